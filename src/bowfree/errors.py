@@ -1,0 +1,23 @@
+"""The exceptions of bowfree.
+
+All of them are :class:`ValueError`, so that code which only wants to know "the input was bad" needs
+no import from here. Each message says what was wrong, the value seen, and the way out.
+"""
+
+__all__ = ["BowfreeError", "DataError", "GraphError", "ParseError"]
+
+
+class BowfreeError(ValueError):
+    """Base class: something given to bowfree cannot be used."""
+
+
+class GraphError(BowfreeError):
+    """A graph is not what the function needs: unknown node, self-loop, cycle, bow, other nodes."""
+
+
+class ParseError(BowfreeError):
+    """Text that is not in the named format; the message gives line and column."""
+
+
+class DataError(BowfreeError):
+    """Data or a covariance matrix that cannot be used: missing values, singular, wrong names."""
