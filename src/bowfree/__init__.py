@@ -11,6 +11,7 @@ except ImportError as error:
 
 from bowfree.errors import BowfreeError, DataError, GraphError, ParseError
 from bowfree.graph import MixedGraph
+from bowfree.random_graphs import random_bap
 
 __version__ = "0.1.0"
 
@@ -21,4 +22,5 @@ __all__ = [
     "MixedGraph",
     "ParseError",
     "__version__",
+    "random_bap",
 ]
