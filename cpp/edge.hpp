@@ -19,10 +19,16 @@ enum class Edge : std::uint8_t { none = 0, forward = 1, backward = 2, bidirected
 inline constexpr Edge all_edges[] = {Edge::none, Edge::forward, Edge::backward, Edge::bidirected};
 
 /// Arrowhead at the larger node j of the pair.
-inline bool head_at_second(Edge edge) { return static_cast<int>(edge) & 1; }
+inline bool head_at_second(Edge edge) {
+    return static_cast<int>(edge) & 1;
+}
 /// Arrowhead at the smaller node i of the pair.
-inline bool head_at_first(Edge edge) { return static_cast<int>(edge) & 2; }
-inline bool is_directed(Edge edge) { return edge == Edge::forward || edge == Edge::backward; }
+inline bool head_at_first(Edge edge) {
+    return static_cast<int>(edge) & 2;
+}
+inline bool is_directed(Edge edge) {
+    return edge == Edge::forward || edge == Edge::backward;
+}
 
 inline Edge get_edge(const Graph& graph, int i, int j) {
     if (graph.bidirected(i, j)) return Edge::bidirected;

@@ -64,8 +64,13 @@ def sampled_codes(d, size, *, max_in_degree=None, method="mcmc", seed=0):
         parents, spouses = _core.sample_mcmc(
             empty, empty, limits, size, d**4, d**4, method == "mcmc-printed", seed
         )
-    codes = np.zeros(size, dtype=np.int64)
-    for k, (i, j) in enumerate(combinations(range(d), 2)):
+    return encode(parents, spouses)
+
+
+def encode(parents, spouses):
+    """Codes as in `all_baps`, from the core's bits."""
+    codes = np.zeros(len(parents), dtype=np.int64)
+    for k, (i, j) in enumerate(combinations(range(parents.shape[1]), 2)):
 
         def bit(bits, row, column):
             return (bits[:, row, 0] >> np.uint64(column)).astype(np.int64) & 1
@@ -73,6 +78,18 @@ def sampled_codes(d, size, *, max_in_degree=None, method="mcmc", seed=0):
         state = RIGHT * bit(parents, j, i) + LEFT * bit(parents, i, j) + BOTH * bit(spouses, i, j)
         codes += state * 4**k
     return codes
+
+
+def decode(code, d):
+    """Bits of one graph, the inverse of `encode`."""
+    parents, spouses = np.zeros((2, d, 1), dtype=np.uint64)
+    for k, (i, j) in enumerate(combinations(range(d), 2)):
+        state = code // 4**k % 4
+        parents[j, 0] |= np.uint64((state == RIGHT) << i)
+        parents[i, 0] |= np.uint64((state == LEFT) << j)
+        spouses[j, 0] |= np.uint64((state == BOTH) << i)
+        spouses[i, 0] |= np.uint64((state == BOTH) << j)
+    return parents, spouses
 
 
 def uniformity_p_value(d, size, *, max_in_degree=None, method="mcmc", seed=0):
@@ -132,22 +149,14 @@ def test_transition_matrix_of_one_step_is_symmetric():
     """One-step frequencies out of every 3-node BAP and back agree (appendix A.3, corrected)."""
     d, size = 3, 6_000
     limits = constraints(d, "bap")
-    counts = {}
-    for code in all_baps(d):
-        digits = [int(code) // 4**k % 4 for k in range(3)]
-        pairs = list(combinations(range(d), 2))
-        graph = bf.MixedGraph(
-            "abc",
-            [("abc"[i], "abc"[j]) for (i, j), s in zip(pairs, digits, strict=True) if s == RIGHT]
-            + [("abc"[j], "abc"[i]) for (i, j), s in zip(pairs, digits, strict=True) if s == LEFT],
-            [("abc"[i], "abc"[j]) for (i, j), s in zip(pairs, digits, strict=True) if s == BOTH],
-        )
-        parents, spouses = _core.sample_mcmc(*graph._bits(), limits, size, 1, 0, False, 5)
-        for p, s in zip(parents, spouses, strict=True):
-            key = (graph, bf.MixedGraph._from_bits(graph.nodes, p, s))
-            counts[key] = counts.get(key, 0) + 1
-    steps = {key: n for key, n in counts.items() if key[0] != key[1]}
-    assert len(steps) > 300
+    steps = {}
+    for start in all_baps(d).tolist():
+        ends = encode(*_core.sample_mcmc(*decode(start, d), limits, size, 1, 0, False, start))
+        for end, n in zip(*np.unique(ends, return_counts=True), strict=True):
+            if end != start:
+                steps[start, int(end)] = n
+    n_edges = sum(code // 4**k % 4 > 0 for code in all_baps(d).tolist() for k in range(3))
+    assert len(steps) == 2 * n_edges  # every edge can go, and come back
     for (start, end), n in steps.items():
         # p/2 = 1/12 or p = 1/6 of 6,000 draws; five standard deviations of the difference
         assert abs(n - steps[end, start]) < 5 * np.sqrt(2 * n)

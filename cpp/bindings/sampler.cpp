@@ -1,4 +1,6 @@
 // Constraints and the random graphs of section 3.2.
+#include "sampler.hpp"
+
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -6,7 +8,7 @@
 #include <cstring>
 
 #include "arrays.hpp"
-#include "sampler.hpp"
+#include "bindings.hpp"
 
 namespace bowfree::bindings {
 
@@ -98,10 +100,10 @@ void bind_sampler(nb::module_& m) {
             "__init__",
             [](Constraints* self, int graph_class, int max_in_degree, int max_edges,
                int max_district, const Knowledge& knowledge) {
-                new (self) Constraints{
-                    static_cast<GraphClass>(graph_class), max_in_degree, max_edges, max_district,
-                    std::vector<std::uint8_t>(knowledge.data(),
-                                              knowledge.data() + knowledge.size())};
+                new (self) Constraints{static_cast<GraphClass>(graph_class), max_in_degree,
+                                       max_edges, max_district,
+                                       std::vector<std::uint8_t>(
+                                           knowledge.data(), knowledge.data() + knowledge.size())};
             },
             nb::arg("graph_class"), nb::arg("max_in_degree"), nb::arg("max_edges"),
             nb::arg("max_district"), nb::arg("knowledge"),
