@@ -7,5 +7,6 @@ namespace bowfree::bindings {
 
 void bind_likelihood(nanobind::module_& m);
 void bind_sampler(nanobind::module_& m);
+void bind_search(nanobind::module_& m);
 
 }  // namespace bowfree::bindings
