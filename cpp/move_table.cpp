@@ -9,7 +9,8 @@ namespace bowfree {
 
 namespace {
 constexpr double stale = std::numeric_limits<double>::quiet_NaN();
-}
+constexpr int unsettled = -1;
+}  // namespace
 
 MoveTable::MoveTable(Scorer& scorer, Graph start, Effort& effort)
     : scorer_(scorer),
@@ -125,8 +126,9 @@ void MoveTable::apply(const Move& move) {
     if (is_directed(before) || is_directed(after)) ancestors_known_ = false;
 
     for (int e = 0; e < 4; ++e) gains_[4 * pair(i, j) + e] = stale;
+    if (at_j) district_[j] = unsettled;
     if (at_i) settle_district(i);
-    if (at_j && !(at_i && district_[i] == district_[j])) settle_district(j);
+    if (at_j && district_[j] == unsettled) settle_district(j);  // not one district with i
 }
 
 void MoveTable::settle_district(int node) {
