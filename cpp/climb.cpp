@@ -9,13 +9,13 @@ namespace bowfree {
 
 Climber::Climber(Scorer& scorer, Graph start, const Constraints& constraints,
                  const ClimbOptions& options, Rng& rng, const std::atomic<bool>& stop,
-                 Journal& journal)
+                 Workspace& workspace, Journal& journal)
     : constraints_(&constraints),
       options_(options),
       rng_(rng),
       stop_(stop),
       journal_(journal),
-      table_(scorer, std::move(start), journal.effort),
+      table_(scorer, std::move(start), workspace),
       edge_cost_(scorer.edge_cost()) {
     record();
 }

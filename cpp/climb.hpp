@@ -29,14 +29,14 @@ struct Journal {
     explicit Journal(Pool kept) : pool(std::move(kept)) {}
     std::vector<double> path;  ///< the start's score, then every new best of the run
     Pool pool;
-    Effort effort;
 };
 
 /// One run's climber: a graph, the rules, and a stream of random numbers.
 class Climber {
   public:
     Climber(Scorer& scorer, Graph start, const Constraints& constraints,
-            const ClimbOptions& options, Rng& rng, const std::atomic<bool>& stop, Journal& journal);
+            const ClimbOptions& options, Rng& rng, const std::atomic<bool>& stop,
+            Workspace& workspace, Journal& journal);
 
     MoveTable& table() { return table_; }
     bool stopped() const { return stop_.load(std::memory_order_relaxed); }

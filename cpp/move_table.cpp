@@ -12,9 +12,9 @@ constexpr double stale = std::numeric_limits<double>::quiet_NaN();
 constexpr int unsettled = -1;
 }  // namespace
 
-MoveTable::MoveTable(Scorer& scorer, Graph start, Effort& effort)
+MoveTable::MoveTable(Scorer& scorer, Graph start, Workspace& workspace)
     : scorer_(scorer),
-      effort_(effort),
+      workspace_(workspace),
       graph_(std::move(start)),
       edges_(pair(0, graph_.d())),
       node_key_(graph_.d()),
@@ -60,7 +60,7 @@ Key MoveTable::key_after(const Move& move) const {
 double MoveTable::objective_of(int representative) {
     double& F = objective_[representative];
     if (std::isnan(F))
-        F = scorer_.objective(graph_, representative, district_key_[representative], effort_);
+        F = scorer_.objective(graph_, representative, district_key_[representative], workspace_);
     return F;
 }
 
@@ -71,7 +71,7 @@ double MoveTable::likelihood_gain(const Move& move) {
 }
 
 double MoveTable::work_out_gain(const Move& move) {
-    ++effort_.candidates;
+    ++workspace_.effort.candidates;
     const auto [i, j, after] = move;
     const Edge before = edge(i, j);
     const bool at_i = head_at_first(before) || head_at_first(after);
@@ -89,7 +89,7 @@ double MoveTable::work_out_gain(const Move& move) {
     if (after == Edge::bidirected) {  // one district, perhaps of two
         Key key = district_key_[a] ^ change_i ^ change_j;
         if (a != b) key ^= district_key_[b];
-        F_after = scorer_.objective(graph_, i, key, effort_);
+        F_after = scorer_.objective(graph_, i, key, workspace_);
     } else if (before == Edge::bidirected) {  // one district, perhaps falling in two
         Key rest = district_key_[a] ^ change_i ^ change_j, key;
         bool together = false;
@@ -99,13 +99,13 @@ double MoveTable::work_out_gain(const Move& move) {
         }
         key ^= change_i;
         if (together) key ^= change_j;
-        F_after = scorer_.objective(graph_, i, key, effort_);
-        if (!together) F_after += scorer_.objective(graph_, j, rest ^ key, effort_);
+        F_after = scorer_.objective(graph_, i, key, workspace_);
+        if (!together) F_after += scorer_.objective(graph_, j, rest ^ key, workspace_);
     } else if (at_i && at_j && a == b) {  // a reversal inside a district
-        F_after = scorer_.objective(graph_, i, district_key_[a] ^ change_i ^ change_j, effort_);
+        F_after = scorer_.objective(graph_, i, district_key_[a] ^ change_i ^ change_j, workspace_);
     } else {
-        if (at_i) F_after += scorer_.objective(graph_, i, district_key_[a] ^ change_i, effort_);
-        if (at_j) F_after += scorer_.objective(graph_, j, district_key_[b] ^ change_j, effort_);
+        if (at_i) F_after += scorer_.objective(graph_, i, district_key_[a] ^ change_i, workspace_);
+        if (at_j) F_after += scorer_.objective(graph_, j, district_key_[b] ^ change_j, workspace_);
     }
     set_edge(graph_, i, j, before);
     return -0.5 * (F_after - F_before);

@@ -20,7 +20,7 @@ struct Move {
 
 class MoveTable {
   public:
-    MoveTable(Scorer& scorer, Graph start, Effort& effort);
+    MoveTable(Scorer& scorer, Graph start, Workspace& workspace);
 
     const Graph& graph() const { return graph_; }
     int d() const { return graph_.d(); }
@@ -69,7 +69,7 @@ class MoveTable {
     static Key toggled(Edge before, Edge after, int from, int to, bool to_is_second);
 
     Scorer& scorer_;
-    Effort& effort_;
+    Workspace& workspace_;
     Graph graph_;
     Key key_;
     int n_edges_ = 0;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "district.hpp"
-#include "likelihood.hpp"
 
 namespace bowfree {
 
@@ -16,6 +15,8 @@ Scorer::Scorer(std::vector<double> S, int d, double n, double penalty, std::size
       constant_(-d * (0.5 * std::log(2.0 * std::numbers::pi) + edge_cost_)),
       cache_(cache_bytes) {}
 
+Workspace::Workspace(const Scorer& scorer) : fitter(scorer.S(), scorer.d()) {}
+
 Key Scorer::node_key(const Graph& graph, int v) const {
     Key key = element_key(v, v, false);
     for_each_node(graph.parents(v), graph.words(), [&](int p) { key ^= element_key(p, v, false); });
@@ -23,19 +24,18 @@ Key Scorer::node_key(const Graph& graph, int v) const {
     return key;
 }
 
-double Scorer::objective(const Graph& graph, int node, const Key& key, Effort& effort) {
+double Scorer::objective(const Graph& graph, int node, const Key& key, Workspace& workspace) {
     if (const auto known = cache_.find(key)) {
-        ++effort.cache_hits;
+        ++workspace.effort.cache_hits;
         return *known;
     }
-    ++effort.fits;
-    const double F =
-        district_objective(S_.data(), d_, make_district(graph, district_of(graph, node)));
+    ++workspace.effort.fits;
+    const double F = workspace.fitter.objective(make_district(graph, district_of(graph, node)));
     cache_.store(key, F);
     return F;
 }
 
-double Scorer::score(const Graph& graph, Effort& effort) {
+double Scorer::score(const Graph& graph, Workspace& workspace) {
     double F = 0.0;
     int heads = 0, spouses = 0;
     for (const auto& district : districts(graph)) {
@@ -45,7 +45,7 @@ double Scorer::score(const Graph& graph, Effort& effort) {
             heads += count(graph.parents(v), graph.words());
             spouses += count(graph.spouses(v), graph.words());
         }
-        F += objective(graph, district.front(), key, effort);
+        F += objective(graph, district.front(), key, workspace);
     }
     return constant_ - 0.5 * F - edge_cost_ * (heads + spouses / 2);
 }

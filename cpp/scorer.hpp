@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph.hpp"
+#include "likelihood.hpp"
 #include "score_cache.hpp"
 
 namespace bowfree {
@@ -19,6 +20,15 @@ struct Effort {
     std::int64_t candidates = 0;  ///< moves whose gain was worked out
 };
 
+class Scorer;
+
+/// What belongs to one run alone: the buffers of its fits, and its counters.
+struct Workspace {
+    explicit Workspace(const Scorer& scorer);
+    DistrictFitter fitter;
+    Effort effort;
+};
+
 class Scorer {
   public:
     /// `S` is d x d, row-major, with divisor n; the cost of a node or an edge is
@@ -26,16 +36,17 @@ class Scorer {
     Scorer(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes);
 
     int d() const { return d_; }
+    const double* S() const { return S_.data(); }
     double edge_cost() const { return edge_cost_; }
 
     /// The key of node v and of all arrowheads at it.
     Key node_key(const Graph& graph, int v) const;
 
     /// F of the district of `graph` that contains `node`; `key` must be the district's key.
-    double objective(const Graph& graph, int node, const Key& key, Effort& effort);
+    double objective(const Graph& graph, int node, const Key& key, Workspace& workspace);
 
     /// The whole graph's score, districts added in canonical order: a pure function of the graph.
-    double score(const Graph& graph, Effort& effort);
+    double score(const Graph& graph, Workspace& workspace);
 
     /// Part of the score that is the same for all graphs: -(d/2) log 2 pi and the nodes' penalty.
     double constant() const { return constant_; }

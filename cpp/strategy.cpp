@@ -94,7 +94,8 @@ Run run_task(Scorer& scorer, const Constraints& constraints, const RunOptions& o
         rng = Rng(task.seed, ~task.stream);  // the chain has used up the first stream
     }
     Run run(start, Pool(options.keep, options.window));
-    Climber climber(scorer, start, constraints, options.climb, rng, stop, run.journal);
+    Workspace workspace(scorer);
+    Climber climber(scorer, start, constraints, options.climb, rng, stop, workspace, run.journal);
     switch (task.strategy) {
         case Strategy::climb:
             climber.climb();
@@ -114,6 +115,7 @@ Run run_task(Scorer& scorer, const Constraints& constraints, const RunOptions& o
     run.end = climber.table().graph();
     run.score = climber.table().score();
     run.complete = !stop.load();
+    run.effort = workspace.effort;
     run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return run;
 }

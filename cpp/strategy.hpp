@@ -43,6 +43,7 @@ struct Run {
     double score = 0.0;
     bool complete = false;  ///< false when it was stopped
     double seconds = 0.0;
+    Effort effort;
     Journal journal;
 };
 

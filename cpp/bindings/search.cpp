@@ -34,9 +34,9 @@ nb::dict to_dict(int index, const Run& run) {
     found["path"] = to_numpy(std::vector<double>(run.journal.path), {run.journal.path.size()});
     found["complete"] = run.complete;
     found["seconds"] = run.seconds;
-    found["fits"] = run.journal.effort.fits;
-    found["cache_hits"] = run.journal.effort.cache_hits;
-    found["candidates"] = run.journal.effort.candidates;
+    found["fits"] = run.effort.fits;
+    found["cache_hits"] = run.effort.cache_hits;
+    found["candidates"] = run.effort.candidates;
     return found;
 }
 
@@ -45,12 +45,12 @@ nb::list sorted_pool(Search& search) {
     std::vector<std::pair<Key, Scored>> graphs;
     {
         nb::gil_scoped_release released;
-        Effort effort;
+        Workspace workspace(search.scorer());
         for (Scored& scored : search.pool().sorted()) {
             Key key;
             for (int v = 0; v < scored.graph.d(); ++v)
                 key ^= search.scorer().node_key(scored.graph, v);
-            scored.score = search.scorer().score(scored.graph, effort);
+            scored.score = search.scorer().score(scored.graph, workspace);
             graphs.emplace_back(key, std::move(scored));
         }
         std::sort(graphs.begin(), graphs.end(), [](const auto& a, const auto& b) {
@@ -146,8 +146,8 @@ void bind_search(nb::module_& m) {
             [](Search& self, const Bits& parents, const Bits& spouses) {
                 const Graph graph = to_graph(parents, spouses);
                 nb::gil_scoped_release released;
-                Effort effort;
-                return self.scorer().score(graph, effort);
+                Workspace workspace(self.scorer());
+                return self.scorer().score(graph, workspace);
             },
             nb::arg("parents"), nb::arg("spouses"), "The score of a graph, through the cache.")
         .def("cache_bytes", [](Search& self) { return self.scorer().cache_bytes(); });
