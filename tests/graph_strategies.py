@@ -3,8 +3,9 @@
 from functools import cache
 from itertools import combinations, product
 
-from bowfree import MixedGraph
 from hypothesis import strategies as st
+
+from bowfree import MixedGraph
 
 ODD_NAMES = ("x", "y2", "IL-6", "blood pressure", 'say "hi"', "a,b", "#1", "->", "é", "tab\t", "-")
 

@@ -1,9 +1,10 @@
 """Graphs with a change."""
 
-import bowfree as bf
-from graph_strategies import mixed_graphs
 from hypothesis import given
 from hypothesis import strategies as st
+
+import bowfree as bf
+from graph_strategies import mixed_graphs
 
 #   x -> y <-> z
 G = bf.parse("x -> y <-> z")

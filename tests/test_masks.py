@@ -1,8 +1,9 @@
 """Sets of nodes as integers."""
 
-from bowfree.masks import closure, members, singletons, transpose, union
 from hypothesis import given
 from hypothesis import strategies as st
+
+from bowfree.masks import closure, members, singletons, transpose, union
 
 
 def test_a_set_of_three():

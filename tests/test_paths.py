@@ -2,9 +2,10 @@
 
 from itertools import islice, permutations
 
+from hypothesis import given
+
 import bowfree as bf
 from graph_strategies import mixed_graphs
-from hypothesis import given
 
 
 def test_paths_of_a_triangle_with_a_bow():

@@ -2,10 +2,11 @@
 
 from itertools import combinations, permutations
 
-import bowfree as bf
 import pytest
-from graph_strategies import admgs, all_baps, mixed_graphs
 from hypothesis import given
+
+import bowfree as bf
+from graph_strategies import admgs, all_baps, mixed_graphs
 
 
 def test_districts_colliders_and_v_structures():
