@@ -11,6 +11,10 @@ except ImportError as error:
 
 from bowfree.errors import BowfreeError, DataError, GraphError, ParseError
 from bowfree.graph import MixedGraph
+from bowfree.paths import Path
+from bowfree.sem import LinearSEM, random_sem
+from bowfree.text import parse
+from bowfree.treks import Trek
 
 __version__ = "0.1.0"
 
@@ -18,7 +22,12 @@ __all__ = [
     "BowfreeError",
     "DataError",
     "GraphError",
+    "LinearSEM",
     "MixedGraph",
     "ParseError",
+    "Path",
+    "Trek",
     "__version__",
+    "parse",
+    "random_sem",
 ]
