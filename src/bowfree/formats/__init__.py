@@ -1,7 +1,8 @@
 """Graphs in the formats of other packages, in and out.
 
-One file per format; each states its convention at the top, because the same matrix means ``i -> j`` in
-one package and ``j -> i`` in another. The format is always named, never guessed from the content:
+One file per format; each states its convention at the top, because the same matrix means ``i ->
+j`` in one package and ``j -> i`` in another. The format is always named, never guessed from the
+content:
 
 ==================  =====================================================================
 ``text``            ``x -> y <-> z``, what `bowfree.parse` reads and ``str(graph)`` writes
@@ -18,9 +19,10 @@ one package and ``j -> i`` in another. The format is always named, never guessed
 ``lingam``          matrix, ``[i, j]``: effect of j on i, NaN on both sides: i <-> j
 ==================  =====================================================================
 
-`read` and `write` work on text (matrices as CSV with names); the functions ``to_x`` and ``from_x`` on the
-objects themselves. networkx graphs and edge lists have no text: `to_networkx`, `to_edge_lists`. Bad input
-raises `bowfree.ParseError` with line and column, and nothing partial is returned.
+`read` and `write` work on text (matrices as CSV with names); the functions ``to_x`` and
+``from_x`` on the objects themselves. networkx graphs and edge lists have no text: `to_networkx`,
+`to_edge_lists`. Bad input raises `bowfree.ParseError` with line and column, and nothing partial
+is returned.
 """
 
 from __future__ import annotations
@@ -119,13 +121,13 @@ FORMATS = tuple(_FORMATS)
 
 
 def read(text: str, *, format: str) -> MixedGraph:
-    """Read a graph from text in a named format.
+    r"""Read a graph from text in a named format.
 
     Parameters
     ----------
     text : str
-        The graph; for a matrix format a CSV text with the nodes' names in the first line (and, if that
-        line starts with an empty cell, in the first column).
+        The graph; for a matrix format a CSV text with the nodes' names in the first line (and, if
+        that line starts with an empty cell, in the first column).
     format : str
         One of `FORMATS`.
 
@@ -137,7 +139,7 @@ def read(text: str, *, format: str) -> MixedGraph:
     Examples
     --------
     >>> import bowfree as bf
-    >>> bf.formats.read("x,y\\n0,1\\n0,0\\n", format="ggm") == bf.parse("x -> y")
+    >>> bf.formats.read("x,y\n0,1\n0,0\n", format="ggm") == bf.parse("x -> y")
     True
     """
     return _named(format).read(text)

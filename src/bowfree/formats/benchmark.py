@@ -9,8 +9,9 @@
     bidirected
     1 2
 
-Nodes are numbers from 0; ``0 1`` under ``directed`` is ``0 -> 1``. The numbers of edges in the second line
-have to agree with the lists. The file has no names: they come in beside it, by default ``0``, ``1``, ...
+Nodes are numbers from 0; ``0 1`` under ``directed`` is ``0 -> 1``. The numbers of edges in the
+second line have to agree with the lists. The file has no names: they come in beside it, by
+default ``0``, ``1``, ...
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def to_benchmark(graph: MixedGraph) -> str:
 
 
 def from_benchmark(text: str, nodes: Sequence[str] | None = None) -> MixedGraph:
-    """Read a graph file of the benchmark; the inverse of `to_benchmark`.
+    r"""Read a graph file of the benchmark; the inverse of `to_benchmark`.
 
     Parameters
     ----------
@@ -75,14 +76,12 @@ def from_benchmark(text: str, nodes: Sequence[str] | None = None) -> MixedGraph:
     Examples
     --------
     >>> import bowfree as bf
-    >>> text = "n_nodes n_directed n_bidirected\\n2 1 0\\ndirected\\n0 1\\nbidirected\\n"
+    >>> text = "n_nodes n_directed n_bidirected\n2 1 0\ndirected\n0 1\nbidirected\n"
     >>> bf.formats.from_benchmark(text, nodes=["x", "y"]) == bf.parse("x -> y")
     True
     """
     lines = [
-        (number, line)
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip()
+        (number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()
     ]
     end = (lines[-1][0] if lines else 1, "")
     lines.reverse()

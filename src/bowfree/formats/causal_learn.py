@@ -1,9 +1,9 @@
 """The matrix ``graph`` of causal-learn's ``GeneralGraph``.
 
-``M[a, b]`` is the mark at ``a`` of the edge between ``a`` and ``b`` (note: at the *row*): -1 tail, 1
-arrowhead. So ``i -> j`` is ``M[j, i] = 1, M[i, j] = -1`` and ``i <-> j`` is 1 on both sides. A bow has
-codes of its own: ``i -> j`` with ``i <-> j`` is ``M[j, i] = 5`` (two arrowheads), ``M[i, j] = 4`` (tail and
-arrowhead). A circle (2) says "unknown" and is refused.
+``M[a, b]`` is the mark at ``a`` of the edge between ``a`` and ``b`` (note: at the *row*): -1
+tail, 1 arrowhead. So ``i -> j`` is ``M[j, i] = 1, M[i, j] = -1`` and ``i <-> j`` is 1 on both
+sides. A bow has codes of its own: ``i -> j`` with ``i <-> j`` is ``M[j, i] = 5`` (two
+arrowheads), ``M[i, j] = 4`` (tail and arrowhead). A circle (2) says "unknown" and is refused.
 """
 
 from __future__ import annotations

@@ -10,10 +10,11 @@
     y <-> z
     }
 
-Statements need no separator; ``;`` is allowed. Edges may be chained (``x -> y <- z``) and a group in braces
-stands for each of its members (``{x w} -> y``). Variables that dagitty marks as latent are refused unless
-asked for: a bidirected edge is how a mixed graph says "hidden common cause", and dropping a node silently
-would change the model. The types ``pdag`` and ``pag`` leave directions open and are refused.
+Statements need no separator; ``;`` is allowed. Edges may be chained (``x -> y <- z``) and a group
+in braces stands for each of its members (``{x w} -> y``). Variables that dagitty marks as latent
+are refused unless asked for: a bidirected edge is how a mixed graph says "hidden common cause",
+and dropping a node silently would change the model. The types ``pdag`` and ``pag`` leave
+directions open and are refused.
 """
 
 from __future__ import annotations
@@ -230,4 +231,3 @@ def _quoted(name: str) -> str:
     if _BARE.fullmatch(name) and name not in ("dag", "mag", "pdag", "pag"):
         return name
     return quoted(name)
-

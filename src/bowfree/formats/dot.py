@@ -8,14 +8,15 @@
       "y" -> "z" [dir=both, style=dashed, color=red];
     }
 
-A bidirected edge is an edge with ``dir=both``; style and colour only make it look as in the paper.
-``dir=back`` turns an edge round. Chains (``a -> b -> c``), node and graph attributes are read; what would
-make a direction a guess (undirected graphs, ``dir=none``, defaults for ``dir``, arrowheads changed by hand)
-and subgraphs and ports are refused.
+A bidirected edge is an edge with ``dir=both``; style and colour only make it look as in the
+paper. ``dir=back`` turns an edge round. Chains (``a -> b -> c``), node and graph attributes are
+read; what would make a direction a guess (undirected graphs, ``dir=none``, defaults for ``dir``,
+arrowheads changed by hand) and subgraphs and ports are refused.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, refuse, unquoted
@@ -28,7 +29,8 @@ _TOKENS = re.compile(
     (?P<skip>\s+|//[^\n]*|\#[^\n]*|/\*.*?\*/)
   | (?P<string>"(?:[^"\\]|\\.)*")
   | (?P<mark>->|--|[{}\[\];,=:])
-  | (?P<word>[A-Za-z_\x80-\U0010ffff][A-Za-z_0-9\x80-\U0010ffff]*|-?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?))
+  | (?P<word>[A-Za-z_\x80-\U0010ffff][A-Za-z_0-9\x80-\U0010ffff]*
+            |-?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?))
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -135,7 +137,7 @@ def _read_statement(reader: TokenReader, builder: GraphBuilder) -> None:
     for name in ("arrowhead", "arrowtail"):
         if name in attributes and unquoted(attributes[name]) != "normal":
             reader.fail(attributes[name], f"{name}=normal (other marks make the edge ambiguous)")
-    for a, b in zip(chain, chain[1:], strict=False):
+    for a, b in itertools.pairwise(chain):
         builder.edge(unquoted(a), mark, unquoted(b), a.line, a.column)
 
 
@@ -149,4 +151,3 @@ def _read_attributes(reader: TokenReader) -> dict[str, Token]:
             attributes[unquoted(name)] = reader.take_name()
             reader.accept(",", ";")
     return attributes
-

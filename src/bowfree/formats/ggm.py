@@ -1,8 +1,8 @@
 """The adjacency matrix of the R packages ggm and greedyBAPs.
 
 ``M[i, j] = 1`` is ``i -> j``; ``M[i, j] = M[j, i] = 100`` is ``i <-> j``. Codes add up, so a bow
-``i -> j`` with ``i <-> j`` is 101 and 100. The line ``i - j`` of ggm (code 10) is no edge of a mixed
-graph here and is refused.
+``i -> j`` with ``i <-> j`` is 101 and 100. The line ``i - j`` of ggm (code 10) is no edge of a
+mixed graph here and is refused.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
     {"format": "bowfree.MixedGraph", "version": 1,
      "nodes": ["x", "y", "z"], "directed": [["x", "y"]], "bidirected": [["y", "z"]]}
 
-A pair ``["x", "y"]`` under ``directed`` is ``x -> y``. The same text as `MixedGraph.to_json`, here under the
-names that all formats have.
+A pair ``["x", "y"]`` under ``directed`` is ``x -> y``. The same text as `MixedGraph.to_json`,
+here under the names that all formats have.
 """
 
 from __future__ import annotations

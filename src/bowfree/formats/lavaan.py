@@ -7,11 +7,12 @@
     x ~~ x           # a variance; names a node
     x ~~ 0*y         # fixed to zero: no edge
 
-Only what is written is read: lavaan's ``sem()`` adds covariances of its own between some variables unless
-they are fixed to zero, so `to_lavaan` writes those zeros, and the model fitted is then the graph's. Labels
-(``a*x``), starting values (``start(0.5)*x``) and ``NA*`` leave an edge an edge; so does a fixed number other
-than zero. Comments (``#``, ``!``), intercepts (``y ~ 1``) and defined parameters (``:=``) say nothing about the
-graph and are passed over. Latent variables (``=~``), several groups (``c(...)*``) and constraints are refused.
+Only what is written is read: lavaan's ``sem()`` adds covariances of its own between some
+variables unless they are fixed to zero, so `to_lavaan` writes those zeros, and the model fitted
+is then the graph's. Labels (``a*x``), starting values (``start(0.5)*x``) and ``NA*`` leave an
+edge an edge; so does a fixed number other than zero. Comments (``#``, ``!``), intercepts (``y ~
+1``) and defined parameters (``:=``) say nothing about the graph and are passed over. Latent
+variables (``=~``), several groups (``c(...)*``) and constraints are refused.
 """
 
 from __future__ import annotations

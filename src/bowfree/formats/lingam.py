@@ -1,8 +1,8 @@
 """The adjacency matrix of the Python package lingam.
 
-``B[i, j]`` is the effect of ``j`` on ``i``, so a non-zero entry is ``j -> i``: the same direction as
-bowfree's own ``B``, and the opposite of ggm's matrix. A pair with a hidden common cause is NaN on both
-sides (``BottomUpParceLiNGAM``, ``RCD``). There is no room for a bow.
+``B[i, j]`` is the effect of ``j`` on ``i``, so a non-zero entry is ``j -> i``: the same direction
+as bowfree's own ``B``, and the opposite of ggm's matrix. A pair with a hidden common cause is NaN
+on both sides (``BottomUpParceLiNGAM``, ``RCD``). There is no room for a bow.
 """
 
 from __future__ import annotations

@@ -185,7 +185,10 @@ def _quoted(name: str) -> str:
 
 
 def read_csv(
-    text: str, decode: Callable[[npt.NDArray[np.float64], Sequence[str]], MixedGraph], *, format: str
+    text: str,
+    decode: Callable[[npt.NDArray[np.float64], Sequence[str]], MixedGraph],
+    *,
+    format: str,
 ) -> MixedGraph:
     """Read what `write_csv` wrote; the column of row names may be missing."""
     rows = [

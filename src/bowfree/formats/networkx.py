@@ -1,8 +1,9 @@
 """Graphs of networkx, and the edge lists of ananke and pywhy-graphs.
 
-In networkx a mixed graph is a ``MultiDiGraph`` whose edges have the attribute ``type``: ``"directed"`` or
-``"bidirected"``. A bidirected edge is stored in both directions, so that ``G.in_degree(v)`` is the number
-of arrowheads at ``v``, the paper's in-degree. networkx is imported when a function here is called.
+In networkx a mixed graph is a ``MultiDiGraph`` whose edges have the attribute ``type``:
+``"directed"`` or ``"bidirected"``. A bidirected edge is stored in both directions, so that
+``G.in_degree(v)`` is the number of arrowheads at ``v``, the paper's in-degree. networkx is
+imported when a function here is called.
 
 ananke (``ADMG(vertices, di_edges, bi_edges)``) and pywhy-graphs (``ADMG`` with its edge types
 ``directed`` and ``bidirected``) take plain lists of pairs.
@@ -60,8 +61,8 @@ def from_networkx(graph: Any) -> MixedGraph:
     Parameters
     ----------
     graph : networkx.MultiDiGraph or networkx.DiGraph
-        Every edge has the attribute ``type``, ``"directed"`` or ``"bidirected"``; a bidirected edge may
-        stand in one direction or in both. Nodes are strings.
+        Every edge has the attribute ``type``, ``"directed"`` or ``"bidirected"``; a bidirected
+        edge may stand in one direction or in both. Nodes are strings.
 
     Raises
     ------
@@ -86,8 +87,8 @@ def from_networkx(graph: Any) -> MixedGraph:
     for a, b, kind in graph.edges(data="type"):
         if kind not in _TYPES:
             raise ParseError(
-                f"networkx: edge ({a!r}, {b!r}) has type {kind!r}; set the edge attribute 'type' to "
-                "'directed' or 'bidirected'"
+                f"networkx: edge ({a!r}, {b!r}) has type {kind!r}; set the edge attribute "
+                "'type' to 'directed' or 'bidirected'"
             )
         if kind == "directed":
             directed.append((a, b))

@@ -1,9 +1,9 @@
 """The matrix ``amat.pag`` of the R package pcalg, for graphs without circle marks.
 
 ``M[a, b]`` is the mark at ``b`` of the edge between ``a`` and ``b``: 0 no edge, 1 circle, 2
-arrowhead, 3 tail. So ``a -> b`` is ``M[a, b] = 2, M[b, a] = 3`` and ``a <-> b`` is 2 on both sides. A
-circle says "unknown": such a matrix is refused, as one graph cannot stand for it. (The matrix
-``amat.cpdag`` of the same package is another format.)
+arrowhead, 3 tail. So ``a -> b`` is ``M[a, b] = 2, M[b, a] = 3`` and ``a <-> b`` is 2 on both
+sides. A circle says "unknown": such a matrix is refused, as one graph cannot stand for it. (The
+matrix ``amat.cpdag`` of the same package is another format.)
 """
 
 from __future__ import annotations

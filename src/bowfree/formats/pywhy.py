@@ -1,7 +1,7 @@
 """The array of pywhy-graphs (``pywhy_graphs.export.graph_to_numpy``).
 
-``M[i, j] = 1`` is ``i -> j``; ``M[i, j] = M[j, i] = 20`` is ``i <-> j``. Codes add up, so a bow ``i -> j``
-with ``i <-> j`` is 21 and 20. Undirected edges (10) and circles (2) are refused.
+``M[i, j] = 1`` is ``i -> j``; ``M[i, j] = M[j, i] = 20`` is ``i <-> j``. Codes add up, so a bow
+``i -> j`` with ``i <-> j`` is 21 and 20. Undirected edges (10) and circles (2) are refused.
 """
 
 from __future__ import annotations

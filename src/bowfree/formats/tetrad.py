@@ -9,10 +9,10 @@
     1. X1 --> X2
     2. X2 <-> X3
 
-Node names are separated by ``;`` (older files: ``,``). Edges with a circle (``o->``, ``o-o``) or without
-arrowheads (``---``) leave a direction open and are refused. Tetrad's remarks behind an edge (``dd``, ``pd``,
-``nl``, ``pl``) and its sections on attributes and ambiguous triples say nothing about the edges and are
-passed over.
+Node names are separated by ``;`` (older files: ``,``). Edges with a circle (``o->``, ``o-o``) or
+without arrowheads (``---``) leave a direction open and are refused. Tetrad's remarks behind an
+edge (``dd``, ``pd``, ``nl``, ``pl``) and its sections on attributes and ambiguous triples say
+nothing about the edges and are passed over.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def to_tetrad(graph: MixedGraph) -> str:
 
 
 def from_tetrad(text: str) -> MixedGraph:
-    """Read a graph from Tetrad's text; the inverse of `to_tetrad`.
+    r"""Read a graph from Tetrad's text; the inverse of `to_tetrad`.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def from_tetrad(text: str) -> MixedGraph:
     Examples
     --------
     >>> import bowfree as bf
-    >>> text = "Graph Nodes:\\nx;y;z\\n\\nGraph Edges:\\n1. x --> y\\n2. y <-> z\\n"
+    >>> text = "Graph Nodes:\nx;y;z\n\nGraph Edges:\n1. x --> y\n2. y <-> z\n"
     >>> bf.formats.from_tetrad(text) == bf.parse("x -> y, y <-> z")
     True
     """

@@ -137,9 +137,7 @@ class GraphBuilder:
         self.node(a)
         self.node(b)
         if a == b:
-            refuse(
-                self._format, line, column, f"self-loop {a} {mark} {a}; an edge joins two nodes"
-            )
+            refuse(self._format, line, column, f"self-loop {a} {mark} {a}; an edge joins two nodes")
         if self.has(a, mark, b):
             refuse(
                 self._format, line, column, f"edge {a} {mark} {b} is given twice; drop one of them"
