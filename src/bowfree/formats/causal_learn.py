@@ -45,7 +45,7 @@ def to_causal_learn(graph: MixedGraph) -> npt.NDArray[np.int64]:
     Examples
     --------
     >>> import bowfree as bf
-    >>> g = bf.MixedGraph("xyz", directed=[("x", "y")], bidirected=[("y", "z")])
+    >>> g = bf.parse("x -> y <-> z")
     >>> bf.formats.to_causal_learn(g).tolist()
     [[0, -1, 0], [1, 0, 1], [0, 1, 0]]
     """

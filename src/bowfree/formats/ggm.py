@@ -44,7 +44,7 @@ def to_ggm(graph: MixedGraph) -> npt.NDArray[np.int64]:
     Examples
     --------
     >>> import bowfree as bf
-    >>> g = bf.MixedGraph("xyz", directed=[("x", "y")], bidirected=[("y", "z")])
+    >>> g = bf.parse("x -> y <-> z")
     >>> bf.formats.to_ggm(g).tolist()
     [[0, 1, 0], [0, 0, 100], [0, 100, 0]]
     """

@@ -44,7 +44,7 @@ def to_lingam(graph: MixedGraph, *, B: npt.ArrayLike | None = None) -> npt.NDArr
     Examples
     --------
     >>> import bowfree as bf
-    >>> g = bf.MixedGraph("xyz", directed=[("x", "y")], bidirected=[("y", "z")])
+    >>> g = bf.parse("x -> y <-> z")
     >>> bf.formats.to_lingam(g).tolist()
     [[0.0, 0.0, 0.0], [1.0, 0.0, nan], [0.0, nan, 0.0]]
     """

@@ -39,7 +39,7 @@ def to_networkx(graph: MixedGraph) -> Any:
     Examples
     --------
     >>> import bowfree as bf
-    >>> g = bf.MixedGraph("xyz", directed=[("x", "y")], bidirected=[("y", "z")])
+    >>> g = bf.parse("x -> y <-> z")
     >>> sorted(bf.formats.to_networkx(g).edges(data="type"))
     [('x', 'y', 'directed'), ('y', 'z', 'bidirected'), ('z', 'y', 'bidirected')]
     """

@@ -48,7 +48,7 @@ def to_pcalg(graph: MixedGraph) -> npt.NDArray[np.int64]:
     Examples
     --------
     >>> import bowfree as bf
-    >>> g = bf.MixedGraph("xyz", directed=[("x", "y")], bidirected=[("y", "z")])
+    >>> g = bf.parse("x -> y <-> z")
     >>> bf.formats.to_pcalg(g).tolist()
     [[0, 2, 0], [3, 0, 2], [0, 2, 0]]
     """

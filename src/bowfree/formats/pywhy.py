@@ -43,7 +43,7 @@ def to_pywhy(graph: MixedGraph) -> npt.NDArray[np.int64]:
     Examples
     --------
     >>> import bowfree as bf
-    >>> g = bf.MixedGraph("xyz", directed=[("x", "y")], bidirected=[("y", "z")])
+    >>> g = bf.parse("x -> y <-> z")
     >>> bf.formats.to_pywhy(g).tolist()
     [[0, 1, 0], [0, 0, 20], [0, 20, 0]]
     """
