@@ -122,7 +122,7 @@ def test_data_frame_brings_its_names():
 
 
 def test_matrix_without_names():
-    assert formats.from_ggm([[0, 1], [0, 0]]) == bf.parse("X1 -> X2")
+    assert formats.from_ggm([[0, 1], [0, 0]]) == bf.parse("x1 -> x2")
 
 
 def test_lingam_takes_weights():

@@ -2,7 +2,8 @@
 
 ``B[i, j]`` is the effect of ``j`` on ``i``, so a non-zero entry is ``j -> i``: the same direction
 as bowfree's own ``B``, and the opposite of ggm's matrix. A pair with a hidden common cause is NaN
-on both sides (``BottomUpParceLiNGAM``, ``RCD``). There is no room for a bow.
+on both sides (``RCD``; also ``BottomUpParceLiNGAM`` where it finds no order). There is no room for a
+bow.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def from_lingam(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
     matrix : array_like or data frame, shape (d, d)
         ``[i, j]`` non-zero: j -> i; NaN on both sides: i <-> j.
     nodes : sequence of str, optional
-        Names; by default those of the data frame's columns, or ``X1``, ``X2``, ...
+        Names; by default those of the data frame's columns, or ``x1``, ``x2``, ...
 
     Raises
     ------

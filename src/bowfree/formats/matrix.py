@@ -95,7 +95,7 @@ def decode_pairs(
     matrix : array_like or data frame, shape (d, d)
         The entries; a data frame brings its column names along.
     nodes : sequence of str or None
-        Names of the rows and columns; by default those of the data frame, or ``X1``, ``X2``, ...
+        Names of the rows and columns; by default those of the data frame, or ``x1``, ``x2``, ...
     table : CodeTable
         The codes of the format.
     format : str
@@ -154,7 +154,7 @@ def named_square(
         raise ParseError(
             f"{format}: an adjacency matrix is square, this one has shape {values.shape}"
         )
-    names = tuple(nodes) if nodes is not None else tuple(f"X{i + 1}" for i in range(len(values)))
+    names = tuple(nodes) if nodes is not None else tuple(f"x{i + 1}" for i in range(len(values)))
     if len(names) != len(values):
         raise ParseError(
             f"{format}: {len(names)} node names for a matrix with {len(values)} rows; "

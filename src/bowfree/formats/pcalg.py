@@ -63,7 +63,7 @@ def from_pcalg(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
     matrix : array_like or data frame, shape (d, d)
         ``[a, b]`` is the mark at b: 2 arrowhead, 3 tail, 0 no edge.
     nodes : sequence of str, optional
-        Names; by default those of the data frame's columns, or ``X1``, ``X2``, ...
+        Names; by default those of the data frame's columns, or ``x1``, ``x2``, ...
 
     Raises
     ------

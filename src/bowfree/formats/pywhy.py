@@ -58,7 +58,7 @@ def from_pywhy(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
     matrix : array_like or data frame, shape (d, d)
         ``[i, j] = 1``: i -> j; 20 on both sides: i <-> j.
     nodes : sequence of str, optional
-        Names; by default those of the data frame's columns, or ``X1``, ``X2``, ...
+        Names; by default those of the data frame's columns, or ``x1``, ``x2``, ...
 
     Raises
     ------
