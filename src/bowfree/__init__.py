@@ -13,6 +13,7 @@ from bowfree import formats
 from bowfree.errors import BowfreeError, DataError, GraphError, ParseError
 from bowfree.graph import MixedGraph
 from bowfree.paths import Path
+from bowfree.sem import LinearSEM, random_sem
 from bowfree.text import parse
 from bowfree.treks import Trek
 
@@ -22,6 +23,7 @@ __all__ = [
     "BowfreeError",
     "DataError",
     "GraphError",
+    "LinearSEM",
     "MixedGraph",
     "ParseError",
     "Path",
@@ -29,4 +31,5 @@ __all__ = [
     "__version__",
     "formats",
     "parse",
+    "random_sem",
 ]
