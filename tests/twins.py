@@ -1,7 +1,7 @@
 """Slow, obvious NumPy twins of the fitting kernels: what the compiled core is compared with.
 
-``ricf`` is the algorithm of Drton, Eichler and Richardson (2009) as the paper uses it, written as it
-is described there: the whole graph at once, one matrix inverse for every node and sweep.
+``ricf`` is the algorithm of Drton, Eichler and Richardson (2009) as the paper uses it, written as
+it is described there: the whole graph at once, one matrix inverse for every node and sweep.
 """
 
 from __future__ import annotations

@@ -9,16 +9,23 @@ except ImportError as error:
         "and import bowfree from outside the source tree."
     ) from error
 
-from bowfree.errors import BowfreeError, DataError, GraphError, ParseError
+from bowfree.errors import BowfreeError, DataError, FitWarning, GraphError, ParseError
+from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
+from bowfree.score import district_scores, score
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BowfreeError",
     "DataError",
+    "Fit",
+    "FitWarning",
     "GraphError",
     "MixedGraph",
     "ParseError",
     "__version__",
+    "district_scores",
+    "fit",
+    "score",
 ]

@@ -4,7 +4,7 @@ Every function that takes data takes them in one of two forms, and hands them to
 :func:`read_moments`:
 
 - ``data``: observations in rows; an array, or a data frame of any kind that narwhals reads;
-- ``cov`` with ``n``: a covariance matrix, and ``ddof`` says its divisor ``n - ddof`` (never guessed).
+- ``cov`` with ``n``: a covariance matrix; ``ddof`` says its divisor ``n - ddof`` (never guessed).
 
 Columns are matched with the nodes of a graph by name. What comes out has divisor n, because that is
 the matrix whose fit maximises the likelihood of section 2.3. Bad input ends here, so that the
@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,8 @@ __all__ = ["Moments", "read_moments"]
 
 Floats = npt.NDArray[np.float64]
 
-# Eigenvalues of a correlation matrix carry a rounding error of about d * 1e-16; below this bound the
-# residual variance of some combination of variables has no digit left that could be trusted.
+# Eigenvalues of a correlation matrix carry a rounding error of about d * 1e-16; below this bound
+# the residual variance of some combination of variables has no digit left that could be trusted.
 _SINGULAR = 1e-12
 # Relative difference of S[i, j] and S[j, i] that printing and rounding may leave.
 _ASYMMETRY = 1e-8
@@ -118,7 +118,9 @@ def _from_data(data: Any, n: float | None, graph: MixedGraph | None) -> Moments:
     _check_finite(names, X, "value")
     constant = [name for name, x in zip(names, X.T, strict=True) if x.min() == x.max()]
     if constant:
-        raise DataError(f"constant column {_quote(constant)}: drop it, it has no variance to explain")
+        raise DataError(
+            f"constant column {_quote(constant)}: drop it, it has no variance to explain"
+        )
     deviations = X - X.mean(axis=0)
     return Moments(names, deviations.T @ deviations / len(X), float(len(X)))
 
@@ -128,7 +130,7 @@ def _from_covariance(cov: Any, n: float | None, ddof: int, graph: MixedGraph | N
         raise DataError(f"ddof = {ddof!r}: must be 1 (divisor n - 1) or 0 (divisor n)")
     if n is None:
         raise DataError("`cov` needs `n`, the number of observations (inf for a population)")
-    if isinstance(n, bool) or not isinstance(n, Real) or not (n == math.inf or n == int(n)):
+    if isinstance(n, bool) or math.isnan(n) or (math.isfinite(n) and n != int(n)):
         raise DataError(f"n = {n!r}: must be a whole number, or inf for a population covariance")
     if n < 2:
         raise DataError(f"n = {n}: must be at least 2")
@@ -157,9 +159,7 @@ def _from_covariance(cov: Any, n: float | None, ddof: int, graph: MixedGraph | N
 # --- reading tables -------------------------------------------------------------------------------
 
 
-def _read_table(
-    table: Any, graph: MixedGraph | None, what: str
-) -> tuple[tuple[str, ...], Floats]:
+def _read_table(table: Any, graph: MixedGraph | None, what: str) -> tuple[tuple[str, ...], Floats]:
     """Names and values of the columns that are needed; for `cov` the rows are selected alike."""
     import narwhals as nw
 
@@ -204,9 +204,7 @@ def _row_positions(
     return [rows[name] for name in names]
 
 
-def _read_array(
-    table: Any, graph: MixedGraph | None, what: str
-) -> tuple[tuple[str, ...], Floats]:
+def _read_array(table: Any, graph: MixedGraph | None, what: str) -> tuple[tuple[str, ...], Floats]:
     values = np.asarray(table)
     if values.ndim != 2 or values.shape[1] == 0:
         raise DataError(f"{what} has shape {values.shape}: a table with rows and columns is needed")
@@ -284,9 +282,9 @@ def _check_block(moments: Moments, R: Floats, block: list[int], where: str) -> N
         return
     if moments.n <= len(block):
         raise DataError(
-            f"n = {moments.n:g} observations of {len(block)} variables{where}: the covariance matrix "
-            "is singular and the likelihood unbounded; use fewer variables, or pass a shrunk "
-            "(positive definite) matrix as `cov`"
+            f"n = {moments.n:g} observations of {len(block)} variables{where}: the covariance "
+            "matrix is singular and the likelihood unbounded; use fewer variables, or pass a "
+            "shrunk (positive definite) matrix as `cov`"
         )
     loading = np.abs(vectors[:, 0])
     guilty = [moments.names[block[k]] for k in np.flatnonzero(loading > 0.01 * loading.max())]
@@ -352,7 +350,9 @@ def _check_bap(graph: MixedGraph) -> None:
                 up = graph._parents[walk[-1]] & left
                 walk.append((up & -up).bit_length() - 1)
             cycle = [graph.nodes[i] for i in walk[walk.index(walk[-1]) :][::-1]]
-            raise GraphError(f"graph has a directed cycle {' -> '.join(cycle)}; drop one of its edges")
+            raise GraphError(
+                f"graph has a directed cycle {' -> '.join(cycle)}; drop one of its edges"
+            )
         for i in free:
             left &= ~(1 << i)
 

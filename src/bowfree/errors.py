@@ -1,7 +1,7 @@
 """The exceptions and the warning of bowfree.
 
-All exceptions are :class:`ValueError`, so that code which only wants to know "the input was bad" needs
-no import from here. Each message says what was wrong, the value seen, and the way out.
+All exceptions are :class:`ValueError`, so that code which only wants to know "the input was bad"
+needs no import from here. Each message says what was wrong, the value seen, and the way out.
 """
 
 __all__ = ["BowfreeError", "DataError", "FitWarning", "GraphError", "ParseError"]
@@ -24,4 +24,4 @@ class DataError(BowfreeError):
 
 
 class FitWarning(UserWarning):
-    """A result that is worth less than it looks: no convergence, divergence, singular information."""
+    """A result worth less than it looks: no convergence, divergence, singular information."""

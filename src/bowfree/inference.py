@@ -8,8 +8,8 @@ the variances on the diagonal of Omega and of its entries at the bidirected edge
 
 so the *observed* information is ``n/2`` times the Hessian of F, and the *expected* one is the same
 with S replaced by Sigma. Every derivative of Sigma has rank two once it is carried over to the
-errors, ``A (dSigma) A^T = u v^T + v u^T``, which is why no loop and no d x d matrix per parameter is
-needed. Next: :mod:`bowfree.fit`, whose methods call these functions.
+errors, ``A (dSigma) A^T = u v^T + v u^T``, which is why no loop and no d x d matrix per parameter
+is needed. Next: :mod:`bowfree.fit`, whose methods call these functions.
 """
 
 from __future__ import annotations
@@ -82,9 +82,11 @@ class TotalEffects:
     p_value: Floats
 
     def __str__(self) -> str:
-        width = max(len(name) for name in self.names)
+        width = max(9, *(len(name) for name in self.names))
         lines = [f"{'effect of':>{width}}    {'on':<{width}}  Estimate  Std.Err  z-value  P(>|z|)"]
-        for i, j in zip(*np.nonzero(~np.eye(len(self.names), dtype=bool) & (self.effect != 0)), strict=True):
+        for i, j in zip(
+            *np.nonzero(~np.eye(len(self.names), dtype=bool) & (self.effect != 0)), strict=True
+        ):
             numbers = (self.effect[i, j], self.se[i, j], self.z[i, j], self.p_value[i, j])
             estimate, se, z, p = (f"{x:.3f}" for x in numbers)
             lines.append(
@@ -135,7 +137,8 @@ def expected_information(
             V[s, j] = 0.5 if i == j else 1.0
     WU, WV = (np.linalg.solve(Omega, X.T) for X in (U, V))
     UWV = U @ WV
-    return n * (UWV * UWV.T + (U @ WU) * (V @ WV))
+    information: Floats = n * (UWV * UWV.T + (U @ WU) * (V @ WV))
+    return information
 
 
 def observed_information(
@@ -160,9 +163,9 @@ def observed_information(
     """
     d = len(B)
     A = np.eye(d) - B
-    W = np.linalg.inv(Omega)
-    WAS = W @ A @ S
-    WEW = WAS @ A.T @ W
+    W: Floats = np.linalg.inv(Omega)
+    WAS: Floats = W @ A @ S
+    WEW: Floats = WAS @ A.T @ W
     q_B = sum(matrix == "B" for matrix, _, _ in parameters)
     rows, columns = np.array([(i, j) for _, i, j in parameters]).T
     i, j = rows[:q_B], columns[:q_B]
@@ -181,9 +184,7 @@ def observed_information(
     return n / 2 * H
 
 
-def _trace_form(
-    M: Floats, N: Floats, a: npt.NDArray[np.int_], b: npt.NDArray[np.int_]
-) -> Floats:
+def _trace_form(M: Floats, N: Floats, a: npt.NDArray[np.int_], b: npt.NDArray[np.int_]) -> Floats:
     """tr(D_s M D_t N) for all pairs of ``D = e_a e_b^T + e_b e_a^T`` and symmetric M, N."""
     aa, ab, ba, bb = (np.ix_(x, y) for x, y in ((a, a), (a, b), (b, a), (b, b)))
     form: Floats = M[ba] * N[ab] + M[bb] * N[aa] + M[aa] * N[bb] + M[ab] * N[ba]
@@ -225,10 +226,11 @@ def _inverse(information: Floats) -> Floats:
         eigenvalues, vectors = np.linalg.eigh(information * np.outer(scale, scale))
         if eigenvalues[0] > len(scale) * np.finfo(float).eps * eigenvalues[-1]:
             root = scale[:, None] * vectors / np.sqrt(eigenvalues)
-            return root @ root.T
+            inverse: Floats = root @ root.T
+            return inverse
     warnings.warn(
-        "the information matrix is not positive definite: the parameters are not identified at this "
-        "point, or it is no maximum of the likelihood; standard errors are NaN",
+        "the information matrix is not positive definite: the parameters are not identified at "
+        "this point, or it is no maximum of the likelihood; standard errors are NaN",
         FitWarning,
         stacklevel=4,
     )
