@@ -17,7 +17,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -182,7 +181,7 @@ def _read_table(table: Any, graph: MixedGraph | None, what: str) -> tuple[tuple[
         raise DataError(f"non-numeric column {listed} in {what}: drop it or code it as numbers")
     values = np.empty((len(frame), len(used)))
     for k, column in enumerate(used):
-        values[:, k] = frame[column].cast(nw.Float64).to_numpy()
+        values[:, k] = frame.get_column(column).cast(nw.Float64).to_numpy()
     if what == "cov":
         values = values[_row_positions(table, position, names, len(values))]
     return names, values
@@ -192,15 +191,15 @@ def _row_positions(
     table: Any, position: dict[str, int], names: Sequence[str], n_rows: int
 ) -> list[int]:
     """Rows of a covariance data frame: by their labels where it has some, else as its columns."""
-    index = getattr(table, "index", None)
-    rows = position
-    if index is not None and not all(isinstance(label, Integral) for label in index):
-        rows = {str(label): k for k, label in enumerate(index)}
-        if set(rows) != set(position):
-            odd = sorted(set(rows) ^ set(position))
-            raise DataError(f"rows and columns of cov have different labels: {_quote(odd)}")
     if n_rows != len(position):
         raise DataError(f"cov has shape {(n_rows, len(position))}: a covariance matrix is square")
+    labels = list(getattr(table, "index", range(n_rows)))
+    rows = {str(label): k for k, label in enumerate(labels)}
+    if set(rows) != set(position):
+        if labels != list(range(n_rows)):
+            odd = sorted(set(rows) ^ set(position))
+            raise DataError(f"rows and columns of cov have different labels: {_quote(odd)}")
+        rows = position
     return [rows[name] for name in names]
 
 

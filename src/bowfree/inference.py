@@ -163,7 +163,7 @@ def observed_information(
     """
     d = len(B)
     A = np.eye(d) - B
-    W: Floats = np.linalg.inv(Omega)
+    W = np.asarray(np.linalg.inv(Omega), dtype=np.float64)
     WAS: Floats = W @ A @ S
     WEW: Floats = WAS @ A.T @ W
     q_B = sum(matrix == "B" for matrix, _, _ in parameters)
