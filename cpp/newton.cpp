@@ -21,7 +21,7 @@ Newton::Newton(const District& district, const double* S, const double* X)
     n_rows_ = static_cast<int>(entries_.size());
     for (auto [a, b] : district.spouse_pairs) entries_.push_back({a, b});
     n_ = static_cast<int>(entries_.size());
-    for (auto* vector : {&theta_, &trial_, &gradient_, &step_}) vector->resize(n_);
+    for (auto* vector : {&theta_, &trial_, &best_, &gradient_, &step_}) vector->resize(n_);
     hessian_.resize(n_ * n_);
     factor_.resize(n_ * n_);
     L_.resize(k_ * k_);
@@ -125,45 +125,93 @@ double Newton::gradient_norm() const {
 
 bool Newton::run(double tolerance, int max_steps) {
     double damping = 0.0;  // Levenberg-Marquardt shift, relative to the Hessian's diagonal
-    bool fresh = false;    // are gradient and Hessian those of theta_?
-    while (n_steps_ < max_steps) {
-        if (!fresh) {
-            evaluate(theta_);
-            differentiate();
-            fresh = true;
+    differentiate();
+    bool moved = true;  // is this a point whose plain Newton step was not looked at yet?
+    for (int end = n_steps_ + max_steps; n_steps_ < end; ++n_steps_) {
+        if (moved) {
+            const int pivot = solve(0.0);
+            if (pivot < n_) {
+                decrement_ = infinity;
+                if (damping == 0.0 && follow_negative_curvature(pivot)) continue;
+            } else {
+                decrement_ = gain_;
+                const bool certified = decrement_ <= tolerance;
+                if (damping == 0.0 || certified) {
+                    const double gain = gain_, fall = advance(1.0);
+                    if (certified) return true;  // that step was a bonus, within the tolerance
+                    if (fall > 0.0) continue;
+                }
+            }
+            moved = false;
+            if (damping == 0.0) damping = 1e-3;
         }
-        ++n_steps_;
-        factor_ = hessian_;
-        if (damping > 0.0)
-            for (int i = 0; i < n_; ++i)
-                factor_[i * n_ + i] += damping * std::max(std::abs(hessian_[i * n_ + i]), 1e-12);
-        const int pivot = cholesky(factor_.data(), n_);
-        if (pivot < n_) {
-            damping = damping > 0.0 ? 10.0 * damping : 1e-3;
-            decrement_ = infinity;
-            continue;
+        if (solve(damping) == n_) {
+            const double gain = gain_, fall = advance(1.0);
+            if (fall > 0.0) {
+                moved = true;
+                if (fall > 0.5 * gain) damping = damping > 1e-7 ? 0.1 * damping : 0.0;
+                if (fall < 0.1 * gain) damping *= 3.0;
+                continue;
+            }
         }
-        for (int i = 0; i < n_; ++i) step_[i] = -gradient_[i];
-        solve_lower(factor_.data(), n_, step_.data());
-        const double gain = 0.5 * dot(step_.data(), step_.data(), n_);
-        solve_lower_transposed(factor_.data(), n_, step_.data());
-        if (damping == 0.0) decrement_ = gain;
-
-        for (int i = 0; i < n_; ++i) trial_[i] = theta_[i] + step_[i];
-        const double value = evaluate(trial_);
-        const bool certified = damping == 0.0 && gain <= tolerance;
-        const double fall = value_ - value;
-        if (value < value_ && fall > 1e-4 * gain) {
-            theta_.swap(trial_);
-            value_ = value;
-            fresh = false;
-            damping = fall > 0.5 * gain ? (damping > 1e-6 ? 0.1 * damping : 0.0) : damping;
-        } else {
-            damping = damping > 0.0 ? 8.0 * damping : 1e-3;
-        }
-        if (certified) return true;
+        damping *= 8.0;
         if (damping > 1e12) return false;
     }
+    return false;
+}
+
+/// Solves (H + damping |diag H|) step = -gradient. Returns n_, or the pivot that failed.
+int Newton::solve(double damping) {
+    factor_ = hessian_;
+    for (int i = 0; i < n_; ++i) factor_[i * n_ + i] += damping * std::abs(hessian_[i * n_ + i]);
+    const int pivot = cholesky(factor_.data(), n_);
+    if (pivot < n_) return pivot;
+    for (int i = 0; i < n_; ++i) step_[i] = -gradient_[i];
+    solve_lower(factor_.data(), n_, step_.data());
+    gain_ = 0.5 * dot(step_.data(), step_.data(), n_);
+    solve_lower_transposed(factor_.data(), n_, step_.data());
+    return n_;
+}
+
+/// Moves to theta + length * step if f falls there, and on, doubling the length, while it keeps
+/// falling faster than a quadratic would. Returns the fall (0: not moved).
+double Newton::advance(double length) {
+    double best = value_;
+    for (;; length *= 2.0) {
+        for (int i = 0; i < n_; ++i) trial_[i] = theta_[i] + length * step_[i];
+        const double value = evaluate(trial_);
+        if (!(value < best)) break;
+        const double fall = best - value;
+        best = value;
+        best_.swap(trial_);
+        if (fall < gain_) break;
+    }
+    const double fall = value_ - best;
+    if (fall > 0.0) {
+        theta_.swap(best_);
+        value_ = best;
+    }
+    evaluate(theta_);
+    if (fall > 0.0) differentiate();
+    return fall;
+}
+
+/// The Cholesky factorisation of the Hessian broke down at `pivot`: f curves downwards along
+/// (-L^-T l, 1), where (L, l) are the finished rows and the row of the pivot. A saddle point has no
+/// gradient to leave by, so we walk along this direction, whichever side falls.
+bool Newton::follow_negative_curvature(int pivot) {
+    std::fill(step_.begin(), step_.end(), 0.0);
+    for (int i = 0; i < pivot; ++i) step_[i] = -factor_[pivot * n_ + i];
+    for (int i = pivot - 1; i >= 0; --i) {
+        step_[i] /= factor_[i * n_ + i];
+        for (int j = 0; j < i; ++j) step_[j] -= factor_[i * n_ + j] * step_[i];
+    }
+    step_[pivot] = 1.0;
+    double size = 0.0;
+    for (int i = 0; i <= pivot; ++i) size = std::max(size, std::abs(step_[i]));
+    const double sign = dot(gradient_.data(), step_.data(), n_) > 0.0 ? -1.0 : 1.0;
+    for (double length = 0.5 / size; length * size > 1e-4; length *= 0.25)
+        if (advance(sign * length) > 0.0) return true;
     return false;
 }
 

@@ -51,7 +51,9 @@ class Newton {
 
     double evaluate(const std::vector<double>& theta);
     void differentiate();
-    bool line_search(const std::vector<double>& direction, double slope, double first);
+    int solve(double damping);
+    double advance(double length);
+    bool follow_negative_curvature(int pivot);
 
     const District& district_;
     const double* S_;
@@ -60,9 +62,9 @@ class Newton {
 
     // theta = free entries of A (row by row: u_v, then its parents), then the correlations in R.
     std::vector<Entry> entries_;
-    std::vector<double> theta_, trial_, gradient_, hessian_, factor_, step_;
+    std::vector<double> theta_, trial_, best_, gradient_, hessian_, factor_, step_;
     std::vector<double> L_, T_, W_, G_, Q_, WY_;  // Cholesky factor of R; L^-1 A X; R^-1; ...
-    double value_ = 0.0, decrement_ = 0.0;
+    double value_ = 0.0, decrement_ = 0.0, gain_ = 0.0;
     int n_steps_ = 0;
 };
 
