@@ -10,9 +10,11 @@ except ImportError as error:
     ) from error
 
 from bowfree import formats
-from bowfree.errors import BowfreeError, DataError, GraphError, ParseError
+from bowfree.errors import BowfreeError, DataError, FitWarning, GraphError, ParseError
+from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
 from bowfree.paths import Path
+from bowfree.score import district_scores, score
 from bowfree.sem import LinearSEM, random_sem
 from bowfree.text import parse
 from bowfree.treks import Trek
@@ -22,6 +24,8 @@ __version__ = "0.1.0"
 __all__ = [
     "BowfreeError",
     "DataError",
+    "Fit",
+    "FitWarning",
     "GraphError",
     "LinearSEM",
     "MixedGraph",
@@ -29,7 +33,10 @@ __all__ = [
     "Path",
     "Trek",
     "__version__",
+    "district_scores",
+    "fit",
     "formats",
     "parse",
     "random_sem",
+    "score",
 ]
