@@ -9,7 +9,7 @@ except ImportError as error:
         "needs), and import bowfree from outside the source tree."
     ) from error
 
-from bowfree import formats
+from bowfree import datasets, formats
 from bowfree.errors import BowfreeError, DataError, FitWarning, GraphError, ParseError
 from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
@@ -33,6 +33,7 @@ __all__ = [
     "Path",
     "Trek",
     "__version__",
+    "datasets",
     "district_scores",
     "fit",
     "formats",

@@ -2,8 +2,8 @@
 
 ``B[i, j]`` is the effect of ``j`` on ``i``, so a non-zero entry is ``j -> i``: the same direction
 as bowfree's own ``B``, and the opposite of ggm's matrix. A pair with a hidden common cause is NaN
-on both sides (``RCD``; also ``BottomUpParceLiNGAM`` where it finds no order). There is no room for a
-bow.
+on both sides (``RCD``; also ``BottomUpParceLiNGAM`` where it finds no order). There is no room for
+a bow.
 """
 
 from __future__ import annotations
