@@ -10,7 +10,7 @@ than Python with NumPy.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -38,7 +38,15 @@ class _Commands(click.Group):
                 raise click.ClickException(str(error)) from error
 
 
-def _show_warning(message: Warning | str, *place: Any) -> None:
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning as one sentence; which line of the package it comes from helps nobody."""
     click.echo(f"Warning: {message}", err=True)
 
 

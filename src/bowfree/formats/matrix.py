@@ -9,6 +9,7 @@ does not have is refused. The tables are in ``ggm.py``, ``pcalg.py``, ``causal_l
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -114,7 +115,7 @@ def decode_pairs(
             )
     directed: list[tuple[str, str]] = []
     bidirected: list[tuple[str, str]] = []
-    for i, j in zip(*np.triu_indices(len(names), 1), strict=True):
+    for i, j in itertools.combinations(range(len(names)), 2):
         entries = (float(values[i, j]), float(values[j, i]))
         edges = table.get(entries)
         a, b = names[i], names[j]
@@ -122,8 +123,8 @@ def decode_pairs(
             raise CellError(
                 f"{format}: entries [{a}, {b}] = {entries[0]:g} and [{b}, {a}] = {entries[1]:g} "
                 f"do not name an edge; {hint}",
-                int(i),
-                int(j),
+                i,
+                j,
             )
         if "->" in edges:
             directed.append((a, b))

@@ -152,9 +152,10 @@ def from_edge_lists(
             raise ParseError(f"edge lists: node {node!r} is not a string; relabel the nodes first")
     seen: set[tuple[str, frozenset[str] | tuple[str, str]]] = set()
     lists: dict[str, list[tuple[str, str]]] = {"directed": [], "bidirected": []}
-    for kind, edges in (("directed", di_edges), ("bidirected", bi_edges)):
+    given: dict[str, Iterable[Any]] = {"directed": di_edges, "bidirected": bi_edges}
+    for kind, edges in given.items():
         for edge in edges:
-            if isinstance(edge, str) or len(edge) != 2:
+            if not (isinstance(edge, tuple | list) and len(edge) == 2):
                 raise ParseError(f"edge lists: {edge!r} is no pair of nodes (a, b)")
             a, b = edge
             key = (kind, (a, b) if kind == "directed" else frozenset((a, b)))
