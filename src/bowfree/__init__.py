@@ -1,5 +1,8 @@
 """Causal structure learning with hidden confounders, by bow-free acyclic path diagrams (BAPs)."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 try:
     from bowfree import _core as _core
 except ImportError as error:
@@ -9,7 +12,6 @@ except ImportError as error:
         "needs), and import bowfree from outside the source tree."
     ) from error
 
-from bowfree import datasets, formats
 from bowfree.errors import BowfreeError, DataError, FitWarning, GraphError, ParseError
 from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
@@ -18,6 +20,10 @@ from bowfree.score import district_scores, score
 from bowfree.sem import LinearSEM, random_sem
 from bowfree.text import parse
 from bowfree.treks import Trek
+
+if TYPE_CHECKING:
+    from bowfree import datasets as datasets
+    from bowfree import formats as formats
 
 __version__ = "0.1.0"
 
@@ -41,3 +47,12 @@ __all__ = [
     "random_sem",
     "score",
 ]
+
+# Parts that not every program needs; `bowfree.formats` loads them when it is first asked for.
+_ON_DEMAND = ("datasets", "formats")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ON_DEMAND:
+        return import_module(f"bowfree.{name}")
+    raise AttributeError(f"module 'bowfree' has no attribute {name!r}")

@@ -19,7 +19,7 @@ is the same on every machine.
 
 from __future__ import annotations
 
-from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 
@@ -112,5 +112,5 @@ def load_demo() -> Table:
     >>> bf.datasets.load_demo()
     <Table of 1000 rows: sun, leaves, water, fruit, sweetness, pot, roots>
     """
-    text = files("bowfree.datasets").joinpath("greenhouse.csv").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("greenhouse.csv").read_text(encoding="utf-8")
     return parse_table(text, what="greenhouse.csv")
