@@ -1,8 +1,8 @@
 """Districts that a greedy search meets: the population on which the fitting kernels are judged.
 
 A slow, plain hill climb (add, remove or change one edge, first strict improvement of the score by
-the best neighbour) on data drawn as in section 4.1, from the empty graph and from random ones. Every
-district that is scored on the way is recorded once.
+the best neighbour) on data drawn as in section 4.1, from the empty graph and from random ones.
+Every district that is scored on the way is recorded once.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from random_models import random_bap, random_parameters, sample_covariance
-from twins import graph_matrices, implied_covariance
 
 from bowfree import MixedGraph, _core
+from random_models import random_bap, random_parameters, sample_covariance
+from twins import graph_matrices, implied_covariance
 
 
 def section_41_covariance(rng, d, n, max_in_degree=2):
