@@ -169,6 +169,8 @@ _CELL = re.compile(r'[ \t]*(?:"((?:[^"]|"")*)"|([^,"]*?))[ \t]*(,|$)')
 
 def write_csv(nodes: Sequence[str], matrix: npt.NDArray[Any]) -> str:
     """Write a matrix with its names: a header line, then one line per row, name first."""
+    if not nodes:
+        raise GraphError("a graph without nodes cannot be written as a matrix; use text or json")
     broken = [name for name in nodes if "\n" in name or "\r" in name]
     if broken:
         raise GraphError(f"a CSV header cannot hold the line break in {broken[0]!r}; rename it")
