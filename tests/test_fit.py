@@ -295,6 +295,15 @@ def test_population_summary_leaves_out_what_is_not_known():
     assert "nan" not in text
 
 
+def test_repr_is_one_line_and_the_result_is_frozen():
+    fit = bf.fit(BOWLESS, cov=S3, n=200)
+    assert repr(fit) == "<Fit of 3 nodes and 3 edges, n = 200, loglik = -842.602, converged>"
+    with pytest.raises(ValueError, match="read-only"):
+        fit.B[0, 0] = 1.0
+    with pytest.raises(AttributeError):
+        fit.n = 3
+
+
 def test_html_escapes_names():
     graph = bf.MixedGraph(["<b>", "y"], directed=[("<b>", "y")])
     html = bf.fit(graph, cov=[[1, 0.5], [0.5, 1]], n=50)._repr_html_()
