@@ -39,9 +39,9 @@ lavaan_fit <- function(case) {
 }
 
 seconds_per_call <- function(call) {
-  once <- system.time(call())[["elapsed"]]
-  repeats <- max(1, ceiling(0.1 / max(once, 1e-3)))
-  median(replicate(3, system.time(for (r in seq_len(repeats)) call())[["elapsed"]] / repeats))
+  cpu <- function(times) sum(system.time(for (r in seq_len(times)) call())[c(1, 2)])
+  repeats <- max(1, ceiling(0.1 / max(cpu(1), 1e-3)))
+  median(replicate(3, cpu(repeats) / repeats))
 }
 
 rows <- list()

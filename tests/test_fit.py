@@ -243,7 +243,7 @@ def test_bad_options(options, message):
 #   x -> y -> z:  the missing edge costs n log(1 - r^2), r the partial correlation of x and z. The
 #   other numbers are lavaan's (0.6-14, likelihood = "normal").
 SUMMARY = """\
-Maximum likelihood fit of a bow-free path diagram (newton): converged after 1 iterations
+Maximum likelihood fit of a bow-free path diagram (newton): closed form
 
   Observations                            200
   Free parameters                           5
@@ -293,6 +293,15 @@ def test_population_summary_leaves_out_what_is_not_known():
     assert "Log-likelihood per observation" in text
     assert "AIC" not in text
     assert "nan" not in text
+
+
+def test_repr_is_one_line_and_the_result_is_frozen():
+    fit = bf.fit(BOWLESS, cov=S3, n=200)
+    assert repr(fit) == "<Fit of 3 nodes and 3 edges, n = 200, loglik = -842.602, converged>"
+    with pytest.raises(ValueError, match="read-only"):
+        fit.B[0, 0] = 1.0
+    with pytest.raises(AttributeError):
+        fit.n = 3
 
 
 def test_html_escapes_names():

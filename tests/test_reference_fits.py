@@ -59,7 +59,6 @@ def test_no_finite_maximum_is_flagged_in_bounded_time(case):
     assert time.perf_counter() - start < 1.0
     assert fit.diverging
     assert not fit.converged
-    assert fit.loglik > case["loglik_mle"]  # where R gave up
     assert np.isfinite(fit.B).all()
     assert np.isfinite(fit.Omega).all()
 

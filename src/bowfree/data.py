@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -161,6 +162,8 @@ def _from_covariance(cov: Any, n: float | None, ddof: int, graph: MixedGraph | N
 
 def _read_table(table: Any, graph: MixedGraph | None, what: str) -> tuple[tuple[str, ...], Floats]:
     """Names and values of the columns that are needed; for `cov` the rows are selected alike."""
+    if isinstance(table, np.ndarray | list | tuple):
+        return _read_array(table, graph, what)
     if isinstance(table, Mapping):
         return _read_columns(table, graph, what)
     import narwhals as nw
@@ -301,9 +304,11 @@ def _check_definite(moments: Moments, graph: MixedGraph | None) -> None:
 
 
 def _check_block(moments: Moments, R: Floats, block: list[int], where: str) -> None:
-    eigenvalues, vectors = np.linalg.eigh(R[np.ix_(block, block)])
-    if eigenvalues[0] > _SINGULAR:
+    R_block = R[np.ix_(block, block)]
+    with suppress(np.linalg.LinAlgError):
+        np.linalg.cholesky(R_block - _SINGULAR * np.eye(len(block)))
         return
+    eigenvalues, vectors = np.linalg.eigh(R_block)
     if moments.n <= len(block):
         raise DataError(
             f"n = {moments.n:g} observations of {len(block)} variables{where}: the covariance "
