@@ -142,7 +142,7 @@ BAD_INPUT = {
         r"'a' \(1 value, first in row 1\)",
     ),
     "masked": (
-        {"data": np.ma.masked_array(X, X == X[5, 0])},
+        {"data": np.ma.masked_equal(X, X[5, 0])},
         r"'a' \(1 value, first in row 5\)",
     ),
     "NaN in cov": ({"cov": _cov_with(0, 2, np.nan), "n": 20}, r"'a' \(1 entry, first in row 2\)"),

@@ -208,7 +208,7 @@ def _row_positions(
 
 def _read_array(table: Any, graph: MixedGraph | None, what: str) -> tuple[tuple[str, ...], Floats]:
     if isinstance(table, np.ma.MaskedArray):
-        table = table.astype(np.float64).filled(np.nan)  # asarray would show what is masked
+        table = np.ma.filled(table.astype(np.float64), np.nan)  # asarray would show the masked
     try:
         values = np.asarray(table)
     except ValueError as error:
