@@ -9,12 +9,12 @@
 #pragma once
 
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include "district.hpp"
 #include "newton.hpp"
 #include "ricf.hpp"
+#include "rng.hpp"
 
 namespace bowfree {
 
@@ -57,7 +57,7 @@ class DistrictFitter {
   private:
     double solve(const District& district, const FitOptions& options, DistrictFit* details);
     void standardize(const District& district);
-    void set_start(int start, const District& district, std::mt19937_64& random);
+    void set_start(int start, const District& district, Rng& random);
     bool climb(int max_steps);
     void describe(const District& district, bool certified, DistrictFit& fit);
 

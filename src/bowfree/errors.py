@@ -1,10 +1,10 @@
-"""The exceptions of bowfree.
+"""The exceptions and the warning of bowfree.
 
-All of them are :class:`ValueError`, so that code which only wants to know "the input was bad" needs
-no import from here. Each message says what was wrong, the value seen, and the way out.
+All exceptions are :class:`ValueError`, so that code which only wants to know "the input was bad"
+needs no import from here. Each message says what was wrong, the value seen, and the way out.
 """
 
-__all__ = ["BowfreeError", "DataError", "GraphError", "ParseError"]
+__all__ = ["BowfreeError", "DataError", "FitWarning", "GraphError", "ParseError"]
 
 
 class BowfreeError(ValueError):
@@ -16,8 +16,24 @@ class GraphError(BowfreeError):
 
 
 class ParseError(BowfreeError):
-    """Text that is not in the named format; the message gives line and column."""
+    """Text that is not in the named format; the message gives line and column.
+
+    Attributes
+    ----------
+    line, column : int or None
+        Where the text went wrong, counted from 1; None when the text as a whole is the problem.
+    """
+
+    def __init__(self, message: str, *, line: int | None = None, column: int | None = None) -> None:
+        where = "" if line is None else f"line {line}, column {column}: "
+        super().__init__(where + message)
+        self.line = line
+        self.column = column
 
 
 class DataError(BowfreeError):
     """Data or a covariance matrix that cannot be used: missing values, singular, wrong names."""
+
+
+class FitWarning(UserWarning):
+    """A result worth less than it looks: no convergence, divergence, singular information."""
