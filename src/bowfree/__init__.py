@@ -12,12 +12,24 @@ except ImportError as error:
         "needs), and import bowfree from outside the source tree."
     ) from error
 
-from bowfree.errors import BowfreeError, DataError, FitWarning, GraphError, ParseError
+from bowfree.errors import (
+    BowfreeError,
+    CheckpointError,
+    DataError,
+    FitWarning,
+    GraphError,
+    KnowledgeError,
+    ParseError,
+)
+from bowfree.exhaustive import exhaustive_search
 from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
+from bowfree.knowledge import Knowledge
 from bowfree.paths import Path
 from bowfree.random_graphs import random_bap
 from bowfree.score import district_scores, score
+from bowfree.search import greedy_search
+from bowfree.search_result import SearchInterrupted, SearchResult
 from bowfree.sem import LinearSEM, random_sem
 from bowfree.text import parse
 from bowfree.treks import Trek
@@ -30,20 +42,27 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BowfreeError",
+    "CheckpointError",
     "DataError",
     "Fit",
     "FitWarning",
     "GraphError",
+    "Knowledge",
+    "KnowledgeError",
     "LinearSEM",
     "MixedGraph",
     "ParseError",
     "Path",
+    "SearchInterrupted",
+    "SearchResult",
     "Trek",
     "__version__",
     "datasets",
     "district_scores",
+    "exhaustive_search",
     "fit",
     "formats",
+    "greedy_search",
     "parse",
     "random_bap",
     "random_sem",
