@@ -1,5 +1,6 @@
 #include "classes.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <unordered_set>
@@ -35,6 +36,27 @@ Graph marked_graph(int d, const std::vector<std::pair<int, int>>& edges,
 
 namespace {
 
+std::vector<std::uint8_t> marks_of(const Graph& graph,
+                                   const std::vector<std::pair<int, int>>& edges) {
+    std::vector<std::uint8_t> marks;
+    for (const auto& [i, j] : edges)
+        marks.push_back(graph.directed(i, j) ? forward : graph.directed(j, i) ? backward : both);
+    return marks;
+}
+
+/// Makes sure that the marks of the given graph are among those listed.
+void include(const std::vector<std::uint8_t>& own, ClassMembers& members) {
+    const std::size_t m = own.size();
+    for (std::uint64_t i = 0; i < members.n_members; ++i)
+        if (std::equal(own.begin(), own.end(), members.marks.begin() + i * m)) return;
+    if (members.n_members == 0) {
+        members.marks = own;
+        members.n_members = 1;
+    } else {
+        std::copy(own.begin(), own.end(), members.marks.end() - m);
+    }
+}
+
 /// What the v-structures of the given graph force about the end of an edge at a node.
 enum End : std::uint8_t { open, tail, head };
 enum class State : std::uint8_t { unopened, waiting, placed };
@@ -48,6 +70,7 @@ class OrderSearch {
     OrderSearch(const Graph& graph, std::uint64_t seed, const ClassOptions& options)
         : n_(graph.d()),
           edges_(skeleton_edges(graph)),
+          targets_(topological_order(graph)),
           options_(options),
           Sigma_(random_covariance(graph, draw_seed(seed, 0))),
           check_(random_covariance(graph, draw_seed(seed, 1))),
@@ -62,17 +85,20 @@ class OrderSearch {
         for (std::size_t e = 0; e < edges_.size(); ++e) {
             const auto [i, j] = edges_[e];
             adjacent_[at(i, j)] = adjacent_[at(j, i)] = 1;
-            neighbours_[i].push_back(j);
-            neighbours_[j].push_back(i);
             collider_end_[at(i, j)] = !graph.directed(i, j);
             collider_end_[at(j, i)] = !graph.directed(j, i);
         }
+        // Along a topological order of the given graph a node is met after its parents there, which
+        // keeps the waiting nodes few.
+        for (int t : targets_)
+            for (int u : targets_)
+                if (adjacent_[at(t, u)]) neighbours_[t].push_back(u);
         force_ends();
     }
 
     ClassMembers run() {
         found_.complete = true;
-        next_target(0);
+        next_target();
         return std::move(found_);
     }
 
@@ -120,12 +146,13 @@ class OrderSearch {
     }
 
     /// Turns to the next node whose parents are wanted: the first one never opened, or none.
-    void next_target(int from) {
-        while (from < n_ && state_[from] != State::unopened) ++from;
-        if (from == n_)
-            record();
-        else
-            choose_parents(from, 0);
+    void next_target() {
+        for (int t : targets_)
+            if (state_[t] == State::unopened) {
+                choose_parents(t, 0);
+                return;
+            }
+        record();
     }
 
     /// Decides from the i-th neighbour of t on which neighbours are its parents, in every way that
@@ -168,7 +195,7 @@ class OrderSearch {
     /// Opens a parent that the last waiting node still lacks, or else places that node.
     void resume() {
         if (waiting_.empty()) {
-            next_target(0);
+            next_target();
             return;
         }
         const int t = waiting_.back();
@@ -235,6 +262,7 @@ class OrderSearch {
 
     int n_;
     std::vector<std::pair<int, int>> edges_;
+    std::vector<int> targets_;
     const ClassOptions& options_;
     std::vector<Element> Sigma_, check_;
     std::vector<std::uint8_t> adjacent_;
@@ -264,11 +292,8 @@ ClassMembers exact_class(const Graph& graph, const ClassOptions& options) {
 ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options) {
     const auto edges = skeleton_edges(graph);
     const Witness witness(graph, options.seed);
-    std::string start(edges.size(), '\0');
-    for (std::size_t e = 0; e < edges.size(); ++e) {
-        const auto [i, j] = edges[e];
-        start[e] = graph.directed(i, j) ? forward : graph.directed(j, i) ? backward : both;
-    }
+    const std::vector<std::uint8_t> own = marks_of(graph, edges);
+    const std::string start(own.begin(), own.end());
     // Members in the order found; the set also remembers the candidates that failed.
     std::vector<std::string> members{start};
     std::unordered_set<std::string> seen{start};
@@ -305,6 +330,36 @@ ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options) 
     for (const auto& member : members)
         found.marks.insert(found.marks.end(), bytes(member), bytes(member) + member.size());
     return found;
+}
+
+std::vector<ClassFactor> class_factors(const Graph& graph, ClassMethod method,
+                                       const ClassOptions& options) {
+    const auto edges = skeleton_edges(graph);
+    // A component is a district of the graph whose skeleton is made bidirected.
+    Graph skeleton(graph.d());
+    for (const auto& [i, j] : edges) skeleton.add_bidirected(i, j);
+    std::vector<ClassFactor> factors;
+    for (const std::vector<int>& nodes : districts(skeleton)) {
+        if (nodes.size() == 1) continue;
+        std::vector<int> local(graph.d(), -1);
+        for (std::size_t i = 0; i < nodes.size(); ++i) local[nodes[i]] = static_cast<int>(i);
+        Graph component(static_cast<int>(nodes.size()));
+        ClassFactor factor;
+        for (std::size_t e = 0; e < edges.size(); ++e) {
+            const auto [i, j] = edges[e];
+            if (local[i] < 0) continue;
+            factor.edges.push_back(static_cast<int>(e));
+            if (graph.directed(i, j)) component.add_directed(local[i], local[j]);
+            if (graph.directed(j, i)) component.add_directed(local[j], local[i]);
+            if (graph.bidirected(i, j)) component.add_bidirected(local[i], local[j]);
+        }
+        factor.members = method == ClassMethod::exact ? exact_class(component, options)
+                                                      : edge_change_class(component, options);
+        if (!factor.members.complete)
+            include(marks_of(component, skeleton_edges(component)), factor.members);
+        factors.push_back(std::move(factor));
+    }
+    return factors;
 }
 
 }  // namespace bowfree

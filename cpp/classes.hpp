@@ -1,11 +1,13 @@
 // Equivalence classes of BAPs, listed: all BAPs of one skeleton that have the model of a given one.
 //
 // A member is a list of marks, one per edge of the skeleton. The exact class is found without
-// looking at the 3^m orientations: a BAP is built node by node in topological order. When node v
-// joins the set U of nodes placed, every neighbour in U becomes a parent or a spouse of v, row v of
-// I - B follows from the rows of the parents, and the constraints of v with U are checked at once on
-// the Sigma of the given graph. The order built is the canonical one (smallest free node first), so
-// each BAP is met exactly once and nothing has to be remembered.
+// looking at the 3^m orientations: a BAP is built ancestors first. For one node at a time it is
+// decided which neighbours are its parents, then the same for those parents, and so on; as soon as
+// all parents of a node have their rows of I - B, the node's own row follows, and its constraints
+// with the nodes before it are checked on the Sigma of the given graph. Given the BAP this order is
+// determined, so each BAP is met exactly once and nothing has to be remembered. About three partial
+// graphs are looked at per member on sparse graphs; building along topological orders met 170 at 15
+// nodes, and pruning by induced subgraphs on four nodes cost more than it saved.
 #pragma once
 
 #include <chrono>
@@ -46,5 +48,18 @@ ClassMembers exact_class(const Graph& graph, const ClassOptions& options);
 /// Those that a walk reaches from `graph` when each step changes the marks of one edge and stays in
 /// the class. Classes can split under such steps from five nodes on.
 ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options);
+
+/// A class is a product: of the classes of the connected components, or of independent choices.
+struct ClassFactor {
+    std::vector<int> edges;  ///< columns of `members`, as numbers of the skeleton's edges
+    ClassMembers members;
+};
+
+enum class ClassMethod { exact, edge_changes };
+
+/// The class as one factor per connected component that has an edge. A factor whose search was ended
+/// early still lists the marks of `graph` itself.
+std::vector<ClassFactor> class_factors(const Graph& graph, ClassMethod method,
+                                       const ClassOptions& options);
 
 }  // namespace bowfree

@@ -1,0 +1,173 @@
+// Equivalence for Python: the exact test, classes as factors, the atlas.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "atlas.hpp"
+#include "classes.hpp"
+#include "colliders.hpp"
+#include "equivalence.hpp"
+
+namespace bowfree::bindings {
+
+namespace {
+
+using Stack = nb::ndarray<const Word, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Marks = nb::ndarray<nb::numpy, std::uint8_t>;
+using Answer = std::tuple<bool, int, int>;  // inside?, and if not the pair that fails
+
+Answer to_answer(const InclusionTest& test) {
+    return {test.answer == Inclusion::yes, test.a, test.b};
+}
+
+ClassOptions to_options(std::uint64_t seed, std::uint64_t limit, std::optional<double> seconds) {
+    ClassOptions options;
+    options.seed = seed;
+    options.limit = limit;
+    if (seconds)
+        options.deadline = std::chrono::steady_clock::now() +
+                           std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                               std::chrono::duration<double>(*seconds));
+    return options;
+}
+
+using Factor = std::tuple<std::vector<int>, Marks, bool>;  // edges, marks, complete
+
+std::vector<Factor> to_factors(std::vector<ClassFactor>&& factors) {
+    std::vector<Factor> out;
+    for (ClassFactor& factor : factors)
+        out.emplace_back(factor.edges,
+                         to_numpy(std::move(factor.members.marks),
+                                  {factor.members.n_members, factor.edges.size()}),
+                         factor.members.complete);
+    return out;
+}
+
+}  // namespace
+
+void bind_equivalence(nb::module_& m) {
+    m.def(
+        "random_covariance",
+        [](const Bits& parents, const Bits& spouses, std::uint64_t seed) {
+            const Graph graph = to_graph(parents, spouses);
+            const auto d = static_cast<std::size_t>(graph.d());
+            return to_numpy(random_covariance(graph, seed), {d, d});
+        },
+        nb::arg("parents"), nb::arg("spouses"), nb::arg("seed"),
+        "Sigma of the graph at random parameters modulo 2^61 - 1.");
+    m.def(
+        "produces",
+        [](const Bits& parents, const Bits& spouses,
+           const nb::ndarray<const Word, nb::ndim<2>, nb::c_contig, nb::device::cpu>& Sigma)
+            -> std::optional<Answer> {
+            const InclusionTest test = produces(to_graph(parents, spouses), Sigma.data());
+            if (test.answer == Inclusion::singular) return std::nullopt;
+            return to_answer(test);
+        },
+        nb::arg("parents"), nb::arg("spouses"), nb::arg("Sigma"),
+        "Can the BAP produce Sigma (modulo 2^61 - 1)? None when a system is singular.");
+    m.def(
+        "contains",
+        [](const Bits& parents_g, const Bits& spouses_g, const Bits& parents_h,
+           const Bits& spouses_h, std::uint64_t seed) {
+            return to_answer(Witness(to_graph(parents_g, spouses_g), seed)
+                                 .inside(to_graph(parents_h, spouses_h)));
+        },
+        nb::arg("parents_g"), nb::arg("spouses_g"), nb::arg("parents_h"), nb::arg("spouses_h"),
+        nb::arg("seed"), "Is the model of G inside the model of the BAP H?");
+    nb::class_<Witness>(m, "Witness", "Sigma of one graph at two random points.")
+        .def(
+            "__init__",
+            [](Witness* self, const Bits& parents, const Bits& spouses, std::uint64_t seed) {
+                new (self) Witness(to_graph(parents, spouses), seed);
+            },
+            nb::arg("parents"), nb::arg("spouses"), nb::arg("seed"))
+        .def(
+            "inside",
+            [](const Witness& self, const Bits& parents, const Bits& spouses) {
+                return to_answer(self.inside(to_graph(parents, spouses)));
+            },
+            nb::arg("parents"), nb::arg("spouses"), "Is the model inside that of the BAP?")
+        .def(
+            "inside_each",
+            [](const Witness& self, const Stack& parents, const Stack& spouses) {
+                std::vector<std::uint8_t> answers(parents.shape(0));
+                {
+                    const nb::gil_scoped_release release;
+                    Graph H(self.d());
+                    const auto row = static_cast<std::size_t>(H.words());
+                    const std::size_t size = self.d() * row;
+                    for (std::size_t i = 0; i < answers.size(); ++i) {
+                        for (std::size_t v = 0; v < parents.shape(1); ++v)
+                            for (std::size_t w = 0; w < row; ++w) {
+                                H.parents(v)[w] = parents.data()[i * size + v * row + w];
+                                H.spouses(v)[w] = spouses.data()[i * size + v * row + w];
+                            }
+                        answers[i] = self.inside(H).answer == Inclusion::yes;
+                    }
+                }
+                const std::size_t n = answers.size();
+                return to_numpy(std::move(answers), {n});
+            },
+            nb::arg("parents"), nb::arg("spouses"),
+            "The same for many BAPs, stacked along the first axis: uint8, 1 means inside.");
+    m.def(
+        "class_factors",
+        [](const Bits& parents, const Bits& spouses, bool exact, std::uint64_t seed,
+           std::uint64_t limit, std::optional<double> seconds) {
+            const Graph graph = to_graph(parents, spouses);
+            std::vector<ClassFactor> factors;
+            {
+                const nb::gil_scoped_release release;
+                factors = class_factors(
+                    graph, exact ? ClassMethod::exact : ClassMethod::edge_changes,
+                    to_options(seed, limit, seconds));
+            }
+            return to_factors(std::move(factors));
+        },
+        nb::arg("parents"), nb::arg("spouses"), nb::arg("exact"), nb::arg("seed"),
+        nb::arg("limit"), nb::arg("seconds").none(),
+        "The class, one (edges, marks, complete) per connected component.");
+    m.def(
+        "collider_sizes",
+        [](const Bits& parents, const Bits& spouses) {
+            std::vector<std::uint64_t> sizes;
+            for (const ColliderTree& tree : collider_trees(to_graph(parents, spouses)))
+                sizes.push_back(tree.n_options());
+            return sizes;
+        },
+        nb::arg("parents"), nb::arg("spouses"),
+        "Number of options of each independent choice among the collider-invariant graphs.");
+    m.def(
+        "collider_factors",
+        [](const Bits& parents, const Bits& spouses) {
+            return to_factors(collider_factors(to_graph(parents, spouses)));
+        },
+        nb::arg("parents"), nb::arg("spouses"),
+        "The collider-invariant graphs, one (edges, marks, complete) per independent choice.");
+    m.def(
+        "atlas",
+        [](int d, std::uint64_t seed, int n_threads) {
+            std::vector<SkeletonCounts> entries;
+            {
+                const nb::gil_scoped_release release;
+                entries = atlas(d, seed, n_threads);
+            }
+            nb::list out;
+            for (const SkeletonCounts& entry : entries)
+                out.append(nb::make_tuple(entry.edges, entry.orbit, entry.n_baps, entry.n_classes,
+                                          entry.largest_class, entry.n_split,
+                                          std::vector<int>(entry.split_example.begin(),
+                                                           entry.split_example.end())));
+            return out;
+        },
+        nb::arg("d"), nb::arg("seed"), nb::arg("n_threads"),
+        "Per unlabelled skeleton: edges, orbit, n_baps, n_classes, largest_class, n_split, example.");
+}
+
+}  // namespace bowfree::bindings
