@@ -16,7 +16,9 @@ namespace bowfree {
 using Word = std::uint64_t;
 
 /// Words that a set of d nodes needs.
-inline int words_for(int d) { return (d + 63) / 64; }
+inline int words_for(int d) {
+    return (d + 63) / 64;
+}
 
 /// Calls `visit(j)` for every node j of the set, in ascending order.
 template <class Visit>
@@ -26,9 +28,15 @@ void for_each_node(const Word* set, int words, Visit&& visit) {
             visit(64 * w + std::countr_zero(rest));
 }
 
-inline bool contains(const Word* set, int j) { return (set[j >> 6] >> (j & 63)) & 1u; }
-inline void insert(Word* set, int j) { set[j >> 6] |= Word{1} << (j & 63); }
-inline void erase(Word* set, int j) { set[j >> 6] &= ~(Word{1} << (j & 63)); }
+inline bool contains(const Word* set, int j) {
+    return (set[j >> 6] >> (j & 63)) & 1u;
+}
+inline void insert(Word* set, int j) {
+    set[j >> 6] |= Word{1} << (j & 63);
+}
+inline void erase(Word* set, int j) {
+    set[j >> 6] &= ~(Word{1} << (j & 63));
+}
 
 inline int count(const Word* set, int words) {
     int total = 0;

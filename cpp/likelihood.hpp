@@ -17,16 +17,16 @@ namespace bowfree {
 
 /// A fit of one district and its own proof of quality.
 struct DistrictFit {
-    double objective = 0.0;           ///< F at the end
-    std::vector<double> B;            ///< k x m, row-major, local numbers
-    std::vector<double> Omega;        ///< k x k, row-major
-    bool converged = false;           ///< certified: `decrement` below tolerance, Hessian definite
-    double decrement = 0.0;           ///< half the squared Newton decrement: what F could still fall
-    double gradient_norm = 0.0;       ///< largest gradient entry in the scaled parameters
-    double smallest_eigenvalue = 0.0; ///< of the error correlation matrix
-    bool diverging = false;           ///< a coefficient runs to infinity while F still falls
-    int n_iter = 0;                   ///< RICF sweeps plus Newton steps
-    int n_optima = 1;                 ///< distinct local minima met over all starts
+    double objective = 0.0;      ///< F at the end
+    std::vector<double> B;       ///< k x m, row-major, local numbers
+    std::vector<double> Omega;   ///< k x k, row-major
+    bool converged = false;      ///< certified: `decrement` below tolerance, Hessian definite
+    double decrement = 0.0;      ///< half the squared Newton decrement: what F could still fall
+    double gradient_norm = 0.0;  ///< largest gradient entry in the scaled parameters
+    double smallest_eigenvalue = 0.0;  ///< of the error correlation matrix
+    bool diverging = false;            ///< a coefficient runs to infinity while F still falls
+    int n_iter = 0;                    ///< RICF sweeps plus Newton steps
+    int n_optima = 1;                  ///< distinct local minima met over all starts
 };
 
 struct FitOptions {

@@ -1,10 +1,7 @@
-// The table of contents of `bowfree._core`: one bind_* function per part of the core.
-#include <nanobind/nanobind.h>
-
-namespace nb = nanobind;
-
-namespace bowfree::bindings {}
+// The table of contents of `bowfree._core`.
+#include "bindings.hpp"
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core of bowfree; use it through the functions of the package.";
+    bowfree::bindings::bind_likelihood(m);
 }

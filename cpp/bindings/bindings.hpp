@@ -1,0 +1,10 @@
+// One bind_* function per part of the core; module.cpp calls them all.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace bowfree::bindings {
+
+void bind_likelihood(nanobind::module_& m);
+
+}  // namespace bowfree::bindings

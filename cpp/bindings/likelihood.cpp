@@ -1,0 +1,116 @@
+// Bindings of the fitting kernels: one call fits all districts of a graph.
+#include "likelihood.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+
+namespace bowfree::bindings {
+
+namespace {
+
+using namespace nb::literals;
+
+/// The fits of all districts of one graph on d nodes.
+struct GraphFit {
+    int d;
+    std::vector<District> districts;
+    std::vector<DistrictFit> fits;
+
+    std::vector<std::vector<int>> members() const {
+        std::vector<std::vector<int>> all;
+        for (const District& district : districts)
+            all.emplace_back(district.nodes.begin(), district.nodes.begin() + district.k);
+        return all;
+    }
+
+    /// Scatters each district's k x columns matrix into a d x d one, which NumPy then owns.
+    auto scatter(std::vector<double> DistrictFit::* matrix) const {
+        std::vector<double> full(static_cast<std::size_t>(d) * d);
+        for (std::size_t c = 0; c < districts.size(); ++c) {
+            const District& district = districts[c];
+            const std::vector<double>& local = fits[c].*matrix;
+            const int columns = static_cast<int>(local.size()) / district.k;
+            for (int v = 0; v < district.k; ++v)
+                for (int j = 0; j < columns; ++j)
+                    full[static_cast<std::size_t>(district.nodes[v]) * d + district.nodes[j]] =
+                        local[v * columns + j];
+        }
+        return to_numpy(std::move(full),
+                        {static_cast<std::size_t>(d), static_cast<std::size_t>(d)});
+    }
+
+    /// One number per district.
+    template <class T>
+    std::vector<T> column(T DistrictFit::* field) const {
+        std::vector<T> values;
+        for (const DistrictFit& fit : fits) values.push_back(fit.*field);
+        return values;
+    }
+};
+
+GraphFit fit_graph(const Matrix& S, const Bits& parents, const Bits& spouses,
+                   const std::string& method, int max_iter, double tol, int n_starts,
+                   std::uint64_t seed) {
+    const Graph graph = to_graph(parents, spouses);
+    const int d = graph.d();
+    if (S.shape(0) != static_cast<std::size_t>(d) || S.shape(1) != static_cast<std::size_t>(d))
+        throw std::invalid_argument("S must have shape (d, d), d being the number of nodes");
+    if (method != "newton" && method != "ricf")
+        throw std::invalid_argument("method must be 'newton' or 'ricf', got '" + method + "'");
+
+    GraphFit result{d, {}, {}};
+    nb::gil_scoped_release release;
+    for (const auto& members : districts(graph)) {
+        result.districts.push_back(make_district(graph, members));
+        const District& district = result.districts.back();
+        result.fits.push_back(method == "ricf"
+                                  ? ricf(S.data(), d, district, max_iter, tol)
+                                  : fit_district(S.data(), d, district, {n_starts, seed}));
+    }
+    return result;
+}
+
+}  // namespace
+
+void bind_likelihood(nb::module_& m) {
+    const auto entry = [](auto field) {
+        return [field](const GraphFit& fit) { return fit.column(field); };
+    };
+    nb::class_<GraphFit>(m, "GraphFit", "Fits of all districts of a graph, one entry per district.")
+        .def_prop_ro("districts", &GraphFit::members, "Node indices of each district, ascending.")
+        .def_prop_ro(
+            "B", [](const GraphFit& fit) { return fit.scatter(&DistrictFit::B); },
+            nb::rv_policy::automatic, "(d, d): B[i, j] is the effect of j on i.")
+        .def_prop_ro(
+            "Omega", [](const GraphFit& fit) { return fit.scatter(&DistrictFit::Omega); },
+            nb::rv_policy::automatic, "(d, d): covariance matrix of the errors.")
+        .def_prop_ro("objective", entry(&DistrictFit::objective),
+                     "F = log|Omega_C| + tr(Omega_C^-1 E_C) at the end.")
+        .def_prop_ro("converged", entry(&DistrictFit::converged))
+        .def_prop_ro("decrement", entry(&DistrictFit::decrement),
+                     "Half the squared Newton decrement: what the score could still gain.")
+        .def_prop_ro("gradient_norm", entry(&DistrictFit::gradient_norm),
+                     "Largest gradient entry in scaled parameters.")
+        .def_prop_ro("smallest_eigenvalue", entry(&DistrictFit::smallest_eigenvalue),
+                     "Of the error correlation matrix.")
+        .def_prop_ro("diverging", entry(&DistrictFit::diverging),
+                     "A coefficient runs to infinity while the likelihood still grows.")
+        .def_prop_ro("n_iter", entry(&DistrictFit::n_iter), "RICF sweeps plus Newton steps.")
+        .def_prop_ro("n_optima", entry(&DistrictFit::n_optima),
+                     "Distinct local maxima of the likelihood met over all starts.");
+
+    m.def("fit_graph", &fit_graph, "S"_a, "parents"_a, "spouses"_a, nb::kw_only(),
+          "method"_a = "newton", "max_iter"_a = 10, "tol"_a = 1e-6, "n_starts"_a = 1, "seed"_a = 0,
+          "Maximum likelihood fit of a BAP to the covariance matrix S (divisor n).\n\n"
+          "`max_iter` and `tol` are those of method 'ricf', the paper's; `n_starts` and `seed`\n"
+          "those of 'newton'. Parents and spouses are bitsets of shape (d, words).");
+}
+
+}  // namespace bowfree::bindings
