@@ -11,6 +11,9 @@ except ImportError as error:
 
 from bowfree.errors import BowfreeError, DataError, GraphError, ParseError
 from bowfree.graph import MixedGraph
+from bowfree.paths import Path
+from bowfree.text import parse
+from bowfree.treks import Trek
 
 __version__ = "0.1.0"
 
@@ -20,5 +23,8 @@ __all__ = [
     "GraphError",
     "MixedGraph",
     "ParseError",
+    "Path",
+    "Trek",
     "__version__",
+    "parse",
 ]
