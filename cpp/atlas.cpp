@@ -78,7 +78,8 @@ void sort_skeleton(int d, std::uint64_t seed, SkeletonCounts& entry) {
             stack.pop_back();
             for (std::size_t e = 0; e < m; ++e)
                 for (std::uint64_t mark = 0; mark < 3; ++mark) {
-                    const std::uint64_t to = from - from / weight[e] % 3 * weight[e] + mark * weight[e];
+                    const std::uint64_t to =
+                        from - from / weight[e] % 3 * weight[e] + mark * weight[e];
                     if (state[to] != listed) continue;
                     state[to] = reached;
                     stack.push_back(to);
@@ -97,9 +98,8 @@ void sort_skeleton(int d, std::uint64_t seed, SkeletonCounts& entry) {
 
 std::vector<SkeletonCounts> atlas(int d, std::uint64_t seed, int n_threads) {
     std::vector<SkeletonCounts> entries = unlabelled_skeletons(d);
-    std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
-        return a.edges.size() < b.edges.size();
-    });
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const auto& a, const auto& b) { return a.edges.size() < b.edges.size(); });
     // The skeletons with most edges take longest and go first.
     std::atomic<int> next{static_cast<int>(entries.size())};
     std::exception_ptr failure;

@@ -17,7 +17,7 @@ struct SkeletonCounts {
     std::uint64_t n_baps = 0;                ///< per labelled skeleton, as all counts below
     std::uint64_t n_classes = 0;
     std::uint64_t largest_class = 0;
-    std::uint64_t n_split = 0;  ///< classes that single-edge changes do not connect
+    std::uint64_t n_split = 0;                ///< classes that single-edge changes do not connect
     std::vector<std::uint8_t> split_example;  ///< marks of a member of such a class, or empty
 };
 

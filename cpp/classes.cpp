@@ -19,6 +19,14 @@ std::vector<std::pair<int, int>> skeleton_edges(const Graph& graph) {
     return edges;
 }
 
+std::vector<std::uint8_t> marks_of(const Graph& graph,
+                                   const std::vector<std::pair<int, int>>& edges) {
+    std::vector<std::uint8_t> marks;
+    for (const auto& [i, j] : edges)
+        marks.push_back(graph.directed(i, j) ? forward : graph.directed(j, i) ? backward : both);
+    return marks;
+}
+
 Graph marked_graph(int d, const std::vector<std::pair<int, int>>& edges,
                    const std::uint8_t* marks) {
     Graph graph(d);
@@ -35,14 +43,6 @@ Graph marked_graph(int d, const std::vector<std::pair<int, int>>& edges,
 }
 
 namespace {
-
-std::vector<std::uint8_t> marks_of(const Graph& graph,
-                                   const std::vector<std::pair<int, int>>& edges) {
-    std::vector<std::uint8_t> marks;
-    for (const auto& [i, j] : edges)
-        marks.push_back(graph.directed(i, j) ? forward : graph.directed(j, i) ? backward : both);
-    return marks;
-}
 
 /// Makes sure that the marks of the given graph are among those listed.
 void include(const std::vector<std::uint8_t>& own, ClassMembers& members) {
@@ -111,8 +111,8 @@ class OrderSearch {
         return collider_end_[at(w, a)] && collider_end_[at(w, b)];
     }
 
-    /// Ends that all graphs with the same v-structures share. Sets `forced_[at(w, a)]`, the end at w
-    /// of the edge between w and a, and follows the consequences: a head beside an unshielded
+    /// Ends that all graphs with the same v-structures share. Sets `forced_[at(w, a)]`, the end at
+    /// w of the edge between w and a, and follows the consequences: a head beside an unshielded
     /// non-collider makes a tail, and the other end of a tail is a head.
     void force_ends() {
         std::deque<std::pair<int, int>> news;
@@ -266,9 +266,10 @@ class OrderSearch {
     const ClassOptions& options_;
     std::vector<Element> Sigma_, check_;
     std::vector<std::uint8_t> adjacent_;
-    std::vector<std::uint8_t> collider_end_;  // at(w, a): head at w on the edge w, a of the given graph
-    std::vector<End> forced_, end_;           // at(w, a): end at w of the edge between w and a
-    std::vector<Element> R_;                  // row v: cov(eps_v, X)
+    std::vector<std::uint8_t>
+        collider_end_;               // at(w, a): head at w on the edge w, a of the given graph
+    std::vector<End> forced_, end_;  // at(w, a): end at w of the edge between w and a
+    std::vector<Element> R_;         // row v: cov(eps_v, X)
     std::vector<State> state_;
     std::vector<int> waiting_, order_, parents_;
     std::vector<std::vector<int>> neighbours_;

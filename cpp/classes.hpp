@@ -26,6 +26,10 @@ enum Mark : std::uint8_t { forward = 0, backward = 1, both = 2 };  // i -> j, i 
 /// The edges (i, j), i < j, of the skeleton in lexicographic order.
 std::vector<std::pair<int, int>> skeleton_edges(const Graph& graph);
 
+/// The marks of a BAP on the edges of its skeleton.
+std::vector<std::uint8_t> marks_of(const Graph& graph,
+                                   const std::vector<std::pair<int, int>>& edges);
+
 /// The BAP with these marks on these edges.
 Graph marked_graph(int d, const std::vector<std::pair<int, int>>& edges, const std::uint8_t* marks);
 
@@ -57,8 +61,8 @@ struct ClassFactor {
 
 enum class ClassMethod { exact, edge_changes };
 
-/// The class as one factor per connected component that has an edge. A factor whose search was ended
-/// early still lists the marks of `graph` itself.
+/// The class as one factor per connected component that has an edge. A factor whose search was
+/// ended early still lists the marks of `graph` itself.
 std::vector<ClassFactor> class_factors(const Graph& graph, ClassMethod method,
                                        const ClassOptions& options);
 

@@ -1,5 +1,6 @@
 #include "colliders.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace bowfree {
@@ -77,7 +78,8 @@ std::vector<ClassFactor> collider_factors(const Graph& graph) {
         };
         for (int root : tree.nodes) {
             for (std::size_t o = 0; o < tree.outer.size(); ++o)
-                marks[n_inner + o] = tree.outer[o].first < tree.outer[o].second ? forward : backward;
+                marks[n_inner + o] =
+                    tree.outer[o].first < tree.outer[o].second ? forward : backward;
             std::vector<std::pair<int, int>> walk{{root, -1}};  // (node, where it was reached from)
             for (std::size_t next = 0; next < walk.size(); ++next) {
                 const auto [v, from] = walk[next];

@@ -68,7 +68,8 @@ InclusionTest produces(const Graph& H, const Element* Sigma) {
         Element* row = R.data() + static_cast<std::size_t>(v) * d;
         for (int w = 0; w < d; ++w) {
             field::Sum sum;
-            for (int i = 0; i < k; ++i) sum.add(a[i], Sigma[static_cast<std::size_t>(P[i]) * d + w]);
+            for (int i = 0; i < k; ++i)
+                sum.add(a[i], Sigma[static_cast<std::size_t>(P[i]) * d + w]);
             sum.add(a[k], Sigma[static_cast<std::size_t>(v) * d + w]);
             row[w] = sum.value();
         }

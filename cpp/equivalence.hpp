@@ -7,10 +7,11 @@
 // non-adjacent pair of H, for then Sigma = (I-B)^-1 Omega (I-B)^-T with an Omega that H allows.
 //
 // Why the answer is right with probability about 1 - d^3/p per draw: the entries of that Omega are
-// rational functions of Sigma. A random point decides whether they vanish on the (irreducible) model
-// of G. Their denominators are the determinants of the linear systems; at Sigma = I, which every
-// model contains, all of them are 1, so none vanishes identically on any model. A singular system is
-// therefore an accident of the draw, never a property of G or H, and is answered by another draw.
+// rational functions of Sigma. A random point decides whether they vanish on the (irreducible)
+// model of G. Their denominators are the determinants of the linear systems; at Sigma = I, which
+// every model contains, all of them are 1, so none vanishes identically on any model. A singular
+// system is therefore an accident of the draw, never a property of G or H, and is answered by
+// another draw.
 #pragma once
 
 #include <array>

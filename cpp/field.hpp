@@ -21,9 +21,13 @@ inline Element add(Element a, Element b) {
     return sum >= prime ? sum - prime : sum;
 }
 
-inline Element subtract(Element a, Element b) { return a >= b ? a - b : a + prime - b; }
+inline Element subtract(Element a, Element b) {
+    return a >= b ? a - b : a + prime - b;
+}
 
-inline Element negate(Element a) { return a == 0 ? 0 : prime - a; }
+inline Element negate(Element a) {
+    return a == 0 ? 0 : prime - a;
+}
 
 /// 2^61 = 1 in this field, so the high part of a product is simply added to the low part.
 inline Element reduce(Product z) {
@@ -32,9 +36,13 @@ inline Element reduce(Product z) {
 }
 
 /// The same for a sum of products, which may have more than 122 bits and is folded twice.
-inline Element reduce_sum(Product z) { return reduce((z & prime) + (z >> 61)); }
+inline Element reduce_sum(Product z) {
+    return reduce((z & prime) + (z >> 61));
+}
 
-inline Element multiply(Element a, Element b) { return reduce(static_cast<Product>(a) * b); }
+inline Element multiply(Element a, Element b) {
+    return reduce(static_cast<Product>(a) * b);
+}
 
 /// A sum of products that is reduced once: each product has 122 bits, so 32 of them (and one
 /// carried element) fit into 128 bits.

@@ -1,4 +1,6 @@
 // Equivalence for Python: the exact test, classes as factors, the atlas.
+#include "equivalence.hpp"
+
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -9,9 +11,10 @@
 
 #include "arrays.hpp"
 #include "atlas.hpp"
+#include "bindings.hpp"
 #include "classes.hpp"
 #include "colliders.hpp"
-#include "equivalence.hpp"
+#include "empirical.hpp"
 
 namespace bowfree::bindings {
 
@@ -48,6 +51,45 @@ std::vector<Factor> to_factors(std::vector<ClassFactor>&& factors) {
     return out;
 }
 
+/// A graph from the words of all its rows. For up to 64 nodes these are the masks that a Python
+/// graph holds, which makes a decision on a small graph cheaper than creating one array.
+Graph from_words(int d, const std::vector<Word>& parents, const std::vector<Word>& spouses) {
+    Graph graph(d);
+    const auto size = static_cast<std::size_t>(d) * graph.words();
+    if (parents.size() != size || spouses.size() != size)
+        throw std::invalid_argument("graph masks must have d * ((d + 63) / 64) words");
+    if (d > 0) {
+        std::copy(parents.begin(), parents.end(), graph.parents(0));
+        std::copy(spouses.begin(), spouses.end(), graph.spouses(0));
+    }
+    return graph;
+}
+
+bool bow_free(const Graph& graph) {
+    for (int v = 0; v < graph.d(); ++v)
+        for (int w = 0; w < graph.words(); ++w)
+            if (graph.parents(v)[w] & graph.spouses(v)[w]) return false;
+    return true;
+}
+
+bool acyclic(const Graph& graph) {
+    return graph.d() == 0 || !topological_order(graph).empty();
+}
+
+std::tuple<int, int, int> decide(int d, const std::vector<Word>& parents_g,
+                                 const std::vector<Word>& spouses_g,
+                                 const std::vector<Word>& parents_h,
+                                 const std::vector<Word>& spouses_h, std::uint64_t seed,
+                                 bool equivalence) {
+    const Graph G = from_words(d, parents_g, spouses_g), H = from_words(d, parents_h, spouses_h);
+    if (!acyclic(G) || (equivalence && !bow_free(G))) return {-1, -1, -1};
+    if (!acyclic(H) || !bow_free(H)) return {-2, -1, -1};
+    // Equivalent BAPs share the skeleton, and a skeleton has one dimension: one inclusion decides.
+    if (equivalence && skeleton_edges(G) != skeleton_edges(H)) return {0, -1, -1};
+    const InclusionTest test = Witness(G, seed).inside(H);
+    return {test.answer == Inclusion::yes, test.a, test.b};
+}
+
 }  // namespace
 
 void bind_equivalence(nb::module_& m) {
@@ -72,14 +114,12 @@ void bind_equivalence(nb::module_& m) {
         nb::arg("parents"), nb::arg("spouses"), nb::arg("Sigma"),
         "Can the BAP produce Sigma (modulo 2^61 - 1)? None when a system is singular.");
     m.def(
-        "contains",
-        [](const Bits& parents_g, const Bits& spouses_g, const Bits& parents_h,
-           const Bits& spouses_h, std::uint64_t seed) {
-            return to_answer(Witness(to_graph(parents_g, spouses_g), seed)
-                                 .inside(to_graph(parents_h, spouses_h)));
-        },
-        nb::arg("parents_g"), nb::arg("spouses_g"), nb::arg("parents_h"), nb::arg("spouses_h"),
-        nb::arg("seed"), "Is the model of G inside the model of the BAP H?");
+        "decide", &decide, nb::arg("d"), nb::arg("parents_g"), nb::arg("spouses_g"),
+        nb::arg("parents_h"), nb::arg("spouses_h"), nb::arg("seed"), nb::arg("equivalence"),
+        "Is the model of G inside that of H (`equivalence`: the same as that of H)?\n\n"
+        "Graphs come as the words of all rows in one list. Returns (answer, a, b): answer is 1 or\n"
+        "0, with the pair of H that fails if a constraint decided; -1 (G) or -2 (H) for a graph\n"
+        "that has a cycle or a bow where none may be.");
     nb::class_<Witness>(m, "Witness", "Sigma of one graph at two random points.")
         .def(
             "__init__",
@@ -124,14 +164,14 @@ void bind_equivalence(nb::module_& m) {
             std::vector<ClassFactor> factors;
             {
                 const nb::gil_scoped_release release;
-                factors = class_factors(
-                    graph, exact ? ClassMethod::exact : ClassMethod::edge_changes,
-                    to_options(seed, limit, seconds));
+                factors =
+                    class_factors(graph, exact ? ClassMethod::exact : ClassMethod::edge_changes,
+                                  to_options(seed, limit, seconds));
             }
             return to_factors(std::move(factors));
         },
-        nb::arg("parents"), nb::arg("spouses"), nb::arg("exact"), nb::arg("seed"),
-        nb::arg("limit"), nb::arg("seconds").none(),
+        nb::arg("parents"), nb::arg("spouses"), nb::arg("exact"), nb::arg("seed"), nb::arg("limit"),
+        nb::arg("seconds").none(),
         "The class, one (edges, marks, complete) per connected component.");
     m.def(
         "collider_sizes",
@@ -151,6 +191,26 @@ void bind_equivalence(nb::module_& m) {
         nb::arg("parents"), nb::arg("spouses"),
         "The collider-invariant graphs, one (edges, marks, complete) per independent choice.");
     m.def(
+        "empirical_class",
+        [](const Matrix& S, const Bits& parents, const Bits& spouses, double epsilon, int max_depth,
+           std::uint64_t limit, std::optional<double> seconds) {
+            const Graph graph = to_graph(parents, spouses);
+            EmpiricalMembers found;
+            {
+                const nb::gil_scoped_release release;
+                found = empirical_class(graph, S.data(),
+                                        {epsilon, max_depth, to_options(0, limit, seconds)});
+            }
+            const auto n = static_cast<std::size_t>(found.members.n_members);
+            const std::size_t m = n == 0 ? 0 : found.members.marks.size() / n;
+            return std::make_tuple(to_numpy(std::move(found.members.marks), {n, m}),
+                                   to_numpy(std::move(found.objective), {n}), found.own,
+                                   found.members.complete);
+        },
+        nb::arg("S"), nb::arg("parents"), nb::arg("spouses"), nb::arg("epsilon"),
+        nb::arg("max_depth"), nb::arg("limit"), nb::arg("seconds").none(),
+        "Section 3.3: (marks, objective of each, objective of the graph, complete).");
+    m.def(
         "atlas",
         [](int d, std::uint64_t seed, int n_threads) {
             std::vector<SkeletonCounts> entries;
@@ -160,14 +220,15 @@ void bind_equivalence(nb::module_& m) {
             }
             nb::list out;
             for (const SkeletonCounts& entry : entries)
-                out.append(nb::make_tuple(entry.edges, entry.orbit, entry.n_baps, entry.n_classes,
-                                          entry.largest_class, entry.n_split,
-                                          std::vector<int>(entry.split_example.begin(),
-                                                           entry.split_example.end())));
+                out.append(nb::make_tuple(
+                    entry.edges, entry.orbit, entry.n_baps, entry.n_classes, entry.largest_class,
+                    entry.n_split,
+                    std::vector<int>(entry.split_example.begin(), entry.split_example.end())));
             return out;
         },
         nb::arg("d"), nb::arg("seed"), nb::arg("n_threads"),
-        "Per unlabelled skeleton: edges, orbit, n_baps, n_classes, largest_class, n_split, example.");
+        "Per unlabelled skeleton: edges, orbit, n_baps, n_classes, largest_class, n_split, "
+        "example.");
 }
 
 }  // namespace bowfree::bindings
