@@ -9,9 +9,11 @@ except ImportError as error:
         "and import bowfree from outside the source tree."
     ) from error
 
-from bowfree.errors import BowfreeError, DataError, GraphError, ParseError
+from bowfree.errors import BowfreeError, DataError, FitWarning, GraphError, ParseError
+from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
 from bowfree.paths import Path
+from bowfree.score import district_scores, score
 from bowfree.text import parse
 from bowfree.treks import Trek
 
@@ -20,11 +22,16 @@ __version__ = "0.1.0"
 __all__ = [
     "BowfreeError",
     "DataError",
+    "Fit",
+    "FitWarning",
     "GraphError",
     "MixedGraph",
     "ParseError",
     "Path",
     "Trek",
     "__version__",
+    "district_scores",
+    "fit",
     "parse",
+    "score",
 ]
