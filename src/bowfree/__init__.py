@@ -27,6 +27,7 @@ from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
 from bowfree.paths import Path
 from bowfree.score import district_scores, score
+from bowfree.sem import LinearSEM, random_sem
 from bowfree.text import parse
 from bowfree.treks import Trek
 
@@ -46,6 +47,7 @@ __all__ = [
     "Fit",
     "FitWarning",
     "GraphError",
+    "LinearSEM",
     "MixedGraph",
     "ParseError",
     "Path",
@@ -62,6 +64,7 @@ __all__ = [
     "fit",
     "markov_equivalent",
     "parse",
+    "random_sem",
     "same_skeleton_and_colliders",
     "same_skeleton_and_v_structures",
     "score",

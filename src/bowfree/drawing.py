@@ -1,8 +1,8 @@
 """The picture of a graph, as SVG, for notebooks and files; no other program is needed.
 
 Directed edges are black arrows, bidirected edges red arcs with two heads. The boxes come from
-:mod:`bowfree.layout`. An edge is a quadratic Bézier curve from box to box; of a handful of bends the
-first one is taken that stays clear of all other boxes.
+:mod:`bowfree.layout`. An edge is a quadratic Bézier curve from box to box; of a handful of bends
+the first one is taken that stays clear of all other boxes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ _CIRCLE_RADIUS = 3.5
 _CLEARANCE = 5.0  # an edge should pass other boxes at this distance
 # Bends, as the height of the curve over its chord, in the order of preference. Arcs of bidirected
 # edges are never straight, so that they differ from arrows in form as well as in colour.
-_DIRECTED_BENDS = (0.0, 0.12, -0.12, 0.22, -0.22, 0.34, -0.34, 0.5, -0.5)
-_BIDIRECTED_BENDS = (0.2, -0.2, 0.32, -0.32, 0.12, -0.12, 0.45, -0.45, 0.6, -0.6)
+_DIRECTED_BENDS = (0.0, *(s * k / 100 for k in range(5, 60, 5) for s in (1, -1)))
+_BIDIRECTED_BENDS = tuple(
+    s * k / 100 for k in (20, 15, 25, 10, 30, 35, 40, 45, 50, 55) for s in (1, -1)
+)
 
 Vector = npt.NDArray[np.float64]
 Ends = Mapping[tuple[str, str], tuple[str, str]]
@@ -75,13 +77,13 @@ def edge_curves(graph: MixedGraph, layout: Layout) -> list[Curve]:
         i, j = graph._node(a), graph._node(b)
         bends: Iterable[float] = _DIRECTED_BENDS if mark == "->" else _BIDIRECTED_BENDS
         if mark == "->" and (b, a) in directed:
-            bends = _DIRECTED_BENDS[1::2]  # both bend to their own left, so they part
+            bends = _DIRECTED_BENDS[3::2]  # both bend to their own left, so they part
         curves.append(Curve((a, mark, b), _route(layout, i, j, bends)))
     return curves
 
 
 def _route(layout: Layout, i: int, j: int, bends: Iterable[float]) -> Vector:
-    """Return the curve of the first bend that clears all other boxes, or of the one that hits least.
+    """Return the curve of the first bend that clears all other boxes, else of the one least in.
 
     Without a clear bend the depth of the hits decides: a graph with many edges has no such drawing.
     """
@@ -185,9 +187,10 @@ def class_svg(graph: MixedGraph, ends: Ends, caption: str, *, layout: str = "aut
 def _svg(graph: MixedGraph, layout: str, ends: Ends, caption: str) -> str:
     placed = layout_by_name(graph, layout)
     curves = edge_curves(graph, placed)
-    corners = [curve.points for curve in curves]
-    low = np.minimum.reduce([np.zeros(2), *(p.min(axis=0) for p in corners)]) - _MARGIN
-    high = np.maximum.reduce([np.array(placed.extent), *(p.max(axis=0) for p in corners)]) + _MARGIN
+    seen = np.vstack(
+        [np.zeros(2), placed.extent, *(_at(c.points, np.linspace(0, 1, 33)) for c in curves)]
+    )
+    low, high = seen.min(axis=0) - _MARGIN, seen.max(axis=0) + _MARGIN
     width, height = high - low
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '

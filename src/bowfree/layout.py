@@ -25,7 +25,7 @@ __all__ = ["Layout", "circle_layout", "layered_layout", "layout_by_name"]
 
 FONT_SIZE = 14.0
 HEIGHT = 28.0  # of a node's box
-_COLUMN_GAP = 36.0  # between boxes of one layer
+_COLUMN_GAP = 40.0  # between boxes of one layer
 _ROW_GAP = 62.0  # between layers: room for an arrow and an arc
 _SWEEPS = 12
 
@@ -120,7 +120,8 @@ def layered_layout(graph: MixedGraph) -> Layout:
     """Place the nodes of an acyclic graph in rows, every parent above its children.
 
     Rows hold no more than about 1.6 sqrt(d) nodes. Within a row, nodes are sorted by the mean place
-    of their neighbours, directed or bidirected, in sweeps down and up.
+    of their neighbours, directed or bidirected, in sweeps down and up. Nodes without edges stand in
+    rows of their own at the bottom.
 
     Examples
     --------
@@ -150,12 +151,16 @@ def layered_layout(graph: MixedGraph) -> Layout:
 
 
 def _rows(graph: MixedGraph) -> list[list[int]]:
-    """Assign each node to the first row below its parents that has room."""
+    """Assign each node to the first row below its parents that has room; lone nodes come last."""
     limit = max(3, ceil(1.6 * sqrt(len(graph))))
     row_of: dict[int, int] = {}
     rows: list[list[int]] = []
+    lone: list[int] = []
     for name in graph.topological_order():
         v = graph._node(name)
+        if not graph._parents[v] | graph._spouses[v] | graph._children()[v]:
+            lone.append(v)
+            continue
         depth = max((row_of[p] + 1 for p in members(graph._parents[v])), default=0)
         while depth < len(rows) and len(rows[depth]) >= limit:
             depth += 1
@@ -163,7 +168,7 @@ def _rows(graph: MixedGraph) -> list[list[int]]:
             rows.append([])
         rows[depth].append(v)
         row_of[v] = depth
-    return rows
+    return rows + [lone[k : k + limit] for k in range(0, len(lone), limit)]
 
 
 def _spread(

@@ -48,7 +48,7 @@ def latent_projection(graph: MixedGraph, hidden: str | Iterable[str]) -> MixedGr
     >>> a = bf.parse("x1, x2, x3, x4, x1 -> h1 <- x3, x1 -> h2 -> x2 <- h3 -> x4, x2 -> x3 -> x4")
     >>> b = a.latent_projection(["h1", "h2", "h3"])
     >>> print(b)
-    x1 -> x2 -> x3, x2 <-> x4 <- x3
+    x1 -> x2 -> x3 -> x4 <-> x2
     >>> print(b.latent_projection("x3"))
     x1 -> x2 -> x4 <-> x2
 

@@ -130,6 +130,8 @@ def _next_token(text: str, start: int) -> tuple[str, str, int]:
             value, end = json.JSONDecoder().raw_decode(text, start)
         except json.JSONDecodeError as error:
             raise _error(text, error.pos, f"bad quoted name: {error.msg}") from None
+        if not value:
+            raise _error(text, start, "empty name; every node needs one")
         return "name", value, end
     token = _TOKEN.match(text, start)
     if token is None:
