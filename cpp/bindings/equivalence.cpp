@@ -39,6 +39,9 @@ ClassOptions to_options(std::uint64_t seed, std::uint64_t limit, std::optional<d
     return options;
 }
 
+/// Edges, orbit, n_baps, n_classes, largest_class, n_split, marks of an example of a split class.
+using AtlasRow = std::tuple<std::vector<std::pair<int, int>>, std::uint64_t, std::uint64_t,
+                            std::uint64_t, std::uint64_t, std::uint64_t, std::vector<int>>;
 using Factor = std::tuple<std::vector<int>, Marks, bool>;  // edges, marks, complete
 
 std::vector<Factor> to_factors(std::vector<ClassFactor>&& factors) {
@@ -218,12 +221,12 @@ void bind_equivalence(nb::module_& m) {
                 const nb::gil_scoped_release release;
                 entries = atlas(d, seed, n_threads);
             }
-            nb::list out;
+            std::vector<AtlasRow> out;
             for (const SkeletonCounts& entry : entries)
-                out.append(nb::make_tuple(
+                out.emplace_back(
                     entry.edges, entry.orbit, entry.n_baps, entry.n_classes, entry.largest_class,
                     entry.n_split,
-                    std::vector<int>(entry.split_example.begin(), entry.split_example.end())));
+                    std::vector<int>(entry.split_example.begin(), entry.split_example.end()));
             return out;
         },
         nb::arg("d"), nb::arg("seed"), nb::arg("n_threads"),

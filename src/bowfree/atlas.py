@@ -145,10 +145,13 @@ def atlas(d: int, *, rng: int = 0, n_jobs: int | None = None) -> Atlas:
     names = [f"x{i + 1}" for i in range(d)]
     entries = []
     threads = n_jobs if n_jobs is not None else os.cpu_count() or 1
-    for edges, *counts, example in _core.atlas(d, rng % 2**64, threads):
+    for row in _core.atlas(d, rng % 2**64, threads):
+        edges, orbit, n_baps, n_classes, largest_class, n_split, example = row
         named = tuple((names[i], names[j]) for i, j in edges)
         split = _marked(names, named, example) if example else None
-        entries.append(SkeletonEntry(named, *counts, split))
+        entries.append(
+            SkeletonEntry(named, orbit, n_baps, n_classes, largest_class, n_split, split)
+        )
     return Atlas(d, tuple(entries))
 
 
