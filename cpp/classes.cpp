@@ -72,8 +72,8 @@ class OrderSearch {
           edges_(skeleton_edges(graph)),
           targets_(topological_order(graph)),
           options_(options),
-          Sigma_(random_covariance(graph, draw_seed(seed, 0))),
-          check_(random_covariance(graph, draw_seed(seed, 1))),
+          Sigma_(random_covariance(graph, targets_, draw_seed(seed, 0))),
+          check_(random_covariance(graph, targets_, draw_seed(seed, 1))),
           adjacent_(square()),
           collider_end_(square()),
           forced_(square(), open),
@@ -249,7 +249,7 @@ class OrderSearch {
             marks_[e] = end_[at(i, j)] == tail ? forward : end_[at(j, i)] == tail ? backward : both;
         }
         const Graph H = marked_graph(n_, edges_, marks_.data());
-        const InclusionTest test = produces(H, check_.data());
+        const InclusionTest test = produces(H, order_, check_.data());
         if (test.answer == Inclusion::singular) throw SingularDraw{};
         if (test.answer == Inclusion::no) return;
         if (found_.n_members == options_.limit) {
@@ -316,8 +316,8 @@ ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options) 
                     break;
                 }
                 const Graph H = marked_graph(graph.d(), edges, bytes(candidate));
-                if (topological_order(H).empty()) continue;
-                if (witness.inside(H).answer != Inclusion::yes) continue;
+                const std::vector<int> order = topological_order(H);
+                if (order.empty() || witness.inside(H, order).answer != Inclusion::yes) continue;
                 if (members.size() >= options.limit) {
                     found.complete = false;
                     break;

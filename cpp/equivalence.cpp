@@ -4,7 +4,8 @@ namespace bowfree {
 
 using field::Element;
 
-std::vector<Element> random_covariance(const Graph& graph, std::uint64_t seed) {
+std::vector<Element> random_covariance(const Graph& graph, const std::vector<int>& order,
+                                       std::uint64_t seed) {
     const int d = graph.d();
     const auto at = [d](int i, int j) { return static_cast<std::size_t>(i) * d + j; };
     field::Draw draw(seed);
@@ -17,7 +18,6 @@ std::vector<Element> random_covariance(const Graph& graph, std::uint64_t seed) {
         });
     }
     // (I-B)^-1 Omega, row by row along the order: X_v = eps_v + sum_p B_vp X_p ...
-    const std::vector<int> order = topological_order(graph);
     for (int v : order)
         for (int w = 0; w < d; ++w) {
             field::Sum sum;
@@ -38,9 +38,8 @@ std::vector<Element> random_covariance(const Graph& graph, std::uint64_t seed) {
     return Sigma;
 }
 
-InclusionTest produces(const Graph& H, const Element* Sigma) {
+InclusionTest produces(const Graph& H, const std::vector<int>& order, const Element* Sigma) {
     const int d = H.d();
-    const std::vector<int> order = topological_order(H);
     std::vector<Element> R(static_cast<std::size_t>(d) * d);  // R_v = cov(eps_v, X)
     std::vector<Element> M, a(d + 1);
     std::vector<int> P;
@@ -77,20 +76,45 @@ InclusionTest produces(const Graph& H, const Element* Sigma) {
     return {Inclusion::yes};
 }
 
-Witness::Witness(const Graph& G, std::uint64_t seed) : d_(G.d()), seed_(seed), G_(G) {
-    for (int draw = 0; draw < 2; ++draw) Sigma_[draw] = random_covariance(G, draw_seed(seed, draw));
+namespace {
+
+/// Answers a draw that turned out singular by further draws, which are new to both draws.
+InclusionTest redraw(const Graph& G, const std::vector<int>& order_G, const Graph& H,
+                     const std::vector<int>& order_H, std::uint64_t seed) {
+    for (int draw = 2; draw < max_draws; ++draw) {
+        const auto Sigma = random_covariance(G, order_G, draw_seed(seed, draw));
+        const InclusionTest test = produces(H, order_H, Sigma.data());
+        if (test.answer != Inclusion::singular) return test;
+    }
+    throw NoRegularDraw();
 }
 
-InclusionTest Witness::inside(const Graph& H) const {
-    for (const auto& Sigma : Sigma_) {
-        InclusionTest test = produces(H, Sigma.data());
-        for (int draw = 2; test.answer == Inclusion::singular; ++draw) {
-            if (draw == max_draws) throw NoRegularDraw();
-            test = produces(H, random_covariance(G_, draw_seed(seed_, draw)).data());
-        }
-        if (test.answer == Inclusion::no) return test;
+}  // namespace
+
+InclusionTest inside(const Graph& G, const std::vector<int>& order_G, const Graph& H,
+                     const std::vector<int>& order_H, std::uint64_t seed) {
+    InclusionTest test;
+    for (int draw = 0; draw < 2 && test.answer == Inclusion::yes; ++draw) {
+        const auto Sigma = random_covariance(G, order_G, draw_seed(seed, draw));
+        test = produces(H, order_H, Sigma.data());
+        if (test.answer == Inclusion::singular) test = redraw(G, order_G, H, order_H, seed);
     }
-    return {Inclusion::yes};
+    return test;
+}
+
+Witness::Witness(const Graph& G, std::uint64_t seed)
+    : d_(G.d()), seed_(seed), G_(G), order_(topological_order(G)) {
+    for (int draw = 0; draw < 2; ++draw)
+        Sigma_[draw] = random_covariance(G, order_, draw_seed(seed, draw));
+}
+
+InclusionTest Witness::inside(const Graph& H, const std::vector<int>& order) const {
+    InclusionTest test;
+    for (int draw = 0; draw < 2 && test.answer == Inclusion::yes; ++draw) {
+        test = produces(H, order, Sigma_[draw].data());
+        if (test.answer == Inclusion::singular) test = redraw(G_, order_, H, order, seed_);
+    }
+    return test;
 }
 
 }  // namespace bowfree

@@ -33,11 +33,17 @@ struct InclusionTest {
     int b = -1;
 };
 
-/// Sigma (d x d, row-major) of the acyclic graph G, bows allowed, at random parameters.
-std::vector<field::Element> random_covariance(const Graph& graph, std::uint64_t seed);
+/// Sigma (d x d, row-major) of the acyclic graph G, bows allowed, at random parameters. Here and
+/// below `order` is the graph's topological order.
+std::vector<field::Element> random_covariance(const Graph& graph, const std::vector<int>& order,
+                                              std::uint64_t seed);
 
 /// Can the BAP H produce `Sigma`? Each constraint is looked at as soon as its rows are known.
-InclusionTest produces(const Graph& H, const field::Element* Sigma);
+InclusionTest produces(const Graph& H, const std::vector<int>& order, const field::Element* Sigma);
+
+/// Is the model of the acyclic graph G inside that of the BAP H? "Yes" needs two draws.
+InclusionTest inside(const Graph& G, const std::vector<int>& order_G, const Graph& H,
+                     const std::vector<int>& order_H, std::uint64_t seed);
 
 /// Sigma of G at two independent draws: serves every question "is G's model inside that of H".
 class Witness {
@@ -46,12 +52,14 @@ class Witness {
 
     int d() const { return d_; }
     /// Yes or no; "yes" needs both draws.
-    InclusionTest inside(const Graph& H) const;
+    InclusionTest inside(const Graph& H, const std::vector<int>& order) const;
+    InclusionTest inside(const Graph& H) const { return inside(H, topological_order(H)); }
 
   private:
     int d_;
     std::uint64_t seed_;
     Graph G_;
+    std::vector<int> order_;
     std::array<std::vector<field::Element>, 2> Sigma_;
 };
 

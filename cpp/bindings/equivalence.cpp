@@ -75,8 +75,11 @@ bool bow_free(const Graph& graph) {
     return true;
 }
 
-bool acyclic(const Graph& graph) {
-    return graph.d() == 0 || !topological_order(graph).empty();
+bool same_skeleton(const Graph& G, const Graph& H) {
+    for (int i = 0; i < G.d(); ++i)
+        for (int j = 0; j < i; ++j)
+            if (G.adjacent(i, j) != H.adjacent(i, j)) return false;
+    return true;
 }
 
 std::tuple<int, int, int> decide(int d, const std::vector<Word>& parents_g,
@@ -85,11 +88,14 @@ std::tuple<int, int, int> decide(int d, const std::vector<Word>& parents_g,
                                  const std::vector<Word>& spouses_h, std::uint64_t seed,
                                  bool equivalence) {
     const Graph G = from_words(d, parents_g, spouses_g), H = from_words(d, parents_h, spouses_h);
-    if (!acyclic(G) || (equivalence && !bow_free(G))) return {-1, -1, -1};
-    if (!acyclic(H) || !bow_free(H)) return {-2, -1, -1};
+    const std::vector<int> order_G = topological_order(G), order_H = topological_order(H);
+    const auto acyclic = [d](const auto& order) { return static_cast<int>(order.size()) == d; };
+    if (!acyclic(order_G) || (equivalence && !bow_free(G))) return {-1, -1, -1};
+    if (!acyclic(order_H) || !bow_free(H)) return {-2, -1, -1};
     // Equivalent BAPs share the skeleton, and a skeleton has one dimension: one inclusion decides.
-    if (equivalence && skeleton_edges(G) != skeleton_edges(H)) return {0, -1, -1};
-    const InclusionTest test = Witness(G, seed).inside(H);
+    if (equivalence && !same_skeleton(G, H)) return {0, -1, -1};
+    const nb::gil_scoped_release release;
+    const InclusionTest test = inside(G, order_G, H, order_H, seed);
     return {test.answer == Inclusion::yes, test.a, test.b};
 }
 
@@ -101,7 +107,7 @@ void bind_equivalence(nb::module_& m) {
         [](const Bits& parents, const Bits& spouses, std::uint64_t seed) {
             const Graph graph = to_graph(parents, spouses);
             const auto d = static_cast<std::size_t>(graph.d());
-            return to_numpy(random_covariance(graph, seed), {d, d});
+            return to_numpy(random_covariance(graph, topological_order(graph), seed), {d, d});
         },
         nb::arg("parents"), nb::arg("spouses"), nb::arg("seed"),
         "Sigma of the graph at random parameters modulo 2^61 - 1.");
@@ -110,7 +116,8 @@ void bind_equivalence(nb::module_& m) {
         [](const Bits& parents, const Bits& spouses,
            const nb::ndarray<const Word, nb::ndim<2>, nb::c_contig, nb::device::cpu>& Sigma)
             -> std::optional<Answer> {
-            const InclusionTest test = produces(to_graph(parents, spouses), Sigma.data());
+            const Graph H = to_graph(parents, spouses);
+            const InclusionTest test = produces(H, topological_order(H), Sigma.data());
             if (test.answer == Inclusion::singular) return std::nullopt;
             return to_answer(test);
         },

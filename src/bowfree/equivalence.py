@@ -24,7 +24,7 @@ equations themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -333,10 +333,10 @@ def _decide(g: MixedGraph, h: MixedGraph, rng: Any, *, equivalence: bool) -> tup
     return decision
 
 
-def _words(graph: MixedGraph) -> tuple[list[int], list[int]]:
+def _words(graph: MixedGraph) -> tuple[Sequence[int], Sequence[int]]:
     """Return parents and spouses as the words of all rows; up to 64 nodes these are the masks."""
-    if len(graph) <= 64:
-        return list(graph._parents), list(graph._spouses)
+    if len(graph._nodes) <= 64:
+        return graph._parents, graph._spouses
     parents, spouses = graph._bits()
     return parents.ravel().tolist(), spouses.ravel().tolist()
 
