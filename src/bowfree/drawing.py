@@ -215,7 +215,7 @@ def _svg_edge(curve: Curve) -> Iterator[str]:
         heads.append(head)
     kind = "directed" if mark == "->" else "bidirected"
     yield f'<g class="{kind}" stroke="{colour}" fill="{colour}" stroke-width="1.5">'
-    yield f"<title>{escape(f'{a} {mark} {b}')}</title>"
+    yield f"<title>{escape(_printable(f'{a} {mark} {b}'))}</title>"
     yield f'<path fill="none" d="M{_xy(start)} Q{_xy(control)} {_xy(end)}"/>'
     for head in heads:
         yield f'<path stroke="none" d="M{" L".join(map(_xy, head))} Z"/>'
