@@ -30,11 +30,16 @@ def test_arrows_are_black_and_arcs_red_with_two_heads():
     assert [text.text for text in root.findall(f"{SVG}text")] == list(FIGURE_1B.nodes)
 
 
-def test_arcs_are_bent_and_avoid_the_box_in_between():
-    layout = layered_layout(FIGURE_1B)
-    arc = edge_curves(FIGURE_1B, layout)[-1]
-    line = _at(arc.points, np.linspace(0, 1, 50))
-    assert _box_distance(line - layout.centres[2], layout.sizes[2]).min() > 0
+def test_edges_go_round_the_box_in_between():
+    #   x1 -> x2 -> x3 in one column, and a second edge past x2, straight or bent
+    for text in ("x1 -> x2 -> x3 <-> x1", "x1 -> x2 -> x3 <- x1"):
+        g = bf.parse(text)
+        layout = layered_layout(g)
+        past = next(curve for curve in edge_curves(g, layout) if "x2" not in curve.edge)
+        line = _at(past.points, np.linspace(0, 1, 50))
+        assert _box_distance(line - layout.centres[1], layout.sizes[1]).min() > 0
+    (short,) = edge_curves(bf.parse("a -> b"), layered_layout(bf.parse("a -> b")))
+    assert np.ptp(short.points[:, 0]) < 1e-9  # nothing in the way: straight
 
 
 def test_two_edges_of_a_pair_part():
