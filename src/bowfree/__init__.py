@@ -1,5 +1,8 @@
 """Causal structure learning with hidden confounders, by bow-free acyclic path diagrams (BAPs)."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 try:
     from bowfree import _core as _core
 except ImportError as error:
@@ -9,18 +12,47 @@ except ImportError as error:
         "needs), and import bowfree from outside the source tree."
     ) from error
 
-from bowfree.errors import BowfreeError, DataError, GraphError, ParseError
+from bowfree.atlas import Atlas, atlas
+from bowfree.classes import ClassSummary, EdgeSummary, EquivalenceClass, equivalence_class
+from bowfree.constraints import Constraint, ConstraintTests, constraints, test_constraints
+from bowfree.empirical import EmpiricalClass, empirical_class
+from bowfree.equivalence import (
+    EquivalenceVerdict,
+    contains,
+    equivalent,
+    explain_equivalence,
+    markov_equivalent,
+    same_skeleton_and_colliders,
+    same_skeleton_and_v_structures,
+)
+from bowfree.errors import BowfreeError, DataError, FitWarning, GraphError, ParseError
+from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
 from bowfree.paths import Path
+from bowfree.score import district_scores, score
 from bowfree.sem import LinearSEM, random_sem
 from bowfree.text import parse
 from bowfree.treks import Trek
 
+if TYPE_CHECKING:
+    from bowfree import datasets as datasets
+    from bowfree import formats as formats
+
 __version__ = "0.1.0"
 
 __all__ = [
+    "Atlas",
     "BowfreeError",
+    "ClassSummary",
+    "Constraint",
+    "ConstraintTests",
     "DataError",
+    "EdgeSummary",
+    "EmpiricalClass",
+    "EquivalenceClass",
+    "EquivalenceVerdict",
+    "Fit",
+    "FitWarning",
     "GraphError",
     "LinearSEM",
     "MixedGraph",
@@ -28,6 +60,31 @@ __all__ = [
     "Path",
     "Trek",
     "__version__",
+    "atlas",
+    "constraints",
+    "contains",
+    "datasets",
+    "district_scores",
+    "empirical_class",
+    "equivalence_class",
+    "equivalent",
+    "explain_equivalence",
+    "fit",
+    "formats",
+    "markov_equivalent",
     "parse",
     "random_sem",
+    "same_skeleton_and_colliders",
+    "same_skeleton_and_v_structures",
+    "score",
+    "test_constraints",
 ]
+
+# Parts that not every program needs; `bowfree.formats` loads them when it is first asked for.
+_ON_DEMAND = ("datasets", "formats")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ON_DEMAND:
+        return import_module(f"bowfree.{name}")
+    raise AttributeError(f"module 'bowfree' has no attribute {name!r}")

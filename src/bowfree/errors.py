@@ -1,10 +1,10 @@
-"""The exceptions of bowfree.
+"""The exceptions and the warning of bowfree.
 
-All of them are :class:`ValueError`, so that code which only wants to know "the input was bad" needs
-no import from here. Each message says what was wrong, the value seen, and the way out.
+All exceptions are :class:`ValueError`, so that code which only wants to know "the input was bad"
+needs no import from here. Each message says what was wrong, the value seen, and the way out.
 """
 
-__all__ = ["BowfreeError", "DataError", "GraphError", "ParseError"]
+__all__ = ["BowfreeError", "DataError", "FitWarning", "GraphError", "ParseError"]
 
 
 class BowfreeError(ValueError):
@@ -33,3 +33,7 @@ class ParseError(BowfreeError):
 
 class DataError(BowfreeError):
     """Data or a covariance matrix that cannot be used: missing values, singular, wrong names."""
+
+
+class FitWarning(UserWarning):
+    """A result worth less than it looks: no convergence, divergence, singular information."""
