@@ -215,6 +215,20 @@ def test_equation_summand(g, seed):
                     assert total == pytest.approx(expected[i, j], rel=1e-9, abs=1e-9)
 
 
+@given(admgs(max_nodes=4), SEEDS)
+@settings(max_examples=40)
+def test_equation_nonsimple(g, seed):
+    """A covariance is the sum over all treks, plus Omega[i, i] if it is a variance."""
+    sem = bf.random_sem(g, rng=seed)
+    Sigma = sem.covariance()
+    for i, a in enumerate(g.nodes):
+        for j, b in enumerate(g.nodes):
+            total = sem.Omega[i, i] if i == j else 0.0
+            for trek in g.treks(a, b):
+                total += sem.edge_product(trek) * sem._at_head(trek, sem.Omega)
+            assert total == pytest.approx(Sigma[i, j], rel=1e-9, abs=1e-9)
+
+
 @given(st.one_of(admgs(max_nodes=5), baps()), SEEDS)
 @settings(max_examples=60, deadline=None)
 def test_theorem_unstandardised(g, seed):
