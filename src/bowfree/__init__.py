@@ -12,6 +12,19 @@ except ImportError as error:
         "needs), and import bowfree from outside the source tree."
     ) from error
 
+from bowfree.atlas import Atlas, atlas
+from bowfree.classes import ClassSummary, EdgeSummary, EquivalenceClass, equivalence_class
+from bowfree.constraints import Constraint, ConstraintTests, constraints, test_constraints
+from bowfree.empirical import EmpiricalClass, empirical_class
+from bowfree.equivalence import (
+    EquivalenceVerdict,
+    contains,
+    equivalent,
+    explain_equivalence,
+    markov_equivalent,
+    same_skeleton_and_colliders,
+    same_skeleton_and_v_structures,
+)
 from bowfree.errors import (
     BowfreeError,
     CheckpointError,
@@ -41,9 +54,17 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Atlas",
     "BowfreeError",
     "CheckpointError",
+    "ClassSummary",
+    "Constraint",
+    "ConstraintTests",
     "DataError",
+    "EdgeSummary",
+    "EmpiricalClass",
+    "EquivalenceClass",
+    "EquivalenceVerdict",
     "Fit",
     "FitWarning",
     "GraphError",
@@ -57,16 +78,27 @@ __all__ = [
     "SearchResult",
     "Trek",
     "__version__",
+    "atlas",
+    "constraints",
+    "contains",
     "datasets",
     "district_scores",
+    "empirical_class",
+    "equivalence_class",
+    "equivalent",
     "exhaustive_search",
+    "explain_equivalence",
     "fit",
     "formats",
     "greedy_search",
+    "markov_equivalent",
     "parse",
     "random_bap",
     "random_sem",
+    "same_skeleton_and_colliders",
+    "same_skeleton_and_v_structures",
     "score",
+    "test_constraints",
 ]
 
 # Parts that not every program needs; `bowfree.formats` loads them when it is first asked for.

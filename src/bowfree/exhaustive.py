@@ -149,7 +149,9 @@ class ExhaustiveResult:
         """Return the states of all pairs, one row for each of the ranks first..last-1."""
         d = len(self.moments.names)
         shifts = 2 * np.arange(d * (d - 1) // 2, dtype=np.uint32)
-        states: npt.NDArray[np.uint8] = (self.codes[first:last, None] >> shifts & 3).astype(np.uint8)
+        states: npt.NDArray[np.uint8] = (self.codes[first:last, None] >> shifts & 3).astype(
+            np.uint8
+        )
         return states
 
     def __str__(self) -> str:
