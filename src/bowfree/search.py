@@ -63,6 +63,7 @@ KICK_RUNS = 8  # of every later round
 PATIENCE = 2  # rounds in a row without gain
 KICKS_PER_RUN = 10
 PLATEAU = 50  # graphs visited on a plateau
+SAVE_EVERY = 1.0  # seconds between two writes of the checkpoint
 
 
 def greedy_search(
@@ -374,7 +375,7 @@ class _Conductor:
 
     def save(self, *, at_once: bool) -> None:
         now = time.monotonic()
-        if not self.memory.path or not (at_once or now > self.saved + 1.0):
+        if not self.memory.path or not (at_once or now > self.saved + SAVE_EVERY):
             return
         # A stopped run's graphs are in the pool too. They do no harm: the run will meet them again
         # when it is repeated.
