@@ -84,6 +84,7 @@ def greedy_search(
     direction: Direction = "both",
     neighbours: int | None = None,
     max_steps: int | None = None,
+    plateau: int | None = None,
     shrinkage: float = 0.0,
     keep: int = 300,
     window: float = 10.0,
@@ -128,6 +129,9 @@ def greedy_search(
         better one. By default all.
     max_steps : int, optional
         Longest climb.
+    plateau : int, optional
+        At a local optimum, visit up to so many graphs of equal score, and climb on from one that
+        has a better neighbour. By default 50 with ``"ils"`` and 0 with ``"restart"``, as the paper.
     shrinkage : float
         Search on ``(1 - shrinkage) S + shrinkage diag(S)``; the way out when n <= d.
     keep, window : int, float
@@ -192,7 +196,9 @@ def greedy_search(
         "neighbours": 0 if neighbours is None else at_least("neighbours", neighbours, 1),
         "max_steps": -1 if max_steps is None else at_least("max_steps", max_steps, 0),
         "tolerance": TOLERANCE,
-        "plateau": PLATEAU,
+        "plateau": at_least(
+            "plateau", (PLATEAU if strategy == "ils" else 0) if plateau is None else plateau, 0
+        ),
         "dag_kicks": 3 * len(moments.names),
         "bap_kicks": KICKS_PER_RUN,
         "burn_in": len(moments.names) ** 4,
