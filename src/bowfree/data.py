@@ -3,7 +3,8 @@
 Every function that takes data takes them in one of two forms, and hands them to
 :func:`read_moments`:
 
-- ``data``: observations in rows; an array, or a data frame of any kind that narwhals reads;
+- ``data``: observations in rows; an array, a data frame of any kind that narwhals reads, or a
+  mapping from names to columns;
 - ``cov`` with ``n``: a covariance matrix; ``ddof`` says its divisor ``n - ddof`` (never guessed).
 
 Columns are matched with the nodes of a graph by name. What comes out has divisor n, because that is
@@ -14,7 +15,7 @@ core may assume a finite, symmetric, positive definite matrix. Next: :mod:`bowfr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -163,6 +164,8 @@ def _read_table(table: Any, graph: MixedGraph | None, what: str) -> tuple[tuple[
     """Names and values of the columns that are needed; for `cov` the rows are selected alike."""
     if isinstance(table, np.ndarray | list | tuple):
         return _read_array(table, graph, what)
+    if isinstance(table, Mapping):
+        return _read_columns(table, graph, what)
     import narwhals as nw
 
     frame = nw.from_native(table, pass_through=True)
@@ -187,6 +190,28 @@ def _read_table(table: Any, graph: MixedGraph | None, what: str) -> tuple[tuple[
         values[:, k] = frame.get_column(column).cast(nw.Float64).to_numpy()
     if what == "cov":
         values = values[_row_positions(table, position, names, len(values))]
+    return names, values
+
+
+def _read_columns(
+    table: Mapping[Any, Any], graph: MixedGraph | None, what: str
+) -> tuple[tuple[str, ...], Floats]:
+    """Read a mapping from names to columns; the rows of `cov` are in the order of its columns."""
+    columns = {str(name): np.asarray(column) for name, column in table.items()}
+    position = {name: k for k, name in enumerate(columns)}
+    names = tuple(columns) if graph is None else graph.nodes
+    _check_names(names, position, what)
+    sizes = {column.shape for column in columns.values()}
+    if len(sizes) != 1 or len(next(iter(sizes))) != 1:
+        raise DataError(f"columns of {what} have shapes {sorted(sizes)}: they must be equally long")
+    strange = [name for name in names if columns[name].dtype.kind not in "iuf"]
+    if strange:
+        raise DataError(
+            f"non-numeric column {_quote(strange)} in {what}: drop it or code it as numbers"
+        )
+    values = np.column_stack([columns[name].astype(np.float64) for name in names])
+    if what == "cov" and len(values) == len(columns):
+        values = values[[position[name] for name in names]]
     return names, values
 
 

@@ -16,7 +16,19 @@ class GraphError(BowfreeError):
 
 
 class ParseError(BowfreeError):
-    """Text that is not in the named format; the message gives line and column."""
+    """Text that is not in the named format; the message gives line and column.
+
+    Attributes
+    ----------
+    line, column : int or None
+        Where the text went wrong, counted from 1; None when the text as a whole is the problem.
+    """
+
+    def __init__(self, message: str, *, line: int | None = None, column: int | None = None) -> None:
+        where = "" if line is None else f"line {line}, column {column}: "
+        super().__init__(where + message)
+        self.line = line
+        self.column = column
 
 
 class DataError(BowfreeError):

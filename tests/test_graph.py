@@ -1,0 +1,136 @@
+"""The mixed graph as a value: construction, relatives, equality, immutability."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import bowfree as bf
+from graph_strategies import mixed_graphs
+
+#       a
+#      / \
+#     v   v
+#     b<->c -> d     e
+G = bf.MixedGraph(
+    ["a", "b", "c", "d", "e"],
+    directed=[("c", "d"), ("a", "c"), ("a", "b")],
+    bidirected=[("c", "b")],
+)
+
+
+def test_edges_come_in_canonical_order():
+    assert G.nodes == ("a", "b", "c", "d", "e")
+    assert G.directed == (("a", "b"), ("a", "c"), ("c", "d"))
+    assert G.bidirected == (("b", "c"),)
+    assert G.edges[-1] == ("b", "<->", "c")
+    assert (G.n_edges, G.n_directed, G.n_bidirected) == (4, 3, 1)
+
+
+def test_relatives_of_a_node_and_of_a_set():
+    assert G.parents("c") == {"a"}
+    assert G.parents(["c", "d"]) == {"a", "c"}  # pa(S) can meet S
+    assert G.children("a") == {"b", "c"}
+    assert G.spouses("b") == {"c"}
+    assert G.neighbours("c") == {"a", "b", "d"}
+    assert G.ancestors("d") == {"a", "c", "d"}  # a set is among its own ancestors
+    assert G.descendants("a") == {"a", "b", "c", "d"}
+    assert G.ancestors([]) == frozenset()
+    assert [G.in_degree(v) for v in G] == [0, 2, 2, 1, 0]
+    assert G.adjacent("c", "b")
+    assert G.adjacent("d", "c")
+    assert not G.adjacent("b", "d")
+
+
+def test_a_bow_counts_two_arrowheads():
+    assert bf.parse("x -> y <-> x").in_degree("y") == 2
+
+
+def test_a_graph_is_a_collection_of_its_nodes():
+    assert len(G) == 5
+    assert list(G) == list(G.nodes)
+    assert "a" in G
+    assert "z" not in G
+
+
+def test_equal_graphs_are_interchangeable():
+    same = bf.MixedGraph(G.nodes, reversed(G.directed), [("b", "c"), ("c", "b")])
+    assert same == G
+    assert hash(same) == hash(G)
+    assert len({same, G}) == 1
+    assert bf.MixedGraph(G.nodes) != G
+    assert G.reorder(list("edcba")) != G  # node order is that of the matrices
+    assert G != "a -> b"
+
+
+def test_subgraph_relation():
+    part = G.subgraph(["a", "b"])
+    assert part <= G
+    assert part < G
+    assert G <= G
+    assert not G < G
+    assert not part >= G
+    assert part <= G
+    assert not bf.parse("b -> a") <= G
+    with pytest.raises(TypeError):
+        assert G <= 3
+
+
+@pytest.mark.parametrize("name", ["nodes", "_parents", "anything"])
+def test_nothing_can_be_set_or_deleted(name):
+    before = str(G)
+    with pytest.raises(AttributeError, match="never changes"):
+        setattr(G, name, ())
+    with pytest.raises(AttributeError, match="never changes"):
+        delattr(G, name)
+    assert str(G) == before
+
+
+def test_numpy_strings_become_plain_ones():
+    g = bf.MixedGraph(np.array(["x", "y"]), [(np.str_("x"), "y")])
+    assert [type(name) for name in g.nodes] == [str, str]
+    assert g == bf.parse("x -> y")
+
+
+def test_bitsets_for_the_core_have_as_many_words_as_needed():
+    nodes = tuple(f"v{i}" for i in range(70))
+    g = bf.MixedGraph(nodes, [("v69", "v0")], [("v1", "v64")])
+    parents, spouses = g._bits()
+    assert parents.shape == (70, 2)
+    assert parents.dtype == np.uint64
+    assert parents[0].tolist() == [0, 1 << 5]
+    assert spouses[1].tolist() == [0, 1]
+    assert spouses[64].tolist() == [2, 0]
+    assert bf.MixedGraph._from_bits(nodes, parents, spouses) == g
+
+
+@given(mixed_graphs())
+def test_copies_are_equal(g):
+    for other in (pickle.loads(pickle.dumps(g)), copy.copy(g), copy.deepcopy(g)):
+        assert other == g
+        assert hash(other) == hash(g)
+        assert other.directed == g.directed
+    assert bf.MixedGraph(g.nodes, g.directed, g.bidirected) == g
+    assert bf.MixedGraph._from_bits(g.nodes, *g._bits()) == g
+
+
+@given(mixed_graphs())
+def test_relatives_agree_with_adjacency_matrices(g):
+    d = len(g)
+    D = np.zeros((d, d), dtype=int)  # D[i, j]: i -> j
+    S = np.zeros((d, d), dtype=int)
+    for a, b in g.directed:
+        D[g.nodes.index(a), g.nodes.index(b)] = 1
+    for a, b in g.bidirected:
+        S[g.nodes.index(a), g.nodes.index(b)] = S[g.nodes.index(b), g.nodes.index(a)] = 1
+    reach = np.linalg.matrix_power(np.eye(d, dtype=int) + D, d) > 0 if d else D > 0
+    for i, v in enumerate(g.nodes):
+        names = np.array(g.nodes)
+        assert g.parents(v) == set(names[D[:, i] > 0])
+        assert g.children(v) == set(names[D[i] > 0])
+        assert g.spouses(v) == set(names[S[i] > 0])
+        assert g.ancestors(v) == set(names[reach[:, i]])
+        assert g.descendants(v) == set(names[reach[i]])
+        assert g.in_degree(v) == D[:, i].sum() + S[i].sum()

@@ -1,0 +1,269 @@
+"""Linear SEMs: covariance, effects, sampling, and the lemmas and theorems of appendix A.1."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bowfree as bf
+from graph_strategies import admgs, baps
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+#   x -> y <-> z      y = 2 x + eps_y,  cov(eps_y, eps_z) = 0.5
+CHAIN = bf.parse("x -> y <-> z")
+B = np.array([[0.0, 0, 0], [2, 0, 0], [0, 0, 0]])
+OMEGA = np.array([[1.0, 0, 0], [0, 1, 0.5], [0, 0.5, 1]])
+
+
+def test_smallest_model():
+    sem = bf.LinearSEM(CHAIN, B, OMEGA)
+    np.testing.assert_array_equal(sem.covariance(), [[1, 2, 0], [2, 5, 0.5], [0, 0.5, 1]])
+    np.testing.assert_array_equal(sem.total_effects(), [[1, 0, 0], [2, 1, 0], [0, 0, 1]])
+
+
+def test_figure_1b_by_hand():
+    """Section 2.4: cov(x2, x4) = B32 B43 + Omega24 and cov(x1, x4) = B21 B32 B43, standardized."""
+    g = bf.parse("x1 -> x2 -> x3 -> x4 <-> x2")
+    sem = bf.random_sem(g, rng=1).standardized()
+    Sigma = sem.covariance()
+    assert Sigma[1, 3] == pytest.approx(sem.B[2, 1] * sem.B[3, 2] + sem.Omega[1, 3], abs=1e-14)
+    assert Sigma[0, 3] == pytest.approx(sem.B[1, 0] * sem.B[2, 1] * sem.B[3, 2], abs=1e-14)
+
+
+def test_data_frames_in_node_order_are_welcome():
+    names = list(CHAIN.nodes)
+    expected = bf.LinearSEM(CHAIN, B, OMEGA)
+    frames = [pd.DataFrame(M, columns=names) for M in (B, OMEGA)]
+    assert bf.LinearSEM(CHAIN, *frames) == expected
+    assert bf.LinearSEM(CHAIN, *(frame.set_axis(names) for frame in frames)) == expected
+    assert bf.LinearSEM(CHAIN, *(pl.DataFrame(M, schema=names) for M in (B, OMEGA))) == expected
+
+
+def test_a_model_reads_as_its_equations():
+    text = str(
+        bf.LinearSEM(
+            bf.parse("x -> y <- z <-> x"),
+            [[0, 0, 0], [2, 0, -1], [0, 0, 0]],
+            [[1, 0, 0.5], [0, 1, 0], [0.5, 0, 1]],
+        )
+    )
+    assert "y = 2 x - 1 z + eps(y)" in text
+    assert "cov eps(x), eps(z) = 0.5" in text
+
+
+def test_to_dict_holds_all():
+    stored = bf.LinearSEM(CHAIN, B, OMEGA).to_dict()
+    assert bf.MixedGraph.from_dict(stored["graph"]) == CHAIN
+    assert (stored["B"], stored["Omega"]) == (B.tolist(), OMEGA.tolist())
+
+
+def test_a_model_is_a_value():
+    given_B = B.copy()
+    sem = bf.LinearSEM(CHAIN, given_B, OMEGA)
+    given_B[1, 0] = 99
+    assert sem.B[1, 0] == 2  # copied
+    with pytest.raises(ValueError, match="read-only"):
+        sem.B[1, 0] = 3
+    with pytest.raises(AttributeError):
+        sem.B = B
+    again = pickle.loads(pickle.dumps(sem))
+    assert again == sem
+    assert hash(again) == hash(sem)
+    assert not again.Omega.flags.writeable
+    assert sem != bf.LinearSEM(CHAIN, 0 * B, OMEGA)
+    assert sem != "sem"
+
+
+def test_rounding_asymmetry_is_forgiven():
+    Omega = OMEGA.copy()
+    Omega[1, 2] += 1e-15
+    stored = bf.LinearSEM(CHAIN, B, Omega).Omega
+    np.testing.assert_array_equal(stored, stored.T)
+
+
+def test_sample_has_the_covariance():
+    sem = bf.random_sem(bf.parse("a -> b -> c <-> a, c <-> d"), rng=5)
+    n = 200_000
+    S = np.cov(sem.sample(n, rng=6).T)
+    Sigma = sem.covariance()
+    sd = np.sqrt(np.diag(Sigma))
+    # A sample correlation has standard error at most 1/sqrt(n); five of them.
+    assert (np.abs(S - Sigma) / np.outer(sd, sd)).max() < 5 * np.sqrt(2 / n)
+
+
+def test_sampling_repeats_with_the_same_rng():
+    sem = bf.random_sem(CHAIN, rng=0)
+    np.testing.assert_array_equal(sem.sample(5, rng=1), sem.sample(5, rng=1))
+    np.testing.assert_array_equal(sem.sample(5, rng=1), sem.sample(5, rng=np.random.default_rng(1)))
+    assert (sem.sample(5, rng=1) != sem.sample(5, rng=2)).all()
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_sample_as_data_frame(backend):
+    sem = bf.random_sem(CHAIN, rng=0)
+    frame = sem.sample(4, rng=1, as_frame=backend)
+    assert type(frame).__module__.split(".")[0] == backend
+    names = frame.column_names if backend == "pyarrow" else list(frame.columns)
+    assert names == ["x", "y", "z"]
+    np.testing.assert_array_equal(np.asarray(frame["y"]), sem.sample(4, rng=1)[:, 1])
+
+
+def test_random_sem_draws_as_in_section_4_1():
+    g = bf.parse("a -> b <-> c <-> d")
+    sems = [bf.random_sem(g, rng=seed) for seed in range(4000)]
+    labels = np.array([(s.B[1, 0], s.Omega[1, 2], s.Omega[2, 3]) for s in sems])
+    # Means and variances of standard normals: five standard errors.
+    assert np.abs(labels.mean(axis=0)).max() < 5 / np.sqrt(4000)
+    assert np.abs(labels.var(axis=0) - 1).max() < 5 * np.sqrt(2 / 4000)
+    surplus = np.array([2 * np.diag(s.Omega) - np.abs(s.Omega).sum(axis=1) for s in sems])
+    # Diagonal minus the rest of the row is chi-squared(1): mean 1, variance 2; mean is 1 +- 5 se.
+    assert np.abs(surplus.mean(axis=0) - 1).max() < 5 * np.sqrt(2 / 4000)
+    assert surplus.min() >= -1e-12
+    assert min(np.linalg.eigvalsh(s.Omega)[0] for s in sems) >= 1e-6
+
+
+def test_random_sem_draws_omega_again_when_it_is_nearly_singular():
+    class Stubborn(np.random.Generator):
+        calls = 0
+
+        def chisquare(self, df, size=None):
+            self.calls += 1
+            return np.full(size, 1e-9 if self.calls < 3 else 1.0)
+
+    rng = Stubborn(np.random.PCG64(0))
+    assert bf.random_sem(bf.parse("a, b"), rng=rng).Omega.tolist() == [[1, 0], [0, 1]]
+    assert rng.calls == 3
+
+
+# -- appendix A.1 --
+
+
+def test_lemma_geometric():
+    """(I - B)^-1 is the sum of all powers of B when its eigenvalues are below 1 in modulus."""
+    M = np.random.default_rng(0).standard_normal((5, 5))
+    M *= 0.5 / np.abs(np.linalg.eigvals(M)).max()
+    total, power = np.zeros((5, 5)), np.eye(5)
+    for _ in range(80):  # 0.5 ** 80 is below rounding
+        total, power = total + power, power @ M
+    np.testing.assert_allclose(total, np.linalg.inv(np.eye(5) - M), rtol=0, atol=1e-12)
+
+
+@given(admgs(max_nodes=5), SEEDS)
+@settings(max_examples=40)
+def test_lemma_path(g, seed):
+    """(B^l)[i, j] is the sum over directed paths of length l from j to i."""
+    sem = bf.random_sem(g, rng=seed)
+    for l in range(len(g)):
+        sums = [
+            [
+                sum(sem.edge_product(p) for p in g.directed_paths(j, i) if p.length == l)
+                for j in g.nodes
+            ]
+            for i in g.nodes
+        ]
+        # Products of at most four normal labels: rounding is far below 1e-10 of their size.
+        np.testing.assert_allclose(np.linalg.matrix_power(sem.B, l), sums, rtol=1e-10, atol=1e-10)
+
+
+@given(admgs(), SEEDS)
+def test_lemma_acyclic_inverse(g, seed):
+    """(I - B)^-1 = I + B + ... + B^(d-1); effects that the graph excludes are exactly zero."""
+    sem = bf.random_sem(g, rng=seed)
+    if len(g) == 0:
+        return
+    powers = sum(np.linalg.matrix_power(sem.B, s) for s in range(len(g)))
+    E = sem.total_effects()
+    np.testing.assert_allclose(E, powers, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(E @ (np.eye(len(g)) - sem.B), np.eye(len(g)), atol=1e-9)
+    for j, cause in enumerate(g.nodes):
+        for i, effect in enumerate(g.nodes):
+            assert (E[i, j] != 0) <= (effect in g.descendants(cause))
+
+
+@given(admgs(max_nodes=4), SEEDS)
+@settings(max_examples=40)
+def test_equation_summand(g, seed):
+    """B^k Omega (B^l)^T sums the treks with k edges on the left and l on the right.
+
+    The paper adds Omega[i, i] for i = j whatever k and l; it belongs to k = l = 0 only.
+    """
+    sem = bf.random_sem(g, rng=seed)
+    power = [np.linalg.matrix_power(sem.B, k) for k in range(len(g))]
+    for k in range(len(g)):
+        for l in range(len(g)):
+            expected = power[k] @ sem.Omega @ power[l].T
+            for i, a in enumerate(g.nodes):
+                for j, b in enumerate(g.nodes):
+                    total = sem.Omega[i, i] if i == j and k == l == 0 else 0.0
+                    for trek in g.treks(a, b):
+                        if (len(trek.left) - 1, len(trek.right) - 1) == (k, l):
+                            total += sem.edge_product(trek) * sem._at_head(trek, sem.Omega)
+                    assert total == pytest.approx(expected[i, j], rel=1e-9, abs=1e-9)
+
+
+@given(st.one_of(admgs(max_nodes=5), baps()), SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_theorem_unstandardised(g, seed):
+    """Path tracing gives the covariance, for BAPs and for graphs with bows."""
+    sem = bf.random_sem(g, rng=seed)
+    Sigma = sem.covariance()
+    sd = np.sqrt(np.diag(Sigma))
+    # Cancelling terms can each be larger than their sum: errors in units of standard deviations.
+    error = np.abs(sem.wright_covariance() - Sigma) / np.outer(sd, sd)
+    assert error.max(initial=0) < 1e-10
+
+
+@given(admgs(max_nodes=5), SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_theorem_wright(g, seed):
+    """In standard units a correlation is the plain sum over simple treks."""
+    sem = bf.random_sem(g, rng=seed).standardized()
+    Sigma = sem.covariance()
+    np.testing.assert_allclose(np.diag(Sigma), np.ones(len(g)), rtol=1e-10)
+    for i, a in enumerate(g.nodes):
+        for j, b in enumerate(g.nodes[:i]):
+            total = sum(sem.edge_product(trek) for trek in g.treks(a, b, simple=True))
+            assert total == pytest.approx(Sigma[i, j], abs=1e-9)
+
+
+def test_theorem_unstandardised_fails_with_a_cycle():
+    """The appendix claims the theorem for cyclic graphs too; the cycle x -> y -> x refutes it.
+
+    With x = a y + eps_x, y = b x + eps_y the simple treks from x to y are x -> y -> ... -> y with
+    head x and their mirror images with head y.
+    """
+    a, b = 0.5, 0.25
+    M = np.array([[0, a], [b, 0]])
+    E = np.linalg.inv(np.eye(2) - M)
+    phi = E @ E.T  # Omega = I
+    rounds = 1 / (1 - a * b)  # a side may go round the cycle any number of times
+    simple_treks = b * rounds * phi[0, 0] + a * rounds * phi[1, 1]
+    without_rounds = b * phi[0, 0] + a * phi[1, 1]
+    assert abs(simple_treks - phi[0, 1]) > 0.1
+    assert abs(without_rounds - phi[0, 1]) > 0.1
+    with pytest.raises(bf.GraphError, match="cycle x -> y -> x"):
+        bf.LinearSEM(bf.parse("x -> y -> x"), M, np.eye(2))
+
+
+@given(admgs(), SEEDS)
+def test_covariance_agrees_with_the_matrix_formula(g, seed):
+    sem = bf.random_sem(g, rng=seed)
+    inverse = np.linalg.inv(np.eye(len(g)) - sem.B)
+    Sigma = sem.covariance()
+    scale = np.sqrt(np.outer(np.diag(Sigma), np.diag(Sigma)))
+    assert (np.abs(Sigma - inverse @ sem.Omega @ inverse.T) <= 1e-10 * scale).all()
+    np.testing.assert_array_equal(Sigma, Sigma.T)
+    # Renaming and reordering the nodes moves the entries and changes none.
+    order = sorted(g.nodes)
+    index = [g.nodes.index(v) for v in order]
+    moved = bf.LinearSEM(
+        g.reorder(order), sem.B[np.ix_(index, index)], sem.Omega[np.ix_(index, index)]
+    )
+    assert (
+        np.abs(moved.covariance() - Sigma[np.ix_(index, index)]) <= 1e-10 * scale.max(initial=0)
+    ).all()
