@@ -242,7 +242,6 @@ def table_of_districts(n_datasets):
     )
     print(f"{100 * share:.3f} % certified to 1e-9, {(~certified & ~flagged).sum()} silent failures")
     assert (certified | flagged).all()
-    assert share >= 0.999
     newton = np.array([_best_of(arguments) for _, arguments in problems])
     sweeps = np.array(
         [_best_of(arguments, method="ricf", max_iter=10, tol=0.0) for _, arguments in problems]
@@ -259,6 +258,9 @@ def table_of_districts(n_datasets):
         )
     worst = max((newton[sizes == k] / np.median(newton[sizes == k])).max() for k in set(sizes))
     print(f"\nSlowest fit: {worst:.0f}x the median of its size (goal: at most 50x)")
+    # Last, so that a missed goal does not hide the tables.
+    assert share >= 0.999, f"only {100 * share:.3f} % of the districts are certified"
+    assert worst <= 50
 
 
 def _best_of(arguments, **options):
