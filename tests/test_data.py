@@ -141,6 +141,10 @@ BAD_INPUT = {
         {"data": pl.DataFrame({"a": [1, None, 3], "b": [2, 1, 5], "c": [0, 0, 1]})},
         r"'a' \(1 value, first in row 1\)",
     ),
+    "masked": (
+        {"data": np.ma.masked_equal(X, X[5, 0])},
+        r"'a' \(1 value, first in row 5\)",
+    ),
     "NaN in cov": ({"cov": _cov_with(0, 2, np.nan), "n": 20}, r"'a' \(1 entry, first in row 2\)"),
     "constant": ({"data": _with(slice(None), 1, 0.1)}, "constant column 'b'"),
     "zero variance": ({"cov": _cov_with(1, 1, 0.0), "n": 20}, "the variance of 'b' is 0"),
@@ -210,6 +214,7 @@ BAD_INPUT = {
     ),
     "boolean column": ({"data": NAMED.assign(b=True)}, r"non-numeric column 'b' \(Boolean\)"),
     "object array": ({"data": X.astype(object)}, "non-numeric .an array of object.: convert"),
+    "ragged": ({"data": [[1.0, 2.0], [3.0]]}, "data is not a table"),
     "not a table": ({"data": X[:, 0]}, r"data has shape \(20,\): a table with rows and columns"),
 }
 

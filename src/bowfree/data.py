@@ -232,7 +232,12 @@ def _row_positions(
 
 
 def _read_array(table: Any, graph: MixedGraph | None, what: str) -> tuple[tuple[str, ...], Floats]:
-    values = np.asarray(table)
+    if isinstance(table, np.ma.MaskedArray):
+        table = np.ma.filled(table.astype(np.float64), np.nan)  # asarray would show the masked
+    try:
+        values = np.asarray(table)
+    except ValueError as error:
+        raise DataError(f"{what} is not a table: {error}") from None
     if values.ndim != 2 or values.shape[1] == 0:
         raise DataError(f"{what} has shape {values.shape}: a table with rows and columns is needed")
     if values.dtype.kind not in "iuf":
