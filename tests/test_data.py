@@ -14,7 +14,7 @@ import bowfree as bf
 from bowfree.data import read_moments
 
 #   a -> b <-> c
-GRAPH = bf.MixedGraph("abc", directed=[("a", "b")], bidirected=[("b", "c")])
+GRAPH = bf.MixedGraph(list("abc"), directed=[("a", "b")], bidirected=[("b", "c")])
 X = np.random.default_rng(1).normal(size=(20, 3)) @ [[1, 0.5, 0], [0, 1, 0.5], [0, 0, 1]]
 S = np.cov(X, rowvar=False)
 
@@ -127,7 +127,7 @@ def _cov_with(i, j, value, *, symmetric=True):
     return bad
 
 
-STAR = bf.MixedGraph("abcde", directed=[("a", "e"), ("b", "e"), ("c", "e"), ("d", "e")])
+STAR = bf.MixedGraph(list("abcde"), directed=[("a", "e"), ("b", "e"), ("c", "e"), ("d", "e")])
 NAMED = pd.DataFrame(X, columns=list("abc"))
 
 BAD_INPUT = {
@@ -155,7 +155,7 @@ BAD_INPUT = {
         r"not positive definite \(collinear variables\): .* load on it are 'a', 'b', 'c'",
     ),
     "collinear, others innocent": (
-        {"data": np.column_stack([X, X[:, 0] + X[:, 2]]), "graph": bf.MixedGraph("abcd")},
+        {"data": np.column_stack([X, X[:, 0] + X[:, 2]]), "graph": bf.MixedGraph(list("abcd"))},
         "load on it are 'a', 'c', 'd'; drop one",
     ),
     "indefinite": (
@@ -227,11 +227,11 @@ def test_bad_data(arguments, message):
 
 BAD_GRAPHS = {
     "bow": (
-        bf.MixedGraph("abc", directed=[("a", "b")], bidirected=[("a", "b")]),
+        bf.MixedGraph(list("abc"), directed=[("a", "b")], bidirected=[("a", "b")]),
         r"graph has a bow at \(a, b\): both a -> b and a <-> b; drop one of the two",
     ),
     "cycle": (
-        bf.MixedGraph("abc", directed=[("a", "b"), ("b", "c"), ("c", "a")]),
+        bf.MixedGraph(list("abc"), directed=[("a", "b"), ("b", "c"), ("c", "a")]),
         "directed cycle",
     ),
 }

@@ -19,7 +19,7 @@ SEEDS = st.integers(0, 10**6)
 few = settings(max_examples=40, deadline=None, derandomize=True)
 
 #   x -> y -> z,  x <-> z:  three edges on three nodes, so that S is reproduced exactly
-BOWLESS = bf.MixedGraph("xyz", directed=[("x", "y"), ("y", "z")], bidirected=[("x", "z")])
+BOWLESS = bf.MixedGraph(list("xyz"), directed=[("x", "y"), ("y", "z")], bidirected=[("x", "z")])
 S3 = np.array([[1.0, 0.5, 0.7], [0.5, 1.0, 0.8], [0.7, 0.8, 2.0]])
 
 
@@ -265,7 +265,7 @@ Maximum likelihood fit of a bow-free path diagram (newton): closed form
 
 
 def test_summary():
-    fit = bf.fit(bf.MixedGraph("xyz", directed=[("x", "y"), ("y", "z")]), cov=S3, n=200)
+    fit = bf.fit(bf.MixedGraph(list("xyz"), directed=[("x", "y"), ("y", "z")]), cov=S3, n=200)
     assert_allclose(fit.chi2, -200 * math.log(1 - 0.3**2 / (0.75 * 1.36)))
     assert fit.summary().startswith(SUMMARY)
 

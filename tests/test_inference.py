@@ -39,7 +39,7 @@ def derivatives(function, theta, h):
 #   x -> y:  the textbook regression
 def test_smallest_example():
     S = np.array([[2.0, 1.0], [1.0, 3.0]])
-    fit = bf.fit(bf.MixedGraph("xy", directed=[("x", "y")]), cov=S, n=50, ddof=0)
+    fit = bf.fit(bf.MixedGraph(list("xy"), directed=[("x", "y")]), cov=S, n=50, ddof=0)
     assert_allclose(fit.B[1, 0], 0.5)
     assert_allclose(fit.Omega, np.diag([2.0, 2.5]))
     errors = fit.standard_errors()
@@ -105,7 +105,7 @@ def test_information_is_block_diagonal_over_districts():
 #   x -> y -> z:  the effect of x on z is a product
 def test_delta_method_of_a_product():
     S = [[1.0, 0.5, 0.4], [0.5, 1.0, 0.6], [0.4, 0.6, 1.0]]
-    fit = bf.fit(bf.MixedGraph("xyz", directed=[("x", "y"), ("y", "z")]), cov=S, n=80)
+    fit = bf.fit(bf.MixedGraph(list("xyz"), directed=[("x", "y"), ("y", "z")]), cov=S, n=80)
     effects, errors = fit.total_effects(), fit.standard_errors()
     a, b = fit.B[1, 0], fit.B[2, 1]
     assert_allclose(effects.effect, [[1, 0, 0], [a, 1, 0], [a * b, b, 1]])
@@ -119,7 +119,9 @@ def test_standard_errors_cover_the_scatter_of_estimates():
     # 400 samples: the standard deviation of an estimate is known to 3.5 %, its mean error to 5 %.
     rng = np.random.default_rng(6)
     graph = bf.MixedGraph(
-        "abcd", directed=[("a", "b"), ("b", "c"), ("a", "d")], bidirected=[("b", "d"), ("c", "d")]
+        list("abcd"),
+        directed=[("a", "b"), ("b", "c"), ("a", "d")],
+        bidirected=[("b", "d"), ("c", "d")],
     )
     B, Omega = random_parameters(rng, *graph_matrices(graph))
     Sigma = implied_covariance(B, Omega)
@@ -139,7 +141,7 @@ def test_a_point_where_an_effect_is_not_identified():
     # cov(eps_q, q) = Omega_qq + (effect of w on q) Omega_wq = 1 - 2 * 0.5 = 0, so that nothing
     # tells the effect of q on v from the error covariances of v: a null set, but it is not empty.
     graph = bf.MixedGraph(
-        "wuqv",
+        list("wuqv"),
         directed=[("w", "u"), ("u", "q"), ("q", "v")],
         bidirected=[("w", "q"), ("w", "v"), ("u", "v")],
     )
@@ -155,13 +157,13 @@ def test_a_point_where_an_effect_is_not_identified():
 
 
 def test_population_has_no_standard_errors():
-    fit = bf.fit(bf.MixedGraph("xy", directed=[("x", "y")]), cov=[[2, 1], [1, 3]], n=math.inf)
+    fit = bf.fit(bf.MixedGraph(list("xy"), directed=[("x", "y")]), cov=[[2, 1], [1, 3]], n=math.inf)
     assert np.isnan(fit.standard_errors().covariance).all()
     assert_allclose(fit.total_effects().effect, [[1, 0], [0.5, 1]])
 
 
 def test_unknown_information():
-    fit = bf.fit(bf.MixedGraph("xy"), cov=np.eye(2), n=10)
+    fit = bf.fit(bf.MixedGraph(list("xy")), cov=np.eye(2), n=10)
     with pytest.raises(ValueError, match="must be 'expected' or 'observed'"):
         fit.standard_errors(information="sandwich")
 

@@ -13,7 +13,7 @@ from random_models import random_bap, random_covariance
 from twins import districts, graph_matrices, implied_covariance, log_likelihood, ricf
 
 #   x -> y -> z,  x <-> z:  districts {x, z} and {y}
-GRAPH = bf.MixedGraph("xyz", directed=[("x", "y"), ("y", "z")], bidirected=[("x", "z")])
+GRAPH = bf.MixedGraph(list("xyz"), directed=[("x", "y"), ("y", "z")], bidirected=[("x", "z")])
 S3 = [[1.0, 0.5, 0.7], [0.5, 1.0, 0.8], [0.7, 0.8, 2.0]]
 
 
@@ -44,8 +44,8 @@ def test_population_score_has_no_penalty():
 def test_an_edge_changes_the_share_of_its_head_only():
     rng = np.random.default_rng(0)
     S = random_covariance(rng, 4, 100)
-    before = bf.MixedGraph("abcd", directed=[("a", "b")], bidirected=[("c", "d")])
-    after = bf.MixedGraph("abcd", directed=[("a", "b"), ("b", "c")], bidirected=[("c", "d")])
+    before = bf.MixedGraph(list("abcd"), directed=[("a", "b")], bidirected=[("c", "d")])
+    after = bf.MixedGraph(list("abcd"), directed=[("a", "b"), ("b", "c")], bidirected=[("c", "d")])
     old, new = (bf.district_scores(graph, cov=S, n=100) for graph in (before, after))
     assert old[("a",)] == new[("a",)]
     assert old[("b",)] == new[("b",)]

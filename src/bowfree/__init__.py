@@ -12,6 +12,19 @@ except ImportError as error:
         "needs), and import bowfree from outside the source tree."
     ) from error
 
+from bowfree.atlas import Atlas, atlas
+from bowfree.classes import ClassSummary, EdgeSummary, EquivalenceClass, equivalence_class
+from bowfree.constraints import Constraint, ConstraintTests, constraints, test_constraints
+from bowfree.empirical import EmpiricalClass, empirical_class
+from bowfree.equivalence import (
+    EquivalenceVerdict,
+    contains,
+    equivalent,
+    explain_equivalence,
+    markov_equivalent,
+    same_skeleton_and_colliders,
+    same_skeleton_and_v_structures,
+)
 from bowfree.errors import BowfreeError, DataError, FitWarning, GraphError, ParseError
 from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
@@ -28,8 +41,16 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Atlas",
     "BowfreeError",
+    "ClassSummary",
+    "Constraint",
+    "ConstraintTests",
     "DataError",
+    "EdgeSummary",
+    "EmpiricalClass",
+    "EquivalenceClass",
+    "EquivalenceVerdict",
     "Fit",
     "FitWarning",
     "GraphError",
@@ -39,13 +60,24 @@ __all__ = [
     "Path",
     "Trek",
     "__version__",
+    "atlas",
+    "constraints",
+    "contains",
     "datasets",
     "district_scores",
+    "empirical_class",
+    "equivalence_class",
+    "equivalent",
+    "explain_equivalence",
     "fit",
     "formats",
+    "markov_equivalent",
     "parse",
     "random_sem",
+    "same_skeleton_and_colliders",
+    "same_skeleton_and_v_structures",
     "score",
+    "test_constraints",
 ]
 
 # Parts that not every program needs; `bowfree.formats` loads them when it is first asked for.

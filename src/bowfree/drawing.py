@@ -7,7 +7,7 @@ the first one is taken that stays clear of all other boxes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -20,14 +20,16 @@ from bowfree.layout import FONT_SIZE, Layout, layout_by_name
 if TYPE_CHECKING:
     from bowfree.graph import MixedGraph
 
-__all__ = ["Curve", "edge_curves"]
+__all__ = ["Curve", "class_svg", "edge_curves"]
 
 DIRECTED_COLOUR = "#111111"
 BIDIRECTED_COLOUR = "#c8102e"
+VARYING_COLOUR = "#2f5fb3"  # edges of a class whose marks differ between its members
 
 _MARGIN = 14.0
 _GAP = 2.0  # between a box and the tip of an arrow
 _HEAD_LENGTH, _HEAD_WIDTH = 9.0, 7.0
+_CIRCLE_RADIUS = 3.5
 _CLEARANCE = 5.0  # an edge should pass other boxes at this distance
 # Bends, as the height of the curve over its chord, in the order of preference. Arcs of bidirected
 # edges are never straight, so that they differ from arrows in form as well as in colour.
@@ -40,6 +42,8 @@ _TRIES = 2500  # bends to look at in one picture
 _ALONG = np.linspace(0.02, 0.98, 49)  # where a curve is compared with the boxes
 
 Vector = npt.NDArray[np.float64]
+Ends = Mapping[tuple[str, str], tuple[str, str]]
+"""The marks at both ends of edges: "head", "tail" or "circle"."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +173,26 @@ def to_svg(graph: MixedGraph, *, layout: str = "auto") -> str:
     >>> svg.startswith("<svg"), svg.count("<text")
     (True, 3)
     """
+    return _svg(graph, layout, {}, _caption(graph))
+
+
+def class_svg(graph: MixedGraph, ends: Ends, caption: str, *, layout: str = "auto") -> str:
+    """Return a picture of graphs with one skeleton: a circle where they disagree about an end.
+
+    Parameters
+    ----------
+    graph : MixedGraph
+        One of the graphs; its picture gives the layout.
+    ends : mapping
+        From (a, b), a before b in node order, to the marks at a and at b, each "head", "tail" or
+        "circle". Edges with a circle are blue.
+    caption : str
+        What the picture is called.
+    """
+    return _svg(graph, layout, ends, caption)
+
+
+def _svg(graph: MixedGraph, layout: str, ends: Ends, caption: str) -> str:
     placed = layout_by_name(graph, layout)
     curves = edge_curves(graph, placed)
     seen = np.vstack(
@@ -181,10 +205,10 @@ def to_svg(graph: MixedGraph, *, layout: str = "auto") -> str:
         f'viewBox="{low[0]:.1f} {low[1]:.1f} {width:.1f} {height:.1f}" '
         f'style="max-width:100%;height:auto" font-family="Helvetica, Arial, sans-serif" '
         f'font-size="{FONT_SIZE:g}" role="img">',
-        f"<title>{escape(_caption(graph))}</title>",
+        f"<title>{escape(caption)}</title>",
         f'<rect x="{low[0]:.1f}" y="{low[1]:.1f}" width="{width:.1f}" height="{height:.1f}" '
         'rx="6" fill="#ffffff"/>',
-        *(line for curve in curves for line in _svg_edge(curve)),
+        *(line for curve in curves for line in _svg_edge(curve, _edge_ends(curve, ends))),
         *(
             line
             for name, centre, size in zip(graph.nodes, placed.centres, placed.sizes, strict=True)
@@ -202,24 +226,55 @@ def _caption(graph: MixedGraph) -> str:
     )
 
 
-def _svg_edge(curve: Curve) -> Iterator[str]:
-    """Write line and heads. The heads are drawn here, not by SVG markers, whose ids would clash."""
+def _edge_ends(curve: Curve, ends: Ends) -> tuple[str, str]:
+    """Return the marks at the start and at the end of a curve; by default those of its edge."""
     a, mark, b = curve.edge
-    colour = DIRECTED_COLOUR if mark == "->" else BIDIRECTED_COLOUR
+    if (a, b) in ends:
+        return ends[a, b]
+    if (b, a) in ends:
+        return ends[b, a][::-1]
+    return ("tail" if mark == "->" else "head", "head")
+
+
+def _svg_edge(curve: Curve, ends: tuple[str, str]) -> Iterator[str]:
+    """Write line and heads. The heads are drawn here, not by SVG markers, whose ids would clash."""
+    a, _, b = curve.edge
+    kind, colour = "directed", DIRECTED_COLOUR
+    if ends == ("head", "head"):
+        kind, colour = "bidirected", BIDIRECTED_COLOUR
+    elif "circle" in ends:
+        kind, colour = "varying", VARYING_COLOUR
     start, control, end = curve.points
-    heads = []
-    end, head = _head(end, control)
-    heads.append(head)
-    if mark == "<->":
+    heads, circles = [], []
+    if ends[1] == "head":
+        end, head = _head(end, control)
+        heads.append(head)
+    elif ends[1] == "circle":
+        end, centre = _circle(end, control)
+        circles.append(centre)
+    if ends[0] == "head":
         start, head = _head(start, control)
         heads.append(head)
-    kind = "directed" if mark == "->" else "bidirected"
+    elif ends[0] == "circle":
+        start, centre = _circle(start, control)
+        circles.append(centre)
+    left = {"head": "<", "tail": "", "circle": "o"}[ends[0]]
+    right = {"head": ">", "tail": "", "circle": "o"}[ends[1]]
     yield f'<g class="{kind}" stroke="{colour}" fill="{colour}" stroke-width="1.5">'
-    yield f"<title>{escape(f'{a} {mark} {b}')}</title>"
+    yield f"<title>{escape(f'{a} {left}-{right} {b}')}</title>"
     yield f'<path fill="none" d="M{_xy(start)} Q{_xy(control)} {_xy(end)}"/>'
     for head in heads:
         yield f'<path stroke="none" d="M{" L".join(map(_xy, head))} Z"/>'
+    for x, y in circles:
+        yield f'<circle fill="#ffffff" cx="{x:.1f}" cy="{y:.1f}" r="{_CIRCLE_RADIUS:g}"/>'
     yield "</g>"
+
+
+def _circle(tip: Vector, control: Vector) -> tuple[Vector, Vector]:
+    """Return where the line ends at a circle mark, and the centre of the circle."""
+    along = tip - control
+    along = along / float(np.hypot(*along))
+    return tip - along * (2 * _CIRCLE_RADIUS), tip - along * _CIRCLE_RADIUS
 
 
 def _head(tip: Vector, control: Vector) -> tuple[Vector, Vector]:

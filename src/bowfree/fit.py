@@ -451,7 +451,7 @@ def fit(
     The instrumental-variable-like graph ``x -> y -> z`` with ``x <-> z``:
 
     >>> import bowfree as bf
-    >>> g = bf.MixedGraph("xyz", directed=[("x", "y"), ("y", "z")], bidirected=[("x", "z")])
+    >>> g = bf.MixedGraph(list("xyz"), directed=[("x", "y"), ("y", "z")], bidirected=[("x", "z")])
     >>> S = [[1.0, 0.5, 0.7], [0.5, 1.0, 0.8], [0.7, 0.8, 2.0]]
     >>> result = bf.fit(g, cov=S, n=200)
     >>> round(float(result.B[1, 0]), 3), round(float(result.B[2, 1]), 3)

@@ -1,0 +1,27 @@
+// All labelled BAPs on d nodes, sorted into exact equivalence classes and counted.
+//
+// Equivalent BAPs share a skeleton, and relabelling the nodes maps classes to classes, so it is
+// enough to sort the BAPs of one skeleton per isomorphism type and to weigh it with its orbit.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace bowfree {
+
+/// The BAPs of one unlabelled skeleton.
+struct SkeletonCounts {
+    std::vector<std::pair<int, int>> edges;  ///< the labelled skeleton that was looked at
+    std::uint64_t orbit = 0;                 ///< labelled skeletons of this shape
+    std::uint64_t n_baps = 0;                ///< per labelled skeleton, as all counts below
+    std::uint64_t n_classes = 0;
+    std::uint64_t largest_class = 0;
+    std::uint64_t n_split = 0;                ///< classes that single-edge changes do not connect
+    std::vector<std::uint8_t> split_example;  ///< marks of a member of such a class, or empty
+};
+
+/// One entry per unlabelled skeleton on d nodes, by number of edges. Feasible for d <= 6.
+std::vector<SkeletonCounts> atlas(int d, std::uint64_t seed, int n_threads);
+
+}  // namespace bowfree

@@ -1,0 +1,102 @@
+"""The exact test of equivalence in plain Python integers and fractions: the core's slow twin."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+PRIME = 2**61 - 1
+
+
+class Residue:
+    """An element of the field of 2^61 - 1 elements, as slow and as plain as can be."""
+
+    def __init__(self, value):
+        self.value = int(value) % PRIME
+
+    def __add__(self, other):
+        return Residue(self.value + other.value)
+
+    def __sub__(self, other):
+        return Residue(self.value - other.value)
+
+    def __mul__(self, other):
+        return Residue(self.value * other.value)
+
+    def __truediv__(self, other):
+        return Residue(self.value * pow(other.value, -1, PRIME))
+
+    def __bool__(self):
+        return self.value != 0
+
+
+def solve(M, y, number):
+    """Solve M x = y by Gauss-Jordan elimination; None when M is singular."""
+    k = len(M)
+    rows = [[*M[i], y[i]] for i in range(k)]
+    for c in range(k):
+        pivot = next((i for i in range(c, k) if rows[i][c]), None)
+        if pivot is None:
+            return None
+        rows[c], rows[pivot] = rows[pivot], rows[c]
+        rows[c] = [x / rows[c][c] for x in rows[c]]
+        for i in range(k):
+            if i != c:
+                rows[i] = [x - rows[i][c] * z for x, z in zip(rows[i], rows[c], strict=True)]
+    return [row[k] for row in rows]
+
+
+def produces(graph, Sigma, number=Residue):
+    """Tell whether the BAP can produce Sigma; None when a system is singular."""
+    d = len(graph)
+    S = [[number(int(x)) if number is Residue else x for x in row] for row in Sigma]
+    zero, one = number(0), number(1)
+
+    def dot(x, y):
+        return sum((a * b for a, b in zip(x, y, strict=True)), start=zero)
+
+    A = {}
+    for name in graph.topological_order():
+        v = graph.nodes.index(name)
+        P = sorted(graph.nodes.index(p) for p in graph.parents(name))
+        R = {p: [dot(A[p], [S[i][w] for i in range(d)]) for w in range(d)] for p in P}
+        x = solve([[R[p][q] for q in P] for p in P], [R[p][v] for p in P], number)
+        if x is None:
+            return None
+        row = [zero] * d
+        row[v] = one
+        for p, coefficient in zip(P, x, strict=True):
+            row[p] = zero - coefficient
+        A[v] = row
+    for v in range(d):
+        for w in range(v):
+            if graph.adjacent(graph.nodes[v], graph.nodes[w]):
+                continue
+            if dot(A[v], [dot(A[w], [S[i][j] for i in range(d)]) for j in range(d)]):
+                return False
+    return True
+
+
+def rational_covariance(graph, rng):
+    """Return Sigma of the acyclic graph at random small whole parameters, as fractions."""
+    d = len(graph)
+    index = {name: i for i, name in enumerate(graph.nodes)}
+    B = [[Fraction(0)] * d for _ in range(d)]
+    Omega = [
+        [Fraction(int(rng.integers(50, 100)) if i == j else 0) for i in range(d)] for j in range(d)
+    ]
+    for a, b in graph.directed:
+        B[index[b]][index[a]] = Fraction(int(rng.integers(1, 30)))
+    for a, b in graph.bidirected:
+        Omega[index[a]][index[b]] = Omega[index[b]][index[a]] = Fraction(int(rng.integers(1, 30)))
+    # E = (I - B)^-1 row by row, parents first.
+    E = {}
+    for name in graph.topological_order():
+        v = index[name]
+        E[v] = [Fraction(int(v == w)) for w in range(d)]
+        for p in range(d):
+            if B[v][p]:
+                E[v] = [x + B[v][p] * y for x, y in zip(E[v], E[p], strict=True)]
+    return [
+        [sum(E[v][i] * Omega[i][j] * E[w][j] for i in range(d) for j in range(d)) for w in range(d)]
+        for v in range(d)
+    ]

@@ -1,0 +1,227 @@
+"""Whole classes: the exact search, the walk and the collider-invariant graphs (section 2.4)."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bowfree as bf
+from random_models import random_bap
+from reference_cases import case_id, graph_of, load
+
+CASES = load("equivalence.json")["cases"]
+SPLIT = next(case for case in CASES if case["name"].startswith("single_edge_disconnected"))
+
+
+def same_skeleton(graph):
+    """All BAPs with the skeleton of a graph, by brute force over the 3^m orientations."""
+    pairs = [tuple(sorted(pair)) for pair in graph.skeleton()]
+    found = []
+    for marks in itertools.product(range(3), repeat=len(pairs)):
+        directed = [p[:: 1 - 2 * m] for p, m in zip(pairs, marks, strict=True) if m < 2]
+        bidirected = [p for p, m in zip(pairs, marks, strict=True) if m == 2]
+        h = bf.MixedGraph(graph.nodes, directed, bidirected)
+        if h.is_acyclic():
+            found.append(h)
+    return found
+
+
+# -- the smallest examples --
+
+
+def test_a_chain():
+    # x -> y -> z:  the root can be x, y or z, or one of the two edges can be bidirected.
+    members = bf.equivalence_class(bf.parse("x -> y -> z"))
+    texts = ["x -> y -> z", "x <- y -> z", "x <- y <- z", "x <-> y -> z", "x <- y <-> z"]
+    assert set(members) == {bf.parse(text) for text in texts}
+    for method in ("edge-changes", "colliders"):
+        assert set(bf.equivalence_class(bf.parse(texts[0]), method=method)) == set(members)
+
+
+def test_summary_of_figure_1b():
+    summary = bf.equivalence_class(bf.parse("x1 -> x2 -> x3 -> x4 <-> x2")).summary()
+    assert [str(edge) for edge in summary.edges] == [
+        "x1 o-> x2",
+        "x2 -> x3",
+        "x2 <-> x4",
+        "x3 -> x4",
+    ]
+    assert [edge.invariant for edge in summary.edges] == [False, True, True, True]
+    assert summary.to_dict()["edges"][0]["<->"] == 1
+
+
+@pytest.mark.parametrize("method", ["exact", "edge-changes", "colliders"])
+def test_no_edges_and_no_nodes(method):
+    for g in (bf.MixedGraph([]), bf.parse("x, y")):
+        members = bf.equivalence_class(g, method=method)
+        assert list(members) == [g]
+        assert members.complete
+        assert members.summary().edges == ()
+
+
+# -- reference --
+
+
+@pytest.mark.parametrize("case", CASES, ids=case_id)
+def test_reference_classes(case):
+    g = graph_of(case, case["d"])
+    expected = [graph_of(member, case["d"]) for member in case["exact_class"]]
+    exact = bf.equivalence_class(g)
+    assert exact.complete
+    assert len(exact) == len(expected)
+    assert set(exact) == set(expected)
+    colliders = bf.equivalence_class(g, method="colliders")
+    assert set(colliders) == {expected[k] for k in case["same_colliders_index"]}
+    assert len(colliders) == case["r_collider_invariant_size"]
+    walk = bf.equivalence_class(g, method="edge-changes")
+    if case is not SPLIT:
+        assert set(walk) == set(expected)
+
+
+def test_the_class_that_walks_cannot_reach():
+    g = graph_of(SPLIT, SPLIT["d"])
+    exact, walk = bf.equivalence_class(g), bf.equivalence_class(g, method="edge-changes")
+    assert (len(exact), len(walk)) == (6, 3)
+    assert set(walk) == {
+        graph_of(SPLIT["exact_class"][k], 5) for k in SPLIT["r_ec_maxiter1000_index"]
+    }
+    assert set(walk) < set(exact)
+
+
+# -- the search against brute force, and identities --
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_exact_and_colliders_by_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    g = random_bap(rng, 5, density=0.65)
+    candidates = same_skeleton(g)
+    assert set(bf.equivalence_class(g)) == {h for h in candidates if bf.equivalent(g, h)}
+    assert set(bf.equivalence_class(g, method="colliders")) == {
+        h for h in candidates if h.collider_triples() == g.collider_triples()
+    }
+
+
+@given(seed=st.integers(0, 2**32), d=st.integers(2, 9))
+@settings(max_examples=50, deadline=None)
+def test_classes_are_sound_and_each_member_has_the_same(seed, d):
+    rng = np.random.default_rng(seed)
+    g = random_bap(rng, d, density=2.2 / d)
+    exact = bf.equivalence_class(g, limit=3000)
+    colliders = bf.equivalence_class(g, method="colliders")
+    walk = bf.equivalence_class(g, method="edge-changes", limit=3000)
+    assert g in exact
+    assert g in colliders
+    h = exact[int(rng.integers(len(exact)))]
+    assert bf.equivalent(g, h)
+    c = colliders[int(rng.integers(len(colliders)))]
+    assert bf.same_skeleton_and_colliders(g, c)
+    if exact.complete:
+        members = set(exact)
+        assert len(members) == len(exact)  # each once
+        assert members.issuperset(colliders)
+        assert members.issuperset(walk)
+        assert set(bf.equivalence_class(h)) == members
+
+
+@given(seed=st.integers(0, 2**32), d=st.integers(1, 7))
+@settings(max_examples=40, deadline=None)
+def test_sequence_and_summary_tell_what_iteration_does(seed, d):
+    rng = np.random.default_rng(seed)
+    g = random_bap(rng, d, density=2 / d)
+    for method in ("exact", "colliders"):
+        members = bf.equivalence_class(g, method=method, limit=400)
+        listed = list(members)
+        assert len(members) == len(listed) == members.size
+        assert [members[k] for k in range(len(listed))] == listed
+        assert members[-1] == listed[-1]
+        assert members[1:3] == listed[1:3]
+        assert all(h in members for h in listed)
+        outsider = g.remove(" ".join(g.edges[0])) if g.n_edges else g.add(nodes=["extra"])
+        assert outsider not in members
+        assert g.reorder(g.nodes[::-1]) in members
+        for edge in members.summary().edges:
+            for mark, count in (
+                ("->", edge.n_forward),
+                ("<-", edge.n_backward),
+                ("<->", edge.n_bidirected),
+            ):
+                assert count == sum(h.has_edge(f"{edge.a} {mark} {edge.b}") for h in listed)
+
+
+def test_members_only():
+    members = bf.equivalence_class(bf.parse("x -> y -> z"))
+    for stranger in (bf.parse("x -> y <- z"), bf.parse("x -> y, z"), bf.parse("a -> b"), "x -> y"):
+        assert stranger not in members
+    assert bf.parse("x -> y -> z <-> y") not in members  # a bow
+    with pytest.raises(IndexError, match="index 5 in a class of 5"):
+        members[5]
+
+
+# -- huge classes --
+
+
+def forest(n_edges):
+    """Separate edges: 3^n members."""
+    return bf.MixedGraph(
+        [f"v{i}" for i in range(2 * n_edges)],
+        directed=[(f"v{2 * i}", f"v{2 * i + 1}") for i in range(n_edges)],
+    )
+
+
+@pytest.mark.parametrize("method", ["exact", "edge-changes", "colliders"])
+def test_a_class_of_3_to_the_60(method):
+    g = forest(60)
+    members = bf.equivalence_class(g, method=method)
+    assert members.size == 3**60
+    assert members.complete
+    with pytest.raises(OverflowError, match=r"ask for \.size"):
+        len(members)
+    assert len(set(itertools.islice(members, 1000))) == 1000
+    assert members[3**60 - 1] in members
+    assert members.summary().edges[0].n_bidirected == 3**59
+    few = bf.equivalence_class(g, method=method, limit=50)
+    assert (len(set(few)), few.complete, g in few) == (50, False, True)
+
+
+def complete_graph(d):
+    return bf.MixedGraph(
+        [f"v{i}" for i in range(d)],
+        bidirected=itertools.combinations([f"v{i}" for i in range(d)], 2),
+    )
+
+
+@pytest.mark.parametrize("method", ["exact", "edge-changes"])
+def test_limits_are_honest(method):
+    g = complete_graph(4)
+    for limit, complete in ((542, False), (543, True), (544, True)):
+        members = bf.equivalence_class(g, method=method, limit=limit)
+        assert (len(set(members)), members.complete) == (min(limit, 543), complete)
+        assert g in members
+        assert members.summary().complete == complete
+    assert "542 members found, more may exist" in str(
+        bf.equivalence_class(g, method=method, limit=542)
+    )
+    # The complete graph on 9 nodes has 1.2 * 10^15 members.
+    start = time.perf_counter()
+    members = bf.equivalence_class(complete_graph(9), method=method, time_limit=0.05)
+    assert time.perf_counter() - start < 2  # the clock is looked at often enough
+    assert not members.complete
+    assert complete_graph(9) in members
+
+
+def test_drawn_with_circles_where_members_disagree():
+    svg = bf.equivalence_class(bf.parse("x1 -> x2 -> x3 -> x4 <-> x2"))._repr_svg_()
+    assert svg.count("<circle") == 1  # at x1 only
+    assert [svg.count(f'class="{kind}"') for kind in ("varying", "directed", "bidirected")] == [
+        1,
+        2,
+        1,
+    ]
+    assert "x1 o-&gt; x2" in svg
+    assert "equivalence class: 2 members" in svg

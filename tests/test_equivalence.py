@@ -1,0 +1,411 @@
+"""Section 2.4: conditions for equivalence from both sides, and the exact decision between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bowfree as bf
+from bowfree import _core
+from field_twin import produces, rational_covariance
+from random_models import random_bap, random_parameters, sample_covariance
+from reference_cases import graph_of, load
+from twins import graph_matrices, implied_covariance
+
+STATEMENTS = load("equivalence.json")["paper_statements"]
+FIGURES = {
+    name: graph_of(graph, 4)
+    for name, graph in STATEMENTS["figure_graphs_vanishing_partial_correlations"].items()
+}
+
+
+def separations(graph):
+    """All pairwise m-separations, by brute force."""
+    found = set()
+    for a, b in combinations(graph.nodes, 2):
+        rest = [v for v in graph.nodes if v not in (a, b)]
+        for size in range(len(rest) + 1):
+            for C in combinations(rest, size):
+                if graph.m_separated(a, b, C):
+                    found.add((a, b, C))
+    return found
+
+
+def change_edges(rng, graph, n_changes):
+    """Change the marks of some edges at random, staying a BAP."""
+    for _ in range(n_changes if graph.n_edges else 0):
+        edges = graph.edges
+        a, mark, b = edges[rng.integers(len(edges))]
+        new = [f"{a} -> {b}", f"{b} -> {a}", f"{a} <-> {b}"][rng.integers(3)]
+        changed = graph.replace(f"{a} {mark} {b}", new)
+        if changed.is_acyclic():
+            graph = changed
+    return graph
+
+
+def stack(graphs):
+    """Bitsets of many graphs for the core."""
+    bits = [g._bits() for g in graphs]
+    return np.stack([p for p, _ in bits]), np.stack([s for _, s in bits])
+
+
+# -- the smallest examples --
+
+
+def test_one_edge_and_two_edges():
+    #   x -> y,  x <- y,  x <-> y are one model;   x -> y -> z  and  x -> y <- z are two.
+    edge = [bf.parse(f"x, y, {text}") for text in ("x -> y", "x <- y", "x <-> y")]
+    assert all(bf.equivalent(g, h) for g in edge for h in edge)
+    assert not bf.equivalent(bf.parse("x -> y -> z"), bf.parse("x -> y <- z"))
+    assert not bf.equivalent(bf.parse("x, y"), edge[0])
+    assert bf.contains(bf.parse("x, y"), edge[0])
+    assert not bf.contains(edge[0], bf.parse("x, y"))
+
+
+def test_a_bow_on_the_left_of_contains():
+    # An instrument z -> x -> y with x <-> y has no equation, its reduced form one parameter less
+    # than the saturated model of three nodes, which contains it.
+    instrument = bf.parse("x, y, z -> x -> y <-> x")
+    assert bf.contains(instrument, bf.parse("x <-> y <-> z <-> x"))
+    assert not bf.contains(instrument, bf.parse("x, y, z -> x -> y"))
+    # A bow between two nodes only adds nothing to x -> y, also inside a larger graph.
+    assert bf.contains(bf.parse("x -> y <-> x, z"), bf.parse("x -> y, z"))
+
+
+# -- the figures of the paper --
+
+
+def test_figure_inclusions():
+    for statement, expected in STATEMENTS["figure_inclusions"].items():
+        inner, outer = (FIGURES[name] for name in statement.split(" subset of "))
+        assert bf.contains(inner, outer) == bool(expected), statement
+
+
+def test_figure_m_separations():
+    for name, g in FIGURES.items():
+        expected = STATEMENTS["figure_graphs_vanishing_partial_correlations"][name]
+        wanted = {
+            (f"x{a}", f"x{b}", tuple(f"x{c}" for c in C))
+            for a, b, C in expected["vanishing_partial_correlations"]
+        }
+        assert separations(g) == wanted
+
+
+def test_figure_counterexample():
+    a, b, c = (FIGURES[f"counterexample_{k}"] for k in "abc")
+    assert bf.same_skeleton_and_v_structures(a, b)
+    assert not bf.markov_equivalent(a, b)
+    assert not bf.equivalent(a, b)
+    assert bf.markov_equivalent(a, c)
+    assert not bf.same_skeleton_and_v_structures(a, c)
+    assert not bf.equivalent(a, c)
+
+
+def test_figure_counterexample2():
+    a, b = (FIGURES[f"counterexample2_{k}"] for k in "ab")
+    assert bf.same_skeleton_and_v_structures(a, b)
+    assert bf.markov_equivalent(a, b)
+    for W in combinations(a.nodes, 3):
+        assert bf.equivalent(a.subgraph(W), b.subgraph(W))
+    assert not bf.equivalent(a, b)
+    # "if we replace the X1 <-> X2 edge with X1 -> X2, the resulting graph is equivalent"
+    turned = b.replace("x0 <-> x1", "x0 -> x1")
+    assert bf.same_skeleton_and_colliders(b, turned)
+    assert bf.equivalent(b, turned)
+
+
+def complete_baps(d):
+    """All BAPs with an edge at every pair."""
+    g = bf.MixedGraph(
+        [f"v{i}" for i in range(d)], bidirected=combinations([f"v{i}" for i in range(d)], 2)
+    )
+    pairs = g.bidirected
+    found = []
+    for code in range(3 ** len(pairs)):
+        directed, bidirected = [], []
+        for a, b in pairs:
+            code, mark = divmod(code, 3)
+            [directed, directed, bidirected][mark].append((b, a) if mark == 1 else (a, b))
+        h = bf.MixedGraph(g.nodes, directed, bidirected)
+        if h.is_acyclic():
+            found.append(h)
+    return found
+
+
+@pytest.mark.parametrize(("d", "size"), [(3, 25), (4, 543)])
+def test_all_pairs_of_complete_baps_are_equivalent(d, size):
+    graphs = complete_baps(d)
+    assert len(graphs) == size
+    bits = stack(graphs)
+    for seed, g in enumerate(graphs):
+        assert _core.Witness(*g._bits(), seed).inside_each(*bits).all()
+    assert bf.equivalent(graphs[0], graphs[-1])
+
+
+# -- identities: what any equivalence must satisfy --
+
+
+@given(seed=st.integers(0, 2**32), d=st.integers(2, 7))
+@settings(max_examples=60, deadline=None)
+def test_symmetric_and_blind_to_names_order_and_seed(seed, d):
+    rng = np.random.default_rng(seed)
+    g = random_bap(rng, d, density=0.6)
+    h = change_edges(rng, g, 2)
+    answer = bf.equivalent(g, h)
+    assert bf.equivalent(h, g) == answer
+    assert bf.equivalent(g, h.reorder(h.nodes[::-1]), rng=rng) == answer
+    names = dict(zip(g.nodes, rng.permutation(g.nodes).tolist(), strict=True))
+    assert bf.equivalent(g.relabel(names), h.relabel(names), rng=seed) == answer
+    assert bf.contains(g, h) == answer  # one skeleton, one dimension
+
+
+@given(seed=st.integers(0, 2**32), d=st.integers(2, 6))
+@settings(max_examples=40, deadline=None)
+def test_a_subgraph_lies_inside(seed, d):
+    rng = np.random.default_rng(seed)
+    h = random_bap(rng, d, density=0.7)
+    if not h.n_edges:
+        return
+    a, mark, b = h.edges[rng.integers(h.n_edges)]
+    g = h.remove(f"{a} {mark} {b}")
+    assert bf.contains(g, h)
+    assert not bf.contains(h, g)
+
+
+# -- agreement with the twins --
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_core_agrees_with_plain_integers(seed):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(3, 8))
+    g = random_bap(rng, d, density=0.6)
+    bowed = g.add(bidirected=[e for e in g.directed if rng.random() < 0.3])
+    for G in (g, bowed):
+        Sigma = _core.random_covariance(*G._bits(), seed)
+        assert (Sigma == Sigma.T).all()
+        for H in (g, change_edges(rng, g, 1), change_edges(rng, g, 3), random_bap(rng, d)):
+            assert _core.produces(*H._bits(), Sigma)[0] == produces(H, Sigma.tolist())
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_decision_agrees_with_rational_covariances(seed):
+    rng = np.random.default_rng(1000 + seed)
+    g = random_bap(rng, 5, density=0.7)
+    h = change_edges(rng, g, 1)
+    assert bf.equivalent(g, h) == produces(h, rational_covariance(g, rng), Fraction)
+
+
+def test_a_singular_system_is_no_answer():
+    # All variables equal: no regression on two of them can be solved.
+    ones = np.ones((3, 3), dtype=np.uint64)
+    collider = bf.parse("x -> z <- y")
+    assert _core.produces(*collider._bits(), ones) is not None
+    assert _core.produces(*bf.parse("x -> y, x -> z <- y")._bits(), ones) is None
+    assert produces(bf.parse("x -> y, x -> z <- y"), ones.tolist()) is None
+
+
+def test_more_than_64_nodes():
+    names = [f"v{i}" for i in range(70)]
+    g = bf.MixedGraph(names, directed=pairwise(names))
+    turned = bf.MixedGraph(names, directed=[(b, a) for a, b in g.directed])
+    assert bf.equivalent(g, turned)
+    assert not bf.equivalent(
+        g, g.replace("v68 -> v69", "v68 <-> v69").replace("v67 -> v68", "v67 <-> v68")
+    )
+    assert len(bf.equivalence_class(g)) == 70 + 69  # a root, or a bidirected edge
+
+
+# -- both sides: every pair of one skeleton up to four nodes --
+
+
+@pytest.mark.parametrize("d", [3, 4])
+def test_every_pair_of_one_skeleton(d):
+    names = [f"v{i}" for i in range(d)]
+    pairs = list(combinations(range(d), 2))
+    totals = Counter()
+
+    def count(prefix, keys):
+        totals[prefix] += sum(k * (k - 1) // 2 for k in Counter(keys).values())
+
+    for mask in range(2 ** len(pairs)):
+        edges = [e for k, e in enumerate(pairs) if mask >> k & 1]
+        graphs = []
+        for code in range(3 ** len(edges)):
+            directed, bidirected = [], []
+            for i, j in edges:
+                code, mark = divmod(code, 3)
+                kind = bidirected if mark == 2 else directed
+                kind.append((names[j], names[i]) if mark == 1 else (names[i], names[j]))
+            g = bf.MixedGraph(names, directed, bidirected)
+            if g.is_acyclic():
+                graphs.append(g)
+        # The rows of the whole table of decisions must be those of an equivalence relation.
+        bits = stack(graphs)
+        rows = [_core.Witness(*g._bits(), 7).inside_each(*bits) for g in graphs]
+        table = np.array(rows)
+        assert (table == table.T).all()
+        classes = [row.tobytes() for row in rows]
+        for row, key in zip(table, classes, strict=True):
+            assert all(classes[k] == key for k in np.flatnonzero(row))
+        v, c = (
+            [f(g) for g in graphs]
+            for f in (bf.MixedGraph.v_structures, bf.MixedGraph.collider_triples)
+        )
+        count("same_skeleton", [0] * len(graphs))
+        count("equivalent", classes)
+        count("same_colliders", c)
+        count("same_vstructures", v)
+        count("colliders and equivalent", zip(classes, c, strict=True))
+        count("vstructures and equivalent", zip(classes, v, strict=True))
+
+    expected = load("equivalence.json")["totals"][str(d)]["pairs"]
+    for key in ("same_skeleton", "equivalent", "same_colliders", "same_vstructures"):
+        assert totals[key] == expected[key]
+    assert totals["colliders and equivalent"] == totals["same_colliders"]  # sufficient
+    assert totals["vstructures and equivalent"] == totals["equivalent"]  # necessary
+
+
+@given(seed=st.integers(0, 2**32), d=st.integers(5, 10), n_changes=st.integers(1, 4))
+@settings(max_examples=80, deadline=None)
+def test_necessary_exact_sufficient_on_random_pairs(seed, d, n_changes):
+    rng = np.random.default_rng(seed)
+    g = random_bap(rng, d, density=0.35)
+    h = change_edges(rng, g, n_changes)
+    exact = bf.equivalent(g, h)
+    verdict = bf.explain_equivalence(g, h)
+    assert bool(verdict) == exact
+    if exact:
+        assert bf.same_skeleton_and_v_structures(g, h)
+        assert bf.markov_equivalent(g, h)
+        W = rng.permutation(g.nodes)[: d // 2]
+        assert bf.equivalent(g.subgraph(W), h.subgraph(W))  # Theorem "subgraph"
+    if bf.same_skeleton_and_colliders(g, h):
+        assert exact
+
+
+@given(seed=st.integers(0, 2**32), d=st.integers(3, 5))
+@settings(max_examples=80, deadline=None)
+def test_markov_equivalence_by_brute_force(seed, d):
+    rng = np.random.default_rng(seed)
+    g = random_bap(rng, d, density=0.7)
+    h = change_edges(rng, g, 2)
+    if rng.random() < 0.3:
+        h = h.add(bidirected=[tuple(rng.permutation(h.nodes)[:2].tolist())])
+    assert bf.markov_equivalent(g, h) == (separations(g) == separations(h))
+
+
+# -- reasons --
+
+
+@pytest.mark.parametrize(
+    ("g", "h", "reason", "evidence"),
+    [
+        ("x -> y", "x -> y", "identical", ()),
+        ("x -> y, z", "x, y -> z", "skeleton", ("x", "y")),
+        ("x -> y -> z", "x -> y <- z", "v-structure", ("x", "y", "z")),
+        ("x -> y -> z", "x <- y -> z", "colliders", ()),
+        ("x -> y -> z <- x", "x <-> y <-> z <-> x", "algebraic", ()),
+        (
+            "x1 <-> x2 <- x4 <-> x3 <- x1 <-> x4",
+            "x1 <-> x2 <- x4 <-> x3 <- x1 -> x4",
+            "m-separation",
+            ("x2", "x3", "x1", "x4"),
+        ),
+        (
+            "x1, x2 <-> x1, x2 -> x3 -> x4 <-> x2, x3 -> x1",
+            "x1, x2 <-> x1, x2 -> x3 -> x4 <-> x2, x1 -> x3",
+            "algebraic",
+            ("x1", "x4"),
+        ),
+        (
+            "x0, x1, x2 <-> x1, x2 -> x3 -> x4 <-> x2, x3 -> x1 -> x0",
+            "x0, x1, x2 <-> x1, x2 -> x3 -> x4 <-> x2, x1 -> x3, x1 -> x0",
+            "induced subgraph",  # the figure above; x0 changes nothing
+            ("x1", "x2", "x3", "x4"),
+        ),
+    ],
+)
+def test_reasons(g, h, reason, evidence):
+    g, h = bf.parse(g), bf.parse(h)
+    verdict = bf.explain_equivalence(g, h)
+    assert (bool(verdict), verdict.reason) == (bf.equivalent(g, h), reason)
+    assert verdict.evidence == evidence
+    assert verdict.text in str(verdict)
+
+
+# -- likelihoods --
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_likelihoods_agree_with_the_decision(seed):
+    rng = np.random.default_rng(seed)
+    g = random_bap(rng, 5, density=0.6, bidirected=0.3)
+    Sigma = implied_covariance(*random_parameters(rng, *graph_matrices(g)))
+    S = sample_covariance(rng, Sigma, 2000)
+    best = bf.fit(g, cov=S, n=2000, n_starts=8, rng=0).loglik
+    members = bf.equivalence_class(g)
+    for k in rng.integers(len(members), size=6):
+        h = members[int(k)]
+        # Relative to a log-likelihood of several thousand.
+        assert bf.fit(h, cov=S, n=2000, n_starts=8, rng=0).loglik == pytest.approx(best, rel=1e-8)
+    for _ in range(6):
+        h = change_edges(rng, g, 2)
+        gap = bf.score(g, cov=Sigma, n=np.inf) - bf.score(h, cov=Sigma, n=np.inf)
+        if bf.equivalent(g, h):
+            assert abs(gap) < 1e-10
+        else:
+            assert gap > 1e-8
+
+
+# -- bad input --
+
+
+CYCLE, BOW, GOOD = bf.parse("x -> y -> z -> x"), bf.parse("x -> y <-> x, z"), bf.parse("x -> y, z")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bf.equivalent(GOOD, bf.parse("x -> y, w")), r"only the first has \['z'\]"),
+        (lambda: bf.contains(GOOD, bf.parse("x -> y")), "different nodes"),
+        (lambda: bf.markov_equivalent(GOOD, bf.parse("x -> y")), "different nodes"),
+        (lambda: bf.explain_equivalence(GOOD, bf.parse("x -> y")), "different nodes"),
+        (lambda: bf.same_skeleton_and_colliders(GOOD, bf.parse("x -> y")), "different nodes"),
+        (lambda: bf.equivalent(CYCLE, GOOD), "directed cycle x -> y -> z -> x"),
+        (lambda: bf.equivalent(GOOD, CYCLE), "directed cycle"),
+        (lambda: bf.equivalent(BOW, GOOD), r"bow at \(x, y\)"),
+        (lambda: bf.contains(CYCLE, GOOD), "directed cycle"),
+        (lambda: bf.contains(GOOD, BOW), r"bow at \(x, y\)"),
+        (lambda: bf.markov_equivalent(CYCLE, GOOD), "directed cycle"),
+        (lambda: bf.same_skeleton_and_v_structures(BOW, GOOD), "bow at"),
+        (lambda: bf.explain_equivalence(GOOD, BOW), "bow at"),
+        (lambda: bf.equivalence_class(BOW), "bow at"),
+        (lambda: bf.equivalence_class(CYCLE), "directed cycle"),
+        (lambda: bf.equivalence_class(GOOD, method="greedy"), "method = 'greedy'"),
+        (lambda: bf.equivalence_class(GOOD, limit=0), "limit = 0"),
+        (lambda: bf.equivalence_class(GOOD, time_limit=-1.0), "time_limit = -1.0"),
+        (lambda: bf.constraints(BOW), "bow at"),
+        (lambda: bf.test_constraints(GOOD, cov=np.eye(3), n=np.inf), "n = inf"),
+        (lambda: bf.test_constraints(GOOD, cov=np.eye(3), n=3), "too few"),
+        (lambda: bf.empirical_class(GOOD, cov=np.eye(3), n=9, epsilon=-1e-3), "epsilon = -0.001"),
+        (lambda: bf.empirical_class(GOOD, cov=np.eye(3), n=9, epsilon=np.nan), "epsilon = nan"),
+        (lambda: bf.empirical_class(BOW, cov=np.eye(3), n=9), "bow at"),
+        (
+            lambda: bf.empirical_class(GOOD, cov=np.eye(3), n=9, penalty=np.inf),
+            "score of the graph is -inf",
+        ),
+        (lambda: bf.atlas(6), "577,696,816 BAPs on 6 labelled nodes"),
+        (lambda: bf.atlas(60), r"about 10\^\d+ BAPs"),
+        (lambda: bf.atlas(0), "d = 0"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(bf.BowfreeError, match=message):
+        call()
