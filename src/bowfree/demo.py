@@ -170,12 +170,14 @@ def _limits_of_data(graph: MixedGraph) -> list[str]:
     edges = members.summary().edges
     sure = [str(edge) for edge in edges if edge.invariant]
     open_ = [str(edge) for edge in edges if not edge.invariant]
-    return [
+    lines = [
         f"{len(members)} graphs explain such data equally well; no method can tell them apart.",
         f"    They all agree on      {', '.join(sure) or 'no edge'}.",
         f"    They differ on         {', '.join(open_) or 'no edge'}.",
-        *(["    (o is an end where some of them have an arrowhead and others do not)"] if open_ else []),
     ]
+    if open_:
+        lines.append("    (o: some of them have an arrowhead at this end, others do not)")
+    return lines
 
 
 def _error_correlation(graph: MixedGraph, Omega: npt.NDArray[np.float64], a: str, b: str) -> float:
