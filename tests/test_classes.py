@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import time
 
 import numpy as np
@@ -213,6 +214,12 @@ def test_limits_are_honest(method):
     assert time.perf_counter() - start < 2  # the clock is looked at often enough
     assert not members.complete
     assert complete_graph(9) in members
+
+
+@pytest.mark.parametrize("method", ["exact", "colliders"])
+def test_a_class_can_be_sent_to_another_process(method):
+    members = bf.equivalence_class(bf.parse("x -> y -> z, w"), method=method)
+    assert list(pickle.loads(pickle.dumps(members))) == list(members)
 
 
 def test_drawn_with_circles_where_members_disagree():

@@ -16,6 +16,7 @@ from bowfree.empirical import EmpiricalClass, empirical_class
 from bowfree.equivalence import (
     EquivalenceVerdict,
     contains,
+    distinguishing_subgraph,
     equivalent,
     explain_equivalence,
     markov_equivalent,
@@ -56,6 +57,7 @@ __all__ = [
     "atlas",
     "constraints",
     "contains",
+    "distinguishing_subgraph",
     "district_scores",
     "empirical_class",
     "equivalence_class",

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -199,11 +199,13 @@ class EquivalenceClass(Sequence[MixedGraph]):
     method: str
     complete: bool
     _sizes: tuple[int, ...]
-    _load: Callable[[], list[Factor]]
+    _listed: tuple[Factor, ...] | None  # None: the collider-invariant graphs, made when needed
 
     @cached_property
-    def _factors(self) -> list[Factor]:
-        return self._load()
+    def _factors(self) -> tuple[Factor, ...]:
+        if self._listed is not None:
+            return self._listed
+        return _to_factors(_core.collider_factors(*self.graph._bits()))
 
     @cached_property
     def _edges(self) -> list[tuple[int, int]]:
@@ -397,20 +399,15 @@ def equivalence_class(
         raise BowfreeError(f"method = {method!r}: must be one of {', '.join(get_args(Method))}")
     check_limits(limit, time_limit)
     if method == "colliders":
-        bits = g._bits()
-        sizes = tuple(_core.collider_sizes(*bits))
-        whole = EquivalenceClass(
-            g, method, True, sizes, lambda: _to_factors(_core.collider_factors(*bits))
-        )
+        sizes = tuple(_core.collider_sizes(*g._bits()))
+        whole = EquivalenceClass(g, method, True, sizes, None)
     else:
         found = _core.class_factors(
             *g._bits(), method == "exact", _seed(rng), limit or STORED_MEMBERS, time_limit
         )
         factors = _to_factors(found)
         complete = all(done for _, _, done in found)
-        whole = EquivalenceClass(
-            g, method, complete, tuple(len(f.marks) for f in factors), lambda: factors
-        )
+        whole = EquivalenceClass(g, method, complete, tuple(len(f.marks) for f in factors), factors)
     return whole if limit is None or whole.size <= limit else _first_members(whole, limit)
 
 
@@ -424,10 +421,10 @@ def check_limits(limit: int | None, time_limit: float | None) -> None:
 
 def class_of_marks(
     graph: MixedGraph, method: str, complete: bool, marks: npt.NDArray[np.uint8]
-) -> tuple[MixedGraph, str, bool, tuple[int, ...], Callable[[], list[Factor]]]:
+) -> tuple[MixedGraph, str, bool, tuple[int, ...], tuple[Factor, ...]]:
     """Return the fields of a class whose members are listed one by one, (members, edges)."""
     factor = Factor(tuple(range(marks.shape[1])), marks)
-    return graph, method, complete, (len(marks),), lambda: [factor]
+    return graph, method, complete, (len(marks),), (factor,)
 
 
 def _first_members(whole: EquivalenceClass, limit: int) -> EquivalenceClass:
@@ -443,8 +440,8 @@ def _first_members(whole: EquivalenceClass, limit: int) -> EquivalenceClass:
     return EquivalenceClass(*class_of_marks(whole.graph, whole.method, False, marks))
 
 
-def _to_factors(found: Sequence[tuple[Sequence[int], Any, bool]]) -> list[Factor]:
-    return [Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found]
+def _to_factors(found: Sequence[tuple[Sequence[int], Any, bool]]) -> tuple[Factor, ...]:
+    return tuple(Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found)
 
 
 def _skeleton_edges(graph: MixedGraph) -> list[tuple[int, int]]:

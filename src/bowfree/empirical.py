@@ -120,8 +120,8 @@ def empirical_class(
 
     if not math.isfinite(score(own)):
         raise DataError(
-            f"the score of the graph is {score(own)} (penalty = {penalty}), so no score can be within "
-            "epsilon of it: check the penalty, and the scale of the variables"
+            f"the score of the graph is {score(own)} (penalty = {penalty}), so no score can be "
+            "within epsilon of it: check the penalty, and the scale of the variables"
         )
     return EmpiricalClass(
         *class_of_marks(g, "empirical", complete, marks),
