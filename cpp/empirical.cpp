@@ -16,7 +16,7 @@ namespace {
 /// again.
 class Objectives {
   public:
-    Objectives(const double* S, int d) : S_(S), d_(d) {}
+    Objectives(const double* S, int d) : fitter_(S, d) {}
 
     double operator()(const Graph& graph) {
         double total = 0.0;
@@ -31,15 +31,14 @@ class Objectives {
                 put(graph.spouses(v), graph.words());
             }
             auto [entry, fresh] = known_.try_emplace(key, 0.0);
-            if (fresh) entry->second = district_objective(S_, d_, make_district(graph, members));
+            if (fresh) entry->second = fitter_.objective(make_district(graph, members));
             total += entry->second;
         }
         return total;
     }
 
   private:
-    const double* S_;
-    int d_;
+    DistrictFitter fitter_;
     std::unordered_map<std::string, double> known_;
 };
 

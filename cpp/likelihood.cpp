@@ -2,132 +2,183 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
+#include <limits>
 
 #include "dense.hpp"
-#include "newton.hpp"
-#include "ricf.hpp"
 
 namespace bowfree {
 
 namespace {
 
-constexpr double tolerance = 1e-10;    // of the Newton decrement, in units of the score
-constexpr double far_from_flat = 0.1;  // sweeps go on while one lowers F by more than this
+constexpr double tolerance = 1e-10;        // of the Newton decrement, in units of the score
+constexpr double same_optimum = 1e-7;      // values of F closer than this are one optimum
+constexpr double nearly_collinear = 1e-4;  // smallest eigenvalue of the error correlations
+constexpr double steep = 0.3;              // sweeps go on while one lowers F by more than this
 constexpr int max_sweeps = 8;
-constexpr int max_newton_steps = 200;
+constexpr int max_steps = 50;         // of Newton from each start asked for: 99.8 % need fewer
+constexpr int max_rescue_steps = 20;  // from the starts that nobody asked for
+constexpr int canonical_starts = 3;   // tried in turn while the best end point is not certified
 
-/// The district's variables scaled to variance one. Fits are equivariant under this scaling, and
-/// every number that is compared with a threshold then has no unit.
-struct Standardized {
-    std::vector<double> sd, S, X;  // m; m x m correlations; their Cholesky factor
-
-    Standardized(const double* cov, int d, const District& district)
-        : sd(district.m()), S(sd.size() * sd.size()) {
-        const int m = district.m();
-        const auto& nodes = district.nodes;
-        for (int i = 0; i < m; ++i) sd[i] = std::sqrt(cov[nodes[i] * d + nodes[i]]);
-        for (int i = 0; i < m; ++i)
-            for (int j = 0; j < m; ++j)
-                S[i * m + j] = i == j ? 1.0 : cov[nodes[i] * d + nodes[j]] / (sd[i] * sd[j]);
-        X = S;
-        cholesky(X.data(), m);  // S is positive definite: `bowfree.data` has seen to it
-    }
-};
-
-/// Coefficients of the ordinary least squares regression of each member on its parents, k x m.
-std::vector<double> least_squares(const District& district, const double* S) {
-    const int m = district.m();
-    std::vector<double> B(district.k * m), gram, coef;
-    for (int v = 0; v < district.k; ++v) {
-        const auto& P = district.parents[v];
-        const int n = static_cast<int>(P.size());
-        gram.resize(n * n);
-        coef.resize(n);
-        for (int a = 0; a < n; ++a) {
-            for (int b = 0; b <= a; ++b) gram[a * n + b] = S[P[a] * m + P[b]];
-            coef[a] = S[v * m + P[a]];
-        }
-        cholesky(gram.data(), n);
-        solve_lower(gram.data(), n, coef.data());
-        solve_lower_transposed(gram.data(), n, coef.data());
-        for (int a = 0; a < n; ++a) B[v * m + P[a]] = coef[a];
-    }
-    return B;
-}
-
-/// B of the given start: 0 least squares, 1 zero (the paper's), then random ones around both.
-std::vector<double> starting_point(int start, const District& district, const double* S,
-                                   std::mt19937_64& random) {
-    if (start == 0) return least_squares(district, S);
-    const int m = district.m();
-    std::vector<double> B(district.k * m);
-    if (start == 1) return B;
-    if (start % 2 == 0) B = least_squares(district, S);
-    // Uniform by hand: the standard library's distributions differ between platforms.
-    const auto uniform = [&] {
-        return 4.0 * (static_cast<double>(random() >> 11) * 0x1p-53) - 2.0;
-    };
-    for (int v = 0; v < district.k; ++v)
-        for (int p : district.parents[v]) B[v * m + p] += uniform();
-    return B;
-}
-
-/// A few RICF sweeps from B to the neighbourhood of an optimum, then Newton's method.
-DistrictFit climb(const District& district, const Standardized& data, const double* B) {
-    DistrictFit fit;
-    Ricf ricf(district, data.S.data());
-    ricf.start(B);
-    for (double before = ricf.objective(); fit.n_iter < max_sweeps && ricf.sweep();) {
-        ++fit.n_iter;
-        const double now = ricf.objective();
-        if (before - now < far_from_flat) break;
-        before = now;
-    }
-    Newton newton(district, data.S.data(), data.X.data());
-    newton.start(ricf.A().data(), ricf.Omega().data());
-    fit.converged = newton.run(tolerance, max_newton_steps);
-    fit.n_iter += newton.n_steps();
-    fit.B.resize(district.k * district.m());
-    fit.Omega.resize(district.k * district.k);
-    newton.parameters(fit.B.data(), fit.Omega.data());
-    fit.objective = 2.0 * newton.value();
-    fit.decrement = newton.decrement();
-    fit.gradient_norm = newton.gradient_norm();
-    fit.smallest_eigenvalue = newton.smallest_eigenvalue();
-    return fit;
+/// Solves the normal equations gram x = rhs in place, both of size n.
+void regress(double* gram, double* rhs, int n) {
+    cholesky(gram, n);
+    solve_lower(gram, n, rhs);
+    solve_lower_transposed(gram, n, rhs);
 }
 
 }  // namespace
 
-DistrictFit fit_district(const double* S, int d, const District& district,
-                         const FitOptions& options) {
-    const Standardized data(S, d, district);
-    std::mt19937_64 random(options.seed);
-    DistrictFit best;
-    std::vector<double> optima;
-    for (int start = 0; start < options.n_starts; ++start) {
-        const auto B = starting_point(start, district, data.S.data(), random);
-        DistrictFit fit = climb(district, data, B.data());
-        const auto same = [&](double value) { return std::abs(value - fit.objective) < 1e-7; };
-        if (fit.converged && std::none_of(optima.begin(), optima.end(), same))
-            optima.push_back(fit.objective);
-        if (start == 0 || fit.objective < best.objective) best = std::move(fit);
-    }
-    best.n_optima = std::max(1, static_cast<int>(optima.size()));
+/// Scales the district's variables to variance one. Fits are equivariant under this scaling, and
+/// every number that is compared with a threshold then has no unit.
+void DistrictFitter::standardize(const District& district) {
+    const int m = district.m();
+    const std::vector<int>& nodes = district.nodes;
+    sd_.resize(m);
+    S_.resize(m * m);
+    for (int i = 0; i < m; ++i) sd_[i] = std::sqrt(cov_[nodes[i] * d_ + nodes[i]]);
+    for (int i = 0; i < m; ++i)
+        for (int j = 0; j < m; ++j)
+            S_[i * m + j] = i == j ? 1.0 : cov_[nodes[i] * d_ + nodes[j]] / (sd_[i] * sd_[j]);
+    X_ = S_;
+    cholesky(X_.data(), m);  // S is positive definite: `bowfree.data` has seen to it
+}
 
-    // Back to the variables' own units.
+/// Puts `ricf_` on the given start: 0 ordinary least squares, 1 zero (the paper's), both with
+/// uncorrelated errors; then random coefficients around these two in turn, with random correlations
+/// on the bidirected edges.
+void DistrictFitter::set_start(int start, const District& district, Rng& random) {
     const int k = district.k, m = district.m();
+    // Uniform on (-1, 1), by hand: the library's distributions differ between platforms.
+    const auto uniform = [&] { return 0x1p-52 * static_cast<double>(random.next() >> 11) - 1.0; };
+    start_.assign(k * m, 0.0);
+    std::vector<double> coef;
     for (int v = 0; v < k; ++v) {
-        best.objective += 2.0 * std::log(data.sd[v]);
-        for (int j = 0; j < m; ++j) best.B[v * m + j] *= data.sd[v] / data.sd[j];
-        for (int w = 0; w < k; ++w) best.Omega[v * k + w] *= data.sd[v] * data.sd[w];
+        const std::vector<int>& P = district.parents[v];
+        const int n = static_cast<int>(P.size());
+        coef.assign(n, 0.0);
+        if (start % 2 == 0) {
+            gram_.resize(n * n);
+            for (int a = 0; a < n; ++a) {
+                for (int b = 0; b <= a; ++b) gram_[a * n + b] = S_[P[a] * m + P[b]];
+                coef[a] = S_[v * m + P[a]];
+            }
+            regress(gram_.data(), coef.data(), n);
+        }
+        for (int a = 0; a < n; ++a)
+            start_[v * m + P[a]] = coef[a] + (start > 1 ? 2.0 * uniform() : 0.0);
+    }
+    ricf_.start(start_.data());
+    if (start <= 1) return;
+
+    // At most 1 / degree on each edge: diagonally dominant, so positive definite.
+    std::vector<double> A = ricf_.A(), Omega = ricf_.Omega();
+    std::vector<int> degree(k);
+    for (auto [a, b] : district.spouse_pairs) ++degree[a], ++degree[b];
+    for (auto [a, b] : district.spouse_pairs)
+        Omega[a * k + b] = Omega[b * k + a] = uniform() / std::max(degree[a], degree[b]) *
+                                              std::sqrt(Omega[a * k + a] * Omega[b * k + b]);
+    ricf_.start(A.data(), Omega.data());
+}
+
+/// A few RICF sweeps to the neighbourhood of an optimum, then Newton's method.
+bool DistrictFitter::climb(int max_newton_steps) {
+    double before = ricf_.objective();
+    for (int sweep = 0; sweep < max_sweeps && ricf_.sweep(); ++sweep) {
+        ++n_iter_;
+        const double now = ricf_.objective();
+        if (before - now < steep) break;
+        before = now;
+    }
+    const int steps = newton_.n_steps();
+    const bool certified = newton_.start() && newton_.run(tolerance, max_newton_steps);
+    n_iter_ += newton_.n_steps() - steps;
+    return certified;
+}
+
+/// The lowest F over the starts; all about its end point goes into `details`, unless null.
+double DistrictFitter::solve(const District& district, const FitOptions& options,
+                             DistrictFit* details) {
+    standardize(district);
+    ricf_.reset(district, S_.data());
+    newton_.reset(district, S_.data(), X_.data(), ricf_);
+    n_iter_ = 0;
+
+    Rng random(options.seed);
+    double best = std::numeric_limits<double>::infinity();
+    bool best_certified = false;
+    std::vector<double> optima;
+    for (int start = 0; start < std::max(options.n_starts, canonical_starts); ++start) {
+        if (start >= options.n_starts && best_certified) break;
+        set_start(start, district, random);
+        const bool certified = climb(start < options.n_starts ? max_steps : max_rescue_steps);
+        const double value = 2.0 * newton_.value();
+        const auto same = [&](double other) { return std::abs(value - other) < same_optimum; };
+        if (certified && std::none_of(optima.begin(), optima.end(), same)) optima.push_back(value);
+        if (!(value < best)) continue;
+        best = value;
+        best_certified = certified;
+        if (details) describe(district, certified, *details);
+    }
+    for (int v = 0; v < district.k; ++v) best += 2.0 * std::log(sd_[v]);
+    if (details) {
+        details->objective = best;
+        details->n_iter = n_iter_;
+        details->n_optima = std::max(1, static_cast<int>(optima.size()));
     }
     return best;
 }
 
-double district_objective(const double* S, int d, const District& district) {
-    return fit_district(S, d, district).objective;
+/// Reads the end point of the last climb off the kernels, in the variables' own units.
+void DistrictFitter::describe(const District& district, bool certified, DistrictFit& fit) {
+    const int k = district.k, m = district.m();
+    fit.B.resize(k * m);
+    fit.Omega.resize(k * k);
+    newton_.parameters(fit.B.data(), fit.Omega.data());
+    for (int v = 0; v < k; ++v) {
+        for (int j = 0; j < m; ++j)
+            fit.B[v * m + j] = v == j ? 0.0 : -fit.B[v * m + j] * sd_[v] / sd_[j];
+        for (int w = 0; w < k; ++w) fit.Omega[v * k + w] *= sd_[v] * sd_[w];
+    }
+    fit.converged = certified;
+    fit.decrement = newton_.decrement();
+    fit.gradient_norm = newton_.gradient_norm();
+    fit.smallest_eigenvalue = newton_.smallest_eigenvalue();
+    fit.diverging = !certified && fit.smallest_eigenvalue < nearly_collinear;
+}
+
+DistrictFit DistrictFitter::fit(const District& district, const FitOptions& options) {
+    DistrictFit fit;
+    if (district.k > 1) {
+        solve(district, options, &fit);
+        return fit;
+    }
+    // One node: ordinary least squares.
+    const int m = district.m(), v = district.nodes[0];
+    fit.B.assign(m, 0.0);
+    fit.Omega.assign(1, std::exp(objective(district) - 1.0));
+    fit.converged = true;
+    gram_.resize((m - 1) * (m - 1));
+    for (int a = 1; a < m; ++a) {
+        for (int b = 1; b <= a; ++b)
+            gram_[(a - 1) * (m - 1) + b - 1] = cov_[district.nodes[a] * d_ + district.nodes[b]];
+        fit.B[a] = cov_[v * d_ + district.nodes[a]];
+    }
+    regress(gram_.data(), fit.B.data() + 1, m - 1);
+    fit.objective = std::log(fit.Omega[0]) + 1.0;
+    return fit;
+}
+
+double DistrictFitter::objective(const District& district) {
+    if (district.k > 1) return solve(district, {}, nullptr);
+    // One node: its residual variance is the last pivot when S is factored parents first.
+    const int m = district.m();
+    gram_.resize(m * m);
+    for (int a = 0; a < m; ++a) {
+        const int i = district.nodes[m - 1 - a];
+        for (int b = 0; b <= a; ++b) gram_[a * m + b] = cov_[i * d_ + district.nodes[m - 1 - b]];
+    }
+    cholesky(gram_.data(), m);
+    return 2.0 * std::log(gram_[m * m - 1]) + 1.0;
 }
 
 }  // namespace bowfree

@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "district.hpp"
+#include "newton.hpp"
+#include "ricf.hpp"
+#include "rng.hpp"
 
 namespace bowfree {
 
@@ -20,28 +23,52 @@ struct DistrictFit {
     double objective = 0.0;      ///< F at the end
     std::vector<double> B;       ///< k x m, row-major, local numbers
     std::vector<double> Omega;   ///< k x k, row-major
-    bool converged = false;      ///< certified: `decrement` below tolerance, Hessian definite
-    double decrement = 0.0;      ///< half the squared Newton decrement: what F could still fall
+    bool converged = false;      ///< certified: `decrement` within 1e-10, Hessian definite
+    double decrement = 0.0;      ///< what the score (-F/2) could still gain, by Newton's model
     double gradient_norm = 0.0;  ///< largest gradient entry in the scaled parameters
-    double smallest_eigenvalue = 0.0;  ///< of the error correlation matrix
-    bool diverging = false;            ///< a coefficient runs to infinity while F still falls
-    int n_iter = 0;                    ///< RICF sweeps plus Newton steps
+    double smallest_eigenvalue = 1.0;  ///< of the error correlation matrix
+    bool diverging = false;            ///< not converged, and the errors are nearly collinear:
+                                       ///< a coefficient runs to infinity while F still falls
+    int n_iter = 0;                    ///< RICF sweeps plus Newton steps, over all starts
     int n_optima = 1;                  ///< distinct local minima met over all starts
 };
 
 struct FitOptions {
-    int n_starts = 1;        ///< 1: the canonical start only; more: best of that many
-    std::uint64_t seed = 0;  ///< of the starts after the first
+    int n_starts = 1;        ///< best of that many starts; the first is the canonical one
+    std::uint64_t seed = 0;  ///< of the random starts
 };
 
-/// Fits a district from its canonical start (ordinary least squares), to convergence. `S` is the
-/// d x d row-major covariance matrix (divisor n) of all variables. A pure function: no state, no
-/// warm start; safe to call from many threads. Never NaN, bounded in time.
-DistrictFit fit_district(const double* S, int d, const District& district,
-                         const FitOptions& options = {});
+/// Fits districts to one covariance matrix; holds the buffers, so use one per thread.
+///
+/// A fit is a pure function of (S, district): one canonical start (ordinary least squares), run to
+/// convergence; only a fit that cannot be certified from there tries a few fixed other starts and
+/// keeps the best end point. It never returns NaN and its time is bounded.
+class DistrictFitter {
+  public:
+    /// `S` is the d x d row-major covariance matrix (divisor n) of all variables, positive
+    /// definite; it must outlive this object.
+    DistrictFitter(const double* S, int d) : cov_(S), d_(d) {}
 
-/// Only the minimum of F, for scoring: the same value as `fit_district(...).objective`.
-double district_objective(const double* S, int d, const District& district);
+    DistrictFit fit(const District& district, const FitOptions& options = {});
+
+    /// Only the minimum of F, for scoring: equal to `fit(district).objective`.
+    double objective(const District& district);
+
+  private:
+    double solve(const District& district, const FitOptions& options, DistrictFit* details);
+    void standardize(const District& district);
+    void set_start(int start, const District& district, Rng& random);
+    bool climb(int max_steps);
+    void describe(const District& district, bool certified, DistrictFit& fit);
+
+    const double* cov_;
+    int d_;
+    std::vector<double> sd_, S_, X_;    // the district's variables: scales, correlations, Cholesky
+    std::vector<double> start_, gram_;  // B of a start; scratch
+    Ricf ricf_;
+    Newton newton_;
+    int n_iter_ = 0;
+};
 
 /// RICF as the paper runs it: start B = 0 and Omega = diag S, members in index order, stop after
 /// `max_iter` sweeps or when the summed absolute change of B and Omega falls below `tol`.

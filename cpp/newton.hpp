@@ -10,39 +10,40 @@
 // A and R stay finite. f is minus the district's log-likelihood per sample, up to a constant, so
 // the Newton decrement reads directly as "what the score could still gain".
 //
-// S enters by its Cholesky factor X (S = X X^T) only: residuals are formed as rows of A X and
-// squared afterwards, which keeps twice the digits of A S A^T when variables are nearly
+// S enters by its Cholesky factor X (S = X X^T) wherever it can: residuals are formed as rows of
+// A X and squared afterwards, which keeps twice the digits of A S A^T when variables are nearly
 // deterministic.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "district.hpp"
+#include "ricf.hpp"
 
 namespace bowfree {
 
+/// The minimisation of f for one district after another; buffers are kept between districts.
 class Newton {
   public:
-    /// `S` and its Cholesky factor `X` are m x m, row-major, and must outlive this object.
-    Newton(const District& district, const double* S, const double* X);
+    /// Takes up a district. `S` and its Cholesky factor `X` are m x m, row-major; they, the
+    /// district and `ricf` (set up for the same district) must outlive the work on it.
+    void reset(const District& district, const double* S, const double* X, Ricf& ricf);
 
-    /// Sets the point from A = (I - B)_C (k x m, unscaled) and Omega (k x k).
-    /// Returns false when Omega is not positive definite.
-    bool start(const double* A, const double* Omega);
+    /// Sets the point to where `ricf` stands. Returns false when its Omega is singular to rounding.
+    bool start();
 
     /// Iterates until the decrement is below `tolerance` or `max_steps` steps were tried.
     /// Returns true when certified: Hessian positive definite and decrement <= tolerance.
     bool run(double tolerance, int max_steps);
 
     double value() const { return value_; }          ///< f
-    double decrement() const { return decrement_; }  ///< 1/2 g^T H^-1 g at the last full step
-    double gradient_norm() const;                    ///< largest |gradient entry|
-    double smallest_eigenvalue() const;              ///< of R
+    double decrement() const { return decrement_; }  ///< 1/2 g^T H^-1 g; infinity: H not definite
     int n_steps() const { return n_steps_; }
+    double gradient_norm();              ///< largest |gradient entry| at the current point
+    double smallest_eigenvalue() const;  ///< of R
 
-    /// Writes B (k x m) and Omega (k x k) of the current point.
-    void parameters(double* B, double* Omega) const;
+    /// Writes A = (I - B)_C (k x m, unscaled) and Omega (k x k) of the current point.
+    void parameters(double* A, double* Omega) const { unscale(theta_, A, Omega); }
 
   private:
     struct Entry {
@@ -52,18 +53,25 @@ class Newton {
     double evaluate(const std::vector<double>& theta);
     void differentiate();
     int solve(double damping);
-    double advance(double length);
+    double descend();
+    double advance();
+    double advance_and_relax();
+    double leap();
     bool follow_negative_curvature(int pivot);
+    void scale(const double* A, const double* Omega, std::vector<double>& theta) const;
+    void unscale(const std::vector<double>& theta, double* A, double* Omega) const;
 
-    const District& district_;
-    const double* S_;
-    const double* X_;
-    int k_, m_, n_rows_, n_;  // members, variables, free entries of A, all parameters
+    const District* district_ = nullptr;
+    const double* S_ = nullptr;
+    const double* X_ = nullptr;
+    Ricf* ricf_ = nullptr;
+    int k_ = 0, m_ = 0, n_rows_ = 0, n_ = 0;  // members, variables, free entries of A, parameters
 
     // theta = free entries of A (row by row: u_v, then its parents), then the correlations in R.
     std::vector<Entry> entries_;
     std::vector<double> theta_, trial_, best_, gradient_, hessian_, factor_, step_;
-    std::vector<double> L_, T_, W_, G_, Q_, WY_;  // Cholesky factor of R; L^-1 A X; R^-1; ...
+    std::vector<double> L_, T_, W_, WY_, G_, Q_;  // see `evaluate` and `differentiate`
+    std::vector<double> A_, Omega_;               // scratch of advance_and_relax
     double value_ = 0.0, decrement_ = 0.0, gain_ = 0.0;
     int n_steps_ = 0;
 };

@@ -8,18 +8,14 @@
 
 namespace bowfree {
 
-Ricf::Ricf(const District& district, const double* S)
-    : district_(district),
-      S_(S),
-      k_(district.k),
-      m_(district.m()),
-      spouses_(k_),
-      A_(k_ * m_),
-      R_(k_ * m_),
-      E_(k_ * k_),
-      Omega_(k_ * k_),
-      W_(k_ * k_),
-      direction_(k_) {
+void Ricf::reset(const District& district, const double* S) {
+    district_ = &district;
+    S_ = S;
+    k_ = district.k;
+    m_ = district.m();
+
+    if (static_cast<int>(spouses_.size()) < k_) spouses_.resize(k_);
+    for (int v = 0; v < k_; ++v) spouses_[v].clear();
     for (auto [a, b] : district.spouse_pairs) {
         spouses_[a].push_back(b);
         spouses_[b].push_back(a);
@@ -27,11 +23,12 @@ Ricf::Ricf(const District& district, const double* S)
     std::size_t most = 0;
     for (int v = 0; v < k_; ++v)
         most = std::max(most, district.parents[v].size() + spouses_[v].size());
-    Z_.resize(k_ * k_);
-    ZE_.resize(k_ * k_);
+
+    for (auto* matrix : {&A_, &R_}) matrix->resize(k_ * m_);
+    for (auto* matrix : {&E_, &Omega_, &W_, &Z_, &ZE_}) matrix->resize(k_ * k_);
     gram_.resize(most * most);
-    coef_.resize(most);
-    rhs_.resize(most);
+    for (auto* vector : {&coef_, &rhs_}) vector->resize(most);
+    direction_.resize(k_);
 }
 
 void Ricf::start(const double* B) {
@@ -50,13 +47,30 @@ void Ricf::start(const double* B) {
     }
 }
 
+bool Ricf::start(const double* A, const double* Omega) {
+    std::copy_n(A, k_ * m_, A_.begin());
+    std::copy_n(Omega, k_ * k_, Omega_.begin());
+    for (int v = 0; v < k_; ++v) refresh_row(v);
+    Z_ = Omega_;  // Z is free: here it holds the Cholesky factor of Omega
+    if (cholesky(Z_.data(), k_) < k_) return false;
+    std::fill(W_.begin(), W_.end(), 0.0);
+    log_det_ = 0.0;
+    for (int v = 0; v < k_; ++v) {
+        W_[v * k_ + v] = 1.0;
+        log_det_ += 2.0 * std::log(Z_[v * k_ + v]);
+    }
+    solve_lower(Z_.data(), k_, W_.data(), k_);
+    solve_lower_transposed(Z_.data(), k_, W_.data(), k_);
+    return true;
+}
+
 void Ricf::refresh_row(int v) {
     double* Rv = &R_[v * m_];
     for (int j = 0; j < m_; ++j) Rv[j] = S_[v * m_ + j];
-    for (int p : district_.parents[v]) axpy(A_[v * m_ + p], S_ + p * m_, Rv, m_);
+    for (int p : district_->parents[v]) axpy(A_[v * m_ + p], S_ + p * m_, Rv, m_);
     for (int w = 0; w < k_; ++w) {
         double sum = R_[w * m_ + v];
-        for (int p : district_.parents[v]) sum += R_[w * m_ + p] * A_[v * m_ + p];
+        for (int p : district_->parents[v]) sum += R_[w * m_ + p] * A_[v * m_ + p];
         E_[v * k_ + w] = E_[w * k_ + v] = sum;
     }
 }
@@ -68,7 +82,7 @@ bool Ricf::sweep() {
 }
 
 bool Ricf::step(int v) {
-    const std::vector<int>& P = district_.parents[v];
+    const std::vector<int>& P = district_->parents[v];
     const std::vector<int>& Q = spouses_[v];
     const int np = static_cast<int>(P.size()), nq = static_cast<int>(Q.size()), n = np + nq;
     const double* Wv = &W_[v * k_];
@@ -148,7 +162,8 @@ DistrictFit ricf(const double* S, int d, const District& district, int max_iter,
 
     DistrictFit fit;
     fit.B.assign(k * m, 0.0);
-    Ricf state(district, local.data());
+    Ricf state;
+    state.reset(district, local.data());
     state.start(fit.B.data());
     while (fit.n_iter < max_iter && !fit.converged) {
         const std::vector<double> A = state.A(), Omega = state.Omega();

@@ -12,15 +12,19 @@
 
 namespace bowfree {
 
-/// The running state of RICF on one district, in local numbers (see district.hpp). All matrices are
-/// row-major.
+/// RICF on one district after another, in local numbers (see district.hpp); buffers are kept
+/// between districts. All matrices are row-major.
 class Ricf {
   public:
-    /// `S` is the m x m covariance matrix of the district's variables; it must outlive this object.
-    Ricf(const District& district, const double* S);
+    /// Takes up a district. `S` is the m x m covariance matrix of its variables; both must outlive
+    /// the work on it.
+    void reset(const District& district, const double* S);
 
-    /// Sets B from a k x m matrix, with Omega = diag of the residual variances under that B.
+    /// Sets B (k x m), with Omega = diag of the residual variances under that B.
     void start(const double* B);
+
+    /// Sets A = (I - B)_C and Omega. Returns false when Omega is not positive definite.
+    bool start(const double* A, const double* Omega);
 
     /// One sweep: every member once, in order. Returns false when a regression is singular to
     /// rounding; the state is then that after the last good step.
@@ -32,13 +36,15 @@ class Ricf {
     const std::vector<double>& A() const { return A_; }          ///< (I - B)_C, k x m
     const std::vector<double>& Omega() const { return Omega_; }  ///< k x k
 
-  private:
+    /// The update of a single member; as `sweep`.
     bool step(int v);
+
+  private:
     void refresh_row(int v);
 
-    const District& district_;
-    const double* S_;
-    int k_, m_;
+    const District* district_ = nullptr;
+    const double* S_ = nullptr;
+    int k_ = 0, m_ = 0;
     std::vector<std::vector<int>> spouses_;
     std::vector<double> A_, R_, E_;  // A, A S and A S A^T
     std::vector<double> Omega_, W_;  // Omega and its inverse

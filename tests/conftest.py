@@ -2,7 +2,7 @@
 
 from hypothesis import settings
 
-# The same examples in every run: a failure on one machine is a failure on all. Deadlines measure the
-# machine and not the code.
+# The same examples in every run: a failure on one machine is a failure on all. Deadlines measure
+# the machine and not the code.
 settings.register_profile("bowfree", derandomize=True, deadline=None)
 settings.load_profile("bowfree")

@@ -20,13 +20,18 @@ def random_bap(rng, d, *, density=0.5, bidirected=0.4):
     return bf.MixedGraph(names, **edges)
 
 
-def random_parameters(rng, D, U):
-    """Return B and Omega as in section 4.1: normal entries, diagonally dominant Omega."""
+def random_parameters(rng, D, U, *, smallest_variance=0.2):
+    """Return B and Omega as in section 4.1: normal entries, diagonally dominant Omega.
+
+    Section 4.1 has ``smallest_variance=0``; the default keeps away from nearly singular models.
+    """
     d = len(D)
     B = np.where(D, rng.normal(size=(d, d)), 0.0)
     Omega = np.triu(np.where(U, rng.normal(size=(d, d)), 0.0), 1)
     Omega = Omega + Omega.T
-    np.fill_diagonal(Omega, np.abs(Omega).sum(axis=1) + 0.2 + rng.chisquare(1, size=d))
+    np.fill_diagonal(
+        Omega, np.abs(Omega).sum(axis=1) + smallest_variance + rng.chisquare(1, size=d)
+    )
     return B, Omega
 
 

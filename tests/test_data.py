@@ -14,7 +14,7 @@ import bowfree as bf
 from bowfree.data import read_moments
 
 #   a -> b <-> c
-GRAPH = bf.MixedGraph("abc", directed=[("a", "b")], bidirected=[("b", "c")])
+GRAPH = bf.MixedGraph(list("abc"), directed=[("a", "b")], bidirected=[("b", "c")])
 X = np.random.default_rng(1).normal(size=(20, 3)) @ [[1, 0.5, 0], [0, 1, 0.5], [0, 0, 1]]
 S = np.cov(X, rowvar=False)
 
@@ -127,7 +127,7 @@ def _cov_with(i, j, value, *, symmetric=True):
     return bad
 
 
-STAR = bf.MixedGraph("abcde", directed=[("a", "e"), ("b", "e"), ("c", "e"), ("d", "e")])
+STAR = bf.MixedGraph(list("abcde"), directed=[("a", "e"), ("b", "e"), ("c", "e"), ("d", "e")])
 NAMED = pd.DataFrame(X, columns=list("abc"))
 
 BAD_INPUT = {
@@ -141,6 +141,10 @@ BAD_INPUT = {
         {"data": pl.DataFrame({"a": [1, None, 3], "b": [2, 1, 5], "c": [0, 0, 1]})},
         r"'a' \(1 value, first in row 1\)",
     ),
+    "masked": (
+        {"data": np.ma.masked_equal(X, X[5, 0])},
+        r"'a' \(1 value, first in row 5\)",
+    ),
     "NaN in cov": ({"cov": _cov_with(0, 2, np.nan), "n": 20}, r"'a' \(1 entry, first in row 2\)"),
     "constant": ({"data": _with(slice(None), 1, 0.1)}, "constant column 'b'"),
     "zero variance": ({"cov": _cov_with(1, 1, 0.0), "n": 20}, "the variance of 'b' is 0"),
@@ -151,7 +155,7 @@ BAD_INPUT = {
         r"not positive definite \(collinear variables\): .* load on it are 'a', 'b', 'c'",
     ),
     "collinear, others innocent": (
-        {"data": np.column_stack([X, X[:, 0] + X[:, 2]]), "graph": bf.MixedGraph("abcd")},
+        {"data": np.column_stack([X, X[:, 0] + X[:, 2]]), "graph": bf.MixedGraph(list("abcd"))},
         "load on it are 'a', 'c', 'd'; drop one",
     ),
     "indefinite": (
@@ -210,6 +214,7 @@ BAD_INPUT = {
     ),
     "boolean column": ({"data": NAMED.assign(b=True)}, r"non-numeric column 'b' \(Boolean\)"),
     "object array": ({"data": X.astype(object)}, "non-numeric .an array of object.: convert"),
+    "ragged": ({"data": [[1.0, 2.0], [3.0]]}, "data is not a table"),
     "not a table": ({"data": X[:, 0]}, r"data has shape \(20,\): a table with rows and columns"),
 }
 
@@ -222,11 +227,11 @@ def test_bad_data(arguments, message):
 
 BAD_GRAPHS = {
     "bow": (
-        bf.MixedGraph("abc", directed=[("a", "b")], bidirected=[("a", "b")]),
+        bf.MixedGraph(list("abc"), directed=[("a", "b")], bidirected=[("a", "b")]),
         r"graph has a bow at \(a, b\): both a -> b and a <-> b; drop one of the two",
     ),
     "cycle": (
-        bf.MixedGraph("abc", directed=[("a", "b"), ("b", "c"), ("c", "a")]),
+        bf.MixedGraph(list("abc"), directed=[("a", "b"), ("b", "c"), ("c", "a")]),
         "directed cycle",
     ),
 }

@@ -21,7 +21,8 @@ def test_add_by_text_or_by_pairs():
 
 
 def test_add_nodes():
-    assert G.add(nodes=["w"]).nodes == ("x", "y", "z", "w")
+    assert G.add(nodes=["w", "v"]).nodes == ("x", "y", "z", "w", "v")
+    assert G.add(nodes="ww").nodes == ("x", "y", "z", "ww")  # a string is one node
     assert G.add("w -> x", nodes=["w"]).parents("x") == {"w"}
 
 

@@ -61,7 +61,7 @@ def test_equal_graphs_are_interchangeable():
     assert hash(same) == hash(G)
     assert len({same, G}) == 1
     assert bf.MixedGraph(G.nodes) != G
-    assert G.reorder("edcba") != G  # node order is that of the matrices
+    assert G.reorder(list("edcba")) != G  # node order is that of the matrices
     assert G != "a -> b"
 
 

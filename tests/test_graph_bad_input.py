@@ -1,6 +1,7 @@
 """Bad input to graphs and SEMs: what was wrong, the value seen, the way out. One table."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bowfree as bf
@@ -15,12 +16,6 @@ def changed(matrix, i, j, value):
     result = matrix.copy()
     result[i, j] = value
     return result
-
-
-class LabelledMatrix(list):
-    """Stand in for a data frame: rows with column labels."""
-
-    columns = ("z", "y", "x")
 
 
 CASES = {
@@ -190,7 +185,7 @@ CASES = {
         lambda: bf.LinearSEM(G, B.T, OMEGA),
         bf.DataError,
         "B[x, y] is 2, but y -> x is not an edge of the graph "
-        "(B[i, j] is the effect of j on i; is it transposed?); set the entry to zero or add the edge",
+        "(B[i, j] is the effect of j on i; is it transposed?); set the entry to zero",
     ),
     "Omega outside the graph": (
         lambda: bf.LinearSEM(G, B, OMEGA + 0.1),
@@ -198,9 +193,14 @@ CASES = {
         "Omega[x, y] is 0.1, but y <-> x is not an edge",
     ),
     "labels in another order": (
-        lambda: bf.LinearSEM(G, LabelledMatrix(B), OMEGA),
+        lambda: bf.LinearSEM(G, pd.DataFrame(B, columns=["z", "y", "x"]), OMEGA),
         bf.DataError,
         "B has columns ['z', 'y', 'x'] but the nodes are ['x', 'y', 'z']",
+    ),
+    "row labels in another order": (
+        lambda: bf.LinearSEM(G, pd.DataFrame(B, columns=XYZ, index=["z", "y", "x"]), OMEGA),
+        bf.DataError,
+        "B has rows ['z', 'y', 'x'] but the nodes are ['x', 'y', 'z']",
     ),
     "no observations": (
         lambda: bf.LinearSEM(G, B, OMEGA).sample(0),

@@ -1,6 +1,6 @@
 """Paths, one by one."""
 
-from itertools import islice, permutations
+from itertools import islice, pairwise, permutations
 
 from hypothesis import given
 
@@ -48,7 +48,7 @@ def test_paths_are_lazy():
 
 def test_long_paths_need_no_recursion():
     nodes = [f"v{i}" for i in range(3000)]
-    g = bf.MixedGraph(nodes, list(zip(nodes, nodes[1:], strict=False)))
+    g = bf.MixedGraph(nodes, list(pairwise(nodes)))
     assert [path.length for path in g.paths("v0", "v2999")] == [2999]
 
 
@@ -66,7 +66,7 @@ def test_paths_agree_with_all_orders_of_nodes(g):
         for inner in permutations(rest, size):
             walk = (a, *inner, b)
             ways = 1
-            for u, v in zip(walk, walk[1:], strict=False):
+            for u, v in pairwise(walk):
                 ways *= len(edges(u, v))
             count += ways
     found = list(g.paths(a, b))

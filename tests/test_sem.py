@@ -3,6 +3,8 @@
 import pickle
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,12 +27,39 @@ def test_smallest_model():
 
 
 def test_figure_1b_by_hand():
-    """Section 2.4: cov(x2, x4) = B32 B43 + Omega24 and cov(x1, x4) = B21 B32 B43 in standard units."""
+    """Section 2.4: cov(x2, x4) = B32 B43 + Omega24 and cov(x1, x4) = B21 B32 B43, standardized."""
     g = bf.parse("x1 -> x2 -> x3 -> x4 <-> x2")
     sem = bf.random_sem(g, rng=1).standardized()
     Sigma = sem.covariance()
     assert Sigma[1, 3] == pytest.approx(sem.B[2, 1] * sem.B[3, 2] + sem.Omega[1, 3], abs=1e-14)
     assert Sigma[0, 3] == pytest.approx(sem.B[1, 0] * sem.B[2, 1] * sem.B[3, 2], abs=1e-14)
+
+
+def test_data_frames_in_node_order_are_welcome():
+    names = list(CHAIN.nodes)
+    expected = bf.LinearSEM(CHAIN, B, OMEGA)
+    frames = [pd.DataFrame(M, columns=names) for M in (B, OMEGA)]
+    assert bf.LinearSEM(CHAIN, *frames) == expected
+    assert bf.LinearSEM(CHAIN, *(frame.set_axis(names) for frame in frames)) == expected
+    assert bf.LinearSEM(CHAIN, *(pl.DataFrame(M, schema=names) for M in (B, OMEGA))) == expected
+
+
+def test_a_model_reads_as_its_equations():
+    text = str(
+        bf.LinearSEM(
+            bf.parse("x -> y <- z <-> x"),
+            [[0, 0, 0], [2, 0, -1], [0, 0, 0]],
+            [[1, 0, 0.5], [0, 1, 0], [0.5, 0, 1]],
+        )
+    )
+    assert "y = 2 x - 1 z + eps(y)" in text
+    assert "cov eps(x), eps(z) = 0.5" in text
+
+
+def test_to_dict_holds_all():
+    stored = bf.LinearSEM(CHAIN, B, OMEGA).to_dict()
+    assert bf.MixedGraph.from_dict(stored["graph"]) == CHAIN
+    assert (stored["B"], stored["Omega"]) == (B.tolist(), OMEGA.tolist())
 
 
 def test_a_model_is_a_value():
@@ -203,7 +232,7 @@ def test_theorem_wright(g, seed):
 
 
 def test_theorem_unstandardised_fails_with_a_cycle():
-    """The appendix claims the theorem for cyclic graphs too; x <-> y through x -> y -> x refutes it.
+    """The appendix claims the theorem for cyclic graphs too; the cycle x -> y -> x refutes it.
 
     With x = a y + eps_x, y = b x + eps_y the simple treks from x to y are x -> y -> ... -> y with
     head x and their mirror images with head y.

@@ -1,6 +1,6 @@
 """m-separation: the definition, word for word, against the reachability search."""
 
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -46,7 +46,7 @@ def _connecting_sets(g, a, b, an):
     for size in range(len(rest) + 1):
         for inner in permutations(rest, size):
             path = (a, *inner, b)
-            if not all(linked[u] >> v & 1 for u, v in zip(path, path[1:], strict=False)):
+            if not all(linked[u] >> v & 1 for u, v in pairwise(path)):
                 continue
             colliders = others = 0
             for u, v, w in zip(path, path[1:], path[2:], strict=False):

@@ -1,5 +1,6 @@
 """Text and JSON, there and back."""
 
+import itertools
 import json
 
 import pytest
@@ -113,7 +114,7 @@ def test_odd_names_survive(g):
 
 @given(st.lists(st.text(min_size=1), unique=True, max_size=4))
 def test_any_names_survive(names):
-    g = bf.MixedGraph(names, bidirected=list(zip(names, names[1:], strict=False)))
+    g = bf.MixedGraph(names, bidirected=list(itertools.pairwise(names)))
     assert bf.parse(str(g)) == g
 
 
@@ -121,7 +122,6 @@ def test_any_names_survive(names):
 def test_any_text_is_read_or_refused(text):
     try:
         g = bf.parse(text)
-    except bf.ParseError as error:
-        assert error.line is not None
-    else:
-        assert bf.parse(str(g)) == g
+    except bf.ParseError:
+        return
+    assert bf.parse(str(g)) == g

@@ -67,12 +67,12 @@ GraphFit fit_graph(const Matrix& S, const Bits& parents, const Bits& spouses,
 
     GraphFit result{d, {}, {}};
     nb::gil_scoped_release release;
+    DistrictFitter fitter(S.data(), d);
     for (const auto& members : districts(graph)) {
         result.districts.push_back(make_district(graph, members));
         const District& district = result.districts.back();
-        result.fits.push_back(method == "ricf"
-                                  ? ricf(S.data(), d, district, max_iter, tol)
-                                  : fit_district(S.data(), d, district, {n_starts, seed}));
+        result.fits.push_back(method == "ricf" ? ricf(S.data(), d, district, max_iter, tol)
+                                               : fitter.fit(district, {n_starts, seed}));
     }
     return result;
 }

@@ -1,12 +1,15 @@
 """Causal structure learning with hidden confounders, by bow-free acyclic path diagrams (BAPs)."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 try:
-    from bowfree import _core
+    from bowfree import _core as _core
 except ImportError as error:
     raise ImportError(
         "bowfree's compiled core (bowfree._core) is missing: it is built when the package is "
-        "installed. Run `pip install .` in the project's folder (a C++20 compiler is all it needs), "
-        "and import bowfree from outside the source tree."
+        "installed. Run `pip install .` in the project's folder (a C++20 compiler is all it "
+        "needs), and import bowfree from outside the source tree."
     ) from error
 
 from bowfree.atlas import Atlas, atlas
@@ -31,6 +34,10 @@ from bowfree.score import district_scores, score
 from bowfree.sem import LinearSEM, random_sem
 from bowfree.text import parse
 from bowfree.treks import Trek
+
+if TYPE_CHECKING:
+    from bowfree import datasets as datasets
+    from bowfree import formats as formats
 
 __version__ = "0.1.0"
 
@@ -57,6 +64,7 @@ __all__ = [
     "atlas",
     "constraints",
     "contains",
+    "datasets",
     "distinguishing_subgraph",
     "district_scores",
     "empirical_class",
@@ -64,6 +72,7 @@ __all__ = [
     "equivalent",
     "explain_equivalence",
     "fit",
+    "formats",
     "markov_equivalent",
     "parse",
     "random_sem",
@@ -72,3 +81,12 @@ __all__ = [
     "score",
     "test_constraints",
 ]
+
+# Parts that not every program needs; `bowfree.formats` loads them when it is first asked for.
+_ON_DEMAND = ("datasets", "formats")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ON_DEMAND:
+        return import_module(f"bowfree.{name}")
+    raise AttributeError(f"module 'bowfree' has no attribute {name!r}")

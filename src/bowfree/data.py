@@ -3,7 +3,8 @@
 Every function that takes data takes them in one of two forms, and hands them to
 :func:`read_moments`:
 
-- ``data``: observations in rows; an array, or a data frame of any kind that narwhals reads;
+- ``data``: observations in rows; an array, a data frame of any kind that narwhals reads, or a
+  mapping from names to columns;
 - ``cov`` with ``n``: a covariance matrix; ``ddof`` says its divisor ``n - ddof`` (never guessed).
 
 Columns are matched with the nodes of a graph by name. What comes out has divisor n, because that is
@@ -14,7 +15,8 @@ core may assume a finite, symmetric, positive definite matrix. Next: :mod:`bowfr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -160,6 +162,10 @@ def _from_covariance(cov: Any, n: float | None, ddof: int, graph: MixedGraph | N
 
 def _read_table(table: Any, graph: MixedGraph | None, what: str) -> tuple[tuple[str, ...], Floats]:
     """Names and values of the columns that are needed; for `cov` the rows are selected alike."""
+    if isinstance(table, np.ndarray | list | tuple):
+        return _read_array(table, graph, what)
+    if isinstance(table, Mapping):
+        return _read_columns(table, graph, what)
     import narwhals as nw
 
     frame = nw.from_native(table, pass_through=True)
@@ -187,6 +193,28 @@ def _read_table(table: Any, graph: MixedGraph | None, what: str) -> tuple[tuple[
     return names, values
 
 
+def _read_columns(
+    table: Mapping[Any, Any], graph: MixedGraph | None, what: str
+) -> tuple[tuple[str, ...], Floats]:
+    """Read a mapping from names to columns; the rows of `cov` are in the order of its columns."""
+    columns = {str(name): np.asarray(column) for name, column in table.items()}
+    position = {name: k for k, name in enumerate(columns)}
+    names = tuple(columns) if graph is None else graph.nodes
+    _check_names(names, position, what)
+    sizes = {column.shape for column in columns.values()}
+    if len(sizes) != 1 or len(next(iter(sizes))) != 1:
+        raise DataError(f"columns of {what} have shapes {sorted(sizes)}: they must be equally long")
+    strange = [name for name in names if columns[name].dtype.kind not in "iuf"]
+    if strange:
+        raise DataError(
+            f"non-numeric column {_quote(strange)} in {what}: drop it or code it as numbers"
+        )
+    values = np.column_stack([columns[name].astype(np.float64) for name in names])
+    if what == "cov" and len(values) == len(columns):
+        values = values[[position[name] for name in names]]
+    return names, values
+
+
 def _row_positions(
     table: Any, position: dict[str, int], names: Sequence[str], n_rows: int
 ) -> list[int]:
@@ -204,7 +232,12 @@ def _row_positions(
 
 
 def _read_array(table: Any, graph: MixedGraph | None, what: str) -> tuple[tuple[str, ...], Floats]:
-    values = np.asarray(table)
+    if isinstance(table, np.ma.MaskedArray):
+        table = np.ma.filled(table.astype(np.float64), np.nan)  # asarray would show the masked
+    try:
+        values = np.asarray(table)
+    except ValueError as error:
+        raise DataError(f"{what} is not a table: {error}") from None
     if values.ndim != 2 or values.shape[1] == 0:
         raise DataError(f"{what} has shape {values.shape}: a table with rows and columns is needed")
     if values.dtype.kind not in "iuf":
@@ -276,9 +309,11 @@ def _check_definite(moments: Moments, graph: MixedGraph | None) -> None:
 
 
 def _check_block(moments: Moments, R: Floats, block: list[int], where: str) -> None:
-    eigenvalues, vectors = np.linalg.eigh(R[np.ix_(block, block)])
-    if eigenvalues[0] > _SINGULAR:
+    R_block = R[np.ix_(block, block)]
+    with suppress(np.linalg.LinAlgError):
+        np.linalg.cholesky(R_block - _SINGULAR * np.eye(len(block)))
         return
+    eigenvalues, vectors = np.linalg.eigh(R_block)
     if moments.n <= len(block):
         raise DataError(
             f"n = {moments.n:g} observations of {len(block)} variables{where}: the covariance "

@@ -7,7 +7,7 @@ the first one is taken that stays clear of all other boxes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -37,6 +37,9 @@ _DIRECTED_BENDS = (0.0, *(s * k / 100 for k in range(5, 60, 5) for s in (1, -1))
 _BIDIRECTED_BENDS = tuple(
     s * k / 100 for k in (20, 15, 25, 10, 30, 35, 40, 45, 50, 55) for s in (1, -1)
 )
+
+_TRIES = 2500  # bends to look at in one picture
+_ALONG = np.linspace(0.02, 0.98, 49)  # where a curve is compared with the boxes
 
 Vector = npt.NDArray[np.float64]
 Ends = Mapping[tuple[str, str], tuple[str, str]]
@@ -72,22 +75,25 @@ def edge_curves(graph: MixedGraph, layout: Layout) -> list[Curve]:
     [('a', '->', 'b'), ('b', '<->', 'c')]
     """
     directed = set(graph.directed)
+    # With thousands of edges hardly any bend is clear, and looking for one would keep a notebook
+    # waiting: the more edges, the fewer bends are tried for each.
+    tries = max(1, _TRIES // max(1, graph.n_edges))
     curves = []
     for a, mark, b in graph.edges:
         i, j = graph._node(a), graph._node(b)
-        bends: Iterable[float] = _DIRECTED_BENDS if mark == "->" else _BIDIRECTED_BENDS
+        bends = _DIRECTED_BENDS if mark == "->" else _BIDIRECTED_BENDS
         if mark == "->" and (b, a) in directed:
             bends = _DIRECTED_BENDS[3::2]  # both bend to their own left, so they part
-        curves.append(Curve((a, mark, b), _route(layout, i, j, bends)))
+        curves.append(Curve((a, mark, b), _route(layout, i, j, bends[:tries])))
     return curves
 
 
-def _route(layout: Layout, i: int, j: int, bends: Iterable[float]) -> Vector:
+def _route(layout: Layout, i: int, j: int, bends: Sequence[float]) -> Vector:
     """Return the curve of the first bend that clears all other boxes, else of the one least in.
 
     Without a clear bend the depth of the hits decides: a graph with many edges has no such drawing.
     """
-    others = np.delete(np.arange(len(layout.centres)), [i, j])
+    reach = layout.sizes / 2 + _CLEARANCE
     start, end = layout.centres[i], layout.centres[j]
     chord = end - start
     normal = np.array([chord[1], -chord[0]])
@@ -95,11 +101,13 @@ def _route(layout: Layout, i: int, j: int, bends: Iterable[float]) -> Vector:
     for bend in bends:
         # A quadratic curve rises to half the height of its control point.
         points = np.array([start, (start + end) / 2 + 2 * bend * normal, end])
-        samples = _at(points, np.linspace(0.02, 0.98, 49))
-        distance = _box_distance(
-            samples[:, None] - layout.centres[others], layout.sizes[others]
-        ) - np.float64(_CLEARANCE)
-        depth = float(-np.minimum(distance, 0).sum())
+        samples = _at(points, _ALONG)
+        near = (layout.centres + reach >= samples.min(axis=0)).all(axis=1) & (
+            layout.centres - reach <= samples.max(axis=0)
+        ).all(axis=1)
+        near[[i, j]] = False
+        distance = _box_distance(samples[:, None] - layout.centres[near], layout.sizes[near])
+        depth = float(np.maximum(_CLEARANCE - distance, 0).sum())
         if depth < least:
             best, least = points, depth
         if depth == 0:

@@ -27,7 +27,7 @@ def add(
     *edges: str,
     directed: Pairs = (),
     bidirected: Pairs = (),
-    nodes: Iterable[str] = (),
+    nodes: str | Iterable[str] = (),
 ) -> MixedGraph:
     """Return this graph with more edges (and nodes).
 
@@ -37,7 +37,7 @@ def add(
         Edges as text, such as ``"x -> y"`` or ``"x -> y <-> z"``.
     directed, bidirected : iterable of pairs of str
         The same as pairs: ``directed=[("x", "y")]`` is ``x -> y``.
-    nodes : iterable of str
+    nodes : str or iterable of str
         New nodes, placed after the present ones. An edge does not create its nodes, so that a
         misspelt name is an error and not a new variable.
 
@@ -61,7 +61,7 @@ def add(
     >>> print(g.add(directed=[("z", "w")], nodes=["w"]))
     x -> y, z -> w
     """
-    new = tuple(nodes)
+    new = (nodes,) if isinstance(nodes, str) else tuple(nodes)
     if new:
         graph = type(graph)(graph.nodes + new, graph.directed, graph.bidirected)
     parents, spouses = list(graph._parents), list(graph._spouses)
@@ -181,7 +181,7 @@ def reorder(graph: MixedGraph, nodes: Iterable[str]) -> MixedGraph:
     >>> bf.parse("a -> b").reorder(["b", "a"]).nodes
     ('b', 'a')
     """
-    order = [graph._node(v) for v in nodes]
+    order = [graph._node(v) for v in ([nodes] if isinstance(nodes, str) else nodes)]
     if sorted(order) != list(range(len(graph))):
         names = [graph._nodes[v] for v in order]
         raise GraphError(

@@ -97,7 +97,7 @@ class Estimate:
     std_all: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fit:
     """A fitted BAP; made by :func:`fit`.
 
@@ -344,6 +344,13 @@ class Fit:
 
         return text_summary(self, information)
 
+    def __repr__(self) -> str:
+        state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"
+        return (
+            f"<Fit of {len(self.B)} nodes and {self.n_parameters - len(self.B)} edges, "
+            f"n = {self.n:g}, loglik = {self.loglik:.6g}, {state}>"
+        )
+
     def __str__(self) -> str:
         return self.summary()
 
@@ -444,7 +451,7 @@ def fit(
     The instrumental-variable-like graph ``x -> y -> z`` with ``x <-> z``:
 
     >>> import bowfree as bf
-    >>> g = bf.MixedGraph("xyz", directed=[("x", "y"), ("y", "z")], bidirected=[("x", "z")])
+    >>> g = bf.MixedGraph(list("xyz"), directed=[("x", "y"), ("y", "z")], bidirected=[("x", "z")])
     >>> S = [[1.0, 0.5, 0.7], [0.5, 1.0, 0.8], [0.7, 0.8, 2.0]]
     >>> result = bf.fit(g, cov=S, n=200)
     >>> round(float(result.B[1, 0]), 3), round(float(result.B[2, 1]), 3)
@@ -516,7 +523,9 @@ def fit_moments(
             strict=True,
         )
     )
-    return Fit(graph, moments.n, moments.S, core.B, core.Omega, penalty, method, certificate)
+    B, Omega = core.B, core.Omega
+    B.flags.writeable = Omega.flags.writeable = False
+    return Fit(graph, moments.n, moments.S, B, Omega, penalty, method, certificate)
 
 
 def warn_if_doubtful(certificate: tuple[Certificate, ...], *, stacklevel: int) -> None:

@@ -345,7 +345,7 @@ class MixedGraph:
         return iter(self._nodes)
 
     def __contains__(self, node: object) -> bool:
-        return node in self._nodes
+        return isinstance(node, str) and node in self._index
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MixedGraph):

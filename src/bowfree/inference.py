@@ -244,9 +244,12 @@ def total_effects(B: Floats, errors: StandardErrors) -> TotalEffects:
     rows = [s for s, (kind, _, _) in enumerate(errors.parameters) if kind == "B"]
     k = [errors.parameters[s][1] for s in rows]
     l = [errors.parameters[s][2] for s in rows]
-    gradient = E[:, None, k] * E[l, :].T[None, :, :]
     V = errors.covariance[np.ix_(rows, rows)]
-    variance = np.einsum("ijs,st,ijt->ij", gradient, V, gradient, optimize=True)
+    variance = np.empty((d, d))
+    for i in range(d):
+        # dE_ij = sum over parameters s = (k, l) of E_ik E_lj dB_kl.
+        scaled = V * np.outer(E[i, k], E[i, k])
+        variance[i] = np.sum(E[l] * (scaled @ E[l]), axis=0)
     # Where the graph has no directed path the effect is an exact zero, not an estimate.
     reach = np.eye(d, dtype=bool)
     reach[k, l] = True

@@ -85,9 +85,9 @@ def _placed(centres: npt.NDArray[np.float64], sizes: npt.NDArray[np.float64]) ->
 
 
 def circle_layout(graph: MixedGraph) -> Layout:
-    """Place the nodes on an ellipse in node order, clockwise from the top.
+    """Place the nodes on a circle in node order, clockwise from the top.
 
-    No straight edge between two nodes runs through a third one.
+    As points of a circle, no three nodes are on one line.
 
     Examples
     --------
@@ -105,7 +105,8 @@ def circle_layout(graph: MixedGraph) -> Layout:
     # The smallest radius at which no two boxes come closer than the gap: boxes that share a
     # horizontal band must be a box width apart, others a box height. Growing until it fits is
     # simple, and ends because distances grow with the radius.
-    radius = 55.0
+    # It begins below what the two sides need, where boxes stand over one another.
+    radius = max(55.0, 0.8 * d * (HEIGHT + 14) / (2 * np.pi))
     while d > 1:
         centres = radius * direction
         apart = np.abs(centres[:, None] - centres[None]) - (sizes[:, None] + sizes[None]) / 2

@@ -104,7 +104,7 @@ def district_scores(
     Examples
     --------
     >>> import bowfree as bf
-    >>> g = bf.MixedGraph("xyz", directed=[("x", "y"), ("y", "z")], bidirected=[("x", "z")])
+    >>> g = bf.MixedGraph(list("xyz"), directed=[("x", "y"), ("y", "z")], bidirected=[("x", "z")])
     >>> S = [[1.0, 0.5, 0.7], [0.5, 1.0, 0.8], [0.7, 0.8, 2.0]]
     >>> shares = bf.district_scores(g, cov=S, n=200)
     >>> {" ".join(district): round(share, 4) for district, share in shares.items()}
@@ -176,7 +176,7 @@ def score(
     --------
     >>> import bowfree as bf
     >>> S = [[1.0, 0.5], [0.5, 1.0]]
-    >>> empty, edge = bf.MixedGraph("xy"), bf.MixedGraph("xy", directed=[("x", "y")])
+    >>> empty, edge = bf.MixedGraph(list("xy")), bf.MixedGraph(list("xy"), directed=[("x", "y")])
     >>> bf.score(empty, cov=S, n=200) < bf.score(edge, cov=S, n=200)
     True
     """

@@ -58,8 +58,8 @@ class LinearSEM:
 
     Notes
     -----
-    The matrices are copied and cannot be written to. A data frame is accepted if its columns are the
-    nodes, in their order.
+    The matrices are copied and cannot be written to. A data frame is accepted if its columns (and
+    its rows, when they have names) are the nodes, in their order.
 
     Examples
     --------
@@ -71,6 +71,14 @@ class LinearSEM:
     array([[1. , 2. , 0. ],
            [2. , 5. , 0.5],
            [0. , 0.5, 1. ]])
+    >>> print(bf.LinearSEM(g, B, Omega))
+    x = eps(x)
+    y = 2 x + eps(y)
+    z = eps(z)
+    var eps(x) = 1
+    var eps(y) = 1
+    var eps(z) = 1
+    cov eps(y), eps(z) = 0.5
 
     References
     ----------
@@ -109,6 +117,34 @@ class LinearSEM:
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor: NumPy forgets on the way that an array is read-only.
         return type(self), (self.graph, self.B, self.Omega)
+
+    def __str__(self) -> str:
+        names = [quote(name) for name in self.graph.nodes]
+        lines = []
+        for i, name in enumerate(names):
+            right = ""
+            for p in members(self.graph._parents[i]):
+                sign = "-" if self.B[i, p] < 0 else "+"
+                right += f" {sign} {abs(self.B[i, p]):.4g} {names[p]}"
+            lines.append(f"{name} = {(right + f' + eps({name})').removeprefix(' + ').strip()}")
+        lines += [f"var eps({name}) = {self.Omega[i, i]:.4g}" for i, name in enumerate(names)]
+        lines += [
+            f"cov eps({names[i]}), eps({names[j]}) = {self.Omega[i, j]:.4g}"
+            for i in range(len(names))
+            for j in members(self.graph._spouses[i] >> i << i)
+        ]
+        return "\n".join(lines)
+
+    def _repr_svg_(self) -> str:
+        return self.graph.to_svg()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return graph, B and Omega as plain lists and strings, ready for JSON."""
+        return {
+            "graph": self.graph.to_dict(),
+            "B": self.B.tolist(),
+            "Omega": self.Omega.tolist(),
+        }
 
     def total_effects(self) -> Matrix:
         """Return E = (I - B)^-1; ``E[i, j]`` is the total causal effect of j on i.
@@ -328,12 +364,14 @@ def random_sem(graph: MixedGraph, *, rng: Any = None) -> LinearSEM:
 
 def _matrix(value: Any, name: str, graph: MixedGraph) -> Matrix:
     """Copy to a float array; check labels, shape and entries."""
-    columns = getattr(value, "columns", None)
-    if columns is not None and tuple(columns) != graph.nodes:
-        raise DataError(
-            f"{name} has columns {list(columns)} but the nodes are {list(graph.nodes)}; "
-            "bring rows and columns into node order"
-        )
+    if hasattr(value, "columns"):  # a data frame; some kinds have row labels too
+        rows = getattr(value, "index", range(len(graph)))
+        for kind, labels in (("columns", tuple(value.columns)), ("rows", tuple(rows))):
+            if labels != graph.nodes and (kind == "columns" or labels != tuple(range(len(graph)))):
+                raise DataError(
+                    f"{name} has {kind} {list(labels)} but the nodes are {list(graph.nodes)}; "
+                    "bring rows and columns into node order"
+                )
     try:
         matrix = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):

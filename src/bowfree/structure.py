@@ -113,7 +113,7 @@ def topological_order(graph: MixedGraph) -> tuple[str, ...]:
     """Return the nodes with every parent before its children.
 
     Among the nodes whose parents are all placed, the first in node order comes next: the order is
-    unique, and the compiled core finds the same one.
+    unique, and the compiled core follows the same rule.
 
     Raises
     ------

@@ -62,6 +62,8 @@ def html_summary(fit: Fit) -> str:
 def _title(fit: Fit) -> str:
     if fit.diverging:
         state = "NO FINITE MAXIMUM: a coefficient runs to infinity"
+    elif fit.n_iter == 0:
+        state = "closed form"
     elif fit.converged:
         state = f"converged after {fit.n_iter} iterations"
     else:

@@ -1,0 +1,80 @@
+"""The command line: ``bowfree COMMAND``; one file per command.
+
+Results go to standard output, messages to standard error. The exit code is 0 when all went well,
+1 when the input could not be used, 2 when the command was called the wrong way. Errors are one
+sentence; ``--debug`` in front of the command shows where they come from. The file of a command is
+imported when the command is called, so that ``bowfree --help`` costs little more than Python with
+NumPy.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from typing import Any, TextIO
+
+import click
+
+from bowfree import __version__
+from bowfree.errors import BowfreeError
+
+__all__ = ["COMMANDS", "main"]
+
+# Each is the function of the same name in the module of the same name.
+COMMANDS = {
+    "demo": "Analyse a shipped data set and say what was found.",
+    "fit": "Fit the parameters of a given graph to data.",
+    "sample": "Draw data from a graph with random parameters.",
+    "convert": "Write a graph in another format.",
+}
+
+
+class _Commands(click.Group):
+    """Commands that are imported when called, and fail with a sentence instead of a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(f"bowfree.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            try:
+                return super().invoke(ctx)
+            except (BowfreeError, OSError) as error:
+                if ctx.params["debug"]:
+                    raise
+                raise click.ClickException(str(error)) from error
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning as one sentence; which line of the package it comes from helps nobody."""
+    click.echo(f"Warning: {message}", err=True)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="bowfree")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def main(debug: bool) -> None:
+    """Learn causal structure in the presence of hidden confounders.
+
+    The model is a bow-free acyclic path diagram: x -> y is a direct effect, x <-> y a hidden common
+    cause. Start with `bowfree demo`.
+    """

@@ -1,0 +1,116 @@
+"""The demo: seven measurements on a thousand (invented) tomato plants in a greenhouse.
+
+::
+
+    sun ----> leaves <---- water          sun, water: at the plant's place
+                |                          pot:       size of the pot
+                v
+    pot --> roots <-> fruit --> sweetness
+
+Roots and fruit share a cause that nobody measured: the soil. A method that knows no hidden causes
+has to draw an arrow between the two. Which edges can be known from data at all? ``leaves ->
+fruit``, ``fruit -> sweetness`` and ``roots <-> fruit`` can; whether ``sun``, ``water`` and
+``pot`` act on their neighbours or share hidden causes with them, no method can tell (section
+2.4).
+
+The numbers are drawn from the model by `make_demo` and rounded to four digits, so that the file
+is the same on every machine.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from bowfree.sem import LinearSEM
+from bowfree.tables import Table, parse_table
+from bowfree.text import parse
+
+__all__ = ["demo_model", "load_demo", "make_demo"]
+
+_GRAPH = "sun -> leaves <- water, leaves -> fruit -> sweetness, pot -> roots <-> fruit"
+_EFFECTS = {
+    ("sun", "leaves"): 0.8,
+    ("water", "leaves"): 0.7,
+    ("leaves", "fruit"): 0.9,
+    ("fruit", "sweetness"): -0.7,
+    ("pot", "roots"): 0.8,
+}
+_VARIANCES = {
+    "sun": 1.0,
+    "water": 1.0,
+    "pot": 1.0,
+    "leaves": 0.5,
+    "roots": 0.8,
+    "fruit": 0.8,
+    "sweetness": 0.5,
+}
+_SOIL = 0.45  # covariance that the unmeasured soil gives to roots and fruit
+_N = 1000
+_SEED = 20170
+
+
+def demo_model() -> LinearSEM:
+    """Return the model that the demo data were drawn from.
+
+    Returns
+    -------
+    LinearSEM
+        ``B[i, j]`` is the effect of j on i.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> model = bf.datasets.demo_model()
+    >>> sorted(model.graph.spouses("fruit"))
+    ['roots']
+    >>> model.graph.is_bap()
+    True
+    """
+    graph = parse(_GRAPH)
+    index = {name: i for i, name in enumerate(graph.nodes)}
+    B = np.zeros((len(graph), len(graph)))
+    for (a, b), effect in _EFFECTS.items():
+        B[index[b], index[a]] = effect
+    Omega = np.diag([_VARIANCES[name] for name in graph.nodes])
+    i, j = index["roots"], index["fruit"]
+    Omega[i, j] = Omega[j, i] = _SOIL
+    return LinearSEM(graph, B, Omega)
+
+
+def make_demo() -> Table:
+    """Draw the demo data from their model, as it was done once for the file.
+
+    Returns
+    -------
+    Table
+        Equal to `load_demo`, bit for bit.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> (bf.datasets.make_demo().X == bf.datasets.load_demo().X).all()
+    np.True_
+    """
+    model = demo_model()
+    return Table(model.graph.nodes, np.round(model.sample(_N, rng=_SEED), 4))
+
+
+def load_demo() -> Table:
+    """Load the demo data: seven measurements on a thousand tomato plants.
+
+    Returns
+    -------
+    Table
+        1,000 rows; columns ``sun``, ``leaves``, ``water``, ``fruit``, ``sweetness``, ``pot``,
+        ``roots``.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> bf.datasets.load_demo()
+    <Table of 1000 rows: sun, leaves, water, fruit, sweetness, pot, roots>
+    """
+    text = Path(__file__).with_name("greenhouse.csv").read_text(encoding="utf-8")
+    return parse_table(text, what="greenhouse.csv")

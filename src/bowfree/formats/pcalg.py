@@ -1,0 +1,86 @@
+"""The matrix ``amat.pag`` of the R package pcalg, for graphs without circle marks.
+
+``M[a, b]`` is the mark at ``b`` of the edge between ``a`` and ``b``: 0 no edge, 1 circle, 2
+arrowhead, 3 tail. So ``a -> b`` is ``M[a, b] = 2, M[b, a] = 3`` and ``a <-> b`` is 2 on both
+sides. A circle says "unknown": such a matrix is refused, as one graph cannot stand for it. (The
+matrix ``amat.cpdag`` of the same package is another format.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.formats.matrix import decode_pairs, encode_pairs
+from bowfree.graph import MixedGraph
+
+__all__ = ["from_pcalg", "to_pcalg"]
+
+TABLE = {
+    (0.0, 0.0): frozenset[str](),
+    (2.0, 3.0): frozenset(["->"]),
+    (3.0, 2.0): frozenset(["<-"]),
+    (2.0, 2.0): frozenset(["<->"]),
+}
+
+
+def to_pcalg(graph: MixedGraph) -> npt.NDArray[np.int64]:
+    """Write a graph as pcalg's ``amat.pag``.
+
+    Parameters
+    ----------
+    graph : MixedGraph
+        Without bows: the matrix has room for one edge per pair.
+
+    Returns
+    -------
+    ndarray of int64, shape (d, d)
+        ``[a, b]`` is the mark at b: 2 arrowhead, 3 tail. a -> b: ``[a, b] = 2, [b, a] = 3``.
+
+    Raises
+    ------
+    GraphError
+        If two nodes are joined by more than one edge.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> g = bf.parse("x -> y <-> z")
+    >>> bf.formats.to_pcalg(g).tolist()
+    [[0, 2, 0], [3, 0, 2], [0, 2, 0]]
+    """
+    return encode_pairs(graph, TABLE, format="pcalg")
+
+
+def from_pcalg(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
+    """Read a graph from pcalg's ``amat.pag``; the inverse of `to_pcalg`.
+
+    Parameters
+    ----------
+    matrix : array_like or data frame, shape (d, d)
+        ``[a, b]`` is the mark at b: 2 arrowhead, 3 tail, 0 no edge.
+    nodes : sequence of str, optional
+        Names; by default those of the data frame's columns, or ``x1``, ``x2``, ...
+
+    Raises
+    ------
+    ParseError
+        If an entry is no code of the format, or a circle.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> bf.formats.from_pcalg([[0, 2], [3, 0]], nodes=["x", "y"]) == bf.parse("x -> y")
+    True
+    """
+    return decode_pairs(
+        matrix,
+        nodes,
+        TABLE,
+        format="pcalg",
+        hint="an edge is 2 with 3 (a -> b) or 2 with 2 (a <-> b); a circle (1) leaves the mark "
+        "open, so choose one graph of the class first",
+    )

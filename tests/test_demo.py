@@ -1,0 +1,67 @@
+"""The demo data are what their model says, and the demo writes what it announces."""
+
+import xml.etree.ElementTree
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import bowfree as bf
+from bowfree.cli import main
+from bowfree.demo import free_folder, run_demo
+
+
+def test_demo_data_are_reproduced_bit_for_bit():
+    made, loaded = bf.datasets.make_demo(), bf.datasets.load_demo()
+    assert made.names == loaded.names
+    assert made.X.tobytes() == loaded.X.tobytes()
+
+
+def test_demo_model_is_a_bap_with_a_hidden_cause():
+    graph = bf.datasets.demo_model().graph
+    assert graph.is_bap()
+    assert graph.bidirected == (("fruit", "roots"),)
+    assert set(graph.nodes) == set(bf.datasets.load_demo())
+
+
+def test_demo_data_fit_their_model():
+    model = bf.datasets.demo_model()
+    fit = bf.fit(model.graph, bf.datasets.load_demo())
+    assert fit.p_value > 0.05
+    # Four standard errors: a wrong sign or a swapped pair of names is far outside.
+    errors = fit.standard_errors()
+    edges = ~np.isnan(errors.B)
+    assert (np.abs(fit.B - model.B)[edges] < 4 * errors.B[edges]).all()
+
+
+def test_demo_writes_its_files(tmp_path):
+    report = run_demo(tmp_path / "results")
+    assert sorted(path.name for path in report.files) == sorted(
+        path.name for path in (tmp_path / "results").iterdir()
+    )
+    read = {path.name: path.read_text(encoding="utf-8") for path in report.files}
+    assert bf.formats.from_json(read["graph.json"]) == report.graph
+    assert xml.etree.ElementTree.fromstring(read["graph.svg"]).tag.endswith("svg")
+    assert read["summary.txt"] == report.fit.summary() + "\n"
+    assert str(tmp_path / "results") in report.text
+    for edge in report.graph.edges:
+        assert " ".join((edge[0], edge[1], edge[2])) in report.text
+
+
+def test_demo_overwrites_nothing(tmp_path):
+    assert free_folder(tmp_path / "new") == tmp_path / "new"
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old-2").mkdir()
+    assert free_folder(tmp_path / "old") == tmp_path / "old-3"
+    with pytest.raises(bf.BowfreeError, match="exists already"):
+        run_demo(tmp_path / "old")
+    assert list((tmp_path / "old").iterdir()) == []
+
+
+def test_demo_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("bowfree-demo", "bowfree-demo-2"):
+        result = CliRunner().invoke(main, ["demo"])
+        assert result.exit_code == 0
+        assert f"the folder {folder}:" in result.stdout
+        assert (tmp_path / folder / "graph.svg").exists()

@@ -1,0 +1,29 @@
+"""The examples in the docstrings of the package run and print what they say."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import bowfree
+
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(bowfree.__path__, "bowfree.")
+    if not module.name.endswith(("._core", ".__main__"))
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name):
+    result = doctest.testmod(
+        importlib.import_module(name), optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    )
+    assert result.failed == 0
+
+
+def test_the_package_has_examples():
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    found = sum(bool(test.examples) for test in finder.find(bowfree.formats.tetrad))
+    assert found == 2

@@ -1,0 +1,323 @@
+"""Maximum likelihood: what a maximum must satisfy, the NumPy twin, and how a fit is shown."""
+
+import json
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import bowfree as bf
+from random_models import random_bap, random_covariance, random_parameters
+from twins import graph_matrices, implied_covariance, log_likelihood, ricf
+
+SEEDS = st.integers(0, 10**6)
+few = settings(max_examples=40, deadline=None, derandomize=True)
+
+#   x -> y -> z,  x <-> z:  three edges on three nodes, so that S is reproduced exactly
+BOWLESS = bf.MixedGraph(list("xyz"), directed=[("x", "y"), ("y", "z")], bidirected=[("x", "z")])
+S3 = np.array([[1.0, 0.5, 0.7], [0.5, 1.0, 0.8], [0.7, 0.8, 2.0]])
+
+
+def edges(graph):
+    D, U = graph_matrices(graph)
+    names = graph.nodes
+    return (
+        [(names[j], names[i]) for i, j in zip(*np.nonzero(D), strict=True)],
+        [(names[i], names[j]) for i, j in zip(*np.nonzero(np.triu(U)), strict=True)],
+    )
+
+
+def test_smallest_example():
+    fit = bf.fit(BOWLESS, cov=S3, n=100, ddof=0)
+    # b_yx = 0.5 by regression; then cov(x, z) = b_zy 0.5 + Omega_xz and cov(y, z) = b_zy + 0.5
+    # Omega_xz give b_zy = 0.6 and Omega_xz = 0.4.
+    assert_allclose(fit.B, [[0, 0, 0], [0.5, 0, 0], [0, 0.6, 0]], atol=1e-12)
+    assert_allclose(fit.Omega[0, 2], 0.4)
+    assert_allclose(fit.Sigma, S3)
+    assert_allclose(fit.loglik, log_likelihood(S3, S3, 100))
+    assert_allclose(fit.score, (fit.loglik - 6 * math.log(100)) / 100)
+    assert fit.converged
+    assert [district.nodes for district in fit.certificate] == [("x", "z"), ("y",)]
+
+
+def test_data_frame_in_any_order_of_columns():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(50, 3)) @ np.linalg.cholesky(S3).T, columns=list("xyz"))
+    expected = bf.fit(BOWLESS, frame)
+    shuffled = bf.fit(BOWLESS, frame[["z", "x", "y"]].assign(other=1.0))
+    assert_array_equal(shuffled.B, expected.B)
+    assert expected.n == 50
+    assert_allclose(bf.fit(BOWLESS, cov=frame.cov(), n=50).loglik, expected.loglik, rtol=1e-13)
+
+
+def test_population_covariance_is_recovered():
+    rng = np.random.default_rng(1)
+    graph = random_bap(rng, 8, density=0.4)
+    B, Omega = random_parameters(rng, *graph_matrices(graph))
+    Sigma = implied_covariance(B, Omega)
+    fit = bf.fit(graph, cov=Sigma, n=math.inf)
+    assert_allclose(fit.B, B, atol=1e-6)
+    assert_allclose(fit.Omega, Omega, atol=1e-6)
+    assert_allclose(fit.loglik, log_likelihood(Sigma, Sigma, 1))
+    assert fit.score == fit.loglik  # no penalty
+    assert fit.rmsea < 1e-6
+
+
+def test_penalty_is_a_number():
+    one, half = (bf.fit(BOWLESS, cov=S3, n=100, penalty=penalty) for penalty in (1.0, 0.5))
+    assert one.loglik == half.loglik
+    assert_allclose(half.score - one.score, 0.5 * 6 * math.log(100) / 100)
+    assert_allclose(half.bic, -2 * 100 * half.score)
+
+
+@few
+@given(seed=SEEDS, d=st.integers(2, 12))
+def test_score_equations_vanish_at_the_optimum(seed, d):
+    rng = np.random.default_rng(seed)
+    graph, S = random_bap(rng, d, density=0.4), random_covariance(rng, d, 30 * d)
+    fit = bf.fit(graph, cov=S, n=30 * d, ddof=0)
+    for kind, i, j in fit._parameters:
+        # The step is in units of the parameter, so that the difference quotient is too.
+        unit = math.sqrt(S[i, i] / S[j, j]) if kind == "B" else math.sqrt(S[i, i] * S[j, j])
+        ends = []
+        for step in (1e-5 * unit, -1e-5 * unit):
+            B, Omega = fit.B.copy(), fit.Omega.copy()
+            if kind == "B":
+                B[i, j] += step
+            else:
+                Omega[i, j] += step
+                Omega[j, i] = Omega[i, j]
+            ends.append(log_likelihood(implied_covariance(B, Omega), S, 1))
+        # Central differences: error h^2 f''' / 6 and rounding 1e-15 / h, relative to curvature.
+        scale = max(1.0, 1 / np.linalg.eigvalsh(fit.Omega / np.outer(unit_sd(S), unit_sd(S)))[0])
+        assert abs(ends[0] - ends[1]) / 2e-5 < 1e-6 * scale**2
+
+
+def unit_sd(S):
+    return np.sqrt(np.diag(S))
+
+
+@few
+@given(seed=SEEDS, d=st.integers(2, 9))
+def test_never_below_the_numpy_twin(seed, d):
+    rng = np.random.default_rng(seed)
+    graph, S = random_bap(rng, d, density=0.4), random_covariance(rng, d, 30 * d)
+    fit = bf.fit(graph, cov=S, n=1000, ddof=0, n_starts=5, rng=0)
+    # The same maximum that plain sweeps reach from the least squares fit, when they get there.
+    B, Omega, sweeps = ricf(
+        S, *graph_matrices(graph), max_iter=300, tol=1e-9, start=(fit.B, fit.Omega)
+    )
+    assert sweeps > 0
+    assert_allclose(B, fit.B, atol=1e-5)
+    B, Omega, _ = ricf(S, *graph_matrices(graph), max_iter=50, tol=1e-9)
+    assert fit.loglik > log_likelihood(implied_covariance(B, Omega), S, 1000) - 1e-7
+
+
+@few
+@given(seed=SEEDS, d=st.integers(2, 9), sweeps=st.integers(1, 12))
+def test_ricf_is_the_numpy_twin_sweep_by_sweep(seed, d, sweeps):
+    rng = np.random.default_rng(seed)
+    graph, S = random_bap(rng, d), random_covariance(rng, d, 30 * d)
+    B, Omega, _ = ricf(S, *graph_matrices(graph), max_iter=sweeps, tol=0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bf.FitWarning)
+        fit = bf.fit(graph, cov=S, n=100, ddof=0, method="ricf", max_iter=sweeps, tol=0.0)
+    assert_allclose(fit.B, B, atol=1e-9)
+    assert_allclose(fit.Omega, Omega, atol=1e-9)
+    assert_allclose(fit.loglik, log_likelihood(fit.Sigma, S, 100), rtol=1e-10)
+
+
+@few
+@given(seed=SEEDS, d=st.integers(2, 12))
+def test_relabelling_changes_nothing(seed, d):
+    rng = np.random.default_rng(seed)
+    graph, S = random_bap(rng, d, density=0.4), random_covariance(rng, d, 30 * d)
+    order = rng.permutation(d)
+    directed, bidirected = edges(graph)
+    relabelled = bf.MixedGraph([graph.nodes[i] for i in order], directed, bidirected)
+    options = {"n": 1000, "n_starts": 10, "rng": 0}
+    fit = bf.fit(graph, cov=S, **options)
+    same = bf.fit(relabelled, cov=S[np.ix_(order, order)], **options)
+    assert_allclose(same.loglik, fit.loglik, rtol=1e-9)
+    assert_allclose(same.Sigma, fit.Sigma[np.ix_(order, order)], atol=1e-5)
+
+
+def larger_graph(rng, graph):
+    """Return the graph with one more edge that keeps it a BAP, or None when it is complete."""
+    D, U = graph_matrices(graph)
+    d = len(D)
+    reach = np.linalg.matrix_power(np.eye(d, dtype=int) + D, d) > 0  # [i, j]: j is an ancestor of i
+    free = np.argwhere(~(D | D.T | U | np.eye(d, dtype=int)).astype(bool))
+    if len(free) == 0:
+        return None
+    i, j = (int(k) for k in free[rng.integers(len(free))])
+    directed, bidirected = edges(graph)
+    if rng.random() < 0.5:
+        bidirected = [*bidirected, (graph.nodes[i], graph.nodes[j])]
+    else:
+        cause, effect = (i, j) if not reach[i, j] else (j, i)
+        directed = [*directed, (graph.nodes[cause], graph.nodes[effect])]
+    return bf.MixedGraph(graph.nodes, directed, bidirected)
+
+
+def assert_no_loss(rng, graph, S, n):
+    larger = larger_graph(rng, graph)
+    if larger is None:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bf.FitWarning)
+        small = bf.fit(graph, cov=S, n=n)
+        # The smaller model lies in the larger one, so the *global* maximum cannot fall; a single
+        # start may stop at another local one, which is what more starts are for.
+        large = bf.fit(larger, cov=S, n=n, n_starts=20, rng=0)
+    assert large.loglik > small.loglik - 1e-7 * n
+
+
+@few
+@given(seed=SEEDS, d=st.integers(2, 12))
+def test_an_edge_more_never_lowers_the_likelihood(seed, d):
+    rng = np.random.default_rng(seed)
+    graph = random_bap(rng, d, density=rng.uniform(0.1, 0.6))
+    assert_no_loss(rng, graph, random_covariance(rng, d, 30 * d), 30 * d)
+
+
+@settings(max_examples=5, deadline=None, derandomize=True)
+@given(seed=SEEDS)
+def test_an_edge_more_never_lowers_the_likelihood_of_sixty_nodes(seed):
+    rng = np.random.default_rng(seed)
+    graph = random_bap(rng, 60, density=0.03)
+    B, Omega = random_parameters(rng, *graph_matrices(graph))
+    X = rng.normal(size=(500, 60)) @ np.linalg.cholesky(implied_covariance(B, Omega)).T
+    assert_no_loss(rng, graph, np.cov(X, rowvar=False), 500)
+
+
+def test_more_than_sixty_four_nodes():
+    rng = np.random.default_rng(8)
+    graph = random_bap(rng, 70, density=0.03)
+    B, Omega = random_parameters(rng, *graph_matrices(graph))
+    fit = bf.fit(graph, cov=implied_covariance(B, Omega), n=math.inf)
+    assert_allclose(fit.B, B, atol=1e-6)
+    assert_allclose(fit.Omega, Omega, atol=1e-6)
+
+
+def test_same_seed_same_result():
+    rng = np.random.default_rng(9)
+    graph, S = random_bap(rng, 7), random_covariance(rng, 7, 100)
+    first, second = (bf.fit(graph, cov=S, n=100, n_starts=10, rng=3) for _ in range(2))
+    assert_array_equal(first.B, second.B)
+    assert_array_equal(first.Omega, second.Omega)
+    assert first.certificate == second.certificate
+
+
+def test_ricf_that_does_not_converge_says_so():
+    rng = np.random.default_rng(10)
+    graph, S = random_bap(rng, 6, density=0.8), random_covariance(rng, 6, 100)
+    with pytest.warns(bf.FitWarning, match="no certified maximum after 2 iterations"):
+        fit = bf.fit(graph, cov=S, n=100, method="ricf", max_iter=2)
+    assert not fit.converged
+    assert "NOT CERTIFIED" in fit.summary()
+
+
+BAD_OPTIONS = {
+    "method": ({"method": "em"}, "method = 'em': must be 'newton' or 'ricf'"),
+    "max_iter": ({"max_iter": 10}, "max_iter and tol are options of method='ricf'"),
+    "no sweeps": ({"method": "ricf", "max_iter": 0}, "max_iter = 0: must be at least 1"),
+    "n_starts": ({"n_starts": 0}, "n_starts = 0: must be at least 1"),
+    "ricf starts": ({"method": "ricf", "n_starts": 2}, "n_starts is an option of method='newton'"),
+    "penalty": ({"penalty": -1.0}, "penalty = -1.0: must be a number >= 0"),
+    "penalty NaN": ({"penalty": math.nan}, "penalty = nan: must be a number >= 0"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), BAD_OPTIONS.values(), ids=BAD_OPTIONS)
+def test_bad_options(options, message):
+    with pytest.raises(bf.BowfreeError, match=message):
+        bf.fit(BOWLESS, cov=S3, n=100, **options)
+
+
+#   x -> y -> z:  the missing edge costs n log(1 - r^2), r the partial correlation of x and z. The
+#   other numbers are lavaan's (0.6-14, likelihood = "normal").
+SUMMARY = """\
+Maximum likelihood fit of a bow-free path diagram (newton): closed form
+
+  Observations                            200
+  Free parameters                           5
+  Districts                                 3
+  Log-likelihood                     -851.840
+  Score (penalty 1)                 -4.391656
+  AIC                                1713.679
+  BIC                                1730.171
+  Chi-square                           18.475
+  Degrees of freedom                        1
+  P-value (chi-square)                  0.000
+  CFI                                   0.884
+  TLI                                   0.651
+  RMSEA                                 0.296
+  RMSEA 90 % interval           0.188 – 0.420
+  P-value (RMSEA <= 0.05)               0.000
+  SRMR                                  0.087
+"""
+
+
+def test_summary():
+    fit = bf.fit(bf.MixedGraph(list("xyz"), directed=[("x", "y"), ("y", "z")]), cov=S3, n=200)
+    assert_allclose(fit.chi2, -200 * math.log(1 - 0.3**2 / (0.75 * 1.36)))
+    assert fit.summary().startswith(SUMMARY)
+
+
+def test_summary_tables():
+    text = bf.fit(BOWLESS, cov=S3, n=200).summary()
+    head = "                  Estimate   Std.Err   z-value   P(>|z|)   Std.all\n"
+    regressions = head + (
+        "  y ~\n"
+        "    x                0.500     0.061     8.165     0.000     0.500\n"
+        "  z ~\n"
+        "    y                0.600     0.091     6.599     0.000     0.424\n"
+    )
+    covariances = head + (
+        "  x ~~\n    z                0.398     0.099     4.027     0.000     0.338\n"
+    )
+    assert f"\nRegressions:\n{regressions}" in text
+    assert f"\nCovariances:\n{covariances}" in text
+    assert text.endswith("  z                  1.393     0.144     9.679     0.000     0.700")
+
+
+def test_population_summary_leaves_out_what_is_not_known():
+    text = bf.fit(BOWLESS, cov=S3, n=math.inf).summary()
+    assert "population" in text
+    assert "Log-likelihood per observation" in text
+    assert "AIC" not in text
+    assert "nan" not in text
+
+
+def test_repr_is_one_line_and_the_result_is_frozen():
+    fit = bf.fit(BOWLESS, cov=S3, n=200)
+    assert repr(fit) == "<Fit of 3 nodes and 3 edges, n = 200, loglik = -842.602, converged>"
+    with pytest.raises(ValueError, match="read-only"):
+        fit.B[0, 0] = 1.0
+    with pytest.raises(AttributeError):
+        fit.n = 3
+
+
+def test_html_escapes_names():
+    graph = bf.MixedGraph(["<b>", "y"], directed=[("<b>", "y")])
+    html = bf.fit(graph, cov=[[1, 0.5], [0.5, 1]], n=50)._repr_html_()
+    assert "y ~ &lt;b&gt;" in html
+    assert "<b>" not in html.replace("<p><b>", "")
+    assert html.count("<tr>") == html.count("</tr>") > 10
+
+
+def test_to_dict_is_json():
+    content = json.loads(json.dumps(bf.fit(BOWLESS, cov=S3, n=200).to_dict(), allow_nan=False))
+    assert content["p_value"] is None  # df = 0
+    assert content["converged"] is True
+    assert content["estimates"][0]["lhs"] == "y"
+    assert content["estimates"][0]["op"] == "~"
+    assert len(content["certificate"]) == 2
+    population = bf.fit(BOWLESS, cov=S3, n=math.inf).to_dict()
+    assert json.loads(json.dumps(population, allow_nan=False))["n"] == "inf"

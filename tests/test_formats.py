@@ -1,0 +1,343 @@
+"""Each format: its example, drawn; round trips; what it refuses, with the place."""
+
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bowfree as bf
+from bowfree import formats
+from graph_strategies import baps, mixed_graphs
+
+#   x -> y <-> z        w
+GRAPH = bf.parse("x -> y <-> z, w")
+
+NAN = float("nan")
+
+MATRICES = {
+    "ggm": [[0, 1, 0, 0], [0, 0, 100, 0], [0, 100, 0, 0], [0, 0, 0, 0]],
+    "pcalg": [[0, 2, 0, 0], [3, 0, 2, 0], [0, 2, 0, 0], [0, 0, 0, 0]],
+    "causal_learn": [[0, -1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]],
+    "pywhy": [[0, 1, 0, 0], [0, 0, 20, 0], [0, 20, 0, 0], [0, 0, 0, 0]],
+    "lingam": [[0, 0, 0, 0], [1, 0, NAN, 0], [0, NAN, 0, 0], [0, 0, 0, 0]],
+}
+
+# A bow x -> y, x <-> y, where the format has a code for it.
+BOWS = {
+    "ggm": [[0, 101], [100, 0]],
+    "causal_learn": [[0, 4], [5, 0]],
+    "pywhy": [[0, 21], [20, 0]],
+}
+
+TEXTS = {
+    "text": "x -> y <-> z, w\n",
+    "tetrad": "Graph Nodes:\nx;y;z;w\n\nGraph Edges:\n1. x --> y\n2. y <-> z\n",
+    "dagitty": "dag {\nx\ny\nz\nw\nx -> y\ny <-> z\n}\n",
+    "lavaan": (
+        "# variances\nx ~~ x\ny ~~ y\nz ~~ z\nw ~~ w\n# directed edges\ny ~ x\n"
+        "# bidirected edges\ny ~~ z\n# no other covariances\n"
+        "x ~~ 0*y + 0*z + 0*w\ny ~~ 0*w\nz ~~ 0*w\n"
+    ),
+    "dot": (
+        'digraph {\n  "x";\n  "y";\n  "z";\n  "w";\n  "x" -> "y";\n'
+        '  "y" -> "z" [dir=both, style=dashed, color=red];\n}\n'
+    ),
+    "benchmark": "n_nodes n_directed n_bidirected\n4 1 1\ndirected\n0 1\nbidirected\n1 2\n",
+    "ggm": ",x,y,z,w\nx,0,1,0,0\ny,0,0,100,0\nz,0,100,0,0\nw,0,0,0,0\n",
+    "lingam": ",x,y,z,w\nx,0,0,0,0\ny,1,0,nan,0\nz,0,nan,0,0\nw,0,0,0,0\n",
+}
+
+
+def to_matrix(name, graph):
+    return getattr(formats, f"to_{name}")(graph)
+
+
+def from_matrix(name, matrix, nodes=None):
+    return getattr(formats, f"from_{name}")(matrix, nodes)
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_matrix_has_the_convention_of_its_package(name):
+    assert np.array_equal(to_matrix(name, GRAPH), MATRICES[name], equal_nan=True)
+    assert from_matrix(name, MATRICES[name], GRAPH.nodes) == GRAPH
+
+
+@pytest.mark.parametrize("name", BOWS)
+def test_a_bow_has_a_code(name):
+    bow = bf.parse("x -> y, x <-> y")
+    assert to_matrix(name, bow).tolist() == BOWS[name]
+    assert from_matrix(name, BOWS[name], ["x", "y"]) == bow
+    other_way = bf.MixedGraph(["x", "y"], [("y", "x")], [("x", "y")])
+    assert from_matrix(name, np.transpose(BOWS[name]), ["x", "y"]) == other_way
+
+
+@pytest.mark.parametrize("name", ["pcalg", "lingam"])
+def test_a_bow_without_code_is_refused(name):
+    with pytest.raises(bf.GraphError, match="no code for"):
+        to_matrix(name, bf.parse("x -> y, x <-> y"))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_text_is_written_and_read(name):
+    written = formats.write(GRAPH, format=name)
+    assert written == TEXTS[name]
+    read = formats.read(written, format=name)
+    if name == "benchmark":  # which has numbers for names
+        read = read.relabel(dict(zip(read.nodes, GRAPH.nodes, strict=True)))
+    assert read == GRAPH
+
+
+def test_json_has_its_version():
+    data = json.loads(formats.to_json(GRAPH))
+    assert data["version"] == 1
+    assert data["directed"] == [["x", "y"]]
+
+
+def test_networkx_in_degree_is_the_number_of_arrowheads():
+    graph = formats.to_networkx(GRAPH)
+    assert isinstance(graph, nx.MultiDiGraph)
+    assert dict(graph.in_degree()) == {v: GRAPH.in_degree(v) for v in GRAPH.nodes}
+    assert formats.from_networkx(graph) == GRAPH
+
+
+def test_edge_lists_are_those_of_an_admg():
+    lists = formats.to_edge_lists(GRAPH)
+    assert lists == (["x", "y", "z", "w"], [("x", "y")], [("y", "z")])
+    assert formats.from_edge_lists(*lists) == GRAPH
+
+
+def test_benchmark_numbers_get_names():
+    assert formats.from_benchmark(TEXTS["benchmark"], nodes=GRAPH.nodes) == GRAPH
+
+
+def test_data_frame_brings_its_names():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(formats.to_ggm(GRAPH), columns=GRAPH.nodes, index=GRAPH.nodes)
+    assert formats.from_ggm(frame) == GRAPH
+    with pytest.raises(bf.ParseError, match="bring both in one order"):
+        formats.from_ggm(frame.iloc[::-1])
+
+
+def test_matrix_without_names():
+    assert formats.from_ggm([[0, 1], [0, 0]]) == bf.parse("x1 -> x2")
+
+
+def test_lingam_takes_weights():
+    B = np.zeros((4, 4))
+    B[1, 0] = -0.5
+    assert formats.to_lingam(GRAPH, B=B)[1, 0] == -0.5
+    assert formats.from_lingam(formats.to_lingam(GRAPH, B=B), GRAPH.nodes) == GRAPH
+    with pytest.raises(bf.GraphError, match="cannot hold the weight 0"):
+        formats.to_lingam(GRAPH, B=np.zeros((4, 4)))
+
+
+def test_dagitty_positions():
+    text = formats.to_dagitty(GRAPH, positions={"x": (0.1, -2), "w": (1e-9, 3)})
+    assert formats.from_dagitty(text) == GRAPH
+    assert formats.dagitty_positions(text) == {"x": (0.1, -2.0), "w": (1e-9, 3.0)}
+
+
+# What the format's own documentation allows beyond what we write ourselves.
+VARIANTS = {
+    "tetrad older separator, remarks, attributes": (
+        "tetrad",
+        "Graph Nodes:\nx,y,z\n\nGraph Edges:\n1. x --> y dd nl\n2. z <-- x\n\n"
+        "Graph Attributes:\nScore: -12.5\n",
+        "x -> y, z <- x",
+    ),
+    "dagitty chain and group": (
+        "dagitty",
+        'dag "model" { bb="0,0,1,1"\n/* a remark */ x [exposure,pos="1,0"]; {x w} -> y <- z }',
+        "x, w, y <- x, w -> y <- z",
+    ),
+    "dagitty edge attribute": ("dagitty", "dag{x->y[beta=-0.3]y<->z}", "x -> y <-> z"),
+    "dagitty hyphen in a name": ("dagitty", "mag{ IL-6 -> y-1 }", '"IL-6" -> "y-1"'),
+    "lavaan modifiers": (
+        "lavaan",
+        "y ~ b1*x + NA*z +\n start(0.5)*w ! remark\ny ~ 1\nx ~~ z; w ~~ .5*z\nab := b1*2\n",
+        "y <- x, z -> y, w -> y, x <-> z, w <-> z",
+    ),
+    "lavaan continuation and two left sides": (
+        "lavaan",
+        "y1 + y2 ~ x\n  + 0*z\n",
+        "y1 <- x, z, y2 <- x",
+    ),
+    "dot chain, comments, back, ids": (
+        "dot",
+        "strict digraph g {\n rankdir=LR; node [shape=box]\n// c\n a -> b -> 3 # d\n"
+        ' 3 -> a [dir="both"] a -> c [dir=back, label="->"] }',
+        "a -> b -> 3, 3 <-> a, a <- c",
+    ),
+    "csv of R, quoted": ("ggm", '"","x","y 1"\n"x",0,1\n"y 1",0,0\n', 'x -> "y 1"'),
+    "csv without row names": ("pcalg", "x, y\n0,2\n3,0\n", "x -> y"),
+}
+
+
+@pytest.mark.parametrize("case", VARIANTS)
+def test_variants_are_read(case):
+    name, text, expected = VARIANTS[case]
+    assert formats.read(text, format=name) == bf.parse(expected)
+
+
+def test_dagitty_latent_variables_can_be_kept():
+    text = "dag { h [latent] x <- h -> y }"
+    assert formats.from_dagitty(text, latent="keep") == bf.parse("h, x <- h -> y")
+
+
+# format, text, line, column, what the message says
+MALFORMED = [
+    ("text", "x -> ", 1, 6, "name after"),
+    ("json", '{"format": "bowfree.MixedGraph",\n "nodes": [}', 2, 12, "not JSON"),
+    ("tetrad", "Graph Nodes:\nx;y\n\nGraph Edges:\n1. x o-> y\n", 5, 6, "leaves a direction open"),
+    ("tetrad", "Graph Nodes:\nx;y\nGraph Edges:\n1. x --> q\n", 4, 10, "'q' is not in the list"),
+    ("tetrad", "Graph Nodes:\nx;y;x\nGraph Edges:\n", 2, 5, "named twice"),
+    ("tetrad", "Graph Nodes:\nx;;y\nGraph Edges:\n", 2, 3, "empty"),
+    ("tetrad", "Graph Nodes:\nx;y\nGraph Edges:\n1. x --> y\n2. x --> y\n", 5, 4, "given twice"),
+    ("tetrad", "Graph Nodes:\nx;y\nGraph Edges:\nx --> y\n", 4, 1, "expected '1. a --> b'"),
+    ("tetrad", "Graph Nodes:\nx;y\n", 2, 1, "without a section 'Graph Edges:'"),
+    ("tetrad", "  nodes x y", 1, 3, "expected 'Graph Nodes:'"),
+    ("dagitty", "dag { x -- y }", 1, 9, "leaves a direction open"),
+    ("dagitty", "pag { x @-> y }", 1, 1, "leaves directions open"),
+    ("dagitty", "dag { x -> }", 1, 12, "expected a name"),
+    ("dagitty", "dag { x -> y", 1, 13, "end of the text"),
+    ("dagitty", "dag { x -> x }", 1, 9, "self-loop"),
+    ("dagitty", "dag { x -> y }\n y -> z", 2, 2, "the end of the text"),
+    ("dagitty", "dag {\nh [latent]\nx <- h }", 2, 4, "is latent"),
+    ("dagitty", 'dag { x [pos="1"] }', 1, 14, 'expected pos="x,y"'),
+    ("dagitty", "dag { {} -> y }", 1, 10, "in the braces"),
+    ("lavaan", "f =~ x + y", 1, 3, "latent variables"),
+    ("lavaan", "y ~ x\na == b", 2, 3, "constraints"),
+    ("lavaan", "y ~ c(0, 1)*x", 1, 5, "groups"),
+    ("lavaan", "y ~ x +", 1, 8, "expected a variable"),
+    ("lavaan", "y x", 1, 3, "expected '~' or '~~'"),
+    ("lavaan", "x ~~ 0*x", 1, 8, "variance of x is fixed to zero"),
+    ("lavaan", "x ~~ y\ny ~~ 0*x", 2, 8, "both free and fixed"),
+    ("lavaan", "x ~~ 0*y\ny ~~ x", 2, 6, "both free and fixed"),
+    ("lavaan", "x ~~ y\ny ~~ x", 2, 6, "given twice"),
+    ("lavaan", "y ~ y", 1, 5, "self-loop"),
+    ("lavaan", "y ~ x @ z", 1, 7, "unexpected character '@'"),
+    ("dot", "graph { a -- b }", 1, 1, "expected 'digraph'"),
+    ("dot", "digraph { a -> b [dir=none] }", 1, 23, "dir=both"),
+    ("dot", "digraph { edge [dir=both] a -> b }", 1, 21, "hides the edges' direction"),
+    ("dot", "digraph { a -> b [arrowhead=none] }", 1, 29, "ambiguous"),
+    ("dot", "digraph { subgraph s { a } }", 1, 11, "subgraphs"),
+    ("dot", "digraph {\n a -> ; }", 2, 7, "expected a name"),
+    ("dot", 'digraph { "a -> b }', 1, 11, "unexpected character"),
+    ("benchmark", "nodes\n2 0 0\n", 1, 1, "expected the header"),
+    ("benchmark", "n_nodes n_directed n_bidirected\n2 x 0\n", 2, 3, "not a number"),
+    (
+        "benchmark",
+        "n_nodes n_directed n_bidirected\n2 1 0\ndirected\n0 2\nbidirected\n",
+        4,
+        3,
+        "node 2 of a graph with 2 nodes",
+    ),
+    (
+        "benchmark",
+        "n_nodes n_directed n_bidirected\n2 0 0\ndirected\n0 1\nbidirected\n",
+        4,
+        1,
+        "expected the line 'bidirected'",
+    ),
+    (
+        "benchmark",
+        "n_nodes n_directed n_bidirected\n2 0 0\ndirected\nbidirected\n0 1\n",
+        5,
+        1,
+        "expected the end",
+    ),
+    ("ggm", "", 1, 1, "empty"),
+    ("ggm", "x,y\n0,10\n10,0\n", 2, 3, "undirected line"),
+    ("ggm", ",x,y\nx,0,1\ny,0,1\n", 3, 5, "diagonal"),
+    ("ggm", ",x,y\ny,0,1\nx,0,0\n", 2, 1, "bring both in one order"),
+    ("ggm", "x,y\n0,1\n", 2, 1, "expected 2 rows"),
+    ("ggm", "x,y\n0,1,0\n0,0\n", 2, 5, "expected 2 cells"),
+    ("ggm", "x,y\n0,one\n0,0\n", 2, 3, "not a number"),
+    ("ggm", "x,x\n0,1\n0,0\n", 1, 3, "named twice"),
+    ("ggm", 'x,"y\n0,1\n0,0\n', 1, 3, "not closed"),
+    ("pcalg", "x,y\n0,2\n1,0\n", 2, 3, "circle"),
+    ("causal-learn", "x,y\n0,1\n2,0\n", 2, 3, "circle"),
+    ("pywhy", "x,y\n0,20\n0,0\n", 2, 3, "20 on both"),
+    ("lingam", "x,y\n0,nan\n0.3,0\n", 2, 3, "NaN on both sides"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "line", "column", "problem"), MALFORMED)
+def test_malformed_text_says_where(name, text, line, column, problem):
+    with pytest.raises(bf.ParseError) as caught:
+        formats.read(text, format=name)
+    assert problem in str(caught.value)
+    assert (caught.value.line, caught.value.column) == (line, column)
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda: formats.from_ggm([[0, 1, 0], [0, 0, 0]]), "square"),
+        (lambda: formats.from_ggm([["a", "b"], ["c", "d"]]), "not made of numbers"),
+        (lambda: formats.from_ggm([[0]], nodes=["x", "y"]), "2 node names"),
+        (lambda: formats.from_lingam([[0, np.inf], [0, 0]]), "finite"),
+        (lambda: formats.from_networkx(nx.Graph([("x", "y")])), "undirected"),
+        (lambda: formats.from_networkx(nx.MultiDiGraph([("x", "y")])), "has type None"),
+        (lambda: formats.from_edge_lists([1, 2], [(1, 2)]), "not a string"),
+        (lambda: formats.from_edge_lists(["x", "y"], ["xy"]), "no pair"),
+        (lambda: formats.from_edge_lists(["x", "y"], (), [("x", "y"), ("y", "x")]), "given twice"),
+        (lambda: formats.from_benchmark(TEXTS["benchmark"], nodes=["x"]), "1 names"),
+    ],
+)
+def test_malformed_objects_are_refused(call, problem):
+    with pytest.raises(bf.ParseError, match=problem):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("name", "node"), [("tetrad", "a b"), ("tetrad", "a;b"), ("lavaan", "1a"), ("ggm", "a\nb")]
+)
+def test_names_that_a_format_cannot_hold_are_refused(name, node):
+    with pytest.raises(bf.GraphError, match="cannot hold"):
+        formats.write(bf.MixedGraph([node]), format=name)
+
+
+def test_the_empty_graph_has_no_csv():
+    empty = bf.MixedGraph([])
+    assert formats.read(formats.write(empty, format="tetrad"), format="tetrad") == empty
+    with pytest.raises(bf.GraphError, match="without nodes"):
+        formats.write(empty, format="ggm")
+
+
+def test_unknown_format_and_position_are_refused():
+    with pytest.raises(bf.BowfreeError, match="unknown format 'pag'; known are text"):
+        formats.read("x", format="pag")
+    with pytest.raises(bf.GraphError, match="no node"):
+        formats.to_dagitty(GRAPH, positions={"q": (0, 0)})
+
+
+@given(baps().filter(len))
+def test_every_format_returns_the_bap(graph):
+    numbered = graph.relabel({name: str(i) for i, name in enumerate(graph.nodes)})
+    for name in formats.FORMATS:
+        expected = numbered if name == "benchmark" else graph
+        assert formats.read(formats.write(graph, format=name), format=name) == expected
+    for name in MATRICES:
+        assert from_matrix(name, to_matrix(name, graph), graph.nodes) == graph
+    assert formats.from_networkx(formats.to_networkx(graph)) == graph
+    assert formats.from_edge_lists(*formats.to_edge_lists(graph)) == graph
+
+
+@given(mixed_graphs().filter(len))
+def test_bows_and_cycles_survive_where_there_is_room(graph):
+    for name in ("text", "json", "tetrad", "dagitty", "lavaan", "dot", "ggm", "pywhy"):
+        assert formats.read(formats.write(graph, format=name), format=name) == graph
+    assert formats.from_networkx(formats.to_networkx(graph)) == graph
+
+
+@given(st.lists(st.text(min_size=1, max_size=4), min_size=2, max_size=4, unique=True))
+def test_odd_names_survive(names):
+    graph = bf.MixedGraph(names, [(names[1], names[0])])
+    for name in ("text", "json", "dagitty", "dot"):
+        assert formats.read(formats.write(graph, format=name), format=name) == graph
+    if not any(len(name.splitlines()) > 1 or name.splitlines() != [name] for name in names):
+        assert formats.read(formats.write(graph, format="ggm"), format="ggm") == graph
