@@ -413,8 +413,8 @@ def test_likelihoods_agree_with_the_decision(seed):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_proof_of_the_sufficient_condition(seed):
-    # Give the labels of a standardised SEM to the edges of a collider-invariant graph, whatever their
-    # type, and choose the error variances that make all variances 1: the covariances are the same.
+    # Give the labels of a standardised SEM to the edges of a collider-invariant graph, whatever
+    # their type, and take the error variances that make all variances 1: the covariances agree.
     rng = np.random.default_rng(seed)
     g = random_bap(rng, 6, density=0.4)
     B1, Omega1 = random_parameters(rng, *graph_matrices(g))
