@@ -119,7 +119,9 @@ def test_standard_errors_cover_the_scatter_of_estimates():
     # 400 samples: the standard deviation of an estimate is known to 3.5 %, its mean error to 5 %.
     rng = np.random.default_rng(6)
     graph = bf.MixedGraph(
-        "abcd", directed=[("a", "b"), ("b", "c"), ("a", "d")], bidirected=[("b", "d"), ("c", "d")]
+        list("abcd"),
+        directed=[("a", "b"), ("b", "c"), ("a", "d")],
+        bidirected=[("b", "d"), ("c", "d")],
     )
     B, Omega = random_parameters(rng, *graph_matrices(graph))
     Sigma = implied_covariance(B, Omega)
