@@ -24,8 +24,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
-from typing import Any, Literal, get_args
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,9 @@ from bowfree.errors import BowfreeError
 from bowfree.graph import MixedGraph
 from bowfree.masks import members
 from bowfree.text import quote
+
+if TYPE_CHECKING:
+    from bowfree.knowledge import Knowledge
 
 __all__ = ["ClassSummary", "EdgeSummary", "EquivalenceClass", "equivalence_class"]
 
@@ -295,7 +298,7 @@ class EquivalenceClass(Sequence[MixedGraph]):
         for e, mark in enumerate(_marks(self.graph, self._edges)):
             counts[e, mark] = self.size
         for factor, size in zip(self._factors, self._sizes, strict=True):
-            times = self.size // size
+            times = self.size // max(size, 1)  # a class may be empty after permitted_by
             for column, e in enumerate(factor.edges):
                 seen = np.bincount(factor.marks[:, column], minlength=3)
                 counts[e] = [times * int(k) for k in seen]
@@ -308,6 +311,42 @@ class EquivalenceClass(Sequence[MixedGraph]):
                 for (i, j), row in zip(self._edges, counts, strict=True)
             ),
         )
+
+    def permitted_by(self, knowledge: Knowledge) -> EquivalenceClass:
+        """Return the members that agree with background knowledge; there may be none.
+
+        Knowledge speaks of one pair at a time, so the product stays a product.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> chains = bf.equivalence_class(bf.parse("x -> y -> z"))
+        >>> known = bf.Knowledge(unconfounded=["x"], tiers=[["x"], ["y", "z"]])
+        >>> [str(g) for g in chains.permitted_by(known)]
+        ['x -> y -> z']
+        """
+        masks = knowledge.masks(self.graph.nodes)
+        # A mark is the state of the pair less one, see bowfree.knowledge.
+        permitted = np.array(
+            [[masks[i, j] >> (mark + 1) & 1 for mark in range(3)] for i, j in self._edges],
+            dtype=bool,
+        ).reshape(-1, 3)
+        free = {e for factor in self._factors for e in factor.edges}
+        own = _marks(self.graph, self._edges)
+        possible = all(permitted[e, mark] for e, mark in enumerate(own) if e not in free)
+        edges = set(self._edges)
+        d = len(self.graph)
+        possible &= all(
+            masks[i, j] & 1 for i, j in combinations(range(d), 2) if (i, j) not in edges
+        )
+        kept = []
+        for factor in self._factors:
+            rows = permitted[list(factor.edges), factor.marks].all(axis=1)
+            kept.append(Factor(factor.edges, factor.marks[rows & possible]))
+        sizes = tuple(len(f.marks) for f in kept)
+        if not possible and not kept:
+            sizes, kept = (0,), [Factor((), np.zeros((0, 0), dtype=np.uint8))]
+        return EquivalenceClass(self.graph, self.method, self.complete, sizes, tuple(kept))
 
     def to_svg(self, *, layout: str = "auto") -> str:
         """Return one picture of the class: circles where the members disagree about a mark.
