@@ -19,6 +19,7 @@ from bowfree.empirical import EmpiricalClass, empirical_class
 from bowfree.equivalence import (
     EquivalenceVerdict,
     contains,
+    distinguishing_subgraph,
     equivalent,
     explain_equivalence,
     markov_equivalent,
@@ -82,6 +83,7 @@ __all__ = [
     "constraints",
     "contains",
     "datasets",
+    "distinguishing_subgraph",
     "district_scores",
     "empirical_class",
     "equivalence_class",
