@@ -148,6 +148,23 @@ def test_knowledge_of_the_search_holds():
     assert average.classes[0].n_members == len(members)
 
 
+def test_averages_over_dags():
+    S = random_covariance(np.random.default_rng(7), 3, 60)
+    search = bf.greedy_search(cov=S, n=60, graph_class="dag", restarts=4, rounds=0, rng=0)
+    average = bf.averaged_effects(search, graph_class="dag", window=1e9, rng=0)
+    exact = bf.exhaustive_search(cov=S, n=60, graph_class="dag")
+    assert len(average.classes) == 11  # Markov equivalence classes of DAGs on three nodes
+    assert sum(cls.n_members for cls in average.classes) == len(exact) == 25
+    assert average.bidirected.max() == 0.0
+    weights = {cls.score: cls.weight for cls in average.classes}
+    total = np.zeros((3, 3))
+    for cls in exact.classes(1e9):
+        weight = min(weights.items(), key=lambda item: abs(item[0] - cls.score))[1]
+        for graph in cls.graphs:
+            total += weight * graph_matrices(graph)[0] / len(cls.graphs)
+    np.testing.assert_allclose(average.directed, total, atol=1e-9)
+
+
 def test_limits_are_reported():
     S = random_covariance(np.random.default_rng(6), 4, 500)
     result = bf.exhaustive_search(cov=S, n=500)

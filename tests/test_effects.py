@@ -314,6 +314,10 @@ BAD = {
     "average without n": (lambda: bf.averaged_effects([EDGE], cov=S2, n=np.inf), "n = inf"),
     "average penalty": (lambda: bf.averaged_effects(EXHAUSTIVE, penalty=2.0), "exhaustive_search"),
     "average formula": (lambda: bf.averaged_effects(EXHAUSTIVE, effects="R"), "as-published"),
+    "average class": (
+        lambda: bf.averaged_effects(EXHAUSTIVE, graph_class="arid"),
+        "'bap' or 'dag'",
+    ),
     "average classes": (lambda: bf.averaged_effects(EXHAUSTIVE, max_classes=0), "max_classes"),
     "chains without n": (lambda: bf.structure_mcmc(cov=S2, n=np.inf), "n = inf"),
     "chains too short": (lambda: bf.structure_mcmc(cov=S2, n=50, steps=3), "at least 4"),
