@@ -37,6 +37,7 @@ from bowfree.treks import Trek
 if TYPE_CHECKING:
     from bowfree import datasets as datasets
     from bowfree import formats as formats
+    from bowfree import plot as plot
 
 __version__ = "0.1.0"
 
@@ -73,6 +74,7 @@ __all__ = [
     "formats",
     "markov_equivalent",
     "parse",
+    "plot",
     "random_sem",
     "same_skeleton_and_colliders",
     "same_skeleton_and_v_structures",
@@ -81,7 +83,7 @@ __all__ = [
 ]
 
 # Parts that not every program needs; `bowfree.formats` loads them when it is first asked for.
-_ON_DEMAND = ("datasets", "formats")
+_ON_DEMAND = ("datasets", "formats", "plot")
 
 
 def __getattr__(name: str) -> Any:

@@ -56,10 +56,13 @@ class Curve:
         ``(a, mark, b)`` with mark ``"->"`` or ``"<->"``.
     points : array (3, 2)
         Start, control point and end; the start is at a, the end at b.
+    bend : float
+        Height of the curve between the two centres over its chord, as a share of the chord.
     """
 
     edge: tuple[str, str, str]
     points: Vector
+    bend: float
 
 
 def edge_curves(graph: MixedGraph, layout: Layout) -> list[Curve]:
@@ -84,12 +87,12 @@ def edge_curves(graph: MixedGraph, layout: Layout) -> list[Curve]:
         bends = _DIRECTED_BENDS if mark == "->" else _BIDIRECTED_BENDS
         if mark == "->" and (b, a) in directed:
             bends = _DIRECTED_BENDS[3::2]  # both bend to their own left, so they part
-        curves.append(Curve((a, mark, b), _route(layout, i, j, bends[:tries])))
+        curves.append(Curve((a, mark, b), *_route(layout, i, j, bends[:tries])))
     return curves
 
 
-def _route(layout: Layout, i: int, j: int, bends: Sequence[float]) -> Vector:
-    """Return the curve of the first bend that clears all other boxes, else of the one least in.
+def _route(layout: Layout, i: int, j: int, bends: Sequence[float]) -> tuple[Vector, float]:
+    """Return the first curve and its bend that clears all other boxes, else the one least in.
 
     Without a clear bend the depth of the hits decides: a graph with many edges has no such drawing.
     """
@@ -97,7 +100,7 @@ def _route(layout: Layout, i: int, j: int, bends: Sequence[float]) -> Vector:
     start, end = layout.centres[i], layout.centres[j]
     chord = end - start
     normal = np.array([chord[1], -chord[0]])
-    best, least = None, np.inf
+    best, taken, least = None, 0.0, np.inf
     for bend in bends:
         # A quadratic curve rises to half the height of its control point.
         points = np.array([start, (start + end) / 2 + 2 * bend * normal, end])
@@ -109,11 +112,11 @@ def _route(layout: Layout, i: int, j: int, bends: Sequence[float]) -> Vector:
         distance = _box_distance(samples[:, None] - layout.centres[near], layout.sizes[near])
         depth = float(np.maximum(_CLEARANCE - distance, 0).sum())
         if depth < least:
-            best, least = points, depth
+            best, taken, least = points, bend, depth
         if depth == 0:
             break
     assert best is not None
-    return _clipped(best, layout, i, j)
+    return _clipped(best, layout, i, j), taken
 
 
 def _at(points: Vector, t: Vector) -> Vector:
