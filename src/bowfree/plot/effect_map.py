@@ -104,7 +104,12 @@ def effects(
         assert ax.figure is not None
         split = not np.array_equal(lower, upper, equal_nan=True)
         ax.figure.colorbar(
-            mesh, ax=ax, shrink=0.8, label="lower ◣ and upper ◥ bound" if split else "total effect"
+            mesh,
+            ax=ax,
+            shrink=0.8,
+            label="lower bound (lower left), upper bound (upper right)"
+            if split
+            else "total effect",
         )
     return ax
 

@@ -39,6 +39,7 @@ _INCHES_PER_UNIT = 0.75 / 72  # a unit is a CSS pixel
 _LINE_WIDTH = 1.5  # in units
 _WEIGHT_SIZE = 10.5
 _MARGIN = 10.0
+_SPREAD = 1.35  # numbers on edges need more room between the boxes
 
 
 def graph(
@@ -94,9 +95,11 @@ def graph(
         raise BowfreeError(
             f"cannot draw a {type(graph).__name__}: give a MixedGraph, or a result that has one"
         )
-    placed = layout_by_name(drawn, layout)
-    curves = edge_curves(drawn, placed)
     numbers = _numbers(drawn, weights)
+    placed = layout_by_name(drawn, layout)
+    if numbers:
+        placed = placed.spread(_SPREAD)
+    curves = edge_curves(drawn, placed)
     shown = [curve for curve in curves if curve.edge in numbers]
     labels = [f"{numbers[curve.edge]:.{digits}f}" for curve in shown]
     widths = [[_text_width(label, _WEIGHT_SIZE) + 3, _WEIGHT_SIZE] for label in labels]
@@ -116,8 +119,8 @@ def graph(
         _draw_edge(ax, curve, drawing._edge_ends(curve, ends), _LINE_WIDTH * scale)
     for name, centre, size in zip(drawn.nodes, placed.centres, placed.sizes, strict=True):
         _draw_node(ax, drawing._printable(name), centre, size, scale)
-    for label, spot in zip(labels, spots, strict=True):
-        _draw_weight(ax, label, spot)
+    for curve, label, spot in zip(shown, labels, spots, strict=True):
+        _draw_weight(ax, label, spot, _colour(drawing._edge_ends(curve, ends)))
     return ax
 
 
@@ -172,13 +175,17 @@ def _points_per_unit(ax: Axes) -> float:
     return float(abs(x1 - x0) * 72 / ax.figure.dpi)
 
 
-def _draw_edge(ax: Axes, curve: Curve, ends: tuple[str, str], line_width: float) -> None:
-    # The ink of the style in use, so that the arrows are seen on a dark ground too.
-    colour, order = rcParams["text.color"], 2
+def _colour(ends: tuple[str, str]) -> str:
     if ends == ("head", "head"):
-        colour, order = drawing.BIDIRECTED_COLOUR, 1
-    elif "circle" in ends:
-        colour = drawing.VARYING_COLOUR
+        return drawing.BIDIRECTED_COLOUR
+    if "circle" in ends:
+        return drawing.VARYING_COLOUR
+    # The ink of the style in use, so that the arrows are seen on a dark ground too.
+    return str(rcParams["text.color"])
+
+
+def _draw_edge(ax: Axes, curve: Curve, ends: tuple[str, str], line_width: float) -> None:
+    colour, order = _colour(ends), 1 if ends == ("head", "head") else 2
     start, control, end = curve.points
     decorations: list[Polygon | Circle] = []
     trimmed = []
@@ -231,7 +238,7 @@ def _draw_node(ax: Axes, name: str, centre: Floats, size: Floats, scale: float) 
     )
 
 
-def _draw_weight(ax: Axes, label: str, spot: Floats) -> None:
+def _draw_weight(ax: Axes, label: str, spot: Floats, colour: str) -> None:
     ax.add_artist(
         ScaledText(
             spot[0],
@@ -240,7 +247,7 @@ def _draw_weight(ax: Axes, label: str, spot: Floats) -> None:
             height=_WEIGHT_SIZE,
             ha="center",
             va="center",
-            color=rcParams["text.color"],
+            color=colour,
             zorder=3.5,
             bbox={"boxstyle": "square,pad=0.08", "fc": ax.get_facecolor(), "ec": "none"},
         )

@@ -77,7 +77,7 @@ def scores(
         ax.axhline(reference, color="0.45", lw=1, ls="--", label="reference", zorder=1)
     ax.set_ylabel("score")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(loc="lower right", frameon=False)
+    ax.legend(loc="best", frameon=False)
     return ax
 
 
@@ -111,15 +111,8 @@ def _against_steps(ax: Axes, paths: Sequence[Floats]) -> None:
     low, high = climb_window(paths)
     ax.set_ylim(low, high)
     hidden = min(float(path.min()) for path in paths)
-    if hidden < low:
-        ax.annotate(
-            f"lowest start {hidden:.4g}",
-            (0.02, 0.02),
-            xycoords="axes fraction",
-            fontsize="small",
-            color="0.45",
-        )
-    ax.set_xlabel("step")
+    # Said where the axis is named: in the picture it would stand among the curves.
+    ax.set_xlabel("step" if hidden >= low else f"step (lowest start, not shown: {hidden:.4g})")
 
 
 def _against_time(ax: Axes, paths: Sequence[Floats], seconds: Sequence[float]) -> None:
