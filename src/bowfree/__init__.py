@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bowfree import datasets as datasets
     from bowfree import formats as formats
     from bowfree import plot as plot
+    from bowfree import report as report
 
 __version__ = "0.1.0"
 
@@ -76,6 +77,7 @@ __all__ = [
     "parse",
     "plot",
     "random_sem",
+    "report",
     "same_skeleton_and_colliders",
     "same_skeleton_and_v_structures",
     "score",
@@ -83,7 +85,7 @@ __all__ = [
 ]
 
 # Parts that not every program needs; `bowfree.formats` loads them when it is first asked for.
-_ON_DEMAND = ("datasets", "formats", "plot")
+_ON_DEMAND = ("datasets", "formats", "plot", "report")
 
 
 def __getattr__(name: str) -> Any:
