@@ -88,7 +88,7 @@ def gather(
     edges = _edge_rows(fit, summary)
     checks = None if data is None else check_data(fit, data)
     notes = [_node_note(fit, i) for i in range(len(graph))]
-    view = graph_view(graph, edges, notes)
+    view = graph_view(graph, edges, [_edge_tip(row) for row in edges], notes)
     return {
         "fit": fit,
         "n": "population" if math.isinf(fit.n) else f"{fit.n:.0f}",
@@ -454,6 +454,17 @@ def _p(value: float) -> str:
 
 def _r_squared(fit: Fit, i: int) -> float:
     return 1 - float(fit.Omega[i, i] / fit.Sigma[i, i])
+
+
+def _edge_tip(row: EdgeRow) -> list[str]:
+    kind = "effect" if row.mark == "->" else "error covariance"
+    return [
+        _printable(row.arrow),
+        f"{kind} {_number(row.weight).text} (standard error {_number(row.se).text})",
+        f"standardised {_number(row.std).text}, p {_p(row.p_value)}",
+        f"in {_percent(row.share).text} of the equivalent graphs",
+        f"all agree on: {_printable(row.in_class)}",
+    ]
 
 
 def _node_note(fit: Fit, i: int) -> str:

@@ -106,7 +106,12 @@ def class_edges(graph: MixedGraph, summary: ClassSummary) -> dict[tuple[str, str
     return found
 
 
-def graph_view(graph: MixedGraph, rows: Sequence[EdgeRow], notes: Sequence[str]) -> GraphView:
+def graph_view(
+    graph: MixedGraph,
+    rows: Sequence[EdgeRow],
+    tips: Sequence[Sequence[str]],
+    notes: Sequence[str],
+) -> GraphView:
     """Lay the graph out in rows and on a circle, and draw the first.
 
     Parameters
@@ -115,6 +120,8 @@ def graph_view(graph: MixedGraph, rows: Sequence[EdgeRow], notes: Sequence[str])
         The best graph.
     rows : sequence of EdgeRow
         Its edges, in the order of ``graph.edges``.
+    tips : sequence of sequence of str
+        What to show for each edge, line by line.
     notes : sequence of str
         A line about each node.
     """
@@ -160,8 +167,9 @@ def graph_view(graph: MixedGraph, rows: Sequence[EdgeRow], notes: Sequence[str])
                     "kind": "directed" if row.mark == "->" else "bidirected",
                     "strength": round(abs(row.std), 6) if np.isfinite(row.std) else 0.0,
                     "ends": row.ends,
+                    "tip": list(tip),
                 }
-                for row in rows
+                for row, tip in zip(rows, tips, strict=True)
             ],
             "layouts": {
                 name: {

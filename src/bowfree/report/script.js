@@ -108,9 +108,6 @@
   }
 
   // --- the tip, for pointer and keyboard ---
-  const edgeRows = [...document.querySelectorAll("#table-edges tbody tr")].map(
-    (row) => [...row.cells].map((cell) => cell.textContent));
-
   function showTip(lines, element, event) {
     tip.replaceChildren();
     lines.forEach((line, k) => {
@@ -142,12 +139,8 @@
 
   function enterEdge(k, event) {
     leave();
-    const [name, weight, se, , p, std, share, known] = edgeRows[k];
     light([k], [view.edges[k].a, view.edges[k].b]);
-    showTip([
-      name, `weight ${weight} (s.e. ${se}, p ${p})`, `standardised ${std}`,
-      `in ${share} of the equivalent graphs`, `all agree on: ${known}`,
-    ], edges[k], event);
+    showTip(view.edges[k].tip, edges[k], event);
   }
 
   function enterNode(v, event) {
@@ -228,7 +221,7 @@
     });
   });
   byId("layout").addEventListener("input", (event) => useLayout(event.target.value));
-  byId("reset").addEventListener("click", () => {
+  byId("restore").addEventListener("click", () => {
     const weights = byId("show-weights").defaultChecked;
     byId("controls").reset();
     picture.classList.toggle("weights", weights);
