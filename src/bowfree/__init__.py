@@ -19,17 +19,31 @@ from bowfree.empirical import EmpiricalClass, empirical_class
 from bowfree.equivalence import (
     EquivalenceVerdict,
     contains,
+    distinguishing_subgraph,
     equivalent,
     explain_equivalence,
     markov_equivalent,
     same_skeleton_and_colliders,
     same_skeleton_and_v_structures,
 )
-from bowfree.errors import BowfreeError, DataError, FitWarning, GraphError, ParseError
+from bowfree.errors import (
+    BowfreeError,
+    CheckpointError,
+    DataError,
+    FitWarning,
+    GraphError,
+    KnowledgeError,
+    ParseError,
+)
+from bowfree.exhaustive import exhaustive_search
 from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
+from bowfree.knowledge import Knowledge
 from bowfree.paths import Path
+from bowfree.random_graphs import random_bap
 from bowfree.score import district_scores, score
+from bowfree.search import greedy_search
+from bowfree.search_result import SearchInterrupted, SearchResult
 from bowfree.sem import LinearSEM, random_sem
 from bowfree.text import parse
 from bowfree.treks import Trek
@@ -45,6 +59,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Atlas",
     "BowfreeError",
+    "CheckpointError",
     "ClassSummary",
     "Constraint",
     "ConstraintTests",
@@ -56,26 +71,34 @@ __all__ = [
     "Fit",
     "FitWarning",
     "GraphError",
+    "Knowledge",
+    "KnowledgeError",
     "LinearSEM",
     "MixedGraph",
     "ParseError",
     "Path",
+    "SearchInterrupted",
+    "SearchResult",
     "Trek",
     "__version__",
     "atlas",
     "constraints",
     "contains",
     "datasets",
+    "distinguishing_subgraph",
     "district_scores",
     "empirical_class",
     "equivalence_class",
     "equivalent",
+    "exhaustive_search",
     "explain_equivalence",
     "fit",
     "formats",
+    "greedy_search",
     "markov_equivalent",
     "parse",
     "plot",
+    "random_bap",
     "random_sem",
     "report",
     "same_skeleton_and_colliders",

@@ -1,8 +1,8 @@
 """The demo: from data to a graph with effects, told to a newcomer.
 
 `run_demo` loads the greenhouse data, finds a graph (`find_graph` is the one place for that), fits
-it, compares it with the model that the data came from, and writes a folder with the results.
-``bowfree demo`` prints what it returns.
+it, compares it with the model that the data came from, says what no method could tell (equivalent
+graphs), and writes a folder with the results. ``bowfree demo`` prints what it returns.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import datasets
+from bowfree.classes import equivalence_class
 from bowfree.errors import BowfreeError
 from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
@@ -128,6 +129,8 @@ def _story(
         "",
         *_hidden_causes(fitted, truth),
         "",
+        *_limits_of_data(graph),
+        "",
         f"The fit: chi-square {fitted.chi2:.1f} on {fitted.df} degrees of freedom, "
         f"p = {fitted.p_value:.2f} (a small p would speak against the graph).",
         "",
@@ -158,6 +161,22 @@ def _hidden_causes(fitted: Fit, truth: LinearSEM) -> list[str]:
         found = _error_correlation(fitted.graph, fitted.Omega, a, b)
         true = _error_correlation(truth.graph, truth.Omega, a, b)
         lines.append(f"    {a + ' <-> ' + b:<20} {found:+.2f}{'':19}true {true:+.2f}")
+    return lines
+
+
+def _limits_of_data(graph: MixedGraph) -> list[str]:
+    """Say what all equivalent graphs agree on, and what no method could tell."""
+    members = equivalence_class(graph)
+    edges = members.summary().edges
+    sure = [str(edge) for edge in edges if edge.invariant]
+    open_ = [str(edge) for edge in edges if not edge.invariant]
+    lines = [
+        f"{len(members)} graphs explain such data equally well; no method can tell them apart.",
+        f"    They all agree on      {', '.join(sure) or 'no edge'}.",
+        f"    They differ on         {', '.join(open_) or 'no edge'}.",
+    ]
+    if open_:
+        lines.append("    (o: some of them have an arrowhead at this end, others do not)")
     return lines
 
 
