@@ -13,8 +13,10 @@ except ImportError as error:
     ) from error
 
 from bowfree.atlas import Atlas, atlas
+from bowfree.averaging import AveragedEffects, averaged_effects
 from bowfree.classes import ClassSummary, EdgeSummary, EquivalenceClass, equivalence_class
 from bowfree.constraints import Constraint, ConstraintTests, constraints, test_constraints
+from bowfree.effects import EffectBounds, effect_bounds
 from bowfree.empirical import EmpiricalClass, empirical_class
 from bowfree.equivalence import (
     EquivalenceVerdict,
@@ -38,6 +40,7 @@ from bowfree.errors import (
 from bowfree.exhaustive import exhaustive_search
 from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
+from bowfree.intervention import Intervention, intervene
 from bowfree.knowledge import Knowledge
 from bowfree.paths import Path
 from bowfree.random_graphs import random_bap
@@ -45,6 +48,7 @@ from bowfree.score import district_scores, score
 from bowfree.search import greedy_search
 from bowfree.search_result import SearchInterrupted, SearchResult
 from bowfree.sem import LinearSEM, random_sem
+from bowfree.structure_mcmc import StructureSamples, structure_mcmc
 from bowfree.text import parse
 from bowfree.treks import Trek
 
@@ -58,6 +62,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Atlas",
+    "AveragedEffects",
     "BowfreeError",
     "CheckpointError",
     "ClassSummary",
@@ -65,12 +70,14 @@ __all__ = [
     "ConstraintTests",
     "DataError",
     "EdgeSummary",
+    "EffectBounds",
     "EmpiricalClass",
     "EquivalenceClass",
     "EquivalenceVerdict",
     "Fit",
     "FitWarning",
     "GraphError",
+    "Intervention",
     "Knowledge",
     "KnowledgeError",
     "LinearSEM",
@@ -79,14 +86,17 @@ __all__ = [
     "Path",
     "SearchInterrupted",
     "SearchResult",
+    "StructureSamples",
     "Trek",
     "__version__",
     "atlas",
+    "averaged_effects",
     "constraints",
     "contains",
     "datasets",
     "distinguishing_subgraph",
     "district_scores",
+    "effect_bounds",
     "empirical_class",
     "equivalence_class",
     "equivalent",
@@ -95,6 +105,7 @@ __all__ = [
     "fit",
     "formats",
     "greedy_search",
+    "intervene",
     "markov_equivalent",
     "parse",
     "plot",
@@ -104,6 +115,7 @@ __all__ = [
     "same_skeleton_and_colliders",
     "same_skeleton_and_v_structures",
     "score",
+    "structure_mcmc",
     "test_constraints",
 ]
 
