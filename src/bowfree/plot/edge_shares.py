@@ -68,9 +68,10 @@ def bootstrap_edges(frequencies: Any, *, at_least: float = 0.05, ax: Axes | None
 
     Parameters
     ----------
-    frequencies : BootstrapResult or sequence of tuple
-        Rows ``(a, b, forward, backward, bidirected)``: the shares of the samples in which the graph
-        had a -> b, a <- b and a <-> b.
+    frequencies : BootstrapResult, AveragedEffects or sequence of tuple
+        Matrices ``directed``, with the share of samples that have j -> i at ``[i, j]``, and
+        ``bidirected``, with ``names``; or rows ``(a, b, forward, backward, bidirected)``, the
+        shares of a -> b, a <- b and a <-> b.
     at_least : float
         Leave out pairs that are adjacent in a smaller share of the samples.
     ax : Axes, optional
@@ -92,7 +93,7 @@ def bootstrap_edges(frequencies: Any, *, at_least: float = 0.05, ax: Axes | None
     """
     rows = [
         (f"{a} – {b}", float(forward), float(backward), float(both))
-        for a, b, forward, backward, both in _frequency_rows(frequencies)
+        for a, b, forward, backward, both in frequency_rows(frequencies)
     ]
     kept = sorted((row for row in rows if sum(row[1:]) >= at_least), key=lambda r: -sum(r[1:]))
     if not kept:
@@ -104,9 +105,15 @@ def bootstrap_edges(frequencies: Any, *, at_least: float = 0.05, ax: Axes | None
     return ax
 
 
-def _frequency_rows(frequencies: Any) -> Sequence[tuple[str, str, float, float, float]]:
-    rows: Sequence[tuple[str, str, float, float, float]] = list(frequencies)
-    return rows
+def frequency_rows(frequencies: Any) -> Sequence[tuple[str, str, float, float, float]]:
+    if not hasattr(frequencies, "directed"):
+        return list(frequencies)
+    names, D, Bi = frequencies.names, frequencies.directed, frequencies.bidirected
+    return [
+        (names[i], names[j], D[j, i], D[i, j], Bi[i, j])
+        for i in range(len(names))
+        for j in range(i + 1, len(names))
+    ]
 
 
 def _bars(rows: Sequence[tuple[str, float, float, float]], ax: Axes | None) -> Axes:

@@ -38,8 +38,9 @@ def effects(
 
     Parameters
     ----------
-    effects : EffectBounds, TotalEffects or array_like of shape (d, d)
-        Entry ``[i, j]`` is the effect of j on i. Bounds have ``lower`` and ``upper``.
+    effects : EffectBounds, TotalEffects, AveragedEffects or array_like of shape (d, d)
+        Entry ``[i, j]`` is the effect of j on i. Bounds have ``lower`` and ``upper``; of an
+        average its ``mean`` is drawn.
     names : sequence of str, optional
         The variables, where `effects` does not know them.
     colorbar : bool
@@ -118,7 +119,9 @@ def _bounds(effects: Any) -> tuple[Floats, Floats]:
     if hasattr(effects, "lower") and hasattr(effects, "upper"):
         pair = effects.lower, effects.upper
     else:
-        single = effects.effect if hasattr(effects, "effect") else effects
+        single = getattr(effects, "effect", getattr(effects, "mean", None))
+        if single is None or callable(single):  # an array has a method of that name
+            single = effects
         pair = single, single
     lower, upper = (np.asarray(bound, dtype=np.float64) for bound in pair)
     if lower.ndim != 2 or lower.shape[0] != lower.shape[1] or lower.shape != upper.shape:

@@ -26,9 +26,9 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     curves : mapping, or one curve
-        By name: a pair ``(false_positive_rate, true_positive_rate)``, or a list of such pairs (one
-        per simulation), which is drawn thin with its vertical mean on top. The rates rise from
-        (0, 0) to (1, 1).
+        By name: a pair ``(false_positive_rate, true_positive_rate)`` or a curve with ``fpr`` and
+        ``tpr``, or a list of them (one per simulation), which is drawn thin with its vertical mean
+        on top. The rates rise from (0, 0) to (1, 1).
     ax : Axes, optional
         Where to draw.
 
@@ -81,9 +81,9 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
 
 def _bundle(name: str, given: Any) -> list[tuple[Floats, Floats]]:
     """Read one pair of rates, or a list of pairs."""
-    pairs = [given] if _is_pair(given) else list(given)
+    pairs = [given] if hasattr(given, "fpr") or _is_pair(given) else list(given)
     bundle = []
-    for pair in pairs:
+    for pair in ((p.fpr, p.tpr) if hasattr(p, "fpr") else p for p in pairs):
         if not _is_pair(pair):
             raise BowfreeError(
                 f"ROC curve {name!r}: expected a pair (false positive rate, true positive rate) "

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bowfree.classes import EquivalenceClass
+from bowfree.effects import EffectBounds
 from bowfree.report.content import gather
 
 __all__ = ["render", "write"]
@@ -61,7 +62,7 @@ def render(
     *,
     data: Any = None,
     members: EquivalenceClass | None = None,
-    bounds: Any = None,
+    bounds: EffectBounds | None = None,
     bootstrap: Any = None,
     settings: dict[str, Any] | None = None,
     title: str = "Causal graph with hidden confounders",
@@ -80,7 +81,8 @@ def render(
     bounds : EffectBounds, optional
         Bounds of the total effects over that class, if at hand; else they are worked out.
     bootstrap : BootstrapResult, optional
-        Frequencies of edges over resampled data, as a column of the table of edges.
+        Frequencies of edges over resampled data (``names``, ``directed`` and ``bidirected``), as a
+        column of the table of edges.
     settings : dict, optional
         Options to list under "Reproduce" beside those that the result knows.
     title, note : str

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -20,8 +21,11 @@ from markupsafe import Markup
 import bowfree
 from bowfree.classes import ClassSummary, EquivalenceClass, Factor, equivalence_class
 from bowfree.drawing import _printable
-from bowfree.errors import BowfreeError
-from bowfree.fit import Fit
+from bowfree.effects import EffectBounds, effect_bounds
+from bowfree.errors import BowfreeError, FitWarning
+from bowfree.fit import Estimate, Fit
+from bowfree.graph import MixedGraph
+from bowfree.inference import TotalEffects
 from bowfree.report.data_checks import DataChecks, check_data
 from bowfree.report.graph_view import EdgeRow, class_edges, graph_view
 from bowfree.report.score_svg import steps_svg, time_svg
@@ -32,6 +36,7 @@ __all__ = ["Cell", "Table", "gather"]
 Floats = npt.NDArray[np.float64]
 
 MAX_ROWS = 600  # of one table: a page with more is slow to sort and too long to read
+MAX_MEMBERS = 50_000  # of a component of the class that effects are bounded over
 _MAX_MAP = 40  # variables in the map of residuals
 
 
@@ -69,7 +74,7 @@ def gather(
     *,
     data: Any = None,
     members: EquivalenceClass | None = None,
-    bounds: Any = None,
+    bounds: EffectBounds | None = None,
     bootstrap: Any = None,
     settings: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -85,7 +90,14 @@ def gather(
     if graph not in members:
         raise BowfreeError("the class given as `members` does not hold the graph of the result")
     summary = members.summary()
-    edges = _edge_rows(fit, summary)
+    with warnings.catch_warnings():
+        # What these warn of stands among the cautions of the page.
+        warnings.simplefilter("ignore", FitWarning)
+        if bounds is None:
+            bounds = effect_bounds(members, cov=fit.S, n=fit.n, ddof=0, limit=MAX_MEMBERS)
+        estimates = fit.estimates()
+        effects = fit.total_effects()
+    edges = _edge_rows(fit, estimates, summary)
     checks = None if data is None else check_data(fit, data)
     notes = [_node_note(fit, i) for i in range(len(graph))]
     view = graph_view(graph, edges, [_edge_tip(row) for row in edges], notes)
@@ -97,9 +109,13 @@ def gather(
         "view_json": _script_json(view.script),
         "state": _title(fit),
         "facts": _facts(fit),
-        "cautions": _cautions(fit, summary, checks, result, bounds),
+        "cautions": _cautions(
+            fit, estimates, summary, bounds, checks, getattr(result, "complete", True)
+        ),
         "class_size": f"{summary.n_members:,}" + ("" if summary.complete else " or more"),
         "class_summary": summary,
+        "n_causes": _counted(graph.n_directed, "direct effect"),
+        "n_confounders": _counted(graph.n_bidirected, "hidden common cause"),
         "n_invariant": sum(edge.invariant for edge in summary.edges),
         "n_known_ends": sum(
             (edge.end_at_a != "circle") + (edge.end_at_b != "circle") for edge in summary.edges
@@ -107,9 +123,9 @@ def gather(
         "by_knowledge": knowledge is not None and any(knowledge.to_dict().values()),
         "checks": checks,
         "variables": _variable_table(fit, checks),
-        "edges": _edge_table(edges, summary, bootstrap),
+        "edges": _edge_table(graph, edges, summary, bootstrap),
         "classes": _class_table(summary),
-        "effects": _effect_table(fit, bounds),
+        "effects": _effect_table(effects, bounds),
         "bounds": bounds,
         "residuals": _residual_table(fit),
         "residual_map": _residual_map(fit) if len(graph) <= _MAX_MAP else None,
@@ -150,7 +166,12 @@ def _permitted(members: EquivalenceClass, knowledge: Any) -> EquivalenceClass:
 
 
 def _cautions(
-    fit: Fit, summary: ClassSummary, checks: DataChecks | None, result: Any, bounds: Any
+    fit: Fit,
+    estimates: Sequence[Estimate],
+    summary: ClassSummary,
+    bounds: EffectBounds,
+    checks: DataChecks | None,
+    complete: bool,
 ) -> list[str]:
     found = []
     for district in fit.certificate:
@@ -161,12 +182,22 @@ def _cautions(
             found.append(f"{where}: the fit is not certified to be a maximum of the likelihood.")
         if district.n_optima > 1:
             found.append(f"{where}: the likelihood has {district.n_optima} local maxima.")
-    if not getattr(result, "complete", True):
+    if not complete:
         found.append("The search was ended early: a longer one may find a better graph.")
     if not summary.complete:
         found.append("The equivalence class is larger than what was listed; shares are over that.")
-    if bounds is not None and not bounds.complete:
+    if not bounds.complete:
         found.append("Bounds of effects are over a part of the class; the true ones may be wider.")
+    if bounds.n_uncertified:
+        found.append(
+            f"{bounds.n_uncertified} of {bounds.n_fits} fits behind the bounds of effects are not "
+            "certified to be a maximum of the likelihood."
+        )
+    if math.isfinite(fit.n) and any(math.isnan(row.se) for row in estimates):
+        found.append(
+            "There are no standard errors: the information matrix is singular at the estimate, "
+            "some parameters are not determined by the data."
+        )
     if math.isfinite(fit.n) and fit.n < 5 * fit.n_parameters:
         found.append(
             f"{fit.n:.0f} observations for {fit.n_parameters} parameters: standard errors and "
@@ -183,24 +214,26 @@ def _cautions(
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _edge_rows(fit: Fit, summary: ClassSummary) -> list[EdgeRow]:
+def _edge_rows(fit: Fit, estimates: Sequence[Estimate], summary: ClassSummary) -> list[EdgeRow]:
     known = class_edges(fit.graph, summary)
-    estimates = {}
-    for row in fit.estimates():
+    by_edge = {}
+    for row in estimates:
         if row.op == "~":
-            estimates[row.rhs, "->", row.lhs] = row
+            by_edge[row.rhs, "->", row.lhs] = row
         elif row.lhs != row.rhs:
-            estimates[row.lhs, "<->", row.rhs] = estimates[row.rhs, "<->", row.lhs] = row
+            by_edge[row.lhs, "<->", row.rhs] = by_edge[row.rhs, "<->", row.lhs] = row
     rows = []
     for a, mark, b in fit.graph.edges:
-        e = estimates[a, mark, b]
+        e = by_edge[a, mark, b]
         share, in_class, ends = known[a, mark, b]
         numbers = (e.estimate, e.se, e.z, e.p_value, e.std_all)
         rows.append(EdgeRow(a, mark, b, *numbers, share, in_class, ends))
     return rows
 
 
-def _edge_table(rows: Sequence[EdgeRow], summary: ClassSummary, bootstrap: Any) -> Table:
+def _edge_table(
+    graph: MixedGraph, rows: Sequence[EdgeRow], summary: ClassSummary, bootstrap: Any
+) -> Table:
     columns = [
         ("Edge", "→ direct effect, ↔ hidden common cause"),
         ("Estimate", "effect, or covariance of the errors"),
@@ -211,12 +244,10 @@ def _edge_table(rows: Sequence[EdgeRow], summary: ClassSummary, bootstrap: Any) 
         ("In class", f"share of the {summary.n_members:,} equivalent graphs with this very edge"),
         ("Known", "what all equivalent graphs agree on; o: they differ"),
     ]
-    frequencies = {}
     if bootstrap is not None:
         columns.append(("Bootstrap", "share of resampled data sets with this very edge"))
-        for a, b, forward, backward, both in bootstrap:
-            frequencies |= {(a, "->", b): forward, (b, "->", a): backward}
-            frequencies |= {(a, "<->", b): both, (b, "<->", a): both}
+        if tuple(bootstrap.names) != graph.nodes:
+            raise BowfreeError("the bootstrap is about other variables than the result")
     table = []
     for row in rows:
         cells = [
@@ -230,7 +261,8 @@ def _edge_table(rows: Sequence[EdgeRow], summary: ClassSummary, bootstrap: Any) 
             Cell(_printable(row.in_class)),
         ]
         if bootstrap is not None:
-            cells.append(_percent(float(frequencies.get((row.a, row.mark, row.b), 0.0))))
+            shares = bootstrap.directed if row.mark == "->" else bootstrap.bidirected
+            cells.append(_percent(float(shares[graph._node(row.b), graph._node(row.a)])))
         table.append(cells)
     return Table("edges", tuple(columns), *_cut(table, 5))
 
@@ -259,8 +291,7 @@ def _class_table(summary: ClassSummary) -> Table:
     return Table("classes", columns, rows)
 
 
-def _effect_table(fit: Fit, bounds: Any) -> Table:
-    effects = fit.total_effects()
+def _effect_table(effects: TotalEffects, bounds: EffectBounds) -> Table:
     columns = [
         ("Cause", ""),
         ("On", ""),
@@ -268,16 +299,13 @@ def _effect_table(fit: Fit, bounds: Any) -> Table:
         ("Std.Err", "delta method"),
         ("z", ""),
         ("p", "two-sided"),
+        ("Lower", "smallest effect over the equivalent graphs"),
+        ("Upper", "largest effect over the equivalent graphs"),
+        ("Min |.|", "smallest absolute effect: not zero means that all graphs see one"),
+        ("Non-zero in", "share of the equivalent graphs that see an effect"),
     ]
-    shown = effects.effect != 0
-    if bounds is not None:
-        columns += [
-            ("Lower", "smallest effect over the equivalent graphs"),
-            ("Upper", "largest effect over the equivalent graphs"),
-            ("Min |.|", "smallest absolute effect: not zero means that all graphs see one"),
-        ]
-        shown |= bounds.max_abs > bounds.zero
-    names = fit.graph.nodes
+    shown = (effects.effect != 0) | (bounds.max_abs > bounds.zero)
+    names = effects.names
     rows = []
     for i, j in np.argwhere(shown).tolist():
         if i == j:
@@ -290,10 +318,11 @@ def _effect_table(fit: Fit, bounds: Any) -> Table:
             _number(effects.se[i, j]),
             _number(effects.z[i, j], 2),
             Cell(_p(p), p),
+            _number(bounds.lower[i, j]),
+            _number(bounds.upper[i, j]),
+            _number(bounds.min_abs[i, j]),
+            _percent(float(bounds.nonzero[i, j])),
         ]
-        if bounds is not None:
-            triple = (bounds.lower[i, j], bounds.upper[i, j], bounds.min_abs[i, j])
-            cells += [_number(value) for value in triple]
         rows.append(cells)
     return Table("effects", tuple(columns), *_cut(rows, 2))
 
@@ -446,6 +475,10 @@ def _percent(share: float) -> Cell:
     return Cell(f"{100 * share:.0f} %" if share in (0, 1) else f"{100 * share:.1f} %", share)
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
 def _p(value: float) -> str:
     if math.isnan(value):
         return "–"
@@ -493,6 +526,7 @@ def _settings(fit: Fit, result: Any, given: Mapping[str, Any] | None) -> list[tu
         listed["graphs in the pool"] = len(result.pool)
         knowledge = {k: v for k, v in result.knowledge.to_dict().items() if v}
         listed["knowledge"] = json.dumps(knowledge, ensure_ascii=False) if knowledge else "none"
+        listed |= result.settings
     listed |= given or {}
     return [(str(name), _printable(str(value))) for name, value in listed.items()]
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import drawing
-from bowfree.classes import ClassSummary
+from bowfree.classes import ClassSummary, EdgeSummary
 from bowfree.drawing import edge_curves
 from bowfree.edge_labels import place_labels
 from bowfree.graph import MixedGraph
@@ -100,10 +100,15 @@ def class_edges(graph: MixedGraph, summary: ClassSummary) -> dict[tuple[str, str
         ends = (edge.end_at_a, edge.end_at_b)
         found[a, mark, b] = (
             count / summary.n_members,
-            str(edge),
+            str(edge if edge.a == a else _turned(edge)),
             ends if edge.a == a else ends[::-1],
         )
     return found
+
+
+def _turned(edge: EdgeSummary) -> EdgeSummary:
+    """Return the same edge as seen from its other end."""
+    return EdgeSummary(edge.b, edge.a, edge.n_backward, edge.n_forward, edge.n_bidirected)
 
 
 def graph_view(
