@@ -134,9 +134,10 @@ class Browser:
         return found["result"].get("value")
 
     def mouse(self, kind, x, y):
-        """Move, press or release the mouse: "Moved", "Pressed", "Released"."""
-        button = {"button": "left", "buttons": 1, "clickCount": 1} if kind != "Moved" else {}
-        self.call("Input.dispatchMouseEvent", type=f"mouse{kind}", x=x, y=y, **button)
+        """Move, press or release the mouse: "Moved", "Pressed", "Dragged", "Released"."""
+        button = {} if kind == "Moved" else {"button": "left", "buttons": 1, "clickCount": 1}
+        event = "mouseMoved" if kind == "Dragged" else f"mouse{kind}"
+        self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, **button)
 
     def press(self, key):
         """Press and release a key by its name, such as ``ArrowDown``."""

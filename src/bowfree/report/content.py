@@ -11,7 +11,7 @@ import math
 import platform
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 import bowfree
-from bowfree.classes import ClassSummary, EquivalenceClass, Factor, equivalence_class
+from bowfree.classes import ClassSummary, EquivalenceClass, equivalence_class
 from bowfree.drawing import _printable
 from bowfree.effects import EffectBounds, effect_bounds
 from bowfree.errors import BowfreeError, FitWarning
@@ -86,7 +86,7 @@ def gather(
     if members is None:
         members = equivalence_class(graph)
     if knowledge is not None:
-        members = _permitted(members, knowledge)
+        members = members.permitted_by(knowledge)
     if graph not in members:
         raise BowfreeError("the class given as `members` does not hold the graph of the result")
     summary = members.summary()
@@ -139,27 +139,6 @@ def gather(
         "versions": _versions(),
         "download": _script_json(_download(fit, summary)),
     }
-
-
-# --- the class ------------------------------------------------------------------------------------
-
-
-def _permitted(members: EquivalenceClass, knowledge: Any) -> EquivalenceClass:
-    """Return the members that the knowledge of the search permits.
-
-    Knowledge is about single pairs, so it can be asked of each factor of the class alone.
-    """
-    if not any(knowledge.to_dict().values()):
-        return members
-    allowed = knowledge.masks(members.graph.nodes)
-    factors = []
-    for factor in members._factors:
-        masks = np.array([allowed[members._edges[e]] for e in factor.edges], dtype=np.uint8)
-        # Mark 0, 1, 2 of a class is state 1, 2, 3 of a pair.
-        kept = (masks >> (factor.marks + 1) & 1).all(axis=1)
-        factors.append(Factor(factor.edges, factor.marks[kept]))
-    sizes = tuple(len(factor.marks) for factor in factors)
-    return replace(members, _sizes=sizes, _load=lambda: factors)
 
 
 # --- cautions -------------------------------------------------------------------------------------
