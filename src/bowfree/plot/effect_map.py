@@ -38,9 +38,9 @@ def effects(
 
     Parameters
     ----------
-    effects : EffectBounds, TotalEffects, AveragedEffects or array_like of shape (d, d)
-        Entry ``[i, j]`` is the effect of j on i. Bounds have ``lower`` and ``upper``; of an
-        average its ``mean`` is drawn.
+    effects : EffectBounds, TotalEffects, AveragedEffects, BootstrapResult or array_like (d, d)
+        Entry ``[i, j]`` is the effect of j on i. Bounds and intervals have a lower and an upper
+        end; of an average its ``mean`` is drawn.
     names : sequence of str, optional
         The variables, where `effects` does not know them.
     colorbar : bool
@@ -118,6 +118,8 @@ def effects(
 def _bounds(effects: Any) -> tuple[Floats, Floats]:
     if hasattr(effects, "lower") and hasattr(effects, "upper"):
         pair = effects.lower, effects.upper
+    elif hasattr(effects, "total_effect_interval"):  # a bootstrap
+        pair = tuple(effects.total_effect_interval)
     else:
         single = getattr(effects, "effect", getattr(effects, "mean", None))
         if single is None or callable(single):  # an array has a method of that name

@@ -100,7 +100,9 @@ def time_svg(ends: Sequence[float], seconds: Sequence[float]) -> str:
     >>> time_svg([-3.0, -2.0, -2.5], [0.1, 0.2, 0.1]).count("<circle")
     3
     """
-    clock, best, steps, dots = 0.0, -math.inf, [], []
+    clock, best = 0.0, -math.inf
+    steps: list[tuple[float, float]] = []
+    dots: list[tuple[float, float]] = []
     for end, duration in zip(ends, seconds, strict=True):
         clock += duration
         if steps:
