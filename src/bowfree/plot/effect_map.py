@@ -70,7 +70,8 @@ def effects(
     off = ~np.eye(d, dtype=bool)
     finite = np.abs(np.concatenate([lower[off], upper[off]]))
     top = float(finite[np.isfinite(finite)].max(initial=0.0)) or 1.0
-    ax = ax or new_axes(1.9 + 0.42 * d, 1.3 + 0.38 * d)
+    cell = 0.42 if d <= _WRITTEN else 0.25
+    ax = ax or new_axes(1.9 + cell * d, 1.2 + 0.9 * cell * d)
     ax.set_aspect("equal")
     ax.set_xlim(-0.5, d - 0.5)
     ax.set_ylim(d - 0.5, -0.5)
@@ -88,7 +89,7 @@ def effects(
     # Edges in the colour of the faces: without them, a thin line of the ground shows between two
     # triangles that are meant to be one square.
     mesh.set_edgecolor("face")
-    mesh.set_linewidth(0.3)
+    mesh.set_linewidth(0.8)
     ax.add_collection(mesh)
     for k in range(d + 1):
         ax.axhline(k - 0.5, color=ax.get_facecolor(), lw=1.2)
