@@ -164,7 +164,7 @@ class StructureSamples:
         if self.pool:
             graph, score = self.pool[0]
             lines.append(f"best graph met: {graph} (score {score:.6f})")
-        edges = [("edge", "a -> b", "a <- b", "a <-> b")]
+        edges: list[tuple[str, ...]] = [("edge", "a -> b", "a <- b", "a <-> b")]
         for k, (a, b) in enumerate(self.pairs):
             shares = [float((self.states[:, :, k] == state).mean()) for state in _EDGES]
             if sum(shares) >= 0.005:
