@@ -300,7 +300,7 @@ def exact_members(graph: MixedGraph, limit: int) -> EquivalenceClass:
     factors = _to_factors(found)
     sizes = tuple(len(factor.marks) for factor in factors)
     return EquivalenceClass(
-        graph, "exact", all(done for _, _, done in found), sizes, lambda: factors
+        graph, "exact", all(done for _, _, done in found), sizes, factors
     )
 
 
