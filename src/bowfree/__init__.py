@@ -56,6 +56,8 @@ from bowfree.treks import Trek
 if TYPE_CHECKING:
     from bowfree import datasets as datasets
     from bowfree import formats as formats
+    from bowfree import plot as plot
+    from bowfree import report as report
 
 __version__ = "0.1.0"
 
@@ -111,8 +113,10 @@ __all__ = [
     "intervene",
     "markov_equivalent",
     "parse",
+    "plot",
     "random_bap",
     "random_sem",
+    "report",
     "same_skeleton_and_colliders",
     "same_skeleton_and_v_structures",
     "score",
@@ -121,7 +125,7 @@ __all__ = [
 ]
 
 # Parts that not every program needs; `bowfree.formats` loads them when it is first asked for.
-_ON_DEMAND = ("datasets", "formats")
+_ON_DEMAND = ("datasets", "formats", "plot", "report")
 
 
 def __getattr__(name: str) -> Any:
