@@ -50,11 +50,13 @@ from bowfree.treks import Trek
 if TYPE_CHECKING:
     from bowfree import datasets as datasets
     from bowfree import formats as formats
+    from bowfree.estimator import BAPLearner as BAPLearner
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Atlas",
+    "BAPLearner",
     "BowfreeError",
     "CheckpointError",
     "ClassSummary",
@@ -108,4 +110,6 @@ _ON_DEMAND = ("datasets", "formats")
 def __getattr__(name: str) -> Any:
     if name in _ON_DEMAND:
         return import_module(f"bowfree.{name}")
+    if name == "BAPLearner":  # it brings scikit-learn along
+        return import_module("bowfree.estimator").BAPLearner
     raise AttributeError(f"module 'bowfree' has no attribute {name!r}")

@@ -11,7 +11,7 @@ import click
 from bowfree.formats import FORMATS, read
 from bowfree.graph import MixedGraph
 
-__all__ = ["graph_options"]
+__all__ = ["graph_options", "read_graph"]
 
 
 def graph_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -20,7 +20,7 @@ def graph_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def with_graph(
         graph: str | None, graph_file: Path | None, graph_format: str | None, **options: Any
     ) -> Any:
-        return command(graph=_graph(graph, graph_file, graph_format), **options)
+        return command(graph=read_graph(graph, graph_file, graph_format), **options)
 
     # click reads the options off the function and its docstring for the help text.
     with_graph.__doc__ = command.__doc__
@@ -44,7 +44,8 @@ def graph_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_graph
 
 
-def _graph(text: str | None, file: Path | None, format: str | None) -> MixedGraph:
+def read_graph(text: str | None, file: Path | None, format: str | None) -> MixedGraph:
+    """Read the graph from whichever of the options was given."""
     if (text is None) == (file is None):
         raise click.UsageError("give the graph as one of --graph or --graph-file")
     if text is None and file is not None:
