@@ -1,9 +1,8 @@
 """The commands that learn, compare and draw: each against the function that it stands for."""
 
+import contextlib
 import json
 import os
-import pty
-import select
 import subprocess
 import sys
 
@@ -166,7 +165,7 @@ def test_simulate_draws_what_learn_can_use(tmp_path):
 def test_covariance_files_are_checked(tmp_path):
     path = tmp_path / "cov.csv"
     for text, problem in {
-        "x,y\n1,0\n": "1 rows and 2 columns",
+        "x,y,z\n1,0,0\n": "1 rows and 3 columns",
         ",x,y\nx,1,0\nz,0,1\n": "different names: y, z",
     }.items():
         path.write_text(text)
@@ -177,20 +176,21 @@ def test_covariance_files_are_checked(tmp_path):
 
 
 def test_a_bar_on_a_terminal_and_none_in_a_pipe(plants):
+    pty = pytest.importorskip("pty", reason="pseudo-terminals are a Unix thing")
     command = [sys.executable, "-m", "bowfree", "learn", str(plants), "--restarts", "200"]
     piped = subprocess.run(command, capture_output=True, text=True, check=True)
     assert piped.stderr == ""
     ours, theirs = pty.openpty()
-    done = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True)
-    os.close(theirs)
-    seen = b""
-    while done.poll() is None or select.select([ours], [], [], 0)[0]:
-        try:
-            seen += os.read(ours, 4096)
-        except OSError:  # Linux: the other side is closed
-            break
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as watched:
+        os.close(theirs)
+        seen = b""
+        # Linux raises OSError at the end of a pseudo-terminal, others return nothing.
+        with contextlib.suppress(OSError):
+            while chunk := os.read(ours, 4096):
+                seen += chunk
+        table = watched.stdout.read()
     os.close(ours)
-    assert done.wait() == 0
+    assert watched.returncode == 0
     assert b"searching" in seen
     # The last line has the seconds.
-    assert done.stdout.read().splitlines()[:-1] == piped.stdout.splitlines()[:-1]
+    assert table.splitlines()[:-1] == piped.stdout.splitlines()[:-1]
