@@ -48,7 +48,15 @@ def page() -> str:
     for module, names in entries().items():
         doc = inspect.getdoc(importlib.import_module(f"bowfree.{module}")) or module
         title = doc.splitlines()[0].rstrip(".").replace("``", "`")
-        lines += ["", f"## {title}", "", "```{eval-rst}", ".. autosummary::", "   :toctree: api", ""]
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            "```{eval-rst}",
+            ".. autosummary::",
+            "   :toctree: api",
+            "",
+        ]
         lines += [f"   {name}" for name in names]
         lines += ["```"]
     return "\n".join(lines) + "\n"

@@ -152,8 +152,10 @@ def test_simulate_draws_what_learn_can_use(tmp_path):
     done = run(*options, "--out", out)
     graph = bf.parse(done.stdout)
     model = json.loads((out / "model.json").read_text())
-    assert bf.MixedGraph.from_dict(model["graph"]) == graph == bf.parse(
-        (out / "graph.txt").read_text()
+    assert (
+        bf.MixedGraph.from_dict(model["graph"])
+        == graph
+        == bf.parse((out / "graph.txt").read_text())
     )
     assert np.array_equal(np.array(model["B"]) != 0, bf.formats.to_ggm(graph).T == 1)
     again = run(*options)

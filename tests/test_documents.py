@@ -8,6 +8,7 @@ that its first comment names, for the blocks after it. `...` stands for anything
 
 import contextlib
 import doctest
+import importlib.util
 import io
 import re
 import shlex
@@ -110,9 +111,34 @@ def test_every_format_is_in_the_table():
     assert named == list(formats.FORMATS)
 
 
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_every_public_name_is_in_the_reference():
-    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"^   (\w[\w.]*)$", text, flags=re.MULTILINE))
-    public = set(bowfree.__all__) - {"__version__"}
-    modules = {name for name in public if f"## `bowfree.{name}`" in text}
-    assert public - modules - named == set()
+    reference = load(ROOT / "docs" / "reference.py")
+    named = {name for names in reference.entries().values() for name in names}
+    parts = {name.split(".")[0] for name in named}
+    assert set(bowfree.__all__) - {"__version__"} == parts
+    listed = re.findall(r"^   (\w[\w.]*)$", reference.page(), flags=re.MULTILINE)
+    assert sorted(listed) == sorted(named)
+
+
+def test_pictures_are_what_their_script_draws():
+    folder = ROOT / "docs" / "pictures"
+    drawn = load(folder / "make.py").pictures()
+    assert {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.svg")} == drawn
+
+
+def test_pages_and_links_exist():
+    """Every page is in a table of contents, every link and picture leads to a file."""
+    contents = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    pages = {path.stem for path in ROOT.glob("docs/*.md")} - {"index", "api"}
+    listed = re.findall(r"^([\w-]+)$", contents, flags=re.MULTILINE)
+    assert pages <= set(listed)
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"

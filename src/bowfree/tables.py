@@ -154,9 +154,7 @@ def read_covariance(path: str | Path, *, columns: Sequence[str] | None = None) -
     if labels is not None:
         if sorted(labels) != sorted(table.names):
             odd = sorted(set(labels) ^ set(table.names))
-            raise DataError(
-                f"{path.name}: rows and columns have different names: {', '.join(odd)}"
-            )
+            raise DataError(f"{path.name}: rows and columns have different names: {', '.join(odd)}")
         rows = [labels.index(name) for name in table.names]
     chosen = _chosen(columns, table.names, path.name)
     return Table(

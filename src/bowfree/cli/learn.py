@@ -25,9 +25,7 @@ __all__ = ["learn"]
 CLASS_SECONDS = 20.0  # for the equivalence class; a larger one is summarised in part
 
 
-@click.command(
-    epilog="Example: bowfree learn plants.csv --restarts 50 --seed 1 --out results"
-)
+@click.command(epilog="Example: bowfree learn plants.csv --restarts 50 --seed 1 --out results")
 @data_options
 @click.option(
     "--knowledge",

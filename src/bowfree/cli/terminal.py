@@ -40,9 +40,7 @@ def search_bar() -> Iterator[Callable[[Progress], None] | None]:
 
         def show(progress: Any) -> None:
             best = "…" if progress.runs_done == 0 else f"{progress.best_score:.4f}"
-            bar.update(
-                task, completed=progress.runs_done, total=progress.runs_planned, best=best
-            )
+            bar.update(task, completed=progress.runs_done, total=progress.runs_planned, best=best)
 
         yield show
 
