@@ -42,8 +42,8 @@ def page() -> str:
         ".. currentmodule:: bowfree",
         "```",
         "",
-        "`import bowfree as bf`; everything here is `bf.name`. In every matrix entry `[i, j]` is about",
-        "the effect of `j` on `i`. The command line is described by `bowfree --help`.",
+        "`import bowfree as bf`; everything here is `bf.name`. In every matrix of effects, entry",
+        "`[i, j]` is the effect of `j` on `i`. The command line: `bowfree --help`.",
     ]
     for module, names in entries().items():
         doc = inspect.getdoc(importlib.import_module(f"bowfree.{module}")) or module

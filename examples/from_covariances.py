@@ -14,7 +14,7 @@ R = np.array(
         [0.14, 0.45, 0.41, 1.00],
     ]
 )
-cov = {name: column for name, column in zip(names, R.T, strict=True)}
+cov = dict(zip(names, R.T, strict=True))
 
 # Four variables: every graph can be scored, so the best one is known to be the best.
 every = bf.exhaustive_search(cov=cov, n=300)

@@ -70,7 +70,8 @@ def test_learn_from_covariances_equals_learning_from_data(plants, tmp_path):
     S = np.cov(data.X.T)
     plain, labelled = tmp_path / "plain.csv", tmp_path / "labelled.tsv"
     plain.write_text(write_table(type(data)(data.names, S)))
-    rows = [["", *data.names]] + [[a, *map(repr, row)] for a, row in zip(data.names, S.tolist())]
+    named = zip(data.names, S.tolist(), strict=True)
+    rows = [["", *data.names]] + [[name, *map(repr, row)] for name, row in named]
     rows = [rows[0], *rows[:0:-1]]  # rows with labels may come in any order
     labelled.write_text("".join("\t".join(row) + "\n" for row in rows))
     wanted = run("learn", plants, "--format", "text").stdout

@@ -306,8 +306,8 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         if expected is None or set(columns) != set(expected):
             seen = f"{self.n_features_in_} features without names" if expected is None else expected
             raise DataError(f"columns are {list(columns)}, but fit saw {seen}; give the same ones")
-        values = check_array(np.column_stack([columns[name] for name in expected]), **options)
-        return values
+        named: Floats = check_array(np.column_stack([columns[k] for k in expected]), **options)
+        return named
 
 
 def _rng(random_state: Any) -> Any:

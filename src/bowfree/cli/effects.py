@@ -1,4 +1,4 @@
-"""``bowfree effects``: what can be said about causal effects, whichever equivalent graph is true."""
+"""``bowfree effects``: bounds on causal effects, whichever equivalent graph is true."""
 
 from __future__ import annotations
 

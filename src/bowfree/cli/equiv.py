@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from bowfree.classes import Method
 from bowfree.cli.folder import refuse_existing
 from bowfree.cli.graphs import graph_options
 from bowfree.cli.terminal import print_json
@@ -40,7 +41,7 @@ __all__ = ["equiv"]
 def equiv(
     graph: MixedGraph,
     other: str | None,
-    method: str,
+    method: Method,
     n_listed: int,
     time_limit: float | None,
     svg: Path | None,
@@ -56,7 +57,7 @@ def equiv(
         click.echo(json.dumps(asdict(verdict), indent=2) if as_json else str(verdict))
         return
     refuse_existing(svg)
-    members = bf.equivalence_class(graph, method=method, time_limit=time_limit)  # type: ignore[arg-type]
+    members = bf.equivalence_class(graph, method=method, time_limit=time_limit)
     listed = [str(member) for member in islice(members, n_listed)]
     if svg is not None:
         svg.write_text(members.to_svg(), encoding="utf-8")

@@ -160,14 +160,14 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
     click.echo(
         f"chi-square {fitted.chi2:.2f} on {fitted.df} degrees of freedom{p}; "
         f"RMSEA {fitted.rmsea:.3f}\n"
-        f"score {result.score:.6f} (penalty {result.penalty:g}); {best} of {len(runs)} runs reached "
-        f"it; {result.seconds:.2f} s"
+        f"score {result.score:.6f} (penalty {result.penalty:g}); "
+        f"{best} of {len(runs)} runs reached it; {result.seconds:.2f} s"
     )
 
 
 def _edge_rows(fitted: Fit, summary: ClassSummary) -> list[tuple[str, ...]]:
     about = {frozenset((edge.a, edge.b)): edge for edge in summary.edges}
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for row in fitted.estimates():
         if row.op == "~~" and row.lhs == row.rhs:
             continue

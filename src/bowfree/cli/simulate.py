@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from bowfree.cli.folder import refuse_existing, write_folder
+from bowfree.random_graphs import GraphClass
 
 __all__ = ["simulate"]
 
@@ -38,7 +39,7 @@ def simulate(
     n: int,
     max_in_degree: int | None,
     max_edges: int | None,
-    graph_class: str,
+    graph_class: GraphClass,
     seed: int,
     out: Path | None,
 ) -> None:
@@ -54,7 +55,7 @@ def simulate(
         nodes,
         max_in_degree=max_in_degree,
         max_edges=max_edges,
-        graph_class=graph_class,  # type: ignore[arg-type]
+        graph_class=graph_class,
         rng=rng,
     )
     model = bf.random_sem(graph, rng=rng)

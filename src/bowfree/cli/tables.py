@@ -103,11 +103,11 @@ def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _complete_rows(table: Table) -> Table:
-    complete = ~np.isnan(table.X).any(axis=1)
-    dropped = int((~complete).sum())
-    if dropped:
-        click.echo(f"dropped {dropped} of {len(complete)} rows: missing values", err=True)
-    return replace(table, X=table.X[complete])
+    missing = np.isnan(table.X).any(axis=1)
+    if missing.any():
+        n_missing = np.count_nonzero(missing)
+        click.echo(f"dropped {n_missing} of {len(table.X)} rows: missing values", err=True)
+    return replace(table, X=table.X[~missing])
 
 
 def _logarithm(table: Table) -> Table:
