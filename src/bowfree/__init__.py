@@ -20,6 +20,7 @@ from bowfree.empirical import EmpiricalClass, empirical_class
 from bowfree.equivalence import (
     EquivalenceVerdict,
     contains,
+    distinguishing_subgraph,
     equivalent,
     explain_equivalence,
     markov_equivalent,
@@ -90,6 +91,7 @@ __all__ = [
     "constraints",
     "contains",
     "datasets",
+    "distinguishing_subgraph",
     "district_scores",
     "effect_bounds",
     "empirical_class",

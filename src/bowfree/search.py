@@ -164,7 +164,7 @@ def greedy_search(
     >>> S = [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
     >>> result = bf.greedy_search(cov=S, n=500, rng=1)
     >>> result.graph.n_edges, round(result.score, 4)
-    (2, -3.9718)
+    (2, -3.9694)
     """
     moments = read_moments(data, cov=cov, n=n, ddof=ddof, shrinkage=shrinkage)
     if not math.isfinite(moments.n):

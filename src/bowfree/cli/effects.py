@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
 
-from bowfree.cli.graphs import graph_options
-from bowfree.cli.tables import Source, data_options
+from bowfree.cli.graphs import graph_options, read_graph
+from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json
-from bowfree.graph import MixedGraph
 
 __all__ = ["effects"]
 
@@ -19,7 +21,14 @@ __all__ = ["effects"]
     "--limit", type=click.IntRange(min=1), help="Most equivalent graphs. [default: 1000000]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def effects(source: Source, graph: MixedGraph, limit: int | None, as_json: bool) -> None:
+def effects(
+    graph: str | None,
+    graph_file: Path | None,
+    graph_format: str | None,
+    limit: int | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Bound every total effect over all graphs that are equivalent to a given one.
 
     If the cause is changed by one unit from outside, the effect changes by an amount between
@@ -27,9 +36,9 @@ def effects(source: Source, graph: MixedGraph, limit: int | None, as_json: bool)
     """
     import bowfree as bf
 
-    bounds = bf.effect_bounds(
-        bf.equivalence_class(graph), **source.arguments(graph.nodes), limit=limit
-    )
+    bap = read_graph(graph, graph_file, graph_format)
+    arguments = read_source(**given).arguments(bap.nodes)
+    bounds = bf.effect_bounds(bf.equivalence_class(bap), **arguments, limit=limit)
     if as_json:
         print_json(bounds.to_dict())
     else:

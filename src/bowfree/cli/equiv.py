@@ -11,9 +11,8 @@ import click
 
 from bowfree.classes import Method
 from bowfree.cli.folder import refuse_existing
-from bowfree.cli.graphs import graph_options
+from bowfree.cli.graphs import graph_options, read_graph
 from bowfree.cli.terminal import print_json
-from bowfree.graph import MixedGraph
 from bowfree.text import parse
 
 __all__ = ["equiv"]
@@ -39,7 +38,9 @@ __all__ = ["equiv"]
 @click.option("--svg", type=click.Path(path_type=Path), help="A new file for a picture.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def equiv(
-    graph: MixedGraph,
+    graph: str | None,
+    graph_file: Path | None,
+    graph_format: str | None,
     other: str | None,
     method: Method,
     n_listed: int,
@@ -50,14 +51,15 @@ def equiv(
     """Summarise the equivalence class of a graph, or compare two graphs."""
     import bowfree as bf
 
+    bap = read_graph(graph, graph_file, graph_format)
     if other is not None:
         if n_listed or svg is not None or method != "exact":
             raise click.UsageError("--list, --svg and --method describe a class, --and compares")
-        verdict = bf.explain_equivalence(graph, parse(other))
+        verdict = bf.explain_equivalence(bap, parse(other))
         click.echo(json.dumps(asdict(verdict), indent=2) if as_json else str(verdict))
         return
     refuse_existing(svg)
-    members = bf.equivalence_class(graph, method=method, time_limit=time_limit)
+    members = bf.equivalence_class(bap, method=method, time_limit=time_limit)
     listed = [str(member) for member in islice(members, n_listed)]
     if svg is not None:
         svg.write_text(members.to_svg(), encoding="utf-8")

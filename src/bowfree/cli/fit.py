@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
 
-from bowfree.cli.graphs import graph_options
-from bowfree.cli.tables import Source, data_options
+from bowfree.cli.graphs import graph_options, read_graph
+from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json
-from bowfree.graph import MixedGraph
 
 __all__ = ["fit"]
 
@@ -25,11 +27,19 @@ __all__ = ["fit"]
     help="Weight of log n per node and edge in the score; 0.5 is the usual BIC.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-def fit(source: Source, graph: MixedGraph, penalty: float, as_json: bool) -> None:
+def fit(
+    graph: str | None,
+    graph_file: Path | None,
+    graph_format: str | None,
+    penalty: float,
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Fit the parameters of a graph to DATA (.csv, .tsv or .parquet with named columns)."""
     import bowfree as bf
 
-    result = bf.fit(graph, **source.arguments(graph.nodes), penalty=penalty)
+    bap = read_graph(graph, graph_file, graph_format)
+    result = bf.fit(bap, **read_source(**given).arguments(bap.nodes), penalty=penalty)
     if as_json:
         print_json(result.to_dict())
     else:

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bowfree.cli.folder import refuse_existing, write_folder
-from bowfree.cli.tables import Source, data_options
+from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json, print_table, search_bar
 from bowfree.formats import FORMATS, write
 
 if TYPE_CHECKING:
     from bowfree.classes import ClassSummary, EquivalenceClass
     from bowfree.fit import Fit
+    from bowfree.random_graphs import GraphClass
+    from bowfree.search import StrategyName
     from bowfree.search_result import SearchResult
 
 __all__ = ["learn"]
@@ -79,13 +81,20 @@ CLASS_SECONDS = 20.0  # for the equivalence class; a larger one is summarised in
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def learn(
-    source: Source,
     knowledge: Path | None,
     out: Path | None,
     report: Path | None,
     graph_format: str | None,
     as_json: bool,
-    **options: Any,
+    graph_class: GraphClass,
+    max_in_degree: int | None,
+    strategy: StrategyName,
+    restarts: int | None,
+    penalty: float,
+    time_limit: float | None,
+    jobs: int,
+    seed: int,
+    **given: Any,
 ) -> None:
     """Learn a graph from DATA (.csv, .tsv, .parquet with named columns, or covariances).
 
@@ -96,23 +105,24 @@ def learn(
 
     if as_json and graph_format is not None:
         raise click.UsageError("choose one of --json and --format")
+    source = read_source(**given)
     refuse_existing(out, report)
-    known = None if knowledge is None else bf.Knowledge.from_toml(knowledge)
     arguments = source.arguments()
+    known = None if knowledge is None else bf.Knowledge.from_toml(knowledge)
     interrupted = False
     try:
         with search_bar() as progress:
             result = bf.greedy_search(
                 **arguments,
                 knowledge=known,
-                graph_class=options["graph_class"],
-                max_in_degree=options["max_in_degree"],
-                strategy=options["strategy"],
-                restarts=options["restarts"],
-                penalty=options["penalty"],
-                time_limit=options["time_limit"],
-                n_jobs=options["jobs"],
-                rng=options["seed"],
+                graph_class=graph_class,
+                max_in_degree=max_in_degree,
+                strategy=strategy,
+                restarts=restarts,
+                penalty=penalty,
+                time_limit=time_limit,
+                n_jobs=jobs,
+                rng=seed,
                 progress=progress,
             )
     except bf.SearchInterrupted as interrupt:

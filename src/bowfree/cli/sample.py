@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bowfree.cli.folder import refuse_existing
-from bowfree.cli.graphs import read_graph
+from bowfree.cli.graphs import graph_options, read_graph
 from bowfree.errors import ParseError
-from bowfree.formats import FORMATS
 
 if TYPE_CHECKING:
     from bowfree.sem import LinearSEM
@@ -20,18 +19,7 @@ __all__ = ["sample"]
 
 
 @click.command(epilog='Example: bowfree sample --graph "x -> y <-> z" --n 500 --seed 1 > data.csv')
-@click.option("--graph", metavar="TEXT", help='The graph, as in "x -> y, y <-> z".')
-@click.option(
-    "--graph-file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file with the graph.",
-)
-@click.option(
-    "--format",
-    "graph_format",
-    type=click.Choice(FORMATS),
-    help="Format of the file; it is never guessed. [default: text]",
-)
+@graph_options
 @click.option(
     "--model",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),

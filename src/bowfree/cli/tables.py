@@ -13,7 +13,7 @@ import numpy as np
 from bowfree.errors import DataError
 from bowfree.tables import Table, read_covariance, read_table
 
-__all__ = ["Source", "data_options"]
+__all__ = ["Source", "data_options", "read_source"]
 
 
 @dataclass(frozen=True)
@@ -53,53 +53,53 @@ class Source:
         return {"data": table}
 
 
+_OPTIONS = (
+    click.option(
+        "--drop-missing", is_flag=True, help="Leave out the rows that have a missing value."
+    ),
+    click.option("--standardize", is_flag=True, help="Scale all variables to variance one."),
+    click.option("--log", is_flag=True, help="Take logarithms of all variables first."),
+    click.option("--columns", metavar="A,B,...", help="Use these columns only."),
+    click.option(
+        "--ddof",
+        type=click.Choice(["0", "1"]),
+        help="The covariance matrix has divisor n - ddof. [default: 1]",
+    ),
+    click.option("--n", type=float, help="Number of observations behind the covariances."),
+    click.option("--cov", is_flag=True, help="DATA is a covariance matrix; give --n, too."),
+    click.argument("data", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+)
+
+
 def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the argument DATA and its options to a command that takes ``source``."""
+    """Add the argument DATA and its options to a command; see `read_source`."""
+    for option in _OPTIONS:
+        command = option(command)
+    return command
 
-    def with_source(
-        data: Path,
-        cov: bool,
-        n: float | None,
-        ddof: str | None,
-        columns: str | None,
-        log: bool,
-        standardize: bool,
-        drop_missing: bool,
-        **options: Any,
-    ) -> Any:
-        if cov and n is None:
-            raise click.UsageError("--cov needs --n, the number of observations")
-        for name, given in {"--n": n is not None, "--ddof": ddof is not None}.items():
-            if given and not cov:
-                raise click.UsageError(f"{name} belongs to --cov; the rows of DATA are counted")
-        for name, given in {"--log": log, "--drop-missing": drop_missing}.items():
-            if given and cov:
-                raise click.UsageError(f"{name} needs observations; DATA is a covariance matrix")
-        chosen = None if columns is None else tuple(name.strip() for name in columns.split(","))
-        source = Source(data, cov, n, int(ddof or 1), chosen, log, standardize, drop_missing)
-        return command(source=source, **options)
 
-    with_source.__doc__ = command.__doc__
-    with_source.__name__ = command.__name__
-    with_source.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
-    for option in (
-        click.option(
-            "--drop-missing", is_flag=True, help="Leave out the rows that have a missing value."
-        ),
-        click.option("--standardize", is_flag=True, help="Scale all variables to variance one."),
-        click.option("--log", is_flag=True, help="Take logarithms of all variables first."),
-        click.option("--columns", metavar="A,B,...", help="Use these columns only."),
-        click.option(
-            "--ddof",
-            type=click.Choice(["0", "1"]),
-            help="The covariance matrix has divisor n - ddof. [default: 1]",
-        ),
-        click.option("--n", type=float, help="Number of observations behind the covariances."),
-        click.option("--cov", is_flag=True, help="DATA is a covariance matrix; give --n, too."),
-        click.argument("data", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
-    ):
-        with_source = option(with_source)
-    return with_source
+def read_source(
+    *,
+    data: Path,
+    cov: bool,
+    n: float | None,
+    ddof: str | None,
+    columns: str | None,
+    log: bool,
+    standardize: bool,
+    drop_missing: bool,
+) -> Source:
+    """Return what the options of `data_options` say; the file is not read yet."""
+    if cov and n is None:
+        raise click.UsageError("--cov needs --n, the number of observations")
+    for name, given in {"--n": n is not None, "--ddof": ddof is not None}.items():
+        if given and not cov:
+            raise click.UsageError(f"{name} belongs to --cov; the rows of DATA are counted")
+    for name, given in {"--log": log, "--drop-missing": drop_missing}.items():
+        if given and cov:
+            raise click.UsageError(f"{name} needs observations; DATA is a covariance matrix")
+    chosen = None if columns is None else tuple(name.strip() for name in columns.split(","))
+    return Source(data, cov, n, 1 if ddof is None else int(ddof), chosen, log, standardize, drop_missing)
 
 
 def _complete_rows(table: Table) -> Table:
