@@ -34,6 +34,15 @@ def test_demo_data_fit_their_model():
     assert (np.abs(fit.B - model.B)[edges] < 4 * errors.B[edges]).all()
 
 
+def test_what_the_data_set_says_can_be_known():
+    edges = bf.equivalence_class(bf.datasets.demo_model().graph).summary().edges
+    assert {str(edge) for edge in edges if edge.invariant} == {
+        "leaves -> fruit",
+        "fruit -> sweetness",
+        "fruit <-> roots",
+    }
+
+
 def test_demo_writes_its_files(tmp_path):
     report = run_demo(tmp_path / "results")
     assert sorted(path.name for path in report.files) == sorted(
