@@ -13,6 +13,7 @@ except ImportError as error:
     ) from error
 
 from bowfree.atlas import Atlas, atlas
+from bowfree.averaging import AveragedEffects, averaged_effects
 from bowfree.classes import ClassSummary, EdgeSummary, EquivalenceClass, equivalence_class
 from bowfree.constraints import Constraint, ConstraintTests, constraints, test_constraints
 from bowfree.effects import EffectBounds, effect_bounds
@@ -54,12 +55,15 @@ from bowfree.treks import Trek
 if TYPE_CHECKING:
     from bowfree import datasets as datasets
     from bowfree import formats as formats
+    from bowfree import plot as plot
+    from bowfree import report as report
     from bowfree.estimator import BAPLearner as BAPLearner
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Atlas",
+    "AveragedEffects",
     "BAPLearner",
     "BowfreeError",
     "CheckpointError",
@@ -88,6 +92,7 @@ __all__ = [
     "Trek",
     "__version__",
     "atlas",
+    "averaged_effects",
     "constraints",
     "contains",
     "datasets",
@@ -105,8 +110,10 @@ __all__ = [
     "intervene",
     "markov_equivalent",
     "parse",
+    "plot",
     "random_bap",
     "random_sem",
+    "report",
     "same_skeleton_and_colliders",
     "same_skeleton_and_v_structures",
     "score",
@@ -115,7 +122,7 @@ __all__ = [
 ]
 
 # Parts that not every program needs; `bowfree.formats` loads them when it is first asked for.
-_ON_DEMAND = ("datasets", "formats")
+_ON_DEMAND = ("datasets", "formats", "plot", "report")
 
 
 def __getattr__(name: str) -> Any:

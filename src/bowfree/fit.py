@@ -12,9 +12,11 @@ friends), :mod:`bowfree.summary` (how it is printed), :mod:`bowfree.score` (grap
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -354,6 +356,25 @@ class Fit:
         from bowfree.summary import text_summary
 
         return text_summary(self, information)
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write all about the fit into one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; one that exists is overwritten.
+        **options
+            Those of :func:`bowfree.report.render`.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from bowfree.report import write
+
+        return write(path, self, **options)
 
     def __repr__(self) -> str:
         state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"

@@ -20,6 +20,7 @@ this module plans them, waits, and collects. Next: :mod:`bowfree.search_result`.
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import time
@@ -166,6 +167,7 @@ def greedy_search(
     >>> result.graph.n_edges, round(result.score, 4)
     (2, -3.9694)
     """
+    settings = _changed_options(locals())
     moments = read_moments(data, cov=cov, n=n, ddof=ddof, shrinkage=shrinkage)
     if not math.isfinite(moments.n):
         raise DataError(
@@ -236,7 +238,7 @@ def greedy_search(
     except KeyboardInterrupt:
         interrupted = True
         conductor.halt()
-    result = _make_result(conductor, moments, penalty, known)
+    result = _make_result(conductor, moments, penalty, known, settings)
     if interrupted:
         raise SearchInterrupted(result)
     return result
@@ -422,7 +424,11 @@ def _read_run(names: tuple[str, ...], strategy: str, found: dict[str, Any]) -> S
 
 
 def _make_result(
-    conductor: _Conductor, moments: Moments, penalty: float, knowledge: Knowledge
+    conductor: _Conductor,
+    moments: Moments,
+    penalty: float,
+    knowledge: Knowledge,
+    settings: dict[str, Any],
 ) -> SearchResult:
     pool = conductor.pool()
     best = [graph for graph, score in pool if score >= pool[0].score - TOLERANCE]
@@ -440,7 +446,24 @@ def _make_result(
         knowledge=knowledge,
         complete=not conductor.stopped,
         seconds=time.monotonic() - conductor.began,
+        settings=settings,
     )
+
+
+def _changed_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what the caller chose, as text or numbers; data and callbacks are not options."""
+    apart = ("data", "cov", "n", "ddof", "knowledge", "progress", "checkpoint")
+    options = inspect.signature(greedy_search).parameters
+    changed = {}
+    for name, value in given.items():
+        if name in apart or value is options[name].default:
+            continue
+        if name == "starts":
+            value = f"{len(value)} graphs"
+        elif name == "rng" and not isinstance(value, int):
+            value = "a generator"
+        changed[name] = value
+    return changed
 
 
 # --- checks ---------------------------------------------------------------------------------------
