@@ -65,6 +65,15 @@ def test_learn_writes_a_folder_that_the_other_commands_read(plants, tmp_path):
     run("learn", plants, "--out", out, code=1)
 
 
+def test_learn_writes_a_report(plants, tmp_path):
+    report = tmp_path / "report.html"
+    done = run("learn", plants, "--report", report)
+    assert done.stderr == f"wrote {report}\n"
+    html = report.read_text(encoding="utf-8")
+    assert html.lower().startswith("<!doctype html>")
+    assert all(name in html for name in bf.datasets.load_demo())
+
+
 def test_learn_from_covariances_equals_learning_from_data(plants, tmp_path):
     data = bf.datasets.load_demo()
     S = np.cov(data.X.T)

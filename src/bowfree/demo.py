@@ -20,6 +20,7 @@ from bowfree.classes import EdgeSummary, EquivalenceClass, equivalence_class
 from bowfree.errors import BowfreeError
 from bowfree.fit import Fit
 from bowfree.graph import MixedGraph
+from bowfree.report import render
 from bowfree.search import greedy_search
 from bowfree.search_result import Progress, SearchResult
 from bowfree.sem import LinearSEM
@@ -110,6 +111,7 @@ def run_demo(folder: Path, *, progress: Callable[[Progress], None] | None = None
         "graph.svg": result.graph.to_svg(),
         "class.svg": members.to_svg(),
         "summary.txt": fitted.summary() + "\n",
+        "report.html": render(result, data=data, members=members, title="Tomato plants"),
     }
     folder.mkdir(parents=True)
     files = []
@@ -157,7 +159,7 @@ def _story(
         f"p = {fitted.p_value:.2f} (a small p would speak against the graph).",
         f"All this took {seconds:.1f} seconds.",
         "",
-        f"Results are in the folder {folder}: open class.svg in a browser, read summary.txt.",
+        f"Results are in the folder {folder}: open report.html in a browser, read summary.txt.",
         f"With data of your own: bowfree learn {folder / 'data.csv'}",
     ]
     return "\n".join(lines)

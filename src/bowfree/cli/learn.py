@@ -134,7 +134,8 @@ def learn(
     if out is not None:
         write_folder(out, _files(result, fitted, members, graph_format))
     if report is not None:
-        result.report(report)
+        settings = {"file": source.path.name, "strategy": strategy, "seed": seed}
+        result.report(report, data=arguments.get("data"), members=members, settings=settings)
         click.echo(f"wrote {report}", err=True)
     if graph_format is not None:
         click.echo(write(result.graph, format=graph_format).rstrip("\n"))

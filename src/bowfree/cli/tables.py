@@ -99,7 +99,8 @@ def read_source(
         if given and cov:
             raise click.UsageError(f"{name} needs observations; DATA is a covariance matrix")
     chosen = None if columns is None else tuple(name.strip() for name in columns.split(","))
-    return Source(data, cov, n, 1 if ddof is None else int(ddof), chosen, log, standardize, drop_missing)
+    divisor = 1 if ddof is None else int(ddof)
+    return Source(data, cov, n, divisor, chosen, log, standardize, drop_missing)
 
 
 def _complete_rows(table: Table) -> Table:
