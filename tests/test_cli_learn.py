@@ -123,6 +123,8 @@ def test_learn_obeys_knowledge_class_and_limits(plants, tmp_path):
     assert frozenset(("pot", "roots")) not in graph.skeleton()
     assert graph.is_dag()
     assert max(len(graph.parents(v)) for v in graph) <= 2
+    known.write_text('unconfounded = ["sun", "water", "pot"]\n')
+    assert "no other graph that the knowledge" in run("learn", plants, "--knowledge", known).stdout
 
 
 def test_learn_says_when_it_was_cut_short(plants):

@@ -145,6 +145,8 @@ def test_knowledge_and_class_are_passed_on():
     known = bf.Knowledge(required=["sun -> leaves"], unconfounded=["pot"])
     learner = bf.BAPLearner(knowledge=known, restarts=2, random_state=0).fit(data)
     assert known.permits(learner.causal_graph_)
+    assert all(known.permits(graph) for graph in learner.equivalence_class_)
+    assert learner.effect_bounds_.n_members == len(learner.equivalence_class_) == 2
     dag = bf.BAPLearner(graph_class="dag", restarts=2, random_state=0).fit(data)
     assert dag.causal_graph_.is_dag()
     assert dag.score_ < learner.score_

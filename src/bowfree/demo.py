@@ -134,9 +134,8 @@ def _story(
     folder: Path,
 ) -> str:
     lines = [
-        f"{len(data.X)} tomato plants in a greenhouse, {len(data.names)} measurements each: "
-        + ", ".join(data.names)
-        + ".",
+        f"{len(data.X)} tomato plants in a greenhouse, {len(data.names)} measurements each:",
+        ", ".join(data.names) + ".",
         "(Invented data, drawn from a known model, so that the answer can be checked.)",
         "",
         f"The best graph of a search with {len(result.runs)} runs:",
@@ -156,11 +155,12 @@ def _story(
         *_effects(fitted, members, truth),
         "",
         f"The fit: chi-square {fitted.chi2:.1f} on {fitted.df} degrees of freedom, "
-        f"p = {fitted.p_value:.2f} (a small p would speak against the graph).",
+        f"p = {fitted.p_value:.2f}",
+        "(a small p would speak against the graph).",
         f"All this took {seconds:.1f} seconds.",
         "",
-        f"Results are in the folder {folder}: open report.html in a browser, read summary.txt.",
-        f"With data of your own: bowfree learn {folder / 'data.csv'}",
+        f"Results are in the folder {folder}: open report.html in a browser.",
+        "The same with data of your own: bowfree learn data.csv --report report.html",
     ]
     return "\n".join(lines)
 

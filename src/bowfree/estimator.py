@@ -93,10 +93,11 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
     fitted_model_ : Fit
         Standard errors, fit indices, the summary table.
     equivalence_class_ : EquivalenceClass
-        The graphs that no data can tell from `causal_graph_`; worked out when asked for.
+        The graphs that no data can tell from `causal_graph_`, as far as the knowledge permits
+        them; worked out when asked for.
     effect_bounds_ : EffectBounds
-        Bounds on the total effects over the members of the class that the knowledge permits, entry
-        ``[i, j]`` for the effect of j on i; worked out when asked for.
+        Bounds on the total effects over that class, entry ``[i, j]`` for the effect of j on i;
+        worked out when asked for.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (d,)
@@ -275,9 +276,10 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     @cached_property
     def equivalence_class_(self) -> EquivalenceClass:
-        """The graphs equivalent to `causal_graph_`."""
+        """The graphs equivalent to `causal_graph_` that the knowledge permits."""
         check_is_fitted(self)
-        return equivalence_class(self.causal_graph_)
+        members = equivalence_class(self.causal_graph_)
+        return members if self.knowledge is None else members.permitted_by(self.knowledge)
 
     @cached_property
     def effect_bounds_(self) -> Any:

@@ -14,6 +14,7 @@ from bowfree.cli.folder import refuse_existing, write_folder
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json, print_table, search_bar
 from bowfree.formats import FORMATS, write
+from bowfree.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from bowfree.classes import ClassSummary, EquivalenceClass
@@ -108,7 +109,7 @@ def learn(
     source = read_source(**given)
     refuse_existing(out, report)
     arguments = source.arguments()
-    known = None if knowledge is None else bf.Knowledge.from_toml(knowledge)
+    known = None if knowledge is None else Knowledge.from_toml(knowledge)
     interrupted = False
     try:
         with search_bar() as progress:
@@ -131,6 +132,8 @@ def learn(
         click.echo("Warning: the search was ended early; a longer one may find better", err=True)
     fitted = result.fit()
     members = bf.equivalence_class(result.graph, time_limit=CLASS_SECONDS)
+    if known is not None:
+        members = members.permitted_by(known)
     if out is not None:
         write_folder(out, _files(result, fitted, members, graph_format))
     if report is not None:
@@ -159,10 +162,11 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
         click.echo()
     size = f"{members.size:,}" + ("" if members.complete else " or more")
     only = members.size == 1
+    told = "" if result.knowledge == Knowledge() else " that the knowledge permits"
     click.echo(
-        "no other graph fits every data set equally well: all edges can be known"
+        f"no other graph{told} fits every data set equally well: all edges can be known"
         if only
-        else f"{size} equivalent graphs fit every data set equally well; `share` have this edge,\n"
+        else f"{size} equivalent graphs{told} fit every data set equally well; `share` have this edge,\n"
         "and the last column has a circle (o) where they disagree"
     )
     runs = result.runs
