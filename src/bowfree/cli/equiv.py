@@ -19,8 +19,8 @@ __all__ = ["equiv"]
 
 
 @click.command(
-    epilog='Example: bowfree equiv --graph "x -> y -> z" --list 10    '
-    'or: bowfree equiv --graph "x -> y -> z" --and "x <- y <- z"'
+    epilog='Example: bowfree equiv --graph "x -> y -> z" --list 10\n\n'
+    'Or: bowfree equiv --graph "x -> y -> z" --and "x <- y <- z"'
 )
 @graph_options
 @click.option("--and", "other", metavar="TEXT", help="Say whether this graph is equivalent to it.")

@@ -156,7 +156,7 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
     click.echo(f"best graph: {result.graph}\n")
     if result.graph.n_edges:
         print_table(
-            ("edge", "estimate>", "std. error>", "standardized>", "share>", "equivalent graphs"),
+            ("edge", "estimate>", "std. error>", "std. all>", "share>", "class"),
             _edge_rows(fitted, members.summary()),
         )
         click.echo()
