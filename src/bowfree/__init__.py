@@ -44,6 +44,7 @@ from bowfree.intervention import Intervention, intervene
 from bowfree.knowledge import Knowledge
 from bowfree.paths import Path
 from bowfree.random_graphs import random_bap
+from bowfree.resampling import BootstrapResult, PenaltyChoice, bootstrap, choose_penalty
 from bowfree.score import district_scores, score
 from bowfree.search import greedy_search
 from bowfree.search_result import SearchInterrupted, SearchResult
@@ -65,6 +66,7 @@ __all__ = [
     "Atlas",
     "AveragedEffects",
     "BAPLearner",
+    "BootstrapResult",
     "BowfreeError",
     "CheckpointError",
     "ClassSummary",
@@ -86,6 +88,7 @@ __all__ = [
     "MixedGraph",
     "ParseError",
     "Path",
+    "PenaltyChoice",
     "SearchInterrupted",
     "SearchResult",
     "StructureSamples",
@@ -93,6 +96,8 @@ __all__ = [
     "__version__",
     "atlas",
     "averaged_effects",
+    "bootstrap",
+    "choose_penalty",
     "constraints",
     "contains",
     "datasets",
