@@ -5,13 +5,10 @@ import sys
 from types import SimpleNamespace
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given, settings
-
-mpl.use("Agg")
-
-import matplotlib.pyplot as plt
 from matplotlib.patches import Circle, FancyBboxPatch, PathPatch, Polygon
 
 import bowfree as bf
@@ -193,7 +190,19 @@ def test_effect_bounds_have_two_triangles_a_cell():
     assert cells.get_paths()[0].vertices.mean(axis=0)[0] > 0.5
 
 
-def test_effects_of_a_fit_and_of_an_array():
+def test_effects_of_an_average_and_of_a_bootstrap():
+    E = np.array([[1.0, 0.0], [0.7, 1.0]])
+    average = SimpleNamespace(names=("x", "y"), mean=E)
+    resampled = SimpleNamespace(
+        names=("x", "y"), effect=np.eye(2), total_effect_interval=np.array([E - 0.1, E + 0.1])
+    )
+    values = bf.plot.effects(average, colorbar=False).collections[0].get_array()
+    assert values.tolist() == [0.0, 0.7, 0.0, 0.7]
+    values = bf.plot.effects(resampled).collections[0].get_array()
+    assert np.allclose(values, [-0.1, 0.6, 0.1, 0.8])
+
+
+def test_effects_of_an_array():
     E = np.array([[1.0, 0.0], [0.7, 1.0]])
     ax = bf.plot.effects(E, names=["cause", "$target$"], colorbar=False)
     assert ax.collections[0].get_array().tolist() == [0.0, 0.7, 0.0, 0.7]

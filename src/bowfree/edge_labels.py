@@ -59,6 +59,8 @@ def place_labels(curves: Sequence[Curve], layout: Layout, sizes: Floats) -> Floa
     sizes = np.asarray(sizes, dtype=np.float64).reshape(-1, 2)
     lines = [_at(curve.points, np.linspace(0, 1, 41)) for curve in curves]
     lengths = np.array([np.hypot(*np.diff(line, axis=0).T).sum() for line in lines])
+    on_lines = np.vstack([np.zeros((0, 2)), *lines])
+    owner = np.repeat(np.arange(len(lines)), 41)
     heads = _heads(curves)
     centres = np.zeros((len(curves), 2))
     placed: list[int] = []
@@ -66,9 +68,7 @@ def place_labels(curves: Sequence[Curve], layout: Layout, sizes: Floats) -> Floa
         spots, cost = _candidates(curves[e])
         cost += _OVERLAP * _overlap(spots, sizes[e], layout.centres, layout.sizes)
         cost += _OVERLAP * _overlap(spots, sizes[e], centres[placed], sizes[placed])
-        others = [line for k, line in enumerate(lines) if k != e]
-        if others:
-            cost += _CROSSING * _inside(spots, sizes[e], np.vstack(others))
+        cost += _CROSSING * _inside(spots, sizes[e], on_lines[owner != e])
         cost += _HEAD_HIDDEN * _inside(spots, sizes[e], heads)
         centres[e] = spots[cost.argmin()]
         placed.append(e)
@@ -108,6 +108,9 @@ def _overlap(spots: Floats, size: Floats, centres: Floats, sizes: Floats) -> Flo
 
 def _inside(spots: Floats, size: Floats, points: Floats) -> Floats:
     """Count the points under a label at each spot."""
-    under = (np.abs(spots[:, None] - points) < size / 2 + 1).all(axis=2)
+    reach = size / 2 + 1
+    low, high = spots.min(axis=0) - reach, spots.max(axis=0) + reach
+    points = points[((points > low) & (points < high)).all(axis=1)]
+    under = (np.abs(spots[:, None] - points) < reach).all(axis=2)
     count: Floats = under.sum(axis=1).astype(np.float64)
     return count

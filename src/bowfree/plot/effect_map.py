@@ -38,9 +38,9 @@ def effects(
 
     Parameters
     ----------
-    effects : EffectBounds, TotalEffects, AveragedEffects or array_like of shape (d, d)
-        Entry ``[i, j]`` is the effect of j on i. Bounds have ``lower`` and ``upper``; of an
-        average its ``mean`` is drawn.
+    effects : EffectBounds, TotalEffects, AveragedEffects, BootstrapResult or array_like (d, d)
+        Entry ``[i, j]`` is the effect of j on i. Bounds and intervals have a lower and an upper
+        end; of an average its ``mean`` is drawn.
     names : sequence of str, optional
         The variables, where `effects` does not know them.
     colorbar : bool
@@ -70,7 +70,8 @@ def effects(
     off = ~np.eye(d, dtype=bool)
     finite = np.abs(np.concatenate([lower[off], upper[off]]))
     top = float(finite[np.isfinite(finite)].max(initial=0.0)) or 1.0
-    ax = ax or new_axes(1.9 + 0.42 * d, 1.3 + 0.38 * d)
+    cell = 0.42 if d <= _WRITTEN else 0.25
+    ax = ax or new_axes(1.9 + cell * d, 1.2 + 0.9 * cell * d)
     ax.set_aspect("equal")
     ax.set_xlim(-0.5, d - 0.5)
     ax.set_ylim(d - 0.5, -0.5)
@@ -88,7 +89,7 @@ def effects(
     # Edges in the colour of the faces: without them, a thin line of the ground shows between two
     # triangles that are meant to be one square.
     mesh.set_edgecolor("face")
-    mesh.set_linewidth(0.3)
+    mesh.set_linewidth(0.8)
     ax.add_collection(mesh)
     for k in range(d + 1):
         ax.axhline(k - 0.5, color=ax.get_facecolor(), lw=1.2)
@@ -118,6 +119,8 @@ def effects(
 def _bounds(effects: Any) -> tuple[Floats, Floats]:
     if hasattr(effects, "lower") and hasattr(effects, "upper"):
         pair = effects.lower, effects.upper
+    elif hasattr(effects, "total_effect_interval"):  # a bootstrap
+        pair = tuple(effects.total_effect_interval)
     else:
         single = getattr(effects, "effect", getattr(effects, "mean", None))
         if single is None or callable(single):  # an array has a method of that name

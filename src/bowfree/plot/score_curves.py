@@ -1,7 +1,7 @@
 """How the runs of a search climbed: the score after every step, and the best against time.
 
-Starts differ by far more than ends, and the ends are what matters: the y axis of the curves against
-steps shows the upper part of the climb, and says so.
+The y axis of the curves against steps shows the upper part of the climbs
+(:func:`bowfree.climbs.climb_window`), and says so.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from bowfree.climbs import climb_window
 from bowfree.errors import BowfreeError
 from bowfree.plot.canvas import new_axes
 
@@ -81,22 +82,6 @@ def scores(
     return ax
 
 
-def climb_window(paths: Sequence[Floats]) -> tuple[float, float]:
-    """Return the range of scores worth looking at: from the worst end or the best start, up.
-
-    Parameters
-    ----------
-    paths : sequence of ndarray
-        Scores along the runs.
-    """
-    top = max(float(path.max()) for path in paths)
-    ends = min(float(path.max()) for path in paths)
-    best_start = max(float(path[0]) for path in paths)
-    low = min(ends, best_start)
-    room = 0.08 * (top - low) if top > low else 0.01 * max(1.0, abs(top))
-    return low - room, top + room
-
-
 def _against_steps(ax: Axes, paths: Sequence[Floats]) -> None:
     best = max(range(len(paths)), key=lambda k: float(paths[k].max()))
     for k, path in enumerate(paths):
@@ -108,7 +93,7 @@ def _against_steps(ax: Axes, paths: Sequence[Floats]) -> None:
     ax.plot(
         np.arange(len(paths[best])), paths[best], color="#c8102e", lw=1.8, label=label, zorder=4
     )
-    low, high = climb_window(paths)
+    low, high = climb_window([path.tolist() for path in paths])
     ax.set_ylim(low, high)
     hidden = min(float(path.min()) for path in paths)
     # Said where the axis is named: in the picture it would stand among the curves.

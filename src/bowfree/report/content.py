@@ -346,7 +346,7 @@ def _residual_map(fit: Fit) -> list[tuple[str, list[dict[str, Any]]]]:
             _printable(name),
             [
                 {
-                    "text": f"{value:.2f}",
+                    "text": f"{round(value, 2) + 0.0:.2f}",  # no "-0.00"
                     "sign": "positive" if value > 0 else "negative",
                     # A residual correlation of 0.1 is bad news: it has the full colour.
                     "strength": round(100 * min(1.0, abs(value) / 0.1)),

@@ -100,8 +100,8 @@ class DataChecks:
         if min(self.p_mardia_skewness, self.p_mardia_kurtosis) < LEVEL:
             found.append(
                 "The variables are not jointly normal: Mardia's skewness "
-                f"{self.mardia_skewness:.3g} (p = {self.p_mardia_skewness:.2g}), kurtosis "
-                f"{self.mardia_kurtosis:.4g} (p = {self.p_mardia_kurtosis:.2g})."
+                f"{self.mardia_skewness:.3g} (p {_p(self.p_mardia_skewness)}), kurtosis "
+                f"{self.mardia_kurtosis:.4g} (p {_p(self.p_mardia_kurtosis)})."
             )
         if self.n_outliers:
             one = self.n_outliers == 1
@@ -185,6 +185,10 @@ def check_data(fit: Fit, data: Any, *, listed: int = 10) -> DataChecks:
         ),
         n_outliers=int((p_values < LEVEL / n).sum()),
     )
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
 
 
 def _mardia(Z: Floats, distance2: Floats) -> tuple[float, float, float, float]:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+from bowfree.climbs import climb_window
+
 __all__ = ["steps_svg", "time_svg"]
 
 _WIDTH, _HEIGHT = 520.0, 250.0
@@ -71,13 +73,14 @@ def steps_svg(paths: Sequence[Sequence[float]]) -> str:
     """
     order = sorted(range(len(paths)), key=lambda k: (-max(paths[k]), k))[:_SHOWN]
     top = max(max(path) for path in paths)
-    # Starts differ by far more than ends, and the ends are what matters.
-    low = min(*(max(paths[k]) for k in order), max(path[0] for path in paths))
-    plane = _Plane((0, max(1, *(len(paths[k]) - 1 for k in order))), _window(low, top))
-    lines = plane.axes("step", "score")
+    longest = max(1, *(len(paths[k]) - 1 for k in order))
+    plane = _Plane((0, longest), climb_window([paths[k] for k in order]))
+    curves = []
     for rank, k in reversed(list(enumerate(order))):
         kind = "best" if rank == 0 else "run"
-        lines.append(f'<polyline class="{kind}" points="{plane.line(list(enumerate(paths[k])))}"/>')
+        points = plane.line(list(enumerate(paths[k])))
+        curves.append(f'<polyline class="{kind}" points="{points}"/>')
+    lines = [*plane.axes("step", "score"), *_clipped(curves)]
     return _figure(lines, f"Score against steps for {len(order)} runs; the best reaches {top:.6g}.")
 
 
@@ -97,7 +100,9 @@ def time_svg(ends: Sequence[float], seconds: Sequence[float]) -> str:
     >>> time_svg([-3.0, -2.0, -2.5], [0.1, 0.2, 0.1]).count("<circle")
     3
     """
-    clock, best, steps, dots = 0.0, -math.inf, [], []
+    clock, best = 0.0, -math.inf
+    steps: list[tuple[float, float]] = []
+    dots: list[tuple[float, float]] = []
     for end, duration in zip(ends, seconds, strict=True):
         clock += duration
         if steps:
@@ -112,6 +117,14 @@ def time_svg(ends: Sequence[float], seconds: Sequence[float]) -> str:
         lines.append(f'<circle class="end" cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="2.5"/>')
     lines.append(f'<polyline class="best" points="{plane.line(steps)}"/>')
     return _figure(lines, f"Best score so far against time, over {len(ends)} runs.")
+
+
+def _clipped(curves: Sequence[str]) -> list[str]:
+    """Keep curves inside the axes: an inner picture shows nothing outside of itself."""
+    width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
+    box = f"{_LEFT:.0f} {_TOP:.0f} {width:.0f} {height:.0f}"
+    place = f'x="{_LEFT:.0f}" y="{_TOP:.0f}" width="{width:.0f}" height="{height:.0f}"'
+    return [f'<svg {place} viewBox="{box}" aria-hidden="true">', *curves, "</svg>"]
 
 
 def _figure(lines: Sequence[str], label: str) -> str:
