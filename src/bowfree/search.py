@@ -64,6 +64,7 @@ KICK_RUNS = 8  # of every later round
 PATIENCE = 2  # rounds in a row without gain
 KICKS_PER_RUN = 10
 PLATEAU = 50  # graphs visited on a plateau
+SAVE_EVERY = 1.0  # seconds between two writes of the checkpoint
 
 
 def greedy_search(
@@ -84,6 +85,7 @@ def greedy_search(
     direction: Direction = "both",
     neighbours: int | None = None,
     max_steps: int | None = None,
+    plateau: int | None = None,
     shrinkage: float = 0.0,
     keep: int = 300,
     window: float = 10.0,
@@ -128,6 +130,9 @@ def greedy_search(
         better one. By default all.
     max_steps : int, optional
         Longest climb.
+    plateau : int, optional
+        At a local optimum, visit up to so many graphs of equal score, and climb on from one that
+        has a better neighbour. By default 50 with ``"ils"`` and 0 with ``"restart"``, as the paper.
     shrinkage : float
         Search on ``(1 - shrinkage) S + shrinkage diag(S)``; the way out when n <= d.
     keep, window : int, float
@@ -193,7 +198,9 @@ def greedy_search(
         "neighbours": 0 if neighbours is None else at_least("neighbours", neighbours, 1),
         "max_steps": -1 if max_steps is None else at_least("max_steps", max_steps, 0),
         "tolerance": TOLERANCE,
-        "plateau": PLATEAU,
+        "plateau": at_least(
+            "plateau", (PLATEAU if strategy == "ils" else 0) if plateau is None else plateau, 0
+        ),
         "dag_kicks": 3 * len(moments.names),
         "bap_kicks": KICKS_PER_RUN,
         "burn_in": len(moments.names) ** 4,
@@ -376,7 +383,7 @@ class _Conductor:
 
     def save(self, *, at_once: bool) -> None:
         now = time.monotonic()
-        if not self.memory.path or not (at_once or now > self.saved + 1.0):
+        if not self.memory.path or not (at_once or now > self.saved + SAVE_EVERY):
             return
         # A stopped run's graphs are in the pool too. They do no harm: the run will meet them again
         # when it is repeated.
