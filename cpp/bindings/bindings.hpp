@@ -7,5 +7,7 @@ namespace bowfree::bindings {
 
 void bind_equivalence(nanobind::module_& m);
 void bind_likelihood(nanobind::module_& m);
+void bind_sampler(nanobind::module_& m);
+void bind_search(nanobind::module_& m);
 
 }  // namespace bowfree::bindings

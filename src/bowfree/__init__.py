@@ -29,6 +29,7 @@ from bowfree.errors import BowfreeError, DataError, FitWarning, GraphError, Pars
 from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
 from bowfree.paths import Path
+from bowfree.random_graphs import random_bap
 from bowfree.score import district_scores, score
 from bowfree.sem import LinearSEM, random_sem
 from bowfree.text import parse
@@ -73,6 +74,7 @@ __all__ = [
     "formats",
     "markov_equivalent",
     "parse",
+    "random_bap",
     "random_sem",
     "same_skeleton_and_colliders",
     "same_skeleton_and_v_structures",

@@ -1,0 +1,122 @@
+// The memory of district scores, shared by all runs and threads of a search on one data set.
+//
+// A score is a pure function of its key, so it does not matter who stored a value, whether it was
+// forgotten meanwhile, or how large the cache is: the cache saves time and never changes a result.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "rng.hpp"
+
+namespace bowfree {
+
+/// 128 bits that stand for a set of edges and nodes: the XOR of the keys of its elements. Adding
+/// and removing an element are the same operation, so a move updates the key of a district
+/// without looking at the rest of it. Two of 10^12 sets collide with probability below 10^-14.
+struct Key {
+    std::uint64_t high = 0, low = 0;
+
+    Key& operator^=(const Key& other) {
+        high ^= other.high;
+        low ^= other.low;
+        return *this;
+    }
+    friend Key operator^(Key a, const Key& b) { return a ^= b; }
+    auto operator<=>(const Key&) const = default;
+};
+
+/// Keys of the elements: "i is a member" (i, i), "i -> j" (i, j) and, one for each of its two ends,
+/// "i <-> j seen from j" (i, j). The key of a node's own row is the XOR of its membership and of
+/// everything with an arrowhead at it; the key of a district is the XOR over its members.
+inline Key element_key(int from, int to, bool bidirected) {
+    const std::uint64_t id = (static_cast<std::uint64_t>(from) << 32 | static_cast<unsigned>(to))
+                                 << 1 |
+                             static_cast<std::uint64_t>(bidirected);
+    return {scatter(id + 0x9e3779b97f4a7c15u), scatter(scatter(id ^ 0xd1b54a32d192ed03u) + id)};
+}
+
+struct KeyHash {
+    std::size_t operator()(const Key& key) const { return key.low; }
+};
+
+/// A hash table of bounded size in independent shards, each with its own lock. It grows by doubling
+/// up to its bound; then a new entry takes the place of an old one in the same bucket.
+class ScoreCache {
+  public:
+    explicit ScoreCache(std::size_t max_bytes)
+        : max_buckets_(max_bytes / n_shards / sizeof(Bucket)), shards_(n_shards) {
+        for (auto& shard : shards_) shard.buckets.resize(max_buckets_ > 0 ? 1 : 0);
+    }
+
+    std::optional<double> find(const Key& key) {
+        Shard& shard = shards_[key.high % n_shards];
+        std::lock_guard lock(shard.mutex);
+        if (shard.buckets.empty()) return std::nullopt;
+        const Bucket& bucket = shard.bucket_of(key);
+        for (int e = 0; e < bucket.size; ++e)
+            if (bucket.keys[e] == key) return bucket.values[e];
+        return std::nullopt;
+    }
+
+    void store(const Key& key, double value) {
+        Shard& shard = shards_[key.high % n_shards];
+        std::lock_guard lock(shard.mutex);
+        if (shard.buckets.empty()) return;
+        // Another thread may have stored the same value while this one computed it: harmless, the
+        // two entries are equal.
+        if (shard.bucket_of(key).size == Bucket::capacity &&
+            2 * shard.buckets.size() <= max_buckets_)
+            shard.grow();
+        shard.bucket_of(key).put(key, value);
+    }
+
+    /// Bytes held now.
+    std::size_t bytes() {
+        std::size_t total = 0;
+        for (auto& shard : shards_) {
+            std::lock_guard lock(shard.mutex);
+            total += shard.buckets.size() * sizeof(Bucket);
+        }
+        return total;
+    }
+
+  private:
+    static constexpr std::size_t n_shards = 64;
+
+    struct Bucket {
+        static constexpr int capacity = 8;
+        Key keys[capacity];
+        double values[capacity];
+        std::int32_t size = 0, next = 0;  // `next` is overwritten when the bucket is full
+
+        void put(const Key& key, double value) {
+            const int e = size < capacity ? size++ : next++ % capacity;
+            keys[e] = key;
+            values[e] = value;
+        }
+    };
+
+    struct Shard {
+        std::mutex mutex;
+        std::vector<Bucket> buckets;  // a power of two, or none
+
+        Bucket& bucket_of(const Key& key) { return buckets[key.low & (buckets.size() - 1)]; }
+
+        void grow() {
+            std::vector<Bucket> old(2 * buckets.size());
+            old.swap(buckets);
+            for (const Bucket& bucket : old)
+                for (int e = 0; e < bucket.size; ++e)
+                    bucket_of(bucket.keys[e]).put(bucket.keys[e], bucket.values[e]);
+        }
+    };
+
+    std::size_t max_buckets_;
+    std::vector<Shard> shards_;
+};
+
+}  // namespace bowfree

@@ -1,0 +1,53 @@
+#include "scorer.hpp"
+
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "district.hpp"
+
+namespace bowfree {
+
+Scorer::Scorer(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes)
+    : S_(std::move(S)),
+      d_(d),
+      edge_cost_(penalty * std::log(n) / n),
+      constant_(-d * (0.5 * std::log(2.0 * std::numbers::pi) + edge_cost_)),
+      cache_(cache_bytes) {}
+
+Workspace::Workspace(const Scorer& scorer) : fitter(scorer.S(), scorer.d()) {}
+
+Key Scorer::node_key(const Graph& graph, int v) const {
+    Key key = element_key(v, v, false);
+    for_each_node(graph.parents(v), graph.words(), [&](int p) { key ^= element_key(p, v, false); });
+    for_each_node(graph.spouses(v), graph.words(), [&](int s) { key ^= element_key(s, v, true); });
+    return key;
+}
+
+double Scorer::objective(const Graph& graph, int node, const Key& key, Workspace& workspace) {
+    if (const auto known = cache_.find(key)) {
+        ++workspace.effort.cache_hits;
+        return *known;
+    }
+    ++workspace.effort.fits;
+    const double F = workspace.fitter.objective(make_district(graph, district_of(graph, node)));
+    cache_.store(key, F);
+    return F;
+}
+
+double Scorer::score(const Graph& graph, Workspace& workspace) {
+    double F = 0.0;
+    int heads = 0, spouses = 0;
+    for (const auto& district : districts(graph)) {
+        Key key;
+        for (int v : district) {
+            key ^= node_key(graph, v);
+            heads += count(graph.parents(v), graph.words());
+            spouses += count(graph.spouses(v), graph.words());
+        }
+        F += objective(graph, district.front(), key, workspace);
+    }
+    return constant_ - 0.5 * F - edge_cost_ * (heads + spouses / 2);
+}
+
+}  // namespace bowfree

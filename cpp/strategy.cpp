@@ -1,0 +1,123 @@
+#include "strategy.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "kicks.hpp"
+#include "sampler.hpp"
+
+namespace bowfree {
+
+namespace {
+
+/// A random graph with about `n_edges` edges besides those of `ground`.
+Graph sparse_graph(Climber& climber, const Graph& ground, int n_edges, Rng& rng) {
+    climber.table().morph(ground);
+    for (int tries = 0; climber.table().n_edges() < n_edges && tries < 4 * n_edges; ++tries)
+        change_randomly(climber, rng, 1);
+    return climber.table().graph();
+}
+
+/// Kicks the climber's graph `n` times, keeping what is at least as good. `improve` climbs.
+template <class Kick, class Improve>
+void iterate(Climber& climber, int n, double tolerance, Kick kick, Improve improve) {
+    Graph best = climber.table().graph();
+    double best_score = climber.table().score();
+    for (int k = 0; k < n && !climber.stopped(); ++k) {
+        kick();
+        improve();
+        const double score = climber.table().score();
+        if (score < best_score - tolerance) {
+            climber.table().morph(best);
+        } else {
+            best = climber.table().graph();
+            best_score = score;
+        }
+    }
+    climber.table().morph(best);
+}
+
+void search_dags_first(Climber& climber, const Constraints& constraints, const RunOptions& options,
+                       Rng& rng) {
+    Constraints dags_only = constraints;
+    dags_only.graph_class = GraphClass::dag;
+    climber.use(dags_only);
+    climber.climb();
+    const auto kick = [&] {
+        switch (rng.below(4)) {
+            case 0:
+                return isolate_node(climber, rng);
+            case 1:
+                return move_in_order(climber, rng);
+            case 2:
+                return change_randomly(climber, rng, 3);
+            default:
+                return reverse_with_parents(climber, rng);
+        }
+    };
+    iterate(climber, options.dag_kicks, options.climb.tolerance, kick, [&] { climber.climb(); });
+    climber.use(constraints);
+}
+
+void kick_and_improve(Climber& climber, const RunOptions& options, Rng& rng) {
+    const auto kick = [&] {
+        switch (rng.below(5)) {
+            case 0:
+                return raise_penalty(climber);
+            case 1:
+                return isolate_node(climber, rng);
+            case 2:
+                return move_in_order(climber, rng);
+            case 3:
+                return reverse_with_parents(climber, rng);
+            default:
+                return change_randomly(climber, rng, 2 + rng.below(4));
+        }
+    };
+    iterate(climber, options.bap_kicks, options.climb.tolerance, kick,
+            [&] { climber.climb_and_walk_plateau(options.plateau); });
+}
+
+}  // namespace
+
+Run run_task(Scorer& scorer, const Constraints& constraints, const RunOptions& options,
+             const Task& task, const Graph& ground, const std::atomic<bool>& stop) {
+    const auto begin = std::chrono::steady_clock::now();
+    Rng rng(task.seed, task.stream);
+    Graph start = ground;
+    if (task.start) {
+        start = *task.start;
+    } else if (task.strategy == Strategy::climb) {
+        Chain chain(ground, constraints, ChainStep::symmetric, rng);
+        chain.walk(options.burn_in, stop);
+        start = chain.graph();
+        rng = Rng(task.seed, ~task.stream);  // the chain has used up the first stream
+    }
+    Run run(start, Pool(options.keep, options.window));
+    Workspace workspace(scorer);
+    Climber climber(scorer, start, constraints, options.climb, rng, stop, workspace, run.journal);
+    switch (task.strategy) {
+        case Strategy::climb:
+            climber.climb();
+            break;
+        case Strategy::sparse:
+            run.start = sparse_graph(climber, ground, (scorer.d() + 2) / 3, rng);
+            climber.climb_and_walk_plateau(options.plateau);
+            break;
+        case Strategy::dag_first:
+            search_dags_first(climber, constraints, options, rng);
+            climber.climb_and_walk_plateau(options.plateau);
+            break;
+        case Strategy::kicks:
+            kick_and_improve(climber, options, rng);
+            break;
+    }
+    run.end = climber.table().graph();
+    run.score = climber.table().score();
+    run.complete = !stop.load();
+    run.effort = workspace.effort;
+    run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return run;
+}
+
+}  // namespace bowfree
