@@ -7,10 +7,9 @@
 
 namespace bowfree {
 
-Climber::Climber(Scorer& scorer, Graph start, const Constraints& constraints,
-                 const ClimbOptions& options, Rng& rng, const std::atomic<bool>& stop,
-                 Workspace& workspace, Journal& journal)
-    : constraints_(&constraints),
+Climber::Climber(Scorer& scorer, Graph start, const Rules& rules, const ClimbOptions& options,
+                 Rng& rng, const std::atomic<bool>& stop, Workspace& workspace, Journal& journal)
+    : rules_(&rules),
       options_(options),
       rng_(rng),
       stop_(stop),
@@ -40,7 +39,7 @@ bool Climber::is_wanted(const Move& move) const {
 
 Climber::Choice Climber::best_move(double edge_cost) {
     moves_.clear();
-    table_.for_each_move(*constraints_, [&](const Move& move) {
+    table_.for_each_move(*rules_, [&](const Move& move) {
         if (is_wanted(move)) moves_.push_back(move);
     });
     if (options_.neighbours == 0) return best_of(moves_, edge_cost);

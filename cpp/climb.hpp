@@ -34,16 +34,15 @@ struct Journal {
 /// One run's climber: a graph, the rules, and a stream of random numbers.
 class Climber {
   public:
-    Climber(Scorer& scorer, Graph start, const Constraints& constraints,
-            const ClimbOptions& options, Rng& rng, const std::atomic<bool>& stop,
-            Workspace& workspace, Journal& journal);
+    Climber(Scorer& scorer, Graph start, const Rules& rules, const ClimbOptions& options, Rng& rng,
+            const std::atomic<bool>& stop, Workspace& workspace, Journal& journal);
 
     MoveTable& table() { return table_; }
     bool stopped() const { return stop_.load(std::memory_order_relaxed); }
 
     /// Other rules from here on; the graph must satisfy them.
-    void use(const Constraints& constraints) { constraints_ = &constraints; }
-    const Constraints& constraints() const { return *constraints_; }
+    void use(const Rules& rules) { rules_ = &rules; }
+    const Rules& rules() const { return *rules_; }
 
     /// Makes the best move until none gains more than the tolerance, drawing among moves within the
     /// tolerance of the best. `cost_factor` multiplies the cost of an edge. True when it ended in a
@@ -68,7 +67,7 @@ class Climber {
     bool is_wanted(const Move& move) const;
     void record_neighbours();
 
-    const Constraints* constraints_;
+    const Rules* rules_;
     const ClimbOptions& options_;
     Rng& rng_;
     const std::atomic<bool>& stop_;

@@ -19,7 +19,7 @@ Edge edge_between(const MoveTable& table, int a, int b) {
 bool try_move(Climber& climber, const Move& move) {
     MoveTable& table = climber.table();
     if (table.edge(move.i, move.j) == move.edge) return true;
-    if (!table.permits(climber.constraints(), move)) return false;
+    if (!table.permits(climber.rules(), move)) return false;
     table.apply(move);
     return true;
 }

@@ -1,5 +1,5 @@
 // Kicks: changes larger than one edge, to leave a local optimum. None of them leaves the
-// constraints: each is a sequence of permitted single changes.
+// rules: each is a sequence of permitted single changes.
 #pragma once
 
 #include "climb.hpp"

@@ -201,19 +201,18 @@ bool MoveTable::closes_cycle(int from, int to) {
     return detour;
 }
 
-bool MoveTable::permits(const Constraints& constraints, const Move& move) {
+bool MoveTable::permits(const Rules& rules, const Move& move) {
     const auto [i, j, after] = move;
     const Edge before = edge(i, j);
-    if (!constraints.permits_edge(d(), i, j, after) ||
-        !constraints.permits_heads(graph_, i, j, before, after))
+    if (!rules.permits_edge(d(), i, j, after) || !rules.permits_heads(graph_, i, j, before, after))
         return false;
-    if (after == Edge::none) return true;  // the constraints are hereditary
-    if (before == Edge::none && n_edges_ == constraints.max_edges) return false;
+    if (after == Edge::none) return true;  // the rules are hereditary
+    if (before == Edge::none && n_edges_ == rules.max_edges) return false;
     if (after == Edge::forward && closes_cycle(i, j)) return false;
     if (after == Edge::backward && closes_cycle(j, i)) return false;
-    if (!constraints.looks_at_whole()) return true;
+    if (!rules.looks_at_whole()) return true;
     set_edge(graph_, i, j, after);
-    const bool permitted = constraints.permits_whole(graph_);
+    const bool permitted = rules.permits_whole(graph_);
     set_edge(graph_, i, j, before);
     return permitted;
 }

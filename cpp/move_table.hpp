@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "constraints.hpp"
+#include "rules.hpp"
 #include "scorer.hpp"
 
 namespace bowfree {
@@ -39,21 +39,21 @@ class MoveTable {
         return likelihood_gain(move) - edge_cost * change;
     }
 
-    /// True when the graph after `move` is acyclic and satisfies the constraints (the graph itself
+    /// True when the graph after `move` is acyclic and satisfies the rules (the graph itself
     /// does).
-    bool permits(const Constraints& constraints, const Move& move);
+    bool permits(const Rules& rules, const Move& move);
 
     void apply(const Move& move);
     /// Goes to `target`, marking as stale only what differs.
     void morph(const Graph& target);
 
-    /// Calls `visit(move)` for every change of one pair that `constraints` permit.
+    /// Calls `visit(move)` for every change of one pair that `rules` permit.
     template <class Visit>
-    void for_each_move(const Constraints& constraints, Visit&& visit) {
+    void for_each_move(const Rules& rules, Visit&& visit) {
         for (int j = 1; j < d(); ++j)
             for (int i = 0; i < j; ++i)
                 for (const Edge e : all_edges)
-                    if (e != edge(i, j) && permits(constraints, {i, j, e})) visit(Move{i, j, e});
+                    if (e != edge(i, j) && permits(rules, {i, j, e})) visit(Move{i, j, e});
     }
 
   private:

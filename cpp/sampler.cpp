@@ -6,9 +6,9 @@
 
 namespace bowfree {
 
-Chain::Chain(Graph start, const Constraints& constraints, ChainStep step, Rng rng)
+Chain::Chain(Graph start, const Rules& rules, ChainStep step, Rng rng)
     : graph_(std::move(start)),
-      constraints_(constraints),
+      rules_(rules),
       step_(step),
       rng_(rng),
       seen_(graph_.words()),
@@ -40,7 +40,7 @@ void Chain::step() {
         if (!may_become(i, j, wanted)) return;
         if (wanted == drawn && reaches(to, from)) return;
         set_edge(graph_, i, j, wanted);
-        if (constraints_.looks_at_whole() && !constraints_.permits_whole(graph_)) {
+        if (rules_.looks_at_whole() && !rules_.permits_whole(graph_)) {
             set_edge(graph_, i, j, Edge::none);
             return;
         }
@@ -48,17 +48,16 @@ void Chain::step() {
     } else if (heads) {
         const bool exact = present == drawn || present == Edge::bidirected;
         if (step_ == ChainStep::symmetric && !exact) return;
-        if (!constraints_.permits_edge(graph_.d(), i, j, Edge::none)) return;
+        if (!rules_.permits_edge(graph_.d(), i, j, Edge::none)) return;
         set_edge(graph_, i, j, Edge::none);
         --n_edges_;
     }
 }
 
 bool Chain::may_become(int i, int j, Edge edge) {
-    if (constraints_.max_edges != Constraints::unlimited && n_edges_ >= constraints_.max_edges)
-        return false;
-    return constraints_.permits_edge(graph_.d(), i, j, edge) &&
-           constraints_.permits_heads(graph_, i, j, Edge::none, edge);
+    if (rules_.max_edges != Rules::unlimited && n_edges_ >= rules_.max_edges) return false;
+    return rules_.permits_edge(graph_.d(), i, j, edge) &&
+           rules_.permits_heads(graph_, i, j, Edge::none, edge);
 }
 
 bool Chain::reaches(int from, int to) {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "constraints.hpp"
 #include "rng.hpp"
+#include "rules.hpp"
 
 namespace bowfree {
 
@@ -18,11 +18,11 @@ namespace bowfree {
 /// reverse, and the uniform law is stationary under every hereditary constraint.
 enum class ChainStep : std::uint8_t { symmetric, printed };
 
-/// A chain over the graphs that `constraints` permit. `start` must be one of them and must have
+/// A chain over the graphs that `rules` permit. `start` must be one of them and must have
 /// the required edges; all other edges come and go.
 class Chain {
   public:
-    Chain(Graph start, const Constraints& constraints, ChainStep step, Rng rng);
+    Chain(Graph start, const Rules& rules, ChainStep step, Rng rng);
 
     /// Takes `steps` steps, or fewer when `stop` is raised.
     void walk(std::int64_t steps, const std::atomic<bool>& stop);
@@ -34,7 +34,7 @@ class Chain {
     bool reaches(int from, int to);
 
     Graph graph_;
-    const Constraints& constraints_;
+    const Rules& rules_;
     ChainStep step_;
     Rng rng_;
     int n_edges_ = 0;

@@ -6,9 +6,9 @@
 namespace bowfree {
 
 Search::Search(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes,
-               Constraints constraints, RunOptions options, Graph ground)
+               Rules rules, RunOptions options, Graph ground)
     : scorer_(std::move(S), d, n, penalty, cache_bytes),
-      constraints_(std::move(constraints)),
+      rules_(std::move(rules)),
       options_(options),
       ground_(std::move(ground)),
       pool_(options.keep, options.window) {}
@@ -36,7 +36,7 @@ void Search::work() {
         const int n_tasks = static_cast<int>(tasks_.size());
         // A stopped search does not begin new runs, except that the first always leaves a result.
         for (int t; (t = next_++) < n_tasks && (t == 0 || !stop_);) {
-            Run run = run_task(scorer_, constraints_, options_, tasks_[t], ground_, stop_);
+            Run run = run_task(scorer_, rules_, options_, tasks_[t], ground_, stop_);
             std::lock_guard lock(mutex_);
             finished_.emplace_back(t, std::move(run));
             finished_one_.notify_all();

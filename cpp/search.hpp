@@ -17,7 +17,7 @@ namespace bowfree {
 class Search {
   public:
     Search(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes,
-           Constraints constraints, RunOptions options, Graph ground);
+           Rules rules, RunOptions options, Graph ground);
     ~Search();
     Search(const Search&) = delete;
     Search& operator=(const Search&) = delete;
@@ -38,14 +38,14 @@ class Search {
 
     Pool& pool() { return pool_; }
     Scorer& scorer() { return scorer_; }
-    const Constraints& constraints() const { return constraints_; }
+    const Rules& rules() const { return rules_; }
 
   private:
     void work();
     void join();
 
     Scorer scorer_;
-    Constraints constraints_;
+    Rules rules_;
     RunOptions options_;
     Graph ground_;
     Pool pool_;

@@ -37,9 +37,8 @@ void iterate(Climber& climber, int n, double tolerance, Kick kick, Improve impro
     climber.table().morph(best);
 }
 
-void search_dags_first(Climber& climber, const Constraints& constraints, const RunOptions& options,
-                       Rng& rng) {
-    Constraints dags_only = constraints;
+void search_dags_first(Climber& climber, const Rules& rules, const RunOptions& options, Rng& rng) {
+    Rules dags_only = rules;
     dags_only.graph_class = GraphClass::dag;
     climber.use(dags_only);
     climber.climb();
@@ -56,7 +55,7 @@ void search_dags_first(Climber& climber, const Constraints& constraints, const R
         }
     };
     iterate(climber, options.dag_kicks, options.climb.tolerance, kick, [&] { climber.climb(); });
-    climber.use(constraints);
+    climber.use(rules);
 }
 
 void kick_and_improve(Climber& climber, const RunOptions& options, Rng& rng) {
@@ -80,22 +79,22 @@ void kick_and_improve(Climber& climber, const RunOptions& options, Rng& rng) {
 
 }  // namespace
 
-Run run_task(Scorer& scorer, const Constraints& constraints, const RunOptions& options,
-             const Task& task, const Graph& ground, const std::atomic<bool>& stop) {
+Run run_task(Scorer& scorer, const Rules& rules, const RunOptions& options, const Task& task,
+             const Graph& ground, const std::atomic<bool>& stop) {
     const auto begin = std::chrono::steady_clock::now();
     Rng rng(task.seed, task.stream);
     Graph start = ground;
     if (task.start) {
         start = *task.start;
     } else if (task.strategy == Strategy::climb) {
-        Chain chain(ground, constraints, ChainStep::symmetric, rng);
+        Chain chain(ground, rules, ChainStep::symmetric, rng);
         chain.walk(options.burn_in, stop);
         start = chain.graph();
         rng = Rng(task.seed, ~task.stream);  // the chain has used up the first stream
     }
     Run run(start, Pool(options.keep, options.window));
     Workspace workspace(scorer);
-    Climber climber(scorer, start, constraints, options.climb, rng, stop, workspace, run.journal);
+    Climber climber(scorer, start, rules, options.climb, rng, stop, workspace, run.journal);
     switch (task.strategy) {
         case Strategy::climb:
             climber.climb();
@@ -105,7 +104,7 @@ Run run_task(Scorer& scorer, const Constraints& constraints, const RunOptions& o
             climber.climb_and_walk_plateau(options.plateau);
             break;
         case Strategy::dag_first:
-            search_dags_first(climber, constraints, options, rng);
+            search_dags_first(climber, rules, options, rng);
             climber.climb_and_walk_plateau(options.plateau);
             break;
         case Strategy::kicks:

@@ -48,7 +48,7 @@ struct Run {
 };
 
 /// Does a task. `ground` is the graph of the required edges (empty without knowledge).
-Run run_task(Scorer& scorer, const Constraints& constraints, const RunOptions& options,
-             const Task& task, const Graph& ground, const std::atomic<bool>& stop);
+Run run_task(Scorer& scorer, const Rules& rules, const RunOptions& options, const Task& task,
+             const Graph& ground, const std::atomic<bool>& stop);
 
 }  // namespace bowfree

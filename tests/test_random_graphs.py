@@ -14,7 +14,7 @@ from scipy.stats import chisquare
 import bowfree as bf
 from bowfree import _core
 from bowfree.errors import BowfreeError
-from bowfree.random_graphs import constraints
+from bowfree.random_graphs import graph_rules
 
 RIGHT, LEFT, BOTH = 1, 2, 3  # states of a pair (i, j), i < j; 0 is "no edge"
 
@@ -57,7 +57,7 @@ def all_baps(d, max_in_degree=None):
 def sampled_codes(d, size, *, max_in_degree=None, method="mcmc", seed=0):
     """Draw through the core and encode in NumPy; one chain, d**4 steps between samples."""
     empty = np.zeros((d, 1), dtype=np.uint64)
-    limits = constraints(d, "bap", max_in_degree=max_in_degree)
+    limits = graph_rules(d, "bap", max_in_degree=max_in_degree)
     if method == "naive":
         parents, spouses = _core.sample_triangular(d, limits, size, seed)
     else:
@@ -148,7 +148,7 @@ def test_printed_step_has_the_predicted_law():
 def test_transition_matrix_of_one_step_is_symmetric():
     """One-step frequencies out of every 3-node BAP and back agree (appendix A.3, corrected)."""
     d, size = 3, 6_000
-    limits = constraints(d, "bap")
+    limits = graph_rules(d, "bap")
     steps = {}
     for start in all_baps(d).tolist():
         ends = encode(*_core.sample_mcmc(*decode(start, d), limits, size, 1, 0, False, start))
@@ -181,7 +181,7 @@ def test_limits_hold(d, graph_class, max_in_degree, max_edges, seed):
     ):
         n_parents = [bin(mask).count("1") for mask in graph._parents]
         n_spouses = [bin(mask).count("1") for mask in graph._spouses]
-        assert constraints(d, graph_class).permits(*graph._bits())
+        assert graph_rules(d, graph_class).permits(*graph._bits())
         if graph_class == "dag":
             assert sum(n_spouses) == 0
         if graph_class == "bidirected":
@@ -194,7 +194,7 @@ def test_limits_hold(d, graph_class, max_in_degree, max_edges, seed):
 
 def test_more_than_one_word():
     graph = bf.random_bap(70, max_in_degree=1, burn_in=20_000, rng=4)
-    assert constraints(70, "bap", max_in_degree=1).permits(*graph._bits())
+    assert graph_rules(70, "bap", max_in_degree=1).permits(*graph._bits())
     assert any(mask >> 64 for mask in graph._parents)
 
 

@@ -1,4 +1,4 @@
-// Constraints and the random graphs of section 3.2.
+// Rules and the random graphs of section 3.2.
 #include "sampler.hpp"
 
 #include <nanobind/stl/vector.h>
@@ -56,7 +56,7 @@ void walk_interruptibly(Chain& chain, std::int64_t steps) {
     }
 }
 
-nb::tuple sample_mcmc(const Bits& parents, const Bits& spouses, const Constraints& constraints,
+nb::tuple sample_mcmc(const Bits& parents, const Bits& spouses, const Rules& rules,
                       std::size_t size, std::int64_t burn_in, std::int64_t thin, bool printed_step,
                       std::uint64_t seed) {
     const Graph start = to_graph(parents, spouses);
@@ -65,7 +65,7 @@ nb::tuple sample_mcmc(const Bits& parents, const Bits& spouses, const Constraint
     {
         nb::gil_scoped_release released;
         if (thin > 0) {
-            Chain chain(start, constraints, step, Rng(seed));
+            Chain chain(start, rules, step, Rng(seed));
             walk_interruptibly(chain, burn_in);
             for (std::size_t s = 0; s < size; ++s) {
                 if (s > 0) walk_interruptibly(chain, thin);
@@ -73,7 +73,7 @@ nb::tuple sample_mcmc(const Bits& parents, const Bits& spouses, const Constraint
             }
         } else {
             for (std::size_t s = 0; s < size; ++s) {
-                Chain chain(start, constraints, step, Rng(seed, s));
+                Chain chain(start, rules, step, Rng(seed, s));
                 walk_interruptibly(chain, burn_in);
                 found.push(chain.graph());
             }
@@ -82,28 +82,26 @@ nb::tuple sample_mcmc(const Bits& parents, const Bits& spouses, const Constraint
     return found.to_python();
 }
 
-nb::tuple sample_triangular(int d, const Constraints& constraints, std::size_t size,
-                            std::uint64_t seed) {
+nb::tuple sample_triangular(int d, const Rules& rules, std::size_t size, std::uint64_t seed) {
     GraphStack found{Graph(d)};
     Rng rng(seed);
-    for (std::size_t s = 0; s < size; ++s)
-        found.push(sample_naive(d, constraints.graph_class, rng));
+    for (std::size_t s = 0; s < size; ++s) found.push(sample_naive(d, rules.graph_class, rng));
     return found.to_python();
 }
 
 }  // namespace
 
 void bind_sampler(nb::module_& m) {
-    nb::class_<Constraints>(m, "Constraints",
-                            "Class, limits (-1: none) and knowledge that every graph satisfies.")
+    nb::class_<Rules>(m, "Rules",
+                      "Class, limits (-1: none) and knowledge that every graph satisfies.")
         .def(
             "__init__",
-            [](Constraints* self, int graph_class, int max_in_degree, int max_edges,
-               int max_district, const Knowledge& knowledge) {
-                new (self) Constraints{static_cast<GraphClass>(graph_class), max_in_degree,
-                                       max_edges, max_district,
-                                       std::vector<std::uint8_t>(
-                                           knowledge.data(), knowledge.data() + knowledge.size())};
+            [](Rules* self, int graph_class, int max_in_degree, int max_edges, int max_district,
+               const Knowledge& knowledge) {
+                new (self) Rules{static_cast<GraphClass>(graph_class), max_in_degree, max_edges,
+                                 max_district,
+                                 std::vector<std::uint8_t>(knowledge.data(),
+                                                           knowledge.data() + knowledge.size())};
             },
             nb::arg("graph_class"), nb::arg("max_in_degree"), nb::arg("max_edges"),
             nb::arg("max_district"), nb::arg("knowledge"),
@@ -112,19 +110,19 @@ void bind_sampler(nb::module_& m) {
             "2 j -> i, 3 i <-> j).")
         .def(
             "permits",
-            [](const Constraints& self, const Bits& parents, const Bits& spouses) {
+            [](const Rules& self, const Bits& parents, const Bits& spouses) {
                 const Graph graph = to_graph(parents, spouses);
                 return self.permits(graph);
             },
             nb::arg("parents"), nb::arg("spouses"), "True when the graph satisfies every rule.");
-    m.def("sample_mcmc", &sample_mcmc, nb::arg("parents"), nb::arg("spouses"),
-          nb::arg("constraints"), nb::arg("size"), nb::arg("burn_in"), nb::arg("thin"),
-          nb::arg("printed_step"), nb::arg("seed"),
+    m.def("sample_mcmc", &sample_mcmc, nb::arg("parents"), nb::arg("spouses"), nb::arg("rules"),
+          nb::arg("size"), nb::arg("burn_in"), nb::arg("thin"), nb::arg("printed_step"),
+          nb::arg("seed"),
           "Graphs from the chain started at the given one: one chain with `thin` steps between "
           "samples, or, with thin = 0, independent chains. Returns (parents, spouses), each "
           "(size, d, words).");
-    m.def("sample_triangular", &sample_triangular, nb::arg("d"), nb::arg("constraints"),
-          nb::arg("size"), nb::arg("seed"), "The naive sampler; returns as `sample_mcmc`.");
+    m.def("sample_triangular", &sample_triangular, nb::arg("d"), nb::arg("rules"), nb::arg("size"),
+          nb::arg("seed"), "The naive sampler; returns as `sample_mcmc`.");
 }
 
 }  // namespace bowfree::bindings

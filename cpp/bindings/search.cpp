@@ -9,6 +9,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "exhaustive.hpp"
 
 namespace bowfree::bindings {
 
@@ -105,14 +106,13 @@ void bind_search(nb::module_& m) {
         .def(
             "__init__",
             [](Search* self, const Matrix& S, double n, double penalty, std::size_t cache_bytes,
-               const Constraints& constraints, const RunOptions& options,
-               const std::pair<Bits, Bits>& ground) {
+               const Rules& rules, const RunOptions& options, const std::pair<Bits, Bits>& ground) {
                 new (self) Search({S.data(), S.data() + S.size()}, static_cast<int>(S.shape(0)), n,
-                                  penalty, cache_bytes, constraints, options,
+                                  penalty, cache_bytes, rules, options,
                                   to_graph(ground.first, ground.second));
             },
             nb::arg("S"), nb::arg("n"), nb::arg("penalty"), nb::arg("cache_bytes"),
-            nb::arg("constraints"), nb::arg("options"), nb::arg("ground"))
+            nb::arg("rules"), nb::arg("options"), nb::arg("ground"))
         .def("launch", &Search::launch, nb::arg("tasks"), nb::arg("n_threads"),
              nb::call_guard<nb::gil_scoped_release>(), "Starts threads on the tasks.")
         .def(
@@ -150,6 +150,22 @@ void bind_search(nb::module_& m) {
                 return self.scorer().score(graph, workspace);
             },
             nb::arg("parents"), nb::arg("spouses"), "The score of a graph, through the cache.")
+        .def(
+            "score_all",
+            [](Search& self) {
+                AllScores all;
+                {
+                    nb::gil_scoped_release released;
+                    all = score_all(self.scorer(), self.rules(), [] {
+                        nb::gil_scoped_acquire held;
+                        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+                    });
+                }
+                const std::size_t size = all.codes.size();
+                return nb::make_tuple(to_numpy(std::move(all.codes), {size}),
+                                      to_numpy(std::move(all.scores), {size}));
+            },
+            "All graphs on at most 5 nodes, as (codes, scores); see cpp/exhaustive.hpp.")
         .def("cache_bytes", [](Search& self) { return self.scorer().cache_bytes(); });
 }
 

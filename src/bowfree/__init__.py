@@ -25,12 +25,24 @@ from bowfree.equivalence import (
     same_skeleton_and_colliders,
     same_skeleton_and_v_structures,
 )
-from bowfree.errors import BowfreeError, DataError, FitWarning, GraphError, ParseError
+from bowfree.errors import (
+    BowfreeError,
+    CheckpointError,
+    DataError,
+    FitWarning,
+    GraphError,
+    KnowledgeError,
+    ParseError,
+)
+from bowfree.exhaustive import exhaustive_search
 from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
+from bowfree.knowledge import Knowledge
 from bowfree.paths import Path
 from bowfree.random_graphs import random_bap
 from bowfree.score import district_scores, score
+from bowfree.search import greedy_search
+from bowfree.search_result import SearchInterrupted, SearchResult
 from bowfree.sem import LinearSEM, random_sem
 from bowfree.text import parse
 from bowfree.treks import Trek
@@ -44,6 +56,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Atlas",
     "BowfreeError",
+    "CheckpointError",
     "ClassSummary",
     "Constraint",
     "ConstraintTests",
@@ -55,10 +68,14 @@ __all__ = [
     "Fit",
     "FitWarning",
     "GraphError",
+    "Knowledge",
+    "KnowledgeError",
     "LinearSEM",
     "MixedGraph",
     "ParseError",
     "Path",
+    "SearchInterrupted",
+    "SearchResult",
     "Trek",
     "__version__",
     "atlas",
@@ -69,9 +86,11 @@ __all__ = [
     "empirical_class",
     "equivalence_class",
     "equivalent",
+    "exhaustive_search",
     "explain_equivalence",
     "fit",
     "formats",
+    "greedy_search",
     "markov_equivalent",
     "parse",
     "random_bap",

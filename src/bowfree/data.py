@@ -64,6 +64,7 @@ def read_moments(
     n: float | None = None,
     ddof: int = 1,
     graph: MixedGraph | None = None,
+    shrinkage: float = 0.0,
 ) -> Moments:
     """Turn data or a covariance matrix into :class:`Moments`, or say what is wrong with it.
 
@@ -81,6 +82,9 @@ def read_moments(
         The BAP to be fitted. Columns are matched with its nodes by name; a bare array has no names,
         and is taken to be in the order of its nodes. With ``n <= d`` the covariance matrix is
         singular, which is no obstacle as long as every district and its parents are fewer than n.
+    shrinkage : float
+        Between 0 and 1: covariances are multiplied by ``1 - shrinkage``, variances stay. Anything
+        above 0 makes a singular matrix positive definite.
 
     Returns
     -------
@@ -102,6 +106,7 @@ def read_moments(
         moments = _from_data(data, n, graph)
     else:
         moments = _from_covariance(cov, n, ddof, graph)
+    moments = _shrink(moments, shrinkage)
     _check_definite(moments, graph)
     moments.S.flags.writeable = False
     return moments
@@ -155,6 +160,16 @@ def _from_covariance(cov: Any, n: float | None, ddof: int, graph: MixedGraph | N
         )
     to_mle = 1.0 if n == math.inf else (n - ddof) / n
     return Moments(names, (C + C.T) * (to_mle / 2), float(n))
+
+
+def _shrink(moments: Moments, shrinkage: float) -> Moments:
+    if not 0.0 <= shrinkage <= 1.0:
+        raise DataError(f"shrinkage = {shrinkage!r}: must be between 0 (none) and 1 (diagonal)")
+    if shrinkage == 0.0:
+        return moments
+    S = (1.0 - shrinkage) * moments.S
+    np.fill_diagonal(S, np.diag(moments.S))
+    return Moments(moments.names, S, moments.n)
 
 
 # --- reading tables -------------------------------------------------------------------------------
@@ -317,8 +332,8 @@ def _check_block(moments: Moments, R: Floats, block: list[int], where: str) -> N
     if moments.n <= len(block):
         raise DataError(
             f"n = {moments.n:g} observations of {len(block)} variables{where}: the covariance "
-            "matrix is singular and the likelihood unbounded; use fewer variables, or pass a "
-            "shrunk (positive definite) matrix as `cov`"
+            "matrix is singular and the likelihood unbounded; use fewer variables, `shrinkage=` "
+            "where the function has it, or pass a shrunk (positive definite) matrix as `cov`"
         )
     loading = np.abs(vectors[:, 0])
     guilty = [moments.names[block[k]] for k in np.flatnonzero(loading > 0.01 * loading.max())]

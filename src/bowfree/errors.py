@@ -4,7 +4,15 @@ All exceptions are :class:`ValueError`, so that code which only wants to know "t
 needs no import from here. Each message says what was wrong, the value seen, and the way out.
 """
 
-__all__ = ["BowfreeError", "DataError", "FitWarning", "GraphError", "ParseError"]
+__all__ = [
+    "BowfreeError",
+    "CheckpointError",
+    "DataError",
+    "FitWarning",
+    "GraphError",
+    "KnowledgeError",
+    "ParseError",
+]
 
 
 class BowfreeError(ValueError):
@@ -33,6 +41,14 @@ class ParseError(BowfreeError):
 
 class DataError(BowfreeError):
     """Data or a covariance matrix that cannot be used: missing values, singular, wrong names."""
+
+
+class KnowledgeError(BowfreeError):
+    """Background knowledge that names unknown variables or contradicts itself."""
+
+
+class CheckpointError(BowfreeError):
+    """A checkpoint that belongs to another search, another version, or is cut short."""
 
 
 class FitWarning(UserWarning):

@@ -118,7 +118,7 @@ def random_bap(
     parents, spouses = _sample(
         len(names),
         n_samples,
-        constraints(len(names), graph_class, max_in_degree=max_in_degree, max_edges=max_edges),
+        graph_rules(len(names), graph_class, max_in_degree=max_in_degree, max_edges=max_edges),
         method=method,
         limited=max_in_degree is not None or max_edges is not None,
         graph_class=graph_class,
@@ -133,7 +133,7 @@ def random_bap(
 def _sample(
     d: int,
     size: int,
-    limits: _core.Constraints,
+    limits: _core.Rules,
     *,
     method: Method,
     limited: bool,
@@ -192,7 +192,7 @@ def draw_seed(rng: int | np.random.Generator | None) -> int:
     return int(np.random.default_rng(rng).integers(0, 2**64, dtype=np.uint64))
 
 
-def constraints(
+def graph_rules(
     d: int,
     graph_class: GraphClass,
     *,
@@ -200,7 +200,7 @@ def constraints(
     max_edges: int | None = None,
     max_district: int | None = None,
     knowledge: npt.NDArray[np.uint8] | None = None,
-) -> _core.Constraints:
+) -> _core.Rules:
     """Pack class and limits for the core."""
     if graph_class not in GRAPH_CLASSES:
         raise BowfreeError(
@@ -210,7 +210,7 @@ def constraints(
     def limit(name: str, value: int | None, least: int) -> int:
         return -1 if value is None else at_least(name, value, least)
 
-    return _core.Constraints(
+    return _core.Rules(
         GRAPH_CLASSES.index(graph_class),
         limit("max_in_degree", max_in_degree, 0),
         limit("max_edges", max_edges, 0),

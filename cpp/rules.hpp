@@ -15,7 +15,7 @@ namespace bowfree {
 
 enum class GraphClass : std::uint8_t { bap, dag, bidirected, ancestral, arid };
 
-struct Constraints {
+struct Rules {
     static constexpr int unlimited = -1;
 
     GraphClass graph_class = GraphClass::bap;

@@ -1,4 +1,4 @@
-#include "constraints.hpp"
+#include "rules.hpp"
 
 namespace bowfree {
 
@@ -57,7 +57,7 @@ bool is_arid(const Graph& graph) {
     return true;
 }
 
-bool Constraints::permits_whole(const Graph& graph) const {
+bool Rules::permits_whole(const Graph& graph) const {
     if (max_district != unlimited)
         for (const auto& district : districts(graph))
             if (static_cast<int>(district.size()) > max_district) return false;
@@ -66,7 +66,7 @@ bool Constraints::permits_whole(const Graph& graph) const {
     return true;
 }
 
-bool Constraints::permits(const Graph& graph) const {
+bool Rules::permits(const Graph& graph) const {
     const int d = graph.d();
     int n_edges = 0;
     for (int j = 0; j < d; ++j) {

@@ -1,0 +1,202 @@
+"""What a search returns: the best graph, how it was found, and what came close.
+
+The result of :func:`bowfree.greedy_search`. Its pool (the best distinct graphs met) is what model
+averaging works on; its best graph stands for a whole equivalence class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bowfree.data import Moments
+from bowfree.fit import Fit, fit_moments
+from bowfree.graph import MixedGraph
+from bowfree.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Progress", "ScoredGraph", "SearchInterrupted", "SearchResult", "SearchRun"]
+
+
+class ScoredGraph(NamedTuple):
+    """A graph with its score."""
+
+    graph: MixedGraph
+    score: float
+
+
+@dataclass(frozen=True)
+class SearchRun:
+    """One run of a search.
+
+    Attributes
+    ----------
+    strategy : {"climb", "sparse", "dag-first", "kicks"}
+        What the run did, see :func:`bowfree.greedy_search`.
+    start, end : MixedGraph
+        Where it began and ended.
+    score : float
+        Score of the end.
+    path : tuple of float
+        Score of the start, then of every graph on the way that was better than all before it.
+    complete : bool
+        False when the run was cut short by a time limit or an interrupt.
+    seconds : float
+        Time taken.
+    fits, cache_hits, candidates : int
+        Districts fitted, districts whose score was known, moves whose gain was worked out. Which
+        of two runs fits a district that both need depends on who comes first; these counts, and
+        the time, are the only numbers of a search that are not the same every time.
+    """
+
+    strategy: str
+    start: MixedGraph
+    end: MixedGraph
+    score: float
+    path: tuple[float, ...]
+    complete: bool
+    seconds: float
+    fits: int
+    cache_hits: int
+    candidates: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a progress callback is told.
+
+    Attributes
+    ----------
+    runs_done, runs_planned : int
+        Runs finished, and runs known to be needed (a later round may add some).
+    best_score : float
+        Best score of a finished run, ``-inf`` before there is one.
+    seconds : float
+        Time since the search began.
+    seconds_left : float or None
+        Estimate for the runs planned, None before the first has ended.
+    """
+
+    runs_done: int
+    runs_planned: int
+    best_score: float
+    seconds: float
+    seconds_left: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """The result of a search.
+
+    Attributes
+    ----------
+    graph : MixedGraph
+        The best graph; of several with equal score the first of `best_graphs`.
+    score : float
+        Its score.
+    runs : tuple of SearchRun
+        All runs, in a fixed order.
+    best_graphs : tuple of MixedGraph
+        The distinct graphs met whose score equals the best one's (within 1e-9).
+    pool : tuple of ScoredGraph
+        The best distinct graphs met over all runs, best first, within the score window.
+    moments : Moments
+        The data as the search saw them.
+    penalty : float
+        Penalty per node and edge, in units of ``log n``.
+    knowledge : Knowledge
+        What the search was told.
+    complete : bool
+        False when a time limit or an interrupt ended the search early.
+    seconds : float
+        Time taken.
+
+    See Also
+    --------
+    bowfree.greedy_search, bowfree.exhaustive_search
+    """
+
+    graph: MixedGraph
+    score: float
+    runs: tuple[SearchRun, ...]
+    best_graphs: tuple[MixedGraph, ...]
+    pool: tuple[ScoredGraph, ...]
+    moments: Moments
+    penalty: float
+    knowledge: Knowledge
+    complete: bool
+    seconds: float
+
+    def fit(self) -> Fit:
+        """Fit the best graph to the data of the search."""
+        return fit_moments(self.graph, self.moments, penalty=self.penalty)
+
+    def equivalence_class(self, **options: Any) -> tuple[MixedGraph, ...]:
+        """Return the graphs equivalent to the best one that the knowledge permits.
+
+        `options` are those of :func:`bowfree.equivalence_class`.
+        """
+        from bowfree.classes import equivalence_class
+
+        members: Iterator[MixedGraph] = iter(equivalence_class(self.graph, **options))
+        return tuple(graph for graph in members if self.knowledge.permits(graph))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain lists and numbers."""
+        return {
+            "graph": str(self.graph),
+            "score": self.score,
+            "n": self.moments.n,
+            "penalty": self.penalty,
+            "complete": self.complete,
+            "seconds": self.seconds,
+            "best_graphs": [str(graph) for graph in self.best_graphs],
+            "pool": [{"graph": str(graph), "score": score} for graph, score in self.pool],
+            "knowledge": self.knowledge.to_dict(),
+            "runs": [
+                {
+                    "strategy": run.strategy,
+                    "start": str(run.start),
+                    "end": str(run.end),
+                    "score": run.score,
+                    "path": list(run.path),
+                    "complete": run.complete,
+                    "seconds": run.seconds,
+                    "fits": run.fits,
+                    "cache_hits": run.cache_hits,
+                    "candidates": run.candidates,
+                }
+                for run in self.runs
+            ],
+        }
+
+    def __str__(self) -> str:
+        fits = sum(run.fits for run in self.runs)
+        known = sum(run.cache_hits for run in self.runs)
+        at_best = sum(run.score >= self.score - 1e-9 for run in self.runs)
+        lines = [
+            f"best graph: {self.graph}",
+            f"score {self.score:.6f} (n = {self.moments.n:g}, penalty {self.penalty:g})"
+            f", {len(self.best_graphs)} graph{'s' * (len(self.best_graphs) != 1)} met with it",
+            f"{len(self.runs)} run{'s' * (len(self.runs) != 1)}, {at_best} ended there; "
+            f"{fits:,} districts fitted, {known:,} known already; {self.seconds:.2f} s",
+        ]
+        if not self.complete:
+            lines.append("the search was ended early: a longer one may find better")
+        return "\n".join(lines)
+
+
+class SearchInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a search; what was found so far is in :attr:`result`.
+
+    Attributes
+    ----------
+    result : SearchResult
+        The best so far, with ``complete=False``.
+    """
+
+    def __init__(self, result: SearchResult) -> None:
+        super().__init__("search interrupted; the best graph so far is in .result")
+        self.result = result
