@@ -49,6 +49,7 @@ from bowfree.treks import Trek
 
 if TYPE_CHECKING:
     from bowfree import datasets as datasets
+    from bowfree import experiments as experiments
     from bowfree import formats as formats
 
 __version__ = "0.1.0"
@@ -87,6 +88,7 @@ __all__ = [
     "equivalence_class",
     "equivalent",
     "exhaustive_search",
+    "experiments",
     "explain_equivalence",
     "fit",
     "formats",
@@ -102,7 +104,7 @@ __all__ = [
 ]
 
 # Parts that not every program needs; `bowfree.formats` loads them when it is first asked for.
-_ON_DEMAND = ("datasets", "formats")
+_ON_DEMAND = ("datasets", "experiments", "formats")
 
 
 def __getattr__(name: str) -> Any:
