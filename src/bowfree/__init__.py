@@ -15,6 +15,7 @@ except ImportError as error:
 from bowfree.atlas import Atlas, atlas
 from bowfree.classes import ClassSummary, EdgeSummary, EquivalenceClass, equivalence_class
 from bowfree.constraints import Constraint, ConstraintTests, constraints, test_constraints
+from bowfree.effects import EffectBounds, effect_bounds
 from bowfree.empirical import EmpiricalClass, empirical_class
 from bowfree.equivalence import (
     EquivalenceVerdict,
@@ -37,6 +38,7 @@ from bowfree.errors import (
 from bowfree.exhaustive import exhaustive_search
 from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
+from bowfree.intervention import Intervention, intervene
 from bowfree.knowledge import Knowledge
 from bowfree.paths import Path
 from bowfree.random_graphs import random_bap
@@ -44,6 +46,7 @@ from bowfree.score import district_scores, score
 from bowfree.search import greedy_search
 from bowfree.search_result import SearchInterrupted, SearchResult
 from bowfree.sem import LinearSEM, random_sem
+from bowfree.structure_mcmc import StructureSamples, structure_mcmc
 from bowfree.text import parse
 from bowfree.treks import Trek
 
@@ -63,12 +66,14 @@ __all__ = [
     "ConstraintTests",
     "DataError",
     "EdgeSummary",
+    "EffectBounds",
     "EmpiricalClass",
     "EquivalenceClass",
     "EquivalenceVerdict",
     "Fit",
     "FitWarning",
     "GraphError",
+    "Intervention",
     "Knowledge",
     "KnowledgeError",
     "LinearSEM",
@@ -77,6 +82,7 @@ __all__ = [
     "Path",
     "SearchInterrupted",
     "SearchResult",
+    "StructureSamples",
     "Trek",
     "__version__",
     "atlas",
@@ -84,6 +90,7 @@ __all__ = [
     "contains",
     "datasets",
     "district_scores",
+    "effect_bounds",
     "empirical_class",
     "equivalence_class",
     "equivalent",
@@ -93,6 +100,7 @@ __all__ = [
     "fit",
     "formats",
     "greedy_search",
+    "intervene",
     "markov_equivalent",
     "parse",
     "random_bap",
@@ -100,6 +108,7 @@ __all__ = [
     "same_skeleton_and_colliders",
     "same_skeleton_and_v_structures",
     "score",
+    "structure_mcmc",
     "test_constraints",
 ]
 

@@ -1,0 +1,99 @@
+// Effects over the members of a class; `bowfree.effects` drives them.
+#include "effects.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "classes.hpp"
+
+namespace bowfree::bindings {
+
+namespace {
+
+using Stack = nb::ndarray<const Word, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Marks = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void add_stack(EffectCounter& self, const Stack& parents, const Stack& spouses) {
+    Graph graph(self.d());
+    const auto d = static_cast<std::size_t>(self.d()), words = std::size_t(graph.words());
+    for (const Stack* stack : {&parents, &spouses})
+        if (stack->shape(0) != parents.shape(0) || stack->shape(1) != d || stack->shape(2) != words)
+            throw std::invalid_argument("graphs must come as (members, d, words), twice");
+    const nb::gil_scoped_release release;
+    std::vector<int> nodes(d);
+    std::iota(nodes.begin(), nodes.end(), 0);
+    if (d == 0) return;
+    for (std::size_t g = 0; g < parents.shape(0); ++g) {
+        std::copy_n(parents.data() + g * d * words, d * words, graph.parents(0));
+        std::copy_n(spouses.data() + g * d * words, d * words, graph.spouses(0));
+        self.add(graph, nodes);
+    }
+}
+
+void add_marks(EffectCounter& self, const std::vector<std::pair<int, int>>& edges,
+               const Marks& marks) {
+    if (marks.shape(1) != edges.size())
+        throw std::invalid_argument("marks must have one column per edge");
+    std::vector<int> nodes;
+    for (const auto& [i, j] : edges) {
+        if (i < 0 || i >= j || j >= self.d())
+            throw std::invalid_argument("edges must be pairs i < j of nodes");
+        nodes.insert(nodes.end(), {i, j});
+    }
+    const nb::gil_scoped_release release;
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    for (std::size_t g = 0; g < marks.shape(0); ++g)
+        self.add(marked_graph(self.d(), edges, marks.data() + g * edges.size()), nodes);
+}
+
+nb::dict to_dict(const EffectCounter& self) {
+    const EffectTally& tally = self.tally();
+    const auto d = static_cast<std::size_t>(self.d());
+    const auto matrix = [d](const std::vector<double>& values) {
+        return to_numpy(std::vector<double>(values), {d, d});
+    };
+    nb::dict found;
+    found["n_members"] = tally.n_members;
+    found["lower"] = matrix(tally.lower);
+    found["upper"] = matrix(tally.upper);
+    found["min_abs"] = matrix(tally.min_abs);
+    found["max_abs"] = matrix(tally.max_abs);
+    found["sum"] = matrix(tally.sum);
+    found["sum_abs"] = matrix(tally.sum_abs);
+    found["positive"] = matrix(tally.positive);
+    found["negative"] = matrix(tally.negative);
+    return found;
+}
+
+}  // namespace
+
+void bind_effects(nb::module_& m) {
+    nb::class_<EffectCounter>(m, "EffectCounter", "Bounds on total effects, member by member.")
+        .def(
+            "__init__",
+            [](EffectCounter* self, const Matrix& S, double path_sign, double zero,
+               std::size_t max_districts) {
+                new (self)
+                    EffectCounter({S.data(), S.data() + S.size()}, static_cast<int>(S.shape(0)),
+                                  path_sign, zero, max_districts);
+            },
+            nb::arg("S"), nb::arg("path_sign"), nb::arg("zero"), nb::arg("max_districts"))
+        .def("add_graphs", &add_stack, nb::arg("parents"), nb::arg("spouses"),
+             "Adds BAPs, given as two arrays of shape (members, d, words).")
+        .def("add_marks", &add_marks, nb::arg("edges"), nb::arg("marks"),
+             "Adds BAPs with these edges, given as marks of shape (members, edges). Only effects "
+             "among the ends of the edges are looked at.")
+        .def("reset", &EffectCounter::reset, "Forgets the members, not the fits.")
+        .def("tally", &to_dict, "Bounds, sums and counts over the members, each (d, d).")
+        .def_prop_ro("n_fits", &EffectCounter::n_fits, "Districts fitted.")
+        .def_prop_ro("n_uncertified", &EffectCounter::n_uncertified,
+                     "Of these, fits that are not certified to be a maximum.");
+}
+
+}  // namespace bowfree::bindings
