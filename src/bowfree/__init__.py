@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from bowfree import datasets as datasets
     from bowfree import experiments as experiments
     from bowfree import formats as formats
+    from bowfree import plot as plot
 
 __version__ = "0.1.0"
 
@@ -103,6 +104,7 @@ __all__ = [
     "intervene",
     "markov_equivalent",
     "parse",
+    "plot",
     "random_bap",
     "random_sem",
     "same_skeleton_and_colliders",
@@ -113,7 +115,7 @@ __all__ = [
 ]
 
 # Parts that not every program needs; `bowfree.formats` loads them when it is first asked for.
-_ON_DEMAND = ("datasets", "experiments", "formats")
+_ON_DEMAND = ("datasets", "experiments", "formats", "plot")
 
 
 def __getattr__(name: str) -> Any:

@@ -53,6 +53,10 @@ class Layout:
         width, height = (self.centres + self.sizes / 2).max(axis=0)
         return float(width), float(height)
 
+    def spread(self, factor: float) -> Layout:
+        """Return the layout with the centres farther apart by a factor >= 1, boxes as they are."""
+        return _placed(self.centres * factor, self.sizes)
+
 
 def label_width(name: str) -> float:
     """Estimate the width of a name in a sans-serif font, on the generous side."""
