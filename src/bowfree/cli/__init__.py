@@ -26,6 +26,7 @@ COMMANDS = {
     "fit": "Fit the parameters of a given graph to data.",
     "sample": "Draw data from a graph with random parameters.",
     "convert": "Write a graph in another format.",
+    "study": "Repeat the studies of the paper.",
 }
 
 

@@ -400,7 +400,7 @@ def _simulate(
         from bowfree.averaging import averaged_effects
 
         assert result is not None
-        estimate = averaged_effects(result).p_effect
+        estimate = averaged_effects(result, rng=searcher).probability
     else:
         estimate = minimal_effects(found_class)
     return Simulation(
