@@ -281,6 +281,7 @@ def sachs_study(
     folder: str | Path | None = None,
     strategy: StrategyName = "ils",
     restarts: int | None = None,
+    rounds: int | None = None,
     penalty: float = 1.0,
     n_jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
@@ -294,7 +295,7 @@ def sachs_study(
         Numbers or names; by default all 14.
     folder : path, optional
         Where the data are, see :func:`bowfree.datasets.load_sachs`.
-    strategy, restarts, penalty, n_jobs
+    strategy, restarts, rounds, penalty, n_jobs
         Of :func:`bowfree.greedy_search`. ``strategy="restart", restarts=100`` is the paper's.
     progress : callable, optional
         Called with the numbers of conditions done and planned.
@@ -335,6 +336,7 @@ def sachs_study(
                 graph_class=graph_class,
                 strategy=strategy,
                 restarts=restarts,
+                rounds=rounds,
                 penalty=penalty,
                 n_jobs=n_jobs,
                 rng=stream,
