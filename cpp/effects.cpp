@@ -30,7 +30,8 @@ EffectCounter::EffectCounter(std::vector<double> S, int d, double path_sign, dou
       E_(B_.size()),
       local_(d) {}
 
-void EffectCounter::fill_rows(const Graph& graph, const std::vector<int>& district) {
+const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
+                                                  const std::vector<int>& district) {
     const int words = graph.words();
     Key key;
     for (const int v : district) {
@@ -38,23 +39,26 @@ void EffectCounter::fill_rows(const Graph& graph, const std::vector<int>& distri
         for_each_node(graph.parents(v), words, [&](int p) { key ^= element_key(p, v, false); });
         for_each_node(graph.spouses(v), words, [&](int s) { key ^= element_key(s, v, true); });
     }
-    auto place = known_.find(key);
-    if (place == known_.end()) {
-        if (known_.size() >= max_districts_) known_.clear();
-        const District local = make_district(graph, district);
-        const DistrictFit fit = fitter_.fit(local);
-        ++n_fits_;
-        n_uncertified_ += !fit.converged;
-        for (int a = 0; a < local.m(); ++a) local_[local.nodes[a]] = a;
-        std::vector<double> coefficients;
-        for (int v = 0; v < local.k; ++v)
-            for_each_node(graph.parents(local.nodes[v]), words,
-                          [&](int p) { coefficients.push_back(fit.B[v * local.m() + local_[p]]); });
-        place = known_.emplace(key, std::move(coefficients)).first;
-    }
-    const double* next = place->second.data();
-    for (const int v : district)
-        for_each_node(graph.parents(v), words, [&](int p) { B_[v * d_ + p] = *next++; });
+    const auto place = known_.find(key);
+    if (place != known_.end()) return place->second;
+    if (known_.size() >= max_districts_) known_.clear();
+    const District local = make_district(graph, district);
+    const DistrictFit fit = fitter_.fit(local);
+    ++n_fits_;
+    n_uncertified_ += !fit.converged;
+    for (int a = 0; a < local.m(); ++a) local_[local.nodes[a]] = a;
+    Rows rows{fit.objective, {}};
+    for (int v = 0; v < local.k; ++v)
+        for_each_node(graph.parents(local.nodes[v]), words, [&](int p) {
+            rows.coefficients.push_back(fit.B[v * local.m() + local_[p]]);
+        });
+    return known_.emplace(key, std::move(rows)).first->second;
+}
+
+double EffectCounter::objective(const Graph& graph) {
+    double F = 0.0;
+    for (const auto& district : districts(graph)) F += rows_of(graph, district).objective;
+    return F;
 }
 
 void EffectCounter::add(const Graph& graph, const std::vector<int>& nodes) {
@@ -64,7 +68,10 @@ void EffectCounter::add(const Graph& graph, const std::vector<int>& nodes) {
         if (contains(done.data(), v)) continue;
         const auto district = district_of(graph, v);
         for (const int u : district) insert(done.data(), u);
-        fill_rows(graph, district);
+        const double* next = rows_of(graph, district).coefficients.data();
+        for (const int u : district)
+            for_each_node(graph.parents(u), graph.words(),
+                          [&](int p) { B_[u * d_ + p] = *next++; });
     }
     // Row by row in topological order: an effect that the graph excludes is exactly zero.
     for (const int v : topological_order(graph)) {

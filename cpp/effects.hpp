@@ -47,12 +47,21 @@ class EffectCounter {
     /// nodes that are joined with any of them.
     void add(const Graph& graph, const std::vector<int>& nodes);
 
+    /// The sum of F over the districts of a graph, through the same memory of fits.
+    double objective(const Graph& graph);
+
     std::uint64_t n_fits() const { return n_fits_; }
     std::uint64_t n_uncertified() const { return n_uncertified_; }
 
   private:
-    /// Fills the rows of B that belong to the district, from memory if it is known.
-    void fill_rows(const Graph& graph, const std::vector<int>& district);
+    /// A fit as it is remembered.
+    struct Rows {
+        double objective = 0.0;
+        std::vector<double> coefficients;  ///< members ascending, for each its parents ascending
+    };
+
+    /// The fit of a district, from memory if it is known.
+    const Rows& rows_of(const Graph& graph, const std::vector<int>& district);
     void count_effects(const std::vector<int>& nodes);
 
     std::vector<double> S_;
@@ -60,8 +69,7 @@ class EffectCounter {
     double path_sign_, zero_;
     std::size_t max_districts_;
     DistrictFitter fitter_;
-    /// Coefficients of a district: members ascending, for each its parents ascending.
-    std::unordered_map<Key, std::vector<double>, KeyHash> known_;
+    std::unordered_map<Key, Rows, KeyHash> known_;
     std::uint64_t n_fits_ = 0, n_uncertified_ = 0;
     EffectTally tally_;
     std::vector<double> B_, E_;  // scratch, d x d

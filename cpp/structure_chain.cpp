@@ -1,5 +1,6 @@
 #include "structure_chain.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -17,6 +18,23 @@ Edge other_state(Edge now, Rng& rng) {
     return static_cast<Edge>((static_cast<int>(now) + 1 + rng.below(3)) % 4);
 }
 
+/// Stands for the pairs of a graph that have an edge, of whatever kind.
+Key skeleton_key(const Graph& graph) {
+    Key key;
+    for (int j = 1; j < graph.d(); ++j)
+        for (int i = 0; i < j; ++i)
+            if (graph.adjacent(i, j)) key ^= element_key(i, j, false);
+    return key;
+}
+
+/// Stands for a skeleton and a score: equivalent graphs have both in common. A score within
+/// rounding of the border of two cells can fall in either; then a class is kept twice.
+Key class_key(Key skeleton, double score) {
+    constexpr double cell = 1e-7;
+    const auto place = static_cast<std::uint64_t>(std::llround(score / cell));
+    return skeleton ^= Key{scatter(place), scatter(~place)};
+}
+
 }  // namespace
 
 ChainRecord run_chain(Scorer& scorer, const Rules& rules, const Graph& start,
@@ -27,7 +45,9 @@ ChainRecord run_chain(Scorer& scorer, const Rules& rules, const Graph& start,
     const int d = table.d();
     const double edge_cost = scorer.edge_cost();
     double score = table.score();
-    record.pool.offer(table.key(), score, table.graph());
+    Key skeleton = skeleton_key(start);
+    record.pool.offer(options.one_per_class ? class_key(skeleton, score) : table.key(), score,
+                      table.graph());
 
     for (std::int64_t step = 1 - options.burn_in; step <= options.steps; ++step) {
         if (stop.load(std::memory_order_relaxed)) break;
@@ -40,13 +60,20 @@ ChainRecord run_chain(Scorer& scorer, const Rules& rules, const Graph& start,
             const double chance = uniform(rng);
             if (table.permits(rules, move)) {
                 const double gain = table.gain(move, edge_cost);
+                Key skeleton_after = skeleton;
+                if (move.edge == Edge::none || table.edge(i, j) == Edge::none)
+                    skeleton_after ^= element_key(i, j, false);
                 if (record.pool.wants(score + gain)) {
                     Graph seen = table.graph();
                     set_edge(seen, i, j, move.edge);
-                    record.pool.offer(table.key_after(move), score + gain, seen);
+                    record.pool.offer(options.one_per_class
+                                          ? class_key(skeleton_after, score + gain)
+                                          : table.key_after(move),
+                                      score + gain, seen);
                 }
                 if (chance < std::exp(options.inverse_temper * gain)) {
                     table.apply(move);
+                    skeleton = skeleton_after;
                     score = table.score();
                     record.accepted += step > 0;
                 }

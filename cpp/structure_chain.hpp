@@ -25,6 +25,7 @@ struct ChainOptions {
     double inverse_temper = 0.0;  ///< n / temper
     std::size_t keep = 0;         ///< graphs in the pool
     double window = 0.0;          ///< of the pool, in units of the score
+    bool one_per_class = false;   ///< the pool keeps one graph of each skeleton and score
 };
 
 /// What a chain leaves behind.

@@ -18,21 +18,37 @@ namespace {
 using Stack = nb::ndarray<const Word, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Marks = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-void add_stack(EffectCounter& self, const Stack& parents, const Stack& spouses) {
-    Graph graph(self.d());
-    const auto d = static_cast<std::size_t>(self.d()), words = std::size_t(graph.words());
+/// Calls `visit` with every graph of a stack, the GIL being released.
+template <class Visit>
+void for_each_graph(int nodes, const Stack& parents, const Stack& spouses, Visit&& visit) {
+    Graph graph(nodes);
+    const auto d = static_cast<std::size_t>(nodes);
+    const auto words = static_cast<std::size_t>(graph.words());
     for (const Stack* stack : {&parents, &spouses})
         if (stack->shape(0) != parents.shape(0) || stack->shape(1) != d || stack->shape(2) != words)
             throw std::invalid_argument("graphs must come as (members, d, words), twice");
     const nb::gil_scoped_release release;
-    std::vector<int> nodes(d);
-    std::iota(nodes.begin(), nodes.end(), 0);
-    if (d == 0) return;
     for (std::size_t g = 0; g < parents.shape(0); ++g) {
-        std::copy_n(parents.data() + g * d * words, d * words, graph.parents(0));
-        std::copy_n(spouses.data() + g * d * words, d * words, graph.spouses(0));
-        self.add(graph, nodes);
+        for (std::size_t v = 0; v < d; ++v) {
+            std::copy_n(parents.data() + (g * d + v) * words, words, graph.parents(int(v)));
+            std::copy_n(spouses.data() + (g * d + v) * words, words, graph.spouses(int(v)));
+        }
+        visit(graph);
     }
+}
+
+void add_stack(EffectCounter& self, const Stack& parents, const Stack& spouses) {
+    std::vector<int> nodes(self.d());
+    std::iota(nodes.begin(), nodes.end(), 0);
+    for_each_graph(self.d(), parents, spouses, [&](const Graph& graph) { self.add(graph, nodes); });
+}
+
+auto objectives(EffectCounter& self, const Stack& parents, const Stack& spouses) {
+    std::vector<double> values;
+    for_each_graph(self.d(), parents, spouses,
+                   [&](const Graph& graph) { values.push_back(self.objective(graph)); });
+    const std::size_t size = values.size();
+    return to_numpy(std::move(values), {size});
 }
 
 void add_marks(EffectCounter& self, const std::vector<std::pair<int, int>>& edges,
@@ -89,6 +105,8 @@ void bind_effects(nb::module_& m) {
         .def("add_marks", &add_marks, nb::arg("edges"), nb::arg("marks"),
              "Adds BAPs with these edges, given as marks of shape (members, edges). Only effects "
              "among the ends of the edges are looked at.")
+        .def("objectives", &objectives, nb::arg("parents"), nb::arg("spouses"),
+             "Sum of F over the districts of each of these BAPs, see cpp/likelihood.hpp.")
         .def("reset", &EffectCounter::reset, "Forgets the members, not the fits.")
         .def("tally", &to_dict, "Bounds, sums and counts over the members, each (d, d).")
         .def_prop_ro("n_fits", &EffectCounter::n_fits, "Districts fitted.")

@@ -74,8 +74,8 @@ std::vector<ChainRecord> run_chains(Scorer& scorer, const Rules& rules,
 nb::dict structure_chains(const Matrix& S, double n, double penalty, std::size_t cache_bytes,
                           const Rules& rules, const std::vector<std::pair<Bits, Bits>>& starts,
                           std::int64_t steps, std::int64_t burn_in, std::int64_t thin,
-                          double temper, std::size_t keep, double window, std::uint64_t seed,
-                          int n_threads) {
+                          double temper, std::size_t keep, double window, bool one_per_class,
+                          std::uint64_t seed, int n_threads) {
     const auto d = static_cast<std::size_t>(S.shape(0));
     std::vector<Graph> graphs;
     for (const auto& [parents, spouses] : starts) graphs.push_back(to_graph(parents, spouses));
@@ -87,7 +87,8 @@ nb::dict structure_chains(const Matrix& S, double n, double penalty, std::size_t
         Scorer scorer({S.data(), S.data() + S.size()}, static_cast<int>(d), n, penalty,
                       cache_bytes);
         records = run_chains(scorer, rules, graphs,
-                             {steps, burn_in, thin, n / temper, keep, window}, seed, n_threads);
+                             {steps, burn_in, thin, n / temper, keep, window, one_per_class}, seed,
+                             n_threads);
         Pool pool(keep, window);
         for (const auto& record : records) pool.merge(record.pool);
         // A graph that was only looked at has the score of its neighbour plus a gain, with their
@@ -127,7 +128,7 @@ void bind_structure_chain(nb::module_& m) {
     m.def("structure_chains", &structure_chains, nb::arg("S"), nb::arg("n"), nb::arg("penalty"),
           nb::arg("cache_bytes"), nb::arg("rules"), nb::arg("starts"), nb::kw_only(),
           nb::arg("steps"), nb::arg("burn_in"), nb::arg("thin"), nb::arg("temper"), nb::arg("keep"),
-          nb::arg("window"), nb::arg("seed"), nb::arg("n_threads"),
+          nb::arg("window"), nb::arg("one_per_class"), nb::arg("seed"), nb::arg("n_threads"),
           "Metropolis-Hastings chains, one per start, on one cache of scores. Returns the samples "
           "of each chain, and the best distinct graphs met by any.");
 }

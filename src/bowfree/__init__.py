@@ -13,6 +13,7 @@ except ImportError as error:
     ) from error
 
 from bowfree.atlas import Atlas, atlas
+from bowfree.averaging import AveragedEffects, averaged_effects
 from bowfree.classes import ClassSummary, EdgeSummary, EquivalenceClass, equivalence_class
 from bowfree.constraints import Constraint, ConstraintTests, constraints, test_constraints
 from bowfree.effects import EffectBounds, effect_bounds
@@ -60,6 +61,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Atlas",
+    "AveragedEffects",
     "BowfreeError",
     "CheckpointError",
     "ClassSummary",
@@ -87,6 +89,7 @@ __all__ = [
     "Trek",
     "__version__",
     "atlas",
+    "averaged_effects",
     "constraints",
     "contains",
     "datasets",

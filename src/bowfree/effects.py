@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.classes import EquivalenceClass, Factor, _marks, check_limits, equivalence_class
+from bowfree.classes import EquivalenceClass, Factor, _marks, _to_factors, check_limits
 from bowfree.data import Moments, read_moments
 from bowfree.equivalence import _aligned
 from bowfree.errors import BowfreeError, FitWarning
@@ -149,8 +149,7 @@ class EffectBounds:
             )
         width = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         lines = [
-            "  ".join([row[0].ljust(width[0])] + [c.rjust(w) for c, w in zip(row, width)][1:])
-            for row in rows
+            "  ".join([row[0].ljust(width[0]), *map(str.rjust, row[1:], width[1:])]) for row in rows
         ]
         if not pairs:
             return f"{head}\nno member has an effect of one variable on another"
@@ -275,12 +274,25 @@ def _members(graphs: Any, limit: int) -> tuple[Any, Knowledge | None]:
             "the bounds over its class, or [graph] for its own effects"
         )
     if isinstance(graphs, SearchResult):
-        return equivalence_class(graphs.graph, limit=limit), graphs.knowledge
+        return exact_members(graphs.graph, limit), graphs.knowledge
     if not isinstance(graphs, Iterable) or isinstance(graphs, str):
         raise BowfreeError(
             f"graphs is {graphs!r}: give an equivalence class, a search result, or graphs"
         )
     return graphs, None
+
+
+def exact_members(graph: MixedGraph, limit: int) -> EquivalenceClass:
+    """Return the exact class with at most `limit` members of each component of the skeleton.
+
+    ``bowfree.equivalence_class`` limits their product, which bounds have no need of.
+    """
+    found = _core.class_factors(*graph._bits(), True, 0, limit, None)
+    factors = _to_factors(found)
+    sizes = tuple(len(factor.marks) for factor in factors)
+    return EquivalenceClass(
+        graph, "exact", all(done for _, _, done in found), sizes, lambda: factors
+    )
 
 
 def _first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[MixedGraph]]:
@@ -399,7 +411,7 @@ def _permitted(
 def _batches(
     edges: list[int], own: npt.NDArray[np.uint8], factors: list[Factor], size: int
 ) -> Iterator[npt.NDArray[np.uint8]]:
-    """Yield the marks of the first `size` combinations of the factors' options, (members, edges)."""
+    """Yield the marks, (members, edges), of the first `size` combinations of the options."""
     column = {e: k for k, e in enumerate(edges)}
     for start in range(0, size, _BATCH):
         index = np.arange(start, min(start + _BATCH, size))

@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -203,6 +203,7 @@ def structure_mcmc(
     shrinkage: float = 0.0,
     keep: int = 1000,
     window: float = 10.0,
+    distinct: Literal["graphs", "classes"] = "graphs",
     n_jobs: int = 1,
     cache_mb: float = 256.0,
     rng: Any = None,
@@ -232,6 +233,9 @@ def structure_mcmc(
         As for :func:`bowfree.greedy_search`.
     keep, window : int, float
         The pool keeps so many of the best graphs met, within so many units of ``n * score``.
+    distinct : {"graphs", "classes"}
+        The pool has every graph, or one graph for each skeleton and score: one for each class, as
+        equivalent graphs have both in common.
     n_jobs : int
         Threads, one per chain at most; -1 for all cores. The result does not depend on it.
     cache_mb : float
@@ -279,6 +283,7 @@ def structure_mcmc(
         knowledge=knowledge,
         keep=keep,
         window=window,
+        distinct=distinct,
         n_jobs=n_jobs,
         cache_mb=cache_mb,
         rng=rng,
@@ -301,6 +306,7 @@ def sample_structures(
     knowledge: Knowledge | None,
     keep: int,
     window: float,
+    distinct: str,
     n_jobs: int,
     cache_mb: float,
     rng: Any,
@@ -320,6 +326,8 @@ def sample_structures(
             f"steps = {length} with a sample every {every} steps leaves {length // every} samples "
             "per chain: at least 4 are needed; raise steps or lower thin"
         )
+    if distinct not in ("graphs", "classes"):
+        raise BowfreeError(f"distinct = {distinct!r}: must be 'graphs' or 'classes'")
     known = Knowledge() if knowledge is None else knowledge
 
     def rules_with(max_edges: int | None) -> _core.Rules:
@@ -361,6 +369,7 @@ def sample_structures(
         temper=_positive("temper", temper),
         keep=at_least("keep", keep, 0),
         window=_positive("window", window) / moments.n,
+        one_per_class=distinct == "classes",
         seed=seed,
         n_threads=_n_threads(n_jobs),
     )
