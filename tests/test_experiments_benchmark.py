@@ -4,12 +4,12 @@ import csv
 
 import numpy as np
 import pytest
-from sachs_folder import BENCH, needs_bench
 
 import bowfree as bf
 from bowfree.experiments import bowfree_benchmark
 from bowfree.experiments.benchmark_study import PUBLISHED, f_scores
 from bowfree.formats import to_benchmark
+from sachs_folder import BENCH, needs_bench
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import csv
 import json
 
 import pytest
-from sachs_folder import SACHS, needs_sachs
 
 import bowfree as bf
 from bowfree.experiments import sachs_study
+from sachs_folder import SACHS, needs_sachs
 
 pytestmark = needs_sachs
 

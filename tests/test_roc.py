@@ -1,5 +1,7 @@
 """The paper's ROC curve and the ordinary area."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -33,7 +35,7 @@ def twin(truth, estimate):
         hits = sum(p in positives for p in called)
         points.append(((len(called) - hits) / N, hits / len(positives) if positives else 0.0))
     points.append((1.0, 1.0))
-    area = sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in zip(points, points[1:], strict=False))
+    area = sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
     return points, area
 
 

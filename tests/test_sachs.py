@@ -5,10 +5,10 @@ import sys
 
 import numpy as np
 import pytest
-from sachs_folder import SACHS, needs_sachs
 
 import bowfree as bf
 from bowfree.datasets import sachs
+from sachs_folder import SACHS, needs_sachs
 
 ROWS = "praf,pmek\n1,10\n2,30\n"
 
@@ -97,11 +97,11 @@ def test_no_copy_at_all(monkeypatch):
     with pytest.raises(bf.BowfreeError, match=r"was not found; looked in .*name the folder"):
         bf.datasets.load_sachs(1)
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(bf.BowfreeError, match="nowhere .pooch is not installed.*name the folder"):
+    with pytest.raises(bf.BowfreeError, match=r"nowhere .pooch is not installed.*name the folder"):
         bf.datasets.load_sachs(1)
 
 
 def test_missing_folder_in_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("BOWFREE_DATA", str(tmp_path / "gone"))
-    with pytest.raises(bf.BowfreeError, match="gone .from BOWFREE_DATA. does not exist"):
+    with pytest.raises(bf.BowfreeError, match=r"gone .from BOWFREE_DATA. does not exist"):
         bf.datasets.load_sachs(1)

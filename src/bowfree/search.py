@@ -402,7 +402,7 @@ class _Conductor:
         self.progress(Progress(done, self.planned, best, seconds, left))
 
     def best_ends(self) -> list[ScoredGraph]:
-        """Ends of runs, best first, one for each score."""
+        """Return the ends of runs, best first, one for each score."""
         ends: list[ScoredGraph] = []
         for run in sorted(self.runs.items(), key=lambda item: (-item[1].score, item[0])):
             if not ends or run[1].score < ends[-1].score - TOLERANCE:

@@ -37,6 +37,8 @@ __all__ = ["BenchmarkRow", "BenchmarkStudy", "FScores", "bowfree_benchmark", "f_
 CLASS_LIMIT = 2000
 """Members of a class that are compared with the truth."""
 
+_SIZE = (5.6, 3.2)  # inches
+
 PUBLISHED = {
     "bowfree10": {
         "true graph": (
@@ -205,7 +207,7 @@ class BenchmarkStudy:
         import matplotlib.pyplot as plt
 
         if ax is None:
-            ax = plt.subplots(figsize=(5.6, 3.2), layout="constrained")[1]
+            ax = plt.subplots(figsize=_SIZE, layout="constrained")[1]
         gain = [row.score - row.true_score for row in self.rows]
         ax.axhline(0, color="0.6", lw=1)
         ax.bar(range(len(gain)), gain, color="#0072b2")
@@ -226,9 +228,10 @@ class BenchmarkStudy:
             writer.writerows(row.to_dict() for row in self.rows)
         paths[1].write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
         paths[2].write_text(self.table() + "\n", encoding="utf-8")
-        ax = self.plot()
-        ax.figure.savefig(paths[3], dpi=110)
-        plt.close(ax.figure)  # type: ignore[arg-type]
+        figure, ax = plt.subplots(figsize=_SIZE, layout="constrained")
+        self.plot(ax)
+        figure.savefig(paths[3], dpi=110)
+        plt.close(figure)
         return paths
 
 

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.averaging import averaged_effects
 from bowfree.classes import EquivalenceClass, equivalence_class
 from bowfree.data import Moments, read_moments
 from bowfree.effects import effect_bounds
@@ -355,6 +356,7 @@ def _simulate(
     moments = read_moments(None, **given, graph=truth)
     fitting: dict[str, Any] = {"method": method, "max_iter": max_iter}
 
+    in_degree = max_in_degree if limit_search else None
     began = time.perf_counter()
     result: SearchResult | None = None
     if report != "true-class":
@@ -378,7 +380,7 @@ def _simulate(
             **options,
             **fitting,
             penalty=penalty,
-            max_in_degree=max_in_degree if limit_search else None,
+            max_in_degree=in_degree,
             rng=searcher,
         )
     found = truth if result is None else result.graph
@@ -397,10 +399,8 @@ def _simulate(
     true_class, found_class = class_of(truth), class_of(found)
     true_effects = minimal_effects(true_class)
     if report == "averaged":
-        from bowfree.averaging import averaged_effects
-
         assert result is not None
-        estimate = averaged_effects(result, rng=searcher).probability
+        estimate = averaged_effects(result, max_in_degree=in_degree, rng=searcher).probability
     else:
         estimate = minimal_effects(found_class)
     return Simulation(

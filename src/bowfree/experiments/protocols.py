@@ -118,9 +118,10 @@ class ProtocolTable:
             kinds = [folder / f"effects-{name}.{kind}" for kind in ("csv", "json", "png")]
             study.to_csv(kinds[0])
             study.to_json(kinds[1])
-            ax = study.plot(title=PROTOCOLS[name].what)
-            ax.figure.savefig(kinds[2], dpi=110)
-            plt.close(ax.figure)  # type: ignore[arg-type]
+            figure, ax = plt.subplots(figsize=(4.4, 4.6), layout="constrained")
+            study.plot(ax, title=PROTOCOLS[name].what)
+            figure.savefig(kinds[2], dpi=110)
+            plt.close(figure)
             paths += kinds
         return paths
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from bowfree.errors import BowfreeError
 from bowfree.graph import MixedGraph
-from bowfree.random_graphs import at_least, random_bap
+from bowfree.random_graphs import Method, at_least, random_bap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +33,7 @@ LABELS = {
     "mcmc": "MCMC",
     "mcmc-printed": "MCMC as printed",
 }
+_SIZE = (6.4, 3.6)  # inches
 _COLOURS = {"naive": "#d55e00", "mcmc": "#0072b2", "mcmc-printed": "#999999"}
 
 
@@ -95,7 +96,7 @@ class UniformityStudy:
         import matplotlib.pyplot as plt
 
         if ax is None:
-            ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")[1]
+            ax = plt.subplots(figsize=_SIZE, layout="constrained")[1]
         order = np.arange(1, len(self.graphs) + 1)
         ax.axhline(1 / len(self.graphs), color="0.6", lw=1, label="uniform")
         for method in self.counts:
@@ -124,9 +125,10 @@ class UniformityStudy:
             writer.writerow(["graph", *self.counts])
             writer.writerows(zip(self.graphs, *self.counts.values(), strict=True))
         paths[1].write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
-        ax = self.plot()
-        ax.figure.savefig(paths[2], dpi=150)
-        plt.close(ax.figure)  # type: ignore[arg-type]
+        figure, ax = plt.subplots(figsize=_SIZE, layout="constrained")
+        self.plot(ax)
+        figure.savefig(paths[2], dpi=130)
+        plt.close(figure)
         return paths
 
 
@@ -166,10 +168,11 @@ def uniformity_study(
         raise BowfreeError(f"d = {d!r}: the graphs are listed one by one, so d must be 2, 3 or 4")
     graphs = all_baps(d)
     streams = np.random.default_rng(rng).spawn(len(LABELS))
-    counts = {}
-    for method, stream in zip(("naive", "mcmc", "mcmc-printed"), streams, strict=True):
+    counts: dict[str, npt.NDArray[np.int64]] = {}
+    methods: tuple[Method, ...] = ("naive", "mcmc", "mcmc-printed")
+    for method, stream in zip(methods, streams, strict=True):
         # Independent chains: the samples of the figure are independent draws.
-        seen = Counter(random_bap(d, size=n_samples, method=method, rng=stream))  # type: ignore[call-overload]
+        seen = Counter(random_bap(d, size=n_samples, method=method, rng=stream))
         counts[method] = np.array([seen[graph] for graph in graphs])
     order = np.argsort(-counts["naive"], kind="stable")
     return UniformityStudy(
