@@ -347,12 +347,11 @@ def _simulate(
     nature, searcher = stream.spawn(2)
     truth = random_bap(d, max_in_degree=max_in_degree, rng=nature)
     sem = random_sem(truth, rng=nature)
-    data = sem.sample(n, rng=nature)
     given: dict[str, Any]
     if exact_covariance:
         given = {"cov": sem.covariance(), "n": n, "ddof": 0}
     else:
-        given = {"cov": np.cov(data, rowvar=False), "n": n}
+        given = {"cov": np.cov(sem.sample(n, rng=nature), rowvar=False), "n": n}
     moments = read_moments(None, **given, graph=truth)
     fitting: dict[str, Any] = {"method": method, "max_iter": max_iter}
 
