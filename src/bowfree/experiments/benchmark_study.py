@@ -239,6 +239,7 @@ def bowfree_benchmark(
     folder: str | Path,
     *,
     max_sets: int | None = None,
+    restarts: int = 96,
     n_jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
     rng: int | np.random.Generator | None = None,
@@ -252,6 +253,9 @@ def bowfree_benchmark(
         Has files ``graph-K.txt`` and ``sample-K.txt``, K = 0, 1, ...
     max_sets : int, optional
         Only the first so many.
+    restarts : int
+        Runs of the first round of a search. Strong weights and many edges make more local optima
+        than the default number of runs looks at.
     n_jobs : int
         Threads of each search.
     progress : callable, optional
@@ -288,7 +292,9 @@ def bowfree_benchmark(
         raise BowfreeError(f"{folder} holds no graph-0.txt, graph-1.txt, ...: is it the right one?")
     rows = []
     for number, stream in zip(numbers, np.random.default_rng(rng).spawn(len(numbers)), strict=True):
-        rows.append(_run_set(folder, number, n_jobs, stream, options))
+        rows.append(
+            _run_set(folder, number, stream, {"restarts": restarts, "n_jobs": n_jobs, **options})
+        )
         if progress is not None:
             progress(len(rows), len(numbers))
     return BenchmarkStudy(folder.name, tuple(rows))
@@ -341,7 +347,7 @@ def _average(scores: list[FScores]) -> FScores:
 
 
 def _run_set(
-    folder: Path, number: int, n_jobs: int, rng: np.random.Generator, options: dict[str, Any]
+    folder: Path, number: int, rng: np.random.Generator, options: dict[str, Any]
 ) -> BenchmarkRow:
     sample = folder / f"sample-{number}.txt"
     try:
@@ -354,7 +360,7 @@ def _run_set(
         (folder / f"graph-{number}.txt").read_text(encoding="utf-8"), nodes=names
     )
     began, cpu_began = time.perf_counter(), time.process_time()
-    result = greedy_search(X, penalty=0.5, n_jobs=n_jobs, rng=rng, **options)
+    result = greedy_search(X, penalty=0.5, rng=rng, **options)
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
     members = equivalence_class(result.graph)
     compared = [f_scores(graph, truth) for graph in islice(members, CLASS_LIMIT)]

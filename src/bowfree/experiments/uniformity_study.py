@@ -116,18 +116,19 @@ class UniformityStudy:
         return ax
 
     def save(self, folder: Path) -> list[Path]:
-        """Write uniformity.csv, .json and .png; return their paths."""
+        """Write uniformity.csv, .json, .md and .png; return their paths."""
         import matplotlib.pyplot as plt
 
-        paths = [folder / f"uniformity.{kind}" for kind in ("csv", "json", "png")]
+        paths = [folder / f"uniformity.{kind}" for kind in ("csv", "json", "md", "png")]
         with paths[0].open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(["graph", *self.counts])
             writer.writerows(zip(self.graphs, *self.counts.values(), strict=True))
         paths[1].write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+        paths[2].write_text(self.table() + "\n", encoding="utf-8")
         figure, ax = plt.subplots(figsize=_SIZE, layout="constrained")
         self.plot(ax)
-        figure.savefig(paths[2], dpi=130)
+        figure.savefig(paths[3], dpi=130)
         plt.close(figure)
         return paths
 
