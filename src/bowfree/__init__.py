@@ -55,6 +55,7 @@ from bowfree.treks import Trek
 
 if TYPE_CHECKING:
     from bowfree import datasets as datasets
+    from bowfree import experiments as experiments
     from bowfree import formats as formats
     from bowfree import plot as plot
     from bowfree import report as report
@@ -108,6 +109,7 @@ __all__ = [
     "equivalence_class",
     "equivalent",
     "exhaustive_search",
+    "experiments",
     "explain_equivalence",
     "fit",
     "formats",
@@ -127,7 +129,7 @@ __all__ = [
 ]
 
 # Parts that not every program needs; `bowfree.formats` loads them when it is first asked for.
-_ON_DEMAND = ("datasets", "formats", "plot", "report")
+_ON_DEMAND = ("datasets", "experiments", "formats", "plot", "report")
 
 
 def __getattr__(name: str) -> Any:

@@ -30,6 +30,7 @@ COMMANDS = {
     "sample": "Draw data from a graph or a fitted model.",
     "simulate": "Draw a random graph, parameters and data.",
     "convert": "Write a graph in another format.",
+    "study": "Repeat the studies of the paper.",
 }
 
 
