@@ -74,4 +74,7 @@ class DistrictFitter {
 /// `max_iter` sweeps or when the summed absolute change of B and Omega falls below `tol`.
 DistrictFit ricf(const double* S, int d, const District& district, int max_iter, double tol);
 
+/// The `tol` of the authors' scores.
+inline constexpr double ricf_tolerance = 1e-6;
+
 }  // namespace bowfree

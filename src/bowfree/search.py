@@ -34,6 +34,7 @@ from bowfree import _core
 from bowfree.checkpoint import Checkpoint, data_digest
 from bowfree.data import Moments, read_moments
 from bowfree.errors import BowfreeError, DataError, GraphError, KnowledgeError
+from bowfree.fit import Method, sweeps_of
 from bowfree.graph import MixedGraph
 from bowfree.knowledge import Knowledge
 from bowfree.random_graphs import GraphClass, at_least, draw_seed, graph_rules
@@ -89,6 +90,8 @@ def greedy_search(
     rounds: int | None = None,
     starts: Sequence[MixedGraph] | None = None,
     penalty: float = 1.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
     graph_class: GraphClass = "bap",
     max_in_degree: int | None = None,
     max_district: int | None = None,
@@ -127,6 +130,9 @@ def greedy_search(
         `restarts` is then 0 unless given; with ``"ils"`` they are kicked in the first round.
     penalty : float
         Weight of ``log n`` per node and edge: 1 is the paper's, 0.5 the usual BIC.
+    method, max_iter
+        Converged scores, or those after `max_iter` sweeps of ``"ricf"``; ``max_iter=10`` is the
+        paper's program. The score of the result is of the same kind.
     graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}
         Where to search; every step stays inside.
     max_in_degree, max_district : int, optional
@@ -221,6 +227,7 @@ def greedy_search(
         "keep": at_least("keep", keep, 1),
         "window": _positive("window", window) / moments.n,
     }
+    sweeps = sweeps_of(method, max_iter)
     core = _core.Search(
         moments.S,
         moments.n,
@@ -229,13 +236,16 @@ def greedy_search(
         rules,
         _core.RunOptions(**options),
         ground._bits(),
+        sweeps,
     )
     memory = Checkpoint(
         path="" if checkpoint is None else os.fspath(checkpoint),
         seed=draw_seed(rng),
         fingerprint={
             "data": data_digest(moments),
-            "options": repr((penalty, graph_class, max_in_degree, max_district, plan, options)),
+            "options": repr(
+                (penalty, sweeps, graph_class, max_in_degree, max_district, plan, options)
+            ),
             "knowledge": repr(known),
         },
     )
