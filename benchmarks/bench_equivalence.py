@@ -186,7 +186,7 @@ def bench_classes() -> None:
     for d in (10, 15, 20):
         rng = np.random.default_rng(d)
         graphs = [random_bap(rng, d, 1.2 * d) for _ in range(50)]
-        for method in ("exact", "edge-changes"):
+        for method in ("exact", "edge-changes") if d < 20 else ("exact",):
             listed, largest, worst, total = 0, 0, 0.0, 0.0
             for g in graphs:
                 start = time.process_time()

@@ -44,6 +44,8 @@ N = 1000
 PROGRAMS = ("bowfree core", "bowfree.fit", "NumPy RICF", "ggm", "lavaan", "semopy")
 # Largest gain over our likelihood that is rounding, not a better optimum.
 TIE = 1e-6
+# Loss of log-likelihood beyond any program's stopping tolerance: it ended somewhere else.
+FAILED = 0.01
 
 
 def seconds_per_call(call, *, at_least=0.1):
@@ -197,27 +199,25 @@ def table_of_programs(families, n_graphs):
         )
     )
     best = [bf.fit(graph, cov=S, n=N, ddof=0, n_starts=20, rng=0).loglik for graph, S in cases]
-    print(
-        "| graphs | program | ms per fit (median) | core is faster by | lower likelihood | higher |"
-    )
+    print("| graphs | program | CPU ms per fit | core is faster by | median loss | failed |")
     print("|---|---|---|---|---|---|")
     for family in families:
         own = [k for k, name in enumerate(family_of) if name == family]
-        core = np.median([results["bowfree core"][k][0] for k in own])
         for program, answers in results.items():
             done = [k for k in own if k in answers]
             if not done:
                 continue
-            seconds = np.median([answers[k][0] for k in done])
-            gaps = np.array([_loglik(answers[k][1], cases[k][1]) - best[k] for k in done])
-            assert gaps.max() < TIE, f"{program} found a better optimum by {gaps.max()}"
-            ours = np.array(
-                [_loglik(results["bowfree core"][k][1], cases[k][1]) - best[k] for k in done]
+            losses = {k: best[k] - _loglik(answers[k][1], cases[k][1]) for k in done}
+            assert min(losses.values()) > -TIE, f"{program} found a better optimum"
+            # Times are medians over the graphs where the program got there, ours over the same.
+            good = [k for k in done if losses[k] < FAILED]
+            seconds, core = (
+                np.median([timed[k][0] for k in good]) for timed in (answers, results[PROGRAMS[0]])
             )
-            lower, higher = (gaps < ours - 1e-4).sum(), (gaps > ours + 1e-4).sum()
             print(
-                f"| {family} | {program} | {1e3 * seconds:.4g} | {seconds / core:.0f}x | "
-                f"{lower} of {len(done)} | {higher} of {len(done)} |"
+                f"| {family} | {program} | {1e3 * seconds:.3g} | {seconds / core:.0f}x | "
+                f"{np.median([losses[k] for k in good]):.1g} | "
+                f"{len(own) - len(good)} of {len(own)} |"
             )
 
 
@@ -240,7 +240,6 @@ def table_of_districts(n_datasets):
     )
     print(f"{100 * share:.3f} % certified to 1e-9, {(~certified & ~flagged).sum()} silent failures")
     assert (certified | flagged).all()
-    assert share >= 0.999
     newton = np.array([_best_of(arguments) for _, arguments in problems])
     sweeps = np.array(
         [_best_of(arguments, method="ricf", max_iter=10, tol=0.0) for _, arguments in problems]
@@ -257,6 +256,9 @@ def table_of_districts(n_datasets):
         )
     worst = max((newton[sizes == k] / np.median(newton[sizes == k])).max() for k in set(sizes))
     print(f"\nSlowest fit: {worst:.0f}x the median of its size (goal: at most 50x)")
+    # Last, so that a missed goal does not hide the tables.
+    assert share >= 0.999, f"only {100 * share:.3f} % of the districts are certified"
+    assert worst <= 50
 
 
 def _best_of(arguments, **options):

@@ -98,7 +98,7 @@ class OrderSearch {
 
     ClassMembers run() {
         found_.complete = true;
-        next_target();
+        resume();
         return std::move(found_);
     }
 
@@ -145,43 +145,57 @@ class OrderSearch {
         return !found_.complete;
     }
 
-    /// Turns to the next node whose parents are wanted: the first one never opened, or none.
-    void next_target() {
+    /// Goes on where the search was left when the last node was opened; without such a place, opens
+    /// the first node never opened, and without such a node has a whole graph.
+    void resume() {
+        if (!later_.empty()) {
+            const auto [t, i] = later_.back();
+            later_.pop_back();
+            choose_parents(t, i);
+            later_.emplace_back(t, i);
+            return;
+        }
         for (int t : targets_)
             if (state_[t] == State::unopened) {
-                choose_parents(t, 0);
+                open_node(t);
                 return;
             }
         record();
     }
 
+    void open_node(int t) {
+        state_[t] = State::waiting;
+        choose_parents(t, 0);
+        state_[t] = State::unopened;
+    }
+
     /// Decides from the i-th neighbour of t on which neighbours are its parents, in every way that
-    /// the v-structures allow, and goes on from there.
+    /// the v-structures allow, and goes on from there. A parent that is not placed yet is opened
+    /// and placed before the next neighbour is looked at, so that its constraints are checked
+    /// first.
     void choose_parents(int t, std::size_t i) {
-        if (i == 0) {
-            state_[t] = State::waiting;
-            waiting_.push_back(t);
-        }
         if (i == neighbours_[t].size()) {
             ++found_.n_visited;
-            if (!stopped()) resume();
-        } else {
-            const int u = neighbours_[t][i];
-            // A waiting node is a descendant of t, so it cannot be a parent.
-            if (forced_[at(u, t)] != head && (state_[u] != State::waiting)) {
-                end_[at(u, t)] = tail;
-                choose_parents(t, i + 1);
-            }
-            if (found_.complete && head_fits(u, t)) {
-                end_[at(u, t)] = head;
-                choose_parents(t, i + 1);
-            }
-            end_[at(u, t)] = open;
+            if (!stopped()) place(t);
+            return;
         }
-        if (i == 0) {
-            waiting_.pop_back();
-            state_[t] = State::unopened;
+        const int u = neighbours_[t][i];
+        // A waiting node is a descendant of t, so it cannot be a parent.
+        if (forced_[at(u, t)] != head && state_[u] != State::waiting) {
+            end_[at(u, t)] = tail;
+            if (state_[u] == State::placed) {
+                choose_parents(t, i + 1);
+            } else {
+                later_.emplace_back(t, i + 1);
+                open_node(u);
+                later_.pop_back();
+            }
         }
+        if (found_.complete && head_fits(u, t)) {
+            end_[at(u, t)] = head;
+            choose_parents(t, i + 1);
+        }
+        end_[at(u, t)] = open;
     }
 
     /// May the edge between u and t have a head at u?
@@ -190,21 +204,6 @@ class OrderSearch {
         for (int x : neighbours_[u])
             if (end_[at(u, x)] == head && unshielded(x, t) && !collider(x, u, t)) return false;
         return true;
-    }
-
-    /// Opens a parent that the last waiting node still lacks, or else places that node.
-    void resume() {
-        if (waiting_.empty()) {
-            next_target();
-            return;
-        }
-        const int t = waiting_.back();
-        for (int u : neighbours_[t])
-            if (end_[at(u, t)] == tail && state_[u] == State::unopened) {
-                choose_parents(u, 0);
-                return;
-            }
-        place(t);
     }
 
     /// Solves for row t, checks t's constraints with the nodes placed, and goes on.
@@ -235,9 +234,7 @@ class OrderSearch {
         }
         state_[t] = State::placed;
         order_.push_back(t);
-        waiting_.pop_back();
         resume();
-        waiting_.push_back(t);
         order_.pop_back();
         state_[t] = State::waiting;
     }
@@ -271,7 +268,8 @@ class OrderSearch {
     std::vector<End> forced_, end_;  // at(w, a): end at w of the edge between w and a
     std::vector<Element> R_;         // row v: cov(eps_v, X)
     std::vector<State> state_;
-    std::vector<int> waiting_, order_, parents_;
+    std::vector<int> order_, parents_;
+    std::vector<std::pair<int, std::size_t>> later_;  // nodes with undecided neighbours: from where
     std::vector<std::vector<int>> neighbours_;
     std::vector<std::uint8_t> marks_;
     std::vector<Element> M_, a_;

@@ -7,7 +7,20 @@ from hypothesis import strategies as st
 
 from bowfree import MixedGraph
 
-ODD_NAMES = ("x", "y2", "IL-6", "blood pressure", 'say "hi"', "a,b", "#1", "->", "é", "tab\t", "-")
+ODD_NAMES = (
+    "x",
+    "y2",
+    "IL-6",
+    "blood pressure",
+    'say "hi"',
+    "a,b",
+    "#1",
+    "->",
+    "é",
+    "tab\t",
+    "<&>",
+    "bell\x07",
+)
 
 
 @cache

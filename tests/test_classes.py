@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import time
 
 import numpy as np
@@ -213,6 +214,32 @@ def test_limits_are_honest(method):
     assert time.perf_counter() - start < 2  # the clock is looked at often enough
     assert not members.complete
     assert complete_graph(9) in members
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("method", ["exact", "colliders"])
+def test_knowledge_keeps_what_it_permits(method, seed):
+    rng = np.random.default_rng(seed)
+    g = random_bap(rng, 6, density=0.4)
+    members = bf.equivalence_class(g, method=method, limit=2000)
+    names = rng.permutation(g.nodes).tolist()
+    for known in (
+        bf.Knowledge(),
+        bf.Knowledge(tiers=[names[:3], names[3:]], unconfounded=names[:1]),
+        bf.Knowledge(required=[" ".join(g.edges[0])], forbidden=[f"{names[0]} -- {names[1]}"])
+        if not g.adjacent(names[0], names[1])
+        else bf.Knowledge(required=[" ".join(g.edges[0])]),
+        bf.Knowledge(forbidden=[f"{a} -- {b}" for a, _, b in g.edges[:1]]),
+    ):
+        kept = members.permitted_by(known)
+        assert list(kept) == [h for h in members if known.permits(h)]
+        assert kept.summary().n_members == len(kept)
+
+
+@pytest.mark.parametrize("method", ["exact", "colliders"])
+def test_a_class_can_be_sent_to_another_process(method):
+    members = bf.equivalence_class(bf.parse("x -> y -> z, w"), method=method)
+    assert list(pickle.loads(pickle.dumps(members))) == list(members)
 
 
 def test_drawn_with_circles_where_members_disagree():

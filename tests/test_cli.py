@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 
 import pytest
 from click.testing import CliRunner
@@ -102,6 +103,21 @@ def test_errors_have_a_code_and_no_traceback(arguments, code, problem, plants):
     assert result.stdout == ""
     assert problem in re.sub(r"\s+", " ", result.stderr)
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_one_line_on_stderr(plants, monkeypatch):
+    fit = bf.fit
+
+    def doubtful(*arguments, **options):
+        warnings.warn("not certified", bf.FitWarning, stacklevel=2)
+        return fit(*arguments, **options)
+
+    expected = run("fit", plants, "--graph", CHAIN).stdout
+    monkeypatch.setattr(bf, "fit", doubtful)
+    result = run("fit", plants, "--graph", CHAIN)
+    assert (result.exit_code, result.stdout) == (0, expected)
+    assert result.stderr == "Warning: not certified\n"
 
 
 def test_debug_shows_the_traceback(plants):

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import bowfree as bf
 from bowfree.cli import main
-from bowfree.demo import free_folder, run_demo
+from bowfree.demo import find_graph, free_folder, run_demo
 
 
 def test_demo_data_are_reproduced_bit_for_bit():
@@ -32,6 +32,19 @@ def test_demo_data_fit_their_model():
     errors = fit.standard_errors()
     edges = ~np.isnan(errors.B)
     assert (np.abs(fit.B - model.B)[edges] < 4 * errors.B[edges]).all()
+
+
+def test_search_recovers_the_class_of_the_model():
+    truth = bf.datasets.demo_model().graph
+    found = find_graph(bf.datasets.load_demo())
+    assert bf.equivalent(found, truth)
+    # What the text of the data set says can be known, and cannot.
+    edges = bf.equivalence_class(truth).summary().edges
+    assert {str(edge) for edge in edges if edge.invariant} == {
+        "leaves -> fruit",
+        "fruit -> sweetness",
+        "fruit <-> roots",
+    }
 
 
 def test_demo_writes_its_files(tmp_path):

@@ -148,6 +148,36 @@ def test_all_pairs_of_complete_baps_are_equivalent(d, size):
     assert bf.equivalent(graphs[0], graphs[-1])
 
 
+def test_the_sufficient_condition_needs_bow_freeness():
+    # The theorem is stated for acyclic path diagrams. These two share skeleton and collider triples
+    # (z, x, y), but only in the second are z and y independent:
+    #     z -> x -> y, x <-> y        z -> x <-> y
+    bowed, plain = bf.parse("x, y, z -> x -> y <-> x"), bf.parse("x, y, z -> x <-> y")
+    assert bowed.skeleton() == plain.skeleton()
+    assert bowed.collider_triples() == plain.collider_triples()
+    assert not bf.contains(bowed, plain)
+    assert not bf.markov_equivalent(bowed, plain)
+    with pytest.raises(bf.GraphError, match="bow"):
+        bf.same_skeleton_and_colliders(bowed, plain)
+
+
+def test_equivalence_is_up_to_null_sets():
+    # Both graphs have an edge at every pair, but the second, which is not arid, cannot produce this
+    # positive definite matrix: var(eps_c) is fixed to zero there while cov(d, eps_c) is not.
+    dag = bf.parse("a -> b -> c -> d, a -> c, a -> d, b -> d")
+    chain = bf.parse("a -> b -> c -> d, a <-> c, a <-> d, b <-> d")
+    assert bf.equivalent(dag, chain)
+    S = np.eye(4) * 90
+    S[0, 1] = S[1, 0] = 81
+    S[0, 2] = S[2, 0] = 12
+    S[1, 2] = S[2, 1] = 45
+    S[2, 3] = S[3, 2] = 9
+    assert np.linalg.eigvalsh(S)[0] > 0
+    exact = [[Fraction(int(x)) for x in row] for row in S]
+    assert produces(dag, exact, Fraction)
+    assert produces(chain, exact, Fraction) is None
+
+
 # -- identities: what any equivalence must satisfy --
 
 
@@ -286,6 +316,12 @@ def test_necessary_exact_sufficient_on_random_pairs(seed, d, n_changes):
         assert bf.markov_equivalent(g, h)
         W = rng.permutation(g.nodes)[: d // 2]
         assert bf.equivalent(g.subgraph(W), h.subgraph(W))  # Theorem "subgraph"
+    else:
+        W = bf.distinguishing_subgraph(g, h)
+        assert not bf.equivalent(g.subgraph(W), h.subgraph(W))
+        for v in W:
+            fewer = [w for w in W if w != v]
+            assert bf.equivalent(g.subgraph(fewer), h.subgraph(fewer))
     if bf.same_skeleton_and_colliders(g, h):
         assert exact
 
@@ -299,6 +335,17 @@ def test_markov_equivalence_by_brute_force(seed, d):
     if rng.random() < 0.3:
         h = h.add(bidirected=[tuple(rng.permutation(h.nodes)[:2].tolist())])
     assert bf.markov_equivalent(g, h) == (separations(g) == separations(h))
+
+
+@given(seed=st.integers(0, 2**32), d=st.integers(2, 6))
+@settings(max_examples=40, deadline=None)
+def test_the_corollary_is_the_theorem_on_three_nodes(seed, d):
+    rng = np.random.default_rng(seed)
+    g = random_bap(rng, d, density=0.6)
+    h = change_edges(rng, g, 2) if rng.random() < 0.8 else random_bap(rng, d)
+    assert bf.same_skeleton_and_v_structures(g, h) == (
+        bf.distinguishing_subgraph(g, h, size=3) is None
+    )
 
 
 # -- reasons --

@@ -68,6 +68,12 @@ def test_population_covariance_is_recovered():
     assert fit.rmsea < 1e-6
 
 
+def test_the_fitted_model():
+    fit = bf.fit(BOWLESS, cov=S3, n=100)
+    assert_allclose(fit.sem().covariance(), fit.Sigma)
+    assert_allclose(fit.sem().total_effects(), fit.total_effects().effect)
+
+
 def test_penalty_is_a_number():
     one, half = (bf.fit(BOWLESS, cov=S3, n=100, penalty=penalty) for penalty in (1.0, 0.5))
     assert one.loglik == half.loglik

@@ -334,10 +334,14 @@ def test_bows_and_cycles_survive_where_there_is_room(graph):
     assert formats.from_networkx(formats.to_networkx(graph)) == graph
 
 
-@given(st.lists(st.text(min_size=1, max_size=4), min_size=2, max_size=4, unique=True))
+# Everything that means something in one of the formats, and a few that do not.
+ODD = " \t\n\"'\\,;:#!-<>@{}[]()=~*+|/.%_0aé→\u2028\x85"
+
+
+@given(st.lists(st.text(ODD, min_size=1, max_size=4), min_size=2, max_size=4, unique=True))
 def test_odd_names_survive(names):
     graph = bf.MixedGraph(names, [(names[1], names[0])])
     for name in ("text", "json", "dagitty", "dot"):
         assert formats.read(formats.write(graph, format=name), format=name) == graph
-    if not any(len(name.splitlines()) > 1 or name.splitlines() != [name] for name in names):
+    if not any("\n" in name for name in names):
         assert formats.read(formats.write(graph, format="ggm"), format="ggm") == graph

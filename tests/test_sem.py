@@ -127,6 +127,15 @@ def test_random_sem_draws_as_in_section_4_1():
     assert min(np.linalg.eigvalsh(s.Omega)[0] for s in sems) >= 1e-6
 
 
+def test_random_sem_draws_in_the_order_it_says():
+    sem = bf.random_sem(bf.parse("a -> b -> c <-> a, c <-> d"), rng=3)
+    rng = np.random.default_rng(3)
+    assert [sem.B[1, 0], sem.B[2, 1]] == [rng.standard_normal() for _ in range(2)]
+    assert [sem.Omega[0, 2], sem.Omega[2, 3]] == [rng.standard_normal() for _ in range(2)]
+    rest = np.abs(sem.Omega).sum(axis=1) - np.diag(sem.Omega)
+    np.testing.assert_array_equal(np.diag(sem.Omega), rest + rng.chisquare(1, size=4))
+
+
 def test_random_sem_draws_omega_again_when_it_is_nearly_singular():
     class Stubborn(np.random.Generator):
         calls = 0
@@ -204,6 +213,20 @@ def test_equation_summand(g, seed):
                         if (len(trek.left) - 1, len(trek.right) - 1) == (k, l):
                             total += sem.edge_product(trek) * sem._at_head(trek, sem.Omega)
                     assert total == pytest.approx(expected[i, j], rel=1e-9, abs=1e-9)
+
+
+@given(admgs(max_nodes=4), SEEDS)
+@settings(max_examples=40)
+def test_equation_nonsimple(g, seed):
+    """A covariance is the sum over all treks, plus Omega[i, i] if it is a variance."""
+    sem = bf.random_sem(g, rng=seed)
+    Sigma = sem.covariance()
+    for i, a in enumerate(g.nodes):
+        for j, b in enumerate(g.nodes):
+            total = sem.Omega[i, i] if i == j else 0.0
+            for trek in g.treks(a, b):
+                total += sem.edge_product(trek) * sem._at_head(trek, sem.Omega)
+            assert total == pytest.approx(Sigma[i, j], rel=1e-9, abs=1e-9)
 
 
 @given(st.one_of(admgs(max_nodes=5), baps()), SEEDS)

@@ -9,6 +9,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "class_average.hpp"
 #include "classes.hpp"
 
 namespace bowfree::bindings {
@@ -16,6 +17,11 @@ namespace bowfree::bindings {
 namespace {
 
 using Stack = nb::ndarray<const Word, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+/// Arrays and numbers by name.
+using Named = nb::typed<nb::dict, nb::str, nb::any>;
+/// Members of each component of a class, and whether these are all.
+using Size = std::pair<std::vector<std::uint64_t>, bool>;
+using AverageAndSizes = std::pair<Named, std::vector<Size>>;
 using Marks = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 /// Calls `visit` with every graph of a stack, the GIL being released.
@@ -68,13 +74,67 @@ void add_marks(EffectCounter& self, const std::vector<std::pair<int, int>>& edge
         self.add(marked_graph(self.d(), edges, marks.data() + g * edges.size()), nodes);
 }
 
-nb::dict to_dict(const EffectCounter& self) {
+std::vector<Graph> to_graphs(const Stack& parents, const Stack& spouses) {
+    std::vector<Graph> graphs;
+    for_each_graph(static_cast<int>(parents.shape(1)), parents, spouses,
+                   [&](const Graph& graph) { graphs.push_back(graph); });
+    return graphs;
+}
+
+auto first_of_class(const Stack& parents, const Stack& spouses, std::uint64_t seed) {
+    const auto graphs = to_graphs(parents, spouses);
+    std::vector<int> first;
+    {
+        const nb::gil_scoped_release release;
+        first = first_equivalents(graphs, seed);
+    }
+    const std::size_t size = first.size();
+    return to_numpy(std::move(first), {size});
+}
+
+AverageAndSizes average_classes(EffectCounter& self, const Stack& parents, const Stack& spouses,
+                                const std::vector<double>& weights, std::uint64_t limit,
+                                double zero, const Marks& knowledge) {
+    const auto graphs = to_graphs(parents, spouses);
+    if (weights.size() != graphs.size())
+        throw std::invalid_argument("one weight per graph is needed");
+    const std::vector<std::uint8_t> masks(knowledge.data(), knowledge.data() + knowledge.size());
+    ClassAverage average(self.d());
+    std::vector<ClassSize> sizes;
+    {
+        const nb::gil_scoped_release release;
+        for (std::size_t c = 0; c < graphs.size(); ++c) {
+            sizes.push_back(add_class(self, graphs[c], weights[c], limit, masks, zero, average));
+            const nb::gil_scoped_acquire held;
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        }
+    }
+    const auto d = static_cast<std::size_t>(self.d());
+    const auto matrix = [d](std::vector<double>& values) {
+        return to_numpy(std::move(values), {d, d});
+    };
+    Named found;
+    found["probability"] = matrix(average.probability);
+    found["min_abs"] = matrix(average.min_abs);
+    found["mean_abs"] = matrix(average.mean_abs);
+    found["max_abs"] = matrix(average.max_abs);
+    found["mean"] = matrix(average.mean);
+    found["positive"] = matrix(average.positive);
+    found["negative"] = matrix(average.negative);
+    found["directed"] = matrix(average.directed);
+    found["bidirected"] = matrix(average.bidirected);
+    std::vector<Size> classes;
+    for (const ClassSize& size : sizes) classes.emplace_back(size.components, size.complete);
+    return {found, classes};
+}
+
+Named to_dict(const EffectCounter& self) {
     const EffectTally& tally = self.tally();
     const auto d = static_cast<std::size_t>(self.d());
     const auto matrix = [d](const std::vector<double>& values) {
         return to_numpy(std::vector<double>(values), {d, d});
     };
-    nb::dict found;
+    Named found;
     found["n_members"] = tally.n_members;
     found["lower"] = matrix(tally.lower);
     found["upper"] = matrix(tally.upper);
@@ -107,11 +167,17 @@ void bind_effects(nb::module_& m) {
              "among the ends of the edges are looked at.")
         .def("objectives", &objectives, nb::arg("parents"), nb::arg("spouses"),
              "Sum of F over the districts of each of these BAPs, see cpp/likelihood.hpp.")
+        .def("average_classes", &average_classes, nb::arg("parents"), nb::arg("spouses"),
+             nb::arg("weights"), nb::arg("limit"), nb::arg("zero"), nb::arg("knowledge"),
+             "Weighted sums over the exact classes of these BAPs, and (members of each component, "
+             "complete) of each class.")
         .def("reset", &EffectCounter::reset, "Forgets the members, not the fits.")
         .def("tally", &to_dict, "Bounds, sums and counts over the members, each (d, d).")
         .def_prop_ro("n_fits", &EffectCounter::n_fits, "Districts fitted.")
         .def_prop_ro("n_uncertified", &EffectCounter::n_uncertified,
                      "Of these, fits that are not certified to be a maximum.");
+    m.def("first_of_class", &first_of_class, nb::arg("parents"), nb::arg("spouses"),
+          nb::arg("seed"), "For each BAP the index of the first one that is equivalent to it.");
 }
 
 }  // namespace bowfree::bindings

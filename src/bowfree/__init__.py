@@ -21,6 +21,7 @@ from bowfree.empirical import EmpiricalClass, empirical_class
 from bowfree.equivalence import (
     EquivalenceVerdict,
     contains,
+    distinguishing_subgraph,
     equivalent,
     explain_equivalence,
     markov_equivalent,
@@ -43,6 +44,7 @@ from bowfree.intervention import Intervention, intervene
 from bowfree.knowledge import Knowledge
 from bowfree.paths import Path
 from bowfree.random_graphs import random_bap
+from bowfree.resampling import BootstrapResult, PenaltyChoice, bootstrap, choose_penalty
 from bowfree.score import district_scores, score
 from bowfree.search import greedy_search
 from bowfree.search_result import SearchInterrupted, SearchResult
@@ -62,6 +64,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Atlas",
     "AveragedEffects",
+    "BootstrapResult",
     "BowfreeError",
     "CheckpointError",
     "ClassSummary",
@@ -83,6 +86,7 @@ __all__ = [
     "MixedGraph",
     "ParseError",
     "Path",
+    "PenaltyChoice",
     "SearchInterrupted",
     "SearchResult",
     "StructureSamples",
@@ -90,9 +94,12 @@ __all__ = [
     "__version__",
     "atlas",
     "averaged_effects",
+    "bootstrap",
+    "choose_penalty",
     "constraints",
     "contains",
     "datasets",
+    "distinguishing_subgraph",
     "district_scores",
     "effect_bounds",
     "empirical_class",

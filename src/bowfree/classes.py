@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
-from typing import Any, Literal, get_args
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,9 @@ from bowfree.errors import BowfreeError
 from bowfree.graph import MixedGraph
 from bowfree.masks import members
 from bowfree.text import quote
+
+if TYPE_CHECKING:
+    from bowfree.knowledge import Knowledge
 
 __all__ = ["ClassSummary", "EdgeSummary", "EquivalenceClass", "equivalence_class"]
 
@@ -199,11 +202,13 @@ class EquivalenceClass(Sequence[MixedGraph]):
     method: str
     complete: bool
     _sizes: tuple[int, ...]
-    _load: Callable[[], list[Factor]]
+    _listed: tuple[Factor, ...] | None  # None: the collider-invariant graphs, made when needed
 
     @cached_property
-    def _factors(self) -> list[Factor]:
-        return self._load()
+    def _factors(self) -> tuple[Factor, ...]:
+        if self._listed is not None:
+            return self._listed
+        return _to_factors(_core.collider_factors(*self.graph._bits()))
 
     @cached_property
     def _edges(self) -> list[tuple[int, int]]:
@@ -293,7 +298,7 @@ class EquivalenceClass(Sequence[MixedGraph]):
         for e, mark in enumerate(_marks(self.graph, self._edges)):
             counts[e, mark] = self.size
         for factor, size in zip(self._factors, self._sizes, strict=True):
-            times = self.size // size
+            times = self.size // max(size, 1)  # a class may be empty after permitted_by
             for column, e in enumerate(factor.edges):
                 seen = np.bincount(factor.marks[:, column], minlength=3)
                 counts[e] = [times * int(k) for k in seen]
@@ -306,6 +311,42 @@ class EquivalenceClass(Sequence[MixedGraph]):
                 for (i, j), row in zip(self._edges, counts, strict=True)
             ),
         )
+
+    def permitted_by(self, knowledge: Knowledge) -> EquivalenceClass:
+        """Return the members that agree with background knowledge; there may be none.
+
+        Knowledge speaks of one pair at a time, so the product stays a product.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> chains = bf.equivalence_class(bf.parse("x -> y -> z"))
+        >>> known = bf.Knowledge(unconfounded=["x"], tiers=[["x"], ["y", "z"]])
+        >>> [str(g) for g in chains.permitted_by(known)]
+        ['x -> y -> z']
+        """
+        masks = knowledge.masks(self.graph.nodes)
+        # A mark is the state of the pair less one, see bowfree.knowledge.
+        permitted = np.array(
+            [[masks[i, j] >> (mark + 1) & 1 for mark in range(3)] for i, j in self._edges],
+            dtype=bool,
+        ).reshape(-1, 3)
+        free = {e for factor in self._factors for e in factor.edges}
+        own = _marks(self.graph, self._edges)
+        possible = all(permitted[e, mark] for e, mark in enumerate(own) if e not in free)
+        edges = set(self._edges)
+        d = len(self.graph)
+        possible &= all(
+            masks[i, j] & 1 for i, j in combinations(range(d), 2) if (i, j) not in edges
+        )
+        kept = []
+        for factor in self._factors:
+            rows = permitted[list(factor.edges), factor.marks].all(axis=1)
+            kept.append(Factor(factor.edges, factor.marks[rows & possible]))
+        sizes = tuple(len(f.marks) for f in kept)
+        if not possible and not kept:
+            sizes, kept = (0,), [Factor((), np.zeros((0, 0), dtype=np.uint8))]
+        return EquivalenceClass(self.graph, self.method, self.complete, sizes, tuple(kept))
 
     def to_svg(self, *, layout: str = "auto") -> str:
         """Return one picture of the class: circles where the members disagree about a mark.
@@ -397,20 +438,15 @@ def equivalence_class(
         raise BowfreeError(f"method = {method!r}: must be one of {', '.join(get_args(Method))}")
     check_limits(limit, time_limit)
     if method == "colliders":
-        bits = g._bits()
-        sizes = tuple(_core.collider_sizes(*bits))
-        whole = EquivalenceClass(
-            g, method, True, sizes, lambda: _to_factors(_core.collider_factors(*bits))
-        )
+        sizes = tuple(_core.collider_sizes(*g._bits()))
+        whole = EquivalenceClass(g, method, True, sizes, None)
     else:
         found = _core.class_factors(
             *g._bits(), method == "exact", _seed(rng), limit or STORED_MEMBERS, time_limit
         )
         factors = _to_factors(found)
         complete = all(done for _, _, done in found)
-        whole = EquivalenceClass(
-            g, method, complete, tuple(len(f.marks) for f in factors), lambda: factors
-        )
+        whole = EquivalenceClass(g, method, complete, tuple(len(f.marks) for f in factors), factors)
     return whole if limit is None or whole.size <= limit else _first_members(whole, limit)
 
 
@@ -424,10 +460,10 @@ def check_limits(limit: int | None, time_limit: float | None) -> None:
 
 def class_of_marks(
     graph: MixedGraph, method: str, complete: bool, marks: npt.NDArray[np.uint8]
-) -> tuple[MixedGraph, str, bool, tuple[int, ...], Callable[[], list[Factor]]]:
+) -> tuple[MixedGraph, str, bool, tuple[int, ...], tuple[Factor, ...]]:
     """Return the fields of a class whose members are listed one by one, (members, edges)."""
     factor = Factor(tuple(range(marks.shape[1])), marks)
-    return graph, method, complete, (len(marks),), lambda: [factor]
+    return graph, method, complete, (len(marks),), (factor,)
 
 
 def _first_members(whole: EquivalenceClass, limit: int) -> EquivalenceClass:
@@ -443,8 +479,8 @@ def _first_members(whole: EquivalenceClass, limit: int) -> EquivalenceClass:
     return EquivalenceClass(*class_of_marks(whole.graph, whole.method, False, marks))
 
 
-def _to_factors(found: Sequence[tuple[Sequence[int], Any, bool]]) -> list[Factor]:
-    return [Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found]
+def _to_factors(found: Sequence[tuple[Sequence[int], Any, bool]]) -> tuple[Factor, ...]:
+    return tuple(Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found)
 
 
 def _skeleton_edges(graph: MixedGraph) -> list[tuple[int, int]]:

@@ -24,8 +24,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.errors import DataError, GraphError
+from bowfree.errors import DataError
 from bowfree.graph import MixedGraph
+from bowfree.masks import members, union
+from bowfree.structure import district_masks
 
 __all__ = ["Moments", "read_moments"]
 
@@ -101,7 +103,7 @@ def read_moments(
         what = "both were given" if cov is not None else "neither was given"
         raise DataError(f"{what}: give either `data`, or `cov` with `n`")
     if graph is not None:
-        _check_bap(graph)
+        graph.check_bap()
     if data is not None:
         moments = _from_data(data, n, graph)
     else:
@@ -347,63 +349,20 @@ def _check_block(moments: Moments, R: Floats, block: list[int], where: str) -> N
 
 def _families(graph: MixedGraph, n: float) -> list[tuple[list[int], str]]:
     """Return every district with its parents: the blocks of S that its likelihood depends on."""
-    d = len(graph.nodes)
     families = []
-    left = (1 << d) - 1
-    while left:
-        district = left & -left
-        while (grown := _union(graph._spouses, district) | district) != district:
-            district = grown
-        left &= ~district
-        parents = _union(graph._parents, district) & ~district
-        members, outside = _members(graph, district), _members(graph, parents)
+    for district in district_masks(graph):
+        parents = union(graph._parents, district) & ~district
+        inside, outside = (
+            ", ".join(graph.nodes[i] for i in members(mask)) for mask in (district, parents)
+        )
         if n <= parents.bit_count():
             raise DataError(
-                f"n = {n:g} observations, but the district {{{', '.join(members)}}} has "
-                f"{len(outside)} parents ({', '.join(outside)}): more observations, fewer parents"
+                f"n = {n:g} observations, but the district {{{inside}}} has "
+                f"{parents.bit_count()} parents ({outside}): more observations, fewer parents"
             )
-        block = [i for i in range(d) if (district | parents) >> i & 1]
-        families.append((block, f" (the district {{{', '.join(members)}}} with its parents)"))
+        block = list(members(district | parents))
+        families.append((block, f" (the district {{{inside}}} with its parents)"))
     return families
-
-
-def _union(masks: Sequence[int], nodes: int) -> int:
-    union = 0
-    for i, mask in enumerate(masks):
-        if nodes >> i & 1:
-            union |= mask
-    return union
-
-
-def _members(graph: MixedGraph, nodes: int) -> list[str]:
-    return [name for i, name in enumerate(graph.nodes) if nodes >> i & 1]
-
-
-def _check_bap(graph: MixedGraph) -> None:
-    """Name the first bow or a directed cycle."""
-    for i, name in enumerate(graph.nodes):
-        bows = _members(graph, graph._parents[i] & graph._spouses[i])
-        if bows:
-            raise GraphError(
-                f"graph has a bow at ({bows[0]}, {name}): both {bows[0]} -> {name} and "
-                f"{bows[0]} <-> {name}; drop one of the two"
-            )
-    left = (1 << len(graph.nodes)) - 1
-    while left:
-        rootless = [i for i in range(len(graph.nodes)) if left >> i & 1]
-        free = [i for i in rootless if not graph._parents[i] & left]
-        if not free:
-            # Every node left has a parent left: walking up must come back to a node seen.
-            walk = [rootless[0]]
-            while walk[-1] not in walk[:-1]:
-                up = graph._parents[walk[-1]] & left
-                walk.append((up & -up).bit_length() - 1)
-            cycle = [graph.nodes[i] for i in walk[walk.index(walk[-1]) :][::-1]]
-            raise GraphError(
-                f"graph has a directed cycle {' -> '.join(cycle)}; drop one of its edges"
-            )
-        for i in free:
-            left &= ~(1 << i)
 
 
 def _quote(names: Sequence[str]) -> str:

@@ -1,8 +1,8 @@
 """The demo: from data to a graph with effects, told to a newcomer.
 
 `run_demo` loads the greenhouse data, finds a graph (`find_graph` is the one place for that), fits
-it, compares it with the model that the data came from, and writes a folder with the results.
-``bowfree demo`` prints what it returns.
+it, compares it with the model that the data came from, says what no method could tell (equivalent
+graphs), and writes a folder with the results. ``bowfree demo`` prints what it returns.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import datasets
+from bowfree.classes import equivalence_class
+from bowfree.equivalence import equivalent
 from bowfree.errors import BowfreeError
 from bowfree.fit import Fit, fit
 from bowfree.graph import MixedGraph
+from bowfree.search import greedy_search
 from bowfree.sem import LinearSEM
 from bowfree.tables import Table, write_table
 
@@ -45,11 +48,9 @@ class DemoReport:
     files: tuple[Path, ...]
 
 
-def find_graph(data: Table) -> tuple[MixedGraph, str]:
-    """Return a graph for the demo data, and a sentence on where it comes from."""
-    return datasets.demo_model().graph, (
-        "The graph is given here: it is the one the data were drawn from. Fitted to them, it says:"
-    )
+def find_graph(data: Table) -> MixedGraph:
+    """Search for the graph with the best score, without a word on the model behind the data."""
+    return greedy_search(data, restarts=20, rng=1).graph
 
 
 def free_folder(wanted: Path) -> Path:
@@ -90,7 +91,7 @@ def run_demo(folder: Path) -> DemoReport:
     if folder.exists():
         raise BowfreeError(f"{folder} exists already; choose another folder with --out")
     data = datasets.load_demo()
-    graph, origin = find_graph(data)
+    graph = find_graph(data)
     fitted = fit(graph, data)
     # Everything is worked out before the first file is written: no half-filled folder on an error.
     contents = {
@@ -105,28 +106,30 @@ def run_demo(folder: Path) -> DemoReport:
         path = folder / name
         path.write_text(content, encoding="utf-8")
         files.append(path)
-    text = _story(data, graph, origin, fitted, datasets.demo_model(), folder)
+    text = _story(data, graph, fitted, datasets.demo_model(), folder)
     return DemoReport(text, graph, fitted, tuple(files))
 
 
-def _story(
-    data: Table, graph: MixedGraph, origin: str, fitted: Fit, truth: LinearSEM, folder: Path
-) -> str:
+def _story(data: Table, graph: MixedGraph, fitted: Fit, truth: LinearSEM, folder: Path) -> str:
     lines = [
         f"{len(data.X)} tomato plants in a greenhouse, {len(data.names)} measurements each: "
         + ", ".join(data.names)
         + ".",
         "(Invented data, drawn from a known model, so that the answer can be checked.)",
         "",
-        origin,
+        "A search among all bow-free graphs, from the data alone, found:",
         "",
         f"    {graph}",
         "",
         "    a -> b   a acts on b           a <-> b   a hidden cause acts on both",
         "",
+        _verdict(graph, truth.graph),
+        "",
         *_effects(fitted, truth),
         "",
         *_hidden_causes(fitted, truth),
+        "",
+        *_limits_of_data(graph),
         "",
         f"The fit: chi-square {fitted.chi2:.1f} on {fitted.df} degrees of freedom, "
         f"p = {fitted.p_value:.2f} (a small p would speak against the graph).",
@@ -134,6 +137,14 @@ def _story(
         f"Results are in the folder {folder}: open graph.svg in a browser, read summary.txt.",
     ]
     return "\n".join(lines)
+
+
+def _verdict(graph: MixedGraph, truth: MixedGraph) -> str:
+    if set(graph.edges) == set(truth.edges):
+        return "This is the graph that the data were drawn from."
+    if equivalent(graph, truth):
+        return f"The data were drawn from {truth}, which no data can tell from it."
+    return f"The data were drawn from {truth}: the search missed it."
 
 
 def _effects(fitted: Fit, truth: LinearSEM) -> list[str]:
@@ -158,6 +169,22 @@ def _hidden_causes(fitted: Fit, truth: LinearSEM) -> list[str]:
         found = _error_correlation(fitted.graph, fitted.Omega, a, b)
         true = _error_correlation(truth.graph, truth.Omega, a, b)
         lines.append(f"    {a + ' <-> ' + b:<20} {found:+.2f}{'':19}true {true:+.2f}")
+    return lines
+
+
+def _limits_of_data(graph: MixedGraph) -> list[str]:
+    """Say what all equivalent graphs agree on, and what no method could tell."""
+    members = equivalence_class(graph)
+    edges = members.summary().edges
+    sure = [str(edge) for edge in edges if edge.invariant]
+    open_ = [str(edge) for edge in edges if not edge.invariant]
+    lines = [
+        f"{len(members)} graphs explain such data equally well; no method can tell them apart.",
+        f"    They all agree on      {', '.join(sure) or 'no edge'}.",
+        f"    They differ on         {', '.join(open_) or 'no edge'}.",
+    ]
+    if open_:
+        lines.append("    (o: some of them have an arrowhead at this end, others do not)")
     return lines
 
 

@@ -286,7 +286,7 @@ def _svg_edge(curve: Curve, ends: tuple[str, str]) -> Iterator[str]:
     left = {"head": "<", "tail": "", "circle": "o"}[ends[0]]
     right = {"head": ">", "tail": "", "circle": "o"}[ends[1]]
     yield f'<g class="{kind}" stroke="{colour}" fill="{colour}" stroke-width="1.5">'
-    yield f"<title>{escape(f'{a} {left}-{right} {b}')}</title>"
+    yield f"<title>{escape(_printable(f'{a} {left}-{right} {b}'))}</title>"
     yield f'<path fill="none" d="M{_xy(start)} Q{_xy(control)} {_xy(end)}"/>'
     for head in heads:
         yield f'<path stroke="none" d="M{" L".join(map(_xy, head))} Z"/>'

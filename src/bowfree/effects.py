@@ -110,7 +110,10 @@ class EffectBounds:
     @property
     def sign(self) -> npt.NDArray[np.int8]:
         """1 or -1 where all members have a positive or a negative effect, else 0; (d, d)."""
-        return (self.positive == 1.0).astype(np.int8) - (self.negative == 1.0).astype(np.int8)
+        signs: npt.NDArray[np.int8] = np.subtract(
+            self.positive == 1.0, self.negative == 1.0, dtype=np.int8
+        )
+        return signs
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, as for JSON."""
@@ -134,7 +137,9 @@ class EffectBounds:
         head = f"total effects over {count}"
         if not self.complete:
             head += ", NOT COMPLETE: more members exist, bounds may be wider"
-        rows = [("effect", "lower", "upper", "min |.|", "mean", "non-zero in", "sign")]
+        rows: list[tuple[str, ...]] = [
+            ("effect", "lower", "upper", "min |.|", "mean", "non-zero in", "sign")
+        ]
         d = len(self.names)
         pairs = [(j, i) for j in range(d) for i in range(d) if i != j and self.nonzero[i, j] > 0]
         for j, i in pairs:
@@ -268,18 +273,22 @@ def effect_bounds(
 
 def _members(graphs: Any, limit: int) -> tuple[Any, Knowledge | None]:
     """Return the members, and what limits them besides."""
-    if isinstance(graphs, MixedGraph):
-        raise BowfreeError(
-            f"a single graph ({graphs}) has no bounds: give bowfree.equivalence_class(graph) for "
-            "the bounds over its class, or [graph] for its own effects"
-        )
     if isinstance(graphs, SearchResult):
         return exact_members(graphs.graph, limit), graphs.knowledge
+    return _iterable(graphs), None
+
+
+def _iterable(graphs: Any) -> Any:
+    if isinstance(graphs, MixedGraph):
+        raise BowfreeError(
+            f"a single graph ({graphs}) was given: pass bowfree.equivalence_class(graph) for its "
+            "class, or [graph] for its own effects"
+        )
     if not isinstance(graphs, Iterable) or isinstance(graphs, str):
         raise BowfreeError(
             f"graphs is {graphs!r}: give an equivalence class, a search result, or graphs"
         )
-    return graphs, None
+    return graphs
 
 
 def exact_members(graph: MixedGraph, limit: int) -> EquivalenceClass:
@@ -290,9 +299,7 @@ def exact_members(graph: MixedGraph, limit: int) -> EquivalenceClass:
     found = _core.class_factors(*graph._bits(), True, 0, limit, None)
     factors = _to_factors(found)
     sizes = tuple(len(factor.marks) for factor in factors)
-    return EquivalenceClass(
-        graph, "exact", all(done for _, _, done in found), sizes, lambda: factors
-    )
+    return EquivalenceClass(graph, "exact", all(done for _, _, done in found), sizes, factors)
 
 
 def _first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[MixedGraph]]:

@@ -2,7 +2,8 @@
 
 The paper gives conditions from both sides, and the model itself an exact answer between them::
 
-    same_skeleton_and_v_structures   necessary   (Corollary, from the induced-subgraph theorem)
+    distinguishing_subgraph          necessary   (Theorem: equivalent in all induced subgraphs)
+    same_skeleton_and_v_structures   necessary   (Corollary: the same for two and three nodes)
     markov_equivalent                necessary   (Lemma: the same m-separations)
     equivalent                       exact
     same_skeleton_and_colliders      sufficient  (Theorem, from Wright's formula)
@@ -39,6 +40,7 @@ from bowfree.text import quote
 __all__ = [
     "EquivalenceVerdict",
     "contains",
+    "distinguishing_subgraph",
     "equivalent",
     "explain_equivalence",
     "markov_equivalent",
@@ -210,6 +212,58 @@ def markov_equivalent(g: MixedGraph, h: MixedGraph) -> bool:
     return _separation_difference(g, _aligned(g, h)) is None
 
 
+def distinguishing_subgraph(
+    g: MixedGraph, h: MixedGraph, *, size: int | None = None, rng: Any = 0
+) -> tuple[str, ...] | None:
+    """Find nodes on which the induced subgraphs of two BAPs are not equivalent, if there are some.
+
+    Parameters
+    ----------
+    g, h : MixedGraph
+        BAPs on the same nodes.
+    size : int, optional
+        Look at all sets of up to so many nodes, the smaller ones first. By default nodes are left
+        out of the whole set one by one, which takes one test per node.
+    rng : int or anything that ``numpy.random.default_rng`` takes
+        As for :func:`equivalent`.
+
+    Returns
+    -------
+    tuple of str or None
+        Nodes of which none can be left out; None when there are none (of the given size). Without
+        `size`, None means that the graphs are equivalent.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> g, h = bf.parse("w -> x -> y -> z"), bf.parse("w -> x -> y <- z")
+    >>> bf.distinguishing_subgraph(g, h), bf.distinguishing_subgraph(g, h, size=2)
+    (('x', 'y', 'z'), None)
+
+    References
+    ----------
+    Theorem "subgraph" of section 2.4: induced subgraphs of equivalent BAPs are equivalent.
+    """
+    h = _aligned_baps(g, h)
+    seed = _seed(rng)
+    if size is not None:
+        for k in range(2, min(size, len(g)) + 1):
+            for nodes in combinations(g.nodes, k):
+                if not equivalent(g.subgraph(nodes), h.subgraph(nodes), rng=seed):
+                    return nodes
+        return None
+    if equivalent(g, h, rng=seed):
+        return None
+    # By the theorem a set that contains a differing subgraph differs itself, so a node that cannot
+    # be left out once never can.
+    nodes = g.nodes
+    for node in g.nodes:
+        fewer = tuple(v for v in nodes if v != node)
+        if not equivalent(g.subgraph(fewer), h.subgraph(fewer), rng=seed):
+            nodes = fewer
+    return nodes
+
+
 @dataclass(frozen=True)
 class EquivalenceVerdict:
     """An answer to "are these graphs equivalent?" with its reason; true if they are.
@@ -305,7 +359,8 @@ def explain_equivalence(g: MixedGraph, h: MixedGraph, *, rng: Any = 0) -> Equiva
     if answer == 1:
         text = "every constraint of the one model holds in the other"
         return EquivalenceVerdict(True, "algebraic", text, (), exact)
-    nodes = _smallest_difference(g, h, rng)
+    nodes = distinguishing_subgraph(g, h, rng=rng)
+    assert nodes is not None
     if len(nodes) < len(g):
         text = f"the induced subgraphs on {', '.join(map(quote, nodes))} are not equivalent"
         return EquivalenceVerdict(
@@ -442,18 +497,3 @@ def _separable(graph: MixedGraph, a: str, b: str, including: tuple[str, ...]) ->
     if graph.adjacent(a, b):
         return False
     return graph.m_separated(a, b, graph.ancestors((a, b, *including)) - {a, b})
-
-
-def _smallest_difference(g: MixedGraph, h: MixedGraph, rng: Any) -> tuple[str, ...]:
-    """Leave out nodes as long as the induced subgraphs are not equivalent.
-
-    By the induced-subgraph theorem a set that contains such a subgraph is one itself, so a node
-    that cannot be left out once never can.
-    """
-    seed = _seed(rng)
-    nodes = list(g.nodes)
-    for node in g.nodes:
-        fewer = [v for v in nodes if v != node]
-        if not equivalent(g.subgraph(fewer), h.subgraph(fewer), rng=seed):
-            nodes = fewer
-    return tuple(nodes)

@@ -1,6 +1,6 @@
 """Every graph scored: the exact answer for up to five variables.
 
-On four variables there are 3,608 BAPs, on five some 700,000: few enough to score them all, since
+On four variables there are 3,608 BAPs, on five 765,664: few enough to score them all, since
 they share their districts. The global optimum tells how good a heuristic is, and the scores of all
 graphs give weights ``exp(n * score)`` (with ``penalty=0.5`` these are BIC approximations of
 posterior probabilities under a uniform prior) for edges and for classes of equivalent graphs.
@@ -94,7 +94,7 @@ class ExhaustiveResult:
         """Return the graph of the given rank, 0 for the best."""
         names = self.moments.names
         directed, bidirected = [], []
-        for (i, j), state in zip(_pairs(len(names)), self._states()[rank], strict=True):
+        for (i, j), state in zip(_pairs(len(names)), self._states(rank, rank + 1)[0], strict=True):
             if state == BIDIRECTED:
                 bidirected.append((names[i], names[j]))
             elif state != NONE:
@@ -125,7 +125,7 @@ class ExhaustiveResult:
     def classes(self, window: float = 10.0) -> tuple[ScoredClass, ...]:
         """Group the graphs within `window` units of ``n * score`` of the best by class."""
         count = int((self.scores >= self.scores[0] - window / self.moments.n).sum())
-        weights, skeletons = self.weights()[:count], self._states()[:count] != NONE
+        weights, skeletons = self.weights()[:count], self._states(0, count) != NONE
         groups: list[list[int]] = []
         open_groups: dict[bytes, list[int]] = {}
         for rank in range(count):
@@ -145,11 +145,13 @@ class ExhaustiveResult:
             for group in groups
         )
 
-    def _states(self) -> npt.NDArray[np.uint8]:
-        """States of all pairs, one row for each graph."""
+    def _states(self, first: int = 0, last: int | None = None) -> npt.NDArray[np.uint8]:
+        """Return the states of all pairs, one row for each of the ranks first..last-1."""
         d = len(self.moments.names)
         shifts = 2 * np.arange(d * (d - 1) // 2, dtype=np.uint32)
-        states: npt.NDArray[np.uint8] = (self.codes[:, None] >> shifts & 3).astype(np.uint8)
+        states: npt.NDArray[np.uint8] = (self.codes[first:last, None] >> shifts & 3).astype(
+            np.uint8
+        )
         return states
 
     def __str__(self) -> str:

@@ -26,6 +26,8 @@ from bowfree.errors import BowfreeError, FitWarning
 from bowfree.fit_indices import FitIndices, fit_indices, residual_correlations
 from bowfree.graph import MixedGraph
 from bowfree.inference import Information, StandardErrors, TotalEffects
+from bowfree.masks import members
+from bowfree.sem import LinearSEM
 
 __all__ = ["Certificate", "Estimate", "Fit", "fit"]
 
@@ -56,7 +58,8 @@ class Certificate:
     smallest_eigenvalue : float
         Of the error correlation matrix; near 0 the district is close to singular.
     diverging : bool
-        A coefficient runs to infinity while the likelihood still grows: there is no finite maximum.
+        A coefficient runs to infinity, or Omega to a singular matrix, while the likelihood still
+        grows: there may be no finite maximum.
     n_iter : int
         RICF sweeps and Newton steps.
     n_optima : int
@@ -131,6 +134,15 @@ class Fit:
     penalty: float
     method: Method
     certificate: tuple[Certificate, ...]
+
+    def sem(self) -> LinearSEM:
+        """Return the fitted model, to sample from or to ask for effects.
+
+        Returns
+        -------
+        LinearSEM
+        """
+        return LinearSEM(self.graph, self.B, self.Omega)
 
     # --- likelihood ---
 
@@ -225,10 +237,9 @@ class Fit:
 
     @cached_property
     def _parameters(self) -> tuple[inference.Parameter, ...]:
-        d = range(len(self.graph.nodes))
         return inference.parameter_index(
-            [[j for j in d if mask >> j & 1] for mask in self.graph._parents],
-            [[j for j in d if mask >> j & 1] for mask in self.graph._spouses],
+            [list(members(mask)) for mask in self.graph._parents],
+            [list(members(mask)) for mask in self.graph._spouses],
         )
 
     def standard_errors(self, *, information: Information = "expected") -> StandardErrors:
@@ -315,7 +326,7 @@ class Fit:
 
     @property
     def diverging(self) -> bool:
-        """True when some coefficient runs to infinity: the likelihood has no finite maximum."""
+        """True when a district ran off: its likelihood may have no finite maximum."""
         return any(certificate.diverging for certificate in self.certificate)
 
     @property
@@ -544,8 +555,8 @@ def warn_if_doubtful(certificate: tuple[Certificate, ...], *, stacklevel: int) -
         where = f"district {{{', '.join(district.nodes)}}}"
         if district.diverging:
             warnings.warn(
-                f"{where}: a coefficient runs to infinity while the likelihood still grows; the "
-                "graph has no maximum likelihood estimate for these data",
+                f"{where}: a coefficient runs to infinity, or Omega to a singular matrix, while "
+                "the likelihood still grows; there may be no finite maximum (more starts can tell)",
                 FitWarning,
                 stacklevel=stacklevel + 1,
             )

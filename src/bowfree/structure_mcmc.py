@@ -164,7 +164,7 @@ class StructureSamples:
         if self.pool:
             graph, score = self.pool[0]
             lines.append(f"best graph met: {graph} (score {score:.6f})")
-        edges = [("edge", "a -> b", "a <- b", "a <-> b")]
+        edges: list[tuple[str, ...]] = [("edge", "a -> b", "a <- b", "a <-> b")]
         for k, (a, b) in enumerate(self.pairs):
             shares = [float((self.states[:, :, k] == state).mean()) for state in _EDGES]
             if sum(shares) >= 0.005:
@@ -346,7 +346,8 @@ def sample_structures(
         raise BowfreeError("starts is empty: give at least one graph, or leave it out")
     for graph in starts or ():
         _check_start(graph, names, rules)
-    number = at_least("chains", chains or len(starts or range(4)), 1)
+    default = 4 if starts is None else len(starts)
+    number = at_least("chains", default if chains is None else chains, 1)
     seed = draw_seed(rng)
     if starts is None:
         sparse = rules_with(ground.n_edges + d // 2)

@@ -61,7 +61,7 @@ def html_summary(fit: Fit) -> str:
 
 def _title(fit: Fit) -> str:
     if fit.diverging:
-        state = "NO FINITE MAXIMUM: a coefficient runs to infinity"
+        state = "NO FINITE MAXIMUM FOUND"
     elif fit.n_iter == 0:
         state = "closed form"
     elif fit.converged:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from bowfree.cli.graphs import graph_options
-from bowfree.graph import MixedGraph
+from bowfree.cli.graphs import graph_options, read_graph
 
 __all__ = ["fit"]
 
@@ -37,7 +36,9 @@ __all__ = ["fit"]
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def fit(
     data: Path,
-    graph: MixedGraph,
+    graph: str | None,
+    graph_file: Path | None,
+    graph_format: str | None,
     cov: bool,
     n: float | None,
     ddof: str,
@@ -48,13 +49,14 @@ def fit(
     import bowfree as bf
     from bowfree.tables import read_table
 
+    bap = read_graph(graph, graph_file, graph_format)
     table = read_table(data)
     if cov:
         if n is None:
             raise click.UsageError("--cov needs --n, the number of observations")
-        result = bf.fit(graph, cov=table, n=n, ddof=int(ddof), penalty=penalty)
+        result = bf.fit(bap, cov=table, n=n, ddof=int(ddof), penalty=penalty)
     else:
         if n is not None:
             raise click.UsageError("--n belongs to --cov; the rows of DATA are counted")
-        result = bf.fit(graph, table, penalty=penalty)
+        result = bf.fit(bap, table, penalty=penalty)
     click.echo(json.dumps(result.to_dict(), indent=2) if as_json else result.summary())

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from bowfree.cli.graphs import graph_options
-from bowfree.graph import MixedGraph
+from bowfree.cli.graphs import graph_options, read_graph
 
 __all__ = ["sample"]
 
@@ -23,15 +22,23 @@ __all__ = ["sample"]
     type=click.Path(dir_okay=False, path_type=Path),
     help="A new file for the data. [default: standard output]",
 )
-def sample(graph: MixedGraph, n: int, seed: int, out: Path | None) -> None:
+def sample(
+    graph: str | None,
+    graph_file: Path | None,
+    graph_format: str | None,
+    n: int,
+    seed: int,
+    out: Path | None,
+) -> None:
     """Draw data from a graph with random parameters (section 4.1 of the paper), as CSV."""
     import numpy as np
 
     import bowfree as bf
     from bowfree.tables import Table, write_table
 
+    admg = read_graph(graph, graph_file, graph_format)
     rng = np.random.default_rng(seed)
-    text = write_table(Table(graph.nodes, bf.random_sem(graph, rng=rng).sample(n, rng=rng)))
+    text = write_table(Table(admg.nodes, bf.random_sem(admg, rng=rng).sample(n, rng=rng)))
     if out is None:
         click.echo(text, nl=False)
         return

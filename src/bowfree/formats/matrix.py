@@ -196,7 +196,8 @@ def read_csv(
     """Read what `write_csv` wrote; the column of row names may be missing."""
     rows = [
         (number, _cells(line, number, format))
-        for number, line in enumerate(text.splitlines(), start=1)
+        # str.splitlines also splits at characters that a name may have, such as U+2028
+        for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1)
         if line.strip()
     ]
     if not rows:

@@ -1,0 +1,62 @@
+"""The proof of Theorem 2, as a computation: edge labels are carried over to an equivalent graph.
+
+G and H have the same skeleton and collider triples. Give H the standardised edge labels of G,
+whatever the type of edge, and choose its error variances so that all variances are 1 (equation 10).
+Then both have the same covariance matrix (equation 11), and H's Omega is positive definite.
+"""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bowfree as bf
+from graph_strategies import baps
+
+
+def carried_over(model, h):
+    """Return B and Omega of the graph h with the edge labels of a standardised model."""
+    labels = model.B + model.B.T + model.Omega  # no bows: the supports do not overlap
+    d = len(h)
+    B, Omega = np.zeros((d, d)), np.zeros((d, d))
+    index = {name: i for i, name in enumerate(h.nodes)}
+    for a, b in h.directed:
+        B[index[b], index[a]] = labels[index[b], index[a]]
+    for a, b in h.bidirected:
+        i, j = index[a], index[b]
+        Omega[i, j] = Omega[j, i] = labels[i, j]
+    # Equation 10: (E Omega E')_ii = 1 is linear in the diagonal of Omega, and M is regular.
+    E = np.linalg.inv(np.eye(d) - B)
+    M = E**2
+    variances = np.linalg.solve(M, 1 - np.diag(E @ Omega @ E.T))
+    return B, Omega + np.diag(variances)
+
+
+def test_a_confounder_becomes_an_effect():
+    """The remark after Theorem 2: in Figure 2 (b), X1 <-> X2 may be X1 -> X2."""
+    g = bf.parse("x1 <-> x2 <- x4 <-> x3 <- x1 -> x4")
+    h = g.replace("x1 <-> x2", "x1 -> x2")
+    assert bf.same_skeleton_and_colliders(g, h)
+    model = bf.random_sem(g, rng=1).standardized()
+    other = bf.LinearSEM(h, *carried_over(model, h))
+    np.testing.assert_allclose(other.covariance(), model.covariance(), atol=1e-12)
+
+
+@given(baps(max_nodes=5).filter(len), st.integers(0, 2**32 - 1))
+def test_same_colliders_same_covariance(g, seed):
+    model = bf.random_sem(g, rng=seed).standardized()
+    for h in bf.equivalence_class(g, method="colliders")[:20]:
+        B, Omega = carried_over(model, h)
+        E = np.linalg.inv(np.eye(len(h)) - B)
+        # Labels of up to about 30 are multiplied along paths of at most 4 edges.
+        np.testing.assert_allclose(E @ Omega @ E.T, model.covariance(), atol=1e-6)
+        assert np.linalg.eigvalsh(Omega).min() > -1e-8
+
+
+def test_other_colliders_other_covariance():
+    """The condition is needed: labels carried over to another collider do not reproduce Sigma."""
+    g, h = bf.parse("a -> b -> c"), bf.parse("a -> b, b <- c")
+    model = bf.random_sem(g, rng=1).standardized()
+    B, Omega = carried_over(model, h)
+    E = np.linalg.inv(np.eye(3) - B)
+    assert abs((E @ Omega @ E.T - model.covariance())[0, 2]) > 0.01
+    assert not bf.equivalent(g, h)
