@@ -63,7 +63,6 @@ TOLERANCE = 1e-9
 SPARSE_SHARE = 4  # every fourth run of the first round is a sparse one...
 SPARSE_NODES = 12  # ...up to so many variables; beyond, such runs end in huge districts
 KICK_RUNS = 8  # of every later round
-PATIENCE = 3  # rounds in a row without gain
 SAVE_EVERY = 1.0  # seconds between two writes of the checkpoint
 
 
@@ -73,6 +72,11 @@ def _first_runs(d: int) -> int:
 
 def _kicks_per_run(d: int) -> int:
     return min(30, max(3, 20_000 // d**3))
+
+
+def _patience(d: int) -> int:
+    """Return how many rounds in a row may bring no gain."""
+    return 3 if d <= SPARSE_NODES else 1
 
 
 def _plateau(d: int) -> int:
@@ -123,8 +127,8 @@ def greedy_search(
         Number of random starts (``"restart"``: 100), or of runs in the first round (``"ils"``: 24
         for up to ten variables, fewer for more).
     rounds : int, optional
-        Largest number of rounds of kicks of ``"ils"``; by default until three rounds in a row have
-        brought nothing.
+        Largest number of rounds of kicks of ``"ils"``; by default until three rounds in a row (one,
+        beyond twelve variables) have brought nothing.
     starts : sequence of MixedGraph, optional
         Graphs to start from. With ``"restart"`` they take the place of the empty graph, and
         `restarts` is then 0 unless given; with ``"ils"`` they are kicked in the first round.
@@ -215,7 +219,7 @@ def greedy_search(
     for graph in plan.starts:
         _check_start(graph, moments.names, rules)
     default_plateau = _plateau(len(moments.names)) if strategy == "ils" else 0
-    options = {
+    options: dict[str, Any] = {
         "direction": _choice("direction", direction, DIRECTIONS),
         "neighbours": 0 if neighbours is None else at_least("neighbours", neighbours, 1),
         "max_steps": -1 if max_steps is None else at_least("max_steps", max_steps, 0),
@@ -366,7 +370,9 @@ class _Conductor:
     def conduct(self, plan: _Plan, ground: MixedGraph) -> None:
         self.do_round(0, plan.first_tasks(self.memory.seed, ground), plan.first)
         number, without_gain = 0, 0
-        while not self.stopped and number < plan.rounds and without_gain < PATIENCE:
+        while (
+            not self.stopped and number < plan.rounds and without_gain < _patience(len(self.names))
+        ):
             number += 1
             ends = self.best_ends()
             tasks = plan.kick_tasks(self.memory.seed, number, ends)
