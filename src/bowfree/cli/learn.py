@@ -166,8 +166,8 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
     click.echo(
         f"no other graph{told} fits every data set equally well: all edges can be known"
         if only
-        else f"{size} equivalent graphs{told} fit every data set equally well; `share` have this edge,\n"
-        "and the last column has a circle (o) where they disagree"
+        else f"{size} equivalent graphs{told} fit every data set equally well; `share` have this "
+        "edge,\nand the last column has a circle (o) where they disagree"
     )
     runs = result.runs
     best = sum(run.score >= result.score - 1e-9 for run in runs)
