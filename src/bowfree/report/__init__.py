@@ -77,7 +77,8 @@ def render(
     data : array_like of shape (n, d) or data frame, optional
         The raw data, for the checks of normality and outliers; a result keeps their moments only.
     members : EquivalenceClass, optional
-        The class of the best graph, if it is at hand; else it is worked out.
+        The class of the best graph, if it is at hand; else it is worked out, up to a number of
+        members that the page mentions when it is reached.
     bounds : EffectBounds, optional
         Bounds of the total effects over that class, if at hand; else they are worked out.
     bootstrap : BootstrapResult, optional

@@ -19,9 +19,9 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 import bowfree
-from bowfree.classes import ClassSummary, EquivalenceClass, equivalence_class
+from bowfree.classes import STORED_MEMBERS, ClassSummary, EquivalenceClass
 from bowfree.drawing import _printable
-from bowfree.effects import EffectBounds, effect_bounds
+from bowfree.effects import EffectBounds, effect_bounds, exact_members
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.fit import Estimate, Fit
 from bowfree.graph import MixedGraph
@@ -37,6 +37,9 @@ Floats = npt.NDArray[np.float64]
 
 MAX_ROWS = 600  # of one table: a page with more is slow to sort and too long to read
 MAX_MEMBERS = 50_000  # of a component of the class that effects are bounded over
+# A limit on the members listed, not on time, so that the report is the same on every machine: about
+# ten seconds at worst, whatever the number of variables.
+_CLASS_WORK = 100_000_000
 _MAX_MAP = 40  # variables in the map of residuals
 
 
@@ -84,7 +87,7 @@ def gather(
     runs = () if result is fit else tuple(result.runs)
     knowledge = getattr(result, "knowledge", None)
     if members is None:
-        members = equivalence_class(graph)
+        members = exact_members(graph, min(STORED_MEMBERS, _CLASS_WORK // len(graph) ** 2))
     if knowledge is not None:
         members = members.permitted_by(knowledge)
     if graph not in members:
@@ -164,8 +167,11 @@ def _cautions(
     if not complete:
         found.append("The search was ended early: a longer one may find a better graph.")
     if not summary.complete:
-        found.append("The equivalence class is larger than what was listed; shares are over that.")
-    if not bounds.complete:
+        found.append(
+            "The equivalence class is larger than what was listed; shares and bounds are over the "
+            "members listed, which are not a fair sample of all."
+        )
+    if summary.complete and not bounds.complete:
         found.append("Bounds of effects are over a part of the class; the true ones may be wider.")
     if bounds.n_uncertified:
         found.append(
