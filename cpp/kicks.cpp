@@ -28,6 +28,7 @@ bool try_move(Climber& climber, const Move& move) {
 
 void change_randomly(Climber& climber, Rng& rng, int n) {
     const int d = climber.table().d();
+    if (d < 2) return;
     for (int k = 0; k < n; ++k) {
         const int a = rng.below(d);
         int b = rng.below(d - 1);

@@ -73,8 +73,9 @@ void kick_and_improve(Climber& climber, const RunOptions& options, Rng& rng) {
                 return change_randomly(climber, rng, 2 + rng.below(4));
         }
     };
-    iterate(climber, options.bap_kicks, options.climb.tolerance, kick,
-            [&] { climber.climb_and_walk_plateau(options.plateau); });
+    const auto improve = [&] { climber.climb_and_walk_plateau(options.plateau); };
+    improve();
+    iterate(climber, options.bap_kicks, options.climb.tolerance, kick, improve);
 }
 
 }  // namespace
@@ -97,7 +98,7 @@ Run run_task(Scorer& scorer, const Rules& rules, const RunOptions& options, cons
     Climber climber(scorer, start, rules, options.climb, rng, stop, workspace, run.journal);
     switch (task.strategy) {
         case Strategy::climb:
-            climber.climb();
+            climber.climb_and_walk_plateau(options.plateau);
             break;
         case Strategy::sparse:
             run.start = sparse_graph(climber, ground, (scorer.d() + 2) / 3, rng);

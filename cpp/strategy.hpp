@@ -1,6 +1,7 @@
 // What one run of a search does: the ways from a start to a good local optimum.
 //
-//   climb      start -> steepest ascent. The paper's: from the empty graph or a uniform random BAP.
+//   climb      start -> climb (-> plateau). The paper's: from the empty graph or a uniform random
+//              BAP, without the plateau.
 //   sparse     a random graph of about d/3 edges -> climb -> plateau. Finds weak, sparse graphs.
 //   dag_first  iterated local search over DAGs, where a district is one node and has a closed form
 //              -> open to bidirected edges -> climb -> plateau. Settles the order of the nodes

@@ -17,6 +17,11 @@ namespace bowfree::bindings {
 namespace {
 
 using Stack = nb::ndarray<const Word, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+/// Arrays and numbers by name.
+using Named = nb::typed<nb::dict, nb::str, nb::any>;
+/// Members of each component of a class, and whether these are all.
+using Size = std::pair<std::vector<std::uint64_t>, bool>;
+using AverageAndSizes = std::pair<Named, std::vector<Size>>;
 using Marks = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 /// Calls `visit` with every graph of a stack, the GIL being released.
@@ -87,9 +92,9 @@ auto first_of_class(const Stack& parents, const Stack& spouses, std::uint64_t se
     return to_numpy(std::move(first), {size});
 }
 
-nb::tuple average_classes(EffectCounter& self, const Stack& parents, const Stack& spouses,
-                          const std::vector<double>& weights, std::uint64_t limit, double zero,
-                          const Marks& knowledge) {
+AverageAndSizes average_classes(EffectCounter& self, const Stack& parents, const Stack& spouses,
+                                const std::vector<double>& weights, std::uint64_t limit,
+                                double zero, const Marks& knowledge) {
     const auto graphs = to_graphs(parents, spouses);
     if (weights.size() != graphs.size())
         throw std::invalid_argument("one weight per graph is needed");
@@ -108,7 +113,7 @@ nb::tuple average_classes(EffectCounter& self, const Stack& parents, const Stack
     const auto matrix = [d](std::vector<double>& values) {
         return to_numpy(std::move(values), {d, d});
     };
-    nb::dict found;
+    Named found;
     found["probability"] = matrix(average.probability);
     found["min_abs"] = matrix(average.min_abs);
     found["mean_abs"] = matrix(average.mean_abs);
@@ -118,19 +123,18 @@ nb::tuple average_classes(EffectCounter& self, const Stack& parents, const Stack
     found["negative"] = matrix(average.negative);
     found["directed"] = matrix(average.directed);
     found["bidirected"] = matrix(average.bidirected);
-    nb::list classes;
-    for (const ClassSize& size : sizes)
-        classes.append(nb::make_tuple(size.components, size.complete));
-    return nb::make_tuple(found, classes);
+    std::vector<Size> classes;
+    for (const ClassSize& size : sizes) classes.emplace_back(size.components, size.complete);
+    return {found, classes};
 }
 
-nb::dict to_dict(const EffectCounter& self) {
+Named to_dict(const EffectCounter& self) {
     const EffectTally& tally = self.tally();
     const auto d = static_cast<std::size_t>(self.d());
     const auto matrix = [d](const std::vector<double>& values) {
         return to_numpy(std::vector<double>(values), {d, d});
     };
-    nb::dict found;
+    Named found;
     found["n_members"] = tally.n_members;
     found["lower"] = matrix(tally.lower);
     found["upper"] = matrix(tally.upper);

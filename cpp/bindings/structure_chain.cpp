@@ -19,6 +19,9 @@ namespace bowfree::bindings {
 
 namespace {
 
+/// Arrays and numbers by name.
+using Named = nb::typed<nb::dict, nb::str, nb::any>;
+
 /// Runs the chains on threads while this one waits and looks out for Ctrl-C.
 std::vector<ChainRecord> run_chains(Scorer& scorer, const Rules& rules,
                                     const std::vector<Graph>& starts, const ChainOptions& options,
@@ -71,11 +74,11 @@ std::vector<ChainRecord> run_chains(Scorer& scorer, const Rules& rules,
     return done;
 }
 
-nb::dict structure_chains(const Matrix& S, double n, double penalty, std::size_t cache_bytes,
-                          const Rules& rules, const std::vector<std::pair<Bits, Bits>>& starts,
-                          std::int64_t steps, std::int64_t burn_in, std::int64_t thin,
-                          double temper, std::size_t keep, double window, bool one_per_class,
-                          std::uint64_t seed, int n_threads) {
+Named structure_chains(const Matrix& S, double n, double penalty, std::size_t cache_bytes,
+                       const Rules& rules, const std::vector<std::pair<Bits, Bits>>& starts,
+                       std::int64_t steps, std::int64_t burn_in, std::int64_t thin, double temper,
+                       std::size_t keep, double window, bool one_per_class, std::uint64_t seed,
+                       int n_threads) {
     const auto d = static_cast<std::size_t>(S.shape(0));
     std::vector<Graph> graphs;
     for (const auto& [parents, spouses] : starts) graphs.push_back(to_graph(parents, spouses));
@@ -114,7 +117,7 @@ nb::dict structure_chains(const Matrix& S, double n, double penalty, std::size_t
         chain["fits"] = record.effort.fits;
         chains.append(chain);
     }
-    nb::dict found;
+    Named found;
     found["chains"] = chains;
     found["pool_parents"] = to_numpy(std::move(parents), {size, d, words});
     found["pool_spouses"] = to_numpy(std::move(spouses), {size, d, words});

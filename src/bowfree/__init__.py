@@ -55,15 +55,18 @@ from bowfree.treks import Trek
 
 if TYPE_CHECKING:
     from bowfree import datasets as datasets
+    from bowfree import experiments as experiments
     from bowfree import formats as formats
     from bowfree import plot as plot
     from bowfree import report as report
+    from bowfree.estimator import BAPLearner as BAPLearner
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Atlas",
     "AveragedEffects",
+    "BAPLearner",
     "BootstrapResult",
     "BowfreeError",
     "CheckpointError",
@@ -106,6 +109,7 @@ __all__ = [
     "equivalence_class",
     "equivalent",
     "exhaustive_search",
+    "experiments",
     "explain_equivalence",
     "fit",
     "formats",
@@ -125,10 +129,12 @@ __all__ = [
 ]
 
 # Parts that not every program needs; `bowfree.formats` loads them when it is first asked for.
-_ON_DEMAND = ("datasets", "formats", "plot", "report")
+_ON_DEMAND = ("datasets", "experiments", "formats", "plot", "report")
 
 
 def __getattr__(name: str) -> Any:
     if name in _ON_DEMAND:
         return import_module(f"bowfree.{name}")
+    if name == "BAPLearner":  # it brings scikit-learn along
+        return import_module("bowfree.estimator").BAPLearner
     raise AttributeError(f"module 'bowfree' has no attribute {name!r}")

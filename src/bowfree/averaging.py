@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +39,8 @@ from bowfree.effects import (
 from bowfree.errors import BowfreeError, DataError
 from bowfree.exhaustive import ExhaustiveResult
 from bowfree.graph import MixedGraph
-from bowfree.knowledge import Knowledge
-from bowfree.random_graphs import at_least
+from bowfree.knowledge import BIDIRECTED, Knowledge
+from bowfree.random_graphs import GraphClass, at_least
 from bowfree.search import _positive
 from bowfree.search_result import ScoredGraph, SearchResult
 from bowfree.structure_mcmc import StructureSamples, sample_structures
@@ -229,6 +229,7 @@ def averaged_effects(
     temper: float = 1.0,
     penalty: float | None = None,
     widen: int = 30_000,
+    graph_class: Literal["bap", "dag"] = "bap",
     max_in_degree: int | None = None,
     max_classes: int = 1000,
     limit: int = CLASS_LIMIT,
@@ -255,8 +256,11 @@ def averaged_effects(
         Penalty of the score, by default that of the search (1.0 for an iterable of graphs).
     widen : int
         Steps of each of the four chains that widen the pool of a search; 0 for none.
+    graph_class : {"bap", "dag"}
+        With ``"dag"`` the chains walk over DAGs, and of every class only the DAGs count; give it
+        with a search over DAGs.
     max_in_degree : int, optional
-        Limit that these chains respect; give the one that the search was run with.
+        Limit that the chains respect; give the one that the search was run with.
     max_classes : int
         At most so many classes, the best.
     limit : int
@@ -300,6 +304,8 @@ def averaged_effects(
     check_limits(limit, None)
     if effects not in get_args(Formula):
         raise BowfreeError(f"effects = {effects!r}: must be 'corrected' or 'as-published'")
+    if graph_class not in ("bap", "dag"):
+        raise BowfreeError(f"graph_class = {graph_class!r}: must be 'bap' or 'dag' here")
     _positive("window", window)
     _positive("temper", temper)
     at_least("widen", widen, 0)
@@ -325,7 +331,16 @@ def averaged_effects(
                 knowledge = graphs.knowledge
                 if widen and len(moments.names) > 1:
                     samples = _widen(
-                        scored, moments, price, knowledge, max_in_degree, widen, window, n_jobs, rng
+                        scored,
+                        moments,
+                        price,
+                        knowledge,
+                        graph_class,
+                        max_in_degree,
+                        widen,
+                        window,
+                        n_jobs,
+                        rng,
                     )
                     scored += samples.pool
             if price != graphs.penalty:
@@ -342,7 +357,7 @@ def averaged_effects(
         scored,
         counter,
         moments,
-        knowledge,
+        _masks(moments.names, knowledge, graph_class),
         window=window,
         temper=temper,
         max_classes=max_classes,
@@ -361,6 +376,7 @@ def _widen(
     moments: Moments,
     penalty: float,
     knowledge: Knowledge,
+    graph_class: GraphClass,
     max_in_degree: int | None,
     steps: int,
     window: float,
@@ -379,7 +395,7 @@ def _widen(
         starts=starts,
         penalty=penalty,
         temper=1.0,
-        graph_class="bap",
+        graph_class=graph_class,
         max_in_degree=max_in_degree,
         max_district=None,
         knowledge=knowledge,
@@ -421,6 +437,16 @@ def _stacks(graphs: Sequence[MixedGraph]) -> tuple[Bits, Bits]:
     return np.stack([p for p, _ in bits]), np.stack([s for _, s in bits])
 
 
+def _masks(
+    names: tuple[str, ...], knowledge: Knowledge | None, graph_class: GraphClass
+) -> npt.NDArray[np.uint8]:
+    """Return which states each pair may have in a member, as ``Knowledge.masks`` has it."""
+    masks = (Knowledge() if knowledge is None else knowledge).masks(names)
+    if graph_class == "dag":
+        masks &= np.uint8(0xFF ^ (1 << BIDIRECTED))
+    return masks
+
+
 # --- the average ----------------------------------------------------------------------------------
 
 
@@ -428,7 +454,7 @@ def _average(
     scored: Sequence[ScoredGraph],
     counter: _core.EffectCounter,
     moments: Moments,
-    knowledge: Knowledge | None,
+    masks: npt.NDArray[np.uint8],
     *,
     window: float,
     temper: float,
@@ -446,9 +472,6 @@ def _average(
     gaps = np.array([moments.n * (score - best) for _, score in classes])
     weights = np.exp(gaps / temper)
     weights /= weights.sum()
-    masks = np.zeros((0, 0), dtype=np.uint8)
-    if knowledge is not None:
-        masks = knowledge.masks(moments.names)
     total, sizes = counter.average_classes(
         *_stacks([graph for graph, _ in classes]), weights.tolist(), limit, zero, masks
     )

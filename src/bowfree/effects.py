@@ -299,9 +299,7 @@ def exact_members(graph: MixedGraph, limit: int) -> EquivalenceClass:
     found = _core.class_factors(*graph._bits(), True, 0, limit, None)
     factors = _to_factors(found)
     sizes = tuple(len(factor.marks) for factor in factors)
-    return EquivalenceClass(
-        graph, "exact", all(done for _, _, done in found), sizes, factors
-    )
+    return EquivalenceClass(graph, "exact", all(done for _, _, done in found), sizes, factors)
 
 
 def _first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[MixedGraph]]:

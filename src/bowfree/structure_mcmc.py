@@ -346,7 +346,8 @@ def sample_structures(
         raise BowfreeError("starts is empty: give at least one graph, or leave it out")
     for graph in starts or ():
         _check_start(graph, names, rules)
-    number = at_least("chains", chains or len(starts or range(4)), 1)
+    default = 4 if starts is None else len(starts)
+    number = at_least("chains", default if chains is None else chains, 1)
     seed = draw_seed(rng)
     if starts is None:
         sparse = rules_with(ground.n_edges + d // 2)

@@ -1,0 +1,39 @@
+"""Data simulated as in section 4.1, the neighbourhood of section 3, and what must not vary."""
+
+from itertools import combinations
+
+import numpy as np
+
+import bowfree as bf
+
+
+def simulate(seed, d, n=1000, **limits):
+    """Return (covariance with divisor n - 1, true graph): uniform BAP, section 4.1 parameters."""
+    rng = np.random.default_rng(seed)
+    graph = bf.random_bap(d, rng=rng, **limits)
+    X = bf.random_sem(graph, rng=rng).sample(n, rng=rng)
+    return np.cov(np.asarray(X).T), graph
+
+
+def neighbours(graph):
+    """Every BAP that differs from `graph` in one pair: the neighbourhood the paper defines."""
+    for a, b in combinations(graph.nodes, 2):
+        directed = set(graph.directed) - {(a, b), (b, a)}
+        bidirected = set(graph.bidirected) - {(a, b), (b, a)}
+        for more_directed, more_bidirected in [
+            (set(), set()),
+            ({(a, b)}, set()),
+            ({(b, a)}, set()),
+            (set(), {(a, b)}),
+        ]:
+            other = bf.MixedGraph(
+                graph.nodes, directed | more_directed, bidirected | more_bidirected
+            )
+            if other != graph and other.is_bap():
+                yield other
+
+
+def essence(result):
+    """All of a search result but times and counts."""
+    runs = [(run.strategy, run.start, run.end, run.score, run.path) for run in result.runs]
+    return (result.graph, result.score, result.best_graphs, result.pool, runs)
