@@ -359,6 +359,11 @@ def test_bad_input(fit, call, error, message):
         bf.report.render(fit, **call(fit))
 
 
+def test_a_graph_alone_has_no_report():
+    with pytest.raises(bf.BowfreeError, match="no report on a MixedGraph: give a SearchResult"):
+        bf.report.render(GRAPH)
+
+
 # --- in a browser ---
 
 

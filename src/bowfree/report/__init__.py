@@ -19,12 +19,14 @@ from typing import Any
 
 from bowfree.classes import EquivalenceClass
 from bowfree.effects import EffectBounds
+from bowfree.fit import Fit
 from bowfree.report.content import gather
+from bowfree.search_result import SearchResult
 
 __all__ = ["render", "write"]
 
 
-def write(path: str | os.PathLike[str], result: Any, **options: Any) -> Path:
+def write(path: str | os.PathLike[str], result: SearchResult | Fit, **options: Any) -> Path:
     """Write a report on a search or a fit into one HTML file.
 
     Parameters
@@ -58,7 +60,7 @@ def write(path: str | os.PathLike[str], result: Any, **options: Any) -> Path:
 
 
 def render(
-    result: Any,
+    result: SearchResult | Fit,
     *,
     data: Any = None,
     members: EquivalenceClass | None = None,
