@@ -16,7 +16,7 @@ namespace {
 /// again.
 class Objectives {
   public:
-    Objectives(const double* S, int d) : fitter_(S, d) {}
+    Objectives(const double* S, int d, int sweeps) : S_(S), d_(d), sweeps_(sweeps), fitter_(S, d) {}
 
     double operator()(const Graph& graph) {
         double total = 0.0;
@@ -31,13 +31,20 @@ class Objectives {
                 put(graph.spouses(v), graph.words());
             }
             auto [entry, fresh] = known_.try_emplace(key, 0.0);
-            if (fresh) entry->second = fitter_.objective(make_district(graph, members));
+            if (fresh) {
+                const District district = make_district(graph, members);
+                entry->second = sweeps_ > 0
+                                    ? ricf(S_, d_, district, sweeps_, ricf_tolerance).objective
+                                    : fitter_.objective(district);
+            }
             total += entry->second;
         }
         return total;
     }
 
   private:
+    const double* S_;
+    int d_, sweeps_;
     DistrictFitter fitter_;
     std::unordered_map<std::string, double> known_;
 };
@@ -47,7 +54,7 @@ class Objectives {
 EmpiricalMembers empirical_class(const Graph& graph, const double* S,
                                  const EmpiricalOptions& options) {
     const auto edges = skeleton_edges(graph);
-    Objectives objective(S, graph.d());
+    Objectives objective(S, graph.d(), options.sweeps);
     EmpiricalMembers found;
     ClassMembers& members = found.members;
     members.complete = true;

@@ -11,6 +11,7 @@ namespace bowfree {
 struct EmpiricalOptions {
     double epsilon = 1e-10;  ///< how far a score may be from that of the given graph
     int max_depth = 0;       ///< longest chain of single-edge changes
+    int sweeps = 0;          ///< of RICF for a score; 0 for converged fits
     ClassOptions search;     ///< limit and deadline; its seed is not used
 };
 

@@ -27,8 +27,8 @@ struct DistrictFit {
     double decrement = 0.0;      ///< what the score (-F/2) could still gain, by Newton's model
     double gradient_norm = 0.0;  ///< largest gradient entry in the scaled parameters
     double smallest_eigenvalue = 1.0;  ///< of the error correlation matrix
-    bool diverging = false;            ///< not converged, and the errors are nearly collinear:
-                                       ///< a coefficient runs to infinity while F still falls
+    bool diverging = false;            ///< not converged, errors nearly collinear, and
+                                       ///< a huge coefficient: it may run to infinity
     int n_iter = 0;                    ///< RICF sweeps plus Newton steps, over all starts
     int n_optima = 1;                  ///< distinct local minima met over all starts
 };
@@ -73,5 +73,8 @@ class DistrictFitter {
 /// RICF as the paper runs it: start B = 0 and Omega = diag S, members in index order, stop after
 /// `max_iter` sweeps or when the summed absolute change of B and Omega falls below `tol`.
 DistrictFit ricf(const double* S, int d, const District& district, int max_iter, double tol);
+
+/// The `tol` of the authors' scores.
+inline constexpr double ricf_tolerance = 1e-6;
 
 }  // namespace bowfree

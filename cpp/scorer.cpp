@@ -8,11 +8,13 @@
 
 namespace bowfree {
 
-Scorer::Scorer(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes)
+Scorer::Scorer(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes,
+               int sweeps)
     : S_(std::move(S)),
       d_(d),
       edge_cost_(penalty * std::log(n) / n),
       constant_(-d * (0.5 * std::log(2.0 * std::numbers::pi) + edge_cost_)),
+      sweeps_(sweeps),
       cache_(cache_bytes) {}
 
 Workspace::Workspace(const Scorer& scorer) : fitter(scorer.S(), scorer.d()) {}
@@ -30,7 +32,9 @@ double Scorer::objective(const Graph& graph, int node, const Key& key, Workspace
         return *known;
     }
     ++workspace.effort.fits;
-    const double F = workspace.fitter.objective(make_district(graph, district_of(graph, node)));
+    const District district = make_district(graph, district_of(graph, node));
+    const double F = sweeps_ > 0 ? ricf(S_.data(), d_, district, sweeps_, ricf_tolerance).objective
+                                 : workspace.fitter.objective(district);
     cache_.store(key, F);
     return F;
 }

@@ -32,8 +32,10 @@ struct Workspace {
 class Scorer {
   public:
     /// `S` is d x d, row-major, with divisor n; the cost of a node or an edge is
-    /// penalty * log(n) / n.
-    Scorer(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes);
+    /// penalty * log(n) / n. With `sweeps`, a district's F is what so many sweeps of the paper's
+    /// RICF reach, which may be short of the minimum; it is still a pure function of the district.
+    Scorer(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes,
+           int sweeps = 0);
 
     int d() const { return d_; }
     const double* S() const { return S_.data(); }
@@ -57,6 +59,7 @@ class Scorer {
     std::vector<double> S_;
     int d_;
     double edge_cost_, constant_;
+    int sweeps_;
     ScoreCache cache_;
 };
 

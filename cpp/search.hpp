@@ -17,7 +17,7 @@ namespace bowfree {
 class Search {
   public:
     Search(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes,
-           Rules rules, RunOptions options, Graph ground);
+           Rules rules, RunOptions options, Graph ground, int sweeps = 0);
     ~Search();
     Search(const Search&) = delete;
     Search& operator=(const Search&) = delete;

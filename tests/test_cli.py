@@ -73,7 +73,7 @@ def test_sample_is_reproducible_and_does_not_overwrite(tmp_path):
     assert out.read_text() == run(*options).stdout
     second = run(*options, "--out", out)
     assert second.exit_code == 1
-    assert "File exists" in second.stderr
+    assert "exists already" in second.stderr
 
 
 def test_convert_reads_standard_input():
@@ -89,6 +89,24 @@ def test_convert_reads_standard_input():
         (["fit", "nowhere.csv", "--graph", "x"], 2, "does not exist"),
         (["fit", "DATA", "--graph", "sun -> leaves", "--n", "5"], 2, "--n belongs to --cov"),
         (["fit", "DATA", "--graph", "sun -> leaves", "--cov"], 2, "--cov needs --n"),
+        (["fit", "DATA", "--graph", "sun", "--cov", "--n", "9", "--log"], 2, "--log needs obs"),
+        (["fit", "DATA", "--graph", "sun", "--cov", "--n", "9"], 1, "covariance matrix is square"),
+        (["learn", "DATA", "--log"], 1, "'sun' has the value -"),
+        (["learn", "DATA", "--columns", "sun,moon"], 1, "no column 'moon'"),
+        (["learn", "DATA", "--columns", "sun,sun"], 1, "asked for twice"),
+        (["learn", "DATA", "--json", "--format", "dot"], 2, "one of --json and --format"),
+        (["learn", "DATA", "--knowledge", "DATA"], 1, "not valid TOML"),
+        (["learn", "DATA", "--out", "DATA"], 1, "exists already"),
+        (["learn", "DATA", "--report", "DATA"], 1, "exists already"),
+        (["learn", "DATA", "--penalty", "-1"], 2, "not in the range"),
+        (["learn", "DATA", "--jobs", "0"], 1, "n_jobs"),
+        (["equiv", "--graph", "x -> y", "--and", "x -> z"], 1, "nodes"),
+        (["equiv", "--graph", "x -> y", "--and", "x <- y", "--list", "3"], 2, "--and compares"),
+        (["equiv", "--graph", "x -> y -> x"], 1, "cycle"),
+        (["effects", "DATA", "--graph", "sun -> moon"], 1, "no column 'moon'"),
+        (["sample", "--model", "DATA", "--seed", "1"], 1, "not a model.json"),
+        (["sample", "--model", "DATA", "--graph", "x", "--seed", "1"], 2, "its graph already"),
+        (["simulate", "--nodes", "3"], 2, "Missing option '--seed'"),
         (["fit", "DATA", "--graph", "sun ->"], 1, "line 1, column 7"),
         (["fit", "DATA", "--graph", "sun -> leafs"], 1, "did you mean 'leaves'"),
         (["fit", "DATA", "--graph", "sun -> leaves, sun <-> leaves"], 1, "bow at (sun, leaves)"),

@@ -34,6 +34,15 @@ def test_demo_data_fit_their_model():
     assert (np.abs(fit.B - model.B)[edges] < 4 * errors.B[edges]).all()
 
 
+def test_what_the_data_set_says_can_be_known():
+    edges = bf.equivalence_class(bf.datasets.demo_model().graph).summary().edges
+    assert {str(edge) for edge in edges if edge.invariant} == {
+        "leaves -> fruit",
+        "fruit -> sweetness",
+        "fruit <-> roots",
+    }
+
+
 def test_demo_writes_its_files(tmp_path):
     report = run_demo(tmp_path / "results")
     assert sorted(path.name for path in report.files) == sorted(
@@ -44,8 +53,21 @@ def test_demo_writes_its_files(tmp_path):
     assert xml.etree.ElementTree.fromstring(read["graph.svg"]).tag.endswith("svg")
     assert read["summary.txt"] == report.fit.summary() + "\n"
     assert str(tmp_path / "results") in report.text
-    for edge in report.graph.edges:
-        assert " ".join((edge[0], edge[1], edge[2])) in report.text
+    assert xml.etree.ElementTree.fromstring(read["class.svg"]).tag.endswith("svg")
+
+
+def test_demo_tells_what_is_known_and_what_cannot_be(tmp_path):
+    report = run_demo(tmp_path / "results")
+    truth = bf.datasets.demo_model().graph
+    assert bf.equivalent(report.graph, truth)
+    known, unknown = report.text.split("Out of reach of every method")
+    assert "    fruit <-> roots          true\n" in known
+    lines = {line[:28].strip(): line[28:].strip() for line in (known + unknown).splitlines()}
+    for edge in report.members.summary().edges:
+        assert str(edge) in lines
+    assert lines["sun o-> leaves"] == "sun -> leaves or sun <-> leaves"
+    assert "The true graph is one of them." in report.text
+    assert "8 graphs fit all data of this kind equally well" in report.text
 
 
 def test_demo_overwrites_nothing(tmp_path):

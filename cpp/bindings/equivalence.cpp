@@ -203,13 +203,13 @@ void bind_equivalence(nb::module_& m) {
     m.def(
         "empirical_class",
         [](const Matrix& S, const Bits& parents, const Bits& spouses, double epsilon, int max_depth,
-           std::uint64_t limit, std::optional<double> seconds) {
+           std::uint64_t limit, std::optional<double> seconds, int sweeps) {
             const Graph graph = to_graph(parents, spouses);
             EmpiricalMembers found;
             {
                 const nb::gil_scoped_release release;
-                found = empirical_class(graph, S.data(),
-                                        {epsilon, max_depth, to_options(0, limit, seconds)});
+                found = empirical_class(
+                    graph, S.data(), {epsilon, max_depth, sweeps, to_options(0, limit, seconds)});
             }
             const auto n = static_cast<std::size_t>(found.members.n_members);
             const std::size_t m = n == 0 ? 0 : found.members.marks.size() / n;
@@ -218,7 +218,7 @@ void bind_equivalence(nb::module_& m) {
                                    found.members.complete);
         },
         nb::arg("S"), nb::arg("parents"), nb::arg("spouses"), nb::arg("epsilon"),
-        nb::arg("max_depth"), nb::arg("limit"), nb::arg("seconds").none(),
+        nb::arg("max_depth"), nb::arg("limit"), nb::arg("seconds").none(), nb::arg("sweeps") = 0,
         "Section 3.3: (marks, objective of each, objective of the graph, complete).");
     m.def(
         "atlas",

@@ -108,13 +108,15 @@ void bind_search(nb::module_& m) {
         .def(
             "__init__",
             [](Search* self, const Matrix& S, double n, double penalty, std::size_t cache_bytes,
-               const Rules& rules, const RunOptions& options, const std::pair<Bits, Bits>& ground) {
+               const Rules& rules, const RunOptions& options, const std::pair<Bits, Bits>& ground,
+               int sweeps) {
                 new (self) Search({S.data(), S.data() + S.size()}, static_cast<int>(S.shape(0)), n,
                                   penalty, cache_bytes, rules, options,
-                                  to_graph(ground.first, ground.second));
+                                  to_graph(ground.first, ground.second), sweeps);
             },
             nb::arg("S"), nb::arg("n"), nb::arg("penalty"), nb::arg("cache_bytes"),
-            nb::arg("rules"), nb::arg("options"), nb::arg("ground"))
+            nb::arg("rules"), nb::arg("options"), nb::arg("ground"), nb::arg("sweeps") = 0,
+            "sweeps: of RICF for a score; 0 for converged fits.")
         .def("launch", &Search::launch, nb::arg("tasks"), nb::arg("n_threads"),
              nb::call_guard<nb::gil_scoped_release>(), "Starts threads on the tasks.")
         .def(

@@ -1,12 +1,14 @@
 """The demo: from data to a graph with effects, told to a newcomer.
 
-`run_demo` loads the greenhouse data, finds a graph (`find_graph` is the one place for that), fits
-it, compares it with the model that the data came from, says what no method could tell (equivalent
-graphs), and writes a folder with the results. ``bowfree demo`` prints what it returns.
+`run_demo` loads the greenhouse data, searches for the best graph, works out which of its edges data
+can settle at all, compares it with the model that the data came from, and writes a folder with the
+results. ``bowfree demo`` prints what it returns.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,14 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import datasets
-from bowfree.classes import equivalence_class
+from bowfree.classes import EdgeSummary, EquivalenceClass, equivalence_class
 from bowfree.errors import BowfreeError
-from bowfree.fit import Fit, fit
+from bowfree.fit import Fit
 from bowfree.graph import MixedGraph
+from bowfree.report import render
+from bowfree.search import greedy_search
+from bowfree.search_result import Progress, SearchResult
 from bowfree.sem import LinearSEM
 from bowfree.tables import Table, write_table
 
-__all__ = ["DemoReport", "find_graph", "free_folder", "run_demo"]
+__all__ = ["DemoReport", "free_folder", "run_demo"]
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,10 @@ class DemoReport:
     ----------
     text : str
         The story, ready to print.
-    graph : MixedGraph
-        The graph.
+    result : SearchResult
+        What the search found.
+    members : EquivalenceClass
+        The graphs that no data can tell from it.
     fit : Fit
         Its fit to the demo data.
     files : tuple of Path
@@ -41,16 +48,15 @@ class DemoReport:
     """
 
     text: str
-    graph: MixedGraph
+    result: SearchResult
+    members: EquivalenceClass
     fit: Fit
     files: tuple[Path, ...]
 
-
-def find_graph(data: Table) -> tuple[MixedGraph, str]:
-    """Return a graph for the demo data, and a sentence on where it comes from."""
-    return datasets.demo_model().graph, (
-        "The graph is given here: it is the one the data were drawn from. Fitted to them, it says:"
-    )
+    @property
+    def graph(self) -> MixedGraph:
+        """The graph that was found."""
+        return self.result.graph
 
 
 def free_folder(wanted: Path) -> Path:
@@ -62,13 +68,15 @@ def free_folder(wanted: Path) -> Path:
     return folder
 
 
-def run_demo(folder: Path) -> DemoReport:
+def run_demo(folder: Path, *, progress: Callable[[Progress], None] | None = None) -> DemoReport:
     """Run the demo and write its results into a new folder.
 
     Parameters
     ----------
     folder : Path
         Must not exist yet: nothing is overwritten.
+    progress : callable, optional
+        As for :func:`bowfree.greedy_search`.
 
     Returns
     -------
@@ -85,20 +93,25 @@ def run_demo(folder: Path) -> DemoReport:
     >>> from bowfree.demo import run_demo
     >>> with tempfile.TemporaryDirectory() as parent:
     ...     report = run_demo(pathlib.Path(parent, "demo"))
-    >>> report.fit.converged
+    >>> report.graph.has_edge("roots <-> fruit")
     True
     """
     if folder.exists():
         raise BowfreeError(f"{folder} exists already; choose another folder with --out")
+    began = time.monotonic()
     data = datasets.load_demo()
-    graph, origin = find_graph(data)
-    fitted = fit(graph, data)
+    result = greedy_search(data, rng=1, progress=progress)
+    members = equivalence_class(result.graph)
+    fitted = result.fit()
     # Everything is worked out before the first file is written: no half-filled folder on an error.
     contents = {
         "data.csv": write_table(data, decimals=4),
-        "graph.json": graph.to_json(indent=2) + "\n",
-        "graph.svg": graph._repr_svg_(),
+        "graph.txt": f"{result.graph}\n",
+        "graph.json": result.graph.to_json(indent=2) + "\n",
+        "graph.svg": result.graph.to_svg(),
+        "class.svg": members.to_svg(),
         "summary.txt": fitted.summary() + "\n",
+        "report.html": render(result, data=data, members=members, title="Tomato plants"),
     }
     folder.mkdir(parents=True)
     files = []
@@ -106,77 +119,100 @@ def run_demo(folder: Path) -> DemoReport:
         path = folder / name
         path.write_text(content, encoding="utf-8")
         files.append(path)
-    text = _story(data, graph, origin, fitted, datasets.demo_model(), folder)
-    return DemoReport(text, graph, fitted, tuple(files))
+    seconds = time.monotonic() - began
+    text = _story(data, result, members, fitted, datasets.demo_model(), seconds, folder)
+    return DemoReport(text, result, members, fitted, tuple(files))
 
 
 def _story(
-    data: Table, graph: MixedGraph, origin: str, fitted: Fit, truth: LinearSEM, folder: Path
+    data: Table,
+    result: SearchResult,
+    members: EquivalenceClass,
+    fitted: Fit,
+    truth: LinearSEM,
+    seconds: float,
+    folder: Path,
 ) -> str:
     lines = [
-        f"{len(data.X)} tomato plants in a greenhouse, {len(data.names)} measurements each: "
-        + ", ".join(data.names)
-        + ".",
+        f"{len(data.X)} tomato plants in a greenhouse, {len(data.names)} measurements each:",
+        ", ".join(data.names) + ".",
         "(Invented data, drawn from a known model, so that the answer can be checked.)",
         "",
-        origin,
+        f"The best graph of a search with {len(result.runs)} runs:",
         "",
-        f"    {graph}",
+        f"    {result.graph}",
         "",
         "    a -> b   a acts on b           a <-> b   a hidden cause acts on both",
         "",
-        *_effects(fitted, truth),
+        *_settled(members, truth),
         "",
-        *_hidden_causes(fitted, truth),
+        *_open(members),
         "",
-        *_limits_of_data(graph),
+        "The true graph is one of them."
+        if truth.graph in members
+        else "The true graph is not among them: the search, or chance in the data, went wrong.",
+        "",
+        *_effects(fitted, members, truth),
         "",
         f"The fit: chi-square {fitted.chi2:.1f} on {fitted.df} degrees of freedom, "
-        f"p = {fitted.p_value:.2f} (a small p would speak against the graph).",
+        f"p = {fitted.p_value:.2f}",
+        "(a small p would speak against the graph).",
+        f"All this took {seconds:.1f} seconds.",
         "",
-        f"Results are in the folder {folder}: open graph.svg in a browser, read summary.txt.",
+        f"Results are in the folder {folder}: open report.html in a browser.",
+        "The same with data of your own: bowfree learn data.csv --report report.html",
     ]
     return "\n".join(lines)
 
 
-def _effects(fitted: Fit, truth: LinearSEM) -> list[str]:
+def _settled(members: EquivalenceClass, truth: LinearSEM) -> list[str]:
+    lines = ["Recovered from the data alone:"]
+    for edge in members.summary().edges:
+        if edge.invariant:
+            verdict = "true" if truth.graph.has_edge(str(edge)) else "not so in the true model"
+            lines.append(f"    {edge!s:<24} {verdict}")
+    return lines
+
+
+def _open(members: EquivalenceClass) -> list[str]:
+    lines = [
+        f"Out of reach of every method: {members.size} graphs fit all data of this kind equally "
+        "well.",
+        "They differ in",
+    ]
+    for edge in members.summary().edges:
+        if not edge.invariant:
+            lines.append(f"    {edge!s:<24} {_readings(edge)}")
+    return lines
+
+
+def _readings(edge: EdgeSummary) -> str:
+    counts = {"->": edge.n_forward, "<-": edge.n_backward, "<->": edge.n_bidirected}
+    return " or ".join(f"{edge.a} {mark} {edge.b}" for mark, count in counts.items() if count)
+
+
+def _effects(fitted: Fit, members: EquivalenceClass, truth: LinearSEM) -> list[str]:
     errors = fitted.standard_errors()
     index = {name: i for i, name in enumerate(fitted.graph.nodes)}
     known = {name: i for i, name in enumerate(truth.graph.nodes)}
-    lines = ["Direct effects, with a 95 % interval, and the true value:"]
+    settled = {frozenset((e.a, e.b)) for e in members.summary().edges if e.invariant}
+    lines = ["How strong, with a 95 % interval, and the true value:"]
     for a, b in fitted.graph.directed:
+        if frozenset((a, b)) not in settled:
+            continue
         i, j = index[b], index[a]
         estimate, margin = fitted.B[i, j], 1.96 * errors.B[i, j]
         true = truth.B[known[b], known[a]]
         lines.append(
-            f"    {a + ' -> ' + b:<20} {estimate:+.2f}  "
+            f"    {a + ' -> ' + b:<24} {estimate:+.2f}  "
             f"[{estimate - margin:+.2f}, {estimate + margin:+.2f}]   true {true:+.2f}"
         )
-    return lines
-
-
-def _hidden_causes(fitted: Fit, truth: LinearSEM) -> list[str]:
-    lines = ["Hidden common causes, by the correlation that they leave:"]
     for a, b in fitted.graph.bidirected:
+        if frozenset((a, b)) not in settled:
+            continue
         found = _error_correlation(fitted.graph, fitted.Omega, a, b)
         true = _error_correlation(truth.graph, truth.Omega, a, b)
-        lines.append(f"    {a + ' <-> ' + b:<20} {found:+.2f}{'':19}true {true:+.2f}")
-    return lines
-
-
-def _limits_of_data(graph: MixedGraph) -> list[str]:
-    """Say what all equivalent graphs agree on, and what no method could tell."""
-    members = equivalence_class(graph)
-    edges = members.summary().edges
-    sure = [str(edge) for edge in edges if edge.invariant]
-    open_ = [str(edge) for edge in edges if not edge.invariant]
-    lines = [
-        f"{len(members)} graphs explain such data equally well; no method can tell them apart.",
-        f"    They all agree on      {', '.join(sure) or 'no edge'}.",
-        f"    They differ on         {', '.join(open_) or 'no edge'}.",
-    ]
-    if open_:
-        lines.append("    (o: some of them have an arrowhead at this end, others do not)")
+        lines.append(f"    {a + ' <-> ' + b:<24} {found:+.2f}  (correlation)    true {true:+.2f}")
     return lines
 
 

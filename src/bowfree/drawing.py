@@ -2,7 +2,8 @@
 
 Directed edges are black arrows, bidirected edges red arcs with two heads. The boxes come from
 :mod:`bowfree.layout`. An edge is a quadratic Bézier curve from box to box; of a handful of bends
-the first one is taken that stays clear of all other boxes.
+the first one is taken that stays clear of all other boxes and does not run along another edge of
+the same node.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _GAP = 2.0  # between a box and the tip of an arrow
 _HEAD_LENGTH, _HEAD_WIDTH = 9.0, 7.0
 _CIRCLE_RADIUS = 3.5
 _CLEARANCE = 5.0  # an edge should pass other boxes at this distance
+_APART = 9.0  # two edges of one node should be so far from each other half-way
 # Bends, as the height of the curve over its chord, in the order of preference. Arcs of bidirected
 # edges are never straight, so that they differ from arrows in form as well as in colour.
 _DIRECTED_BENDS = (0.0, *(s * k / 100 for k in range(5, 60, 5) for s in (1, -1)))
@@ -40,6 +42,7 @@ _BIDIRECTED_BENDS = tuple(
 
 _TRIES = 2500  # bends to look at in one picture
 _ALONG = np.linspace(0.02, 0.98, 49)  # where a curve is compared with the boxes
+_HALFWAY = np.array([0.35, 0.5, 0.65])  # and with other curves
 
 Vector = npt.NDArray[np.float64]
 Ends = Mapping[tuple[str, str], tuple[str, str]]
@@ -56,10 +59,13 @@ class Curve:
         ``(a, mark, b)`` with mark ``"->"`` or ``"<->"``.
     points : array (3, 2)
         Start, control point and end; the start is at a, the end at b.
+    bend : float
+        Height of the curve between the two centres over its chord, as a share of the chord.
     """
 
     edge: tuple[str, str, str]
     points: Vector
+    bend: float
 
 
 def edge_curves(graph: MixedGraph, layout: Layout) -> list[Curve]:
@@ -79,25 +85,33 @@ def edge_curves(graph: MixedGraph, layout: Layout) -> list[Curve]:
     # waiting: the more edges, the fewer bends are tried for each.
     tries = max(1, _TRIES // max(1, graph.n_edges))
     curves = []
+    lines_at: list[list[Vector]] = [[] for _ in graph.nodes]
     for a, mark, b in graph.edges:
         i, j = graph._node(a), graph._node(b)
         bends = _DIRECTED_BENDS if mark == "->" else _BIDIRECTED_BENDS
         if mark == "->" and (b, a) in directed:
             bends = _DIRECTED_BENDS[3::2]  # both bend to their own left, so they part
-        curves.append(Curve((a, mark, b), _route(layout, i, j, bends[:tries])))
+        near = lines_at[i] + lines_at[j]
+        points, bend = _route(layout, i, j, bends[:tries], near)
+        curves.append(Curve((a, mark, b), points, bend))
+        for v in (i, j):
+            lines_at[v].append(_at(points, _ALONG))
     return curves
 
 
-def _route(layout: Layout, i: int, j: int, bends: Sequence[float]) -> Vector:
-    """Return the curve of the first bend that clears all other boxes, else of the one least in.
+def _route(
+    layout: Layout, i: int, j: int, bends: Sequence[float], lines: Sequence[Vector]
+) -> tuple[Vector, float]:
+    """Return the first curve and its bend that clears all other boxes, else the one least in.
 
-    Without a clear bend the depth of the hits decides: a graph with many edges has no such drawing.
+    Without a clear bend the depth of the hits decides, in boxes first and then in the `lines` of
+    the edges that end at i or j: a graph with many edges has no clear drawing.
     """
     reach = layout.sizes / 2 + _CLEARANCE
     start, end = layout.centres[i], layout.centres[j]
     chord = end - start
     normal = np.array([chord[1], -chord[0]])
-    best, least = None, np.inf
+    best, taken, least = None, 0.0, np.inf
     for bend in bends:
         # A quadratic curve rises to half the height of its control point.
         points = np.array([start, (start + end) / 2 + 2 * bend * normal, end])
@@ -107,13 +121,24 @@ def _route(layout: Layout, i: int, j: int, bends: Sequence[float]) -> Vector:
         ).all(axis=1)
         near[[i, j]] = False
         distance = _box_distance(samples[:, None] - layout.centres[near], layout.sizes[near])
-        depth = float(np.maximum(_CLEARANCE - distance, 0).sum())
+        depth = 100 * float(np.maximum(_CLEARANCE - distance, 0).sum())
         if depth < least:
-            best, least = points, depth
+            depth += _crowding(_at(points, _HALFWAY), lines)
+        if depth < least:
+            best, taken, least = points, bend, depth
         if depth == 0:
             break
     assert best is not None
-    return _clipped(best, layout, i, j)
+    return _clipped(best, layout, i, j), taken
+
+
+def _crowding(halfway: Vector, lines: Sequence[Vector]) -> float:
+    """How much a curve runs along others, from the points around its middle."""
+    if not lines:
+        return 0.0
+    distance = np.hypot(*np.moveaxis(halfway[:, None] - np.array(lines)[:, None], -1, 0))
+    # A crossing is near at one of the points only; the farthest tells the two cases apart.
+    return float(np.maximum(_APART - distance.min(axis=2).max(axis=1), 0).sum())
 
 
 def _at(points: Vector, t: Vector) -> Vector:

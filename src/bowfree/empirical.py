@@ -23,6 +23,7 @@ from bowfree import _core
 from bowfree.classes import STORED_MEMBERS, EquivalenceClass, check_limits, class_of_marks
 from bowfree.data import read_moments
 from bowfree.errors import BowfreeError, DataError
+from bowfree.fit import Method, sweeps_of
 from bowfree.graph import MixedGraph
 
 __all__ = ["EmpiricalClass", "empirical_class"]
@@ -56,6 +57,8 @@ def empirical_class(
     ddof: int = 1,
     epsilon: float = 1e-10,
     penalty: float = 1.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
     limit: int | None = None,
     time_limit: float | None = None,
 ) -> EmpiricalClass:
@@ -71,6 +74,9 @@ def empirical_class(
         Largest difference of scores. A score is per observation.
     penalty : float
         As for :func:`bowfree.score`. It moves all scores alike, as the number of edges is fixed.
+    method, max_iter
+        Converged scores, or those after `max_iter` sweeps of ``"ricf"``: ``max_iter=10`` is what
+        the paper's program did, and misses members whose scores have not converged.
     limit, time_limit
         As for :func:`bowfree.equivalence_class`.
 
@@ -109,7 +115,13 @@ def empirical_class(
     moments = read_moments(data, cov=cov, n=n, ddof=ddof, graph=g)
     d = len(g)
     marks, objective, own, complete = _core.empirical_class(
-        moments.S, *g._bits(), epsilon, d * (d - 1) // 2, limit or STORED_MEMBERS, time_limit
+        moments.S,
+        *g._bits(),
+        epsilon,
+        d * (d - 1) // 2,
+        limit or STORED_MEMBERS,
+        time_limit,
+        sweeps_of(method, max_iter),
     )
     penalty_term = 0.0
     if moments.n != math.inf:

@@ -12,9 +12,11 @@ friends), :mod:`bowfree.summary` (how it is printed), :mod:`bowfree.score` (grap
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -33,6 +35,8 @@ __all__ = ["Certificate", "Estimate", "Fit", "fit"]
 
 Floats = npt.NDArray[np.float64]
 Method = Literal["newton", "ricf"]
+
+_RICF_ONLY = "max_iter and tol are options of method='ricf'; 'newton' runs until it is certified"
 
 
 @dataclass(frozen=True)
@@ -355,6 +359,25 @@ class Fit:
 
         return text_summary(self, information)
 
+    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write all about the fit into one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; one that exists is overwritten.
+        **options
+            Those of :func:`bowfree.report.render`.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from bowfree.report import write
+
+        return write(path, self, **options)
+
     def __repr__(self) -> str:
         state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"
         return (
@@ -497,24 +520,19 @@ def fit_moments(
     """Fit a graph to moments that have passed the gate; the options are those of :func:`fit`."""
     if not penalty >= 0:
         raise BowfreeError(f"penalty = {penalty!r}: must be a number >= 0 (1 is the paper's)")
-    if method not in ("newton", "ricf"):
-        raise BowfreeError(f"method = {method!r}: must be 'newton' or 'ricf'")
-    if method == "newton" and not (max_iter is None and tol is None):
-        raise BowfreeError(
-            "max_iter and tol are options of method='ricf'; 'newton' runs until it is certified"
-        )
+    sweeps = sweeps_of(method, max_iter)
+    if method == "newton" and tol is not None:
+        raise BowfreeError(_RICF_ONLY)
     if method == "ricf" and n_starts != 1:
         raise BowfreeError("n_starts is an option of method='newton'; 'ricf' has the paper's start")
     if n_starts < 1:
         raise BowfreeError(f"n_starts = {n_starts}: must be at least 1")
-    if max_iter is not None and max_iter < 1:
-        raise BowfreeError(f"max_iter = {max_iter}: must be at least 1")
     seed = int(np.random.default_rng(rng).integers(2**63)) if n_starts > 1 else 0
     core = _core.fit_graph(
         np.ascontiguousarray(moments.S),
         *graph._bits(),
         method=method,
-        max_iter=1000 if max_iter is None else max_iter,
+        max_iter=sweeps,
         tol=1e-6 if tol is None else tol,
         n_starts=n_starts,
         seed=seed,
@@ -537,6 +555,19 @@ def fit_moments(
     B, Omega = core.B, core.Omega
     B.flags.writeable = Omega.flags.writeable = False
     return Fit(graph, moments.n, moments.S, B, Omega, penalty, method, certificate)
+
+
+def sweeps_of(method: Method, max_iter: int | None) -> int:
+    """Return the number of RICF sweeps behind a score, 0 for a converged one."""
+    if method not in ("newton", "ricf"):
+        raise BowfreeError(f"method = {method!r}: must be 'newton' or 'ricf'")
+    if method == "newton":
+        if max_iter is not None:
+            raise BowfreeError(_RICF_ONLY)
+        return 0
+    if max_iter is not None and max_iter < 1:
+        raise BowfreeError(f"max_iter = {max_iter}: must be at least 1")
+    return 1000 if max_iter is None else max_iter
 
 
 def warn_if_doubtful(certificate: tuple[Certificate, ...], *, stacklevel: int) -> None:

@@ -53,6 +53,10 @@ class Layout:
         width, height = (self.centres + self.sizes / 2).max(axis=0)
         return float(width), float(height)
 
+    def spread(self, factor: float) -> Layout:
+        """Return the layout with the centres farther apart by a factor >= 1, boxes as they are."""
+        return _placed(self.centres * factor, self.sizes)
+
 
 def label_width(name: str) -> float:
     """Estimate the width of a name in a sans-serif font, on the generous side."""
@@ -120,9 +124,9 @@ def circle_layout(graph: MixedGraph) -> Layout:
 def layered_layout(graph: MixedGraph) -> Layout:
     """Place the nodes of an acyclic graph in rows, every parent above its children.
 
-    Rows hold no more than about 1.6 sqrt(d) nodes. Within a row, nodes are sorted by the mean place
-    of their neighbours, directed or bidirected, in sweeps down and up. Nodes without edges stand in
-    rows of their own at the bottom.
+    Connected parts stand side by side. Rows of a part hold no more than about 1.6 sqrt(d) of its d
+    nodes. Within a row, nodes are sorted by the mean place of their neighbours, directed or
+    bidirected, in sweeps down and up. Nodes without edges stand in rows of their own at the bottom.
 
     Examples
     --------
@@ -132,36 +136,60 @@ def layered_layout(graph: MixedGraph) -> Layout:
     [14.0, 104.0, 194.0]
     """
     sizes = _sizes(graph)
-    rows = _rows(graph)
     near = [
         list(members(p | s | c))
         for p, s, c in zip(graph._parents, graph._spouses, graph._children(), strict=True)
     ]
-    x = np.zeros(len(graph))
-    for row in rows:
-        _spread(row, x, sizes[:, 0])
-    for sweep in range(_SWEEPS):
-        for row in rows if sweep % 2 == 0 else rows[::-1]:
-            wanted = {v: float(np.mean(x[near[v]])) if near[v] else float(x[v]) for v in row}
-            row.sort(key=lambda v: (wanted[v], v))
-            _spread(row, x, sizes[:, 0], wanted)
-    y = np.zeros(len(graph))
-    for depth, row in enumerate(rows):
-        y[row] = depth * (HEIGHT + _ROW_GAP)
-    return _placed(np.column_stack([x, y]), sizes)
+    order = [graph._node(name) for name in graph.topological_order()]
+    centres = np.zeros((len(graph), 2))
+    # Parts that no edge connects would push each other apart in the sweeps: each has its own rows,
+    # and they are set side by side.
+    parts = _parts(order, near)
+    for part in parts:
+        rows = _rows(part, graph)
+        centres[part, 0] = _sorted_rows(rows, near, sizes[:, 0])[part]
+        for depth, row in enumerate(rows):
+            centres[row, 1] = depth * (HEIGHT + _ROW_GAP)
+    bottom = _pack(parts, centres, sizes)
+    lone = [v for v in order if not near[v]]
+    limit = _row_limit(len(graph))
+    for k in range(0, len(lone), limit):
+        row = lone[k : k + limit]
+        places = np.zeros(len(graph))
+        _spread(row, places, sizes[:, 0])
+        middle = (centres[:, 0].max() + centres[:, 0].min()) / 2 if parts else 0.0
+        centres[row, 0] = places[row] + middle
+        centres[row, 1] = bottom + k // limit * (HEIGHT + _ROW_GAP)
+    return _placed(centres, sizes)
 
 
-def _rows(graph: MixedGraph) -> list[list[int]]:
-    """Assign each node to the first row below its parents that has room; lone nodes come last."""
-    limit = max(3, ceil(1.6 * sqrt(len(graph))))
+def _parts(order: list[int], near: list[list[int]]) -> list[list[int]]:
+    """Return the connected parts with more than one node, nodes in the given order."""
+    seen: set[int] = set()
+    parts = []
+    for v in order:
+        if v in seen or not near[v]:
+            continue
+        part, stack = {v}, [v]
+        while stack:
+            fresh = [u for u in near[stack.pop()] if u not in part]
+            part.update(fresh)
+            stack.extend(fresh)
+        seen |= part
+        parts.append([u for u in order if u in part])
+    return parts
+
+
+def _row_limit(d: int) -> int:
+    return max(3, ceil(1.6 * sqrt(d)))
+
+
+def _rows(part: list[int], graph: MixedGraph) -> list[list[int]]:
+    """Assign each node to the first row below its parents that has room."""
+    limit = _row_limit(len(part))
     row_of: dict[int, int] = {}
     rows: list[list[int]] = []
-    lone: list[int] = []
-    for name in graph.topological_order():
-        v = graph._node(name)
-        if not graph._parents[v] | graph._spouses[v] | graph._children()[v]:
-            lone.append(v)
-            continue
+    for v in part:
         depth = max((row_of[p] + 1 for p in members(graph._parents[v])), default=0)
         while depth < len(rows) and len(rows[depth]) >= limit:
             depth += 1
@@ -169,7 +197,43 @@ def _rows(graph: MixedGraph) -> list[list[int]]:
             rows.append([])
         rows[depth].append(v)
         row_of[v] = depth
-    return rows + [lone[k : k + limit] for k in range(0, len(lone), limit)]
+    return rows
+
+
+def _sorted_rows(
+    rows: list[list[int]], near: list[list[int]], widths: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Sort the nodes within rows by the mean place of their neighbours; return the places."""
+    x = np.zeros(len(near))
+    for row in rows:
+        _spread(row, x, widths)
+    for sweep in range(_SWEEPS):
+        for row in rows if sweep % 2 == 0 else rows[::-1]:
+            wanted = {v: float(np.mean(x[near[v]])) for v in row}
+            row.sort(key=lambda v: (wanted[v], v))
+            _spread(row, x, widths, wanted)
+    return x
+
+
+def _pack(
+    parts: list[list[int]], centres: npt.NDArray[np.float64], sizes: npt.NDArray[np.float64]
+) -> float:
+    """Set the parts on shelves from left to right; return the y of a row below them all."""
+    corners = [
+        ((centres[p] - sizes[p] / 2).min(axis=0), (centres[p] + sizes[p] / 2).max(axis=0))
+        for p in parts
+    ]
+    extents = [high - low for low, high in corners]
+    area = sum((w + _COLUMN_GAP) * (h + _ROW_GAP) for w, h in extents)
+    shelf_width = max([1.5 * sqrt(area), *(float(w) for w, _ in extents)])
+    left = top = height = 0.0
+    for part, (low, _), (w, h) in zip(parts, corners, extents, strict=True):
+        if left and left + w > shelf_width:
+            left, top, height = 0.0, top + height + _ROW_GAP, 0.0
+        centres[part] += np.array([left, top]) - low
+        left += w + _COLUMN_GAP
+        height = max(height, h)
+    return top + height + _ROW_GAP + HEIGHT / 2 if parts else 0.0
 
 
 def _spread(

@@ -20,6 +20,7 @@ this module plans them, waits, and collects. Next: :mod:`bowfree.search_result`.
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import time
@@ -33,6 +34,7 @@ from bowfree import _core
 from bowfree.checkpoint import Checkpoint, data_digest
 from bowfree.data import Moments, read_moments
 from bowfree.errors import BowfreeError, DataError, GraphError, KnowledgeError
+from bowfree.fit import Method, sweeps_of
 from bowfree.graph import MixedGraph
 from bowfree.knowledge import Knowledge
 from bowfree.random_graphs import GraphClass, at_least, draw_seed, graph_rules
@@ -101,6 +103,8 @@ def greedy_search(
     rounds: int | None = None,
     starts: Sequence[MixedGraph] | None = None,
     penalty: float = 1.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
     graph_class: GraphClass = "bap",
     max_in_degree: int | None = None,
     max_district: int | None = None,
@@ -139,6 +143,9 @@ def greedy_search(
         `restarts` is then 0 unless given; with ``"ils"`` they are kicked in the first round.
     penalty : float
         Weight of ``log n`` per node and edge: 1 is the paper's, 0.5 the usual BIC.
+    method, max_iter
+        Converged scores, or those after `max_iter` sweeps of ``"ricf"``; ``max_iter=10`` is the
+        paper's program. The score of the result is of the same kind.
     graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}
         Where to search; every step stays inside.
     max_in_degree, max_district : int, optional
@@ -197,6 +204,7 @@ def greedy_search(
     >>> result.graph.n_edges, round(result.score, 4)
     (2, -3.9694)
     """
+    settings = _changed_options(locals())
     moments = read_moments(data, cov=cov, n=n, ddof=ddof, shrinkage=shrinkage)
     if not math.isfinite(moments.n):
         raise DataError(
@@ -232,6 +240,7 @@ def greedy_search(
         "keep": at_least("keep", keep, 1),
         "window": _positive("window", window) / moments.n,
     }
+    sweeps = sweeps_of(method, max_iter)
     core = _core.Search(
         moments.S,
         moments.n,
@@ -240,13 +249,16 @@ def greedy_search(
         rules,
         _core.RunOptions(**options),
         ground._bits(),
+        sweeps,
     )
     memory = Checkpoint(
         path="" if checkpoint is None else os.fspath(checkpoint),
         seed=draw_seed(rng),
         fingerprint={
             "data": data_digest(moments),
-            "options": repr((penalty, graph_class, max_in_degree, max_district, plan, options)),
+            "options": repr(
+                (penalty, sweeps, graph_class, max_in_degree, max_district, plan, options)
+            ),
             "knowledge": repr(known),
         },
     )
@@ -271,7 +283,7 @@ def greedy_search(
         conductor.halt()
         if not conductor.runs:
             raise  # so early that there is nothing to keep
-    result = _make_result(conductor, moments, penalty, known)
+    result = _make_result(conductor, moments, penalty, known, settings)
     if interrupted:
         raise SearchInterrupted(result)
     return result
@@ -468,7 +480,11 @@ def _read_run(names: tuple[str, ...], strategy: str, found: dict[str, Any]) -> S
 
 
 def _make_result(
-    conductor: _Conductor, moments: Moments, penalty: float, knowledge: Knowledge
+    conductor: _Conductor,
+    moments: Moments,
+    penalty: float,
+    knowledge: Knowledge,
+    settings: dict[str, Any],
 ) -> SearchResult:
     pool = conductor.pool()
     best = [graph for graph, score in pool if score >= pool[0].score - TOLERANCE]
@@ -486,7 +502,24 @@ def _make_result(
         knowledge=knowledge,
         complete=not conductor.stopped,
         seconds=time.monotonic() - conductor.began,
+        settings=settings,
     )
+
+
+def _changed_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what the caller chose, as text or numbers; data and callbacks are not options."""
+    apart = ("data", "cov", "n", "ddof", "knowledge", "progress", "checkpoint")
+    options = inspect.signature(greedy_search).parameters
+    changed = {}
+    for name, value in given.items():
+        if name in apart or value is options[name].default:
+            continue
+        if name == "starts":
+            value = f"{len(value)} graphs"
+        elif name == "rng" and not isinstance(value, int):
+            value = "a generator"
+        changed[name] = value
+    return changed
 
 
 # --- checks ---------------------------------------------------------------------------------------

@@ -6,7 +6,9 @@ averaging works on; its best graph stands for a whole equivalence class.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bowfree.data import Moments
@@ -15,7 +17,7 @@ from bowfree.graph import MixedGraph
 from bowfree.knowledge import Knowledge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["Progress", "ScoredGraph", "SearchInterrupted", "SearchResult", "SearchRun"]
 
@@ -112,6 +114,8 @@ class SearchResult:
         False when a time limit or an interrupt ended the search early.
     seconds : float
         Time taken.
+    settings : mapping
+        Options of the search that were not left to their defaults, for the record.
 
     See Also
     --------
@@ -128,6 +132,7 @@ class SearchResult:
     knowledge: Knowledge
     complete: bool
     seconds: float
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def fit(self) -> Fit:
         """Fit the best graph to the data of the search."""
@@ -142,6 +147,26 @@ class SearchResult:
 
         members: Iterator[MixedGraph] = iter(equivalence_class(self.graph, **options))
         return tuple(graph for graph in members if self.knowledge.permits(graph))
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write all about the result into one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; one that exists is overwritten.
+        **options
+            Those of :func:`bowfree.report.render`; above all ``data=``, the raw data, for the
+            checks of normality and outliers.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from bowfree.report import write
+
+        return write(path, self, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists and numbers."""

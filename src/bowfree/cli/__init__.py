@@ -23,9 +23,14 @@ __all__ = ["COMMANDS", "main"]
 # Each is the function of the same name in the module of the same name.
 COMMANDS = {
     "demo": "Analyse a shipped data set and say what was found.",
+    "learn": "Learn a graph from data.",
     "fit": "Fit the parameters of a given graph to data.",
-    "sample": "Draw data from a graph with random parameters.",
+    "equiv": "Say which graphs no data can tell apart.",
+    "effects": "Bound the causal effects over all equivalent graphs.",
+    "sample": "Draw data from a graph or a fitted model.",
+    "simulate": "Draw a random graph, parameters and data.",
     "convert": "Write a graph in another format.",
+    "study": "Repeat the studies of the paper.",
 }
 
 

@@ -17,9 +17,12 @@ __all__ = ["demo"]
 )
 def demo(out: Path | None) -> None:
     """Analyse a shipped data set and say what was found, in a few seconds."""
+    from bowfree.cli.terminal import search_bar
     from bowfree.demo import free_folder, run_demo
 
-    report = run_demo(free_folder(Path("bowfree-demo")) if out is None else out)
+    folder = free_folder(Path("bowfree-demo")) if out is None else out
+    with search_bar() as progress:
+        report = run_demo(folder, progress=progress)
     click.echo(report.text)
     for path in report.files:
         click.echo(f"wrote {path}", err=True)

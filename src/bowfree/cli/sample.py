@@ -1,18 +1,30 @@
-"""``bowfree sample``: data from a graph with random parameters."""
+"""``bowfree sample``: data from a graph with random parameters, or from a fitted model."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from bowfree.cli.folder import refuse_existing
 from bowfree.cli.graphs import graph_options, read_graph
+from bowfree.errors import ParseError
+
+if TYPE_CHECKING:
+    from bowfree.sem import LinearSEM
 
 __all__ = ["sample"]
 
 
 @click.command(epilog='Example: bowfree sample --graph "x -> y <-> z" --n 500 --seed 1 > data.csv')
 @graph_options
+@click.option(
+    "--model",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A model.json of `learn` or `simulate`, in place of a graph: its parameters are used.",
+)
 @click.option("--n", type=click.IntRange(min=1), default=1000, show_default=True, help="Rows.")
 @click.option(
     "--seed", type=click.IntRange(min=0), required=True, help="Seed: same seed, same data."
@@ -26,6 +38,7 @@ def sample(
     graph: str | None,
     graph_file: Path | None,
     graph_format: str | None,
+    model: Path | None,
     n: int,
     seed: int,
     out: Path | None,
@@ -36,12 +49,31 @@ def sample(
     import bowfree as bf
     from bowfree.tables import Table, write_table
 
-    admg = read_graph(graph, graph_file, graph_format)
+    refuse_existing(out)
     rng = np.random.default_rng(seed)
-    text = write_table(Table(admg.nodes, bf.random_sem(admg, rng=rng).sample(n, rng=rng)))
+    if model is None:
+        sem = bf.random_sem(read_graph(graph, graph_file, graph_format), rng=rng)
+    elif graph is None and graph_file is None and graph_format is None:
+        sem = _read_model(model)
+    else:
+        raise click.UsageError("--model has its graph already; leave --graph and its like out")
+    text = write_table(Table(sem.graph.nodes, sem.sample(n, rng=rng)))
     if out is None:
         click.echo(text, nl=False)
         return
-    with out.open("x", encoding="utf-8") as file:  # "x": an existing file is not overwritten
-        file.write(text)
+    out.write_text(text, encoding="utf-8")
     click.echo(f"wrote {n} rows to {out}", err=True)
+
+
+def _read_model(path: Path) -> LinearSEM:
+    import bowfree as bf
+
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        graph, B, Omega = content["graph"], content["B"], content["Omega"]
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+        raise ParseError(
+            f"{path.name} is not a model.json with graph, B and Omega ({error!r}); "
+            "`bowfree learn --out` writes one"
+        ) from error
+    return bf.LinearSEM(bf.MixedGraph.from_dict(graph), B, Omega)

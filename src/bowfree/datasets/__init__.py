@@ -1,10 +1,19 @@
 """Data sets that come with bowfree, or that it knows how to make.
 
 `load_demo` is the one to start with: data from a model that is known, so that one can see what a
-search finds and what it cannot. Each data set is a `bowfree.tables.Table`: a mapping from names
+search finds and what it cannot. `load_sachs` reads the protein data of the paper from a folder of
+yours. Each data set is a `bowfree.tables.Table`: a mapping from names
 to columns that every function of bowfree takes as ``data``.
 """
 
 from bowfree.datasets.greenhouse import demo_model, load_demo, make_demo
+from bowfree.datasets.sachs import SACHS_CONDITIONS, SachsCondition, load_sachs
 
-__all__ = ["demo_model", "load_demo", "make_demo"]
+__all__ = [
+    "SACHS_CONDITIONS",
+    "SachsCondition",
+    "demo_model",
+    "load_demo",
+    "load_sachs",
+    "make_demo",
+]

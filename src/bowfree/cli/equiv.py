@@ -1,0 +1,72 @@
+"""``bowfree equiv``: which graphs no data can tell apart."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from bowfree.classes import Method
+from bowfree.cli.folder import refuse_existing
+from bowfree.cli.graphs import graph_options, read_graph
+from bowfree.cli.terminal import print_json
+from bowfree.text import parse
+
+__all__ = ["equiv"]
+
+
+@click.command(
+    epilog='Example: bowfree equiv --graph "x -> y -> z" --list 10\n\n'
+    'Or: bowfree equiv --graph "x -> y -> z" --and "x <- y <- z"'
+)
+@graph_options
+@click.option("--and", "other", metavar="TEXT", help="Say whether this graph is equivalent to it.")
+@click.option(
+    "--method",
+    type=click.Choice(["exact", "edge-changes", "colliders"]),
+    default="exact",
+    show_default=True,
+    help="All members, or those that a quicker method reaches.",
+)
+@click.option("--list", "n_listed", type=click.IntRange(min=0), default=0, help="Print members.")
+@click.option(
+    "--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds for the search."
+)
+@click.option("--svg", type=click.Path(path_type=Path), help="A new file for a picture.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+def equiv(
+    graph: str | None,
+    graph_file: Path | None,
+    graph_format: str | None,
+    other: str | None,
+    method: Method,
+    n_listed: int,
+    time_limit: float | None,
+    svg: Path | None,
+    as_json: bool,
+) -> None:
+    """Summarise the equivalence class of a graph, or compare two graphs."""
+    import bowfree as bf
+
+    bap = read_graph(graph, graph_file, graph_format)
+    if other is not None:
+        if n_listed or svg is not None or method != "exact":
+            raise click.UsageError("--list, --svg and --method describe a class, --and compares")
+        verdict = bf.explain_equivalence(bap, parse(other))
+        click.echo(json.dumps(asdict(verdict), indent=2) if as_json else str(verdict))
+        return
+    refuse_existing(svg)
+    members = bf.equivalence_class(bap, method=method, time_limit=time_limit)
+    listed = [str(member) for member in islice(members, n_listed)]
+    if svg is not None:
+        svg.write_text(members.to_svg(), encoding="utf-8")
+        click.echo(f"wrote {svg}", err=True)
+    if as_json:
+        print_json(members.to_dict() | ({"members": listed} if n_listed else {}))
+        return
+    click.echo(str(members.summary()))
+    if listed:
+        click.echo("\n" + "\n".join(listed))

@@ -1,0 +1,243 @@
+"""``bowfree learn``: from data to a graph."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bowfree.cli.folder import refuse_existing, write_folder
+from bowfree.cli.tables import data_options, read_source
+from bowfree.cli.terminal import print_json, print_table, search_bar
+from bowfree.formats import FORMATS, write
+from bowfree.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from bowfree.classes import ClassSummary, EquivalenceClass
+    from bowfree.fit import Fit
+    from bowfree.random_graphs import GraphClass
+    from bowfree.search import StrategyName
+    from bowfree.search_result import SearchResult
+
+__all__ = ["learn"]
+
+CLASS_SECONDS = 20.0  # for the equivalence class; a larger one is summarised in part
+
+
+@click.command(epilog="Example: bowfree learn plants.csv --restarts 50 --seed 1 --out results")
+@data_options
+@click.option(
+    "--knowledge",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="TOML file with required, forbidden, tiers, unconfounded.",
+)
+@click.option(
+    "--class",
+    "graph_class",
+    type=click.Choice(["bap", "dag", "bidirected", "ancestral", "arid"]),
+    default="bap",
+    show_default=True,
+    help="Which graphs to search.",
+)
+@click.option("--max-in-degree", type=click.IntRange(min=0), help="Most arrowheads at a node.")
+@click.option(
+    "--strategy",
+    type=click.Choice(["ils", "restart"]),
+    default="ils",
+    show_default=True,
+    help="'restart' is the paper's search.",
+)
+@click.option("--restarts", type=click.IntRange(min=0), help="Random starts. [default: 24 or 100]")
+@click.option(
+    "--penalty",
+    type=click.FloatRange(min=0),
+    default=1.0,
+    show_default=True,
+    help="Weight of log n per node and edge; 0.5 is the usual BIC.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds after which the best graph so far is taken.",
+)
+@click.option("--jobs", type=int, default=1, show_default=True, help="Threads; -1: all cores.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Same seed, same result, for every number of --jobs.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="A new folder for all results.")
+@click.option("--report", type=click.Path(path_type=Path), help="A new file for a report in HTML.")
+@click.option(
+    "--format",
+    "graph_format",
+    type=click.Choice(FORMATS),
+    help="Print the graph alone, in this format.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+def learn(
+    knowledge: Path | None,
+    out: Path | None,
+    report: Path | None,
+    graph_format: str | None,
+    as_json: bool,
+    graph_class: GraphClass,
+    max_in_degree: int | None,
+    strategy: StrategyName,
+    restarts: int | None,
+    penalty: float,
+    time_limit: float | None,
+    jobs: int,
+    seed: int,
+    **given: Any,
+) -> None:
+    """Learn a graph from DATA (.csv, .tsv, .parquet with named columns, or covariances).
+
+    Prints the best graph with its estimates, and for each edge what all equivalent graphs, which
+    no data can tell apart, say about it: `x o-> y` may be x -> y or x <-> y.
+    """
+    import bowfree as bf
+
+    if as_json and graph_format is not None:
+        raise click.UsageError("choose one of --json and --format")
+    source = read_source(**given)
+    refuse_existing(out, report)
+    arguments = source.arguments()
+    known = None if knowledge is None else Knowledge.from_toml(knowledge)
+    interrupted = False
+    try:
+        with search_bar() as progress:
+            result = bf.greedy_search(
+                **arguments,
+                knowledge=known,
+                graph_class=graph_class,
+                max_in_degree=max_in_degree,
+                strategy=strategy,
+                restarts=restarts,
+                penalty=penalty,
+                time_limit=time_limit,
+                n_jobs=jobs,
+                rng=seed,
+                progress=progress,
+            )
+    except bf.SearchInterrupted as interrupt:
+        result, interrupted = interrupt.result, True
+    if not result.complete:
+        click.echo("Warning: the search was ended early; a longer one may find better", err=True)
+    fitted = result.fit()
+    members = bf.equivalence_class(result.graph, time_limit=CLASS_SECONDS)
+    if known is not None:
+        members = members.permitted_by(known)
+    if out is not None:
+        write_folder(out, _files(result, fitted, members, graph_format))
+    if report is not None:
+        settings = {"file": source.path.name, "strategy": strategy, "seed": seed}
+        result.report(report, data=arguments.get("data"), members=members, settings=settings)
+        click.echo(f"wrote {report}", err=True)
+    if graph_format is not None:
+        click.echo(write(result.graph, format=graph_format).rstrip("\n"))
+    elif as_json:
+        print_json(_document(result, fitted, members))
+    else:
+        _print(result, fitted, members)
+    if interrupted:
+        sys.exit(1)
+
+
+def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None:
+    names = result.graph.nodes
+    click.echo(f"{fitted.n:.0f} observations of {len(names)} variables")
+    click.echo(f"best graph: {result.graph}\n")
+    if result.graph.n_edges:
+        print_table(
+            ("edge", "estimate>", "std. error>", "std. all>", "share>", "class"),
+            _edge_rows(fitted, members.summary()),
+        )
+        click.echo()
+    size = f"{members.size:,}" + ("" if members.complete else " or more")
+    only = members.size == 1
+    told = "" if result.knowledge == Knowledge() else " that the knowledge permits"
+    click.echo(
+        f"no other graph{told} fits every data set equally well: all edges can be known"
+        if only
+        else f"{size} equivalent graphs{told} fit every data set equally well; `share` have this "
+        "edge,\nand the last column has a circle (o) where they disagree"
+    )
+    runs = result.runs
+    best = sum(run.score >= result.score - 1e-9 for run in runs)
+    p = "" if fitted.df == 0 else f", p = {fitted.p_value:.3f}"
+    click.echo(
+        f"chi-square {fitted.chi2:.2f} on {fitted.df} degrees of freedom{p}; "
+        f"RMSEA {fitted.rmsea:.3f}\n"
+        f"score {result.score:.6f} (penalty {result.penalty:g}); "
+        f"{best} of {len(runs)} runs reached it; {result.seconds:.2f} s"
+    )
+
+
+def _edge_rows(fitted: Fit, summary: ClassSummary) -> list[tuple[str, ...]]:
+    about = {frozenset((edge.a, edge.b)): edge for edge in summary.edges}
+    rows: list[tuple[str, ...]] = []
+    for row in fitted.estimates():
+        if row.op == "~~" and row.lhs == row.rhs:
+            continue
+        edge = about[frozenset((row.lhs, row.rhs))]
+        if edge.a != row.rhs:  # read both columns in the same direction
+            edge = replace(
+                edge, a=edge.b, b=edge.a, n_forward=edge.n_backward, n_backward=edge.n_forward
+            )
+        mark, same = ("->", edge.n_forward) if row.op == "~" else ("<->", edge.n_bidirected)
+        rows.append(
+            (
+                f"{row.rhs} {mark} {row.lhs}",
+                f"{row.estimate:.3f}",
+                f"{row.se:.3f}",
+                f"{row.std_all:.3f}",
+                f"{100 * same / summary.n_members:.0f} %",
+                str(edge),
+            )
+        )
+    return rows
+
+
+def _document(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> dict[str, Any]:
+    return {
+        "graph": result.graph.to_dict(),
+        "text": str(result.graph),
+        "score": result.score,
+        "penalty": result.penalty,
+        "complete": result.complete,
+        "seconds": result.seconds,
+        "runs": len(result.runs),
+        "fit": fitted.to_dict(),
+        "class": members.summary().to_dict(),
+    }
+
+
+def _files(
+    result: SearchResult, fitted: Fit, members: EquivalenceClass, graph_format: str | None
+) -> dict[str, str]:
+    import bowfree as bf
+
+    def document(content: Any) -> str:
+        return json.dumps(content, indent=2) + "\n"
+
+    model = bf.LinearSEM(result.graph, fitted.B, fitted.Omega)
+    files = {
+        "graph.txt": f"{result.graph}\n",
+        "graph.json": result.graph.to_json(indent=2) + "\n",
+        "graph.svg": result.graph.to_svg(),
+        "class.svg": members.to_svg(),
+        "class.txt": f"{members.summary()}\n",
+        "summary.txt": fitted.summary() + "\n",
+        "model.json": document(model.to_dict()),
+        "search.json": document(result.to_dict()),
+    }
+    if graph_format not in (None, "text", "json"):
+        files[f"graph.{graph_format}"] = write(result.graph, format=str(graph_format))
+    return files

@@ -1,0 +1,319 @@
+"""The scikit-learn estimator: a search, its fit, and what follows from both, behind ``fit(X)``.
+
+`BAPLearner` puts :func:`bowfree.greedy_search` behind the interface that Python data people know:
+options in the constructor, results in attributes with a trailing underscore, a ``score`` that
+cross-validation can use, cloning and pickling. Everything exacting happens in the functions
+underneath; use those when you have a covariance matrix instead of data.
+
+``score`` is the log-likelihood of *new* observations, so that ``GridSearchCV`` can choose the
+penalty. The penalised score that the search maximises is the attribute ``score_``.
+
+This module imports scikit-learn; ``import bowfree`` does not import this module. Next:
+:mod:`bowfree.search`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from bowfree.classes import EquivalenceClass, equivalence_class
+from bowfree.errors import DataError
+from bowfree.fit import Fit
+from bowfree.formats import to_lingam
+from bowfree.graph import MixedGraph
+from bowfree.knowledge import Knowledge
+from bowfree.random_graphs import GraphClass
+from bowfree.search import StrategyName, greedy_search
+from bowfree.search_result import SearchResult
+from bowfree.sem import LinearSEM
+
+__all__ = ["BAPLearner"]
+
+Floats = npt.NDArray[np.float64]
+
+# Worked out when first asked for; forgotten by the next `fit`, and not pickled.
+_LAZY = ("equivalence_class_", "effect_bounds_")
+
+
+class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
+    """Learn a bow-free acyclic path diagram from data.
+
+    Parameters
+    ----------
+    penalty : float
+        Weight of ``log n`` per node and edge: 1 is the paper's, 0.5 the usual BIC.
+    strategy : {"ils", "restart"}
+        How to search, see :func:`bowfree.greedy_search`.
+    restarts : int, optional
+        Number of random starts.
+    rounds : int, optional
+        Largest number of rounds of kicks of ``strategy="ils"``.
+    graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}
+        Where to search.
+    max_in_degree, max_district : int, optional
+        Limits on the arrowheads at a node and on the nodes in a district.
+    knowledge : Knowledge, optional
+        Required and forbidden edges, tiers, unconfounded variables.
+    shrinkage : float
+        Learn from ``(1 - shrinkage) S + shrinkage diag(S)``; the way out when n <= d.
+    time_limit : float, optional
+        Seconds for the search; with it the result depends on the machine.
+    n_jobs : int, optional
+        Threads; None is 1, -1 all cores. The result is the same for every number.
+    random_state : int, numpy.random.Generator, RandomState, optional
+        The same number gives the same result.
+
+    Attributes
+    ----------
+    causal_graph_ : MixedGraph
+        The best graph found. Others may be equivalent: see `equivalence_class_`.
+    adjacency_matrix_ : ndarray of shape (d, d)
+        lingam's convention: ``[i, j]`` is the direct effect of feature j on feature i, zero without
+        an edge, NaN in both ``[i, j]`` and ``[j, i]`` for a hidden common cause (i <-> j).
+    B_ : ndarray of shape (d, d)
+        ``B_[i, j]`` is the direct effect of feature j on feature i.
+    Omega_ : ndarray of shape (d, d)
+        Covariance matrix of the errors; an entry off the diagonal is a bidirected edge.
+    location_ : ndarray of shape (d,)
+        Means of the features.
+    covariance_, precision_ : ndarray of shape (d, d)
+        Fitted covariance matrix ``(I-B)^-1 Omega (I-B)^-T`` and its inverse.
+    score_ : float
+        Penalised score of the graph on the data of ``fit`` (what the search maximised).
+    search_result_ : SearchResult
+        All runs, and the graphs that came close.
+    fitted_model_ : Fit
+        Standard errors, fit indices, the summary table.
+    equivalence_class_ : EquivalenceClass
+        The graphs that no data can tell from `causal_graph_`, as far as the knowledge permits
+        them; worked out when asked for.
+    effect_bounds_ : EffectBounds
+        Bounds on the total effects over that class, entry ``[i, j]`` for the effect of j on i;
+        worked out when asked for.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (d,)
+        Their names; only when the data had some that are all strings.
+
+    See Also
+    --------
+    bowfree.greedy_search : The function underneath, also for covariance matrices.
+
+    References
+    ----------
+    Section 3 of the paper.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> data = bf.datasets.load_demo()
+    >>> learner = bf.BAPLearner(random_state=1).fit(data)
+    >>> learner.causal_graph_.has_edge("roots <-> fruit")
+    True
+    >>> len(learner.equivalence_class_)
+    8
+    """
+
+    def __init__(
+        self,
+        *,
+        penalty: float = 1.0,
+        strategy: StrategyName = "ils",
+        restarts: int | None = None,
+        rounds: int | None = None,
+        graph_class: GraphClass = "bap",
+        max_in_degree: int | None = None,
+        max_district: int | None = None,
+        knowledge: Knowledge | None = None,
+        shrinkage: float = 0.0,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.penalty = penalty
+        self.strategy = strategy
+        self.restarts = restarts
+        self.rounds = rounds
+        self.graph_class = graph_class
+        self.max_in_degree = max_in_degree
+        self.max_district = max_district
+        self.knowledge = knowledge
+        self.shrinkage = shrinkage
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # What scikit-learn sees as attributes of a fitted estimator.
+    causal_graph_: MixedGraph
+    adjacency_matrix_: Floats
+    B_: Floats
+    Omega_: Floats
+    location_: Floats
+    covariance_: Floats
+    precision_: Floats
+    score_: float
+    search_result_: SearchResult
+    fitted_model_: Fit
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
+
+    def fit(self, X: Any, y: Any = None) -> BAPLearner:
+        """Search for the best graph and fit it.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d), data frame, or mapping from names to columns
+            Observations in rows.
+        y : None
+            Ignored; there for scikit-learn.
+
+        Returns
+        -------
+        BAPLearner
+            Itself.
+        """
+        values = self._values(X, reset=True)
+        for name in _LAZY:
+            self.__dict__.pop(name, None)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{i + 1}" for i in range(values.shape[1])]
+        result = greedy_search(
+            {str(name): column for name, column in zip(names, values.T, strict=True)},
+            strategy=self.strategy,
+            restarts=self.restarts,
+            rounds=self.rounds,
+            penalty=self.penalty,
+            graph_class=self.graph_class,
+            max_in_degree=self.max_in_degree,
+            max_district=self.max_district,
+            knowledge=self.knowledge,
+            shrinkage=self.shrinkage,
+            time_limit=self.time_limit,
+            n_jobs=1 if self.n_jobs is None else self.n_jobs,
+            rng=_rng(self.random_state),
+        )
+        fitted = result.fit()
+        residual = np.eye(len(fitted.B)) - fitted.B
+        self.location_ = values.mean(axis=0)
+        self.causal_graph_ = result.graph
+        self.score_ = result.score
+        self.search_result_ = result
+        self.fitted_model_ = fitted
+        self.B_ = fitted.B
+        self.Omega_ = fitted.Omega
+        self.covariance_ = fitted.Sigma
+        self.precision_ = residual.T @ np.linalg.solve(fitted.Omega, residual)
+        self.adjacency_matrix_ = to_lingam(result.graph, B=fitted.B)
+        return self
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return the log-density of each observation under the fitted model.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d), data frame, or mapping from names to columns
+            Observations in rows, features as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        deviations = self._values(X, reset=False) - self.location_
+        # Whitening by the factor of Sigma; det(Sigma) = det(Omega) because det(I - B) = 1.
+        factor = np.linalg.cholesky(self.Omega_)
+        errors = deviations @ (np.eye(len(self.B_)) - self.B_).T
+        white = np.linalg.solve(factor, errors.T)
+        constant = len(factor) * math.log(2 * math.pi) / 2 + np.log(np.diag(factor)).sum()
+        density: Floats = -(white**2).sum(axis=0) / 2 - constant
+        return density
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-density of observations, for choosing options by cross-validation.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d), data frame, or mapping from names to columns
+            Observations in rows, features as in ``fit``.
+        y : None
+            Ignored; there for scikit-learn.
+
+        Returns
+        -------
+        float
+            Higher is better. (The penalised score of the search is the attribute ``score_``.)
+        """
+        return float(self.score_samples(X).mean())
+
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Floats:
+        """Draw observations from the fitted model.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many.
+        random_state : int, numpy.random.Generator, RandomState, optional
+            The same number gives the same sample.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, d)
+            With the means of the data of ``fit``.
+        """
+        check_is_fitted(self)
+        model = LinearSEM(self.causal_graph_, self.B_, self.Omega_)
+        sample: Floats = model.sample(n_samples, rng=_rng(random_state)) + self.location_
+        return sample
+
+    @cached_property
+    def equivalence_class_(self) -> EquivalenceClass:
+        """The graphs equivalent to `causal_graph_` that the knowledge permits."""
+        check_is_fitted(self)
+        members = equivalence_class(self.causal_graph_)
+        return members if self.knowledge is None else members.permitted_by(self.knowledge)
+
+    @cached_property
+    def effect_bounds_(self) -> Any:
+        """Bounds on total effects over the permitted members of the class."""
+        from bowfree.effects import effect_bounds
+
+        check_is_fitted(self)
+        return effect_bounds(self.search_result_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in _LAZY}
+
+    def _values(self, X: Any, *, reset: bool) -> Floats:
+        """Return the observations as an array; scikit-learn checks names and number of features."""
+        options = {"dtype": np.float64, "ensure_min_samples": 2 if reset else 1}
+        if not isinstance(X, Mapping):
+            values: Floats = validate_data(self, X, reset=reset, **options)
+            return values
+        # scikit-learn knows no mappings, which is what bowfree.datasets returns.
+        if reset:
+            self.feature_names_in_ = np.array([str(name) for name in X], dtype=object)
+            self.n_features_in_ = len(X)
+        columns = {str(name): column for name, column in X.items()}
+        expected = getattr(self, "feature_names_in_", None)
+        if expected is None or set(columns) != set(expected):
+            seen = f"{self.n_features_in_} features without names" if expected is None else expected
+            raise DataError(f"columns are {list(columns)}, but fit saw {seen}; give the same ones")
+        named: Floats = check_array(np.column_stack([columns[k] for k in expected]), **options)
+        return named
+
+
+def _rng(random_state: Any) -> Any:
+    """Return what :func:`numpy.random.default_rng` takes; the old RandomState gives a seed."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    return random_state

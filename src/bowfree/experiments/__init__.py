@@ -1,0 +1,35 @@
+"""The paper's studies, each as a function that returns a result with a table and a figure.
+
+- :func:`causal_effect_study`: section 4.1, figure "simulation"; :func:`compare_protocols` runs it
+  as published, corrected, and with what helps;
+- :func:`sachs_study`: section 4.2, figures "real" and "real2";
+- :func:`uniformity_study`: section 3.2, figure "uniform";
+- :func:`bowfree_benchmark`: the public benchmark of Dash, Gonçalves and Gao (2025).
+
+``bowfree study all --out results/`` runs them all; ``docs/results.md`` has what came out.
+"""
+
+from bowfree.experiments.benchmark_study import BenchmarkStudy, bowfree_benchmark
+from bowfree.experiments.effects_study import EffectsStudy, Simulation, causal_effect_study
+from bowfree.experiments.protocols import PROTOCOLS, ProtocolTable, compare_protocols
+from bowfree.experiments.roc import RocCurve, ordinary_auc, paper_roc
+from bowfree.experiments.sachs_study import SachsStudy, sachs_study
+from bowfree.experiments.uniformity_study import UniformityStudy, uniformity_study
+
+__all__ = [
+    "PROTOCOLS",
+    "BenchmarkStudy",
+    "EffectsStudy",
+    "ProtocolTable",
+    "RocCurve",
+    "SachsStudy",
+    "Simulation",
+    "UniformityStudy",
+    "bowfree_benchmark",
+    "causal_effect_study",
+    "compare_protocols",
+    "ordinary_auc",
+    "paper_roc",
+    "sachs_study",
+    "uniformity_study",
+]

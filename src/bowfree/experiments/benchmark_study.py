@@ -1,0 +1,382 @@
+"""The public bow-free benchmark of Dash, Gonçalves and Gao (AISTATS 2025).
+
+A folder holds ``graph-0.txt, sample-0.txt, graph-1.txt, ...``: a true graph (see
+:mod:`bowfree.formats`) and 1,000 observations without names. For every set the default search is
+run; its graph is scored as in the publication and compared with the truth. Graphs of equal score
+differ in their edges, so a comparison of one graph is partly luck: the mean and the best member of
+its class stand beside it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bowfree.classes import equivalence_class
+from bowfree.errors import BowfreeError
+from bowfree.formats.benchmark import from_benchmark
+from bowfree.graph import MixedGraph
+from bowfree.score import score
+from bowfree.search import greedy_search
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["BenchmarkRow", "BenchmarkStudy", "FScores", "bowfree_benchmark", "f_scores"]
+
+CLASS_LIMIT = 2000
+"""Members of a class that are compared with the truth."""
+
+_SIZE = (5.6, 3.2)  # inches
+
+PUBLISHED = {
+    "bowfree10": {
+        "true graph": (
+            -17741.6, -17508.5, -17872.5, -19055.6, -17888.1,
+            -18584.9, -17791.2, -18964.8, -17562.1, -17627.9,
+        ),
+        "dcd": (
+            -17765.1, -17511.9, -17872.5, -19123.7, -17908.4,
+            -18625.4, -17795.6, -20438.8, -17565.6, -17681.6,
+        ),
+        "greedyBAPs": (
+            -17742.1, -17508.5, -17872.5, -19149.9, -17909.6,
+            -18587.9, -17917.1, -19545.4, -17562.9, -18209.7,
+        ),
+        "integer program": (
+            -17741.6, -17508.5, -17871.2, -19055.6, -17881.6,
+            -18584.9, -17789.5, -18964.8, -17562.1, -17627.9,
+        ),
+    }
+}  # fmt: skip
+"""Scores per set in table 4 of the publication; they are rounded to one digit."""
+
+
+@dataclass(frozen=True)
+class FScores:
+    """Harmonic means of precision and recall, of edges without marks and of each kind.
+
+    Attributes
+    ----------
+    skeleton, directed, bidirected : float
+        1 when there is nothing to find and nothing was found.
+    """
+
+    skeleton: float
+    directed: float
+    bidirected: float
+
+
+@dataclass(frozen=True, eq=False)
+class BenchmarkRow:
+    """One set of the benchmark.
+
+    Attributes
+    ----------
+    name : str
+        Folder and number.
+    graph, truth : MixedGraph
+        Found and true.
+    score, true_score : float
+        As published: ``loglik - log(n)/2 (2d + #edges)``; ours, converged, for both.
+    found, mean, best : FScores
+        Of the graph, on average over its class, and of the member that is closest to the truth
+        (largest sum of the directed and the bidirected score).
+    n_class : int
+        Size of the class.
+    n_compared : int
+        Members that `mean` and `best` are about, at most 2,000.
+    cpu_seconds, seconds : float
+        Of the search.
+    """
+
+    name: str
+    graph: MixedGraph
+    truth: MixedGraph
+    score: float
+    true_score: float
+    found: FScores
+    mean: FScores
+    best: FScores
+    n_class: int
+    n_compared: int
+    cpu_seconds: float
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and text."""
+        flat = {
+            f"{kind}_{key}": value
+            for kind, scores in (("found", self.found), ("mean", self.mean), ("best", self.best))
+            for key, value in asdict(scores).items()
+        }
+        return {
+            "set": self.name,
+            "score": self.score,
+            "true_score": self.true_score,
+            **flat,
+            "n_class": self.n_class,
+            "n_compared": self.n_compared,
+            "cpu_seconds": self.cpu_seconds,
+            "seconds": self.seconds,
+            "graph": str(self.graph),
+            "truth": str(self.truth),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class BenchmarkStudy:
+    """All sets of one folder.
+
+    Attributes
+    ----------
+    name : str
+        Of the folder.
+    rows : tuple of BenchmarkRow
+        In the order of their numbers.
+    """
+
+    name: str
+    rows: tuple[BenchmarkRow, ...]
+
+    @property
+    def n_at_least_truth(self) -> int:
+        """Sets with a score of at least the true graph's."""
+        return sum(row.score >= row.true_score - 1e-6 for row in self.rows)
+
+    def mean(self, kind: str) -> FScores:
+        """Average F-scores over the sets: `kind` is "found", "mean" or "best"."""
+        return _average([getattr(row, kind) for row in self.rows])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers."""
+        return {
+            "name": self.name,
+            "mean_score": float(np.mean([row.score for row in self.rows])),
+            "mean_true_score": float(np.mean([row.true_score for row in self.rows])),
+            "at_least_truth": self.n_at_least_truth,
+            **{kind: asdict(self.mean(kind)) for kind in ("found", "mean", "best")},
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+    def table(self) -> str:
+        """Return the scores per set and the F-scores, as two Markdown tables."""
+        numbers = " | ".join(row.name.rpartition("-")[2] for row in self.rows)
+        lines = [f"| {self.name} | {numbers} | mean |", "|---" * (len(self.rows) + 2) + "|"]
+        ours = {
+            "true graph, converged": [row.true_score for row in self.rows],
+            "bowfree": [row.score for row in self.rows],
+        }
+        published = {
+            f"{name} (published)": list(values)
+            for name, values in PUBLISHED.get(self.name, {}).items()
+            if len(values) == len(self.rows)
+        }
+        for name, values in {**published, **ours}.items():
+            cells = " | ".join(f"{value:.1f}" for value in values)
+            lines.append(f"| {name} | {cells} | {np.mean(values):.1f} |")
+        cells = " | ".join(f"{row.cpu_seconds:.1f}" for row in self.rows)
+        spent = np.mean([row.cpu_seconds for row in self.rows])
+        lines.append(f"| bowfree, CPU seconds | {cells} | {spent:.1f} |")
+        lines += [
+            "",
+            f"| F-scores on {self.name} | skeleton | directed | bidirected |",
+            "|---|---|---|---|",
+        ]
+        for kind, what in (
+            ("found", "the graph returned"),
+            ("mean", "mean over its class"),
+            ("best", "best member of its class"),
+        ):
+            f = self.mean(kind)
+            lines.append(f"| {what} | {f.skeleton:.3f} | {f.directed:.3f} | {f.bidirected:.3f} |")
+        return "\n".join(lines)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the score of every set above that of the true graph."""
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            ax = plt.subplots(figsize=_SIZE, layout="constrained")[1]
+        gain = [row.score - row.true_score for row in self.rows]
+        ax.axhline(0, color="0.6", lw=1)
+        ax.bar(range(len(gain)), gain, color="#0072b2")
+        ax.set_xticks(range(len(gain)), [row.name.rpartition("-")[2] for row in self.rows])
+        ax.set_xlabel(f"set of {self.name}")
+        ax.set_ylabel("score minus the true graph's")
+        ax.spines[["top", "right"]].set_visible(False)
+        return ax
+
+    def save(self, folder: Path) -> list[Path]:
+        """Write benchmark-NAME.csv, .json, .md and .png; return the paths."""
+        import matplotlib.pyplot as plt
+
+        paths = [folder / f"benchmark-{self.name}.{kind}" for kind in ("csv", "json", "md", "png")]
+        with paths[0].open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(self.rows[0].to_dict()))
+            writer.writeheader()
+            writer.writerows(row.to_dict() for row in self.rows)
+        paths[1].write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+        paths[2].write_text(self.table() + "\n", encoding="utf-8")
+        figure, ax = plt.subplots(figsize=_SIZE, layout="constrained")
+        self.plot(ax)
+        figure.savefig(paths[3], dpi=110)
+        plt.close(figure)
+        return paths
+
+
+def bowfree_benchmark(
+    folder: str | Path,
+    *,
+    max_sets: int | None = None,
+    restarts: int = 96,
+    n_jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    rng: int | np.random.Generator | None = None,
+    **options: Any,
+) -> BenchmarkStudy:
+    """Search on every set of a benchmark folder and compare with the true graphs.
+
+    Parameters
+    ----------
+    folder : path
+        Has files ``graph-K.txt`` and ``sample-K.txt``, K = 0, 1, ...
+    max_sets : int, optional
+        Only the first so many.
+    restarts : int
+        Runs of the first round of a search. Strong weights and many edges make more local optima
+        than the default number of runs looks at.
+    n_jobs : int
+        Threads of each search.
+    progress : callable, optional
+        Called with the numbers of sets done and planned.
+    rng : int or numpy.random.Generator, optional
+        Anything :func:`numpy.random.default_rng` takes.
+    **options
+        Of :func:`bowfree.greedy_search`, such as ``time_limit``.
+
+    Returns
+    -------
+    BenchmarkStudy
+
+    References
+    ----------
+    Dash, Gonçalves and Gao (AISTATS 2025), tables 4 and 13. Their score has penalty 0.5.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> study = bf.experiments.bowfree_benchmark("bench/bowfree10", rng=1)  # doctest: +SKIP
+    >>> study.n_at_least_truth  # doctest: +SKIP
+    10
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise BowfreeError(f"the folder {folder} does not exist; it should hold graph-0.txt, ...")
+    numbers = sorted(
+        int(match[1])
+        for path in folder.iterdir()
+        if (match := re.fullmatch(r"graph-(\d+)\.txt", path.name))
+    )[:max_sets]
+    if not numbers:
+        raise BowfreeError(f"{folder} holds no graph-0.txt, graph-1.txt, ...: is it the right one?")
+    rows = []
+    for number, stream in zip(numbers, np.random.default_rng(rng).spawn(len(numbers)), strict=True):
+        rows.append(
+            _run_set(folder, number, stream, {"restarts": restarts, "n_jobs": n_jobs, **options})
+        )
+        if progress is not None:
+            progress(len(rows), len(numbers))
+    return BenchmarkStudy(folder.name, tuple(rows))
+
+
+def f_scores(found: MixedGraph, truth: MixedGraph) -> FScores:
+    """Compare a graph with the true one, edge by edge.
+
+    Parameters
+    ----------
+    found, truth : MixedGraph
+        On the same nodes.
+
+    Returns
+    -------
+    FScores
+
+    References
+    ----------
+    As in the tables of Dash, Gonçalves and Gao (AISTATS 2025).
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> from bowfree.experiments.benchmark_study import f_scores
+    >>> f_scores(bf.parse("x -> y <-> z"), bf.parse("x -> y <- z"))
+    FScores(skeleton=1.0, directed=0.6666666666666666, bidirected=0.0)
+    """
+
+    def pairs(edges: Iterable[tuple[str, str]]) -> set[frozenset[str]]:
+        return {frozenset(edge) for edge in edges}
+
+    return FScores(
+        _f_score(
+            pairs((*found.directed, *found.bidirected)), pairs((*truth.directed, *truth.bidirected))
+        ),
+        _f_score(set(found.directed), set(truth.directed)),
+        _f_score(pairs(found.bidirected), pairs(truth.bidirected)),
+    )
+
+
+def _f_score(found: set[Any], true: set[Any]) -> float:
+    if not found and not true:
+        return 1.0
+    return 2 * len(found & true) / (len(found) + len(true))
+
+
+def _average(scores: list[FScores]) -> FScores:
+    return FScores(*np.mean([list(asdict(f).values()) for f in scores], axis=0).tolist())
+
+
+def _run_set(
+    folder: Path, number: int, rng: np.random.Generator, options: dict[str, Any]
+) -> BenchmarkRow:
+    sample = folder / f"sample-{number}.txt"
+    try:
+        X = np.loadtxt(sample, ndmin=2)
+    except (OSError, ValueError) as error:
+        raise BowfreeError(f"{sample} cannot be read as a table of numbers: {error}") from error
+    n, d = X.shape
+    names = [f"x{i + 1}" for i in range(d)]  # as greedy_search calls columns without names
+    truth = from_benchmark(
+        (folder / f"graph-{number}.txt").read_text(encoding="utf-8"), nodes=names
+    )
+    began, cpu_began = time.perf_counter(), time.process_time()
+    result = greedy_search(X, penalty=0.5, rng=rng, **options)
+    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
+    members = equivalence_class(result.graph)
+    compared = [f_scores(graph, truth) for graph in islice(members, CLASS_LIMIT)]
+    # The publication counts 2d parameters besides the edges, eq. (score) of the paper d.
+    shift = -0.5 * d * math.log(n)
+    return BenchmarkRow(
+        name=f"{folder.name}-{number}",
+        graph=result.graph,
+        truth=truth,
+        score=n * result.score + shift,
+        true_score=n * score(truth, X, penalty=0.5) + shift,
+        found=f_scores(result.graph, truth),
+        mean=_average(compared),
+        best=max(compared, key=lambda f: f.directed + f.bidirected),
+        n_class=members.size,
+        n_compared=len(compared),
+        cpu_seconds=cpu_seconds,
+        seconds=seconds,
+    )

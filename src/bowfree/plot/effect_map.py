@@ -1,0 +1,169 @@
+"""A heat map of total effects: columns are causes, rows are what they act on.
+
+Bounds over an equivalence class are two numbers per pair. Each cell is cut along its diagonal: the
+lower bound below, the upper bound above. A cell of one colour is an effect that all members agree
+on; a pale triangle says that some member sees no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import Normalize
+
+from bowfree.drawing import _printable
+from bowfree.errors import BowfreeError
+from bowfree.plot.canvas import new_axes
+
+__all__ = ["effects"]
+
+Floats = npt.NDArray[np.float64]
+
+_WRITTEN = 12  # numbers are written into the cells up to this many variables
+
+
+def effects(
+    effects: Any,
+    *,
+    names: Sequence[str] | None = None,
+    colorbar: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw total effects, or their bounds over a class, as a heat map.
+
+    Parameters
+    ----------
+    effects : EffectBounds, TotalEffects, AveragedEffects, BootstrapResult or array_like (d, d)
+        Entry ``[i, j]`` is the effect of j on i. Bounds and intervals have a lower and an upper
+        end; of an average its ``mean`` is drawn.
+    names : sequence of str, optional
+        The variables, where `effects` does not know them.
+    colorbar : bool
+        Draw the scale beside the map.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+        Columns are causes, rows what they act on. The lower left triangle of a cell has the colour
+        of the lower bound, the upper right one that of the upper bound.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> fit = bf.fit(bf.parse("x -> y -> z"), cov=[[1, .5, .3], [.5, 1, .6], [.3, .6, 1]], n=100)
+    >>> ax = bf.plot.effects(fit.total_effects())
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['x', 'y', 'z']
+    >>> import matplotlib.pyplot as plt
+    >>> plt.close(ax.figure)
+    """
+    lower, upper = _bounds(effects)
+    d = len(lower)
+    labels = _names(effects, names, d)
+    off = ~np.eye(d, dtype=bool)
+    finite = np.abs(np.concatenate([lower[off], upper[off]]))
+    top = float(finite[np.isfinite(finite)].max(initial=0.0)) or 1.0
+    cell = 0.42 if d <= _WRITTEN else 0.25
+    ax = ax or new_axes(1.9 + cell * d, 1.2 + 0.9 * cell * d)
+    ax.set_aspect("equal")
+    ax.set_xlim(-0.5, d - 0.5)
+    ax.set_ylim(d - 0.5, -0.5)
+
+    cells = np.argwhere(off)
+    corners = cells[:, None, ::-1] + np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+    triangles = np.concatenate([corners[:, [0, 2, 3]], corners[:, [0, 1, 2]]])
+    values = np.concatenate([lower[off], upper[off]])
+    mesh = PolyCollection(
+        list(triangles),
+        array=np.ma.masked_invalid(values),
+        cmap="RdBu_r",
+        norm=Normalize(-top, top),
+    )
+    # Edges in the colour of the faces: without them, a thin line of the ground shows between two
+    # triangles that are meant to be one square.
+    mesh.set_edgecolor("face")
+    mesh.set_linewidth(0.8)
+    ax.add_collection(mesh)
+    for k in range(d + 1):
+        ax.axhline(k - 0.5, color=ax.get_facecolor(), lw=1.2)
+        ax.axvline(k - 0.5, color=ax.get_facecolor(), lw=1.2)
+    if d <= _WRITTEN:
+        _write_numbers(ax, lower, upper, top)
+    ax.set_xticks(range(d), labels, rotation=90 if d > 6 else 0, parse_math=False)
+    ax.set_yticks(range(d), labels, parse_math=False)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_xlabel("cause")
+    ax.set_ylabel("effect on")
+    if colorbar:
+        assert ax.figure is not None
+        split = not np.array_equal(lower, upper, equal_nan=True)
+        ax.figure.colorbar(
+            mesh,
+            ax=ax,
+            shrink=0.8,
+            label="lower bound (lower left), upper bound (upper right)"
+            if split
+            else "total effect",
+        )
+    return ax
+
+
+def _bounds(effects: Any) -> tuple[Floats, Floats]:
+    if hasattr(effects, "lower") and hasattr(effects, "upper"):
+        pair = effects.lower, effects.upper
+    elif hasattr(effects, "total_effect_interval"):  # a bootstrap
+        pair = tuple(effects.total_effect_interval)
+    else:
+        single = getattr(effects, "effect", getattr(effects, "mean", None))
+        if single is None or callable(single):  # an array has a method of that name
+            single = effects
+        pair = single, single
+    lower, upper = (np.asarray(bound, dtype=np.float64) for bound in pair)
+    if lower.ndim != 2 or lower.shape[0] != lower.shape[1] or lower.shape != upper.shape:
+        raise BowfreeError(f"effects have shape {lower.shape}: expected a square matrix")
+    return lower, upper
+
+
+def _names(effects: Any, names: Sequence[str] | None, d: int) -> list[str]:
+    found = names if names is not None else getattr(effects, "names", None)
+    listed = (
+        [f"x{i + 1}" for i in range(d)] if found is None else [_printable(str(x)) for x in found]
+    )
+    if len(listed) != d:
+        raise BowfreeError(f"{len(listed)} names for {d} variables")
+    return listed
+
+
+def _short(value: float) -> str:
+    """Two digits, without the zero before the point: cells are small."""
+    text = f"{value:.2f}"
+    return "0" if float(text) == 0 else text.replace("0.", ".", 1) if abs(value) < 1 else text
+
+
+def _write_numbers(ax: Axes, lower: Floats, upper: Floats, top: float) -> None:
+    for i, j in np.argwhere(~np.eye(len(lower), dtype=bool)).tolist():
+        low, high = lower[i, j], upper[i, j]
+        if not np.isfinite([low, high]).all() or (low == 0 == high):
+            continue
+        agreed = np.isclose(low, high, rtol=1e-6, atol=1e-9)
+        # The ground of a strong effect is dark.
+        for value, x, y in (
+            ((low, -0.2, 0.24), (high, 0.2, -0.24)) if not agreed else ((low, 0, 0),)
+        ):
+            ax.text(
+                j + x,
+                i + y,
+                _short(value),
+                ha="center",
+                va="center",
+                fontsize=6 if not agreed else 7.5,
+                color="white" if abs(value) > 0.6 * top else "#111",
+            )

@@ -1,0 +1,126 @@
+"""A report in one HTML file: data, graph, class, effects, fit, search, and how to repeat it.
+
+``result.report("out.html")`` or ``bowfree.report.write("out.html", result)``. The file needs no
+network and no other file, follows the reader's choice of light or dark, can be printed, and is the
+same for the same result, byte for byte: it has no date unless `note` gives one.
+
+- :mod:`bowfree.report.content` gathers the numbers, all of them from the result's own methods;
+- :mod:`bowfree.report.data_checks` looks at the raw data;
+- :mod:`bowfree.report.graph_view` and :mod:`bowfree.report.score_svg` draw;
+- ``page.html``, ``style.css`` and ``script.js`` are the page. Names of variables are escaped by
+  the template, and the script writes text, never markup.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from bowfree.classes import EquivalenceClass
+from bowfree.effects import EffectBounds
+from bowfree.fit import Fit
+from bowfree.report.content import gather
+from bowfree.search_result import SearchResult
+
+__all__ = ["render", "write"]
+
+
+def write(path: str | os.PathLike[str], result: SearchResult | Fit, **options: Any) -> Path:
+    """Write a report on a search or a fit into one HTML file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; one that exists is overwritten.
+    result : SearchResult or Fit
+        What to report on.
+    **options
+        Those of :func:`render`.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import bowfree as bf
+    >>> data = bf.datasets.load_demo()
+    >>> fit = bf.fit(bf.datasets.demo_model().graph, data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = bf.report.write(pathlib.Path(folder, "out.html"), fit, data=data)
+    ...     file.read_text(encoding="utf-8").splitlines()[0]
+    '<!DOCTYPE html>'
+    """
+    target = Path(path)
+    target.write_text(render(result, **options), encoding="utf-8", newline="\n")
+    return target
+
+
+def render(
+    result: SearchResult | Fit,
+    *,
+    data: Any = None,
+    members: EquivalenceClass | None = None,
+    bounds: EffectBounds | None = None,
+    bootstrap: Any = None,
+    settings: dict[str, Any] | None = None,
+    title: str = "Causal graph with hidden confounders",
+    note: str = "",
+) -> str:
+    """Return the report as HTML text.
+
+    Parameters
+    ----------
+    result : SearchResult or Fit
+        What to report on.
+    data : array_like of shape (n, d) or data frame, optional
+        The raw data, for the checks of normality and outliers; a result keeps their moments only.
+    members : EquivalenceClass, optional
+        The class of the best graph, if it is at hand; else it is worked out, up to a number of
+        members that the page mentions when it is reached.
+    bounds : EffectBounds, optional
+        Bounds of the total effects over that class, if at hand; else they are worked out.
+    bootstrap : BootstrapResult, optional
+        Frequencies of edges over resampled data (``names``, ``directed`` and ``bidirected``), as a
+        column of the table of edges.
+    settings : dict, optional
+        Options to list under "Reproduce" beside those that the result knows.
+    title, note : str
+        Heading, and a line of your own under it, such as a date.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> fit = bf.fit(bf.parse("x -> y"), cov=[[1, 0.5], [0.5, 1]], n=100)
+    >>> "<h1>Two variables</h1>" in bf.report.render(fit, title="Two variables")
+    True
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("bowfree.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    content = gather(
+        result, data=data, members=members, bounds=bounds, bootstrap=bootstrap, settings=settings
+    )
+    folder = Path(__file__).parent
+    html: str = environment.get_template("page.html").render(
+        **content,
+        title=title,
+        note=note,
+        style=(folder / "style.css").read_text(encoding="utf-8"),
+        script=(folder / "script.js").read_text(encoding="utf-8"),
+    )
+    return html

@@ -1,0 +1,215 @@
+"""The graph of the report: SVG that can be read without scripts, and numbers for the script.
+
+The script of the page moves nodes and hides edges; it redraws curves from the centres and the bend
+of each edge, as :mod:`bowfree.drawing` does. Colours come from the page's style sheet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree import drawing
+from bowfree.classes import ClassSummary, EdgeSummary
+from bowfree.drawing import edge_curves
+from bowfree.edge_labels import place_labels
+from bowfree.graph import MixedGraph
+from bowfree.layout import layout_by_name
+
+__all__ = ["EdgeRow", "GraphView", "graph_view"]
+
+Floats = npt.NDArray[np.float64]
+
+_LABEL_HEIGHT, _DIGIT = 11.0, 6.4
+_SPREAD = 1.25
+_MARGIN = 22.0
+
+
+@dataclass(frozen=True)
+class EdgeRow:
+    """One edge of the best graph with all that is known about it.
+
+    Attributes
+    ----------
+    a, mark, b : str
+        The edge; mark is ``"->"`` or ``"<->"``.
+    weight, se, z, p_value, std : float
+        Estimate (effect, or error covariance), standard error, their ratio, p-value, standardised
+        estimate (error correlation at a bidirected edge).
+    share : float
+        Share of the members of the class that have this very edge.
+    in_class : str
+        What all members agree on, such as ``a o-> b``.
+    ends : tuple of str
+        The marks at a and b over the class: "head", "tail" or "circle".
+    """
+
+    a: str
+    mark: str
+    b: str
+    weight: float
+    se: float
+    z: float
+    p_value: float
+    std: float
+    share: float
+    in_class: str
+    ends: tuple[str, str]
+
+    @property
+    def arrow(self) -> str:
+        """The edge as a reader writes it."""
+        return f"{self.a} {'→' if self.mark == '->' else '↔'} {self.b}"
+
+
+@dataclass(frozen=True)
+class GraphView:
+    """What the template needs to draw the graph.
+
+    Attributes
+    ----------
+    nodes, edges : list of dict
+        SVG attributes of boxes and curves.
+    frame : tuple
+        ``(x, y, width, height)`` of the view box.
+    script : dict
+        Centres, sizes and bends for the page's script, by layout.
+    """
+
+    nodes: list[dict[str, Any]]
+    edges: list[dict[str, Any]]
+    frame: tuple[float, float, float, float]
+    script: dict[str, Any]
+
+
+def class_edges(graph: MixedGraph, summary: ClassSummary) -> dict[tuple[str, str, str], Any]:
+    """Return, for every edge of a graph, the share of members with it, what all say, the ends."""
+    by_pair = {frozenset((e.a, e.b)): e for e in summary.edges}
+    found = {}
+    for a, mark, b in graph.edges:
+        edge = by_pair[frozenset((a, b))]
+        counts = {
+            (edge.a, "->", edge.b): edge.n_forward,
+            (edge.b, "->", edge.a): edge.n_backward,
+        }
+        count = counts[a, mark, b] if mark == "->" else edge.n_bidirected
+        ends = (edge.end_at_a, edge.end_at_b)
+        found[a, mark, b] = (
+            count / summary.n_members,
+            str(edge if edge.a == a else _turned(edge)),
+            ends if edge.a == a else ends[::-1],
+        )
+    return found
+
+
+def _turned(edge: EdgeSummary) -> EdgeSummary:
+    """Return the same edge as seen from its other end."""
+    return EdgeSummary(edge.b, edge.a, edge.n_backward, edge.n_forward, edge.n_bidirected)
+
+
+def graph_view(
+    graph: MixedGraph,
+    rows: Sequence[EdgeRow],
+    tips: Sequence[Sequence[str]],
+    notes: Sequence[str],
+) -> GraphView:
+    """Lay the graph out in rows and on a circle, and draw the first.
+
+    Parameters
+    ----------
+    graph : MixedGraph
+        The best graph.
+    rows : sequence of EdgeRow
+        Its edges, in the order of ``graph.edges``.
+    tips : sequence of sequence of str
+        What to show for each edge, line by line.
+    notes : sequence of str
+        A line about each node.
+    """
+    names = ["layered", "circle"] if graph.is_acyclic() and graph.n_directed else ["circle"]
+    layouts: dict[str, Any] = {}
+    for name in names:
+        placed = layout_by_name(graph, name).spread(_SPREAD)
+        curves = edge_curves(graph, placed)
+        labels = np.array([[_DIGIT * len(f"{r.std:.2f}"), _LABEL_HEIGHT] for r in rows])
+        spots = place_labels(curves, placed, labels)
+        lines = [drawing._at(curve.points, np.linspace(0, 1, 33)) for curve in curves]
+        seen = np.vstack([np.zeros(2), placed.extent, *lines])
+        low, high = seen.min(axis=0) - _MARGIN, seen.max(axis=0) + _MARGIN
+        layouts[name] = {
+            "placed": placed,
+            "curves": curves,
+            "spots": spots,
+            "frame": tuple(_round([*low, *(high - low)])),
+        }
+    first = layouts[names[0]]
+    return GraphView(
+        nodes=[
+            {"name": drawing._printable(name), "x": x, "y": y, "w": w, "h": h, "note": note}
+            for name, (x, y), (w, h), note in zip(
+                graph.nodes,
+                np.round(first["placed"].centres, 1).tolist(),
+                np.round(first["placed"].sizes, 1).tolist(),
+                notes,
+                strict=True,
+            )
+        ],
+        edges=[
+            _svg_edge(row, curve, spot)
+            for row, curve, spot in zip(rows, first["curves"], first["spots"], strict=True)
+        ],
+        frame=first["frame"],
+        script={
+            "sizes": np.round(first["placed"].sizes, 1).tolist(),
+            "edges": [
+                {
+                    "a": graph._node(row.a),
+                    "b": graph._node(row.b),
+                    "kind": "directed" if row.mark == "->" else "bidirected",
+                    "strength": round(abs(row.std), 6) if np.isfinite(row.std) else 0.0,
+                    "ends": row.ends,
+                    "tip": list(tip),
+                }
+                for row, tip in zip(rows, tips, strict=True)
+            ],
+            "layouts": {
+                name: {
+                    "centres": np.round(each["placed"].centres, 1).tolist(),
+                    "bends": [curve.bend for curve in each["curves"]],
+                    "spots": np.round(each["spots"], 1).tolist(),
+                    "frame": each["frame"],
+                }
+                for name, each in layouts.items()
+            },
+        },
+    )
+
+
+def _svg_edge(row: EdgeRow, curve: drawing.Curve, spot: Floats) -> dict[str, Any]:
+    start, control, end = curve.points
+    heads = ["", ""]
+    if row.mark == "<->":
+        start, corners = drawing._head(start, control)
+        heads[0] = f"M{' L'.join(map(drawing._xy, corners))} Z"
+    end, corners = drawing._head(end, control)
+    heads[1] = f"M{' L'.join(map(drawing._xy, corners))} Z"
+    strength = min(abs(row.std), 1.0) if np.isfinite(row.std) else 0.0
+    return {
+        "row": row,
+        "kind": "directed" if row.mark == "->" else "bidirected",
+        "line": f"M{drawing._xy(start)} Q{drawing._xy(control)} {drawing._xy(end)}",
+        "heads": heads,
+        "width": round(1.1 + 1.7 * strength, 2),
+        "label": f"{row.std:.2f}" if np.isfinite(row.std) else "",
+        "label_x": round(float(spot[0]), 1),
+        "label_y": round(float(spot[1]), 1),
+        "label_w": round(_DIGIT * len(f"{row.std:.2f}") + 2, 1),
+    }
+
+
+def _round(values: Sequence[float]) -> list[float]:
+    return [round(float(value), 1) for value in values]

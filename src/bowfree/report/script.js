@@ -1,0 +1,301 @@
+// What the page does: hover, drag, toggles, a slider, sorting, finding, light and dark.
+// Names of variables come from data: they are only ever written as text, never as markup.
+"use strict";
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const view = JSON.parse(byId("view-data").textContent);
+  const picture = byId("picture"), tip = byId("tip"), figure = picture.parentElement;
+  const edges = [...document.querySelectorAll("#lines .edge")];
+  const labels = [...document.querySelectorAll("#labels .weight")];
+  const nodes = [...document.querySelectorAll("#nodes .node")];
+  for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
+
+  // --- geometry: as bowfree/drawing.py draws it ---
+  const GAP = 2, HEAD_LENGTH = 9, HEAD_WIDTH = 7, RADIUS = 3.6;
+  let layout, centres;  // the chosen layout, and where the nodes are now
+  let held = null, grip = [0, 0];  // the node under the pointer's button, and where it was taken
+
+  const at = (p, t) => [0, 1].map(
+    (k) => (1 - t) * (1 - t) * p[0][k] + 2 * t * (1 - t) * p[1][k] + t * t * p[2][k]);
+  const xy = (p) => p.map((x) => x.toFixed(1)).join(",");
+
+  // Distance from a box with round ends; negative inside.
+  function boxDistance(point, v) {
+    const [w, h] = view.sizes[v], r = h / 2;
+    const x = Math.abs(point[0] - centres[v][0]) - w / 2 + r;
+    const y = Math.abs(point[1] - centres[v][1]) - h / 2 + r;
+    return Math.hypot(Math.max(x, 0), Math.max(y, 0)) + Math.min(Math.max(x, y), 0) - r;
+  }
+
+  // The curve between two centres, cut at the borders of their boxes; null when they touch.
+  function curve(k) {
+    const { a, b } = view.edges[k], bend = layout.bends[k], p = centres[a], q = centres[b];
+    const chord = [q[0] - p[0], q[1] - p[1]];
+    const middle = [
+      (p[0] + q[0]) / 2 + 2 * bend * chord[1], (p[1] + q[1]) / 2 - 2 * bend * chord[0]];
+    const whole = [p, middle, q], steps = 200;
+    const free = (t) => {
+      const point = at(whole, t);
+      return boxDistance(point, a) >= GAP && boxDistance(point, b) >= GAP;
+    };
+    let first = 0, last = steps;
+    while (first <= steps && !free(first / steps)) first++;
+    while (last >= 0 && !free(last / steps)) last--;
+    if (first >= last) return null;
+    const s = first / steps, t = last / steps;
+    const control = [0, 1].map((c) => (1 - s) * (1 - t) * p[c] +
+      ((1 - s) * t + s * (1 - t)) * middle[c] + s * t * q[c]);
+    return [at(whole, s), control, at(whole, t)];
+  }
+
+  function drawEdge(k, spot) {
+    const [touch, line, ...heads] = edges[k].querySelectorAll("path");
+    const circles = edges[k].querySelectorAll("circle");
+    const points = curve(k);
+    edges[k].style.visibility = points ? "" : "hidden";
+    labels[k].style.visibility = points ? "" : "hidden";
+    if (!points) return;
+    const own = view.edges[k].kind === "directed" ? ["tail", "head"] : ["head", "head"];
+    const ends = byId("show-marks").checked ? view.edges[k].ends : own;
+    edges[k].classList.toggle("varying", ends.includes("circle"));
+    const tips = [points[0], points[2]].map((tipPoint, side) => {
+      const dx = tipPoint[0] - points[1][0], dy = tipPoint[1] - points[1][1];
+      const length = Math.hypot(dx, dy) || 1, u = [dx / length, dy / length];
+      const back = (s) => [tipPoint[0] - s * u[0], tipPoint[1] - s * u[1]];
+      heads[side].setAttribute("d", "");
+      circles[side].setAttribute("visibility", ends[side] === "circle" ? "visible" : "hidden");
+      if (ends[side] === "head") {
+        const base = back(HEAD_LENGTH), across = [-u[1] * HEAD_WIDTH / 2, u[0] * HEAD_WIDTH / 2];
+        const corners = [tipPoint, [base[0] + across[0], base[1] + across[1]],
+          [base[0] - across[0], base[1] - across[1]]];
+        heads[side].setAttribute("d", "M" + corners.map(xy).join(" L") + " Z");
+        return back(0.8 * HEAD_LENGTH);
+      }
+      if (ends[side] === "circle") {
+        const centre = back(RADIUS);
+        circles[side].setAttribute("cx", centre[0].toFixed(1));
+        circles[side].setAttribute("cy", centre[1].toFixed(1));
+        return back(2 * RADIUS);
+      }
+      return tipPoint;
+    });
+    const d = `M${xy(tips[0])} Q${xy(points[1])} ${xy(tips[1])}`;
+    touch.setAttribute("d", d);
+    line.setAttribute("d", d);
+    labels[k].setAttribute("transform", `translate(${xy(spot || at(points, 0.5))})`);
+  }
+
+  function drawAll(spots) {
+    nodes.forEach((node, v) => node.setAttribute("transform", `translate(${xy(centres[v])})`));
+    edges.forEach((_, k) => drawEdge(k, spots && spots[k]));
+  }
+
+  function moveNode(v, x, y) {
+    const [left, top, width, height] = layout.frame, [w, h] = view.sizes[v];
+    centres[v] = [
+      Math.min(Math.max(x, left + w / 2), left + width - w / 2),
+      Math.min(Math.max(y, top + h / 2), top + height - h / 2)];
+    nodes[v].setAttribute("transform", `translate(${xy(centres[v])})`);
+    view.edges.forEach(({ a, b }, k) => { if (a === v || b === v) drawEdge(k); });
+  }
+
+  function useLayout(name) {
+    layout = view.layouts[name];
+    centres = layout.centres.map((centre) => [...centre]);
+    picture.setAttribute("viewBox", layout.frame.join(" "));
+    picture.style.maxWidth = `${Math.round(1.25 * layout.frame[2])}px`;
+    drawAll(layout.spots);
+  }
+
+  // --- the tip, for pointer and keyboard ---
+  function showTip(lines, element, event) {
+    tip.replaceChildren();
+    lines.forEach((line, k) => {
+      const part = document.createElement(k ? "span" : "b");
+      part.textContent = line;
+      tip.append(part);
+    });
+    tip.hidden = false;
+    const frame = figure.getBoundingClientRect(), box = element.getBoundingClientRect();
+    const x = event ? event.clientX : (box.left + box.right) / 2;
+    const y = event ? event.clientY : (box.top + box.bottom) / 2;
+    const left = Math.min(x - frame.left + 14, frame.width - tip.offsetWidth - 4);
+    const above = y - frame.top - tip.offsetHeight - 12;
+    tip.style.left = `${Math.max(4, left)}px`;
+    tip.style.top = `${above < 4 ? y - frame.top + 18 : above}px`;
+  }
+
+  function light(chosenEdges, chosenNodes) {
+    picture.classList.add("dimmed");
+    chosenEdges.forEach((k) => { edges[k].classList.add("lit"); labels[k].classList.add("lit"); });
+    chosenNodes.forEach((v) => nodes[v].classList.add("lit"));
+  }
+
+  function leave() {
+    tip.hidden = true;
+    picture.classList.remove("dimmed");
+    for (const part of picture.querySelectorAll(".lit")) part.classList.remove("lit");
+  }
+
+  function enterEdge(k, event) {
+    leave();
+    light([k], [view.edges[k].a, view.edges[k].b]);
+    showTip(view.edges[k].tip, edges[k], event);
+  }
+
+  function enterNode(v, event) {
+    leave();
+    const touching = [];
+    view.edges.forEach(({ a, b }, k) => { if (a === v || b === v) touching.push(k); });
+    const near = touching.flatMap((k) => [view.edges[k].a, view.edges[k].b]);
+    light(touching, [v, ...near]);
+    const label = nodes[v].getAttribute("aria-label"), name = nodes[v].textContent;
+    showTip([name, label.slice(name.length + 2)], nodes[v], event);
+  }
+
+  for (const [parts, enter] of [[edges, enterEdge], [nodes, enterNode]]) {
+    parts.forEach((part, k) => {
+      part.addEventListener("pointerenter", (event) => { if (held === null) enter(k, event); });
+      part.addEventListener("pointerleave", leave);
+      part.addEventListener("focus", () => { if (part.matches(":focus-visible")) enter(k); });
+      part.addEventListener("blur", leave);
+    });
+  }
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") leave(); });
+
+  // --- moving nodes ---
+  const toPicture = (event) => {
+    const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(
+      picture.getScreenCTM().inverse());
+    return [place.x, place.y];
+  };
+  nodes.forEach((node, v) => {
+    node.addEventListener("pointerdown", (event) => {
+      const place = toPicture(event);
+      held = v;
+      grip = [centres[v][0] - place[0], centres[v][1] - place[1]];
+      node.setPointerCapture(event.pointerId);
+      node.classList.add("held");
+      tip.hidden = true;
+    });
+    node.addEventListener("pointermove", (event) => {
+      if (held !== v) return;
+      const place = toPicture(event);
+      moveNode(v, place[0] + grip[0], place[1] + grip[1]);
+    });
+    const drop = () => { held = null; node.classList.remove("held"); };
+    node.addEventListener("pointerup", drop);
+    node.addEventListener("pointercancel", drop);
+    node.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: [-8, 0], ArrowRight: [8, 0], ArrowUp: [0, -8], ArrowDown: [0, 8] };
+      if (!(event.key in step)) return;
+      event.preventDefault();
+      moveNode(v, centres[v][0] + step[event.key][0], centres[v][1] + step[event.key][1]);
+    });
+  });
+
+  // --- what is shown ---
+  function filter() {
+    const least = Number(byId("strength").value);
+    let count = 0;
+    view.edges.forEach(({ kind, strength }, k) => {
+      const shown = byId(`show-${kind}`).checked && strength >= least;
+      edges[k].classList.toggle("gone", !shown);
+      labels[k].classList.toggle("gone", !shown);
+      count += shown;
+    });
+    byId("strength-value").textContent = least.toFixed(2);
+    byId("shown").textContent = `${count} of ${edges.length} edges shown`;
+  }
+  for (const id of ["show-directed", "show-bidirected", "strength"]) {
+    byId(id).addEventListener("input", filter);
+  }
+  byId("show-weights").addEventListener("input", (event) => {
+    picture.classList.toggle("weights", event.target.checked);
+  });
+  byId("show-marks").addEventListener("input", (event) => {
+    picture.classList.toggle("marks", event.target.checked);
+    edges.forEach((_, k) => {
+      const old = labels[k].getAttribute("transform").match(/-?[\d.]+/g).map(Number);
+      drawEdge(k, old);
+    });
+  });
+  byId("layout").addEventListener("input", (event) => useLayout(event.target.value));
+  byId("restore").addEventListener("click", () => {
+    const weights = byId("show-weights").defaultChecked;
+    byId("controls").reset();
+    picture.classList.toggle("weights", weights);
+    picture.classList.remove("marks");
+    useLayout(byId("layout").value);
+    filter();
+  });
+  byId("controls").addEventListener("submit", (event) => event.preventDefault());
+  byId("controls").reset();  // a browser may remember the controls of an earlier visit
+  layout = view.layouts[byId("layout").value];
+  centres = layout.centres.map((centre) => [...centre]);
+
+  // --- tables ---
+  const collator = new Intl.Collator(undefined, { numeric: true });
+  for (const table of document.querySelectorAll("table.sortable")) {
+    const headings = [...table.tHead.rows[0].cells], body = table.tBodies[0];
+    headings.forEach((heading, column) => {
+      const sample = body.rows[0].cells[column];
+      const numeric = Boolean(sample && sample.dataset.value !== undefined);
+      heading.classList.toggle("numeric", numeric);
+      heading.firstElementChild.addEventListener("click", () => {
+        const before = heading.getAttribute("aria-sort");
+        // Numbers begin with the largest, names with the first.
+        const rising = before === "none" ? !numeric : before === "descending";
+        for (const other of headings) other.setAttribute("aria-sort", "none");
+        heading.setAttribute("aria-sort", rising ? "ascending" : "descending");
+        const key = (row) => {
+          const cell = row.cells[column];
+          return numeric ? Number(cell.dataset.value) : cell.textContent;
+        };
+        const rows = [...body.rows].map((row) => [key(row), row]);
+        rows.sort(([x], [y]) => {
+          if (!numeric) return rising ? collator.compare(x, y) : collator.compare(y, x);
+          // What is not a number comes last in both orders.
+          if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y);
+          return rising ? x - y : y - x;
+        });
+        body.append(...rows.map(([, row]) => row));
+      });
+    });
+  }
+  for (const input of document.querySelectorAll(".finder input")) {
+    const body = byId(input.dataset.table).tBodies[0];
+    input.addEventListener("input", () => {
+      const wanted = input.value.trim().toLowerCase();
+      for (const row of body.rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+    });
+  }
+
+  // --- light and dark, and saving ---
+  const theme = byId("theme"), dark = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => {
+    const chosen = document.documentElement.dataset.theme;
+    return chosen ? chosen === "dark" : dark.matches;
+  };
+  const nameTheme = () => {
+    theme.textContent = isDark() ? "Light" : "Dark";
+    theme.setAttribute("aria-pressed", String(isDark()));
+    theme.setAttribute("aria-label", `Show the page ${isDark() ? "light" : "dark"}`);
+  };
+  theme.hidden = false;
+  theme.addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    nameTheme();
+  });
+  dark.addEventListener("change", nameTheme);
+  nameTheme();
+
+  byId("download").addEventListener("click", () => {
+    const text = JSON.stringify(JSON.parse(byId("result-data").textContent), null, 2);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    link.download = "bowfree.json";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+})();

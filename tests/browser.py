@@ -1,0 +1,150 @@
+"""A real browser for the tests: headless Chromium, driven over a pipe by its DevTools protocol.
+
+No driver and no package is needed, only Debian's ``chromium`` (or Chrome). Messages are JSON, each
+ended by a zero byte; the browser reads them from file descriptor 3 and answers on 4.
+"""
+
+import base64
+import fcntl
+import itertools
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def find_browser():
+    """Return the path of a Chromium, or None."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+class Browser:
+    """One tab of a headless Chromium; a context manager."""
+
+    def __init__(self, path, profile):
+        self.ids = itertools.count(1)
+        self.errors = []  # what the console complains about
+        self.requests = []  # addresses that the page asked for
+        self.loaded = False
+        self.session = None
+        self.unread = b""
+        # High numbers, so that neither end is 3 or 4 before it is put there.
+        theirs_in, ours_out = (fcntl.fcntl(f, fcntl.F_DUPFD, 20) for f in os.pipe())
+        ours_in, theirs_out = (fcntl.fcntl(f, fcntl.F_DUPFD, 20) for f in os.pipe())
+        self.ours_in, self.ours_out = ours_in, ours_out
+
+        def connect():
+            os.dup2(theirs_in, 3)
+            os.dup2(theirs_out, 4)
+            for end in (theirs_in, theirs_out, ours_in, ours_out):
+                os.close(end)
+
+        quiet = (
+            "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+            "--disable-background-networking --disable-component-update --disable-sync "
+            "--disable-default-apps --disable-extensions --disable-dev-shm-usage "
+            "--hide-scrollbars --force-device-scale-factor=1 --remote-debugging-pipe"
+        )
+        self.process = subprocess.Popen(
+            [path, *quiet.split(), f"--user-data-dir={profile}", "about:blank"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=connect,
+            close_fds=False,
+        )
+        os.close(theirs_in)
+        os.close(theirs_out)
+        targets = self.call("Target.getTargets")["targetInfos"]
+        tab = next(t["targetId"] for t in targets if t["type"] == "page")
+        attached = self.call("Target.attachToTarget", targetId=tab, flatten=True)
+        self.session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(timeout=20)
+        os.close(self.ours_in)
+        os.close(self.ours_out)
+
+    def call(self, method, **parameters):
+        """Send a command and return its result."""
+        number = next(self.ids)
+        message = {"id": number, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.ours_out, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._read()
+            if answer.get("id") == number:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
+            self._note(answer)
+
+    def _read(self, seconds=60):
+        until = time.monotonic() + seconds
+        while b"\0" not in self.unread:
+            ready, _, _ = select.select([self.ours_in], [], [], max(0, until - time.monotonic()))
+            chunk = os.read(self.ours_in, 1 << 16) if ready else b""
+            if not chunk:
+                raise RuntimeError("the browser does not answer")
+            self.unread += chunk
+        text, _, self.unread = self.unread.partition(b"\0")
+        return json.loads(text)
+
+    def _note(self, event):
+        method, given = event.get("method"), event.get("params", {})
+        if method == "Page.loadEventFired":
+            self.loaded = True
+        elif method == "Network.requestWillBeSent":
+            self.requests.append(given["request"]["url"])
+        elif method == "Runtime.exceptionThrown":
+            self.errors.append(given["exceptionDetails"])
+        elif method == "Log.entryAdded" and given["entry"]["level"] in ("error", "warning"):
+            self.errors.append(given["entry"]["text"])
+        elif method == "Runtime.consoleAPICalled" and given["type"] in ("error", "warning"):
+            self.errors.append(given["args"])
+
+    def open(self, file, *, width=1200, height=900, dark=False):
+        """Load a file and wait until it is there."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
+        self.loaded = False
+        self.call("Page.navigate", url=Path(file).as_uri())
+        while not self.loaded:
+            self._note(self._read())
+
+    def evaluate(self, expression):
+        """Return the value of a JavaScript expression."""
+        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        if "exceptionDetails" in found:
+            raise RuntimeError(found["exceptionDetails"])
+        return found["result"].get("value")
+
+    def mouse(self, kind, x, y):
+        """Move, press or release the mouse: "Moved", "Pressed", "Dragged", "Released"."""
+        button = {} if kind == "Moved" else {"button": "left", "buttons": 1, "clickCount": 1}
+        event = "mouseMoved" if kind == "Dragged" else f"mouse{kind}"
+        self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, **button)
+
+    def press(self, key):
+        """Press and release a key by its name, such as ``ArrowDown``."""
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+    def screenshot(self, file):
+        """Write what the window shows as PNG."""
+        picture = self.call("Page.captureScreenshot", format="png")["data"]
+        Path(file).write_bytes(base64.b64decode(picture))

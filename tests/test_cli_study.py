@@ -1,0 +1,53 @@
+"""`bowfree study`: files in a new folder, errors as sentences."""
+
+import pytest
+from click.testing import CliRunner
+
+from bowfree.cli import main
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["study", *(str(a) for a in arguments)])
+
+
+def test_effects_writes_tables_and_figures(tmp_path):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "new" / "results"
+    result = run("effects", "--n-sims", 2, "--protocol", "true-class", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    assert "| `true-class` |" in result.stdout
+    assert sorted(path.name for path in out.iterdir()) == [
+        "effects-true-class.csv",
+        "effects-true-class.json",
+        "effects-true-class.png",
+        "effects.md",
+    ]
+    again = run("effects", "--n-sims", 2, "--protocol", "true-class", "--out", out)
+    assert again.exit_code == 1
+    assert "is not empty" in again.stderr
+
+
+def test_uniformity(tmp_path):
+    pytest.importorskip("matplotlib")
+    result = run("uniformity", "--samples", 500, "--out", tmp_path)
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "uniformity.png").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "problem"),
+    [
+        (["effects", "--protocol", "none"], 1, "no protocol 'none'; choose from"),
+        (["sachs", "--sachs", "nowhere"], 1, "data folder nowhere"),
+        (["benchmark"], 2, "give the folder of the benchmark by --bench"),
+        (["benchmark", "--bench", "nowhere"], 1, "folder nowhere does not exist"),
+        (["everything"], 2, "No such command"),
+    ],
+)
+def test_errors_have_a_code_and_no_traceback(arguments, code, problem, tmp_path):
+    pytest.importorskip("matplotlib")
+    out = [] if arguments == ["everything"] else ["--out", tmp_path / "out"]
+    result = run(*arguments, *out)
+    assert result.exit_code == code
+    assert problem in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr

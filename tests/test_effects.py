@@ -1,0 +1,349 @@
+"""Bounds on total effects over classes of graphs, and interventions."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bowfree as bf
+from graph_strategies import baps
+from random_models import random_bap, random_covariance, random_parameters, sample_covariance
+from reference_cases import fits, graph_of, matrix
+from twins import graph_matrices, implied_covariance
+
+MATRICES = ("lower", "upper", "min_abs", "max_abs", "mean", "mean_abs", "positive", "negative")
+
+
+def bounds_twin(graphs, S, n, *, sign=-1.0, zero=1e-8):
+    """Fit every graph on its own and keep all effects."""
+    effects = []
+    for graph in graphs:
+        B = bf.fit(graph.reorder(graphs[0].nodes), cov=S, n=n).B
+        effects.append(np.linalg.inv(np.eye(len(B)) + sign * B))
+    E = np.array(effects)
+    return {
+        "lower": E.min(axis=0),
+        "upper": E.max(axis=0),
+        "min_abs": np.abs(E).min(axis=0),
+        "max_abs": np.abs(E).max(axis=0),
+        "mean": E.mean(axis=0),
+        "mean_abs": np.abs(E).mean(axis=0),
+        "positive": (zero < E).mean(axis=0),
+        "negative": (-zero > E).mean(axis=0),
+    }
+
+
+def assert_equal(bounds, twin):
+    # Fits of one district are the same number in both; the inverse adds rounding.
+    for name in MATRICES:
+        np.testing.assert_allclose(getattr(bounds, name), twin[name], rtol=1e-9, atol=1e-12)
+
+
+def sampled(seed, d, *, density=0.5, n=300):
+    rng = np.random.default_rng(seed)
+    graph = random_bap(rng, d, density=density)
+    Sigma = implied_covariance(*random_parameters(rng, *graph_matrices(graph)))
+    return graph, sample_covariance(rng, Sigma, n), n
+
+
+def test_one_edge():
+    # x -> y, x <- y and x <-> y cannot be told apart: an effect either way, or none.
+    bounds = bf.effect_bounds(
+        bf.equivalence_class(bf.parse("x -> y")), cov=[[1.0, -0.5], [-0.5, 2.0]], n=100
+    )
+    assert (bounds.names, bounds.n_members, bounds.complete) == (("x", "y"), 3, True)
+    np.testing.assert_allclose(bounds.lower, [[1, -0.25], [-0.5, 1]])
+    np.testing.assert_allclose(bounds.upper, [[1, 0], [0, 1]])
+    np.testing.assert_allclose(bounds.max_abs, [[1, 0.25], [0.5, 1]])
+    np.testing.assert_allclose(bounds.mean, [[1, -0.25 / 3], [-0.5 / 3, 1]])
+    np.testing.assert_allclose(bounds.nonzero, [[1, 1 / 3], [1 / 3, 1]])
+    np.testing.assert_allclose(bounds.sign_agreement, [[1, 2 / 3], [2 / 3, 1]])
+    assert bounds.sign.tolist() == [[1, 0], [0, 1]]
+    assert "x on y  -0.5000  0.0000" in str(bounds)
+
+
+def test_one_graph_has_the_effects_of_its_fit():
+    graph, S, n = sampled(1, 6)
+    bounds = bf.effect_bounds([graph], cov=S, n=n)
+    effects = bf.fit(graph, cov=S, n=n).total_effects().effect
+    for name in ("lower", "upper", "mean"):
+        np.testing.assert_allclose(getattr(bounds, name), effects, atol=1e-12)
+    np.testing.assert_allclose(bounds.min_abs, np.abs(effects), atol=1e-12)
+    # What the graph excludes is exactly zero.
+    for i, a in enumerate(graph.nodes):
+        for j, b in enumerate(graph.nodes):
+            if b not in graph.ancestors(a):
+                assert bounds.max_abs[i, j] == 0.0
+
+
+@pytest.mark.parametrize("method", ["exact", "edge-changes", "colliders", "empirical"])
+@pytest.mark.parametrize("formula", ["corrected", "as-published"])
+def test_twin_on_classes(method, formula):
+    sign = -1.0 if formula == "corrected" else 1.0
+    for seed in range(3):
+        graph, S, n = sampled(seed, 5)
+        if method == "empirical":
+            members = bf.empirical_class(graph, cov=S, n=n)
+        else:
+            members = bf.equivalence_class(graph, method=method)
+        few = list(members)[:400]
+        bounds = bf.effect_bounds(few, cov=S, n=n, effects=formula)
+        assert_equal(bounds, bounds_twin(few, S, n, sign=sign))
+        whole = bf.effect_bounds(members, cov=S, n=n, effects=formula)
+        assert (whole.n_members, whole.complete, whole.formula) == (len(members), True, formula)
+        if len(members) <= 400:
+            assert_equal(whole, {name: getattr(bounds, name) for name in MATRICES})
+
+
+def test_components_vary_independently():
+    # Three components, 5 * 3 * 25 members: worked out one by one, and as a product.
+    graph = bf.parse("a -> b -> c, d -> e, f -> g -> h <- f, i")
+    rng = np.random.default_rng(0)
+    S = random_covariance(rng, 9, 200)
+    members = bf.equivalence_class(graph)
+    assert len(members) == 5 * 3 * 25
+    product = bf.effect_bounds(members, cov=S, n=200)
+    listed = bf.effect_bounds(iter(members), cov=S, n=200)
+    assert product.n_members == listed.n_members == 375
+    assert_equal(product, {name: getattr(listed, name) for name in MATRICES})
+    # Every district is fitted once: 3 + 2 + 2 of the pairs, a few dozen of the triangle.
+    assert product.n_fits < 100
+
+
+def test_a_class_of_3_to_the_30():
+    nodes = [f"v{i}" for i in range(60)]
+    pairs = [(nodes[2 * i], nodes[2 * i + 1]) for i in range(30)]
+    S = np.eye(60)
+    for i in range(30):
+        S[2 * i, 2 * i + 1] = S[2 * i + 1, 2 * i] = (i + 1) / 40
+    members = bf.equivalence_class(bf.MixedGraph(nodes, pairs))
+    bounds = bf.effect_bounds(members, cov=S, n=1000)
+    assert (bounds.n_members, bounds.complete) == (3**30, True)
+    np.testing.assert_allclose(bounds.upper, S, atol=1e-12)
+    np.testing.assert_allclose(bounds.mean - np.eye(60), (S - np.eye(60)) / 3, atol=1e-12)
+
+
+def test_many_members_take_little_memory():
+    # All 29,281 complete BAPs on five nodes are equivalent.
+    names = list("abcde")
+    graph = bf.MixedGraph(names, bidirected=combinations(names, 2))
+    S = random_covariance(np.random.default_rng(3), 5, 400)
+    members = bf.equivalence_class(graph)
+    tracemalloc.start()
+    bounds = bf.effect_bounds(members, cov=S, n=400)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (bounds.n_members, bounds.complete) == (29281, True)
+    assert peak < 2e6  # bytes; the marks of one batch and some matrices
+    # Complete graphs leave any effect possible, up to the regression on all subsets.
+    assert bounds.min_abs[~np.eye(5, dtype=bool)].max() == 0.0
+    B = S[0, 1] / S[1, 1]
+    assert bounds.lower[0, 1] <= B <= bounds.upper[0, 1]
+
+
+def test_limits_make_bounds_that_say_so():
+    graph, S, n = sampled(2, 5, density=0.9)
+    members = bf.equivalence_class(graph)
+    assert len(members) > 20
+    for few in (
+        bf.effect_bounds(bf.equivalence_class(graph, limit=7), cov=S, n=n),
+        bf.effect_bounds(members, cov=S, n=n, limit=7),
+        bf.effect_bounds(iter(members), cov=S, n=n, limit=7),
+    ):
+        assert (few.n_members >= 7, few.complete) == (True, False)
+        assert "NOT COMPLETE" in str(few)
+        assert few.to_dict()["complete"] is False
+    exactly = bf.effect_bounds(iter(members), cov=S, n=n, limit=len(members))
+    assert exactly.complete
+
+
+def test_search_result_brings_data_and_knowledge():
+    graph = bf.parse("x -> y -> z")
+    X = bf.LinearSEM(graph, [[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.eye(3)).sample(400, rng=0)
+    frame = dict(zip("xyz", X.T, strict=True))
+    free = bf.effect_bounds(bf.greedy_search(frame, rng=0))
+    tiers = bf.Knowledge(tiers=[["x"], ["y"], ["z"]], unconfounded=["y"])
+    told = bf.greedy_search(frame, knowledge=tiers, rng=0)
+    known = bf.effect_bounds(told)
+    assert (free.n_members, known.n_members) == (5, 1)
+    assert_equal(known, bounds_twin([graph], np.cov(X, rowvar=False), 400))
+    assert known.sign[2, 0] == 1
+
+
+def test_names_and_json():
+    graph, S, n = sampled(4, 4)
+    members = [graph, graph.reorder(graph.nodes[::-1])]
+    bounds = bf.effect_bounds(members, cov=S, n=n)
+    assert bounds.names == graph.nodes
+    np.testing.assert_array_equal(bounds.lower, bounds.upper)
+    plain = json.loads(json.dumps(bounds.to_dict()))
+    assert plain["lower"] == bounds.lower.tolist()
+    assert not bounds.lower.flags.writeable
+
+
+def test_uncertified_fits_are_reported():
+    # A reference case whose likelihood still grows while a coefficient runs to infinity.
+    case = fits(lambda case: "no_finite_mle_found_B_diverges" in case["flags"])[0]
+    graph, S = graph_of(case, case["d"]), matrix(case["S"])
+    with pytest.warns(bf.FitWarning, match="not certified"):
+        bounds = bf.effect_bounds([graph], cov=S, n=case["n"])
+    assert bounds.n_uncertified > 0
+    assert np.isfinite(bounds.lower).all()
+
+
+@given(graph=baps(5), seed=st.integers(0, 99))
+def test_bounds_hold_for_every_member(graph, seed):
+    d = len(graph)
+    if d == 0:
+        return
+    S = random_covariance(np.random.default_rng(seed), d, 50)[:d, :d] if d > 1 else [[2.0]]
+    members = bf.equivalence_class(graph, limit=40)
+    bounds = bf.effect_bounds(members, cov=S, n=50)
+    assert (bounds.lower <= bounds.upper).all()
+    assert (bounds.min_abs <= np.abs(bounds.mean) + bounds.mean_abs).all()
+    assert (bounds.lower <= bounds.mean + 1e-12).all()
+    assert (bounds.mean <= bounds.upper + 1e-12).all()
+    assert (bounds.sign_agreement >= 1 / 3 - 1e-12).all()
+    own = bounds_twin([graph], S, 50)["mean"]
+    assert (bounds.lower <= own + 1e-9).all()
+    assert (own <= bounds.upper + 1e-9).all()
+
+
+# --- interventions --------------------------------------------------------------------------------
+
+
+def test_intervention_on_a_confounded_pair():
+    # x <-> z, x -> y -> z: under do(x) the confounding is cut and only the path is left.
+    g = bf.parse("x -> y -> z, x <-> z")
+    B = [[0, 0, 0], [2, 0, 0], [0, 3, 0]]
+    sem = bf.LinearSEM(g, B, [[1, 0, 0.5], [0, 1, 0], [0.5, 0, 1]])
+    done = bf.intervene(sem, do={"x": 1.5})
+    np.testing.assert_allclose(done.mean, [1.5, 3.0, 9.0])
+    np.testing.assert_allclose(done.covariance, [[0, 0, 0], [0, 1, 3], [0, 3, 10]])
+    assert done.to_dict()["do"] == {"x": 1.5}
+
+
+def test_total_effects_are_interventions():
+    graph, S, n = sampled(7, 6)
+    fitted = bf.fit(graph, cov=S, n=n)
+    effects = fitted.total_effects().effect
+    for j, name in enumerate(graph.nodes):
+        done = bf.intervene(fitted, do={name: 1.0})
+        np.testing.assert_allclose(done.mean, effects[:, j], atol=1e-12)
+        assert done.covariance[j].tolist() == [0.0] * 6
+    # Without an intervention on an ancestor nothing changes: roots keep their law.
+    last = graph.topological_order()[-1]
+    kept = [i for i, name in enumerate(graph.nodes) if name != last]
+    done = bf.intervene(fitted, do={last: 5.0})
+    np.testing.assert_allclose(
+        done.covariance[np.ix_(kept, kept)], fitted.Sigma[np.ix_(kept, kept)], atol=1e-10
+    )
+
+
+def test_intervention_against_simulation():
+    graph, _, _ = sampled(8, 5, density=0.8)
+    sem = bf.random_sem(graph, rng=1)
+    a, b = graph.topological_order()[:2]
+    base = np.arange(5.0)
+    do = {a: 2.0, b: -1.0}
+    done = bf.intervene(sem, do=do, mean=base)
+    # Simulate the equations one by one, those of a and b being struck out.
+    rng = np.random.default_rng(5)
+    n = 200_000
+    eps = rng.normal(size=(n, 5)) @ np.linalg.cholesky(sem.Omega).T
+    X = np.zeros((n, 5))
+    for name in graph.topological_order():
+        v = graph.nodes.index(name)
+        X[:, v] = (do[name] - base[v]) if name in do else X @ sem.B[v] + eps[:, v]
+    X += base
+    sd = np.sqrt(np.diag(done.covariance))
+    np.testing.assert_allclose(X.mean(axis=0), done.mean, atol=5 * sd.max() / np.sqrt(n))
+    scale = np.outer(sd, sd).max()
+    np.testing.assert_allclose(np.cov(X, rowvar=False), done.covariance, atol=0.03 * scale)
+
+
+# --- bad input of issue 6, effects ----------------------------------------------------------------
+
+S2 = [[1.0, 0.5], [0.5, 1.0]]
+EDGE = bf.parse("x -> y")
+SEM = bf.LinearSEM(EDGE, [[0, 0], [1, 0]], np.eye(2))
+EXHAUSTIVE = bf.exhaustive_search(cov=S2, n=50)
+ROWS = np.random.default_rng(0).normal(size=(30, 3))
+
+BAD = {
+    "empty class": (lambda: bf.effect_bounds([], cov=S2, n=50), "no graphs were given"),
+    "one graph": (lambda: bf.effect_bounds(EDGE, cov=S2, n=50), "single graph"),
+    "not graphs": (lambda: bf.effect_bounds([1], cov=S2, n=50), "must be a MixedGraph"),
+    "text": (lambda: bf.effect_bounds("x -> y", cov=S2, n=50), "give an equivalence class"),
+    "second member not a graph": (
+        lambda: bf.effect_bounds([EDGE, "y"], cov=S2, n=50),
+        "must be a MixedGraph",
+    ),
+    "member with a bow": (
+        lambda: bf.effect_bounds([EDGE, bf.parse("x -> y, x <-> y")], cov=S2, n=50),
+        "bow",
+    ),
+    "members on other nodes": (
+        lambda: bf.effect_bounds([EDGE, bf.parse("x -> z")], cov=S2, n=50),
+        "nodes",
+    ),
+    "no data": (lambda: bf.effect_bounds([EDGE]), "neither was given"),
+    "formula": (lambda: bf.effect_bounds([EDGE], cov=S2, n=50, effects="R"), "as-published"),
+    "limit": (lambda: bf.effect_bounds([EDGE], cov=S2, n=50, limit=0), "limit = 0"),
+    "zero": (lambda: bf.effect_bounds([EDGE], cov=S2, n=50, zero=-1.0), "zero = -1"),
+    "do nothing": (lambda: bf.intervene(SEM, do={}), "do is empty"),
+    "do unknown": (lambda: bf.intervene(SEM, do={"w": 1.0}), "w"),
+    "do text": (lambda: bf.intervene(SEM, do={"x": "high"}), "finite number"),
+    "do infinite": (lambda: bf.intervene(SEM, do={"x": np.inf}), "finite number"),
+    "means": (lambda: bf.intervene(SEM, do={"x": 1.0}, mean=[1.0]), "1 values"),
+    "named means": (lambda: bf.intervene(SEM, do={"x": 1.0}, mean={"x": 1.0}), "missing: y"),
+    "average nothing": (lambda: bf.averaged_effects([], cov=S2, n=50), "no graphs were given"),
+    "average one graph": (lambda: bf.averaged_effects(EDGE, cov=S2, n=50), "single graph"),
+    "average twice the data": (
+        lambda: bf.averaged_effects(EXHAUSTIVE, cov=S2, n=50),
+        "brings its own data",
+    ),
+    "average window": (lambda: bf.averaged_effects(EXHAUSTIVE, window=0), "window"),
+    "average temper": (lambda: bf.averaged_effects(EXHAUSTIVE, temper=-1), "temper"),
+    "average without n": (lambda: bf.averaged_effects([EDGE], cov=S2, n=np.inf), "n = inf"),
+    "average penalty": (lambda: bf.averaged_effects(EXHAUSTIVE, penalty=2.0), "exhaustive_search"),
+    "average formula": (lambda: bf.averaged_effects(EXHAUSTIVE, effects="R"), "as-published"),
+    "average class": (
+        lambda: bf.averaged_effects(EXHAUSTIVE, graph_class="arid"),
+        "'bap' or 'dag'",
+    ),
+    "average classes": (lambda: bf.averaged_effects(EXHAUSTIVE, max_classes=0), "max_classes"),
+    "chains without n": (lambda: bf.structure_mcmc(cov=S2, n=np.inf), "n = inf"),
+    "chains too short": (lambda: bf.structure_mcmc(cov=S2, n=50, steps=3), "at least 4"),
+    "no chains": (lambda: bf.structure_mcmc(cov=S2, n=50, chains=0), "chains"),
+    "no starts": (lambda: bf.structure_mcmc(cov=S2, n=50, starts=[]), "starts is empty"),
+    "start elsewhere": (lambda: bf.structure_mcmc(cov=S2, n=50, starts=[EDGE]), "nodes"),
+    "cold chain": (lambda: bf.structure_mcmc(cov=S2, n=50, temper=0.0), "temper"),
+    "distinct": (lambda: bf.structure_mcmc(cov=S2, n=50, distinct="all"), "distinct"),
+    "few resamples": (lambda: bf.bootstrap(ROWS, n_resamples=10), "at least 40 are needed"),
+    "no resamples": (lambda: bf.bootstrap(ROWS, n_resamples=0), "n_resamples"),
+    "confidence": (lambda: bf.bootstrap(ROWS, confidence=95), "between 0 and 1"),
+    "bootstrap of nothing": (lambda: bf.bootstrap(None), "data are missing"),
+    "search option": (lambda: bf.bootstrap(ROWS, search={"rng": 1}), "may not set 'rng'"),
+    "one fold": (lambda: bf.choose_penalty(ROWS, cv=1), "cv"),
+    "one penalty": (lambda: bf.choose_penalty(ROWS, penalties=[1.0]), "at least two"),
+    "negative penalty": (lambda: bf.choose_penalty(ROWS, penalties=[-1.0, 1.0]), ">= 0"),
+    "penalty of the search": (
+        lambda: bf.choose_penalty(ROWS, search={"penalty": 1.0}),
+        "leave it out",
+    ),
+    "small folds": (lambda: bf.choose_penalty(ROWS[:5], cv=2), "fewer folds"),
+}
+
+
+@pytest.mark.parametrize("case", BAD, ids=str)
+def test_bad_input(case):
+    call, message = BAD[case]
+    with pytest.raises(ValueError, match=message):
+        call()
