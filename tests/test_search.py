@@ -187,7 +187,7 @@ def bench_or_skip(name, k):
     return found
 
 
-@pytest.mark.parametrize("k", [0, 2, 5])
+@pytest.mark.parametrize("k", [2, 4])
 def test_external_benchmark_of_ten_variables(k):
     """All ten sets are in benchmarks/bench_search.py."""
     X, _ = bench_or_skip("bowfree10", k)
@@ -236,7 +236,7 @@ def test_more_than_one_word():
     strategy=st.sampled_from(["ils", "restart"]),
     seed=st.integers(0, 1000),
 )
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_no_graph_of_the_search_breaks_a_limit(
     graph_class, max_in_degree, max_district, strategy, seed
 ):
