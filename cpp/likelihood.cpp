@@ -13,10 +13,11 @@ namespace {
 constexpr double tolerance = 1e-10;        // of the Newton decrement, in units of the score
 constexpr double same_optimum = 1e-7;      // values of F closer than this are one optimum
 constexpr double nearly_collinear = 1e-4;  // smallest eigenvalue of the error correlations
+constexpr double huge = 10.0;              // a coefficient between standardised variables
 constexpr double steep = 0.3;              // sweeps go on while one lowers F by more than this
 constexpr int max_sweeps = 8;
 constexpr int max_steps = 50;         // of Newton from each start asked for: 99.8 % need fewer
-constexpr int max_rescue_steps = 20;  // from the starts that nobody asked for
+constexpr int max_rescue_steps = 40;  // from the starts that nobody asked for
 constexpr int canonical_starts = 3;   // tried in turn while the best end point is not certified
 
 /// Solves the normal equations gram x = rhs in place, both of size n.
@@ -43,9 +44,10 @@ void DistrictFitter::standardize(const District& district) {
     cholesky(X_.data(), m);  // S is positive definite: `bowfree.data` has seen to it
 }
 
-/// Puts `ricf_` on the given start: 0 ordinary least squares, 1 zero (the paper's), both with
-/// uncorrelated errors; then random coefficients around these two in turn, with random correlations
-/// on the bidirected edges.
+/// Puts `ricf_` on the given start. 0: ordinary least squares, with error covariances near those of
+/// the residuals. 1: ordinary least squares, uncorrelated errors. 2: zero coefficients, covariances
+/// as in 0. Then: random coefficients around least squares and around zero in turn, with random
+/// correlations on the bidirected edges.
 void DistrictFitter::set_start(int start, const District& district, Rng& random) {
     const int k = district.k, m = district.m();
     // Uniform on (-1, 1), by hand: the library's distributions differ between platforms.
@@ -56,7 +58,7 @@ void DistrictFitter::set_start(int start, const District& district, Rng& random)
         const std::vector<int>& P = district.parents[v];
         const int n = static_cast<int>(P.size());
         coef.assign(n, 0.0);
-        if (start % 2 == 0) {
+        if (start < 2 || start % 2 == 1) {
             gram_.resize(n * n);
             for (int a = 0; a < n; ++a) {
                 for (int b = 0; b <= a; ++b) gram_[a * n + b] = S_[P[a] * m + P[b]];
@@ -65,10 +67,11 @@ void DistrictFitter::set_start(int start, const District& district, Rng& random)
             regress(gram_.data(), coef.data(), n);
         }
         for (int a = 0; a < n; ++a)
-            start_[v * m + P[a]] = coef[a] + (start > 1 ? 2.0 * uniform() : 0.0);
+            start_[v * m + P[a]] = coef[a] + (start > 2 ? 2.0 * uniform() : 0.0);
     }
     ricf_.start(start_.data());
-    if (start <= 1) return;
+    if (start == 0 || start == 2) ricf_.correlate_errors();
+    if (start <= 2) return;
 
     // At most 1 / degree on each edge: diagonally dominant, so positive definite.
     std::vector<double> A = ricf_.A(), Omega = ricf_.Omega();
@@ -134,6 +137,8 @@ void DistrictFitter::describe(const District& district, bool certified, District
     fit.B.resize(k * m);
     fit.Omega.resize(k * k);
     newton_.parameters(fit.B.data(), fit.Omega.data());
+    double largest = 0.0;
+    for (double coefficient : fit.B) largest = std::max(largest, std::abs(coefficient));
     for (int v = 0; v < k; ++v) {
         for (int j = 0; j < m; ++j)
             fit.B[v * m + j] = v == j ? 0.0 : -fit.B[v * m + j] * sd_[v] / sd_[j];
@@ -143,7 +148,7 @@ void DistrictFitter::describe(const District& district, bool certified, District
     fit.decrement = newton_.decrement();
     fit.gradient_norm = newton_.gradient_norm();
     fit.smallest_eigenvalue = newton_.smallest_eigenvalue();
-    fit.diverging = !certified && fit.smallest_eigenvalue < nearly_collinear;
+    fit.diverging = !certified && fit.smallest_eigenvalue < nearly_collinear && largest > huge;
 }
 
 DistrictFit DistrictFitter::fit(const District& district, const FitOptions& options) {

@@ -27,8 +27,8 @@ struct DistrictFit {
     double decrement = 0.0;      ///< what the score (-F/2) could still gain, by Newton's model
     double gradient_norm = 0.0;  ///< largest gradient entry in the scaled parameters
     double smallest_eigenvalue = 1.0;  ///< of the error correlation matrix
-    bool diverging = false;            ///< not converged, and the errors are nearly collinear:
-                                       ///< a coefficient runs to infinity while F still falls
+    bool diverging = false;            ///< not converged, errors nearly collinear, and
+                                       ///< a huge coefficient: it may run to infinity
     int n_iter = 0;                    ///< RICF sweeps plus Newton steps, over all starts
     int n_optima = 1;                  ///< distinct local minima met over all starts
 };

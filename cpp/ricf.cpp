@@ -47,10 +47,24 @@ void Ricf::start(const double* B) {
     }
 }
 
+void Ricf::correlate_errors() {
+    const double before = objective();
+    for (double share : {1.0, 0.8, 0.6, 0.4, 0.2, 0.0}) {
+        for (auto [a, b] : district_->spouse_pairs)
+            Omega_[a * k_ + b] = Omega_[b * k_ + a] = share * E_[a * k_ + b];
+        if (invert_omega() && objective() < before) break;
+    }
+}
+
 bool Ricf::start(const double* A, const double* Omega) {
     std::copy_n(A, k_ * m_, A_.begin());
     std::copy_n(Omega, k_ * k_, Omega_.begin());
     for (int v = 0; v < k_; ++v) refresh_row(v);
+    return invert_omega();
+}
+
+/// W and log|Omega| anew from Omega. Returns false, and leaves them, when Omega is not definite.
+bool Ricf::invert_omega() {
     Z_ = Omega_;  // Z is free: here it holds the Cholesky factor of Omega
     if (cholesky(Z_.data(), k_) < k_) return false;
     std::fill(W_.begin(), W_.end(), 0.0);

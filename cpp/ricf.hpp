@@ -23,6 +23,10 @@ class Ricf {
     /// Sets B (k x m), with Omega = diag of the residual variances under that B.
     void start(const double* B);
 
+    /// Takes the covariances of the residuals on bidirected edges into Omega, shrunk until Omega is
+    /// positive definite and F has fallen; where no share of them does that, Omega stays as it is.
+    void correlate_errors();
+
     /// Sets A = (I - B)_C and Omega. Returns false when Omega is not positive definite.
     bool start(const double* A, const double* Omega);
 
@@ -41,6 +45,7 @@ class Ricf {
 
   private:
     void refresh_row(int v);
+    bool invert_omega();
 
     const District* district_ = nullptr;
     const double* S_ = nullptr;

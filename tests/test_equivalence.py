@@ -411,28 +411,6 @@ def test_likelihoods_agree_with_the_decision(seed):
             assert gap > 1e-8
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_the_proof_of_the_sufficient_condition(seed):
-    # Give the labels of a standardised SEM to the edges of a collider-invariant graph, whatever
-    # their type, and take the error variances that make all variances 1: the covariances agree.
-    rng = np.random.default_rng(seed)
-    g = random_bap(rng, 6, density=0.4)
-    B1, Omega1 = random_parameters(rng, *graph_matrices(g))
-    sd = np.sqrt(np.diag(implied_covariance(B1, Omega1)))
-    B1, Omega1 = B1 * sd / sd[:, None], Omega1 / np.outer(sd, sd)
-    labels = B1 + B1.T + Omega1 - np.diag(np.diag(Omega1))
-    members = bf.equivalence_class(g, method="colliders")
-    h = members[int(rng.integers(len(members)))]
-    D, U = graph_matrices(h)
-    B2, Omega2 = labels * D, labels * U
-    for name in h.topological_order():
-        v = h.nodes.index(name)
-        Omega2[v, v] = 1 - implied_covariance(B2, Omega2)[v, v]
-    Sigma = implied_covariance(B1, Omega1)
-    np.testing.assert_allclose(implied_covariance(B2, Omega2), Sigma, atol=1e-12)
-    assert np.linalg.eigvalsh(Omega2)[0] > -1e-12
-
-
 # -- bad input --
 
 

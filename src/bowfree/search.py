@@ -58,14 +58,29 @@ CLIMB, SPARSE, DAG_FIRST, KICKS = range(4)
 # Scores closer than this are equal: equivalent graphs differ by rounding only.
 TOLERANCE = 1e-9
 
-# The default strategy, tuned on both families of benchmarks/bench_search.py.
-FIRST_RUNS = 24  # of the first round
-SPARSE_SHARE = 4  # every fourth of them is a sparse run
+# The default strategy, tuned on both families of benchmarks/bench_search.py. A kick on 20 variables
+# costs a hundred times as much as one on 10, so there are fewer.
+SPARSE_SHARE = 4  # every fourth run of the first round is a sparse one...
+SPARSE_NODES = 12  # ...up to so many variables; beyond, such runs end in huge districts
 KICK_RUNS = 8  # of every later round
-PATIENCE = 2  # rounds in a row without gain
-KICKS_PER_RUN = 10
-PLATEAU = 50  # graphs visited on a plateau
 SAVE_EVERY = 1.0  # seconds between two writes of the checkpoint
+
+
+def _first_runs(d: int) -> int:
+    return min(24, max(8, 240 // d))
+
+
+def _kicks_per_run(d: int) -> int:
+    return min(30, max(3, 20_000 // d**3))
+
+
+def _patience(d: int) -> int:
+    """Return how many rounds in a row may bring no gain."""
+    return 3 if d <= SPARSE_NODES else 1
+
+
+def _plateau(d: int) -> int:
+    return max(10, 400 // d)
 
 
 def greedy_search(
@@ -109,10 +124,11 @@ def greedy_search(
         ``"restart"`` is the paper's: one climb from the empty graph, `restarts` climbs from uniform
         random graphs. ``"ils"`` is described at the top of this module.
     restarts : int, optional
-        Number of random starts (``"restart"``: 100), or of runs in the first round (``"ils"``: 24).
+        Number of random starts (``"restart"``: 100), or of runs in the first round (``"ils"``: 24
+        for up to ten variables, fewer for more).
     rounds : int, optional
-        Largest number of rounds of kicks of ``"ils"``; by default until two rounds in a row have
-        brought nothing.
+        Largest number of rounds of kicks of ``"ils"``; by default until three rounds in a row (one,
+        beyond twelve variables) have brought nothing.
     starts : sequence of MixedGraph, optional
         Graphs to start from. With ``"restart"`` they take the place of the empty graph, and
         `restarts` is then 0 unless given; with ``"ils"`` they are kicked in the first round.
@@ -138,7 +154,8 @@ def greedy_search(
         Longest climb.
     plateau : int, optional
         At a local optimum, visit up to so many graphs of equal score, and climb on from one that
-        has a better neighbour. By default 50 with ``"ils"`` and 0 with ``"restart"``, as the paper.
+        has a better neighbour. By default ``400 / d`` with ``"ils"``, and 0 with ``"restart"``, as
+        in the paper.
     shrinkage : float
         Search on ``(1 - shrinkage) S + shrinkage diag(S)``; the way out when n <= d.
     keep, window : int, float
@@ -196,19 +213,20 @@ def greedy_search(
         knowledge=None if knowledge is None else known.masks(moments.names),
     )
     ground = _permitted_ground(known, moments.names, rules, graph_class)
-    plan = _make_plan(strategy, restarts, rounds, starts, direction, graph_class)
+    plan = _make_plan(
+        strategy, restarts, rounds, starts, direction, graph_class, len(moments.names)
+    )
     for graph in plan.starts:
         _check_start(graph, moments.names, rules)
-    options = {
+    default_plateau = _plateau(len(moments.names)) if strategy == "ils" else 0
+    options: dict[str, Any] = {
         "direction": _choice("direction", direction, DIRECTIONS),
         "neighbours": 0 if neighbours is None else at_least("neighbours", neighbours, 1),
         "max_steps": -1 if max_steps is None else at_least("max_steps", max_steps, 0),
         "tolerance": TOLERANCE,
-        "plateau": at_least(
-            "plateau", (PLATEAU if strategy == "ils" else 0) if plateau is None else plateau, 0
-        ),
+        "plateau": at_least("plateau", default_plateau if plateau is None else plateau, 0),
         "dag_kicks": 3 * len(moments.names),
-        "bap_kicks": KICKS_PER_RUN,
+        "bap_kicks": _kicks_per_run(len(moments.names)),
         "burn_in": len(moments.names) ** 4,
         "keep": at_least("keep", keep, 1),
         "window": _positive("window", window) / moments.n,
@@ -244,9 +262,8 @@ def greedy_search(
         names=moments.names,
         memory=memory,
         n_threads=_n_threads(n_jobs),
-        deadline=math.inf
-        if time_limit is None
-        else time.monotonic() + _positive("time_limit", time_limit),
+        deadline=time.monotonic()
+        + _positive("time_limit", math.inf if time_limit is None else time_limit),
         progress=progress,
     )
     interrupted = False
@@ -255,6 +272,8 @@ def greedy_search(
     except KeyboardInterrupt:
         interrupted = True
         conductor.halt()
+        if not conductor.runs:
+            raise  # so early that there is nothing to keep
     result = _make_result(conductor, moments, penalty, known, settings)
     if interrupted:
         raise SearchInterrupted(result)
@@ -297,6 +316,7 @@ def _make_plan(
     starts: Sequence[MixedGraph] | None,
     direction: str,
     graph_class: GraphClass,
+    d: int,
 ) -> _Plan:
     begin = () if starts is None else tuple(starts)
     if strategy == "restart":
@@ -312,12 +332,15 @@ def _make_plan(
         raise BowfreeError(
             f"direction={direction!r} needs strategy='restart': the default strategy goes both ways"
         )
-    n_first = at_least("restarts", FIRST_RUNS if restarts is None else restarts, 1)
-    only_sparse = graph_class == "bidirected"
-    kinds = tuple(
-        SPARSE if only_sparse or k % SPARSE_SHARE == SPARSE_SHARE - 1 else DAG_FIRST
-        for k in range(n_first)
-    )
+    n_first = at_least("restarts", _first_runs(d) if restarts is None else restarts, 1)
+    if graph_class == "bidirected":
+        kinds = (SPARSE,) * n_first
+    else:
+        mixed = d <= SPARSE_NODES and graph_class != "dag"
+        kinds = tuple(
+            SPARSE if mixed and k % SPARSE_SHARE == SPARSE_SHARE - 1 else DAG_FIRST
+            for k in range(n_first)
+        )
     limit = math.inf if rounds is None else at_least("rounds", rounds, 0)
     return _Plan((KICKS,) * len(begin) + kinds, begin, False, limit)
 
@@ -347,7 +370,9 @@ class _Conductor:
     def conduct(self, plan: _Plan, ground: MixedGraph) -> None:
         self.do_round(0, plan.first_tasks(self.memory.seed, ground), plan.first)
         number, without_gain = 0, 0
-        while not self.stopped and number < plan.rounds and without_gain < PATIENCE:
+        while (
+            not self.stopped and number < plan.rounds and without_gain < _patience(len(self.names))
+        ):
             number += 1
             ends = self.best_ends()
             tasks = plan.kick_tasks(self.memory.seed, number, ends)

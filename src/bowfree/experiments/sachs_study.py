@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,7 @@ class SachsRow:
     effects: EffectBounds
     seconds: float
 
-    @property
+    @cached_property
     def n_equivalent_dags(self) -> int:
         """DAGs that are equivalent to the best DAG."""
         return sum(graph.is_dag() for graph in self.dag_class)
