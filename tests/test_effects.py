@@ -82,6 +82,15 @@ def test_one_graph_has_the_effects_of_its_fit():
                 assert bounds.max_abs[i, j] == 0.0
 
 
+def test_more_nodes_than_bits_in_a_word():
+    # A chain of 70 nodes: effects multiply along it.
+    nodes = [f"v{i}" for i in range(70)]
+    graph = bf.MixedGraph(nodes, directed=zip(nodes, nodes[1:], strict=False))
+    S = 0.9 ** np.abs(np.subtract.outer(np.arange(70), np.arange(70)))
+    bounds = bf.effect_bounds([graph], cov=S, n=1000)
+    np.testing.assert_allclose(bounds.lower, np.tril(S), atol=1e-12)
+
+
 @pytest.mark.parametrize("method", ["exact", "edge-changes", "colliders", "empirical"])
 @pytest.mark.parametrize("formula", ["corrected", "as-published"])
 def test_twin_on_classes(method, formula):
