@@ -201,7 +201,7 @@ def test_diagnostics_twin(seed):
 
 
 def test_diagnostics_of_constants():
-    assert split_r_hat(np.zeros((2, 10))) == 1.0
+    assert split_r_hat(np.full((2, 10), -0.1)) == 1.0
     assert split_r_hat(np.array([[0.0] * 10, [1.0] * 10])) == math.inf
-    assert math.isnan(effective_sample_size(np.zeros((2, 10))))
+    assert math.isnan(effective_sample_size(np.full((2, 10), -0.1)))
     assert math.isnan(split_r_hat(np.zeros((2, 3))))
