@@ -26,6 +26,7 @@ autosummary_generate = True
 numpydoc_class_members_toctree = False
 numpydoc_show_inherited_class_members = False
 html_theme = "furo"
+html_show_copyright = False
 html_static_path = ["_static"]
 html_css_files = ["pictures.css"]
 html_title = f"bowfree {release}"

@@ -29,7 +29,8 @@ def entries() -> dict[str, list[str]]:
             found.setdefault(name, []).extend(f"{name}.{member}" for member in members)
         elif hasattr(thing, "__module__"):
             found.setdefault(thing.__module__.split(".")[1], []).append(name)
-    rank = {module: k for k, module in enumerate((*ORDER, *sorted(set(found) - set(LAST)), *LAST))}
+    others = sorted(set(found) - {*ORDER, *LAST})
+    rank = {module: k for k, module in enumerate((*ORDER, *others, *LAST))}
     return dict(sorted(found.items(), key=lambda item: rank[item[0]]))
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import bowfree as bf
 
 rng = np.random.default_rng(1)
-graphs = bf.random_bap(5, max_in_degree=2, size=12, rng=rng)
+graphs = bf.random_bap(5, max_in_degree=2, size=6, rng=rng)
 print("one of them:", graphs[0])
 for n in (100, 1000, 10000):
     found = 0
     for graph in graphs:
         data = bf.random_sem(graph, rng=rng).sample(n, rng=rng)
-        found += bf.equivalent(bf.greedy_search(data, restarts=6, rng=0).graph, graph)
+        found += bf.equivalent(bf.greedy_search(data, restarts=4, rng=0).graph, graph)
     print(f"n = {n:>5}: true class found in {found} of {len(graphs)}")

@@ -45,3 +45,10 @@ def random_covariance(rng, d, n):
     """Return a sample covariance matrix of variables that follow no graph in particular."""
     L = np.eye(d) + np.tril(rng.normal(scale=0.5, size=(d, d)), -1)
     return sample_covariance(rng, L @ L.T, n)
+
+
+def collider_data(n, *, seed=0):
+    """Return n observations of x -> y <- z, y -> w with all coefficients 1, as a data frame."""
+    B = [[0, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0]]
+    sem = bf.LinearSEM(bf.parse("x -> y <- z, y -> w"), B, np.eye(4))
+    return sem.sample(n, rng=seed, as_frame="pandas")

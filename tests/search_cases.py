@@ -37,3 +37,19 @@ def essence(result):
     """All of a search result but times and counts."""
     runs = [(run.strategy, run.start, run.end, run.score, run.path) for run in result.runs]
     return (result.graph, result.score, result.best_graphs, result.pool, runs)
+
+
+def read_bench(folder, k):
+    """Return (data, true graph) of a set of the external benchmark, None when it is not there."""
+    if not folder.exists():
+        return None
+    text = (folder / f"graph-{k}.txt").read_text().splitlines()
+    names = [f"x{i + 1}" for i in range(int(text[1].split()[0]))]
+    split = text.index("bidirected")
+
+    def edges(lines):
+        pairs = (line.split() for line in lines if line.strip())
+        return [(names[int(a)], names[int(b)]) for a, b in pairs]
+
+    graph = bf.MixedGraph(names, edges(text[3:split]), edges(text[split + 1 :]))
+    return np.loadtxt(folder / f"sample-{k}.txt"), graph

@@ -191,7 +191,7 @@ def test_covariance_files_are_checked(tmp_path):
 
 def test_a_bar_on_a_terminal_and_none_in_a_pipe(plants):
     pty = pytest.importorskip("pty", reason="pseudo-terminals are a Unix thing")
-    command = [sys.executable, "-m", "bowfree", "learn", str(plants), "--restarts", "200"]
+    command = [sys.executable, "-m", "bowfree", "learn", str(plants), "--restarts", "60"]
     piped = subprocess.run(command, capture_output=True, text=True, check=True)
     assert piped.stderr == ""
     ours, theirs = pty.openpty()

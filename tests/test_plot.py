@@ -97,10 +97,10 @@ def test_given_axes_are_used_and_returned():
 def test_letters_shrink_with_the_picture():
     figure, ax = plt.subplots(figsize=(8, 8))
     bf.plot.graph(FIGURE_1B, ax=ax)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     large = ax.texts[0].get_window_extent().width
     figure.set_size_inches(4, 4)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     assert ax.texts[0].get_window_extent().width == pytest.approx(large / 2, rel=0.1)
 
 
@@ -109,7 +109,7 @@ def test_letters_shrink_with_the_picture():
 def test_labels_do_not_overlap_and_heads_are_seen(d, density, layout):
     g = random_graph(d, density, np.random.default_rng(d))
     ax = bf.plot.graph(bf.random_sem(g, rng=0), layout=layout)
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     weights = [text.get_window_extent() for text in ax.texts[d:]]
     boxes = [p.get_window_extent() for p in ax.patches if isinstance(p, FancyBboxPatch)]
     assert len(weights) == g.n_edges
@@ -127,7 +127,7 @@ def test_names_are_not_mathematics():
     ax = bf.plot.graph(
         bf.MixedGraph(["$a$", "a_very_long_name_WWWW"], directed=[("$a$", "a_very_long_name_WWWW")])
     )
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     assert ax.texts[0].get_text() == "$a$"
     assert not ax.texts[0].get_parse_math()
 

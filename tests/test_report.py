@@ -253,12 +253,14 @@ def test_large_graphs_stay_small_on_disk():
 # --- data ---
 
 
-def test_mardia_and_mahalanobis_against_the_definitions():
+@pytest.mark.parametrize("d", [3, 9])  # Mardia's skewness has two ways, for few and many columns
+def test_mardia_and_mahalanobis_against_the_definitions(d):
     rng = np.random.default_rng(3)
-    X = rng.exponential(size=(60, 3))
-    X[7] += 9
-    g = bf.parse("x1, x2, x3")
-    checks = check_data(bf.fit(g, X), X)
+    X = rng.exponential(size=(60, d))
+    X[7] += 15
+    g = bf.MixedGraph([f"x{i + 1}" for i in range(d)])
+    fit = bf.fit(g, X)
+    checks = check_data(fit, X)
     Z = X - X.mean(axis=0)
     G = Z @ np.linalg.inv(np.cov(X.T, ddof=0)) @ Z.T  # all products of whitened rows
     assert checks.mardia_skewness == pytest.approx((G**3).mean())
@@ -268,13 +270,9 @@ def test_mardia_and_mahalanobis_against_the_definitions():
     assert checks.n_outliers == 1
     assert [v.p_skewness for v in checks.variables] == pytest.approx(stats.skewtest(X).pvalue)
     found = " ".join(checks.warnings())
-    for words in (
-        "3 of 3 variables are not normal",
-        "not jointly normal",
-        "1 row far from the rest",
-    ):
+    for words in (f"{d} of {d} variables are not normal", "not jointly normal", "1 row far from"):
         assert words in found
-    assert "Look twice" in bf.report.render(bf.fit(g, X), data=X)
+    assert "Look twice" in bf.report.render(fit, data=X)
 
 
 def test_clean_data_raise_no_alarm(fit):
@@ -359,6 +357,11 @@ def test_score_curves():
 def test_bad_input(fit, call, error, message):
     with pytest.raises(error, match=message):
         bf.report.render(fit, **call(fit))
+
+
+def test_a_graph_alone_has_no_report():
+    with pytest.raises(bf.BowfreeError, match="no report on a MixedGraph: give a SearchResult"):
+        bf.report.render(GRAPH)
 
 
 # --- in a browser ---

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import bowfree as bf
 from bowfree.search_result import Progress
 from reference_cases import graph_of, load
-from search_cases import essence, neighbours, simulate
+from search_cases import essence, neighbours, read_bench, simulate
 
 REFERENCE = load("greedy.json")["cases"]
 BENCH = Path(__file__).parents[2] / "shared" / "bench"
@@ -180,26 +180,17 @@ def test_global_optimum_on_four_variables(seed):
         assert set(result.best_graphs) <= set(best.best_graphs)
 
 
-def read_bench(folder, k):
-    if not folder.exists():
-        pytest.skip(f"the external benchmark {folder.name} is not here")
-    text = (folder / f"graph-{k}.txt").read_text().splitlines()
-    d = int(text[1].split()[0])
-    split = text.index("bidirected")
-    names = [f"x{i + 1}" for i in range(d)]
-
-    def edges(lines):
-        pairs = (line.split() for line in lines if line.strip())
-        return [(names[int(a)], names[int(b)]) for a, b in pairs]
-
-    graph = bf.MixedGraph(names, edges(text[3:split]), edges(text[split + 1 :]))
-    return np.loadtxt(folder / f"sample-{k}.txt"), graph
+def bench_or_skip(name, k):
+    found = read_bench(BENCH / name, k)
+    if found is None:
+        pytest.skip(f"the external benchmark {name} is not here")
+    return found
 
 
 @pytest.mark.parametrize("k", [0, 2, 5])
 def test_external_benchmark_of_ten_variables(k):
     """All ten sets are in benchmarks/bench_search.py."""
-    X, _ = read_bench(BENCH / "bowfree10", k)
+    X, _ = bench_or_skip("bowfree10", k)
     result = bf.greedy_search(X, penalty=0.5, rng=0)
     n, d = X.shape
     published = n * result.score - math.log(n) / 2 * d  # they count every node twice
@@ -209,7 +200,7 @@ def test_external_benchmark_of_ten_variables(k):
 @pytest.mark.parametrize("k", [4])
 def test_external_benchmark_of_twenty_variables(k):
     """All five sets, with the default budget, are in benchmarks/bench_search.py."""
-    X, truth = read_bench(BENCH / "bowfree20", k)
+    X, truth = bench_or_skip("bowfree20", k)
     result = bf.greedy_search(X, penalty=0.5, rounds=1, rng=0, n_jobs=-1)
     assert result.score > bf.score(truth, X, penalty=0.5)
 

@@ -1,7 +1,7 @@
 // Rules and the random graphs of section 3.2.
 #include "sampler.hpp"
 
-#include <nanobind/stl/vector.h>
+#include <nanobind/stl/pair.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +16,8 @@ namespace {
 
 using Knowledge = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+using BitArrays = std::pair<nb::ndarray<nb::numpy, Word>, nb::ndarray<nb::numpy, Word>>;
+
 /// Graphs found one after the other, as two bit arrays of shape (size, d, words).
 class GraphStack {
   public:
@@ -29,10 +31,10 @@ class GraphStack {
         ++size_;
     }
 
-    nb::tuple to_python() {
+    BitArrays to_python() {
         const std::size_t d = d_, words = words_;
-        return nb::make_tuple(to_numpy(std::move(parents_), {size_, d, words}),
-                              to_numpy(std::move(spouses_), {size_, d, words}));
+        return {to_numpy(std::move(parents_), {size_, d, words}),
+                to_numpy(std::move(spouses_), {size_, d, words})};
     }
 
   private:
@@ -56,7 +58,7 @@ void walk_interruptibly(Chain& chain, std::int64_t steps) {
     }
 }
 
-nb::tuple sample_mcmc(const Bits& parents, const Bits& spouses, const Rules& rules,
+BitArrays sample_mcmc(const Bits& parents, const Bits& spouses, const Rules& rules,
                       std::size_t size, std::int64_t burn_in, std::int64_t thin, bool printed_step,
                       std::uint64_t seed) {
     const Graph start = to_graph(parents, spouses);
@@ -82,7 +84,7 @@ nb::tuple sample_mcmc(const Bits& parents, const Bits& spouses, const Rules& rul
     return found.to_python();
 }
 
-nb::tuple sample_triangular(int d, const Rules& rules, std::size_t size, std::uint64_t seed) {
+BitArrays sample_triangular(int d, const Rules& rules, std::size_t size, std::uint64_t seed) {
     GraphStack found{Graph(d)};
     Rng rng(seed);
     for (std::size_t s = 0; s < size; ++s) found.push(sample_naive(d, rules.graph_class, rng));

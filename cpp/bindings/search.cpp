@@ -15,19 +15,21 @@ namespace bowfree::bindings {
 
 namespace {
 
-nb::tuple to_bits(const Graph& graph) {
+using BitArrays = std::pair<nb::ndarray<nb::numpy, Word>, nb::ndarray<nb::numpy, Word>>;
+using RunDict = nb::typed<nb::dict, nb::str, nb::any>;
+
+BitArrays to_bits(const Graph& graph) {
     const std::size_t d = graph.d(), words = graph.words();
     std::vector<Word> parents, spouses;
     for (int i = 0; i < graph.d(); ++i) {
         parents.insert(parents.end(), graph.parents(i), graph.parents(i) + words);
         spouses.insert(spouses.end(), graph.spouses(i), graph.spouses(i) + words);
     }
-    return nb::make_tuple(to_numpy(std::move(parents), {d, words}),
-                          to_numpy(std::move(spouses), {d, words}));
+    return {to_numpy(std::move(parents), {d, words}), to_numpy(std::move(spouses), {d, words})};
 }
 
-nb::dict to_dict(int index, const Run& run) {
-    nb::dict found;
+RunDict to_dict(int index, const Run& run) {
+    RunDict found;
     found["index"] = index;
     found["start"] = to_bits(run.start);
     found["end"] = to_bits(run.end);
@@ -42,7 +44,7 @@ nb::dict to_dict(int index, const Run& run) {
 }
 
 /// The pool with every score worked out afresh, in one order for all: best first, then by key.
-nb::list sorted_pool(Search& search) {
+std::vector<std::pair<BitArrays, double>> sorted_pool(Search& search) {
     std::vector<std::pair<Key, Scored>> graphs;
     {
         nb::gil_scoped_release released;
@@ -59,9 +61,9 @@ nb::list sorted_pool(Search& search) {
                                                     : a.first < b.first;
         });
     }
-    nb::list found;
+    std::vector<std::pair<BitArrays, double>> found;
     for (const auto& [key, scored] : graphs)
-        found.append(nb::make_tuple(to_bits(scored.graph), scored.score));
+        found.emplace_back(to_bits(scored.graph), scored.score);
     return found;
 }
 
@@ -125,8 +127,8 @@ void bind_search(nb::module_& m) {
                     nb::gil_scoped_release released;
                     runs = self.collect(seconds);
                 }
-                nb::list found;
-                for (const auto& [index, run] : runs) found.append(to_dict(index, run));
+                std::vector<RunDict> found;
+                for (const auto& [index, run] : runs) found.push_back(to_dict(index, run));
                 return found;
             },
             nb::arg("seconds"), "Runs finished since the last call; waits for one so long.")
@@ -164,8 +166,8 @@ void bind_search(nb::module_& m) {
                     });
                 }
                 const std::size_t size = all.codes.size();
-                return nb::make_tuple(to_numpy(std::move(all.codes), {size}),
-                                      to_numpy(std::move(all.scores), {size}));
+                return std::pair(to_numpy(std::move(all.codes), {size}),
+                                 to_numpy(std::move(all.scores), {size}));
             },
             "All graphs on at most 5 nodes, as (codes, scores); see cpp/exhaustive.hpp.")
         .def("cache_bytes", [](Search& self) { return self.scorer().cache_bytes(); });

@@ -43,8 +43,9 @@ from bowfree.graph import MixedGraph
 from bowfree.intervention import Intervention, intervene
 from bowfree.knowledge import Knowledge
 from bowfree.paths import Path
+from bowfree.penalty_choice import PenaltyChoice, choose_penalty
 from bowfree.random_graphs import random_bap
-from bowfree.resampling import BootstrapResult, PenaltyChoice, bootstrap, choose_penalty
+from bowfree.resampling import BootstrapResult, bootstrap
 from bowfree.score import district_scores, score
 from bowfree.search import greedy_search
 from bowfree.search_result import SearchInterrupted, SearchResult

@@ -30,7 +30,7 @@ def climb_window(paths: Sequence[Sequence[float]]) -> tuple[float, float]:
     >>> from bowfree.climbs import climb_window
     >>> low, high = climb_window([[-100.0, -12.0, -11.0, -10.0], [-11.0, -10.5]])
     >>> round(low, 2), round(high, 2)
-    (-11.89, -9.88)
+    (-11.87, -9.88)
     """
     scores = np.concatenate([np.asarray(path, dtype=np.float64) for path in paths])
     top = float(scores.max())

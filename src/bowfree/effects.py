@@ -189,7 +189,7 @@ def effect_bounds(
         The data, as for :func:`bowfree.fit`.
     effects : {"corrected", "as-published"}
         ``(I - B)^-1``, which is what a total effect is, or ``(I + B)^-1``, which the program behind
-        the paper's figures computed: signs are wrong along paths with an even number of edges.
+        the paper's figures computed: paths with an odd number of edges enter with the wrong sign.
     limit : int, optional
         At most so many members of each connected component of the skeleton (of an iterable, in
         all); by default 1,000,000. The result says if more exist.

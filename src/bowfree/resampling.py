@@ -1,20 +1,19 @@
-"""How stable is what was found? The bootstrap, and the penalty by cross-validation.
+"""How stable is what was found? The bootstrap.
 
 :func:`bootstrap` draws the observations anew, searches again, and counts: how often is there an
 edge, how often an effect in every member of the class, and how far do the effects spread. Unlike
 the averages of :mod:`bowfree.averaging`, which ask what the given data support, it asks what other
 data of the same kind would have led to.
 
-:func:`choose_penalty` compares penalties by the likelihood of data that the search has not seen.
-
-Both are loops of independent searches. Each has a random stream of its own, so that the result is
-the same for every ``n_jobs`` and every joblib backend.
+Resamples are independent searches. Each has a random stream of its own, so that the result is the
+same for every ``n_jobs`` and every joblib backend. Next: :mod:`bowfree.penalty_choice`, which
+leaves observations out instead of drawing them anew.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,17 +24,14 @@ import numpy.typing as npt
 from bowfree.data import _read_table, read_moments
 from bowfree.effects import MAX_MEMBERS, ZERO, class_bounds, effect_counter, exact_members
 from bowfree.errors import BowfreeError, DataError
-from bowfree.fit import fit_moments
 from bowfree.graph import MixedGraph
 from bowfree.random_graphs import at_least
 from bowfree.search import greedy_search
 from bowfree.text import quote
 
-__all__ = ["BootstrapResult", "PenaltyChoice", "bootstrap", "choose_penalty"]
+__all__ = ["BootstrapResult", "bootstrap"]
 
 Floats = npt.NDArray[np.float64]
-
-PENALTIES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,13 +138,14 @@ class BootstrapResult:
                         )
                     )
         head = f"{self.n_resamples} bootstrap resamples"
-        return "\n".join([head, *_table(rows), *_table(effects)])
+        return "\n".join([head, *table_lines(rows), *table_lines(effects)])
 
     def __repr__(self) -> str:
         return f"<BootstrapResult: {self.n_resamples} resamples>"
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def table_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the rows with their columns aligned, the first to the left."""
     width = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     return [
         "  ".join([row[0].ljust(width[0]), *map(str.rjust, row[1:], width[1:])]) for row in rows
@@ -225,11 +222,11 @@ def bootstrap(
             f"n_resamples = {n_resamples} is too few for intervals of level {confidence:g}: at "
             f"least {needed} are needed; raise n_resamples or lower confidence"
         )
-    names, X = _read_rows(data)
+    names, X = read_rows(data)
     most = MAX_MEMBERS if limit is None else at_least("limit", limit, 1)
-    options = _search_options(search)
+    options = search_options(search)
     seeds = np.random.default_rng(rng).integers(0, 2**63, size=n_resamples)
-    found: list[_Resample] = _in_parallel(
+    found: list[_Resample] = in_parallel(
         partial(_resample, names=names, X=X, options=options, limit=most, zero=zero),
         seeds.tolist(),
         n_jobs,
@@ -294,7 +291,7 @@ def _resample(
 ) -> _Resample:
     stream = np.random.default_rng(seed)
     rows = stream.integers(0, len(X), size=len(X))
-    result = greedy_search(_columns(names, X[rows]), rng=stream, **options)
+    result = greedy_search(columns_of(names, X[rows]), rng=stream, **options)
     knowledge = options.get("knowledge")
     counter = effect_counter(result.moments, "corrected", zero)
     members = exact_members(result.graph, limit)
@@ -328,192 +325,10 @@ def wilson_interval(frequency: Floats, size: int, confidence: float) -> Floats:
     return np.clip(np.stack([centre - half, centre + half]), 0.0, 1.0)
 
 
-# --- the penalty ----------------------------------------------------------------------------------
+# --- what cross-validation needs, too -------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class PenaltyChoice:
-    """Penalties compared by the likelihood of data left out.
-
-    Attributes
-    ----------
-    penalties : tuple of float
-        The penalties, ascending.
-    folds : ndarray of shape (cv, penalties)
-        Log-likelihood per observation of each fold under the model learned from the others.
-    n_edges : ndarray of shape (cv, penalties)
-        Edges of these models.
-    best : float
-        The penalty with the largest mean.
-    one_standard_error : float
-        The largest penalty whose mean is within one standard error of that of `best`: the
-        simplest model that is not clearly worse.
-    """
-
-    penalties: tuple[float, ...]
-    folds: Floats
-    n_edges: npt.NDArray[np.int64]
-    best: float
-    one_standard_error: float
-
-    @property
-    def mean(self) -> Floats:
-        """Mean log-likelihood per left-out observation, one for each penalty."""
-        mean: Floats = self.folds.mean(axis=0)
-        return mean
-
-    @property
-    def standard_error(self) -> Floats:
-        """Standard error of the difference of each mean from the best one."""
-        gaps = self.folds - self.folds[:, [self.penalties.index(self.best)]]
-        error: Floats = gaps.std(axis=0, ddof=1) / math.sqrt(len(gaps))
-        return error
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, as for JSON."""
-        return {
-            "penalties": list(self.penalties),
-            "mean": self.mean.tolist(),
-            "standard_error": self.standard_error.tolist(),
-            "folds": self.folds.tolist(),
-            "n_edges": self.n_edges.tolist(),
-            "best": self.best,
-            "one_standard_error": self.one_standard_error,
-        }
-
-    def __str__(self) -> str:
-        rows = [("penalty", "log-likelihood", "s.e. of gap", "edges", "")]
-        for k, penalty in enumerate(self.penalties):
-            marks = [
-                name
-                for name, value in (("best", self.best), ("one s.e.", self.one_standard_error))
-                if value == penalty
-            ]
-            rows.append(
-                (
-                    f"{penalty:g}",
-                    f"{self.mean[k]:.4f}",
-                    f"{self.standard_error[k]:.4f}",
-                    f"{self.n_edges[:, k].mean():.1f}",
-                    ", ".join(marks),
-                )
-            )
-        return "\n".join(line.rstrip() for line in _table(rows))
-
-
-def choose_penalty(
-    data: Any,
-    *,
-    penalties: Iterable[float] = PENALTIES,
-    cv: int = 5,
-    search: Mapping[str, Any] | None = None,
-    n_jobs: int = 1,
-    rng: Any = None,
-) -> PenaltyChoice:
-    """Choose the penalty by cross-validated likelihood.
-
-    Parameters
-    ----------
-    data : array_like of shape (n, d) or data frame
-        Observations in rows.
-    penalties : iterable of float
-        The penalties to compare.
-    cv : int
-        Number of folds.
-    search : mapping, optional
-        Options of :func:`bowfree.greedy_search`, without the penalty.
-    n_jobs, rng
-        As for :func:`bootstrap`.
-
-    Returns
-    -------
-    PenaltyChoice
-
-    Raises
-    ------
-    BowfreeError
-        Fewer than two penalties or folds, or a negative penalty.
-    DataError
-        More folds than the data allow.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> X = bf.random_sem(bf.parse("x -> y -> z"), rng=2).sample(200, rng=3)
-    >>> quick = {"restarts": 2, "rounds": 0}
-    >>> choice = bf.choose_penalty(X, penalties=[0.01, 0.5, 1.0, 50.0], search=quick, rng=0)
-    >>> choice.best in (0.01, 0.5, 1.0), choice.one_standard_error < 50
-    (True, True)
-
-    References
-    ----------
-    The footnote on the penalty in section 2.3 of the paper; the one-standard-error rule is that of
-    L. Breiman, J. Friedman, R. Olshen, C. Stone, Classification and Regression Trees, 1984.
-    """
-    values = tuple(sorted({float(penalty) for penalty in penalties}))
-    if len(values) < 2 or values[0] < 0 or not math.isfinite(values[-1]):
-        raise BowfreeError(
-            f"penalties = {list(values)}: give at least two different finite numbers >= 0"
-        )
-    at_least("cv", cv, 2)
-    options = _search_options(search)
-    if "penalty" in options:
-        raise BowfreeError("search has a penalty, which is what is to be chosen: leave it out")
-    names, X = _read_rows(data)
-    generator = np.random.default_rng(rng)
-    order = generator.permutation(len(X))
-    fold = np.empty(len(X), dtype=np.int64)
-    fold[order] = np.arange(len(X)) % cv
-    if len(X) - math.ceil(len(X) / cv) <= len(names):
-        raise DataError(
-            f"n = {len(X)} in {cv} folds leaves {len(X) - math.ceil(len(X) / cv)} observations of "
-            f"{len(names)} variables to learn from: use fewer folds or fewer variables"
-        )
-
-    # One seed per fold: penalties are compared on the same random starts.
-    seeds = generator.integers(0, 2**63, size=cv).tolist()
-    tasks = [(k, penalty, seeds[k]) for k in range(cv) for penalty in values]
-    found: list[tuple[float, int]] = _in_parallel(
-        partial(_validate, names=names, X=X, fold=fold, options=options), tasks, n_jobs
-    )
-    folds = np.array([loglik for loglik, _ in found]).reshape(cv, len(values))
-    edges = np.array([size for _, size in found]).reshape(cv, len(values))
-    mean = folds.mean(axis=0)
-    best = int(mean.argmax())
-    gaps = folds - folds[:, [best]]
-    error = gaps.std(axis=0, ddof=1) / math.sqrt(cv)
-    near = [k for k in range(len(values)) if mean[best] - mean[k] <= error[k]]
-    return PenaltyChoice(values, folds, edges, values[best], values[near[-1]])
-
-
-def _validate(
-    task: tuple[int, float, int],
-    names: tuple[str, ...],
-    X: Floats,
-    fold: npt.NDArray[np.int64],
-    options: Mapping[str, Any],
-) -> tuple[float, int]:
-    """Learn without one fold; return its log-likelihood and the number of edges."""
-    k, penalty, seed = task
-    train, test = X[fold != k], X[fold == k]
-    result = greedy_search(_columns(names, train), penalty=penalty, rng=seed, **options)
-    Sigma = fit_moments(result.graph, result.moments).Sigma
-    return held_out_loglik(test - train.mean(axis=0), Sigma), result.graph.n_edges
-
-
-def held_out_loglik(deviations: Floats, Sigma: Floats) -> float:
-    """Return the mean Gaussian log-density of rows, given as deviations from the mean."""
-    L = np.linalg.cholesky(Sigma)
-    white = np.linalg.solve(L, deviations.T)
-    logdet = 2.0 * np.log(np.diag(L)).sum()
-    d = len(Sigma)
-    return float(-0.5 * (d * math.log(2 * math.pi) + logdet + (white**2).sum(axis=0).mean()))
-
-
-# --- what both need -------------------------------------------------------------------------------
-
-
-def _read_rows(data: Any) -> tuple[tuple[str, ...], Floats]:
+def read_rows(data: Any) -> tuple[tuple[str, ...], Floats]:
     """Return names and observations, after the checks that every function makes."""
     if data is None:
         raise DataError("data are missing: resampling needs observations, not a covariance matrix")
@@ -521,11 +336,13 @@ def _read_rows(data: Any) -> tuple[tuple[str, ...], Floats]:
     return _read_table(data, None, "data")
 
 
-def _columns(names: tuple[str, ...], X: Floats) -> dict[str, Floats]:
+def columns_of(names: tuple[str, ...], X: Floats) -> dict[str, Floats]:
+    """Return observations as a mapping, which carries their names."""
     return dict(zip(names, X.T, strict=True))
 
 
-def _search_options(search: Mapping[str, Any] | None) -> dict[str, Any]:
+def search_options(search: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the options of the search, unless they are ours to set."""
     options = {} if search is None else dict(search)
     ours = sorted(set(options) & {"data", "cov", "n", "rng", "n_jobs", "checkpoint", "progress"})
     if ours:
@@ -533,7 +350,7 @@ def _search_options(search: Mapping[str, Any] | None) -> dict[str, Any]:
     return options
 
 
-def _in_parallel(task: Callable[[Any], Any], items: Sequence[Any], n_jobs: int) -> list[Any]:
+def in_parallel(task: Callable[[Any], Any], items: Sequence[Any], n_jobs: int) -> list[Any]:
     """Do the task for every item, in the order of the items."""
     if n_jobs == 1:
         return [task(item) for item in items]

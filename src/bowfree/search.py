@@ -59,20 +59,33 @@ CLIMB, SPARSE, DAG_FIRST, KICKS = range(4)
 TOLERANCE = 1e-9
 
 # The default strategy, tuned on both families of benchmarks/bench_search.py. A kick on 20 variables
-# costs a hundred times as much as one on 10, so there are fewer.
+# costs a hundred times as much as one on 10, so there are fewer, while kicks on DAGs cost next to
+# nothing and make the start of all the rest.
 SPARSE_SHARE = 4  # every fourth run of the first round is a sparse one...
 SPARSE_NODES = 12  # ...up to so many variables; beyond, such runs end in huge districts
-KICK_RUNS = 8  # of every later round
-PATIENCE = 3  # rounds in a row without gain
 SAVE_EVERY = 1.0  # seconds between two writes of the checkpoint
 
 
 def _first_runs(d: int) -> int:
-    return min(24, max(8, 240 // d))
+    return 24 if d <= SPARSE_NODES else 8
+
+
+def _dag_kicks(d: int) -> int:
+    return min(5_000, max(30, d**3 // 8))
+
+
+def _kick_runs(d: int) -> int:
+    """Return the number of runs of every later round."""
+    return 8 if d <= SPARSE_NODES else 4
 
 
 def _kicks_per_run(d: int) -> int:
-    return min(30, max(3, 20_000 // d**3))
+    return min(30, max(5, 20_000 // d**3))
+
+
+def _patience(d: int) -> int:
+    """Return how many rounds in a row may bring no gain."""
+    return 3 if d <= SPARSE_NODES else 1
 
 
 def _plateau(d: int) -> int:
@@ -121,10 +134,10 @@ def greedy_search(
         random graphs. ``"ils"`` is described at the top of this module.
     restarts : int, optional
         Number of random starts (``"restart"``: 100), or of runs in the first round (``"ils"``: 24
-        for up to ten variables, fewer for more).
+        for up to twelve variables, 8 for more).
     rounds : int, optional
-        Largest number of rounds of kicks of ``"ils"``; by default until three rounds in a row have
-        brought nothing.
+        Largest number of rounds of kicks of ``"ils"``; by default until three rounds in a row (one,
+        beyond twelve variables) have brought nothing.
     starts : sequence of MixedGraph, optional
         Graphs to start from. With ``"restart"`` they take the place of the empty graph, and
         `restarts` is then 0 unless given; with ``"ils"`` they are kicked in the first round.
@@ -215,13 +228,13 @@ def greedy_search(
     for graph in plan.starts:
         _check_start(graph, moments.names, rules)
     default_plateau = _plateau(len(moments.names)) if strategy == "ils" else 0
-    options = {
+    options: dict[str, Any] = {
         "direction": _choice("direction", direction, DIRECTIONS),
         "neighbours": 0 if neighbours is None else at_least("neighbours", neighbours, 1),
         "max_steps": -1 if max_steps is None else at_least("max_steps", max_steps, 0),
         "tolerance": TOLERANCE,
         "plateau": at_least("plateau", default_plateau if plateau is None else plateau, 0),
-        "dag_kicks": 3 * len(moments.names),
+        "dag_kicks": _dag_kicks(len(moments.names)),
         "bap_kicks": _kicks_per_run(len(moments.names)),
         "burn_in": len(moments.names) ** 4,
         "keep": at_least("keep", keep, 1),
@@ -296,10 +309,15 @@ class _Plan:
         ]
 
     def kick_tasks(self, seed: int, number: int, ends: list[ScoredGraph]) -> list[_core.Task]:
-        """Half of the runs kick the best graph, the others the next best ends."""
+        """Half of the runs kick the best graph, the others the next best ends.
+
+        Where kicks are dear, all of them go to the best.
+        """
         tasks = []
-        for k in range(KICK_RUNS):
-            rank = 0 if k % 2 == 0 else (k + 1) // 2
+        d = len(ends[0].graph.nodes)
+        dear = d > SPARSE_NODES
+        for k in range(_kick_runs(d)):
+            rank = 0 if k % 2 == 0 or dear else (k + 1) // 2
             start = ends[min(rank, len(ends) - 1)].graph
             tasks.append(_core.Task(KICKS, seed, 1_000_000 * number + k, start._bits()))
         return tasks
@@ -366,7 +384,9 @@ class _Conductor:
     def conduct(self, plan: _Plan, ground: MixedGraph) -> None:
         self.do_round(0, plan.first_tasks(self.memory.seed, ground), plan.first)
         number, without_gain = 0, 0
-        while not self.stopped and number < plan.rounds and without_gain < PATIENCE:
+        while (
+            not self.stopped and number < plan.rounds and without_gain < _patience(len(self.names))
+        ):
             number += 1
             ends = self.best_ends()
             tasks = plan.kick_tasks(self.memory.seed, number, ends)

@@ -160,15 +160,15 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
             _edge_rows(fitted, members.summary()),
         )
         click.echo()
-    size = f"{members.size:,}" + ("" if members.complete else " or more")
-    only = members.size == 1
     told = "" if result.knowledge == Knowledge() else " that the knowledge permits"
-    click.echo(
-        f"no other graph{told} fits every data set equally well: all edges can be known"
-        if only
-        else f"{size} equivalent graphs{told} fit every data set equally well; `share` have this "
-        "edge,\nand the last column has a circle (o) where they disagree"
-    )
+    if members.size == 1:
+        click.echo(f"no other graph{told} fits every data set equally well: all edges are settled")
+    else:
+        more = "" if members.complete else " or more"
+        click.echo(
+            f"{members.size:,}{more} equivalent graphs{told} fit every data set equally well;\n"
+            "`share` of them have this edge; `class` has a circle (o) where they disagree"
+        )
     runs = result.runs
     best = sum(run.score >= result.score - 1e-9 for run in runs)
     p = "" if fitted.df == 0 else f", p = {fitted.p_value:.3f}"

@@ -142,6 +142,12 @@ def _names(effects: Any, names: Sequence[str] | None, d: int) -> list[str]:
     return listed
 
 
+def _short(value: float) -> str:
+    """Two digits, without the zero before the point: cells are small."""
+    text = f"{value:.2f}"
+    return "0" if float(text) == 0 else text.replace("0.", ".", 1) if abs(value) < 1 else text
+
+
 def _write_numbers(ax: Axes, lower: Floats, upper: Floats, top: float) -> None:
     for i, j in np.argwhere(~np.eye(len(lower), dtype=bool)).tolist():
         low, high = lower[i, j], upper[i, j]
@@ -155,7 +161,7 @@ def _write_numbers(ax: Axes, lower: Floats, upper: Floats, top: float) -> None:
             ax.text(
                 j + x,
                 i + y,
-                f"{value:.2f}".replace("0.", "."),
+                _short(value),
                 ha="center",
                 va="center",
                 fontsize=6 if not agreed else 7.5,

@@ -54,8 +54,8 @@ def scores(
     >>> import bowfree as bf
     >>> runs = [Run(path=[-9.0, -7.0], seconds=0.1), Run(path=[-8.0, -7.5, -6.5], seconds=0.2)]
     >>> ax = bf.plot.scores(runs)
-    >>> len(ax.lines), ax.get_xlabel()
-    (3, 'step')
+    >>> len(ax.lines), ax.get_ylabel()
+    (3, 'score')
     >>> import matplotlib.pyplot as plt
     >>> plt.close(ax.figure)
 
@@ -83,7 +83,9 @@ def scores(
 
 
 def _against_steps(ax: Axes, paths: Sequence[Floats]) -> None:
-    best = max(range(len(paths)), key=lambda k: float(paths[k].max()))
+    # Equivalent ends differ by rounding: the first of the best is the best, on every machine.
+    top = max(float(path.max()) for path in paths)
+    best = next(k for k, path in enumerate(paths) if path.max() >= top - 1e-9)
     for k, path in enumerate(paths):
         if k != best:
             ax.plot(np.arange(len(path)), path, color="0.65", lw=0.8, alpha=0.7, zorder=2)

@@ -19,12 +19,14 @@ from typing import Any
 
 from bowfree.classes import EquivalenceClass
 from bowfree.effects import EffectBounds
+from bowfree.fit import Fit
 from bowfree.report.content import gather
+from bowfree.search_result import SearchResult
 
 __all__ = ["render", "write"]
 
 
-def write(path: str | os.PathLike[str], result: Any, **options: Any) -> Path:
+def write(path: str | os.PathLike[str], result: SearchResult | Fit, **options: Any) -> Path:
     """Write a report on a search or a fit into one HTML file.
 
     Parameters
@@ -58,7 +60,7 @@ def write(path: str | os.PathLike[str], result: Any, **options: Any) -> Path:
 
 
 def render(
-    result: Any,
+    result: SearchResult | Fit,
     *,
     data: Any = None,
     members: EquivalenceClass | None = None,
@@ -77,7 +79,8 @@ def render(
     data : array_like of shape (n, d) or data frame, optional
         The raw data, for the checks of normality and outliers; a result keeps their moments only.
     members : EquivalenceClass, optional
-        The class of the best graph, if it is at hand; else it is worked out.
+        The class of the best graph, if it is at hand; else it is worked out, up to a number of
+        members that the page mentions when it is reached.
     bounds : EffectBounds, optional
         Bounds of the total effects over that class, if at hand; else they are worked out.
     bootstrap : BootstrapResult, optional

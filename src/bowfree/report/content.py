@@ -19,9 +19,9 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 import bowfree
-from bowfree.classes import ClassSummary, EquivalenceClass, equivalence_class
+from bowfree.classes import STORED_MEMBERS, ClassSummary, EquivalenceClass
 from bowfree.drawing import _printable
-from bowfree.effects import EffectBounds, effect_bounds
+from bowfree.effects import EffectBounds, effect_bounds, exact_members
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.fit import Estimate, Fit
 from bowfree.graph import MixedGraph
@@ -29,6 +29,7 @@ from bowfree.inference import TotalEffects
 from bowfree.report.data_checks import DataChecks, check_data
 from bowfree.report.graph_view import EdgeRow, class_edges, graph_view
 from bowfree.report.score_svg import steps_svg, time_svg
+from bowfree.search_result import SearchResult
 from bowfree.summary import _facts, _title
 
 __all__ = ["Cell", "Table", "gather"]
@@ -37,6 +38,9 @@ Floats = npt.NDArray[np.float64]
 
 MAX_ROWS = 600  # of one table: a page with more is slow to sort and too long to read
 MAX_MEMBERS = 50_000  # of a component of the class that effects are bounded over
+# A limit on the members listed, not on time, so that the report is the same on every machine: about
+# ten seconds at worst, whatever the number of variables.
+_CLASS_WORK = 100_000_000
 _MAX_MAP = 40  # variables in the map of residuals
 
 
@@ -70,7 +74,7 @@ class Table:
 
 
 def gather(
-    result: Any,
+    result: SearchResult | Fit,
     *,
     data: Any = None,
     members: EquivalenceClass | None = None,
@@ -79,12 +83,18 @@ def gather(
     settings: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return all that the template needs; the parameters are those of :func:`render`."""
+    if not isinstance(result, Fit | SearchResult):
+        raise BowfreeError(
+            f"no report on a {type(result).__name__}: give a SearchResult, or fit a graph and give "
+            "the Fit"
+        )
+    search = None if isinstance(result, Fit) else result
     fit = result if isinstance(result, Fit) else result.fit()
     graph = fit.graph
-    runs = () if result is fit else tuple(result.runs)
-    knowledge = getattr(result, "knowledge", None)
+    runs = () if search is None else search.runs
+    knowledge = None if search is None else search.knowledge
     if members is None:
-        members = equivalence_class(graph)
+        members = exact_members(graph, min(STORED_MEMBERS, _CLASS_WORK // len(graph) ** 2))
     if knowledge is not None:
         members = members.permitted_by(knowledge)
     if graph not in members:
@@ -110,7 +120,7 @@ def gather(
         "state": _title(fit),
         "facts": _facts(fit),
         "cautions": _cautions(
-            fit, estimates, summary, bounds, checks, getattr(result, "complete", True)
+            fit, estimates, summary, bounds, checks, search is None or search.complete
         ),
         "class_size": f"{summary.n_members:,}" + ("" if summary.complete else " or more"),
         "class_summary": summary,
@@ -129,13 +139,13 @@ def gather(
         "bounds": bounds,
         "residuals": _residual_table(fit),
         "residual_map": _residual_map(fit) if len(graph) <= _MAX_MAP else None,
-        "runs": _run_table(runs, result) if runs else None,
+        "runs": _run_table(search) if search is not None else None,
         "steps_svg": Markup(steps_svg([run.path for run in runs])) if runs else None,
         "time_svg": Markup(time_svg([max(r.path) for r in runs], [r.seconds for r in runs]))
         if runs
         else None,
-        "search": None if result is fit else result,
-        "settings": _settings(fit, result, settings),
+        "search": search,
+        "settings": _settings(fit, search, settings),
         "versions": _versions(),
         "download": _script_json(_download(fit, summary)),
     }
@@ -164,8 +174,11 @@ def _cautions(
     if not complete:
         found.append("The search was ended early: a longer one may find a better graph.")
     if not summary.complete:
-        found.append("The equivalence class is larger than what was listed; shares are over that.")
-    if not bounds.complete:
+        found.append(
+            "The equivalence class is larger than what was listed; shares and bounds are over the "
+            "members listed, which are not a fair sample of all."
+        )
+    if summary.complete and not bounds.complete:
         found.append("Bounds of effects are over a part of the class; the true ones may be wider.")
     if bounds.n_uncertified:
         found.append(
@@ -393,7 +406,7 @@ def _variable_table(fit: Fit, checks: DataChecks | None) -> Table:
     return Table("variables", tuple(columns), rows)
 
 
-def _run_table(runs: Sequence[Any], result: Any) -> Table:
+def _run_table(search: SearchResult) -> Table:
     columns = (
         ("Run", ""),
         ("Kind", "what the run did"),
@@ -403,7 +416,7 @@ def _run_table(runs: Sequence[Any], result: Any) -> Table:
         ("Below best", "n (best score - end)"),
         ("Seconds", ""),
     )
-    n = result.moments.n
+    n = search.moments.n
     rows = [
         [
             _count(k),
@@ -411,10 +424,10 @@ def _run_table(runs: Sequence[Any], result: Any) -> Table:
             _count(len(run.path) - 1),
             _number(run.path[0], 4),
             _number(run.score, 6),
-            _number(n * (result.score - run.score), 2),
+            _number(n * (search.score - run.score), 2),
             _number(run.seconds, 3),
         ]
-        for k, run in enumerate(runs, start=1)
+        for k, run in enumerate(search.runs, start=1)
     ]
     left_out = max(0, len(rows) - MAX_ROWS)
     return Table("runs", columns, rows[:MAX_ROWS], left_out)
@@ -491,21 +504,23 @@ def _node_note(fit: Fit, i: int) -> str:
 # --- how to repeat it -----------------------------------------------------------------------------
 
 
-def _settings(fit: Fit, result: Any, given: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def _settings(
+    fit: Fit, search: SearchResult | None, given: Mapping[str, Any] | None
+) -> list[tuple[str, str]]:
     listed: dict[str, Any] = {
         "graph": str(fit.graph),
         "n": "inf" if math.isinf(fit.n) else f"{fit.n:.0f}",
         "penalty": f"{fit.penalty:g}",
         "method of the fit": fit.method,
     }
-    if result is not fit:
-        kinds = [run.strategy for run in result.runs]
+    if search is not None:
+        kinds = [run.strategy for run in search.runs]
         listed["runs"] = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds))
-        listed["score"] = repr(float(result.score))
-        listed["graphs in the pool"] = len(result.pool)
-        knowledge = {k: v for k, v in result.knowledge.to_dict().items() if v}
+        listed["score"] = repr(float(search.score))
+        listed["graphs in the pool"] = len(search.pool)
+        knowledge = {k: v for k, v in search.knowledge.to_dict().items() if v}
         listed["knowledge"] = json.dumps(knowledge, ensure_ascii=False) if knowledge else "none"
-        listed |= result.settings
+        listed |= search.settings
     listed |= given or {}
     return [(str(name), _printable(str(value))) for name, value in listed.items()]
 

@@ -196,9 +196,12 @@ def _mardia(Z: Floats, distance2: Floats) -> tuple[float, float, float, float]:
     from scipy.special import chdtrc, ndtr
 
     n, d = Z.shape
-    # The sum of cubed products over all pairs of rows is the squared norm of the third moments,
-    # which needs no n x n matrix.
-    skewness = float(sum((((Z * Z[:, [a]]).T @ Z / n) ** 2).sum() for a in range(d)))
+    # The mean of the cubed products over all pairs of rows is the squared norm of the third
+    # moments: n^2 d operations by the first, n d^3 by the second, and never an n x n matrix.
+    if n < d * d:
+        skewness = sum(float(((Z[k : k + 256] @ Z.T) ** 3).sum()) for k in range(0, n, 256)) / n**2
+    else:
+        skewness = sum(float((((Z * Z[:, [a]]).T @ Z / n) ** 2).sum()) for a in range(d))
     kurtosis = float((distance2**2).mean())
     p_skewness = float(chdtrc(d * (d + 1) * (d + 2) / 6, n * skewness / 6))
     z = (kurtosis - d * (d + 2)) / math.sqrt(8 * d * (d + 2) / n)
