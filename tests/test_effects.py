@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -80,6 +80,15 @@ def test_one_graph_has_the_effects_of_its_fit():
         for j, b in enumerate(graph.nodes):
             if b not in graph.ancestors(a):
                 assert bounds.max_abs[i, j] == 0.0
+
+
+def test_more_nodes_than_bits_in_a_word():
+    # A chain of 70 nodes: effects multiply along it.
+    nodes = [f"v{i}" for i in range(70)]
+    graph = bf.MixedGraph(nodes, directed=pairwise(nodes))
+    S = 0.9 ** np.abs(np.subtract.outer(np.arange(70), np.arange(70)))
+    bounds = bf.effect_bounds([graph], cov=S, n=1000)
+    np.testing.assert_allclose(bounds.lower, np.tril(S), atol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["exact", "edge-changes", "colliders", "empirical"])

@@ -112,6 +112,13 @@ def test_rules_hold_in_every_sample():
     assert all(graph.is_dag() for graph in dags.counts())
 
 
+def test_one_variable_has_one_graph():
+    samples = bf.structure_mcmc(cov=[[2.0]], n=50, steps=20, chains=2, rng=0)
+    assert samples.counts() == {bf.parse("x1"): 40}
+    assert (samples.r_hat, samples.acceptance.tolist()) == (1.0, [0.0, 0.0])
+    assert samples.edge_r_hat.shape == (0, 3)
+
+
 def test_report():
     S = random_covariance(np.random.default_rng(8), 3, 60)
     start = bf.parse("x1 -> x2, x3")
@@ -194,7 +201,7 @@ def test_diagnostics_twin(seed):
 
 
 def test_diagnostics_of_constants():
-    assert split_r_hat(np.zeros((2, 10))) == 1.0
+    assert split_r_hat(np.full((2, 10), -0.1)) == 1.0
     assert split_r_hat(np.array([[0.0] * 10, [1.0] * 10])) == math.inf
-    assert math.isnan(effective_sample_size(np.zeros((2, 10))))
+    assert math.isnan(effective_sample_size(np.full((2, 10), -0.1)))
     assert math.isnan(split_r_hat(np.zeros((2, 3))))

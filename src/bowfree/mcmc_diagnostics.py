@@ -42,10 +42,11 @@ def split_r_hat(draws: npt.ArrayLike) -> float:
     n = halves.shape[1]
     if n < 2:
         return math.nan
+    # Asked of the draws themselves: the variance of equal numbers can be some 1e-32.
+    if (halves == halves[:, :1]).all():
+        return 1.0 if (halves == halves[0, 0]).all() else math.inf
     within = halves.var(axis=1, ddof=1).mean()
     between = halves.mean(axis=1).var(ddof=1)
-    if within == 0.0:
-        return 1.0 if between == 0.0 else math.inf
     return math.sqrt((n - 1) / n + between / within)
 
 

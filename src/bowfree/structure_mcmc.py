@@ -124,7 +124,7 @@ class StructureSamples:
 
     def counts(self) -> dict[MixedGraph, int]:
         """Return the distinct sampled graphs and how often each was sampled, most often first."""
-        flat = self.states.reshape(-1, len(self.pairs))
+        flat = self.states.reshape(self.scores.size, len(self.pairs))
         rows, times = np.unique(flat, axis=0, return_counts=True)
         order = np.argsort(-times, kind="stable")
         return {self._graph(rows[k]): int(times[k]) for k in order}
