@@ -239,7 +239,6 @@ def bowfree_benchmark(
     folder: str | Path,
     *,
     max_sets: int | None = None,
-    restarts: int = 96,
     n_jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
     rng: int | np.random.Generator | None = None,
@@ -253,9 +252,6 @@ def bowfree_benchmark(
         Has files ``graph-K.txt`` and ``sample-K.txt``, K = 0, 1, ...
     max_sets : int, optional
         Only the first so many.
-    restarts : int
-        Runs of the first round of a search. Strong weights and many edges make more local optima
-        than the default number of runs looks at.
     n_jobs : int
         Threads of each search.
     progress : callable, optional
@@ -263,7 +259,7 @@ def bowfree_benchmark(
     rng : int or numpy.random.Generator, optional
         Anything :func:`numpy.random.default_rng` takes.
     **options
-        Of :func:`bowfree.greedy_search`, such as ``time_limit``.
+        Of :func:`bowfree.greedy_search`, such as ``restarts``.
 
     Returns
     -------
@@ -292,9 +288,7 @@ def bowfree_benchmark(
         raise BowfreeError(f"{folder} holds no graph-0.txt, graph-1.txt, ...: is it the right one?")
     rows = []
     for number, stream in zip(numbers, np.random.default_rng(rng).spawn(len(numbers)), strict=True):
-        rows.append(
-            _run_set(folder, number, stream, {"restarts": restarts, "n_jobs": n_jobs, **options})
-        )
+        rows.append(_run_set(folder, number, stream, {"n_jobs": n_jobs, **options}))
         if progress is not None:
             progress(len(rows), len(numbers))
     return BenchmarkStudy(folder.name, tuple(rows))
