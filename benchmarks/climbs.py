@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+import bowfree as bf
 from bowfree import MixedGraph, _core
 from random_models import random_bap, random_parameters, sample_covariance
 from twins import graph_matrices, implied_covariance
@@ -114,11 +115,12 @@ def district_problem(S, parents, spouses, members):
     return np.ascontiguousarray(S[np.ix_(nodes, nodes)]), *graph._bits()
 
 
-def districts_of_climbs(n_datasets, *, d=10, n=1000, starts=2, seed=0):
+def districts_of_climbs(n_datasets, *, dense, d=10, n=1000, seed=0):
     """Return core arguments and size of every district met, data set by data set.
 
-    Of the `starts` climbs on a data set the first begins at the empty graph, the others at dense
-    random graphs, which is where large districts come from.
+    On each data set one climb begins at the empty graph and two at random graphs: uniform ones of
+    in-degree at most 2, as in the published study, or, with `dense`, graphs with 70 % of all edges,
+    which is where large districts come from.
     """
     rng = np.random.default_rng(seed)
     problems = []
@@ -127,8 +129,12 @@ def districts_of_climbs(n_datasets, *, d=10, n=1000, starts=2, seed=0):
         climb = Climb(S, n)
         names = tuple(f"v{i}" for i in range(d))
         climb.run(MixedGraph(names))
-        for _ in range(starts - 1):
-            climb.run(random_bap(rng, d, density=0.7, bidirected=0.35))
+        for _ in range(2):
+            climb.run(
+                random_bap(rng, d, density=0.7, bidirected=0.35)
+                if dense
+                else bf.random_bap(d, max_in_degree=2, rng=rng)
+            )
         for C, *edges in climb.cache:
             members = [i for i in range(d) if C >> i & 1]
             k = len(members)
