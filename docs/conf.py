@@ -19,7 +19,17 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
+    "sphinx_gallery.gen_gallery",
 ]
+# The scripts in examples/ are run, and shown with what they print.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+}
 myst_enable_extensions = ["dollarmath"]
 autosummary_generate = True
 # Methods are listed on the page of their class, without a page of their own.

@@ -1,4 +1,8 @@
-"""A search when all you have is a covariance matrix and n, as papers print them."""
+"""From printed covariances
+========================
+
+A search when all you have is a covariance matrix and n, as papers print them.
+"""
 
 import numpy as np
 

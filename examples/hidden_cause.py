@@ -1,4 +1,7 @@
-"""What a method without hidden causes makes of data that have one.
+"""A hidden cause
+==============
+
+What a method without hidden causes makes of data that have one.
 
 The greenhouse data have a hidden cause of roots and fruit, the soil. A search over DAGs has to
 explain their correlation by arrows; the search over BAPs finds the hidden cause.

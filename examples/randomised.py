@@ -1,4 +1,8 @@
-"""How knowledge of what was randomised settles effects that data alone cannot."""
+"""What was randomised
+===================
+
+How knowledge of what was randomised settles effects that data alone cannot.
+"""
 
 import bowfree as bf
 

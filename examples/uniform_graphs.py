@@ -1,4 +1,7 @@
-"""Uniform random graphs, and a small study with known truth.
+"""Uniform random graphs
+=====================
+
+Uniform random graphs, and a small study with known truth.
 
 How often does the search find the true class, as a function of n? (Section 4.1 of the paper in
 small; `bowfree study` has the whole.)
