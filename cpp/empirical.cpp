@@ -1,52 +1,39 @@
 #include "empirical.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "colliders.hpp"
-#include "likelihood.hpp"
+#include "scorer.hpp"
 
 namespace bowfree {
 
 namespace {
 
-/// Minimised objectives; a district met in another graph with the same incoming edges is not fitted
-/// again.
+/// The sum of F over the districts of a graph; a district met in another graph with the same
+/// incoming edges is not fitted again.
 class Objectives {
   public:
-    Objectives(const double* S, int d, int sweeps) : S_(S), d_(d), sweeps_(sweeps), fitter_(S, d) {}
+    Objectives(const double* S, int d, int sweeps)
+        : scorer_({S, S + static_cast<std::ptrdiff_t>(d) * d}, d, 1.0, 0.0, cache_bytes, sweeps),
+          workspace_(scorer_) {}
 
     double operator()(const Graph& graph) {
         double total = 0.0;
         for (const auto& members : districts(graph)) {
-            std::string key;
-            const auto put = [&key](const Word* set, int words) {
-                key.append(reinterpret_cast<const char*>(set), sizeof(Word) * words);
-            };
-            for (int v : members) {
-                key.append(reinterpret_cast<const char*>(&v), sizeof v);
-                put(graph.parents(v), graph.words());
-                put(graph.spouses(v), graph.words());
-            }
-            auto [entry, fresh] = known_.try_emplace(key, 0.0);
-            if (fresh) {
-                const District district = make_district(graph, members);
-                entry->second = sweeps_ > 0
-                                    ? ricf(S_, d_, district, sweeps_, ricf_tolerance).objective
-                                    : fitter_.objective(district);
-            }
-            total += entry->second;
+            Key key;
+            for (int v : members) key ^= scorer_.node_key(graph, v);
+            total += scorer_.objective(graph, members.front(), key, workspace_);
         }
         return total;
     }
 
   private:
-    const double* S_;
-    int d_, sweeps_;
-    DistrictFitter fitter_;
-    std::unordered_map<std::string, double> known_;
+    static constexpr std::size_t cache_bytes = std::size_t{64} << 20;
+    Scorer scorer_;  // without a penalty: all graphs of a skeleton pay the same
+    Workspace workspace_;
 };
 
 }  // namespace
