@@ -16,15 +16,6 @@ __extension__ using Product = unsigned __int128;
 
 inline constexpr Element prime = (Element{1} << 61) - 1;
 
-inline Element add(Element a, Element b) {
-    const Element sum = a + b;
-    return sum >= prime ? sum - prime : sum;
-}
-
-inline Element subtract(Element a, Element b) {
-    return a >= b ? a - b : a + prime - b;
-}
-
 inline Element negate(Element a) {
     return a == 0 ? 0 : prime - a;
 }

@@ -160,7 +160,8 @@ DistrictFit DistrictFitter::fit(const District& district, const FitOptions& opti
     // One node: ordinary least squares.
     const int m = district.m(), v = district.nodes[0];
     fit.B.assign(m, 0.0);
-    fit.Omega.assign(1, std::exp(objective(district) - 1.0));
+    fit.objective = objective(district);
+    fit.Omega.assign(1, std::exp(fit.objective - 1.0));
     fit.converged = true;
     gram_.resize((m - 1) * (m - 1));
     for (int a = 1; a < m; ++a) {
@@ -169,7 +170,6 @@ DistrictFit DistrictFitter::fit(const District& district, const FitOptions& opti
         fit.B[a] = cov_[v * d_ + district.nodes[a]];
     }
     regress(gram_.data(), fit.B.data() + 1, m - 1);
-    fit.objective = std::log(fit.Omega[0]) + 1.0;
     return fit;
 }
 

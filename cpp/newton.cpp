@@ -13,7 +13,6 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 }
 
 void Newton::reset(const District& district, const double* S, const double* X, Ricf& ricf) {
-    district_ = &district;
     S_ = S;
     X_ = X;
     ricf_ = &ricf;

@@ -25,8 +25,8 @@ namespace bowfree {
 /// The minimisation of f for one district after another; buffers are kept between districts.
 class Newton {
   public:
-    /// Takes up a district. `S` and its Cholesky factor `X` are m x m, row-major; they, the
-    /// district and `ricf` (set up for the same district) must outlive the work on it.
+    /// Takes up a district. `S` and its Cholesky factor `X` are m x m, row-major; they and
+    /// `ricf` (set up for the same district) must outlive the work on it.
     void reset(const District& district, const double* S, const double* X, Ricf& ricf);
 
     /// Sets the point to where `ricf` stands. Returns false when its Omega is singular to rounding.
@@ -61,7 +61,6 @@ class Newton {
     void scale(const double* A, const double* Omega, std::vector<double>& theta) const;
     void unscale(const std::vector<double>& theta, double* A, double* Omega) const;
 
-    const District* district_ = nullptr;
     const double* S_ = nullptr;
     const double* X_ = nullptr;
     Ricf* ricf_ = nullptr;

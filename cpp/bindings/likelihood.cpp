@@ -101,7 +101,7 @@ void bind_likelihood(nb::module_& m) {
         .def_prop_ro("smallest_eigenvalue", entry(&DistrictFit::smallest_eigenvalue),
                      "Of the error correlation matrix.")
         .def_prop_ro("diverging", entry(&DistrictFit::diverging),
-                     "A coefficient runs to infinity while the likelihood still grows.")
+                     "Not certified, with a huge coefficient: it may run to infinity.")
         .def_prop_ro("n_iter", entry(&DistrictFit::n_iter), "RICF sweeps plus Newton steps.")
         .def_prop_ro("n_optima", entry(&DistrictFit::n_optima),
                      "Distinct local maxima of the likelihood met over all starts.");
