@@ -1,23 +1,44 @@
 """The protein data: read from the right place, and only when they are the right ones."""
 
 import hashlib
+import http.server
+import io
+import json
 import sys
+import threading
+from importlib.util import find_spec
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.datasets import sachs
+from bowfree.datasets import sachs, sachs_files
 from sachs_folder import SACHS, needs_sachs
 
-ROWS = "praf,pmek\n1,10\n2,30\n"
+ROWS = "praf,pmek\n1,10\n2,30.5\n"
 
 
 @pytest.fixture(autouse=True)
 def nowhere(tmp_path, monkeypatch):
-    """Hide copies of the data that this machine may have."""
+    """Hide copies of the data that this machine may have, and the network."""
     monkeypatch.delenv("BOWFREE_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    if find_spec("pooch"):
+        monkeypatch.setattr("pooch.os_cache", lambda project: tmp_path / "cache" / project)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    # Port 9 (discard) is below those that servers of tests get: nobody answers.
+    monkeypatch.setattr(sachs, "SOURCE", "http://127.0.0.1:9/data-raw/")
+
+
+def pma(csv, xls=b""):
+    """Return condition 13 with other files in the place of its own."""
+    sums = [hashlib.sha256(content).hexdigest() for content in (csv, xls)]
+    return sachs.SachsCondition(13, "pma", 2, sums[0], "8. pma.xls", sums[1])
+
+
+def replace_condition_13(monkeypatch, condition):
+    known = sachs_files.SACHS_CONDITIONS
+    monkeypatch.setattr(sachs_files, "SACHS_CONDITIONS", (*known[:12], condition, known[13]))
 
 
 @pytest.fixture
@@ -25,9 +46,7 @@ def fake(tmp_path, monkeypatch):
     """Return a folder with a tiny file in the place of condition 13."""
     folder = tmp_path / "data"
     folder.mkdir()
-    known = sachs.SACHS_CONDITIONS
-    pma = sachs.SachsCondition(13, "pma", 2, hashlib.sha256(ROWS.encode()).hexdigest())
-    monkeypatch.setattr(sachs, "SACHS_CONDITIONS", (*known[:12], pma, known[13]))
+    replace_condition_13(monkeypatch, pma(ROWS.encode()))
     (folder / "13_pma.csv").write_bytes(ROWS.encode())
     return folder
 
@@ -35,7 +54,7 @@ def fake(tmp_path, monkeypatch):
 def test_logarithms_of_the_file(fake):
     raw = bf.datasets.load_sachs(13, folder=fake, log=False)
     assert raw.names == ("praf", "pmek")
-    assert raw.X.tolist() == [[1, 10], [2, 30]]
+    assert raw.X.tolist() == [[1, 10], [2, 30.5]]
     assert np.array_equal(bf.datasets.load_sachs("pma", folder=fake).X, np.log(raw.X))
 
 
@@ -48,9 +67,124 @@ def test_folder_from_the_environment(fake, monkeypatch, inside):
     assert len(bf.datasets.load_sachs(13).X) == 2
 
 
-def test_a_copy_in_the_cache_is_found(fake, monkeypatch):
-    monkeypatch.setattr(sachs, "_cache", lambda: [fake])
+def write_xls(margin=False):
+    """Return ROWS as an .xls file with the header's case mixed, perhaps with blank cells around."""
+    xlwt = pytest.importorskip("xlwt")
+    pytest.importorskip("xlrd")
+    book = xlwt.Workbook()
+    sheet = book.add_sheet("cells")
+    for k, row in enumerate([("praf", "PMEK"), (1, 10), (2, 30.5), *[("", "")] * margin]):
+        for j, cell in enumerate([*row, *[""] * margin]):
+            sheet.write(k, j, cell)
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Stand in for the public address: serve what is in `files`, and list what was asked for."""
+    pytest.importorskip("pooch")
+    files, asked = {}, []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            content = files.get(unquote(self.path))
+            self.send_response(404 if content is None else 200)
+            self.send_header("Content-Length", str(len(content or b"")))
+            self.end_headers()
+            self.wfile.write(content or b"")
+
+        def log_message(self, *args):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        running.daemon_threads = True
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
+        thread.start()
+        monkeypatch.setattr(
+            sachs, "SOURCE", f"http://127.0.0.1:{running.server_address[1]}/data-raw/"
+        )
+        yield files, asked
+        running.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("margin", [False, True])
+def test_download_once(server, monkeypatch, tmp_path, margin):
+    files, asked = server
+    files["/data-raw/8. pma.xls"] = xls = write_xls(margin)
+    replace_condition_13(monkeypatch, pma(ROWS.encode(), xls))
+    first = bf.datasets.load_sachs(13, log=False)
+    assert first.names == ("praf", "pmek")
+    assert first.X.tolist() == [[1, 10], [2, 30.5]]
+    (copy,) = (tmp_path / "cache").rglob("13_pma.csv")
+    assert copy.read_bytes() == ROWS.encode()
+    assert {path.name for path in copy.parent.iterdir()} == {"13_pma.csv", "8. pma.xls"}
+    # From now on without the network: by the CSV, and without it by the .xls.
+    assert np.array_equal(bf.datasets.load_sachs(13, log=False).X, first.X)
+    copy.unlink()
+    assert np.array_equal(bf.datasets.load_sachs(13, log=False).X, first.X)
+    assert asked == ["/data-raw/8.%20pma.xls"]
+
+
+def test_original_file_in_a_folder(monkeypatch, tmp_path):
+    xls = write_xls()
+    replace_condition_13(monkeypatch, pma(ROWS.encode(), xls))
+    (tmp_path / "8. pma.xls").write_bytes(xls)
+    assert bf.datasets.load_sachs(13, folder=tmp_path).names == ("praf", "pmek")
+    assert not list(tmp_path.glob("*.csv"))  # the user's folder is left as it is
+
+
+@pytest.mark.parametrize(
+    ("served", "csv", "problem"),
+    [
+        (b"<html>", ROWS, r"the download of '8. pma.xls' is not the file.*put it in .*sachs"),
+        (None, ROWS, r"'8. pma.xls' could not be downloaded .404.*put it in .*sachs, or name its"),
+        ("xls", "other", "is the right file, but reads as a CSV with SHA-256 sum .* report it"),
+    ],
+)
+def test_bad_download(server, monkeypatch, tmp_path, served, csv, problem):
+    files, _ = server
+    xls = write_xls()
+    if served is not None:
+        files["/data-raw/8. pma.xls"] = xls if served == "xls" else served
+    replace_condition_13(monkeypatch, pma(csv.encode(), xls))
+    with pytest.raises(bf.BowfreeError, match=problem):
+        bf.datasets.load_sachs(13)
+    assert not list((tmp_path / "cache").rglob("*.csv"))
+
+
+def test_offline_without_a_copy():
+    pytest.importorskip("pooch")
+    with pytest.raises(
+        bf.BowfreeError, match=r"(?s)'1. cd3cd28.xls' could not be downloaded .* and put it in .*"
+    ) as caught:
+        bf.datasets.load_sachs(1)
+    assert "BOWFREE_DATA" in str(caught.value)
+
+
+def test_broken_copy_in_the_cache(fake):
+    pooch = pytest.importorskip("pooch")
+    cache = pooch.os_cache("bowfree") / "sachs"
+    cache.mkdir(parents=True)
+    (cache / "13_pma.csv").write_text(ROWS)
     assert len(bf.datasets.load_sachs(13).X) == 2
+    corrupt(cache)
+    with pytest.raises(bf.DataError, match=r"not the file that was used here.*delete it"):
+        bf.datasets.load_sachs(13)
+
+
+def test_missing_extras(monkeypatch, tmp_path):
+    replace_condition_13(monkeypatch, pma(ROWS.encode()))
+    (tmp_path / "8. pma.xls").write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "xlrd", None)
+    with pytest.raises(bf.BowfreeError, match=r'needs xlrd: pip install "bowfree\[data\]"'):
+        bf.datasets.load_sachs(13, folder=tmp_path)
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(bf.BowfreeError, match=r'pooch.*pip install "bowfree\[data\]"; or get'):
+        bf.datasets.load_sachs(13)
 
 
 def test_fourteen_conditions_numbered_as_in_the_paper():
@@ -58,6 +192,26 @@ def test_fourteen_conditions_numbered_as_in_the_paper():
     assert bf.datasets.SACHS_CONDITIONS[3].file == "04_cd3cd28icam2+psit.csv"
     assert min(c.n for c in bf.datasets.SACHS_CONDITIONS) == 707
     assert max(c.n for c in bf.datasets.SACHS_CONDITIONS) == 927
+
+
+@needs_sachs
+def test_csv_has_one_spelling():
+    # What a reader of the .xls sees, numbers and a header in any case, gives the CSV byte by byte.
+    for condition in bf.datasets.SACHS_CONDITIONS:
+        content = (SACHS / condition.file).read_bytes()
+        header, *lines = content.decode().splitlines()
+        rows = [[float(cell) for cell in line.split(",")] for line in lines]
+        assert sachs._csv([header.upper().split(","), *rows]) == content
+
+
+@needs_sachs
+def test_sums_are_those_of_the_manifest():
+    keys = ["index", "condition", "file", "n", "sha256", "original_file", "original_sha256"]
+    manifest = json.loads((SACHS / "manifest.json").read_text())["datasets"]
+    assert [
+        (c.number, c.name, c.file, c.n, c.sha256, c.original, c.original_sha256)
+        for c in bf.datasets.SACHS_CONDITIONS
+    ] == [tuple(entry[key] for key in keys) for entry in manifest]
 
 
 @needs_sachs
@@ -83,7 +237,7 @@ def nothing(folder):
         ("PMA", nothing, "", "no condition 'PMA'; choose one of"),
         (True, nothing, "", "no condition True"),
         (13, corrupt, "", "not the file that was used here: its SHA-256 sum is .* expected"),
-        (12, nothing, "", r"12_cd3cd28\+ly.csv was not found; looked in .*BOWFREE_DATA"),
+        (12, nothing, "", r"12_cd3cd28\+ly.csv nor '7. cd3cd28\+ly.xls' was found in .*data .from"),
         (13, nothing, "missing", "missing .from folder=. does not exist; it should hold 13_pma"),
     ],
 )
@@ -91,14 +245,6 @@ def test_bad_input(fake, condition, before, inside, problem):
     before(fake)
     with pytest.raises(bf.BowfreeError, match=problem):
         bf.datasets.load_sachs(condition, folder=fake / inside)
-
-
-def test_no_copy_at_all(monkeypatch):
-    with pytest.raises(bf.BowfreeError, match=r"was not found; looked in .*name the folder"):
-        bf.datasets.load_sachs(1)
-    monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(bf.BowfreeError, match=r"nowhere .pooch is not installed.*name the folder"):
-        bf.datasets.load_sachs(1)
 
 
 def test_missing_folder_in_the_environment(tmp_path, monkeypatch):

@@ -54,7 +54,7 @@ def _options(*wanted: str) -> Callable[[Command], Command]:
         "sachs": click.option(
             "--sachs",
             type=click.Path(path_type=Path),
-            help="Folder with the protein data. [default: BOWFREE_DATA]",
+            help="Folder with the protein data. [default: BOWFREE_DATA, else a download]",
         ),
         "bench": click.option(
             "--bench",

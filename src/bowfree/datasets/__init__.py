@@ -2,12 +2,13 @@
 
 `load_demo` is the one to start with: data from a model that is known, so that one can see what a
 search finds and what it cannot. `load_sachs` reads the protein data of the paper from a folder of
-yours. Each data set is a `bowfree.tables.Table`: a mapping from names
+yours, or downloads them. Each data set is a `bowfree.tables.Table`: a mapping from names
 to columns that every function of bowfree takes as ``data``.
 """
 
 from bowfree.datasets.greenhouse import demo_model, load_demo, make_demo
-from bowfree.datasets.sachs import SACHS_CONDITIONS, SachsCondition, load_sachs
+from bowfree.datasets.sachs import load_sachs
+from bowfree.datasets.sachs_files import SACHS_CONDITIONS, SachsCondition
 
 __all__ = [
     "SACHS_CONDITIONS",

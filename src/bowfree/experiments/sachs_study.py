@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bowfree.classes import ClassSummary, EquivalenceClass, equivalence_class
-from bowfree.datasets.sachs import SACHS_CONDITIONS, find_condition, load_sachs
+from bowfree.datasets.sachs import load_sachs
+from bowfree.datasets.sachs_files import SACHS_CONDITIONS, find_condition
 from bowfree.effects import EffectBounds, effect_bounds
 from bowfree.graph import MixedGraph
 from bowfree.search import StrategyName, greedy_search
