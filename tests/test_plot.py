@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from matplotlib.patches import Circle, FancyBboxPatch, PathPatch, Polygon
 
 import bowfree as bf
-from bowfree.drawing import BIDIRECTED_COLOUR, VARYING_COLOUR, edge_curves
+from bowfree.drawing import BIDIRECTED_COLOUR, VARYING_COLOUR
 from bowfree.edge_labels import place_labels
 from bowfree.layout import layout_by_name
+from bowfree.routing import edge_curves
 from graph_strategies import mixed_graphs
 
 #   x1 -> x2 -> x3 -> x4 <-> x2

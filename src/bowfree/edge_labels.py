@@ -2,7 +2,7 @@
 
 Every label may slide along its edge and, if it must, step aside. Labels are placed one after the
 other, those with the shortest edges first, since they have the least choice. Used by
-:mod:`bowfree.plot` and by the report; :mod:`bowfree.drawing` has the curves.
+:mod:`bowfree.plot` and by the report; :mod:`bowfree.routing` has the curves.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.drawing import Curve, _at
 from bowfree.layout import Layout
+from bowfree.routing import Curve, points_on
 
 __all__ = ["place_labels"]
 
@@ -34,7 +34,7 @@ def place_labels(curves: Sequence[Curve], layout: Layout, sizes: Floats) -> Floa
     Parameters
     ----------
     curves : sequence of Curve
-        The edges, from :func:`bowfree.drawing.edge_curves`.
+        The edges, from :func:`bowfree.routing.edge_curves`.
     layout : Layout
         The boxes that they go around.
     sizes : ndarray of shape (m, 2)
@@ -48,7 +48,7 @@ def place_labels(curves: Sequence[Curve], layout: Layout, sizes: Floats) -> Floa
     Examples
     --------
     >>> import bowfree as bf
-    >>> from bowfree.drawing import edge_curves
+    >>> from bowfree.routing import edge_curves
     >>> from bowfree.edge_labels import place_labels
     >>> from bowfree.layout import layered_layout
     >>> g = bf.parse("a -> b")
@@ -57,7 +57,7 @@ def place_labels(curves: Sequence[Curve], layout: Layout, sizes: Floats) -> Floa
     [[18.0, 59.0]]
     """
     sizes = np.asarray(sizes, dtype=np.float64).reshape(-1, 2)
-    lines = [_at(curve.points, np.linspace(0, 1, 41)) for curve in curves]
+    lines = [points_on(curve.points, np.linspace(0, 1, 41)) for curve in curves]
     lengths = np.array([np.hypot(*np.diff(line, axis=0).T).sum() for line in lines])
     on_lines = np.vstack([np.zeros((0, 2)), *lines])
     owner = np.repeat(np.arange(len(lines)), 41)
@@ -88,7 +88,7 @@ def _heads(curves: Sequence[Curve]) -> Floats:
 
 def _candidates(curve: Curve) -> tuple[Floats, Floats]:
     """Places for a label, and what each costs by itself."""
-    on_line = _at(curve.points, _ALONG)
+    on_line = points_on(curve.points, _ALONG)
     start, control, end = curve.points
     tangent = np.outer(1 - _ALONG, control - start) + np.outer(_ALONG, end - control)
     normal = np.column_stack([tangent[:, 1], -tangent[:, 0]])

@@ -1,8 +1,8 @@
 """Where the nodes of a graph go in a picture: on a circle, or in layers of causal order.
 
 A layout is a :class:`Layout`: one centre and one box per node, in the units of an SVG (pixels, y
-downwards). It knows nothing of the format of the picture; :mod:`bowfree.drawing` adds the edges and
-writes SVG.
+downwards). It knows nothing of the format of the picture; :mod:`bowfree.routing` adds the edges
+and :mod:`bowfree.drawing` writes SVG.
 """
 
 from __future__ import annotations

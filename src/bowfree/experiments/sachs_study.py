@@ -240,7 +240,7 @@ class SachsStudy:
         figure, axes = plt.subplots(
             (len(rows) + 1) // 2,
             4,
-            figsize=(11, 2.9 * ((len(rows) + 1) // 2)),
+            figsize=(13, 3.2 * ((len(rows) + 1) // 2)),
             squeeze=False,
             layout="constrained",
         )

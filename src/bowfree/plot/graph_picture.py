@@ -1,6 +1,6 @@
 """The picture of a graph: black arrows, red arcs with two heads, numbers on them if wanted.
 
-The geometry is that of the SVG (:mod:`bowfree.layout`, :mod:`bowfree.drawing`), in the same units:
+The geometry is that of the SVG (:mod:`bowfree.layout`, :mod:`bowfree.routing`), in the same units:
 boxes, heads and letters are drawn in data units, so a small Axes shows a small copy of the picture
 and not letters that overlap.
 """
@@ -21,13 +21,13 @@ from matplotlib.textpath import TextPath
 
 from bowfree import drawing
 from bowfree.classes import ClassSummary, EquivalenceClass
-from bowfree.drawing import Curve, edge_curves
 from bowfree.edge_labels import place_labels
 from bowfree.errors import BowfreeError
 from bowfree.fit import Fit
 from bowfree.graph import MixedGraph
 from bowfree.layout import FONT_SIZE, layout_by_name
 from bowfree.plot.canvas import ScaledText, new_axes
+from bowfree.routing import Curve, edge_curves, points_on
 from bowfree.sem import LinearSEM
 
 __all__ = ["graph"]
@@ -161,7 +161,7 @@ def _frame(
     extent: tuple[float, float], curves: list[Curve], spots: Floats
 ) -> tuple[Floats, Floats]:
     """Return the corners of a rectangle around boxes, edges and labels."""
-    lines = [drawing._at(curve.points, np.linspace(0, 1, 33)) for curve in curves]
+    lines = [points_on(curve.points, np.linspace(0, 1, 33)) for curve in curves]
     room = np.array([2.0 * _WEIGHT_SIZE, _WEIGHT_SIZE])
     seen = np.vstack([np.zeros(2), extent, *lines, spots - room, spots + room])
     return seen.min(axis=0) - _MARGIN, seen.max(axis=0) + _MARGIN

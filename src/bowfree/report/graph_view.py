@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from bowfree import drawing
 from bowfree.classes import ClassSummary, EdgeSummary
-from bowfree.drawing import edge_curves
 from bowfree.edge_labels import place_labels
 from bowfree.graph import MixedGraph
 from bowfree.layout import layout_by_name
+from bowfree.routing import Curve, edge_curves, points_on
 
 __all__ = ["EdgeRow", "GraphView", "graph_view"]
 
@@ -137,7 +137,7 @@ def graph_view(
         curves = edge_curves(graph, placed)
         labels = np.array([[_DIGIT * len(f"{r.std:.2f}"), _LABEL_HEIGHT] for r in rows])
         spots = place_labels(curves, placed, labels)
-        lines = [drawing._at(curve.points, np.linspace(0, 1, 33)) for curve in curves]
+        lines = [points_on(curve.points, np.linspace(0, 1, 33)) for curve in curves]
         seen = np.vstack([np.zeros(2), placed.extent, *lines])
         low, high = seen.min(axis=0) - _MARGIN, seen.max(axis=0) + _MARGIN
         layouts[name] = {
@@ -189,7 +189,7 @@ def graph_view(
     )
 
 
-def _svg_edge(row: EdgeRow, curve: drawing.Curve, spot: Floats) -> dict[str, Any]:
+def _svg_edge(row: EdgeRow, curve: Curve, spot: Floats) -> dict[str, Any]:
     start, control, end = curve.points
     heads = ["", ""]
     if row.mark == "<->":
