@@ -1,10 +1,10 @@
 #include "class_average.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <unordered_map>
 #include <utility>
 
-#include "classes.hpp"
 #include "equivalence.hpp"
 
 namespace bowfree {
@@ -61,18 +61,21 @@ ClassAverage::ClassAverage(int d) {
         matrix->assign(static_cast<std::size_t>(d) * d, 0.0);
 }
 
-ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight, std::uint64_t limit,
-                    const std::vector<std::uint8_t>& knowledge, double zero,
-                    ClassAverage& average) {
+ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight,
+                    const ClassOptions& options, const std::vector<std::uint8_t>& knowledge,
+                    double zero, ClassAverage& average) {
     const int d = graph.d();
     const auto all_edges = skeleton_edges(graph);
     ClassSize size;
+    const auto late = [&] {
+        return options.deadline && std::chrono::steady_clock::now() > *options.deadline;
+    };
     // A variable's effect on itself is 1. All other effects stay inside a component.
     for (int v = 0; v < d; ++v)
         for (auto* matrix : {&average.probability, &average.min_abs, &average.mean_abs,
                              &average.max_abs, &average.mean, &average.positive})
             (*matrix)[v * d + v] += weight;
-    for (const ClassFactor& factor : class_factors(graph, ClassMethod::exact, {0, limit})) {
+    for (const ClassFactor& factor : class_factors(graph, ClassMethod::exact, options)) {
         std::vector<std::pair<int, int>> edges;
         std::vector<int> nodes;
         for (const int e : factor.edges) {
@@ -94,6 +97,10 @@ ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight, s
         for (std::uint64_t member = 0; member < factor.members.n_members; ++member) {
             const std::uint8_t* marks = factor.members.marks.data() + member * n_edges;
             if (!permitted(marks)) continue;
+            if (late() && counter.tally().n_members > 0) {
+                size.complete = false;
+                break;
+            }
             counter.add(marked_graph(d, edges, marks), nodes);
             for (std::size_t e = 0; e < n_edges; ++e) ++seen[3 * e + marks[e]];
         }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "classes.hpp"
 #include "effects.hpp"
 #include "graph.hpp"
 
@@ -28,13 +29,15 @@ struct ClassAverage {
 
 struct ClassSize {
     std::vector<std::uint64_t> components;  ///< members of each component of the skeleton
-    bool complete = true;                   ///< false when one of them has more than the limit
+    bool complete = true;                   ///< false when limit or deadline cut one of them
 };
 
 /// Adds the exact class of a BAP with its weight. At most `limit` members of each component are
-/// looked at, and of these the ones that `knowledge` permits (as in `Rules`; empty: all). An effect
-/// is zero when its absolute value is at most `zero`.
-ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight, std::uint64_t limit,
-                    const std::vector<std::uint8_t>& knowledge, double zero, ClassAverage& average);
+/// looked at, and of these the ones that `knowledge` permits (as in `Rules`; empty: all). After the
+/// deadline the next permitted member of each component is the last. An effect is zero when its
+/// absolute value is at most `zero`.
+ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight,
+                    const ClassOptions& options, const std::vector<std::uint8_t>& knowledge,
+                    double zero, ClassAverage& average);
 
 }  // namespace bowfree

@@ -33,10 +33,20 @@ std::vector<std::uint8_t> marks_of(const Graph& graph,
 /// The BAP with these marks on these edges.
 Graph marked_graph(int d, const std::vector<std::pair<int, int>>& edges, const std::uint8_t* marks);
 
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+/// The time in so many seconds; none without seconds.
+inline Deadline deadline_in(std::optional<double> seconds) {
+    using Clock = std::chrono::steady_clock;
+    if (!seconds) return std::nullopt;
+    return Clock::now() +
+           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));
+}
+
 struct ClassOptions {
     std::uint64_t seed = 0;
     std::uint64_t limit = UINT64_MAX;  ///< stop when this many members are listed
-    std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt;
+    Deadline deadline = std::nullopt;
 };
 
 struct ClassMembers {

@@ -114,7 +114,7 @@ def test_search_pool_comes_close_to_exact_weights(d):
     everything = bf.exhaustive_search(cov=S, n=n, **limits)
     exact = bf.averaged_effects(everything, window=7.0, max_classes=10_000)
     search = bf.greedy_search(cov=S, n=n, restarts=6, rounds=0, rng=0, **limits)
-    found = bf.averaged_effects(search, window=7.0, max_classes=10_000, rng=0, **limits)
+    found = bf.averaged_effects(search, window=7.0, max_classes=10_000, rng=0)
     # All classes of some weight are found: what is missing adds up to very little.
     for name in (*MATRICES, *EDGES):
         np.testing.assert_allclose(getattr(found, name), getattr(exact, name), atol=0.01)
@@ -151,7 +151,7 @@ def test_knowledge_of_the_search_holds():
 def test_averages_over_dags():
     S = random_covariance(np.random.default_rng(7), 3, 60)
     search = bf.greedy_search(cov=S, n=60, graph_class="dag", restarts=4, rounds=0, rng=0)
-    average = bf.averaged_effects(search, graph_class="dag", window=1e9, rng=0)
+    average = bf.averaged_effects(search, window=1e9, rng=0)
     exact = bf.exhaustive_search(cov=S, n=60, graph_class="dag")
     assert len(average.classes) == 11  # Markov equivalence classes of DAGs on three nodes
     assert sum(cls.n_members for cls in average.classes) == len(exact) == 25
@@ -163,6 +163,53 @@ def test_averages_over_dags():
         for graph in cls.graphs:
             total += weight * graph_matrices(graph)[0] / len(cls.graphs)
     np.testing.assert_allclose(average.directed, total, atol=1e-9)
+
+
+def test_limits_of_the_search_hold_for_the_chains():
+    S = random_covariance(np.random.default_rng(8), 5, 300)
+    limits = {"max_in_degree": 1, "max_district": 2}
+    search = bf.greedy_search(cov=S, n=300, restarts=2, rounds=0, rng=0, **limits)
+
+    def widest(average):
+        graphs = [graph for graph, _ in average.samples.pool]
+        arrows = max(len(g.parents(v)) + len(g.spouses(v)) for g in graphs for v in g.nodes)
+        return arrows, max(len(district) for g in graphs for district in g.districts())
+
+    assert widest(bf.averaged_effects(search, widen=4000, rng=0)) == (1, 2)
+    free = bf.averaged_effects(search, widen=4000, max_in_degree=5, max_district=5, rng=0)
+    assert widest(free) > (1, 2)
+
+
+@pytest.mark.parametrize("graph_class", ["bidirected", "ancestral", "arid"])
+def test_chains_stay_in_the_class_of_the_search(graph_class):
+    S = random_covariance(np.random.default_rng(9), 4, 100)
+    search = bf.greedy_search(cov=S, n=100, graph_class=graph_class, restarts=2, rounds=0, rng=0)
+    average = bf.averaged_effects(search, widen=2000, rng=0)
+    graphs = [graph for graph, _ in average.samples.pool]
+    if graph_class == "bidirected":
+        assert average.directed.max() == 0.0
+        assert all(graph.n_directed == 0 for graph in graphs)
+    else:
+        assert all(getattr(graph, f"is_{graph_class}")() for graph in graphs)
+
+
+def test_time_limit():
+    # A path of 40 nodes has more members than can be looked at in a millisecond.
+    d = 40
+    S = np.fromfunction(lambda i, j: 0.5 ** np.abs(i - j), (d, d))
+    path = bf.MixedGraph(
+        [f"x{k}" for k in range(d)], directed=[(f"x{k}", f"x{k + 1}") for k in range(d - 1)]
+    )
+    cut = bf.averaged_effects([path], cov=S, n=500, limit=10**6, time_limit=1e-3)
+    assert not cut.complete
+    assert 1 <= cut.classes[0].n_members < 10**5
+    assert np.triu(cut.adjacent, 1).sum() == pytest.approx(d - 1)
+    # Enough time changes nothing.
+    short = bf.parse("x0 -> x1 -> x2")
+    given = {"cov": S[:3, :3], "n": 500}
+    whole = bf.averaged_effects([short], **given, time_limit=600)
+    assert whole.complete
+    np.testing.assert_array_equal(whole.mean, bf.averaged_effects([short], **given).mean)
 
 
 def test_limits_are_reported():

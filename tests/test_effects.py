@@ -324,8 +324,13 @@ BAD = {
     "average penalty": (lambda: bf.averaged_effects(EXHAUSTIVE, penalty=2.0), "exhaustive_search"),
     "average formula": (lambda: bf.averaged_effects(EXHAUSTIVE, effects="R"), "as-published"),
     "average class": (
+        lambda: bf.averaged_effects(EXHAUSTIVE, graph_class="mag"),
+        "unknown graph_class 'mag'",
+    ),
+    "average time": (lambda: bf.averaged_effects(EXHAUSTIVE, time_limit=0), "time_limit = 0"),
+    "average class without a search": (
         lambda: bf.averaged_effects(EXHAUSTIVE, graph_class="arid"),
-        "'bap' or 'dag'",
+        "'dag' or 'bidirected'",
     ),
     "average classes": (lambda: bf.averaged_effects(EXHAUSTIVE, max_classes=0), "max_classes"),
     "chains without n": (lambda: bf.structure_mcmc(cov=S2, n=np.inf), "n = inf"),

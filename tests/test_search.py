@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import bowfree as bf
 from bowfree.search_result import Progress
+from random_models import random_covariance
 from reference_cases import graph_of, load
 from search_cases import essence, neighbours, read_bench, simulate
 
@@ -279,6 +280,36 @@ def test_knowledge_holds_everywhere():
         assert all(known.permits(graph) for graph, _ in result.pool)
         assert all(known.permits(run.start) and known.permits(run.end) for run in result.runs)
         assert all(known.permits(graph) for graph in result.equivalence_class())
+
+
+@pytest.mark.parametrize("graph_class", ["bap", "dag", "bidirected", "ancestral"])
+def test_class_of_the_result_is_what_the_search_left_open(graph_class):
+    S = random_covariance(np.random.default_rng(3), 4, 200)
+    known = bf.Knowledge(forbidden=["x1 -> x2"])
+    result = bf.greedy_search(
+        cov=S,
+        n=200,
+        graph_class=graph_class,
+        knowledge=known,
+        max_in_degree=2,
+        max_district=3,
+        restarts=4,
+        rounds=0,
+        rng=0,
+    )
+    assert (result.graph_class, result.max_in_degree, result.max_district) == (graph_class, 2, 3)
+    assert result.to_dict()["graph_class"] == graph_class
+    unwanted = {"dag": "n_bidirected", "bidirected": "n_directed"}.get(graph_class)
+    expected = {
+        graph
+        for graph in bf.equivalence_class(result.graph)
+        if known.permits(graph) and not (unwanted and getattr(graph, unwanted))
+    }
+    members = result.equivalence_class()
+    assert members.complete
+    assert set(members) == expected
+    bounds = bf.effect_bounds(result)
+    assert bounds.n_members == len(expected)
 
 
 def test_shrinkage_is_the_way_out_of_a_singular_matrix():

@@ -1,6 +1,7 @@
 // Effects over the members of a class; `bowfree.effects` drives them.
 #include "effects.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
@@ -94,17 +95,19 @@ auto first_of_class(const Stack& parents, const Stack& spouses, std::uint64_t se
 
 AverageAndSizes average_classes(EffectCounter& self, const Stack& parents, const Stack& spouses,
                                 const std::vector<double>& weights, std::uint64_t limit,
-                                double zero, const Marks& knowledge) {
+                                double zero, const Marks& knowledge,
+                                std::optional<double> seconds) {
     const auto graphs = to_graphs(parents, spouses);
     if (weights.size() != graphs.size())
         throw std::invalid_argument("one weight per graph is needed");
     const std::vector<std::uint8_t> masks(knowledge.data(), knowledge.data() + knowledge.size());
+    const ClassOptions options{0, limit, deadline_in(seconds)};
     ClassAverage average(self.d());
     std::vector<ClassSize> sizes;
     {
         const nb::gil_scoped_release release;
         for (std::size_t c = 0; c < graphs.size(); ++c) {
-            sizes.push_back(add_class(self, graphs[c], weights[c], limit, masks, zero, average));
+            sizes.push_back(add_class(self, graphs[c], weights[c], options, masks, zero, average));
             const nb::gil_scoped_acquire held;
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         }
@@ -169,6 +172,7 @@ void bind_effects(nb::module_& m) {
              "Sum of F over the districts of each of these BAPs, see cpp/likelihood.hpp.")
         .def("average_classes", &average_classes, nb::arg("parents"), nb::arg("spouses"),
              nb::arg("weights"), nb::arg("limit"), nb::arg("zero"), nb::arg("knowledge"),
+             nb::arg("seconds").none(),
              "Weighted sums over the exact classes of these BAPs, and (members of each component, "
              "complete) of each class.")
         .def("reset", &EffectCounter::reset, "Forgets the members, not the fits.")

@@ -28,17 +28,6 @@ Answer to_answer(const InclusionTest& test) {
     return {test.answer == Inclusion::yes, test.a, test.b};
 }
 
-ClassOptions to_options(std::uint64_t seed, std::uint64_t limit, std::optional<double> seconds) {
-    ClassOptions options;
-    options.seed = seed;
-    options.limit = limit;
-    if (seconds)
-        options.deadline = std::chrono::steady_clock::now() +
-                           std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                               std::chrono::duration<double>(*seconds));
-    return options;
-}
-
 /// Edges, orbit, n_baps, n_classes, largest_class, n_split, marks of an example of a split class.
 using AtlasRow = std::tuple<std::vector<std::pair<int, int>>, std::uint64_t, std::uint64_t,
                             std::uint64_t, std::uint64_t, std::uint64_t, std::vector<int>>;
@@ -176,7 +165,7 @@ void bind_equivalence(nb::module_& m) {
                 const nb::gil_scoped_release release;
                 factors =
                     class_factors(graph, exact ? ClassMethod::exact : ClassMethod::edge_changes,
-                                  to_options(seed, limit, seconds));
+                                  {seed, limit, deadline_in(seconds)});
             }
             return to_factors(std::move(factors));
         },
@@ -208,8 +197,9 @@ void bind_equivalence(nb::module_& m) {
             EmpiricalMembers found;
             {
                 const nb::gil_scoped_release release;
-                found = empirical_class(
-                    graph, S.data(), {epsilon, max_depth, sweeps, to_options(0, limit, seconds)});
+                found =
+                    empirical_class(graph, S.data(),
+                                    {epsilon, max_depth, sweeps, {0, limit, deadline_in(seconds)}});
             }
             const auto n = static_cast<std::size_t>(found.members.n_members);
             const std::size_t m = n == 0 ? 0 : found.members.marks.size() / n;

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +39,8 @@ from bowfree.effects import (
 from bowfree.errors import BowfreeError, DataError
 from bowfree.exhaustive import ExhaustiveResult
 from bowfree.graph import MixedGraph
-from bowfree.knowledge import BIDIRECTED, Knowledge
-from bowfree.random_graphs import GraphClass, at_least
+from bowfree.knowledge import Knowledge, member_masks
+from bowfree.random_graphs import GraphClass, at_least, graph_rules
 from bowfree.search import _positive
 from bowfree.search_result import ScoredGraph, SearchResult
 from bowfree.structure_mcmc import StructureSamples, sample_structures
@@ -70,7 +70,7 @@ class AveragedClass:
     n_members : int
         Members found.
     complete : bool
-        False when the limit kept members out.
+        False when the limit or the time limit kept members out.
     """
 
     graph: MixedGraph
@@ -183,7 +183,7 @@ class AveragedEffects:
         ]
         cut = sum(not cls.complete for cls in self.classes)
         if cut:
-            head.append(f"{cut} of them NOT COMPLETE: they have more members than the limit allows")
+            head.append(f"{cut} of them NOT COMPLETE: `limit` or `time_limit` kept members out")
         if self.n_left_out:
             head.append(f"{self.n_left_out} classes of lower score were left out (max_classes)")
         rows: list[tuple[str, ...]] = [
@@ -229,10 +229,12 @@ def averaged_effects(
     temper: float = 1.0,
     penalty: float | None = None,
     widen: int = 30_000,
-    graph_class: Literal["bap", "dag"] = "bap",
+    graph_class: GraphClass | None = None,
     max_in_degree: int | None = None,
+    max_district: int | None = None,
     max_classes: int = 1000,
     limit: int = CLASS_LIMIT,
+    time_limit: float | None = None,
     effects: Formula = "corrected",
     zero: float = ZERO,
     n_jobs: int = 1,
@@ -256,16 +258,21 @@ def averaged_effects(
         Penalty of the score, by default that of the search (1.0 for an iterable of graphs).
     widen : int
         Steps of each of the four chains that widen the pool of a search; 0 for none.
-    graph_class : {"bap", "dag"}
-        With ``"dag"`` the chains walk over DAGs, and of every class only the DAGs count; give it
-        with a search over DAGs.
-    max_in_degree : int, optional
-        Limit that the chains respect; give the one that the search was run with.
+    graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}, optional
+        Where the chains walk; of every class only DAGs (bidirected graphs) count after a search
+        for them. By default that of the search, and else ``"bap"``.
+    max_in_degree, max_district : int, optional
+        Limits that the chains respect, by default those of the search; for none where the search
+        had some, give the number of variables.
     max_classes : int
         At most so many classes, the best.
     limit : int
         At most so many members of each connected component of a class. The result says which
         classes have more.
+    time_limit : float, optional
+        Seconds for the members of all classes, the best class first; of a class that is cut at
+        least one member counts, and the result is not complete. The chains come before and are
+        not limited. Only with it the result depends on the machine.
     effects : {"corrected", "as-published"}
         As for :func:`bowfree.effect_bounds`.
     zero : float
@@ -301,15 +308,24 @@ def averaged_effects(
     Section 4.1 of the paper has the minimal absolute effect over one class; the average over
     classes goes beyond the paper.
     """
-    check_limits(limit, None)
+    check_limits(limit, time_limit)
     if effects not in get_args(Formula):
         raise BowfreeError(f"effects = {effects!r}: must be 'corrected' or 'as-published'")
-    if graph_class not in ("bap", "dag"):
-        raise BowfreeError(f"graph_class = {graph_class!r}: must be 'bap' or 'dag' here")
     _positive("window", window)
     _positive("temper", temper)
     at_least("widen", widen, 0)
     at_least("max_classes", max_classes, 1)
+    if isinstance(graphs, SearchResult):
+        graph_class = graphs.graph_class if graph_class is None else graph_class
+        max_in_degree = graphs.max_in_degree if max_in_degree is None else max_in_degree
+        max_district = graphs.max_district if max_district is None else max_district
+    within: GraphClass = "bap" if graph_class is None else graph_class
+    graph_rules(1, within, max_in_degree=max_in_degree, max_district=max_district)  # checks them
+    if within in ("ancestral", "arid") and not isinstance(graphs, SearchResult):
+        raise BowfreeError(
+            f"graph_class = {within!r}: only the chains after a search can keep to it; give 'bap', "
+            "'dag' or 'bidirected' here"
+        )
     samples = None
     knowledge: Knowledge | None = None
     if isinstance(graphs, SearchResult | ExhaustiveResult | StructureSamples):
@@ -335,8 +351,11 @@ def averaged_effects(
                         moments,
                         price,
                         knowledge,
-                        graph_class,
-                        max_in_degree,
+                        {
+                            "graph_class": within,
+                            "max_in_degree": max_in_degree,
+                            "max_district": max_district,
+                        },
                         widen,
                         window,
                         n_jobs,
@@ -357,11 +376,12 @@ def averaged_effects(
         scored,
         counter,
         moments,
-        _masks(moments.names, knowledge, graph_class),
+        member_masks(moments.names, knowledge, within),
         window=window,
         temper=temper,
         max_classes=max_classes,
         limit=limit,
+        time_limit=time_limit,
         formula=effects,
         zero=zero,
         samples=samples,
@@ -376,8 +396,7 @@ def _widen(
     moments: Moments,
     penalty: float,
     knowledge: Knowledge,
-    graph_class: GraphClass,
-    max_in_degree: int | None,
+    limits: dict[str, Any],
     steps: int,
     window: float,
     n_jobs: int,
@@ -395,9 +414,7 @@ def _widen(
         starts=starts,
         penalty=penalty,
         temper=1.0,
-        graph_class=graph_class,
-        max_in_degree=max_in_degree,
-        max_district=None,
+        **limits,
         knowledge=knowledge,
         keep=5000,
         window=window,
@@ -437,16 +454,6 @@ def _stacks(graphs: Sequence[MixedGraph]) -> tuple[Bits, Bits]:
     return np.stack([p for p, _ in bits]), np.stack([s for _, s in bits])
 
 
-def _masks(
-    names: tuple[str, ...], knowledge: Knowledge | None, graph_class: GraphClass
-) -> npt.NDArray[np.uint8]:
-    """Return which states each pair may have in a member, as ``Knowledge.masks`` has it."""
-    masks = (Knowledge() if knowledge is None else knowledge).masks(names)
-    if graph_class == "dag":
-        masks &= np.uint8(0xFF ^ (1 << BIDIRECTED))
-    return masks
-
-
 # --- the average ----------------------------------------------------------------------------------
 
 
@@ -460,6 +467,7 @@ def _average(
     temper: float,
     max_classes: int,
     limit: int,
+    time_limit: float | None,
     formula: Formula,
     zero: float,
     samples: StructureSamples | None,
@@ -473,7 +481,7 @@ def _average(
     weights = np.exp(gaps / temper)
     weights /= weights.sum()
     total, sizes = counter.average_classes(
-        *_stacks([graph for graph, _ in classes]), weights.tolist(), limit, zero, masks
+        *_stacks([graph for graph, _ in classes]), weights.tolist(), limit, zero, masks, time_limit
     )
     entries = [
         AveragedClass(graph, score, weight, math.prod(components), complete)

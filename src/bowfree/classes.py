@@ -34,11 +34,12 @@ from bowfree import _core, drawing
 from bowfree.equivalence import _adjacency, _aligned, _seed
 from bowfree.errors import BowfreeError
 from bowfree.graph import MixedGraph
+from bowfree.knowledge import Knowledge, member_masks
 from bowfree.masks import members
 from bowfree.text import quote
 
 if TYPE_CHECKING:
-    from bowfree.knowledge import Knowledge
+    from bowfree.random_graphs import GraphClass
 
 __all__ = ["ClassSummary", "EdgeSummary", "EquivalenceClass", "equivalence_class"]
 
@@ -312,10 +313,20 @@ class EquivalenceClass(Sequence[MixedGraph]):
             ),
         )
 
-    def permitted_by(self, knowledge: Knowledge) -> EquivalenceClass:
+    def permitted_by(
+        self, knowledge: Knowledge | None = None, *, graph_class: GraphClass = "bap"
+    ) -> EquivalenceClass:
         """Return the members that agree with background knowledge; there may be none.
 
         Knowledge speaks of one pair at a time, so the product stays a product.
+
+        Parameters
+        ----------
+        knowledge : Knowledge, optional
+            About the nodes of the class.
+        graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}
+            ``"dag"`` and ``"bidirected"`` leave the members with such edges only. The other classes
+            are not about single pairs and leave all members.
 
         Examples
         --------
@@ -324,8 +335,10 @@ class EquivalenceClass(Sequence[MixedGraph]):
         >>> known = bf.Knowledge(unconfounded=["x"], tiers=[["x"], ["y", "z"]])
         >>> [str(g) for g in chains.permitted_by(known)]
         ['x -> y -> z']
+        >>> len(chains.permitted_by(graph_class="dag"))
+        3
         """
-        masks = knowledge.masks(self.graph.nodes)
+        masks = member_masks(self.graph.nodes, knowledge, graph_class)
         # A mark is the state of the pair less one, see bowfree.knowledge.
         permitted = np.array(
             [[masks[i, j] >> (mark + 1) & 1 for mark in range(3)] for i, j in self._edges],

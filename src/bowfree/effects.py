@@ -32,7 +32,6 @@ from bowfree.data import Moments, read_moments
 from bowfree.equivalence import _aligned
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph import MixedGraph
-from bowfree.knowledge import Knowledge
 from bowfree.search_result import SearchResult
 from bowfree.text import quote
 
@@ -182,9 +181,9 @@ def effect_bounds(
     Parameters
     ----------
     graphs : EquivalenceClass, EmpiricalClass, SearchResult, or iterable of MixedGraph
-        The members. A search result stands for the exact class of its best graph (as far as its
-        knowledge permits the members), and brings its own data. Graphs of an iterable are taken as
-        they come and not kept.
+        The members. A search result stands for the exact class of its best graph, as far as the
+        search left it open (``SearchResult.equivalence_class``), and brings its own data. Graphs
+        of an iterable are taken as they come and not kept.
     data, cov, n, ddof
         The data, as for :func:`bowfree.fit`.
     effects : {"corrected", "as-published"}
@@ -246,7 +245,7 @@ def effect_bounds(
     if not zero >= 0:
         raise BowfreeError(f"zero = {zero!r}: must be a number of at least 0")
     most = MAX_MEMBERS if limit is None else int(limit)
-    members, permitted = _members(graphs, most)
+    members = _members(graphs, most)
     if isinstance(members, EquivalenceClass):
         graph = members.graph
     else:
@@ -254,7 +253,7 @@ def effect_bounds(
     moments = _moments(graphs, graph, data, cov, n, ddof)
     counter = effect_counter(moments, effects, zero)
     if isinstance(members, EquivalenceClass):
-        bounds = class_bounds(counter, members, permitted, most, effects, zero)
+        bounds = class_bounds(counter, members, most, effects, zero)
     else:
         bounds = _graph_bounds(counter, members, most, effects, zero)
     if bounds.n_uncertified:
@@ -271,11 +270,12 @@ def effect_bounds(
 # --- what was given -------------------------------------------------------------------------------
 
 
-def _members(graphs: Any, limit: int) -> tuple[Any, Knowledge | None]:
-    """Return the members, and what limits them besides."""
+def _members(graphs: Any, limit: int) -> Any:
+    """Return the members; of a search those that it left open."""
     if isinstance(graphs, SearchResult):
-        return exact_members(graphs.graph, limit), graphs.knowledge
-    return _iterable(graphs), None
+        members = exact_members(graphs.graph, limit)
+        return members.permitted_by(graphs.knowledge, graph_class=graphs.graph_class)
+    return _iterable(graphs)
 
 
 def _iterable(graphs: Any) -> Any:
@@ -337,7 +337,6 @@ def effect_counter(moments: Moments, formula: Formula, zero: float) -> _core.Eff
 def class_bounds(
     counter: _core.EffectCounter,
     members: EquivalenceClass,
-    knowledge: Knowledge | None,
     limit: int,
     formula: Formula,
     zero: float,
@@ -348,7 +347,7 @@ def class_bounds(
     for name in ("lower", "upper", "min_abs", "max_abs", "sum", "sum_abs", "positive"):
         np.fill_diagonal(total[name], 1.0)
     size, complete = 1, members.complete
-    for edges, factors in _components(members, knowledge):
+    for edges, factors in _components(members):
         own = np.array(_marks(members.graph, [members._edges[e] for e in edges]), dtype=np.uint8)
         options = math.prod(len(factor.marks) for factor in factors)
         size *= options
@@ -373,9 +372,7 @@ _EXTREMES = ("lower", "upper", "min_abs", "max_abs")
 _MATRICES = (*_EXTREMES, "sum", "sum_abs", "positive", "negative")
 
 
-def _components(
-    members: EquivalenceClass, knowledge: Knowledge | None
-) -> Iterator[tuple[list[int], list[Factor]]]:
+def _components(members: EquivalenceClass) -> Iterator[tuple[list[int], list[Factor]]]:
     """Yield the edges of each connected component, with the factors that vary them.
 
     Factors of several components (an empirical class is one factor) bring these together.
@@ -397,22 +394,10 @@ def _components(
         join(pair)
     for factor in members._factors:
         join(v for e in factor.edges for v in edges[e])
-    allowed = None if knowledge is None else knowledge.masks(members.graph.nodes)
     for home in sorted({root(i) for i, _ in edges}):
         own = [e for e, (i, _) in enumerate(edges) if root(i) == home]
         factors = [f for f in members._factors if f.edges and root(edges[f.edges[0]][0]) == home]
-        if allowed is not None:
-            # Knowledge is about single pairs, so it can be asked of each factor alone.
-            factors = [_permitted(factor, edges, allowed) for factor in factors]
         yield own, factors
-
-
-def _permitted(
-    factor: Factor, edges: list[tuple[int, int]], allowed: npt.NDArray[np.uint8]
-) -> Factor:
-    masks = np.array([allowed[edges[e]] for e in factor.edges], dtype=np.uint8)
-    # Mark 0, 1, 2 of a class is state 1, 2, 3 of a pair.
-    return Factor(factor.edges, factor.marks[(masks >> (factor.marks + 1) & 1).all(axis=1)])
 
 
 def _batches(

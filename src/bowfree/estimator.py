@@ -24,7 +24,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from bowfree.classes import EquivalenceClass, equivalence_class
+from bowfree.classes import EquivalenceClass
 from bowfree.errors import DataError
 from bowfree.fit import Fit
 from bowfree.formats import to_lingam
@@ -276,10 +276,9 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     @cached_property
     def equivalence_class_(self) -> EquivalenceClass:
-        """The graphs equivalent to `causal_graph_` that the knowledge permits."""
+        """The graphs equivalent to `causal_graph_` that the search left open."""
         check_is_fitted(self)
-        members = equivalence_class(self.causal_graph_)
-        return members if self.knowledge is None else members.permitted_by(self.knowledge)
+        return self.search_result_.equivalence_class()
 
     @cached_property
     def effect_bounds_(self) -> Any:

@@ -25,6 +25,7 @@ from bowfree.data import _read_table, read_moments
 from bowfree.effects import MAX_MEMBERS, ZERO, class_bounds, effect_counter, exact_members
 from bowfree.errors import BowfreeError, DataError
 from bowfree.graph import MixedGraph
+from bowfree.knowledge import member_masks
 from bowfree.random_graphs import at_least
 from bowfree.search import greedy_search
 from bowfree.text import quote
@@ -292,15 +293,16 @@ def _resample(
     stream = np.random.default_rng(seed)
     rows = stream.integers(0, len(X), size=len(X))
     result = greedy_search(columns_of(names, X[rows]), rng=stream, **options)
-    knowledge = options.get("knowledge")
     counter = effect_counter(result.moments, "corrected", zero)
-    members = exact_members(result.graph, limit)
-    bounds = class_bounds(counter, members, knowledge, limit, "corrected", zero)
+    members = exact_members(result.graph, limit).permitted_by(
+        result.knowledge, graph_class=result.graph_class
+    )
+    bounds = class_bounds(counter, members, limit, "corrected", zero)
     parents, spouses = result.graph._bits()
-    masks = np.zeros((0, 0), dtype=np.uint8)
-    if knowledge is not None:
-        masks = knowledge.masks(result.graph.nodes)
-    total, _ = counter.average_classes(parents[None], spouses[None], [1.0], limit, zero, masks)
+    masks = member_masks(result.graph.nodes, result.knowledge, result.graph_class)
+    total, _ = counter.average_classes(
+        parents[None], spouses[None], [1.0], limit, zero, masks, None
+    )
     return _Resample(
         graph=result.graph,
         score=result.score,

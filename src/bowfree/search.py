@@ -25,7 +25,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -283,7 +283,12 @@ def greedy_search(
         conductor.halt()
         if not conductor.runs:
             raise  # so early that there is nothing to keep
-    result = _make_result(conductor, moments, penalty, known, settings)
+    result = replace(
+        _make_result(conductor, moments, penalty, known, settings),
+        graph_class=graph_class,
+        max_in_degree=max_in_degree,
+        max_district=max_district,
+    )
     if interrupted:
         raise SearchInterrupted(result)
     return result

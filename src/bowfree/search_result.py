@@ -17,7 +17,10 @@ from bowfree.graph import MixedGraph
 from bowfree.knowledge import Knowledge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
+
+    from bowfree.classes import EquivalenceClass
+    from bowfree.random_graphs import GraphClass
 
 __all__ = ["Progress", "ScoredGraph", "SearchInterrupted", "SearchResult", "SearchRun"]
 
@@ -116,6 +119,10 @@ class SearchResult:
         Time taken.
     settings : mapping
         Options of the search that were not left to their defaults, for the record.
+    graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}
+        Where the search went.
+    max_in_degree, max_district : int or None
+        Its limits.
 
     See Also
     --------
@@ -133,20 +140,37 @@ class SearchResult:
     complete: bool
     seconds: float
     settings: Mapping[str, Any] = field(default_factory=dict)
+    graph_class: GraphClass = "bap"
+    max_in_degree: int | None = None
+    max_district: int | None = None
 
     def fit(self) -> Fit:
         """Fit the best graph to the data of the search."""
         return fit_moments(self.graph, self.moments, penalty=self.penalty)
 
-    def equivalence_class(self, **options: Any) -> tuple[MixedGraph, ...]:
-        """Return the graphs equivalent to the best one that the knowledge permits.
+    def equivalence_class(self, **options: Any) -> EquivalenceClass:
+        """Return the graphs equivalent to the best one that the search left open.
 
-        `options` are those of :func:`bowfree.equivalence_class`.
+        What the search took for granted holds for the members: its knowledge, and after a search
+        over DAGs (or bidirected graphs) the members are such graphs. An ancestral or arid search
+        and the limits on in-degree and districts do not narrow the class: these say where it was
+        worth looking, and equivalent BAPs outside fit as well. All BAPs, whatever was taken for
+        granted, are in ``bowfree.equivalence_class(result.graph)``.
+
+        Parameters
+        ----------
+        **options
+            Those of :func:`bowfree.equivalence_class`.
+
+        Returns
+        -------
+        EquivalenceClass
+            A sequence of graphs, with ``complete`` and ``summary()``.
         """
         from bowfree.classes import equivalence_class
 
-        members: Iterator[MixedGraph] = iter(equivalence_class(self.graph, **options))
-        return tuple(graph for graph in members if self.knowledge.permits(graph))
+        members = equivalence_class(self.graph, **options)
+        return members.permitted_by(self.knowledge, graph_class=self.graph_class)
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write all about the result into one HTML file that needs no network.
@@ -175,6 +199,9 @@ class SearchResult:
             "score": self.score,
             "n": self.moments.n,
             "penalty": self.penalty,
+            "graph_class": self.graph_class,
+            "max_in_degree": self.max_in_degree,
+            "max_district": self.max_district,
             "complete": self.complete,
             "seconds": self.seconds,
             "best_graphs": [str(graph) for graph in self.best_graphs],

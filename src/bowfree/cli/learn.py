@@ -131,9 +131,7 @@ def learn(
     if not result.complete:
         click.echo("Warning: the search was ended early; a longer one may find better", err=True)
     fitted = result.fit()
-    members = bf.equivalence_class(result.graph, time_limit=CLASS_SECONDS)
-    if known is not None:
-        members = members.permitted_by(known)
+    members = result.equivalence_class(time_limit=CLASS_SECONDS)
     if out is not None:
         write_folder(out, _files(result, fitted, members, graph_format))
     if report is not None:
@@ -161,12 +159,13 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
         )
         click.echo()
     told = "" if result.knowledge == Knowledge() else " that the knowledge permits"
+    kind = {"dag": "DAG", "bidirected": "bidirected graph"}.get(result.graph_class, "graph")
     if members.size == 1:
-        click.echo(f"no other graph{told} fits every data set equally well: all edges are settled")
+        click.echo(f"no other {kind}{told} fits every data set equally well: all edges are settled")
     else:
         more = "" if members.complete else " or more"
         click.echo(
-            f"{members.size:,}{more} equivalent graphs{told} fit every data set equally well;\n"
+            f"{members.size:,}{more} equivalent {kind}s{told} fit every data set equally well;\n"
             "`share` of them have this edge; `class` has a circle (o) where they disagree"
         )
     runs = result.runs

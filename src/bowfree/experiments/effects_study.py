@@ -399,7 +399,7 @@ def _simulate(
     true_effects = minimal_effects(true_class)
     if report == "averaged":
         assert result is not None
-        estimate = averaged_effects(result, max_in_degree=in_degree, rng=searcher).probability
+        estimate = averaged_effects(result, rng=searcher).probability
     else:
         estimate = minimal_effects(found_class)
     return Simulation(

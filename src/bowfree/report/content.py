@@ -95,8 +95,8 @@ def gather(
     knowledge = None if search is None else search.knowledge
     if members is None:
         members = exact_members(graph, min(STORED_MEMBERS, _CLASS_WORK // len(graph) ** 2))
-    if knowledge is not None:
-        members = members.permitted_by(knowledge)
+    if search is not None:
+        members = members.permitted_by(search.knowledge, graph_class=search.graph_class)
     if graph not in members:
         raise BowfreeError("the class given as `members` does not hold the graph of the result")
     summary = members.summary()
@@ -129,6 +129,9 @@ def gather(
         "n_invariant": sum(edge.invariant for edge in summary.edges),
         "n_known_ends": sum(
             (edge.end_at_a != "circle") + (edge.end_at_b != "circle") for edge in summary.edges
+        ),
+        "class_noun": {"dag": "DAG", "bidirected": "bidirected graph"}.get(
+            "bap" if search is None else search.graph_class, "graph"
         ),
         "by_knowledge": knowledge is not None and any(knowledge.to_dict().values()),
         "checks": checks,
