@@ -27,11 +27,17 @@ void Climber::record() {
 }
 
 bool Climber::is_wanted(const Move& move) const {
+    const bool adds = table_.edge(move.i, move.j) == Edge::none;
+    const bool deletes = move.edge == Edge::none;
     switch (options_.direction) {
         case Direction::forward:
-            return table_.edge(move.i, move.j) == Edge::none;
+            return adds;
         case Direction::backward:
-            return move.edge == Edge::none;
+            return deletes;
+        case Direction::forward_change:
+            return !deletes;
+        case Direction::backward_change:
+            return !adds;
         default:
             return true;
     }

@@ -13,12 +13,14 @@
 
 namespace bowfree {
 
-enum class Direction : std::uint8_t { both, forward, backward };
+/// All moves; only those that add or only those that delete an edge; or one of the two beside
+/// moves that change the kind of an edge.
+enum class Direction : std::uint8_t { both, forward, backward, forward_change, backward_change };
 
 struct ClimbOptions {
-    Direction direction = Direction::both;  ///< all changes, additions only, or deletions only
-    int neighbours = 0;                     ///< moves looked at per step, drawn at random; 0: all
-    std::int64_t max_steps = -1;            ///< of one climb; -1: until no move gains
+    Direction direction = Direction::both;
+    int neighbours = 0;           ///< moves looked at per step, drawn at random; 0: all
+    std::int64_t max_steps = -1;  ///< of one climb; -1: until no move gains
     /// Scores closer than this are equal: equivalent graphs differ by rounding and by what the
     /// fits leave open, never by more.
     double tolerance = 1e-9;

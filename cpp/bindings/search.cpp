@@ -88,7 +88,7 @@ void bind_search(nb::module_& m) {
             nb::kw_only(), nb::arg("direction"), nb::arg("neighbours"), nb::arg("max_steps"),
             nb::arg("tolerance"), nb::arg("plateau"), nb::arg("dag_kicks"), nb::arg("bap_kicks"),
             nb::arg("burn_in"), nb::arg("keep"), nb::arg("window"),
-            "direction: 0 both, 1 forward, 2 backward. neighbours: 0 for all. max_steps: -1 for "
+            "direction: as the enum in cpp/climb.hpp. neighbours: 0 for all. max_steps: -1 for "
             "no limit. window: in units of the score.");
 
     nb::class_<Task>(m, "Task", "One independent run.")

@@ -26,7 +26,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -48,10 +48,10 @@ from bowfree.search_result import (
 
 __all__ = ["greedy_search"]
 
-Direction = Literal["both", "forward", "backward"]
+Direction = Literal["both", "forward", "backward", "forward-change", "backward-change"]
 StrategyName = Literal["ils", "restart"]
 
-DIRECTIONS: tuple[Direction, ...] = ("both", "forward", "backward")
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)  # in the order of cpp/climb.hpp
 RUN_KINDS = ("climb", "sparse", "dag-first", "kicks")  # as in cpp/strategy.hpp
 CLIMB, SPARSE, DAG_FIRST, KICKS = range(4)
 
@@ -153,9 +153,10 @@ def greedy_search(
         for every graph of the search.
     knowledge : Knowledge, optional
         Required and forbidden edges, tiers, unconfounded variables.
-    direction : {"both", "forward", "backward"}
-        With ``"restart"``: all changes, additions only (the paper's forward search), or deletions
-        only.
+    direction : {"both", "forward", "backward", "forward-change", "backward-change"}
+        Which steps a climb of ``"restart"`` may make: all; additions only, as the paper defines
+        forward search; deletions only; additions and changes of an edge's kind, which the authors'
+        R program calls forward; deletions and changes, its backward.
     neighbours : int, optional
         Look at so many random neighbours at a time and take the best of the first lot that has a
         better one. By default all.
