@@ -3,6 +3,7 @@
 Two nodes have four BAPs: no edge, x1 -> x2, x1 <- x2, x1 <-> x2.
 """
 
+from collections import Counter
 from itertools import combinations, product
 
 import numpy as np
@@ -135,6 +136,42 @@ def test_printed_step_and_naive_sampler_are_not(d, size, method):
     assert uniformity_p_value(d, size, method=method) < 1e-100
 
 
+TIERS = bf.Knowledge(tiers=[["x1"], ["x2", "x3"]])
+
+
+# The counts by hand, state by state of the pairs 12, 13 and 23:
+#   1 * 3 * 3 less the cycle; 3 * 3 * 4; 3 * 1 * 4; nothing or one arrow into x3; 2 * 2 * 3
+@pytest.mark.parametrize(
+    ("knowledge", "limits", "count"),
+    [
+        (bf.Knowledge(required=["x1 -> x2"], unconfounded=["x3"]), {}, 8),
+        (TIERS, {}, 36),
+        (bf.Knowledge(forbidden=["x1 -- x3", "x2 <-> x1"]), {}, 12),
+        (bf.Knowledge(required=["x1 <-> x2"]), {"max_in_degree": 1}, 3),
+        (TIERS, {"graph_class": "dag"}, 12),
+    ],
+    ids=["required", "tiers", "forbidden", "in-degree", "dag"],
+)
+def test_uniform_within_knowledge(knowledge, limits, count):
+    names = ("x1", "x2", "x3")
+    rules = graph_rules(
+        3, limits.get("graph_class", "bap"), max_in_degree=limits.get("max_in_degree")
+    )
+    everything = [decode(code, 3) for code in all_baps(3).tolist()]
+    expected = {
+        graph
+        for bits in everything
+        if knowledge.permits(graph := bf.MixedGraph._from_bits(names, *bits))
+        and rules.permits(*bits)
+    }
+    assert len(expected) == count
+    # Independent chains of 81 steps at 200 expected draws per graph.
+    drawn = bf.random_bap(3, knowledge=knowledge, **limits, size=200 * count, rng=5)
+    found = Counter(drawn)
+    assert found.keys() == expected
+    assert chisquare(list(found.values())).pvalue > 1e-3
+
+
 def test_printed_step_has_the_predicted_law():
     """Directed edges go twice as often as they come: weights 2**-(number of directed edges)."""
     codes = np.sort(all_baps(3))
@@ -220,6 +257,17 @@ def test_same_rng_same_graphs():
         ({"nodes": 3, "graph_class": "mag"}, "choose one of bap, dag"),
         ({"nodes": 3, "method": "gibbs"}, "unknown method 'gibbs'"),
         ({"nodes": 3, "method": "naive", "max_edges": 2}, "use method='mcmc'"),
+        ({"nodes": 3, "method": "naive", "knowledge": TIERS}, "use method='mcmc'"),
+        ({"nodes": 2, "knowledge": TIERS}, "x3"),
+        ({"nodes": ["a", "b", "c"], "knowledge": TIERS}, "x1"),
+        (
+            {"nodes": 2, "knowledge": bf.Knowledge(required=["x1 -> x2", "x2 -> x1"])},
+            "contradiction",
+        ),
+        (
+            {"nodes": 2, "knowledge": bf.Knowledge(required=["x1 -> x2"]), "max_edges": 0},
+            "required edges .x1 -> x2. are not possible",
+        ),
     ],
 )
 def test_bad_input(arguments, message):

@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.errors import BowfreeError
+from bowfree.errors import BowfreeError, KnowledgeError
 from bowfree.graph import MixedGraph
+from bowfree.knowledge import Knowledge
 
 __all__ = ["GraphClass", "random_bap"]
 
@@ -38,6 +39,7 @@ def random_bap(
     max_in_degree: int | None = ...,
     max_edges: int | None = ...,
     graph_class: GraphClass = ...,
+    knowledge: Knowledge | None = ...,
     size: None = ...,
     method: Method = ...,
     burn_in: int | None = ...,
@@ -51,6 +53,7 @@ def random_bap(
     max_in_degree: int | None = ...,
     max_edges: int | None = ...,
     graph_class: GraphClass = ...,
+    knowledge: Knowledge | None = ...,
     size: int,
     method: Method = ...,
     burn_in: int | None = ...,
@@ -65,6 +68,7 @@ def random_bap(
     max_in_degree: int | None = None,
     max_edges: int | None = None,
     graph_class: GraphClass = "bap",
+    knowledge: Knowledge | None = None,
     size: int | None = None,
     method: Method = "mcmc",
     burn_in: int | None = None,
@@ -83,14 +87,17 @@ def random_bap(
         Largest number of edges.
     graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}
         Which graphs to draw from.
+    knowledge : Knowledge, optional
+        Draw from the graphs that agree with it. Its names are those of `nodes`.
     size : int, optional
         How many; a list is returned. By default one graph, not in a list.
     method : {"mcmc", "mcmc-printed", "naive"}
         ``"mcmc"`` is the corrected chain, uniform in the limit. ``"mcmc-printed"`` is the step as
-        the paper prints it and ``"naive"`` the triangular sampler (no limits; classes bap, dag and
-        bidirected): neither is uniform, both are here for comparison.
+        the paper prints it and ``"naive"`` the triangular sampler (no limits, no knowledge;
+        classes bap, dag and bidirected): neither is uniform, both are here for comparison.
     burn_in : int, optional
-        Steps from the empty graph to the first sample; by default ``d**4``, the paper's choice.
+        Steps to the first sample from the empty graph, or from the one with the required edges
+        only; by default ``d**4``, the paper's choice.
     thin : int, optional
         With ``thin``, all samples come from one chain, so many steps apart. By default every
         sample has its own chain and the samples are independent.
@@ -111,16 +118,28 @@ def random_bap(
     >>> graphs = bf.random_bap(["x", "y", "z"], max_in_degree=1, size=3, rng=7)
     >>> [len(g.nodes) for g in graphs]
     [3, 3, 3]
+    >>> known = bf.Knowledge(required=["x -> y"], unconfounded=["z"])
+    >>> graphs = bf.random_bap(["x", "y", "z"], knowledge=known, size=9, rng=7)
+    >>> all(known.permits(g) for g in graphs)
+    True
     """
     names = node_names(nodes)
     seed = draw_seed(rng)
     n_samples = 1 if size is None else at_least("size", size, 0)
-    parents, spouses = _sample(
+    rules = graph_rules(
         len(names),
+        graph_class,
+        max_in_degree=max_in_degree,
+        max_edges=max_edges,
+        knowledge=None if knowledge is None else knowledge.masks(names),
+    )
+    known = Knowledge() if knowledge is None else knowledge
+    parents, spouses = _sample(
+        permitted_ground(known, names, rules, graph_class),
         n_samples,
-        graph_rules(len(names), graph_class, max_in_degree=max_in_degree, max_edges=max_edges),
+        rules,
         method=method,
-        limited=max_in_degree is not None or max_edges is not None,
+        limited=any(limit is not None for limit in (max_in_degree, max_edges, knowledge)),
         graph_class=graph_class,
         burn_in=burn_in,
         thin=thin,
@@ -131,7 +150,7 @@ def random_bap(
 
 
 def _sample(
-    d: int,
+    start: MixedGraph,
     size: int,
     limits: _core.Rules,
     *,
@@ -143,21 +162,20 @@ def _sample(
     seed: int,
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
     """Bits of ``size`` graphs, each array of shape (size, d, words)."""
+    d = len(start)
     if method == "naive":
         if limited or graph_class in ("ancestral", "arid"):
             raise BowfreeError(
-                "the naive sampler knows no limits and no class but bap, dag and bidirected; "
-                "use method='mcmc' for them"
+                "the naive sampler knows no limits, no knowledge, and no class but bap, dag and "
+                "bidirected; use method='mcmc' for them"
             )
         return _core.sample_triangular(d, limits, size, seed)
     if method not in ("mcmc", "mcmc-printed"):
         raise BowfreeError(
             f"unknown method {method!r}; choose one of 'mcmc', 'mcmc-printed', 'naive'"
         )
-    empty = np.zeros((d, (d + 63) // 64), dtype=np.uint64)
     return _core.sample_mcmc(
-        empty,
-        empty,
+        *start._bits(),
         limits,
         size,
         d**4 if burn_in is None else at_least("burn_in", burn_in, 0),
@@ -217,3 +235,16 @@ def graph_rules(
         limit("max_district", max_district, 1),
         np.zeros((0, 0), dtype=np.uint8) if knowledge is None else knowledge,
     )
+
+
+def permitted_ground(
+    knowledge: Knowledge, names: tuple[str, ...], rules: _core.Rules, graph_class: str
+) -> MixedGraph:
+    """Return the graph of the required edges, where chains and searches set out."""
+    ground = knowledge.ground(names)
+    if not rules.permits(*ground._bits()):
+        raise KnowledgeError(
+            f"the required edges ({ground}) are not possible in graph_class {graph_class!r} with "
+            "these limits on in-degree, edges and districts; relax one of them"
+        )
+    return ground

@@ -33,11 +33,11 @@ import numpy as np
 from bowfree import _core
 from bowfree.checkpoint import Checkpoint, data_digest
 from bowfree.data import Moments, read_moments
-from bowfree.errors import BowfreeError, DataError, GraphError, KnowledgeError
+from bowfree.errors import BowfreeError, DataError, GraphError
 from bowfree.fit import Method, sweeps_of
 from bowfree.graph import MixedGraph
 from bowfree.knowledge import Knowledge
-from bowfree.random_graphs import GraphClass, at_least, draw_seed, graph_rules
+from bowfree.random_graphs import GraphClass, at_least, draw_seed, graph_rules, permitted_ground
 from bowfree.search_result import (
     Progress,
     ScoredGraph,
@@ -222,7 +222,7 @@ def greedy_search(
         max_district=max_district,
         knowledge=None if knowledge is None else known.masks(moments.names),
     )
-    ground = _permitted_ground(known, moments.names, rules, graph_class)
+    ground = permitted_ground(known, moments.names, rules, graph_class)
     plan = _make_plan(
         strategy, restarts, rounds, starts, direction, graph_class, len(moments.names)
     )
@@ -529,18 +529,6 @@ def _changed_options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 # --- checks ---------------------------------------------------------------------------------------
-
-
-def _permitted_ground(
-    knowledge: Knowledge, names: tuple[str, ...], rules: _core.Rules, graph_class: str
-) -> MixedGraph:
-    ground = knowledge.ground(names)
-    if not rules.permits(*ground._bits()):
-        raise KnowledgeError(
-            f"the required edges ({ground}) are not possible in graph_class {graph_class!r} with "
-            "these limits on in-degree and districts; relax one of them"
-        )
-    return ground
 
 
 def _check_start(graph: MixedGraph, names: tuple[str, ...], rules: _core.Rules) -> None:

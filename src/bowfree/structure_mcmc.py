@@ -28,8 +28,8 @@ from bowfree.errors import BowfreeError, DataError
 from bowfree.graph import MixedGraph
 from bowfree.knowledge import BACKWARD, BIDIRECTED, FORWARD, NONE, Knowledge
 from bowfree.mcmc_diagnostics import effective_sample_size, split_r_hat
-from bowfree.random_graphs import GraphClass, at_least, draw_seed, graph_rules
-from bowfree.search import _check_start, _n_threads, _permitted_ground, _positive
+from bowfree.random_graphs import GraphClass, at_least, draw_seed, graph_rules, permitted_ground
+from bowfree.search import _check_start, _n_threads, _positive
 from bowfree.search_result import ScoredGraph
 
 __all__ = ["StructureSamples", "structure_mcmc"]
@@ -341,7 +341,7 @@ def sample_structures(
         )
 
     rules = rules_with(None)
-    ground = _permitted_ground(known, names, rules, graph_class)
+    ground = permitted_ground(known, names, rules, graph_class)
     if starts is not None and not starts:
         raise BowfreeError("starts is empty: give at least one graph, or leave it out")
     for graph in starts or ():
