@@ -3,8 +3,8 @@
 The data of section 4.2 of the paper. They are not part of bowfree. `load_sachs` takes them from a
 folder that you name, from the folder in the environment variable ``BOWFREE_DATA``, or from the
 folder where pooch keeps downloads (``pip install "bowfree[data]"``), in this order. A file that is
-not in pooch's folder yet is downloaded: the authors of the paper publish the original .xls files
-beside the script of their R package greedyBAPs that reads them.
+not in pooch's folder yet is downloaded: the authors' R package greedyBAPs has a script that reads
+the original .xls files from its folder ``data-raw``, and there they are looked for.
 
 Each condition becomes one CSV file with raw intensities and a header in lower case. What is
 downloaded, and what is read, is compared with SHA-256 sums (`bowfree.datasets.sachs_files`) before
@@ -66,8 +66,9 @@ def load_sachs(
 
     Notes
     -----
-    The address of the download could not be tried where this was written, only a stand-in for it.
-    If it does not work for you, the message names the folder to put the file in.
+    Neither the address of the download nor the original .xls files were within reach where this was
+    written: both steps were tried on stand-ins only. The sums guard against wrong data; if a step
+    does not work for you, the message names the folder to put the file in.
 
     References
     ----------
