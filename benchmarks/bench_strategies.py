@@ -178,7 +178,7 @@ def draw(families: dict[str, list[dict[str, Curve]]]) -> None:
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
 
-    first, last = 0.01, TIMES[-1]
+    first, last = 0.003, TIMES[-1]
     figure, axes = plt.subplots(
         1, len(families), figsize=(5.4 * len(families), 3.9), layout="constrained", squeeze=False
     )
