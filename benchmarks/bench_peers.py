@@ -14,7 +14,8 @@
 Data: five sets each with 4, 6 and 10 variables (uniform BAPs of in-degree at most 2, parameters of
 section 4.1, n = 1000), and the first five of bowfree10, if they are there; for ABIC the first three
 of each, so that it takes 24 minutes at worst. Each call runs in another process and is killed after
-120 s; after two such calls in a family the method's other sets are left out. CPU seconds of one thread, imports not counted, means over the calls that ended.
+120 s; after two such calls in a family the method's other sets are left out. CPU
+seconds of one thread, imports not counted, means over the calls that ended.
 
 An arrowhead is an ordered pair (i, j): there is an edge between i and j with a head at j, so a
 bidirected edge counts twice. Circles of a PAG and undirected edges of a CPDAG are no heads.
