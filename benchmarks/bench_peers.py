@@ -1,7 +1,7 @@
 """Structure search beside other programs on the same data: time, skeleton, arrowheads.
 
     pip install lingam causal-learn
-    python benchmarks/bench_peers.py                 # about 12 minutes, nearly all of them lingam's
+    python benchmarks/bench_peers.py                 # about 15 minutes, nearly all of them lingam's
 
 | method | what it assumes, and what it returns |
 |---|---|
