@@ -7,12 +7,17 @@ import numpy as np
 import bowfree as bf
 
 
-def simulate(seed, d, n=1000, **limits):
-    """Return (covariance with divisor n - 1, true graph): uniform BAP, section 4.1 parameters."""
+def simulate_data(seed, d, n=1000, **limits):
+    """Return (data, true graph): uniform BAP, section 4.1 parameters."""
     rng = np.random.default_rng(seed)
     graph = bf.random_bap(d, rng=rng, **limits)
-    X = bf.random_sem(graph, rng=rng).sample(n, rng=rng)
-    return np.cov(np.asarray(X).T), graph
+    return np.asarray(bf.random_sem(graph, rng=rng).sample(n, rng=rng)), graph
+
+
+def simulate(seed, d, n=1000, **limits):
+    """Return (covariance with divisor n - 1, true graph) of such data."""
+    X, graph = simulate_data(seed, d, n, **limits)
+    return np.cov(X.T), graph
 
 
 def neighbours(graph):

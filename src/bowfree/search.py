@@ -58,7 +58,7 @@ CLIMB, SPARSE, DAG_FIRST, KICKS = range(4)
 # Scores closer than this are equal: equivalent graphs differ by rounding only.
 TOLERANCE = 1e-9
 
-# The default strategy, tuned on both families of benchmarks/bench_search.py. A kick on 20 variables
+# The default strategy, tuned on both families of benchmarks/bench_strategies.py. A kick on 20 nodes
 # costs a hundred times as much as one on 10, so there are fewer, while kicks on DAGs cost next to
 # nothing and make the start of all the rest.
 SPARSE_SHARE = 4  # every fourth run of the first round is a sparse one...
