@@ -24,15 +24,18 @@ inline void axpy(double a, const double* x, double* y, int n) {
 /// written. Returns n on success, else the index of the first pivot that is not positive: rows
 /// 0..index-1 then hold a valid factor and entry (index, index) the offending pivot.
 inline int cholesky(double* A, int n) {
-    for (int i = 0; i < n; ++i) {
-        double* Ai = A + static_cast<std::ptrdiff_t>(i) * n;
-        for (int j = 0; j < i; ++j) {
-            const double* Aj = A + static_cast<std::ptrdiff_t>(j) * n;
-            Ai[j] = (Ai[j] - dot(Ai, Aj, j)) / Aj[j];
+    // Column by column: the entries of one column do not wait for each other, and share a division.
+    for (int j = 0; j < n; ++j) {
+        double* Aj = A + static_cast<std::ptrdiff_t>(j) * n;
+        Aj[j] -= dot(Aj, Aj, j);
+        if (!(Aj[j] > 0.0)) return j;
+        Aj[j] = std::sqrt(Aj[j]);
+        const double inverse = 1.0 / Aj[j];
+        double* Ai = Aj;
+        for (int i = j + 1; i < n; ++i) {
+            Ai += n;
+            Ai[j] = (Ai[j] - dot(Ai, Aj, j)) * inverse;
         }
-        Ai[i] -= dot(Ai, Ai, i);
-        if (!(Ai[i] > 0.0)) return i;
-        Ai[i] = std::sqrt(Ai[i]);
     }
     return n;
 }
@@ -61,7 +64,8 @@ inline void solve_lower(const double* L, int n, double* X, int columns) {
         double* Xi = X + static_cast<std::ptrdiff_t>(i) * columns;
         for (int j = 0; j < i; ++j)
             axpy(-Li[j], X + static_cast<std::ptrdiff_t>(j) * columns, Xi, columns);
-        for (int c = 0; c < columns; ++c) Xi[c] /= Li[i];
+        const double inverse = 1.0 / Li[i];
+        for (int c = 0; c < columns; ++c) Xi[c] *= inverse;
     }
 }
 
@@ -72,8 +76,8 @@ inline void solve_lower_transposed(const double* L, int n, double* X, int column
         for (int j = i + 1; j < n; ++j)
             axpy(-L[static_cast<std::ptrdiff_t>(j) * n + i],
                  X + static_cast<std::ptrdiff_t>(j) * columns, Xi, columns);
-        const double pivot = L[static_cast<std::ptrdiff_t>(i) * n + i];
-        for (int c = 0; c < columns; ++c) Xi[c] /= pivot;
+        const double inverse = 1.0 / L[static_cast<std::ptrdiff_t>(i) * n + i];
+        for (int c = 0; c < columns; ++c) Xi[c] *= inverse;
     }
 }
 

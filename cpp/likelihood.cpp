@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "dense.hpp"
+#include "peeling.hpp"
 
 namespace bowfree {
 
@@ -25,6 +27,15 @@ void regress(double* gram, double* rhs, int n) {
     cholesky(gram, n);
     solve_lower(gram, n, rhs);
     solve_lower_transposed(gram, n, rhs);
+}
+
+/// The smallest eigenvalue of the correlation matrix of a covariance matrix.
+double smallest_correlation_eigenvalue(std::vector<double> Omega, int k) {
+    std::vector<double> sd(k);
+    for (int v = 0; v < k; ++v) sd[v] = std::sqrt(Omega[v * k + v]);
+    for (int v = 0; v < k; ++v)
+        for (int w = 0; w < k; ++w) Omega[v * k + w] /= sd[v] * sd[w];
+    return smallest_eigenvalue(Omega.data(), k);
 }
 
 }  // namespace
@@ -152,6 +163,7 @@ void DistrictFitter::describe(const District& district, bool certified, District
 }
 
 DistrictFit DistrictFitter::fit(const District& district, const FitOptions& options) {
+    if (const auto v = peelable(district)) return fit_peeled(district, *v, options);
     DistrictFit fit;
     if (district.k > 1) {
         solve(district, options, &fit);
@@ -170,6 +182,42 @@ DistrictFit DistrictFitter::fit(const District& district, const FitOptions& opti
         fit.B[a] = cov_[v * d_ + district.nodes[a]];
     }
     regress(gram_.data(), fit.B.data() + 1, m - 1);
+    return fit;
+}
+
+/// Fits member v and the others apart, and reads row v back into theirs (see peeling.hpp).
+DistrictFit DistrictFitter::fit_peeled(const District& district, int v, const FitOptions& options) {
+    const int k = district.k, m = district.m();
+    const District one = alone(district, v), rest = without(district, v);
+    const DistrictFit own = fit(one);
+    DistrictFit fit = this->fit(rest, options);
+    fit.objective = own.objective + fit.objective;
+
+    std::vector<int> local(d_);  // by node: its number in `district`
+    for (int j = 0; j < m; ++j) local[district.nodes[j]] = j;
+    std::vector<double> B(k * m), Omega(k * k);
+    const double omega = own.Omega[0];
+    for (int j = 1; j < one.m(); ++j) B[v * m + local[one.nodes[j]]] = own.B[j];
+    Omega[v * k + v] = omega;
+    std::vector<double> alpha(k);
+    for (int q = 0; q < rest.k; ++q) {
+        const int row = local[rest.nodes[q]];
+        for (int j = 0; j < rest.m(); ++j)
+            B[row * m + local[rest.nodes[j]]] = fit.B[q * rest.m() + j];
+        for (int r = 0; r < rest.k; ++r)
+            Omega[row * k + local[rest.nodes[r]]] = fit.Omega[q * rest.k + r];
+    }
+    for (const auto& [a, b] : district.spouse_pairs) {
+        if (a != v && b != v) continue;
+        const int q = a == v ? b : a;
+        alpha[q] = std::exchange(B[q * m + v], 0.0);
+        axpy(alpha[q], &B[v * m], &B[q * m], m);
+        Omega[v * k + q] = Omega[q * k + v] = alpha[q] * omega;
+    }
+    for (int q = 0; q < k; ++q) axpy(alpha[q] * omega, alpha.data(), &Omega[q * k], k);
+    fit.B = std::move(B);
+    fit.Omega = std::move(Omega);
+    fit.smallest_eigenvalue = smallest_correlation_eigenvalue(fit.Omega, k);
     return fit;
 }
 

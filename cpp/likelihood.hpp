@@ -40,7 +40,8 @@ struct FitOptions {
 
 /// Fits districts to one covariance matrix; holds the buffers, so use one per thread.
 ///
-/// A fit is a pure function of (S, district): one canonical start (ordinary least squares), run to
+/// A fit is a pure function of (S, district): members that can be fitted on their own are peeled
+/// off (peeling.hpp); the rest has one canonical start (ordinary least squares), run to
 /// convergence; only a fit that cannot be certified from there tries a few fixed other starts and
 /// keeps the best end point. It never returns NaN and its time is bounded.
 class DistrictFitter {
@@ -51,10 +52,12 @@ class DistrictFitter {
 
     DistrictFit fit(const District& district, const FitOptions& options = {});
 
-    /// Only the minimum of F, for scoring: equal to `fit(district).objective`.
+    /// Only the minimum of F, for scoring, of a district from which nothing can be peeled: equal
+    /// to `fit(district).objective`.
     double objective(const District& district);
 
   private:
+    DistrictFit fit_peeled(const District& district, int v, const FitOptions& options);
     double solve(const District& district, const FitOptions& options, DistrictFit* details);
     void standardize(const District& district);
     void set_start(int start, const District& district, Rng& random);

@@ -152,11 +152,12 @@ bool Ricf::step(int v) {
 
     // W = K + (1/t) g g^T with K = W - W_v W_v^T / W_vv and g = (K omega, -1 at v).
     direction_[v] = -1.0;
-    const double pivot = Wv[v];
+    const double inverse_t = 1.0 / t, inverse_pivot = 1.0 / Wv[v];
     std::copy_n(Wv, k_, ZE_.begin());  // ZE is free again: keep the old row v of W
     for (int i = 0; i < k_; ++i)
         for (int j = 0; j < k_; ++j)
-            W_[i * k_ + j] += direction_[i] * direction_[j] / t - ZE_[i] * ZE_[j] / pivot;
+            W_[i * k_ + j] +=
+                direction_[i] * direction_[j] * inverse_t - ZE_[i] * ZE_[j] * inverse_pivot;
 
     refresh_row(v);
     return true;

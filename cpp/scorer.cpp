@@ -5,8 +5,26 @@
 #include <utility>
 
 #include "district.hpp"
+#include "peeling.hpp"
 
 namespace bowfree {
+
+namespace {
+
+/// The key of a district: that of its nodes, see `Scorer::node_key`, put together.
+Key key_of(const District& district) {
+    Key key;
+    const auto& nodes = district.nodes;
+    for (int v = 0; v < district.k; ++v) {
+        key ^= element_key(nodes[v], nodes[v], false);
+        for (const int p : district.parents[v]) key ^= element_key(nodes[p], nodes[v], false);
+    }
+    for (const auto& [a, b] : district.spouse_pairs)
+        key ^= element_key(nodes[a], nodes[b], true) ^ element_key(nodes[b], nodes[a], true);
+    return key;
+}
+
+}  // namespace
 
 Scorer::Scorer(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes,
                int sweeps)
@@ -31,12 +49,30 @@ double Scorer::objective(const Graph& graph, int node, const Key& key, Workspace
         ++workspace.effort.cache_hits;
         return *known;
     }
-    ++workspace.effort.fits;
-    const District district = make_district(graph, district_of(graph, node));
-    const double F = sweeps_ > 0 ? ricf(S_.data(), d_, district, sweeps_, ricf_tolerance).objective
-                                 : workspace.fitter.objective(district);
+    return work_out(make_district(graph, district_of(graph, node)), key, workspace);
+}
+
+double Scorer::work_out(const District& district, const Key& key, Workspace& workspace) {
+    double F = 0.0;
+    const auto v = sweeps_ > 0 ? std::nullopt : peelable(district);
+    if (v) {
+        F = look_up(alone(district, *v), workspace) + look_up(without(district, *v), workspace);
+    } else {
+        ++workspace.effort.fits;
+        F = sweeps_ > 0 ? ricf(S_.data(), d_, district, sweeps_, ricf_tolerance).objective
+                        : workspace.fitter.objective(district);
+    }
     cache_.store(key, F);
     return F;
+}
+
+double Scorer::look_up(const District& district, Workspace& workspace) {
+    const Key key = key_of(district);
+    if (const auto known = cache_.find(key)) {
+        ++workspace.effort.cache_hits;
+        return *known;
+    }
+    return work_out(district, key, workspace);
 }
 
 double Scorer::score(const Graph& graph, Workspace& workspace) {

@@ -1,7 +1,9 @@
 // The score of eq. (score), district by district, through the cache.
 //
-// Of a district only F = min log|Omega| + tr(...) is cached, see likelihood.hpp. The penalty is
-// added outside: an edge costs `edge_cost`, whatever it is and wherever it lies.
+// Of a district only F = min log|Omega| + tr(...) is cached, see likelihood.hpp. Members that can
+// be fitted on their own are peeled off first (peeling.hpp), and the parts are cached too: many
+// districts come down to the same few. The penalty is added outside: an edge costs `edge_cost`,
+// whatever it is and wherever it lies.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +58,9 @@ class Scorer {
     std::size_t cache_bytes() { return cache_.bytes(); }
 
   private:
+    double look_up(const District& district, Workspace& workspace);
+    double work_out(const District& district, const Key& key, Workspace& workspace);
+
     std::vector<double> S_;
     int d_;
     double edge_cost_, constant_;

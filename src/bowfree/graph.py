@@ -145,11 +145,17 @@ class MixedGraph:
         spouses: npt.NDArray[np.uint64],
     ) -> MixedGraph:
         """Build from the core's bitsets, uint64 of shape (d, words)."""
-        little = [
-            [int.from_bytes(row.astype("<u8").tobytes(), "little") for row in bits]
-            for bits in (parents, spouses)
-        ]
-        return cls._from_masks(nodes, *little)
+        masks = []
+        for bits in (parents, spouses):
+            # Bytes of all rows at once: a search returns hundreds of graphs.
+            width, content = 8 * bits.shape[1], bits.astype("<u8").tobytes()
+            masks.append(
+                [
+                    int.from_bytes(content[width * i : width * (i + 1)], "little")
+                    for i in range(len(nodes))
+                ]
+            )
+        return cls._from_masks(nodes, *masks)
 
     def _bits(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
         """Parents and spouses as the core wants them, uint64 of shape (d, words)."""
