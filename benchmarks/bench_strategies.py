@@ -32,7 +32,7 @@ from unittest import mock
 from search_data import FIGURES, DataSet, dense_strong, save_json, sparse_weak  # isort: skip
 
 import bowfree as bf
-from bowfree import search as search_module
+from bowfree import search_plan
 from bowfree.search_result import Progress
 
 TIMES = (0.05, 0.1, 0.2, 0.5, 1, 2, 5)  # CPU seconds
@@ -76,7 +76,7 @@ def search_curve(data: DataSet, strategy: str, seed: int, goal: float) -> Curve:
     if options.get("strategy") == "restart":
         options["starts"] = uniform_starts(data.truth.nodes, seed)
     share = SPARSE_SHARES.get(strategy)
-    mixture = mock.patch.object(search_module, "SPARSE_SHARE", share) if share else nullcontext()
+    mixture = mock.patch.object(search_plan, "SPARSE_SHARE", share) if share else nullcontext()
     began, began_elapsed = time.process_time(), time.perf_counter()
     with mixture:
         try:

@@ -40,8 +40,8 @@ from bowfree.errors import BowfreeError, DataError
 from bowfree.exhaustive import ExhaustiveResult
 from bowfree.graph import MixedGraph
 from bowfree.knowledge import Knowledge, member_masks
-from bowfree.random_graphs import GraphClass, at_least, graph_rules
-from bowfree.search import _positive
+from bowfree.options import at_least, positive
+from bowfree.random_graphs import GraphClass, graph_rules
 from bowfree.search_result import ScoredGraph, SearchResult
 from bowfree.structure_mcmc import StructureSamples, sample_structures
 from bowfree.text import quote
@@ -311,8 +311,8 @@ def averaged_effects(
     check_limits(limit, time_limit)
     if effects not in get_args(Formula):
         raise BowfreeError(f"effects = {effects!r}: must be 'corrected' or 'as-published'")
-    _positive("window", window)
-    _positive("temper", temper)
+    positive("window", window)
+    positive("temper", temper)
     at_least("widen", widen, 0)
     at_least("max_classes", max_classes, 1)
     if isinstance(graphs, SearchResult):

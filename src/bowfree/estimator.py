@@ -31,7 +31,8 @@ from bowfree.formats import to_lingam
 from bowfree.graph import MixedGraph
 from bowfree.knowledge import Knowledge
 from bowfree.random_graphs import GraphClass
-from bowfree.search import StrategyName, greedy_search
+from bowfree.search import greedy_search
+from bowfree.search_plan import StrategyName
 from bowfree.search_result import SearchResult
 from bowfree.sem import LinearSEM
 

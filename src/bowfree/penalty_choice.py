@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from bowfree.errors import BowfreeError, DataError
 from bowfree.fit import fit_moments
-from bowfree.random_graphs import at_least
+from bowfree.options import at_least
 from bowfree.resampling import columns_of, in_parallel, read_rows, search_options, table_lines
 from bowfree.search import greedy_search
 

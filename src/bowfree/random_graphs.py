@@ -12,7 +12,6 @@ simulations in :mod:`bowfree.experiments`.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Literal, overload
 
@@ -23,6 +22,7 @@ from bowfree import _core
 from bowfree.errors import BowfreeError, KnowledgeError
 from bowfree.graph import MixedGraph
 from bowfree.knowledge import Knowledge
+from bowfree.options import at_least
 
 __all__ = ["GraphClass", "random_bap"]
 
@@ -192,17 +192,6 @@ def node_names(nodes: int | Sequence[str]) -> tuple[str, ...]:
     if isinstance(nodes, Sequence):
         return MixedGraph(nodes).nodes
     return tuple(f"x{i + 1}" for i in range(at_least("number of nodes", nodes, 1)))
-
-
-def at_least(name: str, value: int, least: int) -> int:
-    """Return ``value`` as an int, or raise when it is not a whole number >= ``least``."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if number < least:
-        raise BowfreeError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    return number
 
 
 def draw_seed(rng: int | np.random.Generator | None) -> int:

@@ -26,7 +26,7 @@ from bowfree.effects import MAX_MEMBERS, ZERO, class_bounds, effect_counter, exa
 from bowfree.errors import BowfreeError, DataError
 from bowfree.graph import MixedGraph
 from bowfree.knowledge import member_masks
-from bowfree.random_graphs import at_least
+from bowfree.options import at_least
 from bowfree.search import greedy_search
 from bowfree.text import quote
 

@@ -28,8 +28,9 @@ from bowfree.errors import BowfreeError, DataError
 from bowfree.graph import MixedGraph
 from bowfree.knowledge import BACKWARD, BIDIRECTED, FORWARD, NONE, Knowledge
 from bowfree.mcmc_diagnostics import effective_sample_size, split_r_hat
-from bowfree.random_graphs import GraphClass, at_least, draw_seed, graph_rules, permitted_ground
-from bowfree.search import _check_start, _n_threads, _positive
+from bowfree.options import at_least, n_threads, positive
+from bowfree.random_graphs import GraphClass, draw_seed, graph_rules, permitted_ground
+from bowfree.search import check_start
 from bowfree.search_result import ScoredGraph
 
 __all__ = ["StructureSamples", "structure_mcmc"]
@@ -345,7 +346,7 @@ def sample_structures(
     if starts is not None and not starts:
         raise BowfreeError("starts is empty: give at least one graph, or leave it out")
     for graph in starts or ():
-        _check_start(graph, names, rules)
+        check_start(graph, names, rules)
     default = 4 if starts is None else len(starts)
     number = at_least("chains", default if chains is None else chains, 1)
     seed = draw_seed(rng)
@@ -361,18 +362,18 @@ def sample_structures(
         moments.S,
         moments.n,
         penalty,
-        int(_positive("cache_mb", cache_mb) * 2**20),
+        int(positive("cache_mb", cache_mb) * 2**20),
         rules,
         begin,
         steps=length,
         burn_in=warm_up,
         thin=every,
-        temper=_positive("temper", temper),
+        temper=positive("temper", temper),
         keep=at_least("keep", keep, 0),
-        window=_positive("window", window) / moments.n,
+        window=positive("window", window) / moments.n,
         one_per_class=distinct == "classes",
         seed=seed,
-        n_threads=_n_threads(n_jobs),
+        n_threads=n_threads(n_jobs),
     )
     pool = [
         ScoredGraph(MixedGraph._from_bits(names, p, s), float(score))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bowfree.classes import ClassSummary, EquivalenceClass
     from bowfree.fit import Fit
     from bowfree.random_graphs import GraphClass
-    from bowfree.search import StrategyName
+    from bowfree.search_plan import StrategyName
     from bowfree.search_result import SearchResult
 
 __all__ = ["learn"]

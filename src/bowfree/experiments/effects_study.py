@@ -35,9 +35,11 @@ from bowfree.errors import BowfreeError, FitWarning
 from bowfree.experiments.roc import RocCurve, ordinary_auc, paper_roc
 from bowfree.fit import Method, sweeps_of
 from bowfree.graph import MixedGraph
-from bowfree.random_graphs import at_least, random_bap
+from bowfree.options import at_least, one_of
+from bowfree.random_graphs import random_bap
 from bowfree.score import score
-from bowfree.search import StrategyName, greedy_search
+from bowfree.search import greedy_search
+from bowfree.search_plan import StrategyName
 from bowfree.search_result import SearchResult
 from bowfree.sem import random_sem
 
@@ -284,9 +286,9 @@ def causal_effect_study(
     """
     for name, value in (("n_sims", n_sims), ("d", d), ("n_jobs", n_jobs)):
         at_least(name, value, 1)
-    _one_of("effects", effects, ("corrected", "as-published"))
-    _one_of("classes", classes, ("empirical", "exact"))
-    _one_of("report", report, ("best", "averaged", "true-class"))
+    one_of("effects", effects, ("corrected", "as-published"))
+    one_of("classes", classes, ("empirical", "exact"))
+    one_of("report", report, ("best", "averaged", "true-class"))
     if report == "averaged" and (effects == "as-published" or method == "ricf"):
         raise BowfreeError(
             "report='averaged' was never published: use effects='corrected' and method='newton'"
@@ -415,11 +417,6 @@ def _simulate(
         search_seconds=searched - began,
         effect_seconds=time.perf_counter() - searched,
     )
-
-
-def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise BowfreeError(f"unknown {name} {value!r}; choose one of {', '.join(choices)}")
 
 
 def _minimal_effects(

@@ -23,7 +23,8 @@ from bowfree.datasets.sachs import load_sachs
 from bowfree.datasets.sachs_files import SACHS_CONDITIONS, find_condition
 from bowfree.effects import EffectBounds, effect_bounds
 from bowfree.graph import MixedGraph
-from bowfree.search import StrategyName, greedy_search
+from bowfree.search import greedy_search
+from bowfree.search_plan import StrategyName
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

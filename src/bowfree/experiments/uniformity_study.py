@@ -21,7 +21,8 @@ import numpy.typing as npt
 
 from bowfree.errors import BowfreeError
 from bowfree.graph import MixedGraph
-from bowfree.random_graphs import Method, at_least, random_bap
+from bowfree.options import at_least
+from bowfree.random_graphs import Method, random_bap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
