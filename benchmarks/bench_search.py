@@ -2,6 +2,7 @@
 
     python benchmarks/bench_search.py optimum      # 200 sets of 4 variables against all 3,608 BAPs
     python benchmarks/bench_search.py external     # bowfree10 and bowfree20, if they are there
+    python benchmarks/bench_search.py protocol     # the paper's 100 sets x 101 starts, and less
     python benchmarks/bench_search.py cost         # climbs from the empty graph, d = 10 .. 100
     python benchmarks/bench_search.py threads      # speed-up of two threads, cache, memory
 
@@ -17,7 +18,7 @@ import sys
 import time
 
 # Before numpy: it sets the number of threads.
-from search_data import N, dense_strong  # isort: skip
+from search_data import N, dense_strong, sparse_weak  # isort: skip
 
 import numpy as np
 
@@ -76,8 +77,45 @@ def external(seeds: tuple[int, ...] = (0, 1)) -> None:
     print("missed:", missed or "none")
 
 
+def protocol(n_sets: int = 100) -> None:
+    """Time the paper's search protocol on two threads, and the least of ours that is as good.
+
+    As good: on average over the data sets, in the score.
+    """
+    rows = {
+        "the paper's: 101 starts": {"strategy": "restart"},
+        "DAG-first and sparse, 4 runs": {"restarts": 4, "rounds": 0},
+        "DAG-first and sparse, 12 runs": {"restarts": 12, "rounds": 0},
+        "default": {},
+    }
+    scores = {name: [] for name in rows}
+    walls = dict.fromkeys(rows, 0.0)
+    for k, (X, truth, _) in enumerate(sparse_weak(10, n_sets)):
+        S = dict(zip(truth.nodes, np.cov(X.T), strict=True))
+        # The authors draw sparse starts, but let the search leave their limit.
+        uniform = bf.random_bap(truth.nodes, max_in_degree=2, size=100, rng=k)
+        starts = {"starts": [bf.MixedGraph(truth.nodes), *uniform]}
+        for name, options in rows.items():
+            given = options | (starts if "strategy" in options else {})
+            begin = time.perf_counter()
+            scores[name].append(bf.greedy_search(cov=S, n=N, rng=k, n_jobs=2, **given).score)
+            walls[name] += time.perf_counter() - begin
+    paper = np.array(scores["the paper's: 101 starts"])
+    for name, found in scores.items():
+        gap = N * (np.array(found) - paper)
+        print(
+            f"| {name} | {walls[name]:.1f} | {gap.mean():+.2f} | {np.mean(gap > -1e-4):.2f} | "
+            f"{np.mean(gap > 1e-4):.2f} |",
+            flush=True,
+        )
+    assert np.mean(scores["default"]) > paper.mean()
+
+
 def cost() -> None:
-    """Time one climb from the empty graph, with about 1.25 d edges in the truth."""
+    """Time one climb from the empty graph, with about 1.25 d edges in the truth.
+
+    Beside the climb in the core, the whole call: reading the data, and making graphs of the pool.
+    """
     for d in (10, 20, 30, 50, 100):
         rng = np.random.default_rng(d)
         names = [f"x{i + 1}" for i in range(d)]
@@ -94,7 +132,8 @@ def cost() -> None:
         (run,) = result.runs
         print(
             f"| {d} | {result.graph.n_edges} | {max(map(len, result.graph.districts()))} | "
-            f"{cpu:.3f} | {run.candidates} | {run.fits} | {run.fits / cpu:,.0f} |",
+            f"{run.seconds:.3f} | {cpu:.3f} | {run.candidates} | {run.fits} | "
+            f"{run.fits / run.seconds:,.0f} |",
             flush=True,
         )
 
@@ -118,7 +157,7 @@ def threads() -> None:
 
 
 if __name__ == "__main__":
-    parts = {f.__name__: f for f in (optimum, external, cost, threads)}
+    parts = {f.__name__: f for f in (optimum, external, protocol, cost, threads)}
     for wanted in sys.argv[1:] or parts:
         print(f"\n{wanted}")
         parts[wanted]()

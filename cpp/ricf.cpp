@@ -180,8 +180,10 @@ DistrictFit ricf(const double* S, int d, const District& district, int max_iter,
     Ricf state;
     state.reset(district, local.data());
     state.start(fit.B.data());
+    std::vector<double> A, Omega;  // before a sweep
     while (fit.n_iter < max_iter && !fit.converged) {
-        const std::vector<double> A = state.A(), Omega = state.Omega();
+        A = state.A();
+        Omega = state.Omega();
         ++fit.n_iter;
         if (!state.sweep()) break;
         double change = 0.0;

@@ -98,7 +98,7 @@ def greedy_search(
         random graphs. ``"ils"`` is described at the top of this module.
     restarts : int, optional
         Number of random starts (``"restart"``: 100), or of runs in the first round (``"ils"``: 24
-        for up to twelve variables, 8 for more).
+        for up to thirty variables, 8 for more).
     rounds : int, optional
         Largest number of rounds of kicks of ``"ils"``; by default until three rounds in a row (one,
         beyond twelve variables) have brought nothing.

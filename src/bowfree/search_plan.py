@@ -34,7 +34,7 @@ SPARSE_NODES = 12  # ...up to so many variables; beyond, such runs end in huge d
 
 def first_runs_for(d: int) -> int:
     """Return the number of runs of the first round."""
-    return 24 if d <= SPARSE_NODES else 8
+    return 24 if d <= 30 else 8
 
 
 def dag_kicks_for(d: int) -> int:
@@ -80,15 +80,10 @@ class Plan:
         ]
 
     def kick_tasks(self, seed: int, number: int, ends: list[ScoredGraph]) -> list[_core.Task]:
-        """Half of the runs kick the best graph, the others the next best ends.
-
-        Where kicks are dear, all of them go to the best.
-        """
+        """Half of the runs kick the best graph, the others the next best ends."""
         tasks = []
-        d = len(ends[0].graph.nodes)
-        dear = d > SPARSE_NODES
-        for k in range(kick_runs_for(d)):
-            rank = 0 if k % 2 == 0 or dear else (k + 1) // 2
+        for k in range(kick_runs_for(len(ends[0].graph.nodes))):
+            rank = 0 if k % 2 == 0 else (k + 1) // 2
             start = ends[min(rank, len(ends) - 1)].graph
             tasks.append(_core.Task(KICKS, seed, 1_000_000 * number + k, start._bits()))
         return tasks
