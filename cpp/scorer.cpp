@@ -44,11 +44,14 @@ Key Scorer::node_key(const Graph& graph, int v) const {
     return key;
 }
 
+std::optional<double> Scorer::recall(const Key& key, Workspace& workspace) {
+    const auto known = cache_.find(key);
+    workspace.effort.cache_hits += known.has_value();
+    return known;
+}
+
 double Scorer::objective(const Graph& graph, int node, const Key& key, Workspace& workspace) {
-    if (const auto known = cache_.find(key)) {
-        ++workspace.effort.cache_hits;
-        return *known;
-    }
+    if (const auto known = recall(key, workspace)) return *known;
     return work_out(make_district(graph, district_of(graph, node)), key, workspace);
 }
 
@@ -68,10 +71,7 @@ double Scorer::work_out(const District& district, const Key& key, Workspace& wor
 
 double Scorer::look_up(const District& district, Workspace& workspace) {
     const Key key = key_of(district);
-    if (const auto known = cache_.find(key)) {
-        ++workspace.effort.cache_hits;
-        return *known;
-    }
+    if (const auto known = recall(key, workspace)) return *known;
     return work_out(district, key, workspace);
 }
 

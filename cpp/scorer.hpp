@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "graph.hpp"
@@ -58,6 +59,7 @@ class Scorer {
     std::size_t cache_bytes() { return cache_.bytes(); }
 
   private:
+    std::optional<double> recall(const Key& key, Workspace& workspace);
     double look_up(const District& district, Workspace& workspace);
     double work_out(const District& district, const Key& key, Workspace& workspace);
 
