@@ -32,8 +32,8 @@ from unittest import mock
 from search_data import FIGURES, DataSet, dense_strong, save_json, sparse_weak  # isort: skip
 
 import bowfree as bf
-from bowfree import search_plan
-from bowfree.search_result import Progress
+from bowfree.search import plan as search_plan
+from bowfree.search.result import Progress
 
 TIMES = (0.05, 0.1, 0.2, 0.5, 1, 2, 5)  # CPU seconds
 CLOSE = 1e-4

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "graph.hpp"
+#include "graph/graph.hpp"
 
 namespace bowfree::bindings {
 

@@ -1,5 +1,5 @@
-// Effects over the members of a class; `bowfree.effects` drives them.
-#include "effects.hpp"
+// Effects over the members of a class; `bowfree.effects.bounds` drives them.
+#include "effects/effects.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "arrays.hpp"
-#include "bindings.hpp"
-#include "class_average.hpp"
-#include "classes.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/bindings.hpp"
+#include "uncertainty/class_average.hpp"
+#include "equivalence/classes.hpp"
 
 namespace bowfree::bindings {
 
@@ -169,7 +169,7 @@ void bind_effects(nb::module_& m) {
              "Adds BAPs with these edges, given as marks of shape (members, edges). Only effects "
              "among the ends of the edges are looked at.")
         .def("objectives", &objectives, nb::arg("parents"), nb::arg("spouses"),
-             "Sum of F over the districts of each of these BAPs, see cpp/likelihood.hpp.")
+             "Sum of F over the districts of each of these BAPs, see cpp/model/likelihood.hpp.")
         .def("average_classes", &average_classes, nb::arg("parents"), nb::arg("spouses"),
              nb::arg("weights"), nb::arg("limit"), nb::arg("zero"), nb::arg("knowledge"),
              nb::arg("seconds").none(),

@@ -1,5 +1,5 @@
 // Equivalence for Python: the exact test, classes as factors, the atlas.
-#include "equivalence.hpp"
+#include "equivalence/equivalence.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -9,12 +9,12 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "arrays.hpp"
-#include "atlas.hpp"
-#include "bindings.hpp"
-#include "classes.hpp"
-#include "colliders.hpp"
-#include "empirical.hpp"
+#include "bindings/arrays.hpp"
+#include "equivalence/atlas.hpp"
+#include "bindings/bindings.hpp"
+#include "equivalence/classes.hpp"
+#include "equivalence/colliders.hpp"
+#include "equivalence/empirical.hpp"
 
 namespace bowfree::bindings {
 

@@ -1,5 +1,5 @@
 // Bindings of the fitting kernels: one call fits all districts of a graph.
-#include "likelihood.hpp"
+#include "model/likelihood.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "arrays.hpp"
-#include "bindings.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/bindings.hpp"
 
 namespace bowfree::bindings {
 

@@ -1,5 +1,5 @@
 // The table of contents of `bowfree._core`.
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core of bowfree; use it through the functions of the package.";

@@ -1,5 +1,5 @@
 // Rules and the random graphs of section 3.2.
-#include "sampler.hpp"
+#include "space/sampler.hpp"
 
 #include <nanobind/stl/pair.h>
 
@@ -7,8 +7,8 @@
 #include <atomic>
 #include <cstring>
 
-#include "arrays.hpp"
-#include "bindings.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/bindings.hpp"
 
 namespace bowfree::bindings {
 

@@ -1,5 +1,5 @@
-// Threads of runs on one data set (section 3); `bowfree.search` drives them.
-#include "search.hpp"
+// Threads of runs on one data set (section 3); `bowfree.search.greedy` drives them.
+#include "search/search.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
-#include "arrays.hpp"
-#include "bindings.hpp"
-#include "exhaustive.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/bindings.hpp"
+#include "search/exhaustive.hpp"
 
 namespace bowfree::bindings {
 
@@ -70,7 +70,7 @@ std::vector<std::pair<BitArrays, double>> sorted_pool(Search& search) {
 }  // namespace
 
 void bind_search(nb::module_& m) {
-    nb::class_<RunOptions>(m, "RunOptions", "How a run climbs; see cpp/strategy.hpp.")
+    nb::class_<RunOptions>(m, "RunOptions", "How a run climbs; see cpp/search/strategy.hpp.")
         .def(
             "__init__",
             [](RunOptions* self, int direction, int neighbours, std::int64_t max_steps,
@@ -88,7 +88,7 @@ void bind_search(nb::module_& m) {
             nb::kw_only(), nb::arg("direction"), nb::arg("neighbours"), nb::arg("max_steps"),
             nb::arg("tolerance"), nb::arg("plateau"), nb::arg("dag_kicks"), nb::arg("bap_kicks"),
             nb::arg("burn_in"), nb::arg("keep"), nb::arg("window"),
-            "direction: as the enum in cpp/climb.hpp. neighbours: 0 for all. max_steps: -1 for "
+            "direction: as the enum in cpp/search/climb.hpp. neighbours: 0 for all. max_steps: -1 for "
             "no limit. window: in units of the score.");
 
     nb::class_<Task>(m, "Task", "One independent run.")
@@ -169,7 +169,7 @@ void bind_search(nb::module_& m) {
                 return std::pair(to_numpy(std::move(all.codes), {size}),
                                  to_numpy(std::move(all.scores), {size}));
             },
-            "All graphs on at most 5 nodes, as (codes, scores); see cpp/exhaustive.hpp.")
+            "All graphs on at most 5 nodes, as (codes, scores); see cpp/search/exhaustive.hpp.")
         .def("cache_bytes", [](Search& self) { return self.scorer().cache_bytes(); });
 }
 

@@ -1,5 +1,5 @@
-// Chains over graphs, one thread each; `bowfree.structure_mcmc` drives them.
-#include "structure_chain.hpp"
+// Chains over graphs, one thread each; `bowfree.uncertainty.structure_mcmc` drives them.
+#include "uncertainty/structure_chain.hpp"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
@@ -12,8 +12,8 @@
 #include <optional>
 #include <thread>
 
-#include "arrays.hpp"
-#include "bindings.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/bindings.hpp"
 
 namespace bowfree::bindings {
 

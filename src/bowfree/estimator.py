@@ -9,7 +9,7 @@ underneath; use those when you have a covariance matrix instead of data.
 penalty. The penalised score that the search maximises is the attribute ``score_``.
 
 This module imports scikit-learn; ``import bowfree`` does not import this module. Next:
-:mod:`bowfree.search`.
+:mod:`bowfree.search.greedy`.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from bowfree.classes import EquivalenceClass
+from bowfree.equivalence.classes import EquivalenceClass
 from bowfree.errors import DataError
-from bowfree.fit import Fit
 from bowfree.formats import to_lingam
-from bowfree.graph import MixedGraph
-from bowfree.knowledge import Knowledge
-from bowfree.random_graphs import GraphClass
-from bowfree.search import greedy_search
-from bowfree.search_plan import StrategyName
-from bowfree.search_result import SearchResult
-from bowfree.sem import LinearSEM
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.fit_result import Fit
+from bowfree.model.linear_sem import LinearSEM
+from bowfree.search.greedy import greedy_search
+from bowfree.search.plan import StrategyName
+from bowfree.search.result import SearchResult
+from bowfree.space.knowledge import Knowledge
+from bowfree.space.random_graphs import GraphClass
 
 __all__ = ["BAPLearner"]
 
@@ -284,7 +284,7 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
     @cached_property
     def effect_bounds_(self) -> Any:
         """Bounds on total effects over the permitted members of the class."""
-        from bowfree.effects import effect_bounds
+        from bowfree.effects.bounds import effect_bounds
 
         check_is_fitted(self)
         return effect_bounds(self.search_result_)

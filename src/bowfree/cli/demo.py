@@ -18,7 +18,7 @@ __all__ = ["demo"]
 def demo(out: Path | None) -> None:
     """Analyse a shipped data set and say what was found, in a few seconds."""
     from bowfree.cli.terminal import search_bar
-    from bowfree.demo import free_folder, run_demo
+    from bowfree.experiments.demo import free_folder, run_demo
 
     folder = free_folder(Path("bowfree-demo")) if out is None else out
     with search_bar() as progress:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
-from bowfree.classes import Method
 from bowfree.cli.folder import refuse_existing
 from bowfree.cli.graphs import graph_options, read_graph
 from bowfree.cli.terminal import print_json
-from bowfree.text import parse
+from bowfree.equivalence.classes import Method
+from bowfree.graph.parsing import parse
 
 __all__ = ["equiv"]
 

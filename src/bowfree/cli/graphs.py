@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from bowfree.formats import FORMATS, read
-from bowfree.graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["graph_options", "read_graph"]
 

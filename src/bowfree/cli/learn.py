@@ -14,14 +14,14 @@ from bowfree.cli.folder import refuse_existing, write_folder
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json, print_table, search_bar
 from bowfree.formats import FORMATS, write
-from bowfree.knowledge import Knowledge
+from bowfree.space.knowledge import Knowledge
 
 if TYPE_CHECKING:
-    from bowfree.classes import ClassSummary, EquivalenceClass
-    from bowfree.fit import Fit
-    from bowfree.random_graphs import GraphClass
-    from bowfree.search_plan import StrategyName
-    from bowfree.search_result import SearchResult
+    from bowfree.equivalence.classes import ClassSummary, EquivalenceClass
+    from bowfree.model.fit_result import Fit
+    from bowfree.search.plan import StrategyName
+    from bowfree.search.result import SearchResult
+    from bowfree.space.random_graphs import GraphClass
 
 __all__ = ["learn"]
 

@@ -13,7 +13,7 @@ from bowfree.cli.graphs import graph_options, read_graph
 from bowfree.errors import ParseError
 
 if TYPE_CHECKING:
-    from bowfree.sem import LinearSEM
+    from bowfree.model.linear_sem import LinearSEM
 
 __all__ = ["sample"]
 
@@ -47,7 +47,7 @@ def sample(
     import numpy as np
 
     import bowfree as bf
-    from bowfree.tables import Table, write_table
+    from bowfree.datasets.tables import Table, write_table
 
     refuse_existing(out)
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from bowfree.cli.folder import refuse_existing, write_folder
-from bowfree.random_graphs import GraphClass
+from bowfree.space.random_graphs import GraphClass
 
 __all__ = ["simulate"]
 
@@ -47,7 +47,7 @@ def simulate(
     import numpy as np
 
     import bowfree as bf
-    from bowfree.tables import Table, write_table
+    from bowfree.datasets.tables import Table, write_table
 
     refuse_existing(out)
     rng = np.random.default_rng(seed)

@@ -10,8 +10,8 @@ from typing import Any
 import click
 import numpy as np
 
+from bowfree.datasets.tables import Table, read_covariance, read_table
 from bowfree.errors import DataError
-from bowfree.tables import Table, read_covariance, read_table
 
 __all__ = ["Source", "data_options", "read_source"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from bowfree.search_result import Progress
+    from bowfree.search.result import Progress
 
 __all__ = ["print_json", "print_table", "search_bar"]
 

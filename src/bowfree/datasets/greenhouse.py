@@ -23,9 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bowfree.sem import LinearSEM
-from bowfree.tables import Table, parse_table
-from bowfree.text import parse
+from bowfree.datasets.tables import Table, parse_table
+from bowfree.graph.parsing import parse
+from bowfree.model.linear_sem import LinearSEM
 
 __all__ = ["demo_model", "load_demo", "make_demo"]
 

@@ -22,8 +22,8 @@ from urllib.parse import quote
 import numpy as np
 
 from bowfree.datasets.sachs_files import SachsCondition, find_condition
+from bowfree.datasets.tables import Table, parse_table
 from bowfree.errors import BowfreeError, DataError
-from bowfree.tables import Table, parse_table
 
 __all__ = ["load_sachs"]
 

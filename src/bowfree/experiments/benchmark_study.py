@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bowfree.classes import equivalence_class
+from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError
 from bowfree.formats.benchmark import from_benchmark
-from bowfree.graph import MixedGraph
-from bowfree.score import score
-from bowfree.search import greedy_search
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.scoring import score
+from bowfree.search.greedy import greedy_search
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

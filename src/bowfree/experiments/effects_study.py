@@ -26,22 +26,23 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.averaging import averaged_effects
-from bowfree.classes import EquivalenceClass, equivalence_class
-from bowfree.data import Moments, read_moments
-from bowfree.effects import effect_bounds
-from bowfree.empirical import empirical_class
+from bowfree.effects.bounds import effect_bounds
+from bowfree.equivalence.classes import EquivalenceClass, equivalence_class
+from bowfree.equivalence.empirical import empirical_class
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.experiments.roc import RocCurve, ordinary_auc, paper_roc
-from bowfree.fit import Method, sweeps_of
-from bowfree.graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.fit_result import Method
+from bowfree.model.fitting import sweeps_of
+from bowfree.model.linear_sem import random_sem
+from bowfree.model.moments import Moments, read_moments
+from bowfree.model.scoring import score
 from bowfree.options import at_least, one_of
-from bowfree.random_graphs import random_bap
-from bowfree.score import score
-from bowfree.search import greedy_search
-from bowfree.search_plan import StrategyName
-from bowfree.search_result import SearchResult
-from bowfree.sem import random_sem
+from bowfree.search.greedy import greedy_search
+from bowfree.search.plan import StrategyName
+from bowfree.search.result import SearchResult
+from bowfree.space.random_graphs import random_bap
+from bowfree.uncertainty.averaging import averaged_effects
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bowfree.classes import ClassSummary, EquivalenceClass, equivalence_class
 from bowfree.datasets.sachs import load_sachs
 from bowfree.datasets.sachs_files import SACHS_CONDITIONS, find_condition
-from bowfree.effects import EffectBounds, effect_bounds
-from bowfree.graph import MixedGraph
-from bowfree.search import greedy_search
-from bowfree.search_plan import StrategyName
+from bowfree.effects.bounds import EffectBounds, effect_bounds
+from bowfree.equivalence.classes import ClassSummary, EquivalenceClass, equivalence_class
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.search.greedy import greedy_search
+from bowfree.search.plan import StrategyName
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

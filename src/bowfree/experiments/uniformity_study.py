@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import BowfreeError
-from bowfree.graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.options import at_least
-from bowfree.random_graphs import Method, random_bap
+from bowfree.space.random_graphs import Method, random_bap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

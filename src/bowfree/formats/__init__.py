@@ -49,8 +49,8 @@ from bowfree.formats.networkx import (
 from bowfree.formats.pcalg import from_pcalg, to_pcalg
 from bowfree.formats.pywhy import from_pywhy, to_pywhy
 from bowfree.formats.tetrad import from_tetrad, to_tetrad
-from bowfree.graph import MixedGraph
-from bowfree.text import parse
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.parsing import parse
 
 __all__ = [
     "FORMATS",

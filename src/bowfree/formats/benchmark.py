@@ -20,7 +20,7 @@ import re
 from collections.abc import Sequence
 
 from bowfree.formats.tokens import GraphBuilder, refuse
-from bowfree.graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_benchmark", "to_benchmark"]
 

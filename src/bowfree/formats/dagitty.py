@@ -25,7 +25,7 @@ from typing import Literal
 
 from bowfree.errors import GraphError
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, refuse, unquoted
-from bowfree.graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["dagitty_positions", "from_dagitty", "to_dagitty"]
 

@@ -20,7 +20,7 @@ import itertools
 import re
 
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, refuse, unquoted
-from bowfree.graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_dot", "to_dot"]
 

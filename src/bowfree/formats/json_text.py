@@ -11,7 +11,7 @@ here under the names that all formats have.
 
 from __future__ import annotations
 
-from bowfree.graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_json", "to_json"]
 

@@ -21,7 +21,7 @@ import re
 
 from bowfree.errors import GraphError
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, refuse
-from bowfree.graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_lavaan", "to_lavaan"]
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from bowfree.errors import GraphError
 from bowfree.formats.matrix import CellError, named_square
-from bowfree.graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_lingam", "to_lingam"]
 

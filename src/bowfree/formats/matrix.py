@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from bowfree.errors import GraphError, ParseError
 from bowfree.formats.tokens import refuse
-from bowfree.graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = [
     "CellError",

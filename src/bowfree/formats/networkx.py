@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bowfree.errors import ParseError
-from bowfree.graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_edge_lists", "from_networkx", "to_edge_lists", "to_networkx"]
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.formats.matrix import decode_pairs, encode_pairs
-from bowfree.graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_pcalg", "to_pcalg"]
 

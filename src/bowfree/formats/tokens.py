@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, NoReturn
 
 from bowfree.errors import ParseError
-from bowfree.graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["GraphBuilder", "Token", "TokenReader", "quoted", "refuse", "unquoted"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from bowfree.classes import ClassSummary, EquivalenceClass
-from bowfree.drawing import _printable
+from bowfree.equivalence.classes import ClassSummary, EquivalenceClass
 from bowfree.errors import BowfreeError
+from bowfree.pictures.svg import _printable
 from bowfree.plot.canvas import new_axes
 
 __all__ = ["bootstrap_edges", "class_summary"]

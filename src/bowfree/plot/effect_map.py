@@ -16,8 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize
 
-from bowfree.drawing import _printable
 from bowfree.errors import BowfreeError
+from bowfree.pictures.svg import _printable
 from bowfree.plot.canvas import new_axes
 
 __all__ = ["effects"]

@@ -1,8 +1,8 @@
 """The picture of a graph: black arrows, red arcs with two heads, numbers on them if wanted.
 
-The geometry is that of the SVG (:mod:`bowfree.layout`, :mod:`bowfree.routing`), in the same units:
-boxes, heads and letters are drawn in data units, so a small Axes shows a small copy of the picture
-and not letters that overlap.
+The geometry is that of the SVG (:mod:`bowfree.pictures.layout`, :mod:`bowfree.pictures.routing`),
+in the same units: boxes, heads and letters are drawn in data units, so a small Axes shows a small
+copy of the picture and not letters that overlap.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from matplotlib.patches import Circle, FancyBboxPatch, PathPatch, Polygon
 from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 
-from bowfree import drawing
-from bowfree.classes import ClassSummary, EquivalenceClass
-from bowfree.edge_labels import place_labels
+from bowfree.equivalence.classes import ClassSummary, EquivalenceClass
 from bowfree.errors import BowfreeError
-from bowfree.fit import Fit
-from bowfree.graph import MixedGraph
-from bowfree.layout import FONT_SIZE, layout_by_name
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.fit_result import Fit
+from bowfree.model.linear_sem import LinearSEM
+from bowfree.pictures import svg
+from bowfree.pictures.edge_labels import place_labels
+from bowfree.pictures.layout import FONT_SIZE, layout_by_name
+from bowfree.pictures.routing import Curve, edge_curves, points_on
 from bowfree.plot.canvas import ScaledText, new_axes
-from bowfree.routing import Curve, edge_curves, points_on
-from bowfree.sem import LinearSEM
 
 __all__ = ["graph"]
 
@@ -116,11 +116,11 @@ def graph(
     scale = _points_per_unit(ax)
     ends = _ends(marks)
     for curve in curves:
-        _draw_edge(ax, curve, drawing._edge_ends(curve, ends), _LINE_WIDTH * scale)
+        _draw_edge(ax, curve, svg._edge_ends(curve, ends), _LINE_WIDTH * scale)
     for name, centre, size in zip(drawn.nodes, placed.centres, placed.sizes, strict=True):
-        _draw_node(ax, drawing._printable(name), centre, size, scale)
+        _draw_node(ax, svg._printable(name), centre, size, scale)
     for curve, label, spot in zip(shown, labels, spots, strict=True):
-        _draw_weight(ax, label, spot, _colour(drawing._edge_ends(curve, ends)))
+        _draw_weight(ax, label, spot, _colour(svg._edge_ends(curve, ends)))
     return ax
 
 
@@ -150,7 +150,7 @@ def _numbers(graph: MixedGraph, weights: Fit | LinearSEM | Weights | None) -> We
     return {known[edge]: float(value) for edge, value in weights.items()}
 
 
-def _ends(marks: EquivalenceClass | ClassSummary | None) -> drawing.Ends:
+def _ends(marks: EquivalenceClass | ClassSummary | None) -> svg.Ends:
     if marks is None:
         return {}
     summary = marks.summary() if isinstance(marks, EquivalenceClass) else marks
@@ -177,9 +177,9 @@ def _points_per_unit(ax: Axes) -> float:
 
 def _colour(ends: tuple[str, str]) -> str:
     if ends == ("head", "head"):
-        return drawing.BIDIRECTED_COLOUR
+        return svg.BIDIRECTED_COLOUR
     if "circle" in ends:
-        return drawing.VARYING_COLOUR
+        return svg.VARYING_COLOUR
     # The ink of the style in use, so that the arrows are seen on a dark ground too.
     return str(rcParams["text.color"])
 
@@ -191,11 +191,11 @@ def _draw_edge(ax: Axes, curve: Curve, ends: tuple[str, str], line_width: float)
     trimmed = []
     for tip, end_mark in ((start, ends[0]), (end, ends[1])):
         if end_mark == "head":
-            tip, corners = drawing._head(tip, control)
+            tip, corners = svg._head(tip, control)
             decorations.append(Polygon(corners, closed=True, fc=colour, ec="none"))
         elif end_mark == "circle":
-            tip, centre = drawing._circle(tip, control)
-            radius = drawing._CIRCLE_RADIUS
+            tip, centre = svg._circle(tip, control)
+            radius = svg._CIRCLE_RADIUS
             decorations.append(Circle(tuple(centre), radius, fc=ax.get_facecolor(), ec=colour))
         trimmed.append(tip)
     path = Path([trimmed[0], control, trimmed[1]], [Path.MOVETO, Path.CURVE3, Path.CURVE3])

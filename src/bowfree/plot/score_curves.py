@@ -1,7 +1,7 @@
 """How the runs of a search climbed: the score after every step, and the best against time.
 
 The y axis of the curves against steps shows the upper part of the climbs
-(:func:`bowfree.climbs.climb_window`), and says so.
+(:func:`bowfree.pictures.climb_window.climb_window`), and says so.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from bowfree.climbs import climb_window
 from bowfree.errors import BowfreeError
+from bowfree.pictures.climb_window import climb_window
 from bowfree.plot.canvas import new_axes
 
 __all__ = ["scores"]

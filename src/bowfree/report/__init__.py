@@ -17,11 +17,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from bowfree.classes import EquivalenceClass
-from bowfree.effects import EffectBounds
-from bowfree.fit import Fit
+from bowfree.effects.bounds import EffectBounds
+from bowfree.equivalence.classes import EquivalenceClass
+from bowfree.model.fit_result import Fit
 from bowfree.report.content import gather
-from bowfree.search_result import SearchResult
+from bowfree.search.result import SearchResult
 
 __all__ = ["render", "write"]
 

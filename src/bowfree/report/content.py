@@ -19,18 +19,18 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 import bowfree
-from bowfree.classes import STORED_MEMBERS, ClassSummary, EquivalenceClass
-from bowfree.drawing import _printable
-from bowfree.effects import EffectBounds, effect_bounds, exact_members
+from bowfree.effects.bounds import EffectBounds, effect_bounds, exact_members
+from bowfree.equivalence.classes import STORED_MEMBERS, ClassSummary, EquivalenceClass
 from bowfree.errors import BowfreeError, FitWarning
-from bowfree.fit import Estimate, Fit
-from bowfree.graph import MixedGraph
-from bowfree.inference import TotalEffects
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.fit_result import Estimate, Fit
+from bowfree.model.fit_summary import _facts, _title
+from bowfree.model.inference import TotalEffects
+from bowfree.pictures.svg import _printable
 from bowfree.report.data_checks import DataChecks, check_data
 from bowfree.report.graph_view import EdgeRow, class_edges, graph_view
 from bowfree.report.score_svg import steps_svg, time_svg
-from bowfree.search_result import SearchResult
-from bowfree.summary import _facts, _title
+from bowfree.search.result import SearchResult
 
 __all__ = ["Cell", "Table", "gather"]
 

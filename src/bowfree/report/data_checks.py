@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.data import _read_table
 from bowfree.errors import DataError
-from bowfree.fit import Fit
+from bowfree.model.fit_result import Fit
+from bowfree.model.moments import _read_table
 
 __all__ = ["DataChecks", "Outlier", "VariableCheck", "check_data"]
 

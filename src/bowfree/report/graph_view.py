@@ -1,7 +1,7 @@
 """The graph of the report: SVG that can be read without scripts, and numbers for the script.
 
 The script of the page moves nodes and hides edges; it redraws curves from the centres and the bend
-of each edge, as :mod:`bowfree.drawing` does. Colours come from the page's style sheet.
+of each edge, as :mod:`bowfree.pictures.svg` does. Colours come from the page's style sheet.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree import drawing
-from bowfree.classes import ClassSummary, EdgeSummary
-from bowfree.edge_labels import place_labels
-from bowfree.graph import MixedGraph
-from bowfree.layout import layout_by_name
-from bowfree.routing import Curve, edge_curves, points_on
+from bowfree.equivalence.classes import ClassSummary, EdgeSummary
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.pictures import svg
+from bowfree.pictures.edge_labels import place_labels
+from bowfree.pictures.layout import layout_by_name
+from bowfree.pictures.routing import Curve, edge_curves, points_on
 
 __all__ = ["EdgeRow", "GraphView", "graph_view"]
 
@@ -149,7 +149,7 @@ def graph_view(
     first = layouts[names[0]]
     return GraphView(
         nodes=[
-            {"name": drawing._printable(name), "x": x, "y": y, "w": w, "h": h, "note": note}
+            {"name": svg._printable(name), "x": x, "y": y, "w": w, "h": h, "note": note}
             for name, (x, y), (w, h), note in zip(
                 graph.nodes,
                 np.round(first["placed"].centres, 1).tolist(),
@@ -193,15 +193,15 @@ def _svg_edge(row: EdgeRow, curve: Curve, spot: Floats) -> dict[str, Any]:
     start, control, end = curve.points
     heads = ["", ""]
     if row.mark == "<->":
-        start, corners = drawing._head(start, control)
-        heads[0] = f"M{' L'.join(map(drawing._xy, corners))} Z"
-    end, corners = drawing._head(end, control)
-    heads[1] = f"M{' L'.join(map(drawing._xy, corners))} Z"
+        start, corners = svg._head(start, control)
+        heads[0] = f"M{' L'.join(map(svg._xy, corners))} Z"
+    end, corners = svg._head(end, control)
+    heads[1] = f"M{' L'.join(map(svg._xy, corners))} Z"
     strength = min(abs(row.std), 1.0) if np.isfinite(row.std) else 0.0
     return {
         "row": row,
         "kind": "directed" if row.mark == "->" else "bidirected",
-        "line": f"M{drawing._xy(start)} Q{drawing._xy(control)} {drawing._xy(end)}",
+        "line": f"M{svg._xy(start)} Q{svg._xy(control)} {svg._xy(end)}",
         "heads": heads,
         "width": round(1.1 + 1.7 * strength, 2),
         "label": f"{row.std:.2f}" if np.isfinite(row.std) else "",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from bowfree.climbs import climb_window
+from bowfree.pictures.climb_window import climb_window
 
 __all__ = ["steps_svg", "time_svg"]
 

@@ -1,0 +1,108 @@
+#include "effects/effects.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "model/district.hpp"
+
+namespace bowfree {
+
+EffectTally::EffectTally(int d) {
+    const std::size_t size = static_cast<std::size_t>(d) * d;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    for (auto* matrix : {&lower, &min_abs}) matrix->assign(size, infinity);
+    upper.assign(size, -infinity);
+    for (auto* matrix : {&max_abs, &sum, &sum_abs, &positive, &negative}) matrix->assign(size, 0.0);
+}
+
+EffectCounter::EffectCounter(std::vector<double> S, int d, double path_sign, double zero,
+                             std::size_t max_districts)
+    : S_(std::move(S)),
+      d_(d),
+      path_sign_(path_sign),
+      zero_(zero),
+      max_districts_(max_districts),
+      fitter_(S_.data(), d),
+      tally_(d),
+      B_(static_cast<std::size_t>(d) * d),
+      E_(B_.size()),
+      local_(d) {}
+
+const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
+                                                  const std::vector<int>& district) {
+    const int words = graph.words();
+    Key key;
+    for (const int v : district) {
+        key ^= element_key(v, v, false);
+        for_each_node(graph.parents(v), words, [&](int p) { key ^= element_key(p, v, false); });
+        for_each_node(graph.spouses(v), words, [&](int s) { key ^= element_key(s, v, true); });
+    }
+    const auto place = known_.find(key);
+    if (place != known_.end()) return place->second;
+    if (known_.size() >= max_districts_) known_.clear();
+    const District local = make_district(graph, district);
+    const DistrictFit fit = fitter_.fit(local);
+    ++n_fits_;
+    n_uncertified_ += !fit.converged;
+    for (int a = 0; a < local.m(); ++a) local_[local.nodes[a]] = a;
+    Rows rows{fit.objective, {}};
+    for (int v = 0; v < local.k; ++v)
+        for_each_node(graph.parents(local.nodes[v]), words, [&](int p) {
+            rows.coefficients.push_back(fit.B[v * local.m() + local_[p]]);
+        });
+    return known_.emplace(key, std::move(rows)).first->second;
+}
+
+double EffectCounter::objective(const Graph& graph) {
+    double F = 0.0;
+    for (const auto& district : districts(graph)) F += rows_of(graph, district).objective;
+    return F;
+}
+
+void EffectCounter::add(const Graph& graph, const std::vector<int>& nodes) {
+    std::vector<Word> done(graph.words()), wanted(graph.words());
+    for (const int v : nodes) insert(wanted.data(), v);
+    for (const int v : nodes) {
+        if (contains(done.data(), v)) continue;
+        const auto district = district_of(graph, v);
+        for (const int u : district) insert(done.data(), u);
+        const double* next = rows_of(graph, district).coefficients.data();
+        for (const int u : district)
+            for_each_node(graph.parents(u), graph.words(),
+                          [&](int p) { B_[u * d_ + p] = *next++; });
+    }
+    // Row by row in topological order: an effect that the graph excludes is exactly zero.
+    for (const int v : topological_order(graph)) {
+        if (!contains(wanted.data(), v)) continue;
+        double* row = E_.data() + static_cast<std::size_t>(v) * d_;
+        for (const int j : nodes) row[j] = 0.0;
+        row[v] = 1.0;
+        for_each_node(graph.parents(v), graph.words(), [&](int p) {
+            const double b = path_sign_ * B_[v * d_ + p];
+            const double* above = E_.data() + static_cast<std::size_t>(p) * d_;
+            for (const int j : nodes) row[j] += b * above[j];
+        });
+    }
+    count_effects(nodes);
+}
+
+void EffectCounter::count_effects(const std::vector<int>& nodes) {
+    ++tally_.n_members;
+    for (const int i : nodes)
+        for (const int j : nodes) {
+            const std::size_t at = static_cast<std::size_t>(i) * d_ + j;
+            const double effect = E_[at], size = std::abs(effect);
+            tally_.lower[at] = std::min(tally_.lower[at], effect);
+            tally_.upper[at] = std::max(tally_.upper[at], effect);
+            tally_.min_abs[at] = std::min(tally_.min_abs[at], size);
+            tally_.max_abs[at] = std::max(tally_.max_abs[at], size);
+            tally_.sum[at] += effect;
+            tally_.sum_abs[at] += size;
+            tally_.positive[at] += effect > zero_;
+            tally_.negative[at] += effect < -zero_;
+        }
+}
+
+}  // namespace bowfree

@@ -1,0 +1,79 @@
+// Total effects over the members of a class (section 4.1), gathered as the members come.
+//
+// Members of a class share most of their districts, and the coefficients of a district depend on
+// nothing but the district and its incoming edges. So a district is fitted when it is first met
+// and remembered; a member then costs a few look-ups and the product of its coefficients along
+// directed paths. Nothing is kept of a member but its part in minima, maxima, sums and counts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/graph.hpp"
+#include "model/likelihood.hpp"
+#include "model/score_cache.hpp"
+
+namespace bowfree {
+
+/// What is known of the total effects of the members added so far. All matrices are d x d,
+/// row-major, [i, j] being the effect of j on i.
+struct EffectTally {
+    explicit EffectTally(int d);
+
+    std::uint64_t n_members = 0;
+    std::vector<double> lower, upper;        ///< smallest and largest effect
+    std::vector<double> min_abs, max_abs;    ///< of the absolute effect
+    std::vector<double> sum;                 ///< of the effects
+    std::vector<double> sum_abs;             ///< of the absolute effects
+    std::vector<double> positive, negative;  ///< members with an effect beyond the threshold
+};
+
+class EffectCounter {
+  public:
+    /// `S` is d x d with divisor n. `path_sign` is 1 for the total effects (I - B)^-1, or -1 for
+    /// (I + B)^-1, which the authors' program computed. An effect is zero when its absolute value
+    /// is at most `zero`. When `max_districts` are remembered, they are forgotten and the memory
+    /// begins anew.
+    EffectCounter(std::vector<double> S, int d, double path_sign, double zero,
+                  std::size_t max_districts);
+
+    int d() const { return d_; }
+    const EffectTally& tally() const { return tally_; }
+    void reset() { tally_ = EffectTally(d_); }
+
+    /// Adds a member. Only effects among `nodes` (ascending) are looked at; they must hold all
+    /// nodes that are joined with any of them.
+    void add(const Graph& graph, const std::vector<int>& nodes);
+
+    /// The sum of F over the districts of a graph, through the same memory of fits.
+    double objective(const Graph& graph);
+
+    std::uint64_t n_fits() const { return n_fits_; }
+    std::uint64_t n_uncertified() const { return n_uncertified_; }
+
+  private:
+    /// A fit as it is remembered.
+    struct Rows {
+        double objective = 0.0;
+        std::vector<double> coefficients;  ///< members ascending, for each its parents ascending
+    };
+
+    /// The fit of a district, from memory if it is known.
+    const Rows& rows_of(const Graph& graph, const std::vector<int>& district);
+    void count_effects(const std::vector<int>& nodes);
+
+    std::vector<double> S_;
+    int d_;
+    double path_sign_, zero_;
+    std::size_t max_districts_;
+    DistrictFitter fitter_;
+    std::unordered_map<Key, Rows, KeyHash> known_;
+    std::uint64_t n_fits_ = 0, n_uncertified_ = 0;
+    EffectTally tally_;
+    std::vector<double> B_, E_;  // scratch, d x d
+    std::vector<int> local_;     // scratch: local number of a node in a district
+};
+
+}  // namespace bowfree

@@ -1,0 +1,123 @@
+#include "equivalence/atlas.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "equivalence/classes.hpp"
+
+namespace bowfree {
+
+namespace {
+
+/// One labelled skeleton per isomorphism type, with the size of its orbit.
+std::vector<SkeletonCounts> unlabelled_skeletons(int d) {
+    std::vector<std::pair<int, int>> pairs;
+    std::vector<std::vector<int>> number(d, std::vector<int>(d));
+    for (int i = 0; i < d; ++i)
+        for (int j = i + 1; j < d; ++j) {
+            number[i][j] = number[j][i] = static_cast<int>(pairs.size());
+            pairs.emplace_back(i, j);
+        }
+    std::vector<char> seen(std::size_t{1} << pairs.size());
+    std::vector<SkeletonCounts> found;
+    for (std::size_t skeleton = 0; skeleton < seen.size(); ++skeleton) {
+        if (seen[skeleton]) continue;
+        SkeletonCounts entry;
+        for (std::size_t e = 0; e < pairs.size(); ++e)
+            if (skeleton >> e & 1) entry.edges.push_back(pairs[e]);
+        std::vector<int> label(d);
+        std::iota(label.begin(), label.end(), 0);
+        do {
+            std::size_t image = 0;
+            for (const auto& [i, j] : entry.edges)
+                image |= std::size_t{1} << number[label[i]][label[j]];
+            if (!seen[image]) ++entry.orbit;
+            seen[image] = 1;
+        } while (std::next_permutation(label.begin(), label.end()));
+        found.push_back(std::move(entry));
+    }
+    return found;
+}
+
+/// Sorts all BAPs of one skeleton. A BAP is numbered by its marks read in base 3.
+void sort_skeleton(int d, std::uint64_t seed, SkeletonCounts& entry) {
+    const std::size_t m = entry.edges.size();
+    std::vector<std::uint64_t> weight(m + 1, 1);
+    for (std::size_t e = 0; e < m; ++e) weight[e + 1] = 3 * weight[e];
+    const auto code_of = [&](const std::uint8_t* marks) {
+        std::uint64_t code = 0;
+        for (std::size_t e = 0; e < m; ++e) code += weight[e] * marks[e];
+        return code;
+    };
+    enum : std::uint8_t { unknown, listed, reached };
+    std::vector<std::uint8_t> state(weight[m]);
+    std::vector<std::uint8_t> marks(m);
+    for (std::uint64_t code = 0; code < weight[m]; ++code) {
+        if (state[code] != unknown) continue;
+        for (std::size_t e = 0; e < m; ++e) marks[e] = code / weight[e] % 3;
+        const Graph graph = marked_graph(d, entry.edges, marks.data());
+        if (topological_order(graph).empty()) continue;
+        ClassOptions options;
+        options.seed = seed;
+        const ClassMembers members = exact_class(graph, options);
+        for (std::uint64_t i = 0; i < members.n_members; ++i)
+            state[code_of(members.marks.data() + i * m)] = listed;
+        ++entry.n_classes;
+        entry.n_baps += members.n_members;
+        entry.largest_class = std::max(entry.largest_class, members.n_members);
+        // Only this class is `listed` now: flood it by single-edge changes from its first member.
+        std::uint64_t connected = 1;
+        std::vector<std::uint64_t> stack{code};
+        state[code] = reached;
+        while (!stack.empty()) {
+            const std::uint64_t from = stack.back();
+            stack.pop_back();
+            for (std::size_t e = 0; e < m; ++e)
+                for (std::uint64_t mark = 0; mark < 3; ++mark) {
+                    const std::uint64_t to =
+                        from - from / weight[e] % 3 * weight[e] + mark * weight[e];
+                    if (state[to] != listed) continue;
+                    state[to] = reached;
+                    stack.push_back(to);
+                    ++connected;
+                }
+        }
+        if (connected < members.n_members) {
+            if (entry.n_split++ == 0) entry.split_example = marks;
+            for (std::uint64_t i = 0; i < members.n_members; ++i)
+                state[code_of(members.marks.data() + i * m)] = reached;
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<SkeletonCounts> atlas(int d, std::uint64_t seed, int n_threads) {
+    std::vector<SkeletonCounts> entries = unlabelled_skeletons(d);
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const auto& a, const auto& b) { return a.edges.size() < b.edges.size(); });
+    // The skeletons with most edges take longest and go first.
+    std::atomic<int> next{static_cast<int>(entries.size())};
+    std::exception_ptr failure;
+    std::mutex guard;
+    const auto work = [&] {
+        try {
+            for (int i = --next; i >= 0; i = --next) sort_skeleton(d, seed, entries[i]);
+        } catch (...) {
+            const std::lock_guard<std::mutex> lock(guard);
+            failure = std::current_exception();
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int t = 1; t < n_threads; ++t) threads.emplace_back(work);
+    work();
+    for (auto& thread : threads) thread.join();
+    if (failure) std::rethrow_exception(failure);
+    return entries;
+}
+
+}  // namespace bowfree

@@ -1,0 +1,364 @@
+#include "equivalence/classes.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <unordered_set>
+
+#include "equivalence/equivalence.hpp"
+
+namespace bowfree {
+
+using field::Element;
+
+std::vector<std::pair<int, int>> skeleton_edges(const Graph& graph) {
+    std::vector<std::pair<int, int>> edges;
+    for (int i = 0; i < graph.d(); ++i)
+        for (int j = i + 1; j < graph.d(); ++j)
+            if (graph.adjacent(i, j)) edges.emplace_back(i, j);
+    return edges;
+}
+
+std::vector<std::uint8_t> marks_of(const Graph& graph,
+                                   const std::vector<std::pair<int, int>>& edges) {
+    std::vector<std::uint8_t> marks;
+    for (const auto& [i, j] : edges)
+        marks.push_back(graph.directed(i, j) ? forward : graph.directed(j, i) ? backward : both);
+    return marks;
+}
+
+Graph marked_graph(int d, const std::vector<std::pair<int, int>>& edges,
+                   const std::uint8_t* marks) {
+    Graph graph(d);
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+        const auto [i, j] = edges[e];
+        if (marks[e] == forward)
+            graph.add_directed(i, j);
+        else if (marks[e] == backward)
+            graph.add_directed(j, i);
+        else
+            graph.add_bidirected(i, j);
+    }
+    return graph;
+}
+
+namespace {
+
+/// Makes sure that the marks of the given graph are among those listed.
+void include(const std::vector<std::uint8_t>& own, ClassMembers& members) {
+    const std::size_t m = own.size();
+    for (std::uint64_t i = 0; i < members.n_members; ++i)
+        if (std::equal(own.begin(), own.end(), members.marks.begin() + i * m)) return;
+    if (members.n_members == 0) {
+        members.marks = own;
+        members.n_members = 1;
+    } else {
+        std::copy(own.begin(), own.end(), members.marks.end() - m);
+    }
+}
+
+/// What the v-structures of the given graph force about the end of an edge at a node.
+enum End : std::uint8_t { open, tail, head };
+enum class State : std::uint8_t { unopened, waiting, placed };
+
+/// Thrown inside a search when a system is singular: the search starts again with another draw.
+struct SingularDraw {};
+
+/// The search over canonical topological orders described in the header.
+class OrderSearch {
+  public:
+    OrderSearch(const Graph& graph, std::uint64_t seed, const ClassOptions& options)
+        : n_(graph.d()),
+          edges_(skeleton_edges(graph)),
+          targets_(topological_order(graph)),
+          options_(options),
+          Sigma_(random_covariance(graph, targets_, draw_seed(seed, 0))),
+          check_(random_covariance(graph, targets_, draw_seed(seed, 1))),
+          adjacent_(square()),
+          collider_end_(square()),
+          forced_(square(), open),
+          end_(square(), open),
+          R_(square()),
+          state_(n_, State::unopened),
+          neighbours_(n_),
+          marks_(edges_.size()) {
+        for (std::size_t e = 0; e < edges_.size(); ++e) {
+            const auto [i, j] = edges_[e];
+            adjacent_[at(i, j)] = adjacent_[at(j, i)] = 1;
+            collider_end_[at(i, j)] = !graph.directed(i, j);
+            collider_end_[at(j, i)] = !graph.directed(j, i);
+        }
+        // Along a topological order of the given graph a node is met after its parents there, which
+        // keeps the waiting nodes few.
+        for (int t : targets_)
+            for (int u : targets_)
+                if (adjacent_[at(t, u)]) neighbours_[t].push_back(u);
+        force_ends();
+    }
+
+    ClassMembers run() {
+        found_.complete = true;
+        resume();
+        return std::move(found_);
+    }
+
+  private:
+    std::size_t square() const { return static_cast<std::size_t>(n_) * n_; }
+    std::size_t at(int i, int j) const { return static_cast<std::size_t>(i) * n_ + j; }
+    bool unshielded(int a, int b) const { return a != b && !adjacent_[at(a, b)]; }
+    /// Is a *-> w <-* b in the given graph?
+    bool collider(int a, int w, int b) const {
+        return collider_end_[at(w, a)] && collider_end_[at(w, b)];
+    }
+
+    /// Ends that all graphs with the same v-structures share. Sets `forced_[at(w, a)]`, the end at
+    /// w of the edge between w and a, and follows the consequences: a head beside an unshielded
+    /// non-collider makes a tail, and the other end of a tail is a head.
+    void force_ends() {
+        std::deque<std::pair<int, int>> news;
+        const auto force = [&](int w, int a, End end) {
+            // The given graph itself satisfies every consequence, so no conflict can arise.
+            if (forced_[at(w, a)] != open) return;
+            forced_[at(w, a)] = end;
+            news.emplace_back(w, a);
+        };
+        for (int w = 0; w < n_; ++w)
+            for (int a : neighbours_[w])
+                for (int b : neighbours_[w])
+                    if (unshielded(a, b) && collider(a, w, b)) force(w, a, head);
+        while (!news.empty()) {
+            const auto [w, a] = news.front();
+            news.pop_front();
+            if (forced_[at(w, a)] == tail) {
+                force(a, w, head);
+                continue;
+            }
+            for (int b : neighbours_[w])
+                if (unshielded(a, b) && !collider(a, w, b)) force(w, b, tail);
+        }
+    }
+
+    bool stopped() {
+        if (options_.deadline && (found_.n_visited & 255) == 0 &&
+            std::chrono::steady_clock::now() > *options_.deadline)
+            found_.complete = false;
+        return !found_.complete;
+    }
+
+    /// Goes on where the search was left when the last node was opened; without such a place, opens
+    /// the first node never opened, and without such a node has a whole graph.
+    void resume() {
+        if (!later_.empty()) {
+            const auto [t, i] = later_.back();
+            later_.pop_back();
+            choose_parents(t, i);
+            later_.emplace_back(t, i);
+            return;
+        }
+        for (int t : targets_)
+            if (state_[t] == State::unopened) {
+                open_node(t);
+                return;
+            }
+        record();
+    }
+
+    void open_node(int t) {
+        state_[t] = State::waiting;
+        choose_parents(t, 0);
+        state_[t] = State::unopened;
+    }
+
+    /// Decides from the i-th neighbour of t on which neighbours are its parents, in every way that
+    /// the v-structures allow, and goes on from there. A parent that is not placed yet is opened
+    /// and placed before the next neighbour is looked at, so that its constraints are checked
+    /// first.
+    void choose_parents(int t, std::size_t i) {
+        if (i == neighbours_[t].size()) {
+            ++found_.n_visited;
+            if (!stopped()) place(t);
+            return;
+        }
+        const int u = neighbours_[t][i];
+        // A waiting node is a descendant of t, so it cannot be a parent.
+        if (forced_[at(u, t)] != head && state_[u] != State::waiting) {
+            end_[at(u, t)] = tail;
+            if (state_[u] == State::placed) {
+                choose_parents(t, i + 1);
+            } else {
+                later_.emplace_back(t, i + 1);
+                open_node(u);
+                later_.pop_back();
+            }
+        }
+        if (found_.complete && head_fits(u, t)) {
+            end_[at(u, t)] = head;
+            choose_parents(t, i + 1);
+        }
+        end_[at(u, t)] = open;
+    }
+
+    /// May the edge between u and t have a head at u?
+    bool head_fits(int u, int t) const {
+        if (forced_[at(u, t)] == tail) return false;
+        for (int x : neighbours_[u])
+            if (end_[at(u, x)] == head && unshielded(x, t) && !collider(x, u, t)) return false;
+        return true;
+    }
+
+    /// Solves for row t, checks t's constraints with the nodes placed, and goes on.
+    void place(int t) {
+        parents_.clear();
+        for (int u : neighbours_[t])
+            if (end_[at(u, t)] == tail) parents_.push_back(u);
+        const int k = static_cast<int>(parents_.size());
+        M_.resize(static_cast<std::size_t>(k) * (k + 1));
+        a_.resize(k + 1);
+        for (int i = 0; i < k; ++i) {
+            for (int j = 0; j < k; ++j) M_[i * (k + 1) + j] = R_[at(parents_[i], parents_[j])];
+            M_[i * (k + 1) + k] = R_[at(parents_[i], t)];
+        }
+        if (!field::null_vector(M_.data(), k, a_.data())) throw SingularDraw{};
+        for (int u : order_) {
+            if (adjacent_[at(u, t)]) continue;
+            field::Sum sum;
+            for (int i = 0; i < k; ++i) sum.add(a_[i], R_[at(u, parents_[i])]);
+            sum.add(a_[k], R_[at(u, t)]);
+            if (sum.value() != 0) return;
+        }
+        for (int w = 0; w < n_; ++w) {
+            field::Sum sum;
+            for (int i = 0; i < k; ++i) sum.add(a_[i], Sigma_[at(parents_[i], w)]);
+            sum.add(a_[k], Sigma_[at(t, w)]);
+            R_[at(t, w)] = sum.value();
+        }
+        state_[t] = State::placed;
+        order_.push_back(t);
+        resume();
+        order_.pop_back();
+        state_[t] = State::waiting;
+    }
+
+    /// A whole graph: the second draw confirms it.
+    void record() {
+        for (std::size_t e = 0; e < edges_.size(); ++e) {
+            const auto [i, j] = edges_[e];
+            marks_[e] = end_[at(i, j)] == tail ? forward : end_[at(j, i)] == tail ? backward : both;
+        }
+        const Graph H = marked_graph(n_, edges_, marks_.data());
+        const InclusionTest test = produces(H, order_, check_.data());
+        if (test.answer == Inclusion::singular) throw SingularDraw{};
+        if (test.answer == Inclusion::no) return;
+        if (found_.n_members == options_.limit) {
+            found_.complete = false;
+            return;
+        }
+        found_.marks.insert(found_.marks.end(), marks_.begin(), marks_.end());
+        ++found_.n_members;
+    }
+
+    int n_;
+    std::vector<std::pair<int, int>> edges_;
+    std::vector<int> targets_;
+    const ClassOptions& options_;
+    std::vector<Element> Sigma_, check_;
+    std::vector<std::uint8_t> adjacent_;
+    std::vector<std::uint8_t>
+        collider_end_;               // at(w, a): head at w on the edge w, a of the given graph
+    std::vector<End> forced_, end_;  // at(w, a): end at w of the edge between w and a
+    std::vector<Element> R_;         // row v: cov(eps_v, X)
+    std::vector<State> state_;
+    std::vector<int> order_, parents_;
+    std::vector<std::pair<int, std::size_t>> later_;  // nodes with undecided neighbours: from where
+    std::vector<std::vector<int>> neighbours_;
+    std::vector<std::uint8_t> marks_;
+    std::vector<Element> M_, a_;
+    ClassMembers found_;
+};
+
+}  // namespace
+
+ClassMembers exact_class(const Graph& graph, const ClassOptions& options) {
+    for (int draw = 0; draw < max_draws; ++draw) {
+        try {
+            return OrderSearch(graph, draw_seed(options.seed, 2 * draw), options).run();
+        } catch (const SingularDraw&) {
+        }
+    }
+    throw NoRegularDraw();
+}
+
+ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options) {
+    const auto edges = skeleton_edges(graph);
+    const Witness witness(graph, options.seed);
+    const std::vector<std::uint8_t> own = marks_of(graph, edges);
+    const std::string start(own.begin(), own.end());
+    // Members in the order found; the set also remembers the candidates that failed.
+    std::vector<std::string> members{start};
+    std::unordered_set<std::string> seen{start};
+    ClassMembers found;
+    found.complete = true;
+    const auto bytes = [](const std::string& s) {
+        return reinterpret_cast<const std::uint8_t*>(s.data());
+    };
+    for (std::size_t next = 0; next < members.size() && found.complete; ++next) {
+        std::string candidate = members[next];
+        for (std::size_t e = 0; e < edges.size() && found.complete; ++e) {
+            const char before = candidate[e];
+            for (char mark = 0; mark < 3; ++mark) {
+                candidate[e] = mark;
+                if (!seen.insert(candidate).second) continue;
+                ++found.n_visited;
+                if (options.deadline && std::chrono::steady_clock::now() > *options.deadline) {
+                    found.complete = false;
+                    break;
+                }
+                const Graph H = marked_graph(graph.d(), edges, bytes(candidate));
+                const std::vector<int> order = topological_order(H);
+                if (order.empty() || witness.inside(H, order).answer != Inclusion::yes) continue;
+                if (members.size() >= options.limit) {
+                    found.complete = false;
+                    break;
+                }
+                members.push_back(candidate);
+            }
+            candidate[e] = before;
+        }
+    }
+    found.n_members = members.size();
+    for (const auto& member : members)
+        found.marks.insert(found.marks.end(), bytes(member), bytes(member) + member.size());
+    return found;
+}
+
+std::vector<ClassFactor> class_factors(const Graph& graph, ClassMethod method,
+                                       const ClassOptions& options) {
+    const auto edges = skeleton_edges(graph);
+    // A component is a district of the graph whose skeleton is made bidirected.
+    Graph skeleton(graph.d());
+    for (const auto& [i, j] : edges) skeleton.add_bidirected(i, j);
+    std::vector<ClassFactor> factors;
+    for (const std::vector<int>& nodes : districts(skeleton)) {
+        if (nodes.size() == 1) continue;
+        std::vector<int> local(graph.d(), -1);
+        for (std::size_t i = 0; i < nodes.size(); ++i) local[nodes[i]] = static_cast<int>(i);
+        Graph component(static_cast<int>(nodes.size()));
+        ClassFactor factor;
+        for (std::size_t e = 0; e < edges.size(); ++e) {
+            const auto [i, j] = edges[e];
+            if (local[i] < 0) continue;
+            factor.edges.push_back(static_cast<int>(e));
+            if (graph.directed(i, j)) component.add_directed(local[i], local[j]);
+            if (graph.directed(j, i)) component.add_directed(local[j], local[i]);
+            if (graph.bidirected(i, j)) component.add_bidirected(local[i], local[j]);
+        }
+        factor.members = method == ClassMethod::exact ? exact_class(component, options)
+                                                      : edge_change_class(component, options);
+        if (!factor.members.complete)
+            include(marks_of(component, skeleton_edges(component)), factor.members);
+        factors.push_back(std::move(factor));
+    }
+    return factors;
+}
+
+}  // namespace bowfree

@@ -1,0 +1,110 @@
+#include "equivalence/colliders.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace bowfree {
+
+namespace {
+
+int heads_at(const Graph& graph, int v) {
+    return count(graph.parents(v), graph.words()) + count(graph.spouses(v), graph.words());
+}
+
+}  // namespace
+
+std::vector<ColliderTree> collider_trees(const Graph& graph) {
+    const int d = graph.d();
+    std::vector<std::vector<int>> neighbours(d);
+    for (int v = 0; v < d; ++v) {
+        for_each_node(graph.parents(v), graph.words(), [&](int u) {
+            neighbours[v].push_back(u);
+            neighbours[u].push_back(v);
+        });
+        for_each_node(graph.spouses(v), graph.words(), [&](int u) { neighbours[v].push_back(u); });
+    }
+    std::vector<char> free(d), seen(d);
+    for (int v = 0; v < d; ++v) free[v] = heads_at(graph, v) < 2;
+    std::vector<ColliderTree> trees;
+    for (int start = 0; start < d; ++start) {
+        if (!free[start] || seen[start]) continue;
+        ColliderTree tree;
+        bool determined = false;
+        tree.nodes.push_back(start);
+        seen[start] = 1;
+        for (std::size_t next = 0; next < tree.nodes.size(); ++next) {
+            const int v = tree.nodes[next];
+            for (int u : neighbours[v]) {
+                if (!free[u]) {
+                    if (graph.directed(u, v))
+                        determined = true;
+                    else
+                        tree.outer.emplace_back(v, u);
+                } else if (!seen[u]) {
+                    seen[u] = 1;
+                    tree.nodes.push_back(u);
+                    tree.inner.emplace_back(v, u);
+                }
+            }
+        }
+        if (!determined && tree.n_options() > 1) trees.push_back(std::move(tree));
+    }
+    return trees;
+}
+
+std::vector<ClassFactor> collider_factors(const Graph& graph) {
+    std::map<std::pair<int, int>, int> number;
+    const auto edges = skeleton_edges(graph);
+    for (std::size_t e = 0; e < edges.size(); ++e) number[edges[e]] = static_cast<int>(e);
+    std::vector<ClassFactor> factors;
+    for (const ColliderTree& tree : collider_trees(graph)) {
+        ClassFactor factor;
+        std::map<int, std::vector<std::pair<int, int>>> at;  // node -> (neighbour, column)
+        const auto column = [&](int a, int b) {
+            factor.edges.push_back(number.at(std::minmax(a, b)));
+            return static_cast<int>(factor.edges.size()) - 1;
+        };
+        for (const auto& [a, b] : tree.inner) {
+            const int c = column(a, b);
+            at[a].emplace_back(b, c);
+            at[b].emplace_back(a, c);
+        }
+        const int n_inner = static_cast<int>(factor.edges.size());
+        for (const auto& [a, b] : tree.outer) column(a, b);
+        std::vector<std::uint8_t> marks(factor.edges.size());
+        const auto list = [&] {
+            factor.members.marks.insert(factor.members.marks.end(), marks.begin(), marks.end());
+            ++factor.members.n_members;
+        };
+        for (int root : tree.nodes) {
+            for (std::size_t o = 0; o < tree.outer.size(); ++o)
+                marks[n_inner + o] =
+                    tree.outer[o].first < tree.outer[o].second ? forward : backward;
+            std::vector<std::pair<int, int>> walk{{root, -1}};  // (node, where it was reached from)
+            for (std::size_t next = 0; next < walk.size(); ++next) {
+                const auto [v, from] = walk[next];
+                for (const auto& [u, c] : at[v]) {
+                    if (u == from) continue;
+                    marks[c] = v < u ? forward : backward;
+                    walk.emplace_back(u, v);
+                }
+            }
+            list();
+            const auto bidirected_too = [&](int c) {
+                const std::uint8_t before = marks[c];
+                marks[c] = both;
+                list();
+                marks[c] = before;
+            };
+            for (const auto& [u, c] : at[root])
+                if (root < u) bidirected_too(c);  // else the other end lists it
+            for (std::size_t o = 0; o < tree.outer.size(); ++o)
+                if (tree.outer[o].first == root) bidirected_too(n_inner + static_cast<int>(o));
+        }
+        factor.members.complete = true;
+        factors.push_back(std::move(factor));
+    }
+    return factors;
+}
+
+}  // namespace bowfree

@@ -1,0 +1,120 @@
+#include "equivalence/equivalence.hpp"
+
+namespace bowfree {
+
+using field::Element;
+
+std::vector<Element> random_covariance(const Graph& graph, const std::vector<int>& order,
+                                       std::uint64_t seed) {
+    const int d = graph.d();
+    const auto at = [d](int i, int j) { return static_cast<std::size_t>(i) * d + j; };
+    field::Draw draw(seed);
+    std::vector<Element> B(static_cast<std::size_t>(d) * d), Sigma(B.size());
+    for (int i = 0; i < d; ++i) {
+        for_each_node(graph.parents(i), graph.words(), [&](int j) { B[at(i, j)] = draw(); });
+        Sigma[at(i, i)] = draw();
+        for_each_node(graph.spouses(i), graph.words(), [&](int j) {
+            if (j < i) Sigma[at(i, j)] = Sigma[at(j, i)] = draw();
+        });
+    }
+    // (I-B)^-1 Omega, row by row along the order: X_v = eps_v + sum_p B_vp X_p ...
+    for (int v : order)
+        for (int w = 0; w < d; ++w) {
+            field::Sum sum;
+            sum.add(Sigma[at(v, w)], 1);
+            for_each_node(graph.parents(v), graph.words(),
+                          [&](int p) { sum.add(B[at(v, p)], Sigma[at(p, w)]); });
+            Sigma[at(v, w)] = sum.value();
+        }
+    // ... and the same for the columns.
+    for (int w : order)
+        for (int v = 0; v < d; ++v) {
+            field::Sum sum;
+            sum.add(Sigma[at(v, w)], 1);
+            for_each_node(graph.parents(w), graph.words(),
+                          [&](int p) { sum.add(B[at(w, p)], Sigma[at(v, p)]); });
+            Sigma[at(v, w)] = sum.value();
+        }
+    return Sigma;
+}
+
+InclusionTest produces(const Graph& H, const std::vector<int>& order, const Element* Sigma) {
+    const int d = H.d();
+    std::vector<Element> R(static_cast<std::size_t>(d) * d);  // R_v = cov(eps_v, X)
+    std::vector<Element> M, a(d + 1);
+    std::vector<int> P;
+    for (int step = 0; step < d; ++step) {
+        const int v = order[step];
+        P.clear();
+        for_each_node(H.parents(v), H.words(), [&](int p) { P.push_back(p); });
+        const int k = static_cast<int>(P.size());
+        M.resize(static_cast<std::size_t>(k) * (k + 1));
+        for (int i = 0; i < k; ++i) {
+            const Element* row = R.data() + static_cast<std::size_t>(P[i]) * d;
+            for (int j = 0; j < k; ++j) M[i * (k + 1) + j] = row[P[j]];
+            M[i * (k + 1) + k] = row[v];
+        }
+        if (!field::null_vector(M.data(), k, a.data())) return {Inclusion::singular};
+        for (int before = 0; before < step; ++before) {
+            const int u = order[before];
+            if (H.adjacent(u, v)) continue;
+            const Element* row = R.data() + static_cast<std::size_t>(u) * d;
+            field::Sum sum;
+            for (int i = 0; i < k; ++i) sum.add(a[i], row[P[i]]);
+            sum.add(a[k], row[v]);
+            if (sum.value() != 0) return {Inclusion::no, u, v};
+        }
+        Element* row = R.data() + static_cast<std::size_t>(v) * d;
+        for (int w = 0; w < d; ++w) {
+            field::Sum sum;
+            for (int i = 0; i < k; ++i)
+                sum.add(a[i], Sigma[static_cast<std::size_t>(P[i]) * d + w]);
+            sum.add(a[k], Sigma[static_cast<std::size_t>(v) * d + w]);
+            row[w] = sum.value();
+        }
+    }
+    return {Inclusion::yes};
+}
+
+namespace {
+
+/// Answers a draw that turned out singular by further draws, which are new to both draws.
+InclusionTest redraw(const Graph& G, const std::vector<int>& order_G, const Graph& H,
+                     const std::vector<int>& order_H, std::uint64_t seed) {
+    for (int draw = 2; draw < max_draws; ++draw) {
+        const auto Sigma = random_covariance(G, order_G, draw_seed(seed, draw));
+        const InclusionTest test = produces(H, order_H, Sigma.data());
+        if (test.answer != Inclusion::singular) return test;
+    }
+    throw NoRegularDraw();
+}
+
+}  // namespace
+
+InclusionTest inside(const Graph& G, const std::vector<int>& order_G, const Graph& H,
+                     const std::vector<int>& order_H, std::uint64_t seed) {
+    InclusionTest test;
+    for (int draw = 0; draw < 2 && test.answer == Inclusion::yes; ++draw) {
+        const auto Sigma = random_covariance(G, order_G, draw_seed(seed, draw));
+        test = produces(H, order_H, Sigma.data());
+        if (test.answer == Inclusion::singular) test = redraw(G, order_G, H, order_H, seed);
+    }
+    return test;
+}
+
+Witness::Witness(const Graph& G, std::uint64_t seed)
+    : d_(G.d()), seed_(seed), G_(G), order_(topological_order(G)) {
+    for (int draw = 0; draw < 2; ++draw)
+        Sigma_[draw] = random_covariance(G, order_, draw_seed(seed, draw));
+}
+
+InclusionTest Witness::inside(const Graph& H, const std::vector<int>& order) const {
+    InclusionTest test;
+    for (int draw = 0; draw < 2 && test.answer == Inclusion::yes; ++draw) {
+        test = produces(H, order, Sigma_[draw].data());
+        if (test.answer == Inclusion::singular) test = redraw(G_, order_, H, order, seed_);
+    }
+    return test;
+}
+
+}  // namespace bowfree

@@ -1,0 +1,80 @@
+// The exact decision "is the model of G inside the model of H" (section 2.4; van Ommen, UAI 2024).
+//
+// Draw random parameters of G in a large prime field and compute Sigma. If H can produce Sigma at
+// all, its parameters follow node by node in topological order: row v of I - B_H is the linear
+// combination eps_v of v and its parents that is uncorrelated with eps_p for every parent p (a BAP
+// has no v <-> p). H contains G's model exactly when the errors so found are uncorrelated at every
+// non-adjacent pair of H, for then Sigma = (I-B)^-1 Omega (I-B)^-T with an Omega that H allows.
+//
+// Why the answer is right with probability about 1 - d^3/p per draw: the entries of that Omega are
+// rational functions of Sigma. A random point decides whether they vanish on the (irreducible)
+// model of G. Their denominators are the determinants of the linear systems; at Sigma = I, which
+// every model contains, all of them are 1, so none vanishes identically on any model. A singular
+// system is therefore an accident of the draw, never a property of G or H, and is answered by
+// another draw.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "equivalence/field.hpp"
+#include "graph/graph.hpp"
+
+namespace bowfree {
+
+enum class Inclusion { no, yes, singular };
+
+/// An answer, and where it is "no" the non-adjacent pair of H whose constraint fails.
+struct InclusionTest {
+    Inclusion answer = Inclusion::yes;
+    int a = -1;
+    int b = -1;
+};
+
+/// Sigma (d x d, row-major) of the acyclic graph G, bows allowed, at random parameters. Here and
+/// below `order` is the graph's topological order.
+std::vector<field::Element> random_covariance(const Graph& graph, const std::vector<int>& order,
+                                              std::uint64_t seed);
+
+/// Can the BAP H produce `Sigma`? Each constraint is looked at as soon as its rows are known.
+InclusionTest produces(const Graph& H, const std::vector<int>& order, const field::Element* Sigma);
+
+/// Is the model of the acyclic graph G inside that of the BAP H? "Yes" needs two draws.
+InclusionTest inside(const Graph& G, const std::vector<int>& order_G, const Graph& H,
+                     const std::vector<int>& order_H, std::uint64_t seed);
+
+/// Sigma of G at two independent draws: serves every question "is G's model inside that of H".
+class Witness {
+  public:
+    Witness(const Graph& G, std::uint64_t seed);
+
+    int d() const { return d_; }
+    /// Yes or no; "yes" needs both draws.
+    InclusionTest inside(const Graph& H, const std::vector<int>& order) const;
+    InclusionTest inside(const Graph& H) const { return inside(H, topological_order(H)); }
+
+  private:
+    int d_;
+    std::uint64_t seed_;
+    Graph G_;
+    std::vector<int> order_;
+    std::array<std::vector<field::Element>, 2> Sigma_;
+};
+
+/// Thrown after several draws in a row were singular, which has probability below 1e-90.
+class NoRegularDraw : public std::runtime_error {
+  public:
+    NoRegularDraw() : std::runtime_error("no regular random point found; use another seed") {}
+};
+
+/// The seed of draw number `draw` (0, 1, then the replacements of singular draws).
+inline std::uint64_t draw_seed(std::uint64_t seed, int draw) {
+    return seed + 0xd1342543de82ef95u * static_cast<std::uint64_t>(draw + 1);
+}
+
+/// Most draws that are tried before giving up.
+inline constexpr int max_draws = 8;
+
+}  // namespace bowfree

@@ -1,0 +1,53 @@
+// The state of one pair of nodes in a graph without bows: which of its two ends carry an arrowhead.
+//
+//     pair (i, j), i < j      none      i -> j     i <- j     i <-> j
+//     value                   00        01         10         11
+//     bit 0: arrowhead at j, bit 1: arrowhead at i
+//
+// A move of the search is "set pair (i, j) to this state": additions, deletions, reversals and
+// changes of type are one thing.
+#pragma once
+
+#include <cstdint>
+
+#include "graph/graph.hpp"
+
+namespace bowfree {
+
+enum class Edge : std::uint8_t { none = 0, forward = 1, backward = 2, bidirected = 3 };
+
+inline constexpr Edge all_edges[] = {Edge::none, Edge::forward, Edge::backward, Edge::bidirected};
+
+/// Arrowhead at the larger node j of the pair.
+inline bool head_at_second(Edge edge) {
+    return static_cast<int>(edge) & 1;
+}
+/// Arrowhead at the smaller node i of the pair.
+inline bool head_at_first(Edge edge) {
+    return static_cast<int>(edge) & 2;
+}
+inline bool is_directed(Edge edge) {
+    return edge == Edge::forward || edge == Edge::backward;
+}
+
+inline Edge get_edge(const Graph& graph, int i, int j) {
+    if (graph.bidirected(i, j)) return Edge::bidirected;
+    if (graph.directed(i, j)) return Edge::forward;
+    return graph.directed(j, i) ? Edge::backward : Edge::none;
+}
+
+inline void set_edge(Graph& graph, int i, int j, Edge edge) {
+    graph.remove_directed(i, j);
+    graph.remove_directed(j, i);
+    graph.remove_bidirected(i, j);
+    if (edge == Edge::forward) graph.add_directed(i, j);
+    if (edge == Edge::backward) graph.add_directed(j, i);
+    if (edge == Edge::bidirected) graph.add_bidirected(i, j);
+}
+
+/// Arrowheads at node i: parents and spouses, the in-degree of section 3.2.
+inline int in_degree(const Graph& graph, int i) {
+    return count(graph.parents(i), graph.words()) + count(graph.spouses(i), graph.words());
+}
+
+}  // namespace bowfree

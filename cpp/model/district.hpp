@@ -1,0 +1,29 @@
+// A district and its incoming edges: all that one factor of the likelihood depends on
+// (section 3.1).
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "graph/graph.hpp"
+
+namespace bowfree {
+
+/// A district C with its parents, in local numbers: the k members are 0..k-1 in ascending order of
+/// their node, the parents outside C are k..m-1, again ascending. The order is canonical, so equal
+/// (district, incoming edges) give equal `District`s, and a fit of one is a pure function of it.
+struct District {
+    std::vector<int> nodes;                         ///< global index of each local number, size m
+    int k = 0;                                      ///< number of members
+    std::vector<std::vector<int>> parents;          ///< per member: local numbers, ascending
+    std::vector<std::pair<int, int>> spouse_pairs;  ///< local pairs (a, b), a < b, lexicographic
+
+    int m() const { return static_cast<int>(nodes.size()); }
+    /// Edges with an arrowhead in the district: what the score penalises beside the k nodes.
+    int n_edges() const;
+};
+
+/// The district of `graph` whose members are `members` (ascending, as `districts` returns them).
+District make_district(const Graph& graph, const std::vector<int>& members);
+
+}  // namespace bowfree

@@ -1,0 +1,83 @@
+// Maximum likelihood for one district: the contract of the fitting kernels.
+//
+// For a district C write A = (I - B)_C (k x m), E = A S A^T and Omega = Omega_C. The district's
+// share of the log-likelihood is -n/2 (k log 2 pi + F) with
+//
+//     F(B, Omega) = log |Omega| + tr(Omega^-1 E).
+//
+// Kernels minimise F. They see S only (divisor n, see `bowfree.model.moments`), never n or the penalty.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/district.hpp"
+#include "model/newton.hpp"
+#include "model/ricf.hpp"
+#include "rng.hpp"
+
+namespace bowfree {
+
+/// A fit of one district and its own proof of quality.
+struct DistrictFit {
+    double objective = 0.0;      ///< F at the end
+    std::vector<double> B;       ///< k x m, row-major, local numbers
+    std::vector<double> Omega;   ///< k x k, row-major
+    bool converged = false;      ///< certified: `decrement` within 1e-10, Hessian definite
+    double decrement = 0.0;      ///< what the score (-F/2) could still gain, by Newton's model
+    double gradient_norm = 0.0;  ///< largest gradient entry in the scaled parameters
+    double smallest_eigenvalue = 1.0;  ///< of the error correlation matrix
+    bool diverging = false;            ///< not converged, errors nearly collinear, and
+                                       ///< a huge coefficient: it may run to infinity
+    int n_iter = 0;                    ///< RICF sweeps plus Newton steps, over all starts
+    int n_optima = 1;                  ///< distinct local minima met over all starts
+};
+
+struct FitOptions {
+    int n_starts = 1;        ///< best of that many starts; the first is the canonical one
+    std::uint64_t seed = 0;  ///< of the random starts
+};
+
+/// Fits districts to one covariance matrix; holds the buffers, so use one per thread.
+///
+/// A fit is a pure function of (S, district): members that can be fitted on their own are peeled
+/// off (peeling.hpp); the rest has one canonical start (ordinary least squares), run to
+/// convergence; only a fit that cannot be certified from there tries a few fixed other starts and
+/// keeps the best end point. It never returns NaN and its time is bounded.
+class DistrictFitter {
+  public:
+    /// `S` is the d x d row-major covariance matrix (divisor n) of all variables, positive
+    /// definite; it must outlive this object.
+    DistrictFitter(const double* S, int d) : cov_(S), d_(d) {}
+
+    DistrictFit fit(const District& district, const FitOptions& options = {});
+
+    /// Only the minimum of F, for scoring, of a district from which nothing can be peeled: equal
+    /// to `fit(district).objective`.
+    double objective(const District& district);
+
+  private:
+    DistrictFit fit_peeled(const District& district, int v, const FitOptions& options);
+    double solve(const District& district, const FitOptions& options, DistrictFit* details);
+    void standardize(const District& district);
+    void set_start(int start, const District& district, Rng& random);
+    bool climb(int max_steps);
+    void describe(const District& district, bool certified, DistrictFit& fit);
+
+    const double* cov_;
+    int d_;
+    std::vector<double> sd_, S_, X_;    // the district's variables: scales, correlations, Cholesky
+    std::vector<double> start_, gram_;  // B of a start; scratch
+    Ricf ricf_;
+    Newton newton_;
+    int n_iter_ = 0;
+};
+
+/// RICF as the paper runs it: start B = 0 and Omega = diag S, members in index order, stop after
+/// `max_iter` sweeps or when the summed absolute change of B and Omega falls below `tol`.
+DistrictFit ricf(const double* S, int d, const District& district, int max_iter, double tol);
+
+/// The `tol` of the authors' scores.
+inline constexpr double ricf_tolerance = 1e-6;
+
+}  // namespace bowfree

@@ -1,0 +1,30 @@
+// Members of a district that can be fitted on their own, so that a smaller district is left.
+//
+// Let v be a member whose spouses Q are pairwise spouses of each other and have all parents of v
+// among their own. Write the errors of Q as eps_q = alpha_q eps_v + eps'_q with eps' uncorrelated
+// with eps_v. Since eps_v = x_v - B_v x, row q of A = I - B turns into A_q - alpha_q A_v: it gains
+// the entry of v and, as pa(v) is part of pa(q), no other. And Omega'_qr = Omega_qr - alpha_q
+// alpha_r omega_vv is as free as before for q, r in Q. The map has determinant one, so it leaves
+//
+//     F = log |Omega| + tr(Omega^-1 A S A^T)
+//
+// as it is: v <-> q may be read as v -> q. Then v is alone, with a closed form, and the rest is a
+// district with one member less. (Only F is meant: as a graph this may have a cycle.)
+#pragma once
+
+#include <optional>
+
+#include "model/district.hpp"
+
+namespace bowfree {
+
+/// The first member that can be peeled off; none if there is none, or only one member.
+std::optional<int> peelable(const District& district);
+
+/// Member v with its parents only.
+District alone(const District& district, int v);
+
+/// The other members, with v as a parent of its spouses. `v` must be peelable.
+District without(const District& district, int v);
+
+}  // namespace bowfree

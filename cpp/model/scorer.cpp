@@ -1,0 +1,93 @@
+#include "model/scorer.hpp"
+
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "model/district.hpp"
+#include "model/peeling.hpp"
+
+namespace bowfree {
+
+namespace {
+
+/// The key of a district: that of its nodes, see `Scorer::node_key`, put together.
+Key key_of(const District& district) {
+    Key key;
+    const auto& nodes = district.nodes;
+    for (int v = 0; v < district.k; ++v) {
+        key ^= element_key(nodes[v], nodes[v], false);
+        for (const int p : district.parents[v]) key ^= element_key(nodes[p], nodes[v], false);
+    }
+    for (const auto& [a, b] : district.spouse_pairs)
+        key ^= element_key(nodes[a], nodes[b], true) ^ element_key(nodes[b], nodes[a], true);
+    return key;
+}
+
+}  // namespace
+
+Scorer::Scorer(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes,
+               int sweeps)
+    : S_(std::move(S)),
+      d_(d),
+      edge_cost_(penalty * std::log(n) / n),
+      constant_(-d * (0.5 * std::log(2.0 * std::numbers::pi) + edge_cost_)),
+      sweeps_(sweeps),
+      cache_(cache_bytes) {}
+
+Workspace::Workspace(const Scorer& scorer) : fitter(scorer.S(), scorer.d()) {}
+
+Key Scorer::node_key(const Graph& graph, int v) const {
+    Key key = element_key(v, v, false);
+    for_each_node(graph.parents(v), graph.words(), [&](int p) { key ^= element_key(p, v, false); });
+    for_each_node(graph.spouses(v), graph.words(), [&](int s) { key ^= element_key(s, v, true); });
+    return key;
+}
+
+std::optional<double> Scorer::recall(const Key& key, Workspace& workspace) {
+    const auto known = cache_.find(key);
+    workspace.effort.cache_hits += known.has_value();
+    return known;
+}
+
+double Scorer::objective(const Graph& graph, int node, const Key& key, Workspace& workspace) {
+    if (const auto known = recall(key, workspace)) return *known;
+    return work_out(make_district(graph, district_of(graph, node)), key, workspace);
+}
+
+double Scorer::work_out(const District& district, const Key& key, Workspace& workspace) {
+    double F = 0.0;
+    const auto v = sweeps_ > 0 ? std::nullopt : peelable(district);
+    if (v) {
+        F = look_up(alone(district, *v), workspace) + look_up(without(district, *v), workspace);
+    } else {
+        ++workspace.effort.fits;
+        F = sweeps_ > 0 ? ricf(S_.data(), d_, district, sweeps_, ricf_tolerance).objective
+                        : workspace.fitter.objective(district);
+    }
+    cache_.store(key, F);
+    return F;
+}
+
+double Scorer::look_up(const District& district, Workspace& workspace) {
+    const Key key = key_of(district);
+    if (const auto known = recall(key, workspace)) return *known;
+    return work_out(district, key, workspace);
+}
+
+double Scorer::score(const Graph& graph, Workspace& workspace) {
+    double F = 0.0;
+    int heads = 0, spouses = 0;
+    for (const auto& district : districts(graph)) {
+        Key key;
+        for (int v : district) {
+            key ^= node_key(graph, v);
+            heads += count(graph.parents(v), graph.words());
+            spouses += count(graph.spouses(v), graph.words());
+        }
+        F += objective(graph, district.front(), key, workspace);
+    }
+    return constant_ - 0.5 * F - edge_cost_ * (heads + spouses / 2);
+}
+
+}  // namespace bowfree

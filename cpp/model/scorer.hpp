@@ -1,0 +1,73 @@
+// The score of eq. (score), district by district, through the cache.
+//
+// Of a district only F = min log|Omega| + tr(...) is cached, see likelihood.hpp. Members that can
+// be fitted on their own are peeled off first (peeling.hpp), and the parts are cached too: many
+// districts come down to the same few. The penalty is added outside: an edge costs `edge_cost`,
+// whatever it is and wherever it lies.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "graph/graph.hpp"
+#include "model/likelihood.hpp"
+#include "model/score_cache.hpp"
+
+namespace bowfree {
+
+/// What a run did; every run counts for itself, so no counter is shared.
+struct Effort {
+    std::int64_t fits = 0;        ///< districts fitted
+    std::int64_t cache_hits = 0;  ///< districts found in the cache instead
+    std::int64_t candidates = 0;  ///< moves whose gain was worked out
+};
+
+class Scorer;
+
+/// What belongs to one run alone: the buffers of its fits, and its counters.
+struct Workspace {
+    explicit Workspace(const Scorer& scorer);
+    DistrictFitter fitter;
+    Effort effort;
+};
+
+class Scorer {
+  public:
+    /// `S` is d x d, row-major, with divisor n; the cost of a node or an edge is
+    /// penalty * log(n) / n. With `sweeps`, a district's F is what so many sweeps of the paper's
+    /// RICF reach, which may be short of the minimum; it is still a pure function of the district.
+    Scorer(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes,
+           int sweeps = 0);
+
+    int d() const { return d_; }
+    const double* S() const { return S_.data(); }
+    double edge_cost() const { return edge_cost_; }
+
+    /// The key of node v and of all arrowheads at it.
+    Key node_key(const Graph& graph, int v) const;
+
+    /// F of the district of `graph` that contains `node`; `key` must be the district's key.
+    double objective(const Graph& graph, int node, const Key& key, Workspace& workspace);
+
+    /// The whole graph's score, districts added in canonical order: a pure function of the graph.
+    double score(const Graph& graph, Workspace& workspace);
+
+    /// Part of the score that is the same for all graphs: -(d/2) log 2 pi and the nodes' penalty.
+    double constant() const { return constant_; }
+
+    std::size_t cache_bytes() { return cache_.bytes(); }
+
+  private:
+    std::optional<double> recall(const Key& key, Workspace& workspace);
+    double look_up(const District& district, Workspace& workspace);
+    double work_out(const District& district, const Key& key, Workspace& workspace);
+
+    std::vector<double> S_;
+    int d_;
+    double edge_cost_, constant_;
+    int sweeps_;
+    ScoreCache cache_;
+};
+
+}  // namespace bowfree

@@ -1,0 +1,82 @@
+// Steepest ascent over single-edge changes (section 3), and the walk over a plateau of equal
+// scores.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "search/move_table.hpp"
+#include "search/pool.hpp"
+#include "rng.hpp"
+
+namespace bowfree {
+
+/// All moves; only those that add or only those that delete an edge; or one of the two beside
+/// moves that change the kind of an edge.
+enum class Direction : std::uint8_t { both, forward, backward, forward_change, backward_change };
+
+struct ClimbOptions {
+    Direction direction = Direction::both;
+    int neighbours = 0;           ///< moves looked at per step, drawn at random; 0: all
+    std::int64_t max_steps = -1;  ///< of one climb; -1: until no move gains
+    /// Scores closer than this are equal: equivalent graphs differ by rounding and by what the
+    /// fits leave open, never by more.
+    double tolerance = 1e-9;
+};
+
+/// What a run leaves behind besides its end.
+struct Journal {
+    explicit Journal(Pool kept) : pool(std::move(kept)) {}
+    std::vector<double> path;  ///< the start's score, then every new best of the run
+    Pool pool;
+};
+
+/// One run's climber: a graph, the rules, and a stream of random numbers.
+class Climber {
+  public:
+    Climber(Scorer& scorer, Graph start, const Rules& rules, const ClimbOptions& options, Rng& rng,
+            const std::atomic<bool>& stop, Workspace& workspace, Journal& journal);
+
+    MoveTable& table() { return table_; }
+    bool stopped() const { return stop_.load(std::memory_order_relaxed); }
+
+    /// Other rules from here on; the graph must satisfy them.
+    void use(const Rules& rules) { rules_ = &rules; }
+    const Rules& rules() const { return *rules_; }
+
+    /// Makes the best move until none gains more than the tolerance, drawing among moves within the
+    /// tolerance of the best. `cost_factor` multiplies the cost of an edge. True when it ended in a
+    /// local optimum, false when it was stopped or ran out of steps.
+    bool climb(double cost_factor = 1.0);
+
+    /// From a local optimum, visits up to `limit` graphs of equal score that hang together by
+    /// single changes, climbing on (and counting anew) when one of them has a better neighbour.
+    void climb_and_walk_plateau(int limit);
+
+    /// Writes the current graph into the journal.
+    void record();
+
+  private:
+    struct Choice {
+        bool found = false;
+        Move move{};
+    };
+    /// The move to make next, when one gains more than the tolerance.
+    Choice best_move(double edge_cost);
+    Choice best_of(const std::vector<Move>& moves, double edge_cost);
+    bool is_wanted(const Move& move) const;
+    void record_neighbours();
+
+    const Rules* rules_;
+    const ClimbOptions& options_;
+    Rng& rng_;
+    const std::atomic<bool>& stop_;
+    Journal& journal_;
+    MoveTable table_;
+    double edge_cost_;
+    std::vector<Move> moves_;  // scratch
+};
+
+}  // namespace bowfree

@@ -1,0 +1,24 @@
+#include "search/exhaustive.hpp"
+
+namespace bowfree {
+
+AllScores score_all(Scorer& scorer, const Rules& rules, const std::function<void()>& pause) {
+    const int d = scorer.d();
+    const int n_pairs = d * (d - 1) / 2;
+    Workspace workspace(scorer);
+    AllScores all;
+    Graph graph(d);
+    for (std::uint32_t code = 0; code < std::uint32_t{1} << 2 * n_pairs; ++code) {
+        if (code % 4096 == 0) pause();
+        std::uint32_t digits = code;
+        for (int j = 1; j < d; ++j)
+            for (int i = 0; i < j; ++i, digits >>= 2)
+                set_edge(graph, i, j, static_cast<Edge>(digits & 3));
+        if (!rules.permits(graph)) continue;
+        all.codes.push_back(code);
+        all.scores.push_back(scorer.score(graph, workspace));
+    }
+    return all;
+}
+
+}  // namespace bowfree

@@ -1,0 +1,23 @@
+// Every graph the rules permit, scored: the yardstick of the heuristics, for few nodes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "space/rules.hpp"
+#include "model/scorer.hpp"
+
+namespace bowfree {
+
+struct AllScores {
+    /// The pairs (0,1), (0,2), (1,2), (0,3), ... as digits in base 4, values as in edge.hpp.
+    std::vector<std::uint32_t> codes;
+    std::vector<double> scores;
+};
+
+/// Scores all graphs on `scorer.d()` <= 5 nodes, in ascending order of their codes. `pause` is
+/// called now and then; it may throw.
+AllScores score_all(Scorer& scorer, const Rules& rules, const std::function<void()>& pause);
+
+}  // namespace bowfree

@@ -1,0 +1,65 @@
+// A search on one data set: a cache, a pool, and threads that do independent runs.
+//
+// The caller's thread only waits and collects, so it can answer to signals, clocks and the user.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "search/strategy.hpp"
+
+namespace bowfree {
+
+class Search {
+  public:
+    Search(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes,
+           Rules rules, RunOptions options, Graph ground, int sweeps = 0);
+    ~Search();
+    Search(const Search&) = delete;
+    Search& operator=(const Search&) = delete;
+
+    /// Starts `n_threads` threads on the tasks, which are taken in order. The previous batch must
+    /// have been collected.
+    void launch(std::vector<Task> tasks, int n_threads);
+
+    /// Runs finished since the last call, as (index of the task, run), waiting up to `seconds` for
+    /// one. Their pools are now part of `pool`.
+    std::vector<std::pair<int, Run>> collect(double seconds);
+
+    /// True while runs of the batch are under way or not yet collected.
+    bool busy();
+
+    /// Tells all runs to end where they are; they still have to be collected.
+    void stop() { stop_ = true; }
+
+    Pool& pool() { return pool_; }
+    Scorer& scorer() { return scorer_; }
+    const Rules& rules() const { return rules_; }
+
+  private:
+    void work();
+    void join();
+
+    Scorer scorer_;
+    Rules rules_;
+    RunOptions options_;
+    Graph ground_;
+    Pool pool_;
+
+    std::vector<Task> tasks_;
+    std::atomic<int> next_{0};
+    std::atomic<bool> stop_{false};
+    std::vector<std::thread> threads_;
+
+    std::mutex mutex_;  // of what follows
+    std::condition_variable finished_one_;
+    std::vector<std::pair<int, Run>> finished_;
+    int working_ = 0;
+    std::exception_ptr failure_;
+};
+
+}  // namespace bowfree

@@ -1,0 +1,55 @@
+// What one run of a search does: the ways from a start to a good local optimum.
+//
+//   climb      start -> climb (-> plateau). The paper's: from the empty graph or a uniform random
+//              BAP, without the plateau.
+//   sparse     a random graph of about d/3 edges -> climb -> plateau. Finds weak, sparse graphs.
+//   dag_first  iterated local search over DAGs, where a district is one node and has a closed form
+//              -> open to bidirected edges -> climb -> plateau. Settles the order of the nodes
+//              before districts grow: what dense graphs with strong effects need.
+//   kicks      from a good graph: kick -> climb -> plateau -> keep the better one, again and again.
+//
+// A run is a pure function of (data, options, task): it has its own random stream and shares
+// nothing but the cache.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "search/climb.hpp"
+
+namespace bowfree {
+
+enum class Strategy : std::uint8_t { climb, sparse, dag_first, kicks };
+
+struct RunOptions {
+    ClimbOptions climb;
+    int plateau = 0;           ///< graphs visited on a plateau of equal scores
+    int dag_kicks = 0;         ///< of dag_first, over DAGs
+    int bap_kicks = 0;         ///< of kicks
+    std::int64_t burn_in = 0;  ///< steps to a uniform random start
+    std::size_t keep = 0;      ///< graphs in the pool
+    double window = 0.0;       ///< of the pool, in units of the score
+};
+
+struct Task {
+    Strategy strategy = Strategy::climb;
+    std::uint64_t seed = 0, stream = 0;
+    /// Where to start; without one, the strategy draws its own. `ground` has the required edges.
+    std::optional<Graph> start;
+};
+
+struct Run {
+    Run(Graph graph, Pool pool) : start(graph), end(std::move(graph)), journal(std::move(pool)) {}
+    Graph start, end;
+    double score = 0.0;
+    bool complete = false;  ///< false when it was stopped
+    double seconds = 0.0;
+    Effort effort;
+    Journal journal;
+};
+
+/// Does a task. `ground` is the graph of the required edges (empty without knowledge).
+Run run_task(Scorer& scorer, const Rules& rules, const RunOptions& options, const Task& task,
+             const Graph& ground, const std::atomic<bool>& stop);
+
+}  // namespace bowfree

@@ -1,0 +1,48 @@
+// Random BAPs: the Markov chain of section 3.2, corrected to be uniform, and the naive sampler.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "rng.hpp"
+#include "space/rules.hpp"
+
+namespace bowfree {
+
+/// One step draws an ordered pair (i, j) and a coin. `printed` is the algorithm as the paper states
+/// it: a directed edge i -> j is added when (i, j) and heads are drawn, but removed when (i, j) or
+/// (j, i) is. Removal is twice as likely as addition, so the stationary law is proportional to
+/// 2^-(directed edges). `symmetric` removes i -> j only when exactly (i, j) is drawn; a bidirected
+/// edge is added by either order and removed by either. Every step then has the probability of its
+/// reverse, and the uniform law is stationary under every hereditary constraint.
+enum class ChainStep : std::uint8_t { symmetric, printed };
+
+/// A chain over the graphs that `rules` permit. `start` must be one of them and must have
+/// the required edges; all other edges come and go.
+class Chain {
+  public:
+    Chain(Graph start, const Rules& rules, ChainStep step, Rng rng);
+
+    /// Takes `steps` steps, or fewer when `stop` is raised.
+    void walk(std::int64_t steps, const std::atomic<bool>& stop);
+    const Graph& graph() const { return graph_; }
+
+  private:
+    void step();
+    bool may_become(int i, int j, Edge edge);
+    bool reaches(int from, int to);
+
+    Graph graph_;
+    const Rules& rules_;
+    ChainStep step_;
+    Rng rng_;
+    int n_edges_ = 0;
+    std::vector<Word> seen_, frontier_;  // scratch of `reaches`
+};
+
+/// The naive sampler: a uniform triangular matrix over {none, directed, bidirected} (without the
+/// kinds that `graph_class` excludes), its nodes then permuted uniformly. Not uniform on graphs.
+Graph sample_naive(int d, GraphClass graph_class, Rng& rng);
+
+}  // namespace bowfree

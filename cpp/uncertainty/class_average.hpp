@@ -1,0 +1,43 @@
+// From a pool of graphs to an average over their classes: which graphs are equivalent, and what the
+// members of each class say about effects and edges.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "equivalence/classes.hpp"
+#include "effects/effects.hpp"
+#include "graph/graph.hpp"
+
+namespace bowfree {
+
+/// For each BAP, the index of the first one in the list that is equivalent to it. Candidates share
+/// skeleton and v-structures (Corollary "necessary"); among them the exact test decides.
+std::vector<int> first_equivalents(const std::vector<Graph>& graphs, std::uint64_t seed);
+
+/// Weighted sums over classes, d x d, row-major. Effects: [i, j] is that of j on i; edges: [i, j]
+/// of `directed` is j -> i.
+struct ClassAverage {
+    explicit ClassAverage(int d);
+
+    std::vector<double> probability;                 ///< of classes whose smallest effect is not 0
+    std::vector<double> min_abs, mean_abs, max_abs;  ///< of the absolute effect over the class
+    std::vector<double> mean;                        ///< effect
+    std::vector<double> positive, negative;          ///< share of members with such an effect
+    std::vector<double> directed, bidirected;        ///< share of members with such an edge
+};
+
+struct ClassSize {
+    std::vector<std::uint64_t> components;  ///< members of each component of the skeleton
+    bool complete = true;                   ///< false when limit or deadline cut one of them
+};
+
+/// Adds the exact class of a BAP with its weight. At most `limit` members of each component are
+/// looked at, and of these the ones that `knowledge` permits (as in `Rules`; empty: all). After the
+/// deadline the next permitted member of each component is the last. An effect is zero when its
+/// absolute value is at most `zero`.
+ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight,
+                    const ClassOptions& options, const std::vector<std::uint8_t>& knowledge,
+                    double zero, ClassAverage& average);
+
+}  // namespace bowfree

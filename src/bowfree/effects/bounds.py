@@ -1,0 +1,475 @@
+"""Total causal effects that the data allow: bounds over the members of a class (section 4.1).
+
+Equivalent graphs fit the data equally well, but their effects differ: the effect of x on y is 2 in
+one member and 0 in another, where the edge points the other way. What can be said is a range:
+:func:`effect_bounds` fits every member and keeps, for every ordered pair, the smallest and the
+largest effect. The smallest *absolute* effect is what the paper ranks pairs by: if it is not zero,
+every member agrees that there is an effect.
+
+A class is a product over the connected components of its skeleton, and an effect stays inside a
+component. So bounds are worked out component by component, members as they come: a class of 10^12
+members takes no more than its components do, and the memory is that of a few matrices.
+
+Next: :mod:`bowfree.effects.intervention` for what would happen under an intervention,
+:mod:`bowfree.uncertainty.averaging` for effects over the classes of all graphs that come close to
+the best.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree import _core
+from bowfree.equivalence.classes import EquivalenceClass, Factor, _marks, _to_factors, check_limits
+from bowfree.equivalence.decision import _aligned
+from bowfree.errors import BowfreeError, FitWarning
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.text import quote
+from bowfree.model.moments import Moments, read_moments
+from bowfree.search.result import SearchResult
+
+__all__ = ["EffectBounds", "effect_bounds"]
+
+Floats = npt.NDArray[np.float64]
+Formula = Literal["corrected", "as-published"]
+
+ZERO = 1e-8
+"""Effects up to this size are zero, as in the paper's simulations."""
+
+MAX_MEMBERS = 1_000_000
+"""Most members of one component that are looked at, unless the caller says otherwise."""
+
+_BATCH = 4096  # members per call of the core; Ctrl-C is noticed in between
+_MAX_DISTRICTS = 200_000  # fits remembered at a time
+
+
+@dataclass(frozen=True, eq=False)
+class EffectBounds:
+    """Total effects over several graphs; entry ``[i, j]`` is about the effect of j on i.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables, in the order of rows and columns.
+    lower, upper : ndarray of shape (d, d)
+        Smallest and largest effect.
+    min_abs, max_abs : ndarray of shape (d, d)
+        Smallest and largest absolute effect.
+    mean, mean_abs : ndarray of shape (d, d)
+        Mean effect and mean absolute effect, every member counted once.
+    positive, negative : ndarray of shape (d, d)
+        Share of members with an effect above ``zero``, and below ``-zero``.
+    n_members : int
+        Number of members.
+    complete : bool
+        False when a limit kept members out: the true bounds may be wider.
+    formula : {"corrected", "as-published"}
+        ``(I - B)^-1``, or the authors' ``(I + B)^-1``.
+    zero : float
+        Largest absolute effect that counts as none.
+    n_fits, n_uncertified : int
+        Districts fitted, and how many of these fits are not certified to be a maximum.
+    """
+
+    names: tuple[str, ...]
+    lower: Floats
+    upper: Floats
+    min_abs: Floats
+    max_abs: Floats
+    mean: Floats
+    mean_abs: Floats
+    positive: Floats
+    negative: Floats
+    n_members: int
+    complete: bool
+    formula: Formula
+    zero: float
+    n_fits: int
+    n_uncertified: int
+
+    @property
+    def nonzero(self) -> Floats:
+        """Share of members with an effect, shape (d, d)."""
+        share: Floats = self.positive + self.negative
+        return share
+
+    @property
+    def sign_agreement(self) -> Floats:
+        """Share of members that have the most frequent sign (+, - or no effect), (d, d)."""
+        share: Floats = np.maximum.reduce([self.positive, self.negative, 1.0 - self.nonzero])
+        return share
+
+    @property
+    def sign(self) -> npt.NDArray[np.int8]:
+        """1 or -1 where all members have a positive or a negative effect, else 0; (d, d)."""
+        signs: npt.NDArray[np.int8] = np.subtract(
+            self.positive == 1.0, self.negative == 1.0, dtype=np.int8
+        )
+        return signs
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers, as for JSON."""
+        matrices = ("lower", "upper", "min_abs", "max_abs", "mean", "mean_abs")
+        return {
+            "names": list(self.names),
+            **{name: getattr(self, name).tolist() for name in matrices},
+            "positive": self.positive.tolist(),
+            "negative": self.negative.tolist(),
+            "sign_agreement": self.sign_agreement.tolist(),
+            "n_members": self.n_members,
+            "complete": self.complete,
+            "formula": self.formula,
+            "zero": self.zero,
+            "n_fits": self.n_fits,
+            "n_uncertified": self.n_uncertified,
+        }
+
+    def __str__(self) -> str:
+        count = f"{self.n_members:,} member{'s' * (self.n_members != 1)}"
+        head = f"total effects over {count}"
+        if not self.complete:
+            head += ", NOT COMPLETE: more members exist, bounds may be wider"
+        rows: list[tuple[str, ...]] = [
+            ("effect", "lower", "upper", "min |.|", "mean", "non-zero in", "sign")
+        ]
+        d = len(self.names)
+        pairs = [(j, i) for j in range(d) for i in range(d) if i != j and self.nonzero[i, j] > 0]
+        for j, i in pairs:
+            numbers = (self.lower, self.upper, self.min_abs, self.mean)
+            rows.append(
+                (
+                    f"{quote(self.names[j])} on {quote(self.names[i])}",
+                    *(f"{matrix[i, j]:.4f}" for matrix in numbers),
+                    f"{100 * self.nonzero[i, j]:.0f} %",
+                    {1: "+", -1: "-", 0: "?"}[int(self.sign[i, j])],
+                )
+            )
+        width = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+        lines = [
+            "  ".join([row[0].ljust(width[0]), *map(str.rjust, row[1:], width[1:])]) for row in rows
+        ]
+        if not pairs:
+            return f"{head}\nno member has an effect of one variable on another"
+        without = d * (d - 1) - len(pairs)
+        tail = [f"no effect in any member: the other {without} pairs"] if without else []
+        return "\n".join([head, *lines, *tail])
+
+    def __repr__(self) -> str:
+        return f"<EffectBounds: {self.n_members} members, complete={self.complete}>"
+
+
+def effect_bounds(
+    graphs: EquivalenceClass | SearchResult | Iterable[MixedGraph],
+    data: Any = None,
+    *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    effects: Formula = "corrected",
+    limit: int | None = None,
+    zero: float = ZERO,
+) -> EffectBounds:
+    """Bound the total effects over the members of a class, or over any graphs.
+
+    Parameters
+    ----------
+    graphs : EquivalenceClass, EmpiricalClass, SearchResult, or iterable of MixedGraph
+        The members. A search result stands for the exact class of its best graph, as far as the
+        search left it open (``SearchResult.equivalence_class``), and brings its own data. Graphs
+        of an iterable are taken as they come and not kept.
+    data, cov, n, ddof
+        The data, as for :func:`bowfree.fit`.
+    effects : {"corrected", "as-published"}
+        ``(I - B)^-1``, which is what a total effect is, or ``(I + B)^-1``, which the program behind
+        the paper's figures computed: paths with an odd number of edges enter with the wrong sign.
+    limit : int, optional
+        At most so many members of each connected component of the skeleton (of an iterable, in
+        all); by default 1,000,000. The result says if more exist.
+    zero : float
+        Effects with an absolute value up to this count as none.
+
+    Returns
+    -------
+    EffectBounds
+
+    Raises
+    ------
+    BowfreeError
+        No members at all, or a single graph instead of several.
+
+    Warns
+    -----
+    FitWarning
+        When a district's fit is not certified to be a maximum.
+
+    Examples
+    --------
+    In the class of a chain, an effect of x on y cannot be told from the reverse:
+
+    >>> import bowfree as bf
+    >>> S = [[1.0, 0.5, 0.2], [0.5, 1.0, 0.4], [0.2, 0.4, 1.0]]
+    >>> members = bf.equivalence_class(bf.parse("x -> y -> z"))
+    >>> print(bf.effect_bounds(members, cov=S, n=1000))
+    total effects over 5 members
+    effect   lower   upper  min |.|    mean  non-zero in  sign
+    x on y  0.0000  0.5000   0.0000  0.1000         20 %     ?
+    x on z  0.0000  0.2000   0.0000  0.0400         20 %     ?
+    y on x  0.0000  0.5000   0.0000  0.3000         60 %     ?
+    y on z  0.0000  0.4000   0.0000  0.2400         60 %     ?
+    z on x  0.0000  0.2000   0.0000  0.0400         20 %     ?
+    z on y  0.0000  0.4000   0.0000  0.0800         20 %     ?
+
+    A collider is the same in all members, and so are the effects on it:
+
+    >>> members = bf.equivalence_class(bf.parse("x -> y <- z, y -> w"))
+    >>> S = [[1, .5, 0, .3], [.5, 1, .5, .6], [0, .5, 1, .3], [.3, .6, .3, 1]]
+    >>> bounds = bf.effect_bounds(members, cov=S, n=1000)
+    >>> x, y, w = (bounds.names.index(name) for name in "xyw")
+    >>> round(float(bounds.min_abs[w, y]), 4), round(float(bounds.min_abs[y, x]), 4)
+    (0.6, 0.0)
+
+    References
+    ----------
+    Sections 3.3 and 4.1 of the paper, equation (causaleffect) of section 2.2.
+    """
+    check_limits(limit, None)
+    if effects not in get_args(Formula):
+        raise BowfreeError(f"effects = {effects!r}: must be 'corrected' or 'as-published'")
+    if not zero >= 0:
+        raise BowfreeError(f"zero = {zero!r}: must be a number of at least 0")
+    most = MAX_MEMBERS if limit is None else int(limit)
+    members = _members(graphs, most)
+    if isinstance(members, EquivalenceClass):
+        graph = members.graph
+    else:
+        graph, members = _first(members)
+    moments = _moments(graphs, graph, data, cov, n, ddof)
+    counter = effect_counter(moments, effects, zero)
+    if isinstance(members, EquivalenceClass):
+        bounds = class_bounds(counter, members, most, effects, zero)
+    else:
+        bounds = _graph_bounds(counter, members, most, effects, zero)
+    if bounds.n_uncertified:
+        warnings.warn(
+            f"{bounds.n_uncertified} of {bounds.n_fits} district fits are not certified to be a "
+            "maximum of the likelihood; bounds that rest on them may be off (see bowfree.fit on "
+            "a member)",
+            FitWarning,
+            stacklevel=2,
+        )
+    return bounds
+
+
+# --- what was given -------------------------------------------------------------------------------
+
+
+def _members(graphs: Any, limit: int) -> Any:
+    """Return the members; of a search those that it left open."""
+    if isinstance(graphs, SearchResult):
+        members = exact_members(graphs.graph, limit)
+        return members.permitted_by(graphs.knowledge, graph_class=graphs.graph_class)
+    return _iterable(graphs)
+
+
+def _iterable(graphs: Any) -> Any:
+    if isinstance(graphs, MixedGraph):
+        raise BowfreeError(
+            f"a single graph ({graphs}) was given: pass bowfree.equivalence_class(graph) for its "
+            "class, or [graph] for its own effects"
+        )
+    if not isinstance(graphs, Iterable) or isinstance(graphs, str):
+        raise BowfreeError(
+            f"graphs is {graphs!r}: give an equivalence class, a search result, or graphs"
+        )
+    return graphs
+
+
+def exact_members(graph: MixedGraph, limit: int) -> EquivalenceClass:
+    """Return the exact class with at most `limit` members of each component of the skeleton.
+
+    ``bowfree.equivalence_class`` limits their product, which bounds have no need of.
+    """
+    found = _core.class_factors(*graph._bits(), True, 0, limit, None)
+    factors = _to_factors(found)
+    sizes = tuple(len(factor.marks) for factor in factors)
+    return EquivalenceClass(graph, "exact", all(done for _, _, done in found), sizes, factors)
+
+
+def _first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[MixedGraph]]:
+    """Look at the first graph, whose nodes are those of the result."""
+    rest = iter(graphs)
+    first = next(rest, None)
+    if first is None:
+        raise BowfreeError("no graphs were given: bounds need at least one member")
+    if not isinstance(first, MixedGraph):
+        raise BowfreeError(f"graphs holds {first!r}: every member must be a MixedGraph")
+    return first, itertools.chain([first], rest)
+
+
+def _moments(
+    graphs: Any, graph: MixedGraph, data: Any, cov: Any, n: float | None, ddof: int
+) -> Moments:
+    if isinstance(graphs, SearchResult) and data is None and cov is None:
+        return graphs.moments
+    moments = read_moments(data, cov=cov, n=n, ddof=ddof, graph=graph)
+    if moments.n <= len(graph):
+        # Districts of the other members are not known yet: all of S must be regular.
+        read_moments(cov=moments.S, n=moments.n, ddof=0)
+    return moments
+
+
+def effect_counter(moments: Moments, formula: Formula, zero: float) -> _core.EffectCounter:
+    """Return the core's accumulator; its fits are shared by all that is counted with it."""
+    sign = 1.0 if formula == "corrected" else -1.0
+    return _core.EffectCounter(moments.S, sign, zero, _MAX_DISTRICTS)
+
+
+# --- an equivalence class, component by component -------------------------------------------------
+
+
+def class_bounds(
+    counter: _core.EffectCounter,
+    members: EquivalenceClass,
+    limit: int,
+    formula: Formula,
+    zero: float,
+) -> EffectBounds:
+    """Bound the effects over a class by way of its components."""
+    d = len(members.graph)
+    total = {name: np.zeros((d, d)) for name in _MATRICES}
+    for name in ("lower", "upper", "min_abs", "max_abs", "sum", "sum_abs", "positive"):
+        np.fill_diagonal(total[name], 1.0)
+    size, complete = 1, members.complete
+    for edges, factors in _components(members):
+        own = np.array(_marks(members.graph, [members._edges[e] for e in edges]), dtype=np.uint8)
+        options = math.prod(len(factor.marks) for factor in factors)
+        size *= options
+        counter.reset()
+        for marks in _batches(edges, own, factors, min(options, limit)):
+            counter.add_marks([members._edges[e] for e in edges], marks)
+        complete &= options <= limit
+        tally = counter.tally()
+        nodes = sorted({v for e in edges for v in members._edges[e]})
+        block = np.ix_(nodes, nodes)
+        for name in _MATRICES:
+            share = 1.0 if name in _EXTREMES else tally["n_members"]
+            total[name][block] = tally[name][block] / share
+    if size == 0:
+        raise BowfreeError(
+            "no member of the class satisfies the knowledge of the search: nothing to bound"
+        )
+    return _bounds(members.graph.nodes, total, size, complete, formula, zero, counter)
+
+
+_EXTREMES = ("lower", "upper", "min_abs", "max_abs")
+_MATRICES = (*_EXTREMES, "sum", "sum_abs", "positive", "negative")
+
+
+def _components(members: EquivalenceClass) -> Iterator[tuple[list[int], list[Factor]]]:
+    """Yield the edges of each connected component, with the factors that vary them.
+
+    Factors of several components (an empirical class is one factor) bring these together.
+    """
+    part = list(range(len(members.graph)))  # union-find: a part's nodes point to its smallest
+
+    def root(v: int) -> int:
+        while part[v] != v:
+            v = part[v]
+        return v
+
+    def join(nodes: Iterable[int]) -> None:
+        roots = sorted({root(v) for v in nodes})
+        for other in roots[1:]:
+            part[other] = roots[0]
+
+    edges = members._edges
+    for pair in edges:
+        join(pair)
+    for factor in members._factors:
+        join(v for e in factor.edges for v in edges[e])
+    for home in sorted({root(i) for i, _ in edges}):
+        own = [e for e, (i, _) in enumerate(edges) if root(i) == home]
+        factors = [f for f in members._factors if f.edges and root(edges[f.edges[0]][0]) == home]
+        yield own, factors
+
+
+def _batches(
+    edges: list[int], own: npt.NDArray[np.uint8], factors: list[Factor], size: int
+) -> Iterator[npt.NDArray[np.uint8]]:
+    """Yield the marks, (members, edges), of the first `size` combinations of the options."""
+    column = {e: k for k, e in enumerate(edges)}
+    for start in range(0, size, _BATCH):
+        index = np.arange(start, min(start + _BATCH, size))
+        marks = np.tile(own, (len(index), 1))
+        for factor in reversed(factors):
+            index, digit = np.divmod(index, len(factor.marks))
+            marks[:, [column[e] for e in factor.edges]] = factor.marks[digit]
+        yield marks
+
+
+# --- any graphs, as they come ---------------------------------------------------------------------
+
+
+def _graph_bounds(
+    counter: _core.EffectCounter,
+    graphs: Iterator[MixedGraph],
+    limit: int,
+    formula: Formula,
+    zero: float,
+) -> EffectBounds:
+    size, first = 0, None
+    while batch := list(itertools.islice(graphs, min(_BATCH, limit - size))):
+        first = first or batch[0]
+        bits = [_checked(graph, first)._bits() for graph in batch]
+        counter.add_graphs(np.stack([p for p, _ in bits]), np.stack([s for _, s in bits]))
+        size += len(batch)
+    complete = size < limit or next(graphs, None) is None
+    tally = counter.tally()
+    total = {name: tally[name] / (1.0 if name in _EXTREMES else size) for name in _MATRICES}
+    assert first is not None  # `_first` has seen to it
+    return _bounds(first.nodes, total, size, complete, formula, zero, counter)
+
+
+def _checked(graph: MixedGraph, first: MixedGraph) -> MixedGraph:
+    if not isinstance(graph, MixedGraph):
+        raise BowfreeError(f"graphs holds {graph!r}: every member must be a MixedGraph")
+    graph.check_bap()
+    return _aligned(first, graph)
+
+
+def _bounds(
+    names: tuple[str, ...],
+    total: dict[str, Floats],
+    size: int,
+    complete: bool,
+    formula: Formula,
+    zero: float,
+    counter: _core.EffectCounter,
+) -> EffectBounds:
+    for matrix in total.values():
+        matrix.setflags(write=False)
+    return EffectBounds(
+        names=names,
+        lower=total["lower"],
+        upper=total["upper"],
+        min_abs=total["min_abs"],
+        max_abs=total["max_abs"],
+        mean=total["sum"],
+        mean_abs=total["sum_abs"],
+        positive=total["positive"],
+        negative=total["negative"],
+        n_members=size,
+        complete=complete,
+        formula=formula,
+        zero=zero,
+        n_fits=counter.n_fits,
+        n_uncertified=counter.n_uncertified,
+    )

@@ -1,0 +1,201 @@
+"""All BAPs on a few labelled nodes, sorted into exact equivalence classes.
+
+Equivalent BAPs have the same skeleton, and renaming nodes maps classes to classes. So one skeleton
+of each shape is looked at, and counted as often as it can be labelled.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import comb
+
+from bowfree import _core
+from bowfree.equivalence.classes import EquivalenceClass, equivalence_class
+from bowfree.errors import BowfreeError
+from bowfree.graph.mixed_graph import MixedGraph
+
+__all__ = ["Atlas", "SkeletonEntry", "atlas", "count_baps"]
+
+LARGEST = 5
+
+
+@dataclass(frozen=True)
+class SkeletonEntry:
+    """The BAPs of one skeleton up to renaming of nodes.
+
+    Attributes
+    ----------
+    skeleton : tuple of pairs of str
+        The edges of one labelled skeleton of this shape.
+    orbit : int
+        How many labelled skeletons have this shape.
+    n_baps, n_classes, largest_class : int
+        BAPs, classes, and the size of the largest one, per labelled skeleton.
+    n_split : int
+        Classes that single-edge changes do not connect, per labelled skeleton.
+    split_example : MixedGraph or None
+        A member of such a class.
+    """
+
+    skeleton: tuple[tuple[str, str], ...]
+    orbit: int
+    n_baps: int
+    n_classes: int
+    largest_class: int
+    n_split: int
+    split_example: MixedGraph | None
+
+
+@dataclass(frozen=True)
+class Atlas:
+    """All labelled BAPs on d nodes by skeleton and class.
+
+    Attributes
+    ----------
+    d : int
+        Number of nodes; they are called x1, x2, ...
+    skeletons : tuple of SkeletonEntry
+        One per unlabelled skeleton, by number of edges.
+    """
+
+    d: int
+    skeletons: tuple[SkeletonEntry, ...]
+
+    @property
+    def n_baps(self) -> int:
+        """The number of labelled BAPs."""
+        return sum(entry.orbit * entry.n_baps for entry in self.skeletons)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of exact equivalence classes."""
+        return sum(entry.orbit * entry.n_classes for entry in self.skeletons)
+
+    @property
+    def n_split(self) -> int:
+        """The number of classes that single-edge changes do not connect."""
+        return sum(entry.orbit * entry.n_split for entry in self.skeletons)
+
+    def classes(self) -> Iterator[EquivalenceClass]:
+        """Yield all classes, one labelled skeleton after the other.
+
+        For d = 5 these are 87,219 classes; take what you need.
+        """
+        names = [f"x{i + 1}" for i in range(self.d)]
+        pairs = list(combinations(names, 2))
+        for present in product((False, True), repeat=len(pairs)):
+            edges = [pair for pair, there in zip(pairs, present, strict=True) if there]
+            seen: set[MixedGraph] = set()
+            for marks in product(range(3), repeat=len(edges)):
+                graph = _marked(names, edges, marks)
+                if graph in seen or not graph.is_acyclic():
+                    continue
+                found = equivalence_class(graph)
+                seen.update(found)
+                yield found
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_baps:,} BAPs on {self.d} labelled nodes in {self.n_classes:,} classes "
+            f"({len(self.skeletons)} skeletons up to renaming; {self.n_split} classes not "
+            "connected by single-edge changes)"
+        )
+
+
+def atlas(d: int, *, rng: int = 0, n_jobs: int | None = None) -> Atlas:
+    """Sort all labelled BAPs on d nodes into exact equivalence classes.
+
+    Parameters
+    ----------
+    d : int
+        Number of nodes, 1 to 5.
+    rng : int
+        Seed of the random parameters behind the exact test.
+    n_jobs : int, optional
+        Threads; all processors by default.
+
+    Returns
+    -------
+    Atlas
+
+    Raises
+    ------
+    BowfreeError
+        When d is too large; the message tells the number of BAPs.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> [bf.atlas(d).n_classes for d in (1, 2, 3, 4)]
+    [1, 2, 11, 368]
+    >>> str(bf.atlas(3)).split(" (")[0]
+    '62 BAPs on 3 labelled nodes in 11 classes'
+    """
+    if isinstance(d, bool) or d != int(d) or d < 1:
+        raise BowfreeError(f"d = {d!r}: the number of nodes must be a whole number of at least 1")
+    if d > LARGEST:
+        size = f"{count_baps(d):,}" if d <= 12 else f"about 10^{len(str(count_baps(d))) - 1}"
+        raise BowfreeError(
+            f"d = {d}: there are {size} BAPs on {d} labelled nodes, too many to sort; atlas goes "
+            f"up to d = {LARGEST}, and equivalence_class lists the class of one graph"
+        )
+    names = [f"x{i + 1}" for i in range(d)]
+    entries = []
+    threads = n_jobs if n_jobs is not None else os.cpu_count() or 1
+    for row in _core.atlas(d, rng % 2**64, threads):
+        edges, orbit, n_baps, n_classes, largest_class, n_split, example = row
+        named = tuple((names[i], names[j]) for i, j in edges)
+        split = _marked(names, named, example) if example else None
+        entries.append(
+            SkeletonEntry(named, orbit, n_baps, n_classes, largest_class, n_split, split)
+        )
+    return Atlas(d, tuple(entries))
+
+
+def count_baps(d: int) -> int:
+    """Count the labelled BAPs on d nodes.
+
+    Notes
+    -----
+    Robinson's recurrence for acyclic graphs, with weights: k nodes are chosen that no other node
+    points to, with alternating signs because there may be more such nodes. A pair of them is joined
+    by <-> or not at all (2 ways), a pair of one of them and another node by <->, by an edge out of
+    the chosen one, or not at all (3 ways)::
+
+        a(d) = sum over k = 1..d of (-1)^(k+1) binomial(d, k) 2^(k(k-1)/2) 3^(k(d-k)) a(d-k).
+
+    Examples
+    --------
+    >>> from bowfree.equivalence.atlas import count_baps
+    >>> [count_baps(d) for d in range(1, 7)]
+    [1, 4, 62, 3608, 765664, 577696816]
+    """
+    counts = [1]
+    for m in range(1, d + 1):
+        counts.append(
+            sum(
+                (-1) ** (k + 1) * comb(m, k) * 2 ** comb(k, 2) * 3 ** (k * (m - k)) * counts[m - k]
+                for k in range(1, m + 1)
+            )
+        )
+    return counts[d]
+
+
+def _marked(
+    names: list[str],
+    edges: list[tuple[str, str]] | tuple[tuple[str, str], ...],
+    marks: tuple[int, ...] | list[int],
+) -> MixedGraph:
+    """Return the graph whose edge (a, b) is a -> b, a <- b or a <-> b for mark 0, 1 or 2."""
+    return MixedGraph(
+        names,
+        directed=[
+            (a, b) if mark == 0 else (b, a)
+            for (a, b), mark in zip(edges, marks, strict=True)
+            if mark < 2
+        ],
+        bidirected=[pair for pair, mark in zip(edges, marks, strict=True) if mark == 2],
+    )

@@ -1,0 +1,513 @@
+"""All BAPs that are equivalent to one: the class as a whole (section 2.4).
+
+Three methods list members, all of the same skeleton:
+
+- ``"exact"``: all of them, by a search over the orientations of the skeleton that builds a graph
+  ancestors first and checks each constraint as soon as it can be (``cpp/equivalence/classes.hpp``);
+- ``"edge-changes"``: those that a walk reaches by changing one edge at a time with the exact test.
+  Up to four nodes these are all; from five nodes on some classes fall apart;
+- ``"colliders"``: those with the same collider triples (Theorem "sufficient"), which may be few of
+  the class, but are known without any search (``cpp/equivalence/colliders.hpp``).
+
+A class is a product: components of the skeleton, and the free choices among the collider-invariant
+graphs, vary independently. It is kept as its factors, so a class of 10^12 members is counted,
+summarised and asked for membership as easily as a small one, and its members are made one by one.
+
+Next: :mod:`bowfree.equivalence.empirical` for the class that data cannot tell apart,
+:mod:`bowfree.equivalence.atlas` for all classes on a few nodes.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree import _core
+from bowfree.equivalence.decision import _adjacency, _aligned, _seed
+from bowfree.errors import BowfreeError
+from bowfree.graph.bit_sets import members
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.text import quote
+from bowfree.pictures import svg
+from bowfree.space.knowledge import Knowledge, member_masks
+
+if TYPE_CHECKING:
+    from bowfree.space.random_graphs import GraphClass
+
+__all__ = ["ClassSummary", "EdgeSummary", "EquivalenceClass", "equivalence_class"]
+
+Method = Literal["exact", "edge-changes", "colliders"]
+
+STORED_MEMBERS = 1_000_000
+"""Most members that a search keeps per component of the skeleton; one takes a byte per edge."""
+
+FORWARD, BACKWARD, BOTH = (
+    0,
+    1,
+    2,
+)  # i -> j, i <- j, i <-> j for i before j, as in cpp/equivalence/classes.hpp
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """Edges whose marks vary together, and the ways they do: `marks` is (options, edges)."""
+
+    edges: tuple[int, ...]
+    marks: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class EdgeSummary:
+    """What the members of a class say about one edge of the skeleton.
+
+    Attributes
+    ----------
+    a, b : str
+        The ends, in node order.
+    n_forward, n_backward, n_bidirected : int
+        How many members have a -> b, a <- b and a <-> b.
+    """
+
+    a: str
+    b: str
+    n_forward: int
+    n_backward: int
+    n_bidirected: int
+
+    @property
+    def end_at_a(self) -> Literal["head", "tail", "circle"]:
+        """The mark at a: the same in all members, or a circle."""
+        return _end(self.n_backward + self.n_bidirected, self.n_forward)
+
+    @property
+    def end_at_b(self) -> Literal["head", "tail", "circle"]:
+        """The mark at b: the same in all members, or a circle."""
+        return _end(self.n_forward + self.n_bidirected, self.n_backward)
+
+    @property
+    def invariant(self) -> bool:
+        """Whether all members have the same edge."""
+        return "circle" not in (self.end_at_a, self.end_at_b)
+
+    def __str__(self) -> str:
+        left = {"head": "<", "tail": "-", "circle": "o"}[self.end_at_a]
+        right = {"head": ">", "tail": "-", "circle": "o"}[self.end_at_b]
+        # `a -> b`, not `a --> b`: the language of bowfree.parse where all is known.
+        line = f"{left}-{right}".replace("-->", "->").replace("<--", "<-")
+        return f"{quote(self.a)} {line} {quote(self.b)}"
+
+
+def _end(heads: int, tails: int) -> Literal["head", "tail", "circle"]:
+    return "circle" if heads and tails else "head" if heads else "tail"
+
+
+@dataclass(frozen=True)
+class ClassSummary:
+    """The edges of a class, with their marks counted over the members.
+
+    Attributes
+    ----------
+    n_members : int
+        Number of members counted.
+    complete : bool
+        Whether these are all that the method looks for.
+    edges : tuple of EdgeSummary
+        One per edge of the skeleton, in node order.
+    """
+
+    n_members: int
+    complete: bool
+    edges: tuple[EdgeSummary, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers, as for JSON."""
+        return {
+            "n_members": self.n_members,
+            "complete": self.complete,
+            "edges": [
+                {
+                    "a": e.a,
+                    "b": e.b,
+                    "->": e.n_forward,
+                    "<-": e.n_backward,
+                    "<->": e.n_bidirected,
+                    "end_at_a": e.end_at_a,
+                    "end_at_b": e.end_at_b,
+                }
+                for e in self.edges
+            ],
+        }
+
+    def __str__(self) -> str:
+        rows = [("edge", "a -> b", "a <- b", "a <-> b", "in all members")]
+        rows += [
+            (
+                f"{quote(e.a)}, {quote(e.b)}",
+                str(e.n_forward),
+                str(e.n_backward),
+                str(e.n_bidirected),
+                str(e),
+            )
+            for e in self.edges
+        ]
+        width = [max(len(row[k]) for row in rows) for k in range(5)]
+        lines = [
+            "  ".join(
+                [row[0].ljust(width[0])]
+                + [row[k].rjust(width[k]) for k in (1, 2, 3)]
+                + [row[4].ljust(width[4])]
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join([_count(self.n_members, self.complete), *lines])
+
+
+def _count(n_members: int, complete: bool) -> str:
+    some = f"{n_members:,} member{'s' if n_members != 1 else ''}"
+    return some if complete else f"{some} found, more may exist"
+
+
+@dataclass(frozen=True, eq=False)
+class EquivalenceClass(Sequence[MixedGraph]):
+    """Graphs with one skeleton and one model; iterable, indexable, with ``in`` and ``len``.
+
+    Attributes
+    ----------
+    graph : MixedGraph
+        The graph that was asked about; a member.
+    method : str
+        How the members were found.
+    complete : bool
+        Whether these are all members that the method can find; False when `limit` or `time_limit`
+        ended the search.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> cls = bf.equivalence_class(bf.parse("x -> y -> z"))
+    >>> len(cls), cls.complete
+    (5, True)
+    >>> bf.parse("x <- y -> z") in cls, bf.parse("x -> y <- z") in cls
+    (True, False)
+    >>> print(cls.summary())
+    5 members
+    edge  a -> b  a <- b  a <-> b  in all members
+    x, y       1       3        1  x o-o y
+    y, z       3       1        1  y o-o z
+    """
+
+    graph: MixedGraph
+    method: str
+    complete: bool
+    _sizes: tuple[int, ...]
+    _listed: tuple[Factor, ...] | None  # None: the collider-invariant graphs, made when needed
+
+    @cached_property
+    def _factors(self) -> tuple[Factor, ...]:
+        if self._listed is not None:
+            return self._listed
+        return _to_factors(_core.collider_factors(*self.graph._bits()))
+
+    @cached_property
+    def _edges(self) -> list[tuple[int, int]]:
+        return _skeleton_edges(self.graph)
+
+    @property
+    def size(self) -> int:
+        """The number of members; as ``len``, which cannot tell numbers above ``sys.maxsize``."""
+        return math.prod(self._sizes)
+
+    def __len__(self) -> int:
+        if self.size > sys.maxsize:
+            raise OverflowError(f"the class has {self.size} members; ask for .size instead of len")
+        return self.size
+
+    def __iter__(self) -> Iterator[MixedGraph]:
+        options = [range(size) for size in self._sizes]
+        for choice in product(*options):
+            yield self._member(choice)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(self.size))]
+        i = index + self.size if index < 0 else index
+        if not 0 <= i < self.size:
+            raise IndexError(f"index {index} in a class of {self.size} members")
+        choice = []
+        for size in reversed(self._sizes):
+            i, digit = divmod(i, size)
+            choice.append(digit)
+        return self._member(choice[::-1])
+
+    def _member(self, choice: Sequence[int]) -> MixedGraph:
+        parents, spouses = list(self._fixed[0]), list(self._fixed[1])
+        for factor, option in zip(self._factors, choice, strict=True):
+            for e, mark in zip(factor.edges, factor.marks[option].tolist(), strict=True):
+                i, j = self._edges[e]
+                if mark == FORWARD:
+                    parents[j] |= 1 << i
+                elif mark == BACKWARD:
+                    parents[i] |= 1 << j
+                else:
+                    spouses[i] |= 1 << j
+                    spouses[j] |= 1 << i
+        return self.graph._with(parents, spouses)
+
+    @cached_property
+    def _fixed(self) -> tuple[list[int], list[int]]:
+        """The masks of the edges that no factor touches: those of the graph itself."""
+        parents, spouses = list(self.graph._parents), list(self.graph._spouses)
+        for factor in self._factors:
+            for e in factor.edges:
+                for i, j in (self._edges[e], self._edges[e][::-1]):
+                    parents[i] &= ~(1 << j)
+                    spouses[i] &= ~(1 << j)
+        return parents, spouses
+
+    @cached_property
+    def _options(self) -> list[frozenset[bytes]]:
+        return [frozenset(row.tobytes() for row in f.marks) for f in self._factors]
+
+    def __contains__(self, graph: object) -> bool:
+        if not isinstance(graph, MixedGraph) or not graph.is_bap():
+            return False
+        if set(graph.nodes) != set(self.graph.nodes):
+            return False
+        other = _aligned(self.graph, graph)
+        if _adjacency(other) != _adjacency(self.graph):
+            return False
+        marks, own = (_marks(g, self._edges) for g in (other, self.graph))
+        free = {e for factor in self._factors for e in factor.edges}
+        if any(marks[e] != own[e] for e in range(len(own)) if e not in free):
+            return False
+        return all(
+            bytes(marks[e] for e in factor.edges) in options
+            for factor, options in zip(self._factors, self._options, strict=True)
+        )
+
+    def summary(self) -> ClassSummary:
+        """Count the marks of each edge over all members.
+
+        Returns
+        -------
+        ClassSummary
+        """
+        counts = np.zeros((len(self._edges), 3), dtype=object)
+        for e, mark in enumerate(_marks(self.graph, self._edges)):
+            counts[e, mark] = self.size
+        for factor, size in zip(self._factors, self._sizes, strict=True):
+            times = self.size // max(size, 1)  # a class may be empty after permitted_by
+            for column, e in enumerate(factor.edges):
+                seen = np.bincount(factor.marks[:, column], minlength=3)
+                counts[e] = [times * int(k) for k in seen]
+        nodes = self.graph.nodes
+        return ClassSummary(
+            self.size,
+            self.complete,
+            tuple(
+                EdgeSummary(nodes[i], nodes[j], *map(int, row))
+                for (i, j), row in zip(self._edges, counts, strict=True)
+            ),
+        )
+
+    def permitted_by(
+        self, knowledge: Knowledge | None = None, *, graph_class: GraphClass = "bap"
+    ) -> EquivalenceClass:
+        """Return the members that agree with background knowledge; there may be none.
+
+        Knowledge speaks of one pair at a time, so the product stays a product.
+
+        Parameters
+        ----------
+        knowledge : Knowledge, optional
+            About the nodes of the class.
+        graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}
+            ``"dag"`` and ``"bidirected"`` leave the members with such edges only. The other classes
+            are not about single pairs and leave all members.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> chains = bf.equivalence_class(bf.parse("x -> y -> z"))
+        >>> known = bf.Knowledge(unconfounded=["x"], tiers=[["x"], ["y", "z"]])
+        >>> [str(g) for g in chains.permitted_by(known)]
+        ['x -> y -> z']
+        >>> len(chains.permitted_by(graph_class="dag"))
+        3
+        """
+        masks = member_masks(self.graph.nodes, knowledge, graph_class)
+        # A mark is the state of the pair less one, see bowfree.knowledge.
+        permitted = np.array(
+            [[masks[i, j] >> (mark + 1) & 1 for mark in range(3)] for i, j in self._edges],
+            dtype=bool,
+        ).reshape(-1, 3)
+        free = {e for factor in self._factors for e in factor.edges}
+        own = _marks(self.graph, self._edges)
+        possible = all(permitted[e, mark] for e, mark in enumerate(own) if e not in free)
+        edges = set(self._edges)
+        d = len(self.graph)
+        possible &= all(
+            masks[i, j] & 1 for i, j in combinations(range(d), 2) if (i, j) not in edges
+        )
+        kept = []
+        for factor in self._factors:
+            rows = permitted[list(factor.edges), factor.marks].all(axis=1)
+            kept.append(Factor(factor.edges, factor.marks[rows & possible]))
+        sizes = tuple(len(f.marks) for f in kept)
+        if not possible and not kept:
+            sizes, kept = (0,), [Factor((), np.zeros((0, 0), dtype=np.uint8))]
+        return EquivalenceClass(self.graph, self.method, self.complete, sizes, tuple(kept))
+
+    def to_svg(self, *, layout: str = "auto") -> str:
+        """Return one picture of the class: circles where the members disagree about a mark.
+
+        Parameters
+        ----------
+        layout : {"auto", "layered", "circle"}
+            As for :meth:`MixedGraph.to_svg`; the boxes are placed as in that of ``self.graph``.
+        """
+        ends = {(e.a, e.b): (e.end_at_a, e.end_at_b) for e in self.summary().edges}
+        caption = f"equivalence class: {_count(self.size, self.complete)}"
+        return svg.class_svg(self.graph, ends, caption, layout=layout)
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the graph, the method and the summary as plain lists and numbers."""
+        return {
+            "graph": str(self.graph),
+            "method": self.method,
+            "summary": self.summary().to_dict(),
+        }
+
+    def __str__(self) -> str:
+        return f"{_count(self.size, self.complete)} ({self.method}) of the class of {self.graph}"
+
+    def __repr__(self) -> str:
+        return f"<EquivalenceClass: {self}>"
+
+
+def equivalence_class(
+    g: MixedGraph,
+    *,
+    method: Method = "exact",
+    limit: int | None = None,
+    time_limit: float | None = None,
+    rng: Any = 0,
+) -> EquivalenceClass:
+    """Find the BAPs that are equivalent to `g`.
+
+    Parameters
+    ----------
+    g : MixedGraph
+        A BAP.
+    method : {"exact", "edge-changes", "colliders"}
+        All members; those within reach of single-edge changes; those with the same collider
+        triples.
+    limit : int, optional
+        At most so many members. Without it a search keeps up to 1,000,000 members per component of
+        the skeleton.
+    time_limit : float, optional
+        Seconds after which the search ends with what it has found.
+    rng : int or anything that ``numpy.random.default_rng`` takes
+        As for :func:`bowfree.equivalent`.
+
+    Returns
+    -------
+    EquivalenceClass
+        Holds `g` in any case; ``complete`` tells whether a limit cut it short.
+
+    Raises
+    ------
+    GraphError
+        When `g` has a directed cycle or a bow.
+
+    Examples
+    --------
+    All 25 BAPs with three nodes and three edges are equivalent, five have g's collider triples:
+
+    >>> import bowfree as bf
+    >>> g = bf.parse("x -> y -> z <- x")
+    >>> len(bf.equivalence_class(g)), len(bf.equivalence_class(g, method="colliders"))
+    (25, 5)
+
+    Thirty separate edges, each of which can be drawn in three ways:
+
+    >>> many = bf.MixedGraph([f"v{i}" for i in range(60)],
+    ...                      directed=[(f"v{2 * i}", f"v{2 * i + 1}") for i in range(30)])
+    >>> bf.equivalence_class(many).size == 3**30
+    True
+
+    References
+    ----------
+    Section 2.4 of the paper, Theorem "sufficient" for ``"colliders"``.
+    """
+    g.check_bap()
+    if method not in get_args(Method):
+        raise BowfreeError(f"method = {method!r}: must be one of {', '.join(get_args(Method))}")
+    check_limits(limit, time_limit)
+    if method == "colliders":
+        sizes = tuple(_core.collider_sizes(*g._bits()))
+        whole = EquivalenceClass(g, method, True, sizes, None)
+    else:
+        found = _core.class_factors(
+            *g._bits(), method == "exact", _seed(rng), limit or STORED_MEMBERS, time_limit
+        )
+        factors = _to_factors(found)
+        complete = all(done for _, _, done in found)
+        whole = EquivalenceClass(g, method, complete, tuple(len(f.marks) for f in factors), factors)
+    return whole if limit is None or whole.size <= limit else _first_members(whole, limit)
+
+
+def check_limits(limit: int | None, time_limit: float | None) -> None:
+    """Refuse limits that leave nothing to find."""
+    if limit is not None and (isinstance(limit, bool) or limit < 1 or limit != int(limit)):
+        raise BowfreeError(f"limit = {limit!r}: must be a whole number of at least 1, or None")
+    if time_limit is not None and not time_limit > 0:
+        raise BowfreeError(f"time_limit = {time_limit!r}: must be a number of seconds above 0")
+
+
+def class_of_marks(
+    graph: MixedGraph, method: str, complete: bool, marks: npt.NDArray[np.uint8]
+) -> tuple[MixedGraph, str, bool, tuple[int, ...], tuple[Factor, ...]]:
+    """Return the fields of a class whose members are listed one by one, (members, edges)."""
+    factor = Factor(tuple(range(marks.shape[1])), marks)
+    return graph, method, complete, (len(marks),), (factor,)
+
+
+def _first_members(whole: EquivalenceClass, limit: int) -> EquivalenceClass:
+    """Return a class of the first `limit` members, and of the graph itself."""
+    own = _marks(whole.graph, whole._edges)
+    marks = np.tile(np.array(own, dtype=np.uint8), (limit, 1))
+    index = np.arange(limit)
+    for factor in reversed(whole._factors):
+        index, digit = np.divmod(index, len(factor.marks))
+        marks[:, list(factor.edges)] = factor.marks[digit]
+    if not (marks == own).all(axis=1).any():
+        marks[-1] = own
+    return EquivalenceClass(*class_of_marks(whole.graph, whole.method, False, marks))
+
+
+def _to_factors(found: Sequence[tuple[Sequence[int], Any, bool]]) -> tuple[Factor, ...]:
+    return tuple(Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found)
+
+
+def _skeleton_edges(graph: MixedGraph) -> list[tuple[int, int]]:
+    """Return the pairs (i, j), i < j, of adjacent nodes in lexicographic order."""
+    return [(i, j) for i, mask in enumerate(_adjacency(graph)) for j in members(mask >> i << i)]
+
+
+def _marks(graph: MixedGraph, edges: list[tuple[int, int]]) -> list[int]:
+    return [
+        FORWARD if graph._parents[j] >> i & 1 else BACKWARD if graph._parents[i] >> j & 1 else BOTH
+        for i, j in edges
+    ]

@@ -1,0 +1,320 @@
+"""What a BAP claims about covariances: one equation per pair of nodes it does not join.
+
+A BAP with m edges on d nodes has d + m parameters, and as many equations on the covariance matrix
+as there are non-adjacent pairs. For a pair {a, b} that can be m-separated the equation is a
+vanishing partial correlation. Other pairs have a *Verma-type* equation: the errors
+
+    eps_v = v - sum over parents p of B[v, p] p
+
+of a and b are uncorrelated, where B is not a regression but solves, parents first, the linear
+equations "eps_v is uncorrelated with eps_p for every parent p". Near the identity matrix these
+equations cut out exactly the model, as each is the only one that involves its covariance to first
+order.
+
+The equations can be tested on data one by one, which tells where a graph misfits; the likelihood
+ratio test of :func:`bowfree.fit` judges the graph as a whole.
+"""
+
+# ruff: noqa: PT028  (test_constraints is no test of pytest)
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.equivalence.decision import separating_set
+from bowfree.errors import DataError
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.text import quote
+from bowfree.model.moments import read_moments
+
+__all__ = ["Constraint", "ConstraintTest", "ConstraintTests", "constraints", "test_constraints"]
+
+Kind = Literal["partial correlation", "Verma"]
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """The equation of one non-adjacent pair.
+
+    Attributes
+    ----------
+    graph : MixedGraph
+        The BAP that imposes it.
+    a, b : str
+        The pair, in node order.
+    kind : {"partial correlation", "Verma"}
+        Whether it is an m-separation.
+    given : tuple of str
+        A smallest separating set; empty for the Verma type.
+    """
+
+    graph: MixedGraph
+    a: str
+    b: str
+    kind: Kind
+    given: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The equation as readable text."""
+        if self.kind == "partial correlation":
+            behind = f" | {', '.join(map(quote, self.given))}" if self.given else ""
+            return f"corr({quote(self.a)}, {quote(self.b)}{behind}) = 0"
+        return (
+            f"cov({_error_name(self.graph, self.a)}, {_error_name(self.graph, self.b)}) = 0 "
+            "(Verma type: no m-separation)"
+        )
+
+    def value(self, S: npt.ArrayLike) -> float:
+        """Evaluate the left-hand side, as a correlation, on a covariance matrix in node order."""
+        return float(self._correlation(np.asarray(S, dtype=np.float64)).real)
+
+    def _correlation(self, S: npt.NDArray[Any]) -> Any:
+        """Real or complex: differentiated by complex steps below, so nothing is conjugated."""
+        i, j = self.graph._node(self.a), self.graph._node(self.b)
+        if self.kind == "partial correlation":
+            C = [self.graph._node(v) for v in self.given]
+            pair = [i, j]
+            E = S[np.ix_(pair, pair)]
+            if C:
+                E = E - S[np.ix_(pair, C)] @ np.linalg.solve(S[np.ix_(C, C)], S[np.ix_(C, pair)])
+        else:
+            A = error_rows(self.graph, S, {self.a, self.b})[[i, j]]
+            E = A @ S @ A.T
+        return E[0, 1] / np.sqrt(E[0, 0] * E[1, 1])
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _error_name(graph: MixedGraph, v: str) -> str:
+    parents = sorted(graph.parents(v), key=graph._node)
+    return quote(v) + "".join(f" - B[{quote(v)}, {quote(p)}] {quote(p)}" for p in parents)
+
+
+def error_rows(graph: MixedGraph, S: npt.NDArray[Any], nodes: set[str]) -> npt.NDArray[Any]:
+    """Return I - B as the BAP would have it on S, for the ancestors of some nodes; else zero rows.
+
+    Row v is the combination of v and its parents that is uncorrelated with the errors of the
+    parents: the computation of the exact test (``cpp/equivalence/equivalence.cpp``) in floating
+    point.
+    """
+    needed = graph.ancestors(nodes)
+    A = np.zeros_like(S)
+    for name in graph.topological_order():
+        if name not in needed:
+            continue
+        v = graph._node(name)
+        P = sorted(graph._node(p) for p in graph.parents(name))
+        A[v, v] = 1.0
+        if P:
+            moments = A[P] @ S
+            A[v, P] = -np.linalg.solve(moments[:, P], moments[:, v])
+    return A
+
+
+def constraints(g: MixedGraph) -> tuple[Constraint, ...]:
+    """List the equations that a BAP imposes on the covariance matrix.
+
+    Parameters
+    ----------
+    g : MixedGraph
+        A BAP.
+
+    Returns
+    -------
+    tuple of Constraint
+        One per non-adjacent pair, in node order.
+
+    Examples
+    --------
+    Figure 1 (b) of the paper has one conditional independence and one Verma-type equation:
+
+    >>> import bowfree as bf
+    >>> for equation in bf.constraints(bf.parse("x1 -> x2 -> x3 -> x4 <-> x2")):
+    ...     print(equation)
+    corr(x1, x3 | x2) = 0
+    cov(x1, x4 - B[x4, x3] x3) = 0 (Verma type: no m-separation)
+
+    References
+    ----------
+    Section 2.4 of the paper; T. Verma and J. Pearl, Equivalence and synthesis of causal models,
+    UAI 1990.
+    """
+    g.check_bap()
+    found = []
+    for a, b in combinations(g.nodes, 2):
+        if g.adjacent(a, b):
+            continue
+        given = separating_set(g, a, b)
+        if given is None:
+            found.append(Constraint(g, a, b, "Verma", ()))
+        else:
+            found.append(Constraint(g, a, b, "partial correlation", given))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class ConstraintTest:
+    """An equation of a graph confronted with data.
+
+    Attributes
+    ----------
+    constraint : Constraint
+        The equation.
+    value : float
+        Its left-hand side on the data, as a correlation.
+    statistic : float
+        Approximately standard normal if the equation holds.
+    p_value : float
+        Two-sided.
+    """
+
+    constraint: Constraint
+    value: float
+    statistic: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class ConstraintTests:
+    """The tests of all equations of a graph; iterable, with ``len``.
+
+    Attributes
+    ----------
+    tests : tuple of ConstraintTest
+        In the order of :func:`bowfree.constraints`.
+    n : float
+        Number of observations.
+    """
+
+    tests: tuple[ConstraintTest, ...]
+    n: float
+
+    def __iter__(self) -> Iterator[ConstraintTest]:
+        return iter(self.tests)
+
+    def __len__(self) -> int:
+        return len(self.tests)
+
+    def __getitem__(self, index: int) -> ConstraintTest:
+        return self.tests[index]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers, as for JSON."""
+        return {
+            "n": self.n,
+            "tests": [
+                {
+                    "a": t.constraint.a,
+                    "b": t.constraint.b,
+                    "kind": t.constraint.kind,
+                    "given": list(t.constraint.given),
+                    "value": t.value,
+                    "statistic": t.statistic,
+                    "p_value": t.p_value,
+                }
+                for t in self.tests
+            ],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{'value':>8} {'z':>8} {'p':>8}  constraint (n = {self.n:g})"]
+        lines += [
+            f"{t.value:8.4f} {t.statistic:8.2f} {t.p_value:8.4f}  {t.constraint}"
+            for t in self.tests
+        ]
+        return "\n".join(lines)
+
+
+def test_constraints(
+    g: MixedGraph,
+    data: Any = None,
+    *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+) -> ConstraintTests:
+    """Test each equation of a BAP on data.
+
+    Parameters
+    ----------
+    g : MixedGraph
+        A BAP.
+    data, cov, n, ddof
+        The data, as for :func:`bowfree.fit`; n must be finite.
+
+    Returns
+    -------
+    ConstraintTests
+        With p-values one by one; with many equations, correct for their number.
+
+    Notes
+    -----
+    Partial correlations r given k nodes: Fisher's z, sqrt(n - k - 3) atanh(r). Verma type: the
+    error correlation r as a function of the sample covariances, whose asymptotic variance under
+    normality is (2/n) tr(G S G S) with the gradient G (delta method, on the scale of atanh r).
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> S = [[1.0, 0.5, 0.3], [0.5, 1.0, 0.4], [0.3, 0.4, 1.0]]
+    >>> print(bf.test_constraints(bf.parse("x -> y -> z"), cov=S, n=200))
+       value        z        p  constraint (n = 200)
+      0.1260     1.77   0.0762  corr(x, z | y) = 0
+    """
+    equations = constraints(g)
+    moments = read_moments(data, cov=cov, n=n, ddof=ddof, graph=g)
+    if moments.n == math.inf:
+        raise DataError(
+            "n = inf: a population covariance matrix leaves nothing to test; give a finite n, or "
+            "look at constraint.value(S)"
+        )
+    return ConstraintTests(tuple(_test(c, moments.S, moments.n) for c in equations), moments.n)
+
+
+# pytest takes functions of this name for tests wherever they are imported.
+test_constraints.__test__ = False  # type: ignore[attr-defined]
+
+
+def _test(constraint: Constraint, S: npt.NDArray[np.float64], n: float) -> ConstraintTest:
+    r = constraint.value(S)
+    if constraint.kind == "partial correlation":
+        freedom = n - len(constraint.given) - 3
+        if freedom <= 0:
+            raise DataError(
+                f"n = {n:g} observations are too few to test {constraint.text}: "
+                f"more than {len(constraint.given) + 3} are needed"
+            )
+        z = math.sqrt(freedom) * math.atanh(r)
+    else:
+        G = _gradient(constraint, S)
+        variance = 2.0 / n * float(np.trace(G @ S @ G @ S))
+        z = math.atanh(r) * (1 - r * r) / math.sqrt(variance)
+    return ConstraintTest(constraint, r, z, math.erfc(abs(z) / math.sqrt(2)))
+
+
+def _gradient(constraint: Constraint, S: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Differentiate the correlation by complex steps, which are exact for rational functions."""
+    graph = constraint.graph
+    involved = sorted(map(graph._node, graph.ancestors((constraint.a, constraint.b))))
+    scale = np.sqrt(np.diag(S))
+    G = np.zeros_like(S)
+    for k, i in enumerate(involved):
+        for j in involved[k:]:
+            step = 1e-20 * scale[i] * scale[j]
+            moved = S.astype(np.complex128)
+            moved[i, j] += 1j * step
+            if i != j:
+                moved[j, i] += 1j * step
+            slope = constraint._correlation(moved).imag / step
+            # tr(G dS) counts an off-diagonal entry twice.
+            G[i, j] = G[j, i] = slope if i == j else slope / 2
+    return G

@@ -1,0 +1,431 @@
+"""Mixed graphs: nodes, directed edges ``a -> b`` and bidirected edges ``a <-> b`` (section 2.1).
+
+A directed edge is a direct effect, a bidirected edge a hidden common cause. This module holds the
+graph itself; what can be asked of it is told in one file per story, and the class below is their
+table of contents::
+
+    edits.py        a graph with one change: add, remove, replace, subgraph, relabel
+    structure.py    districts, colliders, cycles, bows; is_bap and the other classes
+    paths.py        paths and directed paths, lazily
+    treks.py        collider-free paths, which make up the covariances
+    separation.py   m-separation
+    projection.py   latent projection
+    text.py         str and JSON; parsing.py is the way back
+
+Parameters come in with :class:`bowfree.LinearSEM`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.errors import GraphError
+from bowfree.graph import edits, projection, separation, structure, text
+from bowfree.graph import paths as _paths
+from bowfree.graph import treks as _treks
+from bowfree.graph.bit_sets import closure, members, transpose, union
+from bowfree.shortcuts import GraphShortcuts
+
+__all__ = ["MixedGraph"]
+
+NodeSet = str | Iterable[str]
+"""A set of nodes as an argument: one name, or several."""
+
+
+class MixedGraph(GraphShortcuts):
+    """An immutable mixed graph with named nodes.
+
+    Parameters
+    ----------
+    nodes : iterable of str
+        The names, each once. Their order is that of the rows and columns of all matrices that
+        belong to the graph. Names are strings, as the columns of a data frame; write ``str(k)`` for
+        numbers.
+    directed : iterable of pairs of str
+        ``("x", "y")`` is the edge x -> y.
+    bidirected : iterable of pairs of str
+        ``("y", "z")`` is the edge y <-> z, and the same as ``("z", "y")``.
+
+    Raises
+    ------
+    GraphError
+        Unknown node, self-loop, or a name that is not a string, empty, or given twice.
+
+    Notes
+    -----
+    Cycles and bows are allowed; a function that needs a bow-free acyclic graph (a BAP) says so and
+    names the cycle or the bow. An edge given twice is one edge. Sets of nodes are given as one name
+    or an iterable of names, and come back as frozensets.
+
+    Two graphs are equal when nodes, node order and edges are; ``g <= h`` says that g is a subgraph.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> g = bf.MixedGraph(["x", "y", "z"], directed=[("x", "y")], bidirected=[("y", "z")])
+    >>> g == bf.parse("x -> y <-> z")
+    True
+    >>> g.parents("y"), g.spouses("y"), g.in_degree("y")
+    (frozenset({'x'}), frozenset({'z'}), 2)
+    >>> print(g.add("x -> z"))
+    x -> y <-> z <- x
+
+    References
+    ----------
+    Section 2.1 of the paper.
+    """
+
+    __slots__ = ("_children_masks", "_index", "_nodes", "_parents", "_spouses")
+
+    _nodes: tuple[str, ...]
+    _index: dict[str, int]
+    _parents: tuple[int, ...]
+    _spouses: tuple[int, ...]
+    _children_masks: tuple[int, ...] | None
+
+    def __init__(
+        self,
+        nodes: Iterable[str],
+        directed: Iterable[tuple[str, str]] = (),
+        bidirected: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        names = _checked_names(nodes)
+        self._set(names, {name: i for i, name in enumerate(names)}, (), ())
+        parents, spouses = [0] * len(names), [0] * len(names)
+        for pair in directed:
+            a, b = self._pair(pair)
+            parents[b] |= 1 << a
+        for pair in bidirected:
+            a, b = self._pair(pair)
+            spouses[b] |= 1 << a
+            spouses[a] |= 1 << b
+        self._set(self._nodes, self._index, tuple(parents), tuple(spouses))
+
+    # -- the same graph for the compiled core, and quick constructors for modules of this package --
+
+    def _set(
+        self,
+        nodes: tuple[str, ...],
+        index: dict[str, int],
+        parents: tuple[int, ...],
+        spouses: tuple[int, ...],
+    ) -> None:
+        put = object.__setattr__  # our own __setattr__ refuses
+        put(self, "_nodes", nodes)
+        put(self, "_index", index)
+        put(self, "_parents", parents)
+        put(self, "_spouses", spouses)
+        put(self, "_children_masks", None)
+
+    @classmethod
+    def _from_masks(
+        cls, nodes: tuple[str, ...], parents: Sequence[int], spouses: Sequence[int]
+    ) -> MixedGraph:
+        """Build from bit masks known to be right: bit ``j`` of ``parents[i]`` is j -> i."""
+        graph = cls.__new__(cls)
+        index = {name: i for i, name in enumerate(nodes)}
+        graph._set(nodes, index, tuple(parents), tuple(spouses))
+        return graph
+
+    def _with(self, parents: Sequence[int], spouses: Sequence[int]) -> MixedGraph:
+        """Build a graph on the same nodes; the names are shared."""
+        graph = self.__class__.__new__(self.__class__)
+        graph._set(self._nodes, self._index, tuple(parents), tuple(spouses))
+        return graph
+
+    @classmethod
+    def _from_bits(
+        cls,
+        nodes: tuple[str, ...],
+        parents: npt.NDArray[np.uint64],
+        spouses: npt.NDArray[np.uint64],
+    ) -> MixedGraph:
+        """Build from the core's bitsets, uint64 of shape (d, words)."""
+        masks = []
+        for bits in (parents, spouses):
+            # Bytes of all rows at once: a search returns hundreds of graphs.
+            width, content = 8 * bits.shape[1], bits.astype("<u8").tobytes()
+            masks.append(
+                [
+                    int.from_bytes(content[width * i : width * (i + 1)], "little")
+                    for i in range(len(nodes))
+                ]
+            )
+        return cls._from_masks(nodes, *masks)
+
+    def _bits(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+        """Parents and spouses as the core wants them, uint64 of shape (d, words)."""
+        words = (len(self._nodes) + 63) // 64
+        parents, spouses = (
+            np.frombuffer(
+                b"".join(mask.to_bytes(8 * words, "little") for mask in masks), dtype="<u8"
+            )
+            .reshape(len(self._nodes), words)
+            .astype(np.uint64)
+            for masks in (self._parents, self._spouses)
+        )
+        return parents, spouses
+
+    def _children(self) -> tuple[int, ...]:
+        """One mask of children per node; worked out when first needed."""
+        if self._children_masks is None:
+            object.__setattr__(self, "_children_masks", tuple(transpose(self._parents)))
+        return self._children_masks  # type: ignore[return-value]  # set just above
+
+    # -- names in, names out --
+
+    def _node(self, name: str) -> int:
+        """Return the index of a node."""
+        try:
+            return self._index[name]
+        except (KeyError, TypeError):
+            raise GraphError(_unknown_node(name, self._nodes)) from None
+
+    def _pair(self, pair: Iterable[str]) -> tuple[int, int]:
+        """Return the indices of the two ends of an edge."""
+        ends = tuple(pair) if isinstance(pair, tuple | list) else ()
+        if len(ends) != 2:
+            raise GraphError(f"an edge is a pair of node names, such as ('x', 'y'), not {pair!r}")
+        a, b = self._node(ends[0]), self._node(ends[1])
+        if a == b:
+            raise GraphError(
+                f"self-loop at {text.quote(ends[0])}: an edge joins two different nodes; "
+                "drop this edge"
+            )
+        return a, b
+
+    def _mask(self, nodes: NodeSet) -> int:
+        """Return a set of nodes as a mask; a string is one node."""
+        if isinstance(nodes, str):
+            return 1 << self._node(nodes)
+        mask = 0
+        for name in nodes:
+            mask |= 1 << self._node(name)
+        return mask
+
+    def _names(self, mask: int) -> frozenset[str]:
+        return frozenset(self._nodes[v] for v in members(mask))
+
+    # -- nodes and edges --
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The names of the nodes, in the order given."""
+        return self._nodes
+
+    @property
+    def directed(self) -> tuple[tuple[str, str], ...]:
+        """The directed edges as (from, to), in node order of the first, then of the second."""
+        return tuple(
+            (a, self._nodes[j])
+            for a, mask in zip(self._nodes, self._children(), strict=True)
+            for j in members(mask)
+        )
+
+    @property
+    def bidirected(self) -> tuple[tuple[str, str], ...]:
+        """The bidirected edges, each once, the earlier node first."""
+        return tuple(
+            (a, self._nodes[j])
+            for i, (a, mask) in enumerate(zip(self._nodes, self._spouses, strict=True))
+            for j in members(mask >> i << i)
+        )
+
+    @property
+    def edges(self) -> tuple[tuple[str, str, str], ...]:
+        """All edges as (a, mark, b), with mark ``"->"`` or ``"<->"``; the directed ones first."""
+        return tuple((a, "->", b) for a, b in self.directed) + tuple(
+            (a, "<->", b) for a, b in self.bidirected
+        )
+
+    @property
+    def n_edges(self) -> int:
+        """The number of edges, directed and bidirected."""
+        return self.n_directed + self.n_bidirected
+
+    @property
+    def n_directed(self) -> int:
+        """The number of directed edges."""
+        return sum(mask.bit_count() for mask in self._parents)
+
+    @property
+    def n_bidirected(self) -> int:
+        """The number of bidirected edges."""
+        return sum(mask.bit_count() for mask in self._spouses) // 2
+
+    def adjacent(self, a: str, b: str) -> bool:
+        """Tell whether there is an edge of any kind between two nodes."""
+        i, j = self._node(a), self._node(b)
+        return bool((self._parents[i] | self._spouses[i]) >> j & 1 or self._parents[j] >> i & 1)
+
+    # -- relatives: of one node, or the union over several (section 2.1) --
+
+    def parents(self, nodes: NodeSet) -> frozenset[str]:
+        """Return pa(S): all j with an edge j -> i to some i in S. It can meet S itself."""
+        return self._names(union(self._parents, self._mask(nodes)))
+
+    def children(self, nodes: NodeSet) -> frozenset[str]:
+        """Return all j with an edge i -> j from some i in S."""
+        return self._names(union(self._children(), self._mask(nodes)))
+
+    def spouses(self, nodes: NodeSet) -> frozenset[str]:
+        """Return all j with an edge i <-> j to some i in S."""
+        return self._names(union(self._spouses, self._mask(nodes)))
+
+    def neighbours(self, nodes: NodeSet) -> frozenset[str]:
+        """Return all j with an edge of any kind to some i in S."""
+        mask = self._mask(nodes)
+        return self._names(
+            union(self._parents, mask) | union(self._children(), mask) | union(self._spouses, mask)
+        )
+
+    def ancestors(self, nodes: NodeSet) -> frozenset[str]:
+        """Return an(S): S and every node with a directed path into S."""
+        return self._names(closure(self._parents, self._mask(nodes)))
+
+    def descendants(self, nodes: NodeSet) -> frozenset[str]:
+        """Return S and every node that a directed path from S leads to."""
+        return self._names(closure(self._children(), self._mask(nodes)))
+
+    def in_degree(self, node: str) -> int:
+        """Return the number of arrowheads at a node: parents plus spouses (a bow counts twice)."""
+        v = self._node(node)
+        return self._parents[v].bit_count() + self._spouses[v].bit_count()
+
+    # -- one story per module --
+
+    add = edits.add
+    remove = edits.remove
+    replace = edits.replace
+    subgraph = edits.subgraph
+    reorder = edits.reorder
+    relabel = edits.relabel
+    has_edge = edits.has_edge
+
+    districts = structure.districts
+    skeleton = structure.skeleton
+    collider_triples = structure.collider_triples
+    v_structures = structure.v_structures
+    topological_order = structure.topological_order
+    find_cycle = structure.find_cycle
+    bows = structure.bows
+    is_acyclic = structure.is_acyclic
+    is_bow_free = structure.is_bow_free
+    is_bap = structure.is_bap
+    is_dag = structure.is_dag
+    is_ancestral = structure.is_ancestral
+    is_arid = structure.is_arid
+    check_acyclic = structure.check_acyclic
+    check_bap = structure.check_bap
+
+    paths = _paths.paths
+    directed_paths = _paths.directed_paths
+    treks = _treks.treks
+    m_separated = separation.m_separated
+    latent_projection = projection.latent_projection
+
+    to_dict = text.to_dict
+    to_json = text.to_json
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> MixedGraph:
+        """Build the graph that :meth:`to_dict` wrote."""
+        return cls(*text.dict_parts(data))
+
+    @classmethod
+    def from_json(cls, source: str | bytes) -> MixedGraph:
+        """Build the graph that :meth:`to_json` wrote; a ParseError says where the text is wrong."""
+        return cls.from_dict(text.load_json(source))
+
+    # -- a graph as a Python value --
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._nodes)
+
+    def __contains__(self, node: object) -> bool:
+        return isinstance(node, str) and node in self._index
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MixedGraph):
+            return NotImplemented
+        return (
+            self._parents == other._parents
+            and self._spouses == other._spouses
+            and self._nodes == other._nodes
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._nodes, self._parents, self._spouses))
+
+    def __le__(self, other: MixedGraph) -> bool:
+        if not isinstance(other, MixedGraph):
+            return NotImplemented
+        return set(self._nodes) <= set(other._nodes) and (
+            set(self.directed) <= set(other.directed)
+            and {frozenset(e) for e in self.bidirected} <= {frozenset(e) for e in other.bidirected}
+        )
+
+    def __lt__(self, other: MixedGraph) -> bool:
+        if not isinstance(other, MixedGraph):
+            return NotImplemented
+        return self <= other and (len(self), self.n_edges) != (len(other), other.n_edges)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self)._from_masks, (self._nodes, self._parents, self._spouses)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(
+            f"cannot set {name!r}: a MixedGraph never changes; "
+            "add(), remove() and replace() return a changed copy"
+        )
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"cannot delete {name!r}: a MixedGraph never changes")
+
+    def __str__(self) -> str:
+        return text.to_text(self)
+
+    def __repr__(self) -> str:
+        return f"parse({str(self)!r})"
+
+
+def _checked_names(nodes: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(nodes, str):
+        raise GraphError(
+            f"nodes is the string {nodes!r}; give a list of names, such as ['x', 'y'], "
+            "or use bowfree.parse for a graph written as text"
+        )
+    names = tuple(nodes)
+    seen: set[str] = set()
+    for name in names:
+        if not isinstance(name, str):
+            raise GraphError(
+                f"node names are strings, but {name!r} is of type {type(name).__name__}; "
+                "convert it with str()"
+            )
+        if not name:
+            raise GraphError("a node has an empty name; give it one")
+        if name in seen:
+            raise GraphError(f"node {name!r} is given twice; every node needs a name of its own")
+        seen.add(name)
+    return tuple(str(name) for name in names)  # a numpy string becomes a plain one
+
+
+def _unknown_node(name: object, nodes: tuple[str, ...]) -> str:
+    """Say which name is unknown, and which were perhaps meant."""
+    from difflib import get_close_matches
+
+    if not isinstance(name, str):
+        return f"unknown node {name!r}: node names are strings, not {type(name).__name__}"
+    folded = {node.casefold(): node for node in nodes}
+    close = [folded[c] for c in get_close_matches(name.casefold(), folded, n=3)]
+    listed = ", ".join(nodes[:10]) + (", ..." if len(nodes) > 10 else "")
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"nodes are: {listed}"
+    return f"unknown node {name!r}; {hint}"

@@ -1,0 +1,306 @@
+"""What a mixed graph is made of: districts, colliders, cycles, bows, and its class (section 2.1).
+
+Every function here is a method of :class:`~bowfree.MixedGraph`. The classes nest::
+
+    DAG  ⊂  ancestral  ⊂  arid  ⊂  BAP (bow-free, acyclic)  ⊂  ADMG (acyclic)  ⊂  mixed graph
+
+Functions that need a BAP call :func:`check_bap`, which names the cycle or the bow it found.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from bowfree.errors import GraphError
+from bowfree.graph.bit_sets import closure, members
+from bowfree.graph.text import quote
+
+if TYPE_CHECKING:
+    from bowfree.graph.mixed_graph import MixedGraph
+
+__all__: list[str] = []  # reached through MixedGraph
+
+
+def districts(graph: MixedGraph) -> tuple[tuple[str, ...], ...]:
+    """Return the districts: the classes of nodes connected by bidirected edges.
+
+    The likelihood and the score of a BAP are sums over districts.
+
+    Returns
+    -------
+    tuple of tuples of str
+        A partition of the nodes; districts by their first node, each in the graph's node order.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> bf.parse("a -> b <-> c, d <-> b").districts()
+    (('a',), ('b', 'c', 'd'))
+
+    References
+    ----------
+    Section 3.1 of the paper ("bidirected connected components").
+    """
+    return tuple(tuple(graph._nodes[v] for v in members(mask)) for mask in district_masks(graph))
+
+
+def district_masks(graph: MixedGraph) -> list[int]:
+    """Return the districts as masks, ordered by their smallest node."""
+    result = []
+    rest = (1 << len(graph._nodes)) - 1
+    while rest:
+        district = closure(graph._spouses, rest & -rest)
+        result.append(district)
+        rest &= ~district
+    return result
+
+
+def skeleton(graph: MixedGraph) -> frozenset[frozenset[str]]:
+    """Return the skeleton: the pairs of nodes joined by at least one edge.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> bf.parse("a -> b <-> c").skeleton() == bf.parse("a, b, c -> b <- a").skeleton()
+    True
+    """
+    return frozenset(map(frozenset, graph.directed + graph.bidirected))
+
+
+def collider_triples(graph: MixedGraph) -> frozenset[tuple[str, str, str]]:
+    """Return the collider triples: (i, j, k) with arrowheads from i and from k at j.
+
+    Each triple is listed once, with i before k in node order.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> bf.parse("a -> b <-> c").collider_triples()
+    frozenset({('a', 'b', 'c')})
+
+    References
+    ----------
+    Section 2.1 of the paper; two graphs that agree in skeleton and collider triples are
+    distributionally equivalent (theorem "sufficient").
+    """
+    into = [p | s for p, s in zip(graph._parents, graph._spouses, strict=True)]
+    nodes = graph._nodes
+    return frozenset(
+        (nodes[i], nodes[j], nodes[k])
+        for j, mask in enumerate(into)
+        for i, k in combinations(members(mask), 2)
+    )
+
+
+def v_structures(graph: MixedGraph) -> frozenset[tuple[str, str, str]]:
+    """Return the v-structures: collider triples (i, j, k) with i and k not adjacent.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> sorted(bf.parse("a -> b <-> c, a -> c, c <- d").v_structures())
+    [('a', 'c', 'd'), ('b', 'c', 'd')]
+
+    References
+    ----------
+    Section 2.1 of the paper; equivalent BAPs agree in them (corollary "necessary").
+    """
+    return frozenset(t for t in collider_triples(graph) if not graph.adjacent(t[0], t[2]))
+
+
+def topological_order(graph: MixedGraph) -> tuple[str, ...]:
+    """Return the nodes with every parent before its children.
+
+    Among the nodes whose parents are all placed, the first in node order comes next: the order is
+    unique, and the compiled core follows the same rule.
+
+    Raises
+    ------
+    GraphError
+        When there is a directed cycle; the message names it.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> bf.parse("y <- x, z -> x").topological_order()
+    ('z', 'x', 'y')
+    """
+    order, rest = peel_sources(graph)
+    if rest:
+        check_acyclic(graph)
+    return tuple(graph._nodes[v] for v in order)
+
+
+def peel_sources(graph: MixedGraph) -> tuple[list[int], int]:
+    """Take away nodes without remaining parents; return their order and the mask of what stays.
+
+    What stays is empty exactly when the graph is acyclic, and else holds every directed cycle.
+    """
+    children = graph._children()
+    waiting = [mask.bit_count() for mask in graph._parents]
+    free = 0
+    for v, count in enumerate(waiting):
+        if count == 0:
+            free |= 1 << v
+    rest = (1 << len(waiting)) - 1
+    order = []
+    while free:
+        low = free & -free
+        free ^= low
+        rest ^= low
+        v = low.bit_length() - 1
+        order.append(v)
+        for child in members(children[v]):
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                free |= 1 << child
+    return order, rest
+
+
+def find_cycle(graph: MixedGraph) -> tuple[str, ...] | None:
+    """Return the nodes of one directed cycle, in order, or None when there is none.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> bf.parse("a -> b -> c -> b").find_cycle()
+    ('b', 'c')
+    """
+    _, rest = peel_sources(graph)
+    if not rest:
+        return None
+    # Every node that stays has a parent that stays: walking backwards must come round.
+    v = next(members(rest))
+    seen: dict[int, int] = {}
+    walk: list[int] = []
+    while v not in seen:
+        seen[v] = len(walk)
+        walk.append(v)
+        v = next(members(graph._parents[v] & rest))
+    cycle = walk[seen[v] :][::-1]
+    first = cycle.index(min(cycle))
+    return tuple(graph._nodes[v] for v in cycle[first:] + cycle[:first])
+
+
+def bows(graph: MixedGraph) -> tuple[tuple[str, str], ...]:
+    """Return the bows: the pairs (i, j) with both i -> j and i <-> j.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> bf.parse("a -> b <-> a, b -> c").bows()
+    (('a', 'b'),)
+    """
+    return tuple(
+        (i, j) for i, j in graph.directed if graph._spouses[graph._index[j]] >> graph._index[i] & 1
+    )
+
+
+def is_acyclic(graph: MixedGraph) -> bool:
+    """Tell whether there is no directed cycle (an ADMG, or recursive path diagram)."""
+    return not peel_sources(graph)[1]
+
+
+def is_bow_free(graph: MixedGraph) -> bool:
+    """Tell whether no pair of nodes has both a directed and a bidirected edge."""
+    return not any(p & s for p, s in zip(graph._parents, graph._spouses, strict=True))
+
+
+def is_bap(graph: MixedGraph) -> bool:
+    """Tell whether the graph is a bow-free acyclic path diagram, the models of the paper."""
+    return is_bow_free(graph) and is_acyclic(graph)
+
+
+def is_dag(graph: MixedGraph) -> bool:
+    """Tell whether the graph is acyclic and has no bidirected edge."""
+    return not any(graph._spouses) and is_acyclic(graph)
+
+
+def is_ancestral(graph: MixedGraph) -> bool:
+    """Tell whether the graph is acyclic and no node is an ancestor of one of its spouses.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> bf.parse("a -> b <-> c").is_ancestral(), bf.parse("a -> b -> c <-> a").is_ancestral()
+    (True, False)
+
+    References
+    ----------
+    T. Richardson and P. Spirtes, Ancestral graph Markov models, Annals of Statistics 30 (2002),
+    section 3; without undirected edges.
+    """
+    return is_acyclic(graph) and not any(
+        spouses & closure(graph._parents, 1 << v) for v, spouses in enumerate(graph._spouses)
+    )
+
+
+def is_arid(graph: MixedGraph) -> bool:
+    """Tell whether the graph is acyclic and all its parameters are globally identified.
+
+    An arid graph has no set W of two or more nodes that is connected by bidirected edges inside W
+    while all of W leads to one of its nodes by directed paths inside W. Exactly then the map from
+    parameters (B, Omega) to the covariance is one to one, everywhere. A bow is such a set, so arid
+    graphs are BAPs; for BAPs in general the map is one to one outside a null set only.
+
+    Examples
+    --------
+    A chain a -> b -> c -> d whose three other pairs are all confounded is a BAP, but not arid:
+
+    >>> import bowfree as bf
+    >>> g = bf.parse("a -> b -> c -> d, a <-> c, a <-> d, b <-> d")
+    >>> g.is_bap(), g.is_arid(), g.remove("a <-> c").is_arid()
+    (True, False, True)
+
+    References
+    ----------
+    M. Drton, R. Foygel and S. Sullivant, Global identifiability of linear structural equation
+    models, Annals of Statistics 39 (2011), theorem 2; the name "arid" is that of I. Shpitser,
+    R. Evans and T. Richardson, Acyclic linear SEMs obey the nested Markov property, UAI 2018.
+    """
+    return is_acyclic(graph) and all(
+        convergent_set(graph, v) == 1 << v for v in range(len(graph._nodes))
+    )
+
+
+def convergent_set(graph: MixedGraph, v: int) -> int:
+    """Return the largest set that leads to v and is a district, both inside the set.
+
+    Any such set survives both kinds of shrinking, and the set at which both come to rest is one.
+    """
+    inside = (1 << len(graph._nodes)) - 1
+    while True:
+        district = closure(graph._spouses, 1 << v, within=inside)
+        leading = closure(graph._parents, 1 << v, within=district)
+        if leading == inside:
+            return inside
+        inside = leading
+
+
+def check_acyclic(graph: MixedGraph) -> None:
+    """Raise a GraphError that names a directed cycle, if there is one."""
+    cycle = find_cycle(graph)
+    if cycle is not None:
+        path = " -> ".join(map(quote, cycle + cycle[:1]))
+        raise GraphError(f"graph has a directed cycle {path}; drop or turn one of its edges")
+
+
+def check_bap(graph: MixedGraph) -> None:
+    """Raise a GraphError that names a directed cycle or a bow, unless the graph is a BAP.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> try:
+    ...     bf.parse("x -> y <-> x").check_bap()
+    ... except bf.GraphError as error:
+    ...     print(error)
+    graph has a bow at (x, y): both x -> y and x <-> y; drop one of the two
+    """
+    check_acyclic(graph)
+    if not is_bow_free(graph):
+        x, y = map(quote, bows(graph)[0])
+        raise GraphError(
+            f"graph has a bow at ({x}, {y}): both {x} -> {y} and {x} <-> {y}; drop one of the two"
+        )

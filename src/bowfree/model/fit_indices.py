@@ -1,0 +1,175 @@
+"""How well a model fits: chi-square, RMSEA, CFI, TLI and SRMR, as in lavaan (likelihood "normal").
+
+All of them compare the fitted Sigma with the covariance matrix S (divisor n) through
+
+    F_ML = log |Sigma| + tr(Sigma^-1 S) - log |S| - d,
+
+and ``chi2 = n F_ML``. For a population matrix (``n = inf``) there is no test, but RMSEA, CFI
+and TLI have limits that are properties of the model, and those are returned. Where S is singular
+(``n <= d``) the saturated model has no likelihood and everything but SRMR is NaN.
+Next: :mod:`bowfree.model.fitting`, whose result carries these numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["FitIndices", "fit_indices", "residual_correlations"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FitIndices:
+    """Fit of a model against the saturated model and against independence.
+
+    Attributes
+    ----------
+    chi2, df, p_value : float, int, float
+        Likelihood-ratio test against the saturated model. The p-value is NaN when ``df = 0``.
+    rmsea, rmsea_lower, rmsea_upper, rmsea_p_close : float
+        Root mean square error of approximation, its 90 % interval, and the p-value of the
+        hypothesis that it is at most 0.05.
+    cfi, tli : float
+        Comparative fit index and Tucker–Lewis index; the baseline is the empty graph.
+    srmr : float
+        Standardised root mean square residual over the d (d + 1) / 2 entries.
+    baseline_chi2, baseline_df : float, int
+        The same test for the empty graph.
+    """
+
+    chi2: float
+    df: int
+    p_value: float
+    rmsea: float
+    rmsea_lower: float
+    rmsea_upper: float
+    rmsea_p_close: float
+    cfi: float
+    tli: float
+    srmr: float
+    baseline_chi2: float
+    baseline_df: int
+
+    def to_dict(self) -> dict[str, float]:
+        """Return all indices by name."""
+        return asdict(self)
+
+
+def fit_indices(S: Floats, Sigma: Floats, n: float, n_parameters: int) -> FitIndices:
+    """Compute all indices of a fit.
+
+    Parameters
+    ----------
+    S, Sigma : ndarray of shape (d, d)
+        Covariance matrix of the data with divisor n, and the fitted one.
+    n : float
+        Number of observations, ``inf`` for a population.
+    n_parameters : int
+        Number of nodes and edges of the graph.
+
+    Returns
+    -------
+    FitIndices
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bowfree.model.fit_indices import fit_indices
+    >>> S = np.array([[1.0, 0.3], [0.3, 1.0]])
+    >>> indices = fit_indices(S, np.eye(2), n=100, n_parameters=2)
+    >>> f"{indices.chi2:.3f} on {indices.df} df, p = {indices.p_value:.4f}"
+    '9.431 on 1 df, p = 0.0021'
+    """
+    d = len(S)
+    df, baseline_df = d * (d + 1) // 2 - n_parameters, d * (d - 1) // 2
+    F, F0 = discrepancy(S, Sigma), discrepancy(S, np.diag(np.diag(S)))
+    # Per observation, so that n = inf is a limit like any other: the expected chi2 under the
+    # model is df, which is df / n of F.
+    excess, excess0 = F - df / n, F0 - baseline_df / n
+    chi2, baseline_chi2 = (n * F, n * F0) if math.isfinite(n) else (math.nan, math.nan)
+    lower, upper, p_close = _rmsea_interval(chi2, df, n)
+    return FitIndices(
+        chi2=chi2,
+        df=df,
+        p_value=_chi2_upper_tail(chi2, df),
+        rmsea=math.sqrt(max(excess, 0.0) / df) if df and not math.isnan(F) else 0.0 * F,
+        rmsea_lower=lower,
+        rmsea_upper=upper,
+        rmsea_p_close=p_close,
+        cfi=_cfi(excess, excess0, df),
+        tli=_tli(F, F0, df, baseline_df, n),
+        srmr=_srmr(S, Sigma),
+        baseline_chi2=baseline_chi2,
+        baseline_df=baseline_df,
+    )
+
+
+def discrepancy(S: Floats, Sigma: Floats) -> float:
+    """F_ML, as a sum of non-negative terms: no cancellation when Sigma is close to S."""
+    root = np.linalg.cholesky(Sigma)
+    whitened = np.linalg.solve(root, np.linalg.solve(root, S).T)
+    ratios = np.linalg.eigvalsh((whitened + whitened.T) / 2)
+    if ratios[0] <= len(S) * np.finfo(float).eps * ratios[-1]:
+        return math.nan
+    return float(np.sum((ratios - 1) - np.log1p(ratios - 1)))
+
+
+def residual_correlations(S: Floats, Sigma: Floats) -> Floats:
+    """Correlations of the data minus those of the fit (lavaan's ``resid(type = "cor")``)."""
+    return _correlation(S) - _correlation(Sigma)
+
+
+def _correlation(C: Floats) -> Floats:
+    sd = np.sqrt(np.diag(C))
+    R: Floats = C / np.outer(sd, sd)
+    return R
+
+
+def _srmr(S: Floats, Sigma: Floats) -> float:
+    sd = np.sqrt(np.diag(S))
+    residual = ((S - Sigma) / np.outer(sd, sd))[np.tril_indices(len(S))]
+    return float(np.sqrt(np.mean(residual**2)))
+
+
+def _cfi(excess: float, excess0: float, df: int) -> float:
+    if math.isnan(excess):
+        return math.nan
+    worst = max(excess, excess0, 0.0)
+    return 1.0 if df == 0 or worst == 0 else 1 - max(excess, 0.0) / worst
+
+
+def _tli(F: float, F0: float, df: int, baseline_df: int, n: float) -> float:
+    """(F0/df0 - F/df) / (F0/df0 - 1/n): how much of the misfit per degree of freedom is gone."""
+    if df == 0:
+        return 1.0 + 0.0 * F
+    ratio0 = F0 / baseline_df
+    return (ratio0 - F / df) / (ratio0 - 1 / n) if ratio0 != 1 / n else math.nan
+
+
+def _chi2_upper_tail(chi2: float, df: int) -> float:
+    from scipy.special import chdtrc
+
+    return float(chdtrc(df, chi2)) if df else math.nan
+
+
+def _rmsea_interval(chi2: float, df: int, n: float) -> tuple[float, float, float]:
+    """90 % interval and P(chi2 or more | RMSEA = 0.05), from the noncentral chi-square law."""
+    from scipy.special import chndtr, chndtrinc
+
+    if math.isnan(chi2):
+        return math.nan, math.nan, math.nan
+    if df == 0:
+        return 0.0, 0.0, math.nan
+
+    def bound(level: float) -> float:
+        # The law's noncentrality at which `chi2` is the quantile of this level; none means 0.
+        reachable = chndtr(chi2, df, 0.0) > level
+        return math.sqrt(float(chndtrinc(chi2, df, level)) / (n * df)) if reachable else 0.0
+
+    p_close = 1 - float(chndtr(chi2, df, n * df * 0.05**2))
+    return bound(0.95), bound(0.05), p_close

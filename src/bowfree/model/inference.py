@@ -1,0 +1,271 @@
+"""Information matrices, standard errors and the delta method for a fitted BAP.
+
+The likelihood of section 2.3 is a smooth function of the entries of B at the directed edges, of
+the variances on the diagonal of Omega and of its entries at the bidirected edges. With
+``W = Omega^-1``, ``A = I - B`` and ``S`` (divisor n) it is ``-n/2`` times
+
+    F = log |Omega| + tr(W A S A^T)    (and a constant),
+
+so the *observed* information is ``n/2`` times the Hessian of F, and the *expected* one is the same
+with S replaced by Sigma. Every derivative of Sigma has rank two once it is carried over to the
+errors, ``A (dSigma) A^T = u v^T + v u^T``, which is why no loop and no d x d matrix per parameter
+is needed. Next: :mod:`bowfree.model.fitting`, whose methods call these functions.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.errors import BowfreeError, FitWarning
+
+__all__ = ["Information", "StandardErrors", "TotalEffects", "parameter_index"]
+
+Floats = npt.NDArray[np.float64]
+Information = Literal["expected", "observed"]
+#: ``("B", i, j)`` is the effect of j on i; ``("Omega", i, j)`` with i <= j an error (co)variance.
+Parameter = tuple[Literal["B", "Omega"], int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class StandardErrors:
+    """Standard errors of the parameters of a fit.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables, in the order of rows and columns.
+    B : ndarray of shape (d, d)
+        Entry ``[i, j]`` belongs to the effect of j on i; NaN where the graph has no edge.
+    Omega : ndarray of shape (d, d)
+        Variances on the diagonal, bidirected edges off it; NaN where the graph has no edge.
+    parameters : tuple
+        ``("B", i, j)`` or ``("Omega", i, j)`` for each row of `covariance`.
+    covariance : ndarray of shape (q, q)
+        Covariance matrix of the estimates: the inverse of the information matrix.
+    information : {"expected", "observed"}
+        Which information was inverted.
+    """
+
+    names: tuple[str, ...]
+    B: Floats
+    Omega: Floats
+    parameters: tuple[Parameter, ...]
+    covariance: Floats
+    information: Information
+
+
+@dataclass(frozen=True, eq=False)
+class TotalEffects:
+    """Total causal effects ``E = (I - B)^-1`` with delta-method standard errors.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables, in the order of rows and columns.
+    effect : ndarray of shape (d, d)
+        Entry ``[i, j]`` is the total effect of j on i.
+    se, z, p_value : ndarray of shape (d, d)
+        Standard error, its ratio and two-sided p-value; NaN where no directed path leads from j
+        to i (the effect is 0 by the graph) and on the diagonal (it is 1).
+    """
+
+    names: tuple[str, ...]
+    effect: Floats
+    se: Floats
+    z: Floats
+    p_value: Floats
+
+    def __str__(self) -> str:
+        width = max(9, *(len(name) for name in self.names))
+        lines = [f"{'effect of':>{width}}    {'on':<{width}}  Estimate  Std.Err  z-value  P(>|z|)"]
+        for i, j in zip(
+            *np.nonzero(~np.eye(len(self.names), dtype=bool) & (self.effect != 0)), strict=True
+        ):
+            numbers = (self.effect[i, j], self.se[i, j], self.z[i, j], self.p_value[i, j])
+            estimate, se, z, p = (f"{x:.3f}" for x in numbers)
+            lines.append(
+                f"{self.names[j]:>{width}} -> {self.names[i]:<{width}}  "
+                f"{estimate:>8}  {se:>7}  {z:>7}  {p:>7}"
+            )
+        return "\n".join(lines)
+
+
+def parameter_index(
+    parents: Sequence[Sequence[int]], spouses: Sequence[Sequence[int]]
+) -> tuple[Parameter, ...]:
+    """List the parameters: directed edges by child, then bidirected edges, then variances."""
+    d = len(parents)
+    directed: list[Parameter] = [("B", i, j) for i in range(d) for j in parents[i]]
+    bidirected: list[Parameter] = [("Omega", i, j) for i in range(d) for j in spouses[i] if i < j]
+    variances: list[Parameter] = [("Omega", i, i) for i in range(d)]
+    return (*directed, *bidirected, *variances)
+
+
+def expected_information(
+    B: Floats, Omega: Floats, n: float, parameters: Sequence[Parameter]
+) -> Floats:
+    """Fisher information ``n/2 tr(Sigma^-1 dSigma_s Sigma^-1 dSigma_t)`` of n observations.
+
+    Parameters
+    ----------
+    B, Omega : ndarray of shape (d, d)
+        The point of evaluation.
+    n : float
+        Number of observations.
+    parameters : sequence
+        What :func:`parameter_index` returned.
+
+    Returns
+    -------
+    ndarray of shape (q, q)
+    """
+    d = len(B)
+    EOmega = np.linalg.solve(np.eye(d) - B, Omega)
+    U = np.zeros((len(parameters), d))
+    V = np.zeros((len(parameters), d))
+    for s, (matrix, i, j) in enumerate(parameters):
+        U[s, i] = 1.0
+        if matrix == "B":
+            V[s] = EOmega[j]  # A (e_i e_j^T Sigma) A^T = e_i (E Omega)_j.
+        else:
+            V[s, j] = 0.5 if i == j else 1.0
+    WU, WV = (np.linalg.solve(Omega, X.T) for X in (U, V))
+    UWV = U @ WV
+    information: Floats = n * (UWV * UWV.T + (U @ WU) * (V @ WV))
+    return information
+
+
+def observed_information(
+    B: Floats, Omega: Floats, S: Floats, n: float, parameters: Sequence[Parameter]
+) -> Floats:
+    """Minus the Hessian of the log-likelihood of n observations with covariance matrix `S`.
+
+    Parameters
+    ----------
+    B, Omega : ndarray of shape (d, d)
+        The point of evaluation.
+    S : ndarray of shape (d, d)
+        Covariance matrix with divisor n.
+    n : float
+        Number of observations.
+    parameters : sequence
+        What :func:`parameter_index` returned.
+
+    Returns
+    -------
+    ndarray of shape (q, q)
+    """
+    d = len(B)
+    A = np.eye(d) - B
+    W = np.asarray(np.linalg.inv(Omega), dtype=np.float64)
+    WAS: Floats = W @ A @ S
+    WEW: Floats = WAS @ A.T @ W
+    q_B = sum(matrix == "B" for matrix, _, _ in parameters)
+    rows, columns = np.array([(i, j) for _, i, j in parameters]).T
+    i, j = rows[:q_B], columns[:q_B]
+    a, b = rows[q_B:], columns[q_B:]
+    # dOmega_ab = e_a e_b^T + e_b e_a^T counts a variance twice.
+    weight = np.where(a == b, 0.5, 1.0)
+    H = np.empty((len(parameters), len(parameters)))
+    H[:q_B, :q_B] = 2 * W[np.ix_(i, i)] * S[np.ix_(j, j)]
+    # d/dOmega of dF/dB_ij = -2 (W A S)_ij, by dW = -W dOmega W.
+    mixed = W[i][:, a] * WAS[b][:, j].T + W[i][:, b] * WAS[a][:, j].T
+    H[:q_B, q_B:] = 2 * mixed * weight
+    H[q_B:, :q_B] = H[:q_B, q_B:].T
+    H[q_B:, q_B:] = (
+        _trace_form(W, WEW, a, b) + _trace_form(WEW, W, a, b) - _trace_form(W, W, a, b)
+    ) * np.outer(weight, weight)
+    return n / 2 * H
+
+
+def _trace_form(M: Floats, N: Floats, a: npt.NDArray[np.int_], b: npt.NDArray[np.int_]) -> Floats:
+    """tr(D_s M D_t N) for all pairs of ``D = e_a e_b^T + e_b e_a^T`` and symmetric M, N."""
+    aa, ab, ba, bb = (np.ix_(x, y) for x, y in ((a, a), (a, b), (b, a), (b, b)))
+    form: Floats = M[ba] * N[ab] + M[bb] * N[aa] + M[aa] * N[bb] + M[ab] * N[ba]
+    return form
+
+
+def standard_errors(
+    names: tuple[str, ...],
+    B: Floats,
+    Omega: Floats,
+    S: Floats,
+    n: float,
+    parameters: tuple[Parameter, ...],
+    information: Information,
+) -> StandardErrors:
+    """Invert the information matrix; see :meth:`bowfree.Fit.standard_errors`."""
+    if information not in ("expected", "observed"):
+        raise BowfreeError(f"information = {information!r}: must be 'expected' or 'observed'")
+    if not np.isfinite(n):  # A population matrix has no sampling error to speak of.
+        covariance = np.full((len(parameters), len(parameters)), np.nan)
+    elif information == "expected":
+        covariance = _inverse(expected_information(B, Omega, n, parameters))
+    else:
+        covariance = _inverse(observed_information(B, Omega, S, n, parameters))
+    se_B, se_Omega = np.full(B.shape, np.nan), np.full(B.shape, np.nan)
+    for (kind, i, j), variance in zip(parameters, np.diag(covariance), strict=True):
+        if kind == "B":
+            se_B[i, j] = np.sqrt(variance)
+        else:
+            se_Omega[i, j] = se_Omega[j, i] = np.sqrt(variance)
+    return StandardErrors(names, se_B, se_Omega, parameters, covariance, information)
+
+
+def _inverse(information: Floats) -> Floats:
+    """Inverse of a positive definite matrix, scaled first so that units do not matter."""
+    with np.errstate(invalid="ignore"):
+        scale = 1 / np.sqrt(np.diag(information))
+    if np.isfinite(scale).all():
+        eigenvalues, vectors = np.linalg.eigh(information * np.outer(scale, scale))
+        if eigenvalues[0] > len(scale) * np.finfo(float).eps * eigenvalues[-1]:
+            root = scale[:, None] * vectors / np.sqrt(eigenvalues)
+            inverse: Floats = root @ root.T
+            return inverse
+    warnings.warn(
+        "the information matrix is not positive definite: the parameters are not identified at "
+        "this point, or it is no maximum of the likelihood; standard errors are NaN",
+        FitWarning,
+        stacklevel=4,
+    )
+    return np.full_like(information, np.nan)
+
+
+def total_effects(B: Floats, errors: StandardErrors) -> TotalEffects:
+    """Total effects and their standard errors by ``dE = E dB E`` (eq. causaleffect)."""
+    d = len(B)
+    E = np.linalg.inv(np.eye(d) - B)
+    rows = [s for s, (kind, _, _) in enumerate(errors.parameters) if kind == "B"]
+    k = [errors.parameters[s][1] for s in rows]
+    l = [errors.parameters[s][2] for s in rows]
+    V = errors.covariance[np.ix_(rows, rows)]
+    variance = np.empty((d, d))
+    for i in range(d):
+        # dE_ij = sum over parameters s = (k, l) of E_ik E_lj dB_kl.
+        scaled = V * np.outer(E[i, k], E[i, k])
+        variance[i] = np.sum(E[l] * (scaled @ E[l]), axis=0)
+    # Where the graph has no directed path the effect is an exact zero, not an estimate.
+    reach = np.eye(d, dtype=bool)
+    reach[k, l] = True
+    for _ in range(d.bit_length()):
+        reach = reach @ reach
+    variance[~reach | np.eye(d, dtype=bool)] = np.nan
+    effect = np.where(reach, E, 0.0)
+    se = np.sqrt(np.maximum(variance, 0.0))
+    z, p_value = wald(effect, se)
+    return TotalEffects(errors.names, effect, se, z, p_value)
+
+
+def wald(estimate: Floats, se: Floats) -> tuple[Floats, Floats]:
+    """Wald statistic ``estimate / se`` and its two-sided normal p-value."""
+    from scipy.special import ndtr
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = estimate / se
+    return z, 2 * ndtr(-np.abs(z))

@@ -1,0 +1,442 @@
+"""Linear structural equation models on a mixed graph (section 2.2, appendix A.1).
+
+The model is ``X = B X + eps`` with ``cov(eps) = Omega``. ``B[i, j]`` is the effect of j on i, so it
+may differ from zero only where ``j -> i``; ``Omega[i, j]`` only where ``i <-> j`` or ``i = j``.
+Then ``cov(X) = (I - B)^-1 Omega (I - B)^-T``, which is also a sum over treks: Wright's theorem,
+here as :meth:`LinearSEM.wright_covariance`. Rows and columns are in the graph's node order.
+
+To estimate B and Omega from data, go on to :func:`bowfree.fit`.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.errors import DataError
+from bowfree.graph.bit_sets import members
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.text import quote
+
+if TYPE_CHECKING:
+    from bowfree.graph.paths import Path
+    from bowfree.graph.treks import Trek
+
+__all__ = ["LinearSEM", "random_sem"]
+
+Matrix = npt.NDArray[np.float64]
+
+_SMALLEST_EIGENVALUE = 1e-6  # section 4.1, footnote
+_ASYMMETRY = 1e-10  # relative; more than rounding leaves behind, less than a mistake
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSEM:
+    """A linear SEM: an acyclic mixed graph with parameters B and Omega.
+
+    Parameters
+    ----------
+    graph : MixedGraph
+        Acyclic; bows are allowed.
+    B : array-like (d, d)
+        ``B[i, j]`` is the direct effect of j on i; zero wherever ``j -> i`` is not an edge.
+    Omega : array-like (d, d)
+        Covariance of the errors: symmetric, positive definite, zero off the diagonal wherever
+        ``i <-> j`` is not an edge.
+
+    Raises
+    ------
+    GraphError
+        The graph has a directed cycle.
+    DataError
+        A matrix has the wrong shape, NaN or infinite entries, an entry where the graph has no edge,
+        labels in another order than the nodes; Omega is not symmetric or not positive definite.
+
+    Notes
+    -----
+    The matrices are copied and cannot be written to. A data frame is accepted if its columns (and
+    its rows, when they have names) are the nodes, in their order.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> g = bf.parse("x -> y <-> z")
+    >>> B = [[0, 0, 0], [2, 0, 0], [0, 0, 0]]          # y = 2 x + eps_y
+    >>> Omega = [[1, 0, 0], [0, 1, 0.5], [0, 0.5, 1]]
+    >>> bf.LinearSEM(g, B, Omega).covariance()
+    array([[1. , 2. , 0. ],
+           [2. , 5. , 0.5],
+           [0. , 0.5, 1. ]])
+    >>> print(bf.LinearSEM(g, B, Omega))
+    x = eps(x)
+    y = 2 x + eps(y)
+    z = eps(z)
+    var eps(x) = 1
+    var eps(y) = 1
+    var eps(z) = 1
+    cov eps(y), eps(z) = 0.5
+
+    References
+    ----------
+    Section 2.2 of the paper, equations (sem) and (covmat).
+    """
+
+    graph: MixedGraph
+    B: Matrix
+    Omega: Matrix
+
+    def __post_init__(self) -> None:
+        self.graph.check_acyclic()
+        B = _matrix(self.B, "B", self.graph)
+        Omega = _matrix(self.Omega, "Omega", self.graph)
+        directed, bidirected = _supports(self.graph)
+        _check_support(B, "B", directed, self.graph, "->")
+        Omega = _symmetric(Omega, self.graph)
+        _check_support(Omega, "Omega", bidirected, self.graph, "<->")
+        _check_positive_definite(Omega)
+        for name, matrix in (("B", B), ("Omega", Omega)):
+            matrix.setflags(write=False)
+            object.__setattr__(self, name, matrix)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LinearSEM):
+            return NotImplemented
+        return (
+            self.graph == other.graph
+            and np.array_equal(self.B, other.B)
+            and np.array_equal(self.Omega, other.Omega)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.graph, self.B.tobytes(), self.Omega.tobytes()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor: NumPy forgets on the way that an array is read-only.
+        return type(self), (self.graph, self.B, self.Omega)
+
+    def __str__(self) -> str:
+        names = [quote(name) for name in self.graph.nodes]
+        lines = []
+        for i, name in enumerate(names):
+            right = ""
+            for p in members(self.graph._parents[i]):
+                sign = "-" if self.B[i, p] < 0 else "+"
+                right += f" {sign} {abs(self.B[i, p]):.4g} {names[p]}"
+            lines.append(f"{name} = {(right + f' + eps({name})').removeprefix(' + ').strip()}")
+        lines += [f"var eps({name}) = {self.Omega[i, i]:.4g}" for i, name in enumerate(names)]
+        lines += [
+            f"cov eps({names[i]}), eps({names[j]}) = {self.Omega[i, j]:.4g}"
+            for i in range(len(names))
+            for j in members(self.graph._spouses[i] >> i << i)
+        ]
+        return "\n".join(lines)
+
+    def _repr_svg_(self) -> str:
+        return self.graph.to_svg()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return graph, B and Omega as plain lists and strings, ready for JSON."""
+        return {
+            "graph": self.graph.to_dict(),
+            "B": self.B.tolist(),
+            "Omega": self.Omega.tolist(),
+        }
+
+    def total_effects(self) -> Matrix:
+        """Return E = (I - B)^-1; ``E[i, j]`` is the total causal effect of j on i.
+
+        It is worked out node by node in topological order, so that an effect that the graph
+        excludes is exactly zero.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> import numpy as np
+        >>> g = bf.parse("x -> y -> z")
+        >>> sem = bf.LinearSEM(g, [[0, 0, 0], [2, 0, 0], [0, 3, 0]], np.eye(3))
+        >>> float(sem.total_effects()[2, 0])
+        6.0
+
+        References
+        ----------
+        Equation (causaleffect) of section 2.2.
+        """
+        E = np.eye(len(self.graph))
+        for name in self.graph.topological_order():
+            v = self.graph._node(name)
+            for p in members(self.graph._parents[v]):
+                E[v] += self.B[v, p] * E[p]
+        return E
+
+    def covariance(self) -> Matrix:
+        """Return Sigma = (I - B)^-1 Omega (I - B)^-T, the covariance of X.
+
+        References
+        ----------
+        Equation (covmat) of section 2.2.
+        """
+        E = self.total_effects()
+        Sigma = E @ self.Omega @ E.T
+        return (Sigma + Sigma.T) / 2  # rounding leaves the product slightly asymmetric
+
+    def standardized(self) -> LinearSEM:
+        """Return the same model in units in which every variable has variance 1.
+
+        References
+        ----------
+        Section 2.2 of the paper: the normalised parameters of the graph.
+        """
+        sd = np.sqrt(np.diag(self.covariance()))
+        return LinearSEM(self.graph, self.B * (sd / sd[:, None]), self.Omega / np.outer(sd, sd))
+
+    def sample(self, n: int, *, rng: Any = None, as_frame: str | None = None) -> Any:
+        """Draw n observations of X, normal with mean zero.
+
+        Parameters
+        ----------
+        n : int
+            Number of observations.
+        rng : None, int, numpy.random.Generator, ...
+            Anything :func:`numpy.random.default_rng` takes; the same rng gives the same data.
+        as_frame : {None, "pandas", "polars", "pyarrow"}
+            Return a data frame of this library, with the nodes as columns, instead of an array.
+
+        Returns
+        -------
+        array (n, d), or data frame
+            Columns in node order.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> sem = bf.random_sem(bf.parse("x -> y <-> z"), rng=1)
+        >>> sem.sample(100, rng=2).shape
+        (100, 3)
+        """
+        try:
+            size = operator.index(n)
+        except TypeError:
+            size = -1
+        if size < 1:
+            raise DataError(f"n must be a positive integer, the number of observations, not {n!r}")
+        white = np.random.default_rng(rng).standard_normal((size, len(self.graph)))
+        X = white @ (self.total_effects() @ np.linalg.cholesky(self.Omega)).T
+        if as_frame is None:
+            return X
+        import narwhals as nw
+
+        columns = {name: X[:, k] for k, name in enumerate(self.graph.nodes)}
+        try:
+            frame = nw.from_dict(columns, backend=as_frame)  # type: ignore[arg-type]
+        except (ValueError, TypeError) as error:
+            raise DataError(
+                f"as_frame={as_frame!r}: choose None, 'pandas', 'polars' or 'pyarrow'"
+            ) from error
+        return frame.to_native()
+
+    def edge_product(self, path: Path | Trek) -> float:
+        """Return the product of the parameters of the edges along a path or trek.
+
+        ``B[t, s]`` for every s -> t and ``Omega[s, t]`` for every s <-> t; 1 for no edge.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> g = bf.parse("x -> y <-> z")
+        >>> sem = bf.LinearSEM(g, [[0, 0, 0], [2, 0, 0], [0, 0, 0]],
+        ...                    [[1, 0, 0], [0, 1, 0.5], [0, 0.5, 1]])
+        >>> [sem.edge_product(path) for path in g.paths("x", "z")]
+        [1.0]
+        """
+        product = 1.0
+        for a, mark, b in path.edges:
+            i, j = self.graph._node(a), self.graph._node(b)
+            if mark == "->":
+                product *= self.B[j, i]
+            elif mark == "<-":
+                product *= self.B[i, j]
+            else:
+                product *= self.Omega[i, j]
+        return float(product)
+
+    def wright_covariance(self) -> Matrix:
+        """Return the covariance of X by path tracing: sums of products along treks.
+
+        A variance is ``Omega[i, i]`` plus the sum over all treks from i to itself; a covariance is
+        the sum over the *simple* treks from i to j, those with a head multiplied by the variance
+        of the head. In a standardized model those variances are 1 and the simple treks alone give
+        the correlations, which is Wright's theorem as it is usually quoted.
+
+        Returns
+        -------
+        array (d, d)
+            Equal to :meth:`covariance` up to rounding. The number of treks is exponential in the
+            number of edges: this is for understanding and for small graphs.
+
+        Examples
+        --------
+        Figure 1 (b): in standard units, cov(x2, x4) = B32 B43 + Omega24.
+
+        >>> import bowfree as bf
+        >>> sem = bf.random_sem(bf.parse("x1 -> x2 -> x3 -> x4 <-> x2"), rng=0).standardized()
+        >>> trace = sem.B[2, 1] * sem.B[3, 2] + sem.Omega[1, 3]
+        >>> bool(abs(sem.wright_covariance()[1, 3] - trace) < 1e-15)
+        True
+
+        References
+        ----------
+        Theorems "unstandardised" and "wright" of appendix A.1. There they are stated for cyclic
+        graphs as well, where the sum over simple treks is not right: the proof splits a trek at
+        the node where its sides meet, and in a cycle they can meet in more than one way.
+        """
+        nodes = self.graph.nodes
+        phi = np.zeros_like(self.Omega)
+        for i, a in enumerate(nodes):
+            phi[i, i] = self.Omega[i, i] + sum(
+                self.edge_product(trek) * self._at_head(trek, self.Omega)
+                for trek in self.graph.treks(a, a)
+            )
+        for i, a in enumerate(nodes):
+            for j, b in enumerate(nodes[:i]):
+                phi[i, j] = phi[j, i] = sum(
+                    self.edge_product(trek) * self._at_head(trek, phi)
+                    for trek in self.graph.treks(a, b, simple=True)
+                )
+        return phi
+
+    def _at_head(self, trek: Trek, matrix: Matrix) -> float:
+        """Return the diagonal entry at the head of a trek; 1 if it has none."""
+        if trek.head is None:
+            return 1.0
+        h = self.graph._node(trek.head)
+        return float(matrix[h, h])
+
+
+def random_sem(graph: MixedGraph, *, rng: Any = None) -> LinearSEM:
+    """Draw parameters for a graph as in the simulations of the paper.
+
+    Edge labels in B and Omega are standard normal; an error variance is the sum of the absolute
+    values of the rest of its row of Omega plus a chi-squared variable with one degree of freedom.
+    Omega is drawn anew while its smallest eigenvalue is below 1e-6.
+
+    Parameters
+    ----------
+    graph : MixedGraph
+        Acyclic.
+    rng : None, int, numpy.random.Generator, ...
+        Anything :func:`numpy.random.default_rng` takes. Labels are drawn in the order of
+        ``graph.directed``, then of ``graph.bidirected``, then the variances in node order.
+
+    Returns
+    -------
+    LinearSEM
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> g = bf.parse("x -> y <-> z")
+    >>> bf.random_sem(g, rng=7) == bf.random_sem(g, rng=7)
+    True
+
+    References
+    ----------
+    Section 4.1 of the paper.
+    """
+    graph.check_acyclic()
+    generator = np.random.default_rng(rng)
+    d = len(graph)
+    B = np.zeros((d, d))
+    for a, b in graph.directed:
+        B[graph._node(b), graph._node(a)] = generator.standard_normal()
+    pairs = [(graph._node(a), graph._node(b)) for a, b in graph.bidirected]
+    while True:
+        Omega = np.zeros((d, d))
+        for i, j in pairs:
+            Omega[i, j] = Omega[j, i] = generator.standard_normal()
+        Omega[np.diag_indices(d)] = np.abs(Omega).sum(axis=1) + generator.chisquare(1, size=d)
+        if d == 0 or np.linalg.eigvalsh(Omega)[0] >= _SMALLEST_EIGENVALUE:
+            return LinearSEM(graph, B, Omega)
+
+
+def _matrix(value: Any, name: str, graph: MixedGraph) -> Matrix:
+    """Copy to a float array; check labels, shape and entries."""
+    if hasattr(value, "columns"):  # a data frame; some kinds have row labels too
+        rows = getattr(value, "index", range(len(graph)))
+        for kind, labels in (("columns", tuple(value.columns)), ("rows", tuple(rows))):
+            if labels != graph.nodes and (kind == "columns" or labels != tuple(range(len(graph)))):
+                raise DataError(
+                    f"{name} has {kind} {list(labels)} but the nodes are {list(graph.nodes)}; "
+                    "bring rows and columns into node order"
+                )
+    try:
+        matrix = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} must be a matrix of numbers, not {value!r}") from None
+    d = len(graph)
+    if matrix.shape != (d, d):
+        raise DataError(
+            f"{name} has shape {matrix.shape}, but the graph has {d} nodes; expected ({d}, {d})"
+        )
+    bad = np.argwhere(~np.isfinite(matrix))
+    if len(bad):
+        i, j = bad[0]
+        raise DataError(
+            f"{name}[{graph.nodes[i]}, {graph.nodes[j]}] is {matrix[i, j]}; "
+            "every entry must be a finite number"
+        )
+    return matrix
+
+
+def _supports(graph: MixedGraph) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return where B and where Omega may differ from zero."""
+    d = len(graph)
+    directed, bidirected = np.zeros((d, d), dtype=bool), np.eye(d, dtype=bool)
+    for a, b in graph.directed:
+        directed[graph._node(b), graph._node(a)] = True
+    for a, b in graph.bidirected:
+        i, j = graph._node(a), graph._node(b)
+        bidirected[i, j] = bidirected[j, i] = True
+    return directed, bidirected
+
+
+def _check_support(
+    matrix: Matrix, name: str, support: npt.NDArray[np.bool_], graph: MixedGraph, mark: str
+) -> None:
+    outside = np.argwhere((matrix != 0) & ~support)
+    if len(outside):
+        i, j = (int(k) for k in outside[0])
+        a, b = quote(graph.nodes[i]), quote(graph.nodes[j])
+        # A transposed B is the usual mistake, so the message says which way round it goes.
+        hint = " (B[i, j] is the effect of j on i; is it transposed?)" if name == "B" else ""
+        raise DataError(
+            f"{name}[{a}, {b}] is {matrix[i, j]:g}, but {b} {mark} {a} is not an edge of the graph"
+            f"{hint}; set the entry to zero or add the edge"
+        )
+
+
+def _symmetric(Omega: Matrix, graph: MixedGraph) -> Matrix:
+    gap = np.abs(Omega - Omega.T)
+    if gap.size and gap.max() > _ASYMMETRY * np.abs(Omega).max():
+        i, j = np.unravel_index(gap.argmax(), gap.shape)
+        a, b = graph.nodes[i], graph.nodes[j]
+        raise DataError(
+            f"Omega is not symmetric: Omega[{a}, {b}] is {Omega[i, j]:g} but Omega[{b}, {a}] is "
+            f"{Omega[j, i]:g}; use (Omega + Omega.T) / 2 if the difference is rounding"
+        )
+    return (Omega + Omega.T) / 2
+
+
+def _check_positive_definite(Omega: Matrix) -> None:
+    if not Omega.size:
+        return
+    eigenvalues = np.linalg.eigvalsh(Omega)
+    # An eigenvalue that is zero in exact arithmetic comes out as d rounding errors of the largest.
+    if eigenvalues[0] <= len(Omega) * np.finfo(float).eps * eigenvalues[-1]:
+        raise DataError(
+            f"Omega is not positive definite: its smallest eigenvalue is {eigenvalues[0]:.3g}; "
+            "raise the error variances (the diagonal) or lower the error covariances"
+        )

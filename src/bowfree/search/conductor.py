@@ -1,0 +1,149 @@
+"""Carrying out a plan: threads of the core do the runs, this waits, collects and keeps score.
+
+The conductor answers to the clock, to Ctrl-C and to whoever wants to see progress, and writes the
+checkpoint. What it does in between does not change a result: every run is a pure function of the
+data, the options and its number. Next: :mod:`bowfree.search.result`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from bowfree import _core
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.search.checkpoint import Checkpoint
+from bowfree.search.plan import KICKS, RUN_KINDS, Plan, patience_for
+from bowfree.search.result import Progress, ScoredGraph, SearchRun
+
+__all__ = ["TOLERANCE", "Conductor"]
+
+# Scores closer than this are equal: equivalent graphs differ by rounding only.
+TOLERANCE = 1e-9
+SAVE_EVERY = 1.0  # seconds between two writes of the checkpoint
+
+
+@dataclass
+class Conductor:
+    """Launches runs, waits for them, and answers to clock, user and checkpoint meanwhile."""
+
+    core: _core.Search
+    names: tuple[str, ...]
+    memory: Checkpoint
+    n_threads: int
+    deadline: float
+    progress: Callable[[Progress], None] | None
+
+    def __post_init__(self) -> None:
+        self.began = time.monotonic()
+        self.saved = self.began
+        self.stopped = False
+        self.planned = 0
+        self.runs: dict[tuple[int, int], SearchRun] = {}
+        self.batch: list[tuple[int, int, int]] = []  # (round, index, kind) of the runs under way
+
+    def conduct(self, plan: Plan, ground: MixedGraph) -> None:
+        """Do the first round, then rounds of kicks until they bring nothing or time is up."""
+        self.do_round(0, plan.first_tasks(self.memory.seed, ground), plan.first)
+        number, without_gain = 0, 0
+        while (
+            not self.stopped
+            and number < plan.rounds
+            and without_gain < patience_for(len(self.names))
+        ):
+            number += 1
+            ends = self.best_ends()
+            tasks = plan.kick_tasks(self.memory.seed, number, ends)
+            self.do_round(number, tasks, (KICKS,) * len(tasks))
+            gained = self.best_ends()[0].score > ends[0].score + TOLERANCE
+            without_gain = 0 if gained else without_gain + 1
+        self.save(at_once=True)
+
+    def do_round(self, number: int, tasks: list[_core.Task], kinds: tuple[int, ...]) -> None:
+        """Do the tasks that the checkpoint does not hold yet."""
+        self.planned += len(tasks)
+        done = {key: run for key, run in self.memory.runs.items() if key[0] == number}
+        self.runs |= done
+        missing = [k for k in range(len(tasks)) if (number, k) not in done]
+        if not missing:
+            return
+        self.batch = [(number, k, kinds[k]) for k in missing]
+        self.core.launch([tasks[k] for k in missing], min(self.n_threads, len(missing)))
+        while self.core.busy():
+            self.collect()
+            if time.monotonic() > self.deadline and not self.stopped:
+                self.stopped = True
+                self.core.stop()
+            self.report()
+
+    def collect(self) -> None:
+        """Wait up to a tenth of a second for a run to end; Python sees Ctrl-C in between."""
+        for found in self.core.collect(0.1):
+            number, k, kind = self.batch[found["index"]]
+            run = _read_run(self.names, RUN_KINDS[kind], found)
+            self.runs[number, k] = run
+            if run.complete:
+                self.memory.runs[number, k] = run
+        self.save(at_once=False)
+
+    def halt(self) -> None:
+        """After Ctrl-C: end all runs and collect what they have."""
+        self.stopped = True
+        self.core.stop()
+        while self.core.busy():
+            self.collect()
+        self.save(at_once=True)
+
+    def save(self, *, at_once: bool) -> None:
+        """Write the checkpoint, if there is one and the last writing was not just now."""
+        now = time.monotonic()
+        if not self.memory.path or not (at_once or now > self.saved + SAVE_EVERY):
+            return
+        # A stopped run's graphs are in the pool too. They do no harm: the run will meet them again
+        # when it is repeated.
+        self.memory.pool = self.pool()
+        self.memory.save()
+        self.saved = now
+
+    def report(self) -> None:
+        """Tell whoever wants to know how far the search is."""
+        if self.progress is None:
+            return
+        seconds = time.monotonic() - self.began
+        done = len(self.runs)
+        left = seconds / done * (self.planned - done) if done else None
+        best = max((run.score for run in self.runs.values()), default=-math.inf)
+        self.progress(Progress(done, self.planned, best, seconds, left))
+
+    def best_ends(self) -> list[ScoredGraph]:
+        """Return the ends of runs, best first, one for each score."""
+        ends: list[ScoredGraph] = []
+        for run in sorted(self.runs.items(), key=lambda item: (-item[1].score, item[0])):
+            if not ends or run[1].score < ends[-1].score - TOLERANCE:
+                ends.append(ScoredGraph(run[1].end, run[1].score))
+        return ends
+
+    def pool(self) -> list[ScoredGraph]:
+        """Return the best graphs met so far, best first."""
+        return [
+            ScoredGraph(MixedGraph._from_bits(self.names, *bits), score)
+            for bits, score in self.core.pool()
+        ]
+
+
+def _read_run(names: tuple[str, ...], strategy: str, found: dict[str, Any]) -> SearchRun:
+    return SearchRun(
+        strategy=strategy,
+        start=MixedGraph._from_bits(names, *found["start"]),
+        end=MixedGraph._from_bits(names, *found["end"]),
+        score=found["score"],
+        path=tuple(found["path"].tolist()),
+        complete=found["complete"],
+        seconds=found["seconds"],
+        fits=found["fits"],
+        cache_hits=found["cache_hits"],
+        candidates=found["candidates"],
+    )

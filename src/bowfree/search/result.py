@@ -1,0 +1,255 @@
+"""What a search returns: the best graph, how it was found, and what came close.
+
+The result of :func:`bowfree.greedy_search`. Its pool (the best distinct graphs met) is what model
+averaging works on; its best graph stands for a whole equivalence class.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.fit_result import Fit
+from bowfree.model.fitting import fit_moments
+from bowfree.model.moments import Moments
+from bowfree.space.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bowfree.equivalence.classes import EquivalenceClass
+    from bowfree.space.random_graphs import GraphClass
+
+__all__ = ["Progress", "ScoredGraph", "SearchInterrupted", "SearchResult", "SearchRun"]
+
+
+class ScoredGraph(NamedTuple):
+    """A graph with its score."""
+
+    graph: MixedGraph
+    score: float
+
+
+@dataclass(frozen=True)
+class SearchRun:
+    """One run of a search.
+
+    Attributes
+    ----------
+    strategy : {"climb", "sparse", "dag-first", "kicks"}
+        What the run did, see :func:`bowfree.greedy_search`.
+    start, end : MixedGraph
+        Where it began and ended.
+    score : float
+        Score of the end.
+    path : tuple of float
+        Score of the start, then of every graph on the way that was better than all before it.
+    complete : bool
+        False when the run was cut short by a time limit or an interrupt.
+    seconds : float
+        Time taken.
+    fits, cache_hits, candidates : int
+        Districts fitted, districts whose score was known, moves whose gain was worked out. Which
+        of two runs fits a district that both need depends on who comes first; these counts, and
+        the time, are the only numbers of a search that are not the same every time.
+    """
+
+    strategy: str
+    start: MixedGraph
+    end: MixedGraph
+    score: float
+    path: tuple[float, ...]
+    complete: bool
+    seconds: float
+    fits: int
+    cache_hits: int
+    candidates: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a progress callback is told.
+
+    Attributes
+    ----------
+    runs_done, runs_planned : int
+        Runs finished, and runs known to be needed (a later round may add some).
+    best_score : float
+        Best score of a finished run, ``-inf`` before there is one.
+    seconds : float
+        Time since the search began.
+    seconds_left : float or None
+        Estimate for the runs planned, None before the first has ended.
+    """
+
+    runs_done: int
+    runs_planned: int
+    best_score: float
+    seconds: float
+    seconds_left: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """The result of a search.
+
+    Attributes
+    ----------
+    graph : MixedGraph
+        The best graph; of several with equal score the first of `best_graphs`.
+    score : float
+        Its score.
+    runs : tuple of SearchRun
+        All runs, in a fixed order.
+    best_graphs : tuple of MixedGraph
+        The distinct graphs met whose score equals the best one's (within 1e-9).
+    pool : tuple of ScoredGraph
+        The best distinct graphs met over all runs, best first, within the score window.
+    moments : Moments
+        The data as the search saw them.
+    penalty : float
+        Penalty per node and edge, in units of ``log n``.
+    knowledge : Knowledge
+        What the search was told.
+    complete : bool
+        False when a time limit or an interrupt ended the search early.
+    seconds : float
+        Time taken.
+    settings : mapping
+        Options of the search that were not left to their defaults, for the record.
+    graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}
+        Where the search went.
+    max_in_degree, max_district : int or None
+        Its limits.
+
+    See Also
+    --------
+    bowfree.greedy_search, bowfree.exhaustive_search
+    """
+
+    graph: MixedGraph
+    score: float
+    runs: tuple[SearchRun, ...]
+    best_graphs: tuple[MixedGraph, ...]
+    pool: tuple[ScoredGraph, ...]
+    moments: Moments
+    penalty: float
+    knowledge: Knowledge
+    complete: bool
+    seconds: float
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    graph_class: GraphClass = "bap"
+    max_in_degree: int | None = None
+    max_district: int | None = None
+
+    def fit(self) -> Fit:
+        """Fit the best graph to the data of the search."""
+        return fit_moments(self.graph, self.moments, penalty=self.penalty)
+
+    def equivalence_class(self, **options: Any) -> EquivalenceClass:
+        """Return the graphs equivalent to the best one that the search left open.
+
+        What the search took for granted holds for the members: its knowledge, and after a search
+        over DAGs (or bidirected graphs) the members are such graphs. An ancestral or arid search
+        and the limits on in-degree and districts do not narrow the class: these say where it was
+        worth looking, and equivalent BAPs outside fit as well. All BAPs, whatever was taken for
+        granted, are in ``bowfree.equivalence_class(result.graph)``.
+
+        Parameters
+        ----------
+        **options
+            Those of :func:`bowfree.equivalence_class`.
+
+        Returns
+        -------
+        EquivalenceClass
+            A sequence of graphs, with ``complete`` and ``summary()``.
+        """
+        from bowfree.equivalence.classes import equivalence_class
+
+        members = equivalence_class(self.graph, **options)
+        return members.permitted_by(self.knowledge, graph_class=self.graph_class)
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write all about the result into one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; one that exists is overwritten.
+        **options
+            Those of :func:`bowfree.report.render`; above all ``data=``, the raw data, for the
+            checks of normality and outliers.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from bowfree.report import write
+
+        return write(path, self, **options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain lists and numbers."""
+        return {
+            "graph": str(self.graph),
+            "score": self.score,
+            "n": self.moments.n,
+            "penalty": self.penalty,
+            "graph_class": self.graph_class,
+            "max_in_degree": self.max_in_degree,
+            "max_district": self.max_district,
+            "complete": self.complete,
+            "seconds": self.seconds,
+            "best_graphs": [str(graph) for graph in self.best_graphs],
+            "pool": [{"graph": str(graph), "score": score} for graph, score in self.pool],
+            "knowledge": self.knowledge.to_dict(),
+            "runs": [
+                {
+                    "strategy": run.strategy,
+                    "start": str(run.start),
+                    "end": str(run.end),
+                    "score": run.score,
+                    "path": list(run.path),
+                    "complete": run.complete,
+                    "seconds": run.seconds,
+                    "fits": run.fits,
+                    "cache_hits": run.cache_hits,
+                    "candidates": run.candidates,
+                }
+                for run in self.runs
+            ],
+        }
+
+    def __str__(self) -> str:
+        fits = sum(run.fits for run in self.runs)
+        known = sum(run.cache_hits for run in self.runs)
+        at_best = sum(run.score >= self.score - 1e-9 for run in self.runs)
+        lines = [
+            f"best graph: {self.graph}",
+            f"score {self.score:.6f} (n = {self.moments.n:g}, penalty {self.penalty:g})"
+            f", {len(self.best_graphs)} graph{'s' * (len(self.best_graphs) != 1)} met with it",
+            f"{len(self.runs)} run{'s' * (len(self.runs) != 1)}, {at_best} ended there; "
+            f"{fits:,} districts fitted, {known:,} known already; {self.seconds:.2f} s",
+        ]
+        if not self.complete:
+            lines.append("the search was ended early: a longer one may find better")
+        return "\n".join(lines)
+
+
+class SearchInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a search; what was found so far is in :attr:`result`.
+
+    Attributes
+    ----------
+    result : SearchResult
+        The best so far, with ``complete=False``.
+    """
+
+    def __init__(self, result: SearchResult) -> None:
+        super().__init__("search interrupted; the best graph so far is in .result")
+        self.result = result

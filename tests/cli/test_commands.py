@@ -1,0 +1,155 @@
+"""The command line: results on stdout, messages on stderr, exit codes 0, 1 and 2."""
+
+import json
+import re
+import subprocess
+import sys
+import warnings
+
+import pytest
+from click.testing import CliRunner
+
+import bowfree as bf
+from bowfree.cli import COMMANDS, main
+from bowfree.datasets.tables import write_table
+
+CHAIN = "sun -> leaves -> fruit"
+
+
+def run(*arguments, text=None):
+    return CliRunner().invoke(main, [str(a) for a in arguments], input=text)
+
+
+@pytest.fixture
+def plants(tmp_path):
+    """Return the path of a CSV file with the demo data."""
+    path = tmp_path / "plants.csv"
+    path.write_text(write_table(bf.datasets.load_demo()), encoding="utf-8")
+    return path
+
+
+def test_version_and_help():
+    assert run("--version").stdout == f"bowfree, version {bf.__version__}\n"
+    for command in ((), *((name,) for name in COMMANDS)):
+        result = run(*command, "--help")
+        assert result.exit_code == 0
+        assert "Usage:" in result.stdout
+        assert not command or "Example: bowfree" in result.stdout
+
+
+def test_fit_prints_the_summary(plants):
+    result = run("fit", plants, "--graph", CHAIN)
+    fit = bf.fit(bf.parse(CHAIN), bf.datasets.load_demo())
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == fit.summary() + "\n"
+
+
+def test_fit_json_is_the_fit(plants):
+    data = json.loads(run("fit", plants, "--graph", CHAIN, "--json").stdout)
+    assert data["n"] == 1000
+    assert data["score"] == bf.fit(bf.parse(CHAIN), bf.datasets.load_demo()).score
+
+
+def test_fit_of_a_covariance_equals_that_of_the_data(plants, tmp_path):
+    pd = pytest.importorskip("pandas")
+    cov = tmp_path / "cov.csv"
+    pd.read_csv(plants).cov().to_csv(cov, index=False)
+    graph = tmp_path / "graph.txt"
+    graph.write_text(bf.formats.write(bf.parse(CHAIN), format="tetrad"))
+    options = ("--graph-file", graph, "--format", "tetrad", "--json")
+    from_cov = json.loads(run("fit", cov, "--cov", "--n", 1000, *options).stdout)
+    from_data = json.loads(run("fit", plants, *options).stdout)
+    # The same matrix up to the rounding of its two computations.
+    assert from_cov["score"] == pytest.approx(from_data["score"], rel=1e-12)
+
+
+def test_sample_is_reproducible_and_does_not_overwrite(tmp_path):
+    options = ("sample", "--graph", "x -> y <-> z", "--n", 5, "--seed", 1)
+    assert run(*options).stdout == run(*options).stdout
+    assert len(run(*options).stdout.splitlines()) == 6
+    out = tmp_path / "data.csv"
+    first = run(*options, "--out", out)
+    assert (first.exit_code, first.stdout) == (0, "")
+    assert out.read_text() == run(*options).stdout
+    second = run(*options, "--out", out)
+    assert second.exit_code == 1
+    assert "exists already" in second.stderr
+
+
+def test_convert_reads_standard_input():
+    result = run("convert", "-", "--from", "lavaan", "--to", "text", text="y ~ x\ny ~~ z\n")
+    assert result.stdout == "y <- x, y <-> z\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "problem"),
+    [
+        (["fit", "DATA"], 2, "one of --graph or --graph-file"),
+        (["fit", "DATA", "--graph", "x", "--format", "dot"], 2, "--format belongs"),
+        (["fit", "nowhere.csv", "--graph", "x"], 2, "does not exist"),
+        (["fit", "DATA", "--graph", "sun -> leaves", "--n", "5"], 2, "--n belongs to --cov"),
+        (["fit", "DATA", "--graph", "sun -> leaves", "--cov"], 2, "--cov needs --n"),
+        (["fit", "DATA", "--graph", "sun", "--cov", "--n", "9", "--log"], 2, "--log needs obs"),
+        (["fit", "DATA", "--graph", "sun", "--cov", "--n", "9"], 1, "covariance matrix is square"),
+        (["learn", "DATA", "--log"], 1, "'sun' has the value -"),
+        (["learn", "DATA", "--columns", "sun,moon"], 1, "no column 'moon'"),
+        (["learn", "DATA", "--columns", "sun,sun"], 1, "asked for twice"),
+        (["learn", "DATA", "--json", "--format", "dot"], 2, "one of --json and --format"),
+        (["learn", "DATA", "--knowledge", "DATA"], 1, "not valid TOML"),
+        (["learn", "DATA", "--out", "DATA"], 1, "exists already"),
+        (["learn", "DATA", "--report", "DATA"], 1, "exists already"),
+        (["learn", "DATA", "--penalty", "-1"], 2, "not in the range"),
+        (["learn", "DATA", "--jobs", "0"], 1, "n_jobs"),
+        (["equiv", "--graph", "x -> y", "--and", "x -> z"], 1, "nodes"),
+        (["equiv", "--graph", "x -> y", "--and", "x <- y", "--list", "3"], 2, "--and compares"),
+        (["equiv", "--graph", "x -> y -> x"], 1, "cycle"),
+        (["effects", "DATA", "--graph", "sun -> moon"], 1, "no column 'moon'"),
+        (["sample", "--model", "DATA", "--seed", "1"], 1, "not a model.json"),
+        (["sample", "--model", "DATA", "--graph", "x", "--seed", "1"], 2, "its graph already"),
+        (["simulate", "--nodes", "3"], 2, "Missing option '--seed'"),
+        (["fit", "DATA", "--graph", "sun ->"], 1, "line 1, column 7"),
+        (["fit", "DATA", "--graph", "sun -> leafs"], 1, "did you mean 'leaves'"),
+        (["fit", "DATA", "--graph", "sun -> leaves, sun <-> leaves"], 1, "bow at (sun, leaves)"),
+        (["sample", "--graph", "x"], 2, "Missing option '--seed'"),
+        (["convert", "-", "--from", "ggm", "--to", "dot"], 1, "empty"),
+        (["learn-nothing"], 2, "No such command"),
+    ],
+)
+def test_errors_have_a_code_and_no_traceback(arguments, code, problem, plants):
+    result = run(*(plants if a == "DATA" else a for a in arguments), text="")
+    assert result.exit_code == code
+    assert result.stdout == ""
+    assert problem in re.sub(r"\s+", " ", result.stderr)
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_one_line_on_stderr(plants, monkeypatch):
+    fit = bf.fit
+
+    def doubtful(*arguments, **options):
+        warnings.warn("not certified", bf.FitWarning, stacklevel=2)
+        return fit(*arguments, **options)
+
+    expected = run("fit", plants, "--graph", CHAIN).stdout
+    monkeypatch.setattr(bf, "fit", doubtful)
+    result = run("fit", plants, "--graph", CHAIN)
+    assert (result.exit_code, result.stdout) == (0, expected)
+    assert result.stderr == "Warning: not certified\n"
+
+
+def test_debug_shows_the_traceback(plants):
+    result = run("--debug", "fit", plants, "--graph", "sun ->")
+    assert isinstance(result.exception, bf.ParseError)
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; sys.argv = ['bowfree', '--help']\n"
+        "from bowfree.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print([m for m in ('scipy', 'sklearn', 'pandas', 'narwhals', 'networkx', 'matplotlib', "
+        "'jinja2', 'rich') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,210 @@
+"""The commands that learn, compare and draw: each against the function that it stands for."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import bowfree as bf
+from bowfree.cli import main
+from bowfree.datasets.tables import read_covariance, read_table, write_table
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(main, [str(a) for a in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def plants(tmp_path_factory):
+    """Return the path of a CSV file with the demo data."""
+    path = tmp_path_factory.mktemp("data") / "plants.csv"
+    path.write_text(write_table(bf.datasets.load_demo()), encoding="utf-8")
+    return path
+
+
+def test_learn_prints_the_graph_and_what_is_settled(plants):
+    out = run("learn", plants).stdout
+    result = bf.greedy_search(bf.datasets.load_demo(), rng=0)
+    assert f"best graph: {result.graph}\n" in out
+    rows = {line.split("  ")[0].strip(): line.split() for line in out.splitlines()}
+    assert rows["sun -> leaves"][-5:] == ["50", "%", "sun", "o->", "leaves"]
+    assert rows["roots <-> fruit"][-5:] == ["100", "%", "roots", "<->", "fruit"]
+    assert "8 equivalent graphs" in out
+    assert f"score {result.score:.6f}" in out
+
+
+def test_learn_json_has_everything(plants):
+    document = json.loads(run("learn", plants, "--json", "--jobs", 2, "--penalty", 0.5).stdout)
+    result = bf.greedy_search(bf.datasets.load_demo(), rng=0, penalty=0.5)
+    assert bf.MixedGraph.from_dict(document["graph"]) == result.graph
+    assert document["score"] == result.score
+    assert document["fit"]["chi2"] == result.fit().chi2
+    members = bf.equivalence_class(result.graph)
+    assert document["class"] == members.summary().to_dict()
+
+
+def test_learn_writes_a_folder_that_the_other_commands_read(plants, tmp_path):
+    out = tmp_path / "results"
+    done = run("learn", plants, "--out", out, "--format", "lavaan")
+    graph = bf.formats.read(done.stdout, format="lavaan")
+    names = {path.name for path in out.iterdir()}
+    assert {line.rsplit("/", 1)[1] for line in done.stderr.splitlines()} == names
+    assert bf.parse((out / "graph.txt").read_text()) == graph
+    assert bf.formats.read((out / "graph.lavaan").read_text(), format="lavaan") == graph
+    sample = run("sample", "--model", out / "model.json", "--n", 3, "--seed", 2).stdout
+    assert sample.splitlines()[0] == ",".join(graph.nodes)
+    fitted = run("fit", plants, "--graph-file", out / "graph.txt").stdout
+    assert fitted == (out / "summary.txt").read_text()
+    run("learn", plants, "--out", out, code=1)
+
+
+def test_learn_writes_a_report(plants, tmp_path):
+    report = tmp_path / "report.html"
+    done = run("learn", plants, "--report", report)
+    assert done.stderr == f"wrote {report}\n"
+    html = report.read_text(encoding="utf-8")
+    assert html.lower().startswith("<!doctype html>")
+    assert all(name in html for name in bf.datasets.load_demo())
+
+
+def test_learn_from_covariances_equals_learning_from_data(plants, tmp_path):
+    data = bf.datasets.load_demo()
+    S = np.cov(data.X.T)
+    plain, labelled = tmp_path / "plain.csv", tmp_path / "labelled.tsv"
+    plain.write_text(write_table(type(data)(data.names, S)))
+    named = zip(data.names, S.tolist(), strict=True)
+    rows = [["", *data.names]] + [[name, *map(repr, row)] for name, row in named]
+    rows = [rows[0], *rows[:0:-1]]  # rows with labels may come in any order
+    labelled.write_text("".join("\t".join(row) + "\n" for row in rows))
+    wanted = run("learn", plants, "--format", "text").stdout
+    for path in (plain, labelled):
+        assert run("learn", path, "--cov", "--n", 1000, "--format", "text").stdout == wanted
+    assert run("learn", plain, "--cov", "--n", 1000, "--standardize").stdout.count("->") > 5
+
+
+def test_ways_to_prepare_the_data(tmp_path):
+    data = bf.datasets.load_demo()
+    path = tmp_path / "odd.csv"
+    table = [["plant", *data.names]] + [
+        [f"plant {k}", *map(repr, np.exp(row).tolist())] for k, row in enumerate(data.X[:400])
+    ]
+    table[5][2] = "NA"
+    path.write_text("\n".join(",".join(row) for row in table) + "\n")
+    columns = ",".join(data.names)
+    assert "plant" in run("learn", path, "--log", code=1).stderr
+    assert "missing" in run("learn", path, "--columns", columns, code=1).stderr
+    done = run("learn", path, "--columns", columns, "--log", "--drop-missing", "--standardize")
+    assert done.stderr == "dropped 1 of 400 rows: missing values\n"
+    assert "399 observations of 7 variables" in done.stdout
+
+
+def test_parquet(plants, tmp_path):
+    parquet, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    columns = {"plant": ["p"] * 1000, **bf.datasets.load_demo()}
+    parquet.write_table(pa.table(columns), tmp_path / "plants.parquet")
+    names = ",".join(bf.datasets.load_demo())
+    found = run("learn", tmp_path / "plants.parquet", "--columns", names, "--format", "text")
+    assert found.stdout == run("learn", plants, "--format", "text").stdout
+
+
+def test_learn_obeys_knowledge_class_and_limits(plants, tmp_path):
+    known = tmp_path / "known.toml"
+    known.write_text('required = ["sun -> leaves"]\nforbidden = ["pot -- roots"]\n')
+    options = ("--knowledge", known, "--class", "dag", "--max-in-degree", 2, "--format", "text")
+    graph = bf.parse(run("learn", plants, *options).stdout)
+    assert graph.has_edge("sun -> leaves")
+    assert frozenset(("pot", "roots")) not in graph.skeleton()
+    assert graph.is_dag()
+    assert max(len(graph.parents(v)) for v in graph) <= 2
+    known.write_text('unconfounded = ["sun", "water", "pot"]\n')
+    assert "no other graph that the knowledge" in run("learn", plants, "--knowledge", known).stdout
+
+
+def test_learn_says_when_it_was_cut_short(plants):
+    options = ("--strategy", "restart", "--restarts", 100000, "--time-limit", 0.2)
+    assert "ended early" in run("learn", plants, *options).stderr
+
+
+def test_equiv(tmp_path):
+    members = bf.equivalence_class(bf.parse("x -> y -> z"))
+    svg = tmp_path / "class.svg"
+    done = run("equiv", "--graph", "x -> y -> z", "--list", 9, "--svg", svg)
+    listed = "\n".join(str(graph) for graph in members)
+    assert done.stdout == f"{members.summary()}\n\n{listed}\n"
+    assert svg.read_text() == members.to_svg()
+    document = json.loads(run("equiv", "--graph", "x -> y -> z", "--list", 2, "--json").stdout)
+    assert document["summary"]["n_members"] == 5
+    assert len(document["members"]) == 2
+    verdict = run("equiv", "--graph", "x -> y -> z", "--and", "x -> y <- z").stdout
+    assert verdict.startswith("not equivalent: ")
+    same = run("equiv", "--graph", "x -> y", "--and", "x <-> y", "--json").stdout
+    assert json.loads(same)["equivalent"] is True
+
+
+def test_effects(plants):
+    bounds = bf.effect_bounds(
+        bf.equivalence_class(bf.datasets.demo_model().graph), bf.datasets.load_demo()
+    )
+    graph = str(bf.datasets.demo_model().graph)
+    assert run("effects", plants, "--graph", graph).stdout == f"{bounds}\n"
+    document = json.loads(run("effects", plants, "--graph", graph, "--json").stdout)
+    assert document == bounds.to_dict()
+
+
+def test_simulate_draws_what_learn_can_use(tmp_path):
+    options = ("simulate", "--nodes", 5, "--max-in-degree", 2, "--n", 50, "--seed", 4)
+    out = tmp_path / "truth"
+    done = run(*options, "--out", out)
+    graph = bf.parse(done.stdout)
+    model = json.loads((out / "model.json").read_text())
+    assert (
+        bf.MixedGraph.from_dict(model["graph"])
+        == graph
+        == bf.parse((out / "graph.txt").read_text())
+    )
+    assert np.array_equal(np.array(model["B"]) != 0, bf.formats.to_ggm(graph).T == 1)
+    again = run(*options)
+    assert again.stdout == (out / "data.csv").read_text()
+    assert again.stderr == f"graph: {graph}\n"
+    assert read_table(out / "data.csv").X.shape == (50, 5)
+
+
+def test_covariance_files_are_checked(tmp_path):
+    path = tmp_path / "cov.csv"
+    for text, problem in {
+        "x,y,z\n1,0,0\n": "1 rows and 3 columns",
+        ",x,y\nx,1,0\nz,0,1\n": "different names: y, z",
+    }.items():
+        path.write_text(text)
+        with pytest.raises(bf.DataError, match=problem):
+            read_covariance(path)
+    path.write_text("x,y\n1,0.5\n0.5,2\n")
+    assert read_covariance(path, columns=["y"]).X.tolist() == [[2.0]]
+
+
+def test_a_bar_on_a_terminal_and_none_in_a_pipe(plants):
+    pty = pytest.importorskip("pty", reason="pseudo-terminals are a Unix thing")
+    command = [sys.executable, "-m", "bowfree", "learn", str(plants), "--restarts", "60"]
+    piped = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert piped.stderr == ""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as watched:
+        os.close(theirs)
+        seen = b""
+        # Linux raises OSError at the end of a pseudo-terminal, others return nothing.
+        with contextlib.suppress(OSError):
+            while chunk := os.read(ours, 4096):
+                seen += chunk
+        table = watched.stdout.read()
+    os.close(ours)
+    assert watched.returncode == 0
+    assert b"searching" in seen
+    # The last line has the seconds.
+    assert table.splitlines()[:-1] == piped.stdout.splitlines()[:-1]

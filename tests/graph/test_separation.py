@@ -1,0 +1,147 @@
+"""m-separation: the definition, word for word, against the reachability search."""
+
+from itertools import combinations, pairwise, permutations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bowfree as bf
+from bowfree.graph.bit_sets import members
+from graph_strategies import admgs, all_baps, mixed_graphs
+
+
+def test_figure_1b_has_one_separation():
+    #   x1 -> x2 -> x3 -> x4 <-> x2
+    g = bf.parse("x1 -> x2 -> x3 -> x4 <-> x2")
+    found = [
+        (a, b, given)
+        for a, b in combinations(g.nodes, 2)
+        for size in range(3)
+        for given in combinations([v for v in g.nodes if v not in (a, b)], size)
+        if g.m_separated(a, b, given)
+    ]
+    assert found == [("x1", "x3", ("x2",))]
+
+
+def test_a_descendant_opens_a_collider():
+    #   a -> c <-> b,  c -> d
+    g = bf.parse("a -> c <-> b, c -> d")
+    assert g.m_separated("a", "b")
+    assert not g.m_separated("a", "b", "d")
+    assert not g.m_separated(["a"], ["b"], ["c"])
+    assert g.m_separated("a", [], "c")
+
+
+def _connecting_sets(g, a, b, an):
+    """Yield the sets C given which a path connects a and b, by the definition of section 2.1.
+
+    Written for at most one edge per pair: a path is then its nodes. Sets are masks, and ``an[C]``
+    holds the ancestors of C.
+    """
+    d = len(g)
+    into = [p | s for p, s in zip(g._parents, g._spouses, strict=True)]  # arrowheads at i, from j
+    linked = [p | s | c for p, s, c in zip(g._parents, g._spouses, g._children(), strict=True)]
+    rest = [v for v in range(d) if v not in (a, b)]
+    sets = [C for C in range(1 << d) if not C & (1 << a | 1 << b)]
+    for size in range(len(rest) + 1):
+        for inner in permutations(rest, size):
+            path = (a, *inner, b)
+            if not all(linked[u] >> v & 1 for u, v in pairwise(path)):
+                continue
+            colliders = others = 0
+            for u, v, w in zip(path, path[1:], path[2:], strict=False):
+                if into[v] >> u & 1 and into[v] >> w & 1:
+                    colliders |= 1 << v
+                else:
+                    others |= 1 << v
+            yield from (C for C in sets if not others & C and not colliders & ~an[C])
+
+
+def test_every_bap_on_up_to_four_nodes_and_every_set():
+    for d in (2, 3, 4):
+        for g in all_baps(d):
+            an = [g._mask(g.ancestors(g._names(C))) for C in range(1 << d)]
+            for a, b in combinations(range(d), 2):
+                connecting = set(_connecting_sets(g, a, b, an))
+                for C in range(1 << d):
+                    if C & (1 << a | 1 << b):
+                        continue
+                    answer = g.m_separated(g.nodes[a], g.nodes[b], g._names(C))
+                    assert answer == (C not in connecting), (g, a, b, C)
+
+
+def _separated_by_paths(g, A, B, C):
+    """Apply the definition to sets, and to graphs with bows and cycles: over all Path objects."""
+    ancestors = g.ancestors(C)
+    return not any(
+        set(path.colliders) <= ancestors
+        and not (set(path.nodes[1:-1]) - set(path.colliders)) & set(C)
+        for a in A
+        for b in B
+        for path in g.paths(a, b)
+    )
+
+
+@given(mixed_graphs(max_nodes=5), st.data())
+@settings(max_examples=150)
+def test_sets_bows_and_cycles_agree_with_the_definition(g, data):
+    part = data.draw(st.lists(st.sampled_from("ABC-"), min_size=len(g), max_size=len(g)))
+    A, B, C = ([v for v, p in zip(g.nodes, part, strict=True) if p == kind] for kind in "ABC")
+    answer = g.m_separated(A, B, C)
+    assert answer == _separated_by_paths(g, A, B, C)
+    assert answer == g.m_separated(B, A, C)
+
+
+def _determinant(M):
+    """Exact determinant of an integer matrix, by elimination without fractions."""
+    M = [row[:] for row in M]
+    sign, previous = 1, 1
+    for k in range(len(M) - 1):
+        if M[k][k] == 0:
+            swap = next((r for r in range(k + 1, len(M)) if M[r][k]), None)
+            if swap is None:
+                return 0
+            M[k], M[swap], sign = M[swap], M[k], -sign
+        for i in range(k + 1, len(M)):
+            for j in range(k + 1, len(M)):
+                M[i][j] = (M[i][j] * M[k][k] - M[i][k] * M[k][j]) // previous
+        previous = M[k][k]
+    return sign * M[-1][-1]
+
+
+@given(admgs(max_nodes=5), st.randoms(use_true_random=False))
+@settings(max_examples=50, deadline=None)
+def test_separation_means_zero_partial_correlation(g, random):
+    """The global Markov property, both ways, in exact arithmetic.
+
+    The partial covariance of a and b given C is a multiple of det Sigma[aC, bC]. If it is not zero
+    for all parameters, a random integer point makes it zero with probability below 1e-7.
+    """
+
+    def draw():
+        return random.randint(1, 10**9)
+
+    d = len(g)
+    E = [[int(i == j) for j in range(d)] for i in range(d)]
+    for v in map(g.nodes.index, g.topological_order()):
+        for p in members(g._parents[v]):
+            b = draw()
+            E[v] = [x + b * y for x, y in zip(E[v], E[p], strict=True)]
+    Omega = [[0] * d for _ in range(d)]
+    for i in range(d):
+        Omega[i][i] = draw()
+        for j in members(g._spouses[i] >> i << i):
+            Omega[i][j] = Omega[j][i] = draw()
+
+    def dot(u, v):
+        return sum(x * y for x, y in zip(u, v, strict=True))
+
+    left = [[dot(row, column) for column in zip(*Omega, strict=True)] for row in E]
+    Sigma = [[dot(row, other) for other in E] for row in left]
+    for a, b in combinations(range(d), 2):
+        rest = [v for v in range(d) if v not in (a, b)]
+        for size in range(len(rest) + 1):
+            for C in combinations(rest, size):
+                minor = _determinant([[Sigma[i][j] for j in (b, *C)] for i in (a, *C)])
+                answer = g.m_separated(g.nodes[a], g.nodes[b], [g.nodes[v] for v in C])
+                assert answer == (minor == 0)

@@ -1,0 +1,184 @@
+"""Standard errors and the delta method, against definitions rather than against a program."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import bowfree as bf
+from bowfree.model.inference import expected_information, observed_information
+from random_models import random_bap, random_covariance, random_parameters, sample_covariance
+from twins import graph_matrices, implied_covariance, log_likelihood
+
+
+def at(parameters, theta, d):
+    """Return B and Omega that hold the parameters `theta`."""
+    B, Omega = np.zeros((d, d)), np.zeros((d, d))
+    for (kind, i, j), value in zip(parameters, theta, strict=True):
+        if kind == "B":
+            B[i, j] = value
+        else:
+            Omega[i, j] = Omega[j, i] = value
+    return B, Omega
+
+
+def values(parameters, B, Omega):
+    return np.array([(B if kind == "B" else Omega)[i, j] for kind, i, j in parameters])
+
+
+def derivatives(function, theta, h):
+    """Return central differences of a function, one per parameter."""
+    steps = h * np.eye(len(theta))
+    return [(function(theta + step) - function(theta - step)) / (2 * h) for step in steps]
+
+
+#   x -> y:  the textbook regression
+def test_smallest_example():
+    S = np.array([[2.0, 1.0], [1.0, 3.0]])
+    fit = bf.fit(bf.MixedGraph(list("xy"), directed=[("x", "y")]), cov=S, n=50, ddof=0)
+    assert_allclose(fit.B[1, 0], 0.5)
+    assert_allclose(fit.Omega, np.diag([2.0, 2.5]))
+    errors = fit.standard_errors()
+    assert_allclose(errors.B[1, 0], math.sqrt(2.5 / (50 * 2.0)))
+    assert_allclose(np.diag(errors.Omega), np.array([2.0, 2.5]) * math.sqrt(2 / 50))
+    assert np.isnan(errors.B[0, 1])
+    assert np.isnan(errors.Omega[0, 1])
+
+
+def test_expected_information_is_fishers_formula():
+    rng = np.random.default_rng(1)
+    graph = random_bap(rng, 5, density=0.8)
+    fit = bf.fit(graph, cov=random_covariance(rng, 5, 200), n=200)
+    parameters = fit._parameters
+    theta = values(parameters, fit.B, fit.Omega)
+    dSigma = derivatives(lambda t: implied_covariance(*at(parameters, t, 5)), theta, 1e-6)
+    scaled = [np.linalg.solve(fit.Sigma, D) for D in dSigma]
+    fisher = [[200 / 2 * np.trace(P @ Q) for Q in scaled] for P in scaled]
+    ours = expected_information(fit.B, fit.Omega, 200, parameters)
+    assert_allclose(ours, fisher, rtol=1e-6, atol=1e-6 * np.abs(ours).max())
+
+
+@pytest.mark.parametrize("off_optimum", [0.0, 0.05])
+def test_observed_information_is_the_numerical_hessian(off_optimum):
+    rng = np.random.default_rng(2)
+    graph = random_bap(rng, 5, density=0.8)
+    S = random_covariance(rng, 5, 200)
+    fit = bf.fit(graph, cov=S, n=200, ddof=0)
+    parameters = fit._parameters
+    theta = values(parameters, fit.B, fit.Omega) * (1 + off_optimum)
+
+    def loglik(t):
+        return log_likelihood(implied_covariance(*at(parameters, t, 5)), S, 200)
+
+    hessian = derivatives(lambda t: np.array(derivatives(loglik, t, 1e-4)), theta, 1e-4)
+    ours = observed_information(*at(parameters, theta, 5), S, 200, parameters)
+    assert_allclose(ours, -np.array(hessian), rtol=1e-4, atol=1e-5 * np.abs(ours).max())
+
+
+def test_both_informations_agree_where_the_model_holds_exactly():
+    rng = np.random.default_rng(3)
+    graph = random_bap(rng, 6, density=0.6)
+    Sigma = implied_covariance(*random_parameters(rng, *graph_matrices(graph)))
+    fit = bf.fit(graph, cov=Sigma, n=100, ddof=0)
+    expected, observed = (
+        fit.standard_errors(information=kind).covariance for kind in ("expected", "observed")
+    )
+    assert_allclose(expected, observed, rtol=1e-6, atol=1e-9)
+
+
+def test_information_is_block_diagonal_over_districts():
+    rng = np.random.default_rng(4)
+    graph = random_bap(rng, 7, density=0.5, bidirected=0.3)
+    fit = bf.fit(graph, cov=random_covariance(rng, 7, 300), n=300)
+    district_of = {node: k for k, c in enumerate(fit.certificate) for node in c.nodes}
+    assert len(fit.certificate) > 1
+    owner = np.array([district_of[graph.nodes[i]] for _, i, _ in fit._parameters])
+    other = owner[:, None] != owner[None, :]
+    for kind in ("expected", "observed"):
+        assert np.abs(fit.standard_errors(information=kind).covariance[other]).max() < 1e-12
+
+
+#   x -> y -> z:  the effect of x on z is a product
+def test_delta_method_of_a_product():
+    S = [[1.0, 0.5, 0.4], [0.5, 1.0, 0.6], [0.4, 0.6, 1.0]]
+    fit = bf.fit(bf.MixedGraph(list("xyz"), directed=[("x", "y"), ("y", "z")]), cov=S, n=80)
+    effects, errors = fit.total_effects(), fit.standard_errors()
+    a, b = fit.B[1, 0], fit.B[2, 1]
+    assert_allclose(effects.effect, [[1, 0, 0], [a, 1, 0], [a * b, b, 1]])
+    sobel = math.sqrt(b**2 * errors.B[1, 0] ** 2 + a**2 * errors.B[2, 1] ** 2)
+    assert_allclose(effects.se[2, 0], sobel)
+    assert np.isnan(effects.se[np.triu_indices(3)]).all()
+    assert "        x -> z             0.300" in str(effects)
+
+
+def test_standard_errors_cover_the_scatter_of_estimates():
+    # 400 samples: the standard deviation of an estimate is known to 3.5 %, its mean error to 5 %.
+    rng = np.random.default_rng(6)
+    graph = bf.MixedGraph(
+        list("abcd"),
+        directed=[("a", "b"), ("b", "c"), ("a", "d")],
+        bidirected=[("b", "d"), ("c", "d")],
+    )
+    B, Omega = random_parameters(rng, *graph_matrices(graph))
+    Sigma = implied_covariance(B, Omega)
+    fits = [bf.fit(graph, cov=sample_covariance(rng, Sigma, 500), n=500) for _ in range(400)]
+    parameters = fits[0]._parameters
+    estimates = np.array([values(parameters, fit.B, fit.Omega) for fit in fits])
+    se = np.sqrt(np.diag(bf.fit(graph, cov=Sigma, n=500).standard_errors().covariance))
+    assert_allclose(estimates.std(axis=0), se, rtol=0.15)
+    effects = np.array([fit.total_effects().effect for fit in fits])
+    expected = bf.fit(graph, cov=Sigma, n=500).total_effects().se
+    free = np.isfinite(expected)
+    assert_allclose(effects.std(axis=0)[free], expected[free], rtol=0.15)
+
+
+#   w -> u -> q -> v,  w <-> q,  w <-> v,  u <-> v
+def test_a_point_where_an_effect_is_not_identified():
+    # cov(eps_q, q) = Omega_qq + (effect of w on q) Omega_wq = 1 - 2 * 0.5 = 0, so that nothing
+    # tells the effect of q on v from the error covariances of v: a null set, but it is not empty.
+    graph = bf.MixedGraph(
+        list("wuqv"),
+        directed=[("w", "u"), ("u", "q"), ("q", "v")],
+        bidirected=[("w", "q"), ("w", "v"), ("u", "v")],
+    )
+    regular = bf.fit(graph, cov=np.eye(4), n=100)
+    B = np.zeros((4, 4))
+    B[1, 0], B[2, 1], B[3, 2] = 1.0, 2.0, 0.7
+    Omega = np.array([[1.0, 0, -0.5, 0.1], [0, 1.0, 0, 0.1], [-0.5, 0, 1.0, 0], [0.1, 0.1, 0, 2.0]])
+    singular = replace(regular, B=B, Omega=Omega)
+    with pytest.warns(bf.FitWarning, match="not identified"):
+        errors = singular.standard_errors()
+    assert np.isnan(errors.covariance).all()
+    assert np.isfinite(regular.standard_errors().covariance).all()
+
+
+def test_population_has_no_standard_errors():
+    fit = bf.fit(bf.MixedGraph(list("xy"), directed=[("x", "y")]), cov=[[2, 1], [1, 3]], n=math.inf)
+    assert np.isnan(fit.standard_errors().covariance).all()
+    assert_allclose(fit.total_effects().effect, [[1, 0], [0.5, 1]])
+
+
+def test_unknown_information():
+    fit = bf.fit(bf.MixedGraph(list("xy")), cov=np.eye(2), n=10)
+    with pytest.raises(ValueError, match="must be 'expected' or 'observed'"):
+        fit.standard_errors(information="sandwich")
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10**6), d=st.integers(2, 9))
+def test_units_carry_through(seed, d):
+    # A change of units changes estimates and standard errors by known factors, and nothing else.
+    rng = np.random.default_rng(seed)
+    graph = random_bap(rng, d, density=0.4)
+    S = random_covariance(rng, d, 50 * d)
+    unit = 10.0 ** rng.uniform(-3, 3, size=d)
+    fit = bf.fit(graph, cov=S, n=50 * d)
+    scaled = bf.fit(graph, cov=S * np.outer(unit, unit), n=50 * d)
+    for ours, theirs in zip(fit.estimates(), scaled.estimates(), strict=True):
+        assert_allclose(theirs.z, ours.z, rtol=1e-5, atol=1e-6)
+        assert_allclose(theirs.std_all, ours.std_all, rtol=1e-5, atol=1e-6)
+    assert_allclose(scaled.chi2, fit.chi2, rtol=1e-7, atol=1e-7)

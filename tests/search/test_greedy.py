@@ -1,0 +1,445 @@
+"""Greedy search: it climbs as the paper says, ends in local optima, and always ends the same.
+
+The smallest search has two variables: no edge, or one of three equivalent ones.
+"""
+
+import json
+import math
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bowfree as bf
+from bowfree.search.result import Progress
+from random_models import random_covariance
+from reference_cases import graph_of, load
+from search_cases import essence, neighbours, read_bench, simulate
+
+REFERENCE = load("greedy.json")["cases"]
+BENCH = Path(__file__).parents[3] / "shared" / "bench"
+
+# DESIGN, external benchmark: loglik - log(n)/2 (2 d + #edges) of the published integer program.
+INTEGER_PROGRAM = [
+    -17741.6, -17508.5, -17871.2, -19055.6, -17881.6,
+    -18584.9, -17789.5, -18964.8, -17562.1, -17627.9,
+]  # fmt: skip
+
+
+def assert_local_optimum(graph, S, n, **options):
+    here = bf.score(graph, cov=S, n=n)
+    for other in neighbours(graph):
+        if options.get("graph_class", "bap") == "dag" and not other.is_dag():
+            continue
+        assert bf.score(other, cov=S, n=n) < here + 1e-8
+
+
+# --- smallest -------------------------------------------------------------------------------------
+
+
+def test_two_variables():
+    dependent = bf.greedy_search(cov=[[1.0, 0.5], [0.5, 1.0]], n=100, rng=0)
+    assert {str(g) for g in dependent.best_graphs} == {"x1 -> x2", "x1 <- x2", "x1 <-> x2"}
+    assert not dependent.graph.bidirected  # of equals, the one with the fewest bidirected edges
+    independent = bf.greedy_search(cov=[[1.0, 0.01], [0.01, 1.0]], n=100, rng=0)
+    assert independent.graph == bf.MixedGraph(["x1", "x2"])
+
+
+def test_one_variable():
+    result = bf.greedy_search(cov=[[2.0]], n=50, rng=0)
+    assert result.graph == bf.MixedGraph(["x1"])
+    assert result.score == pytest.approx(bf.score(result.graph, cov=[[2.0]], n=50), abs=1e-14)
+
+
+# --- identities -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", ["ils", "restart"])
+def test_scores_are_those_of_the_graphs(strategy):
+    S, _ = simulate(1, 6)
+    result = bf.greedy_search(cov=S, n=1000, strategy=strategy, restarts=6, rng=1)
+    assert result.score == pytest.approx(bf.score(result.graph, cov=S, n=1000), abs=1e-12)
+    assert result.fit().score == pytest.approx(result.score, abs=1e-12)
+    for run in result.runs:
+        assert run.complete
+        assert run.score == pytest.approx(bf.score(run.end, cov=S, n=1000), abs=1e-12)
+        assert all(a < b for a, b in zip(run.path, run.path[1:], strict=False))
+        assert result.score >= run.path[-1] - 1e-9
+    assert len({graph for graph, _ in result.pool}) == len(result.pool)
+    scores = [score for _, score in result.pool]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[-1] >= scores[0] - 10.0 / 1000
+    for graph, score in result.pool[::40]:
+        assert score == pytest.approx(bf.score(graph, cov=S, n=1000), abs=1e-12)
+
+
+def test_names_and_order_of_variables_do_not_matter():
+    S, _ = simulate(2, 5)
+    order = [3, 0, 4, 1, 2]
+    one = bf.greedy_search(cov=S, n=1000, rng=1)
+    other = bf.greedy_search(cov=S[np.ix_(order, order)], n=1000, rng=2)
+    assert one.score == pytest.approx(other.score, abs=1e-9)
+
+
+# --- against the slow twin and the references -----------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_every_step_goes_to_the_best_neighbour(seed):
+    """The same seed with one more step allowed: the new end is the old one's best neighbour."""
+    S, _ = simulate(seed, 5)
+    start = bf.random_bap(5, rng=seed)
+    options = {"cov": S, "n": 1000, "strategy": "restart", "starts": [start], "rng": seed}
+    end = start
+    for steps in range(1, 40):
+        (run,) = bf.greedy_search(**options, max_steps=steps).runs
+        if run.end == end:
+            break
+        around = {other: bf.score(other, cov=S, n=1000) for other in neighbours(end)}
+        assert run.end in around
+        assert around[run.end] == pytest.approx(max(around.values()), abs=2e-9)
+        end = run.end
+    assert steps > 2
+    assert_local_optimum(end, S, 1000)
+
+
+ADMITTED = {
+    "forward": lambda before, after: before <= after,
+    "backward": lambda before, after: after <= before,
+    "forward-change": lambda before, after: before.n_edges <= after.n_edges,
+    "backward-change": lambda before, after: after.n_edges <= before.n_edges,
+}
+
+
+@pytest.mark.parametrize("direction", ADMITTED)
+@pytest.mark.parametrize("start", ["empty", "random"])
+def test_direction(direction, start):
+    """Follow the climb step by step beside one that scores all neighbours by brute force."""
+    S, truth = simulate(5, 5)
+    graph = bf.MixedGraph(truth.nodes) if start == "empty" else bf.random_bap(5, rng=1)
+    options = {"cov": S, "n": 1000, "strategy": "restart", "direction": direction, "rng": 0}
+    n_steps = 0
+    while True:
+        # Steps are taken one at a time: among ties the twin could not know which one was drawn.
+        (run,) = bf.greedy_search(**options, starts=[graph], max_steps=1).runs
+        around = {
+            other: bf.score(other, cov=S, n=1000)
+            for other in neighbours(graph)
+            if ADMITTED[direction](graph, other)
+        }
+        best = max(around.values(), default=-math.inf)
+        if run.end == graph:
+            assert best < run.score + 2e-9
+            break
+        assert around[run.end] == pytest.approx(best, abs=2e-9)
+        graph, n_steps = run.end, n_steps + 1
+    assert (n_steps > 0) == (start == "random" or direction.startswith("forward"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"strategy": "restart", "restarts": 3},
+        {"strategy": "restart", "restarts": 2, "neighbours": 4},
+        {"strategy": "ils", "restarts": 4, "rounds": 1},
+        {"strategy": "ils", "restarts": 4, "rounds": 1, "graph_class": "dag"},
+    ],
+)
+def test_ends_are_local_optima_by_brute_force(options):
+    S, _ = simulate(6, 5)
+    result = bf.greedy_search(cov=S, n=1000, rng=6, **options)
+    for end in {run.end for run in result.runs}:
+        assert_local_optimum(end, S, 1000, **options)
+
+
+def test_reference_runs_of_greedybaps():
+    """From R's starts: at least R's score in 90 % of the runs, and the best is never below R's.
+
+    R goes on as long as a step gains 1e-12, so that rounding errors walk it over plateaus of equal
+    score, and rounding breaks its ties. Here the walk is a plateau walk and ties are tossed for;
+    each start has ten tosses.
+    """
+    reached, total, tosses = 0, 0, 10
+    for case in REFERENCE:
+        n, d = case["n"], case["d"]
+        # R evaluates at the fit to S, not to S_n: lower by the same amount for every graph.
+        r = (n - 1) / n
+        shift = d / 2 * (r - 1 - math.log(r))
+        starts = [graph_of(run["start"], d) for run in case["runs"]]
+        names = starts[0].nodes
+        S = dict(zip(names, np.array(case["S"]), strict=True))
+        result = bf.greedy_search(
+            cov=S, n=n, strategy="restart", starts=starts * tosses, plateau=50, rng=0
+        )
+        ours = np.reshape([run.score for run in result.runs], (tosses, -1)).max(axis=0)
+        theirs = [run["score"] + shift for run in case["runs"]]
+        reached += sum(a >= b - 1e-7 for a, b in zip(ours, theirs, strict=True))
+        total += len(ours)
+        assert max(ours) >= max(theirs) - 1e-8
+        for run in result.runs[:1]:
+            assert_local_optimum(run.end, S, n)
+    assert reached >= 0.9 * total
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_global_optimum_on_four_variables(seed):
+    """200 data sets are in benchmarks/bench_search.py; here are ten."""
+    S, _ = simulate([4, seed], 4)
+    best = bf.exhaustive_search(cov=S, n=1000)
+    for options in ({}, {"strategy": "restart", "restarts": 100}):
+        result = bf.greedy_search(cov=S, n=1000, rng=seed, **options)
+        assert result.score == pytest.approx(best.score, abs=1e-9)
+        assert set(result.best_graphs) <= set(best.best_graphs)
+
+
+def bench_or_skip(name, k):
+    found = read_bench(BENCH / name, k)
+    if found is None:
+        pytest.skip(f"the external benchmark {name} is not here")
+    return found
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_external_benchmark_of_ten_variables(k):
+    """All ten sets are in benchmarks/bench_search.py."""
+    X, _ = bench_or_skip("bowfree10", k)
+    result = bf.greedy_search(X, penalty=0.5, rng=0)
+    n, d = X.shape
+    published = n * result.score - math.log(n) / 2 * d  # they count every node twice
+    assert published >= INTEGER_PROGRAM[k] - 0.05  # printed with one decimal
+
+
+@pytest.mark.parametrize("k", [4])
+def test_external_benchmark_of_twenty_variables(k):
+    """All five sets, with the default budget, are in benchmarks/bench_search.py."""
+    X, truth = bench_or_skip("bowfree20", k)
+    result = bf.greedy_search(X, penalty=0.5, rounds=1, rng=0, n_jobs=-1)
+    assert result.score > bf.score(truth, X, penalty=0.5)
+
+
+# --- the same result, always ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", ["ils", "restart"])
+def test_same_rng_same_result(strategy):
+    S, _ = simulate(7, 6, max_in_degree=2)
+    options = {"cov": S, "n": 1000, "strategy": strategy, "restarts": 4, "rng": 5}
+    first = essence(bf.greedy_search(**options))
+    for more in ({"n_jobs": 2}, {"n_jobs": 3, "cache_mb": 0.05}, {"cache_mb": 1e-6}):
+        assert essence(bf.greedy_search(**options, **more)) == first
+    assert essence(bf.greedy_search(**(options | {"rng": 6}))) != first
+
+
+def test_more_than_one_word():
+    """70 variables, of which three have to do with each other."""
+    S = np.eye(70)
+    S[66, 1] = S[1, 66] = S[66, 68] = S[68, 66] = 0.5
+    result = bf.greedy_search(cov=S, n=500, strategy="restart", restarts=0, rng=0)
+    assert result.graph.skeleton() == {frozenset({"x67", "x2"}), frozenset({"x67", "x69"})}
+
+
+# --- limits ---------------------------------------------------------------------------------------
+
+
+@given(
+    graph_class=st.sampled_from(["bap", "dag", "bidirected", "ancestral", "arid"]),
+    max_in_degree=st.none() | st.integers(0, 3),
+    max_district=st.none() | st.integers(1, 4),
+    strategy=st.sampled_from(["ils", "restart"]),
+    seed=st.integers(0, 1000),
+)
+@settings(max_examples=15)
+def test_no_graph_of_the_search_breaks_a_limit(
+    graph_class, max_in_degree, max_district, strategy, seed
+):
+    S, _ = simulate(seed, 5)
+    result = bf.greedy_search(
+        cov=S,
+        n=1000,
+        strategy=strategy,
+        restarts=2,
+        graph_class=graph_class,
+        max_in_degree=max_in_degree,
+        max_district=max_district,
+        rng=seed,
+    )
+    met = {graph for graph, _ in result.pool} | {run.end for run in result.runs}
+    for graph in met | {run.start for run in result.runs}:
+        assert graph.is_bap()
+        assert graph_class != "dag" or graph.is_dag()
+        assert graph_class != "bidirected" or not graph.directed
+        assert graph_class != "ancestral" or graph.is_ancestral()
+        assert graph_class != "arid" or graph.is_arid()
+        if max_in_degree is not None:
+            assert max(map(graph.in_degree, graph.nodes)) <= max_in_degree
+        if max_district is not None:
+            assert max(map(len, graph.districts())) <= max_district
+
+
+def test_knowledge_holds_everywhere():
+    S, _ = simulate(8, 6, max_in_degree=2)
+    known = bf.Knowledge(
+        required=["x1 -> x4", "x2 <-> x3"],
+        forbidden=["x5 -- x6", "x1 -> x2"],
+        tiers=[["x1", "x2"], ["x3", "x4"]],
+        unconfounded=["x6"],
+    )
+    for strategy in ("ils", "restart"):
+        result = bf.greedy_search(
+            cov=S, n=1000, knowledge=known, strategy=strategy, restarts=8, rng=1
+        )
+        assert all(known.permits(graph) for graph, _ in result.pool)
+        assert all(known.permits(run.start) and known.permits(run.end) for run in result.runs)
+        assert all(known.permits(graph) for graph in result.equivalence_class())
+
+
+@pytest.mark.parametrize("graph_class", ["bap", "dag", "bidirected", "ancestral"])
+def test_class_of_the_result_is_what_the_search_left_open(graph_class):
+    S = random_covariance(np.random.default_rng(3), 4, 200)
+    known = bf.Knowledge(forbidden=["x1 -> x2"])
+    result = bf.greedy_search(
+        cov=S,
+        n=200,
+        graph_class=graph_class,
+        knowledge=known,
+        max_in_degree=2,
+        max_district=3,
+        restarts=4,
+        rounds=0,
+        rng=0,
+    )
+    assert (result.graph_class, result.max_in_degree, result.max_district) == (graph_class, 2, 3)
+    assert result.to_dict()["graph_class"] == graph_class
+    unwanted = {"dag": "n_bidirected", "bidirected": "n_directed"}.get(graph_class)
+    expected = {
+        graph
+        for graph in bf.equivalence_class(result.graph)
+        if known.permits(graph) and not (unwanted and getattr(graph, unwanted))
+    }
+    members = result.equivalence_class()
+    assert members.complete
+    assert set(members) == expected
+    bounds = bf.effect_bounds(result)
+    assert bounds.n_members == len(expected)
+
+
+def test_shrinkage_is_the_way_out_of_a_singular_matrix():
+    X = np.random.default_rng(0).normal(size=(5, 8))
+    result = bf.greedy_search(X, shrinkage=0.3, rng=0)
+    S = np.cov(X.T, ddof=0)
+    shrunk = 0.7 * S + 0.3 * np.diag(np.diag(S))
+    assert result.score == pytest.approx(bf.score(result.graph, cov=shrunk, n=5, ddof=0), abs=1e-10)
+
+
+# --- time, interrupts, progress -------------------------------------------------------------------
+
+
+def long_search(**options):
+    """Return the options of a search that would take minutes."""
+    S, _ = simulate(9, 12)
+    return {"cov": S, "n": 1000, "strategy": "restart", "restarts": 5_000, "rng": 0} | options
+
+
+def test_time_limit():
+    began = time.monotonic()
+    result = bf.greedy_search(**long_search(time_limit=0.3))
+    assert time.monotonic() - began < 1.5
+    assert not result.complete
+    assert "ended early" in str(result)
+    assert result.score == pytest.approx(bf.score(result.graph, **moments(long_search())), abs=1e-9)
+
+
+def moments(options):
+    return {"cov": options["cov"], "n": options["n"]}
+
+
+def test_ctrl_c_keeps_the_best_so_far():
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
+    with pytest.raises(bf.SearchInterrupted) as caught:
+        bf.greedy_search(**long_search(n_jobs=2))
+    assert time.monotonic() - began < 1.5
+    result = caught.value.result
+    assert isinstance(caught.value, KeyboardInterrupt)
+    assert not result.complete
+    assert result.graph.is_bap()
+
+
+def test_progress_is_reported():
+    seen = []
+    S, _ = simulate(10, 6)
+    result = bf.greedy_search(cov=S, n=1000, restarts=6, rounds=1, rng=0, progress=seen.append)
+    assert all(isinstance(report, Progress) for report in seen)
+    assert seen[-1].runs_done == seen[-1].runs_planned == len(result.runs)
+    assert seen[-1].best_score == max(run.score for run in result.runs)
+
+
+def test_result_can_be_written_as_json_and_text():
+    S, _ = simulate(11, 4)
+    result = bf.greedy_search(cov=S, n=1000, restarts=3, rounds=0, rng=0)
+    content = json.loads(json.dumps(result.to_dict()))
+    assert bf.parse(content["graph"]) == result.graph
+    assert len(content["runs"]) == 3
+    assert f"score {result.score:.6f}" in str(result)
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+S3 = [[1.0, 0.5, 0.2], [0.5, 1.0, 0.3], [0.2, 0.3, 1.0]]
+GOOD = {"cov": S3, "n": 100}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"data": np.eye(3), "cov": None, "n": None}, "n = 3 observations of 3 variables"),
+        ({"cov": np.ones((2, 2)), "n": 50}, "duplicated columns"),
+        ({"cov": [[1, 1, 2], [1, 2, 3], [2, 3, 5]], "n": 50}, "not positive definite"),
+        ({"n": math.inf}, "give the n that the penalty"),
+        ({"shrinkage": 1.5}, "must be between 0"),
+        ({"penalty": -1.0}, "penalty must be a finite number >= 0, got -1.0"),
+        ({"penalty": math.nan}, "penalty must be"),
+        ({"restarts": -1}, "restarts must be a whole number of at least 1, got -1"),
+        ({"strategy": "restart", "restarts": -1}, "at least 0, got -1"),
+        ({"strategy": "restart", "rounds": 3}, "rounds belongs to strategy='ils'"),
+        ({"strategy": "tabu"}, "unknown strategy 'tabu'"),
+        ({"direction": "forward"}, "needs strategy='restart'"),
+        ({"direction": "up", "strategy": "restart"}, "unknown direction 'up'"),
+        ({"graph_class": "mag"}, "unknown graph_class 'mag'"),
+        ({"max_in_degree": -2}, "max_in_degree must be a whole number of at least 0, got -2"),
+        ({"max_district": 0}, "max_district must be a whole number of at least 1"),
+        ({"neighbours": 0}, "neighbours must be"),
+        ({"max_steps": -5}, "max_steps must be"),
+        ({"keep": 0}, "keep must be"),
+        ({"window": 0.0}, "window must be positive"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"cache_mb": -1}, "cache_mb must be positive"),
+        ({"time_limit": 0}, "time_limit must be positive"),
+        ({"starts": [bf.parse("a -> b")]}, "start graph has the nodes a, b"),
+        (
+            {"starts": [bf.MixedGraph(["x1", "x2", "x3"], [("x1", "x2")], [("x1", "x2")])]},
+            "is not a BAP",
+        ),
+        (
+            {"starts": [bf.MixedGraph(["x1", "x2", "x3"], [("x1", "x2")])], "max_in_degree": 0},
+            "breaks the knowledge, class or limits",
+        ),
+        (
+            {"knowledge": bf.Knowledge(required=["x1 -> x2"]), "max_in_degree": 0},
+            "required edges",
+        ),
+        (
+            {"knowledge": bf.Knowledge(required=["x1 <-> x2"]), "graph_class": "dag"},
+            "not possible in graph_class 'dag'",
+        ),
+    ],
+)
+def test_bad_input(options, message):
+    with pytest.raises(bf.BowfreeError, match=message):
+        bf.greedy_search(**(GOOD | options))

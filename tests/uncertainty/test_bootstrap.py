@@ -1,0 +1,81 @@
+"""The bootstrap."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bowfree as bf
+from bowfree.uncertainty.bootstrap import wilson_interval
+from random_models import collider_data
+
+QUICK = {"restarts": 2, "rounds": 0}
+
+
+def test_a_collider_is_stable():
+    X = collider_data(400)
+    found = bf.bootstrap(X, n_resamples=40, search=QUICK, rng=1)
+    x, y, z, w = range(4)
+    assert found.names == ("x", "y", "z", "w")
+    assert found.adjacent[x, y] == found.adjacent[y, w] == pytest.approx(1.0)
+    assert found.adjacent[x, z] < 0.3
+    assert found.effect[w, y] > 0.8
+    assert found.effect[y, w] == 0.0
+    low, high = found.total_effect_interval[:, w, y]
+    assert low < 1.0 < high
+    assert found.n_resamples == 40
+    assert found.complete
+    assert "y on w" in str(found)
+
+
+def test_twin():
+    X = collider_data(60)
+    values = X.to_numpy()
+    found = bf.bootstrap(X, n_resamples=40, confidence=0.9, search=QUICK, rng=5)
+    seeds = np.random.default_rng(5).integers(0, 2**63, size=40)
+    frequency, lower, upper, least = np.zeros((4, 4)), [], [], []
+    for seed in seeds:
+        stream = np.random.default_rng(int(seed))
+        rows = values[stream.integers(0, 60, size=60)]
+        graph = bf.greedy_search(dict(zip("xyzw", rows.T, strict=True)), rng=stream, **QUICK).graph
+        for a, b in graph.skeleton():
+            i, j = "xyzw".index(a), "xyzw".index(b)
+            frequency[i, j] += 1 / 40
+            frequency[j, i] += 1 / 40
+        bounds = bf.effect_bounds(
+            bf.equivalence_class(graph), dict(zip("xyzw", rows.T, strict=True))
+        )
+        lower.append(bounds.lower)
+        upper.append(bounds.upper)
+        least.append(bounds.min_abs)
+    np.testing.assert_allclose(found.adjacent, frequency, atol=1e-12)
+    np.testing.assert_allclose(found.min_abs, np.mean(least, axis=0), atol=1e-9)
+    np.testing.assert_allclose(found.effect, (np.array(least) > 1e-8).mean(axis=0))
+    np.testing.assert_allclose(
+        found.total_effect_interval,
+        [np.quantile(lower, 0.05, axis=0), np.quantile(upper, 0.95, axis=0)],
+        atol=1e-9,
+    )
+    np.testing.assert_allclose(
+        found.min_abs_interval, np.quantile(least, [0.05, 0.95], axis=0), atol=1e-9
+    )
+
+
+def test_same_result_for_every_number_of_jobs():
+    X = collider_data(80)
+    one, two = (
+        bf.bootstrap(X, n_resamples=40, search=QUICK, n_jobs=jobs, rng=3) for jobs in (1, 2)
+    )
+    assert one.graphs == two.graphs
+    assert json.dumps(one.to_dict()) == json.dumps(two.to_dict())
+
+
+def test_wilson_interval():
+    # Wilson's interval for 8 of 10 at 95 %, and its ends for none and for all.
+    for count, size in ((8, 10), (0, 20), (20, 20), (1, 3)):
+        exact = stats.binomtest(count, size).proportion_ci(0.95, method="wilson")
+        interval = wilson_interval(np.array(count / size), size, 0.95)
+        np.testing.assert_allclose(interval, [exact.low, exact.high], atol=1e-12)

@@ -1,0 +1,65 @@
+"""The penalty by cross-validation."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bowfree as bf
+from bowfree.uncertainty.penalty_choice import held_out_loglik
+from random_models import collider_data
+
+QUICK = {"restarts": 2, "rounds": 0}
+
+
+def test_penalty_between_too_small_and_too_large():
+    X = collider_data(150, seed=2)
+    choice = bf.choose_penalty(X, penalties=[100.0, 0.0, 1.0], search=QUICK, rng=0)
+    assert choice.penalties == (0.0, 1.0, 100.0)
+    assert choice.best != 100.0
+    assert choice.one_standard_error == 1.0
+    assert (choice.n_edges[:, 2] == 0).all()
+    assert (choice.n_edges[:, 0] == 6).all()  # without a penalty: the complete graph
+    assert choice.mean[choice.penalties.index(choice.best)] == choice.mean.max()
+    assert "one s.e." in str(choice)
+    assert json.loads(json.dumps(choice.to_dict()))["best"] == choice.best
+
+
+def test_held_out_likelihood():
+    rng = np.random.default_rng(0)
+    L = np.tril(rng.normal(size=(3, 3))) + 2 * np.eye(3)
+    rows = rng.normal(size=(7, 3))
+    density = stats.multivariate_normal(np.zeros(3), L @ L.T).logpdf(rows)
+    assert held_out_loglik(rows, L @ L.T) == pytest.approx(density.mean(), rel=1e-12)
+
+
+def test_penalty_twin():
+    X = collider_data(90, seed=4)
+    values = X.to_numpy()
+    choice = bf.choose_penalty(X, penalties=[0.5, 2.0], cv=3, search=QUICK, rng=8)
+    generator = np.random.default_rng(8)
+    fold = np.empty(90, dtype=int)
+    fold[generator.permutation(90)] = np.arange(90) % 3
+    assert np.bincount(fold).tolist() == [30, 30, 30]
+    seeds = generator.integers(0, 2**63, size=3)
+    for k in range(3):
+        for p, penalty in enumerate((0.5, 2.0)):
+            train, test = values[fold != k], values[fold == k]
+            result = bf.greedy_search(train, penalty=penalty, rng=int(seeds[k]), **QUICK)
+            Sigma = bf.fit(result.graph, train).Sigma
+            law = stats.multivariate_normal(train.mean(axis=0), Sigma)
+            assert choice.folds[k, p] == pytest.approx(law.logpdf(test).mean(), rel=1e-9)
+            assert choice.n_edges[k, p] == result.graph.n_edges
+
+
+def test_same_folds_for_every_number_of_jobs():
+    X = collider_data(80)
+    penalties = [0.5, 1.0]
+    first, second = (
+        bf.choose_penalty(X, penalties=penalties, cv=3, search=QUICK, n_jobs=jobs, rng=3)
+        for jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(first.folds, second.folds)

@@ -1,0 +1,207 @@
+"""Chains over graphs: stationary law, reproducibility, diagnostics."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bowfree as bf
+from bowfree.uncertainty.mcmc_diagnostics import effective_sample_size, split_r_hat
+from random_models import random_covariance
+
+
+def test_two_variables():
+    # Four graphs: none, x1 -> x2, x1 <- x2, x1 <-> x2. The last three are equivalent.
+    S, n = [[1.0, 0.3], [0.3, 1.0]], 30
+    samples = bf.structure_mcmc(cov=S, n=n, steps=40_000, thin=4, chains=2, rng=0)
+    exact = bf.exhaustive_search(cov=S, n=n)
+    weight = dict(zip((str(g) for g, _ in exact.ranking(1e9)), exact.weights(), strict=True))
+    assert len(samples.counts()) == 4
+    for graph, count in samples.counts().items():
+        assert count / 20_000 == pytest.approx(weight[str(graph)], abs=0.02)
+    assert samples.directed[1, 0] == pytest.approx(weight["x1 -> x2"], abs=0.02)
+    assert samples.bidirected[0, 1] == samples.bidirected[1, 0]
+
+
+@pytest.mark.parametrize(("d", "temper", "seed"), [(3, 1.0, 1), (3, 3.0, 2), (4, 2.0, 3)])
+def test_stationary_law_is_exact(d, temper, seed):
+    S = random_covariance(np.random.default_rng(seed), d, 40)
+    n = 20
+    samples = bf.structure_mcmc(
+        cov=S, n=n, steps=800_000, thin=80, burn_in=1000, chains=2, temper=temper, rng=seed
+    )
+    exact = bf.exhaustive_search(cov=S, n=n)
+    weights = exact.weights() ** (1 / temper)
+    weights /= weights.sum()
+    counts = samples.counts()
+    total = sum(counts.values())
+    assert total == 20_000
+    observed = np.array([counts.get(graph, 0) for graph, _ in exact.ranking(1e9)])
+    assert observed.sum() == total  # nothing but BAPs was sampled
+    # Graphs with fewer than 5 samples expected are counted together.
+    rare = weights * total < 5
+    if rare.any():
+        observed = np.append(observed[~rare], observed[rare].sum())
+        weights = np.append(weights[~rare], weights[rare].sum())
+    assert len(weights) > 40
+    # Samples 80 steps apart are nearly independent here, so the statistic has its usual law.
+    assert stats.chisquare(observed, weights * total).pvalue > 1e-3
+    assert samples.r_hat < 1.01
+
+
+def test_same_result_for_every_number_of_threads():
+    S = random_covariance(np.random.default_rng(5), 5, 100)
+    runs = [
+        bf.structure_mcmc(cov=S, n=100, steps=5000, chains=3, n_jobs=jobs, cache_mb=mb, rng=4)
+        for jobs, mb in ((1, 64), (2, 64), (3, 0.001))
+    ]
+    for other in runs[1:]:
+        np.testing.assert_array_equal(runs[0].states, other.states)
+        np.testing.assert_array_equal(runs[0].scores, other.scores)
+        np.testing.assert_array_equal(runs[0].acceptance, other.acceptance)
+        assert runs[0].pool == other.pool
+    different = bf.structure_mcmc(cov=S, n=100, steps=5000, chains=3, rng=5)
+    assert (different.states != runs[0].states).any()
+    assert (runs[0].states[0] != runs[0].states[1]).any()
+
+
+def test_scores_and_pool_are_those_of_the_graphs():
+    S = random_covariance(np.random.default_rng(6), 4, 200)
+    samples = bf.structure_mcmc(cov=S, n=200, steps=20_000, chains=2, rng=1, penalty=0.5)
+    for chain, index in ((0, 0), (1, 17)):
+        graph = samples._graph(samples.states[chain, index])
+        score = bf.score(graph, cov=S, n=200, penalty=0.5)
+        assert samples.scores[chain, index] == pytest.approx(score, abs=1e-10)
+    exact = bf.exhaustive_search(cov=S, n=200, penalty=0.5)
+    best = [score for _, score in exact.ranking(3.0)]
+    np.testing.assert_allclose([s for _, s in samples.pool[: len(best)]], best, atol=1e-9)
+    assert len({graph for graph, _ in samples.pool}) == len(samples.pool)
+    gap = samples.pool[0].score - samples.pool[-1].score
+    assert gap * 200 <= 10.0 + 1e-6
+
+    # One graph per class: no two of them are equivalent, and no class is missing.
+    by_class = bf.structure_mcmc(
+        cov=S, n=200, steps=20_000, chains=2, rng=1, penalty=0.5, distinct="classes"
+    ).pool
+    classes = exact.classes(3.0)
+    near = [entry for entry in by_class if entry.score >= best[0] - 3.0 / 200]
+    assert len(near) == len(classes)
+    np.testing.assert_allclose([s for _, s in near], [c.score for c in classes], atol=1e-9)
+
+
+def test_rules_hold_in_every_sample():
+    S = random_covariance(np.random.default_rng(7), 5, 60)
+    names = [f"x{i + 1}" for i in range(5)]
+    known = bf.Knowledge(
+        required=["x1 -> x2"], forbidden=["x2 -- x3"], tiers=[["x1"], ["x2", "x4"]]
+    )
+    samples = bf.structure_mcmc(
+        cov=S, n=60, steps=8000, thin=20, knowledge=known, max_in_degree=2, temper=5.0, rng=2
+    )
+    graphs = samples.counts()
+    assert len(graphs) > 20
+    for graph in graphs:
+        assert graph.is_bap()
+        assert known.permits(graph)
+        assert max(graph.in_degree(name) for name in names) <= 2
+    dags = bf.structure_mcmc(cov=S, n=60, steps=4000, graph_class="dag", rng=2)
+    assert all(graph.is_dag() for graph in dags.counts())
+
+
+def test_one_variable_has_one_graph():
+    samples = bf.structure_mcmc(cov=[[2.0]], n=50, steps=20, chains=2, rng=0)
+    assert samples.counts() == {bf.parse("x1"): 40}
+    assert (samples.r_hat, samples.acceptance.tolist()) == (1.0, [0.0, 0.0])
+    assert samples.edge_r_hat.shape == (0, 3)
+
+
+def test_report():
+    S = random_covariance(np.random.default_rng(8), 3, 60)
+    start = bf.parse("x1 -> x2, x3")
+    samples = bf.structure_mcmc(cov=S, n=60, steps=3000, starts=[start], chains=2, rng=2)
+    assert samples.edge_r_hat.shape == samples.edge_ess.shape == (3, 3)
+    assert samples.r_hat == split_r_hat(samples.scores)
+    assert samples.ess == effective_sample_size(samples.scores)
+    assert "% of the proposals accepted" in str(samples)
+    assert ((samples.acceptance > 0) & (samples.acceptance < 1)).all()
+    plain = json.loads(json.dumps(samples.to_dict()))
+    assert plain["directed"] == samples.directed.tolist()
+
+
+# --- diagnostics ----------------------------------------------------------------------------------
+
+
+def r_hat_twin(chains):
+    halves = [half for chain in chains for half in np.array_split(chain, 2)]
+    n = len(halves[0])
+    W = np.mean([np.var(half, ddof=1) for half in halves])
+    B = n * np.var([np.mean(half) for half in halves], ddof=1)
+    return math.sqrt(((n - 1) / n * W + B / n) / W)
+
+
+def ess_twin(chains):
+    """Sum autocorrelations lag by lag, as the definition has it."""
+    halves = [half for chain in chains for half in np.array_split(chain, 2)]
+    m, n = len(halves), len(halves[0])
+    W = np.mean([np.var(half, ddof=1) for half in halves])
+    plus = (n - 1) / n * W + np.var([np.mean(half) for half in halves], ddof=1)
+
+    def rho(t):
+        if t == 0:
+            return 1.0
+        lagged = [
+            np.sum((half[t:] - half.mean()) * (half[: n - t] - half.mean())) / n for half in halves
+        ]
+        return 1 - (W - np.mean(lagged)) / plus
+
+    time, bound = -1.0, math.inf
+    for t in range(0, n - 1, 2):
+        pair = rho(t) + rho(t + 1)
+        if pair <= 0:
+            break
+        bound = min(bound, pair)
+        time += 2 * bound
+    return m * n / time
+
+
+def autoregressive(rng, phi, chains, samples):
+    x = np.zeros((chains, samples))
+    for t in range(1, samples):
+        x[:, t] = phi * x[:, t - 1] + rng.normal(size=chains)
+    return x
+
+
+def test_diagnostics_of_independent_draws():
+    draws = np.random.default_rng(0).normal(size=(4, 2000))
+    assert split_r_hat(draws) == pytest.approx(1.0, abs=0.005)
+    assert effective_sample_size(draws) == pytest.approx(8000, rel=0.1)
+    draws[0] += 3.0
+    assert split_r_hat(draws) > 1.3
+    assert effective_sample_size(draws) < 100
+
+
+def test_diagnostics_of_an_autoregression():
+    # Its autocorrelation time is (1 + phi) / (1 - phi).
+    draws = autoregressive(np.random.default_rng(1), 0.8, 4, 5000)
+    assert effective_sample_size(draws) == pytest.approx(20_000 / 9, rel=0.15)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_diagnostics_twin(seed):
+    rng = np.random.default_rng(seed)
+    draws = autoregressive(rng, (0.0, 0.5, 0.9, -0.3)[seed], 3, 400)
+    if seed == 2:
+        draws = (draws > 0).astype(float)
+    assert split_r_hat(draws) == pytest.approx(r_hat_twin(draws), rel=1e-12)
+    assert effective_sample_size(draws) == pytest.approx(ess_twin(draws), rel=1e-9)
+
+
+def test_diagnostics_of_constants():
+    assert split_r_hat(np.full((2, 10), -0.1)) == 1.0
+    assert split_r_hat(np.array([[0.0] * 10, [1.0] * 10])) == math.inf
+    assert math.isnan(effective_sample_size(np.full((2, 10), -0.1)))
+    assert math.isnan(split_r_hat(np.zeros((2, 3))))
