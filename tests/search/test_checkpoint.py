@@ -32,7 +32,7 @@ def path(tmp_path):
 
 @pytest.mark.parametrize("n_runs", [1, 6, 13])
 def test_resumed_search_ends_like_an_unbroken_one(path, n_runs, monkeypatch):
-    monkeypatch.setattr("bowfree.search_conductor.SAVE_EVERY", 0.0)
+    monkeypatch.setattr("bowfree.search.conductor.SAVE_EVERY", 0.0)
     unbroken = bf.greedy_search(**SEARCH)
     with pytest.raises(Broken):
         bf.greedy_search(**SEARCH, checkpoint=path, progress=break_after(n_runs))

@@ -21,25 +21,23 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.equivalence.classes import EquivalenceClass, Factor, _marks, _to_factors, check_limits
-from bowfree.equivalence.decision import _aligned
+from bowfree.effects.effect_bounds import EffectBounds, Formula
+from bowfree.equivalence.classes import EquivalenceClass, Factor, check_limits, marks_of, to_factors
+from bowfree.equivalence.decision import aligned
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.text import quote
 from bowfree.model.moments import Moments, read_moments
 from bowfree.search.result import SearchResult
 
-__all__ = ["EffectBounds", "effect_bounds"]
+__all__ = ["effect_bounds"]
 
 Floats = npt.NDArray[np.float64]
-Formula = Literal["corrected", "as-published"]
 
 ZERO = 1e-8
 """Effects up to this size are zero, as in the paper's simulations."""
@@ -49,121 +47,6 @@ MAX_MEMBERS = 1_000_000
 
 _BATCH = 4096  # members per call of the core; Ctrl-C is noticed in between
 _MAX_DISTRICTS = 200_000  # fits remembered at a time
-
-
-@dataclass(frozen=True, eq=False)
-class EffectBounds:
-    """Total effects over several graphs; entry ``[i, j]`` is about the effect of j on i.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The variables, in the order of rows and columns.
-    lower, upper : ndarray of shape (d, d)
-        Smallest and largest effect.
-    min_abs, max_abs : ndarray of shape (d, d)
-        Smallest and largest absolute effect.
-    mean, mean_abs : ndarray of shape (d, d)
-        Mean effect and mean absolute effect, every member counted once.
-    positive, negative : ndarray of shape (d, d)
-        Share of members with an effect above ``zero``, and below ``-zero``.
-    n_members : int
-        Number of members.
-    complete : bool
-        False when a limit kept members out: the true bounds may be wider.
-    formula : {"corrected", "as-published"}
-        ``(I - B)^-1``, or the authors' ``(I + B)^-1``.
-    zero : float
-        Largest absolute effect that counts as none.
-    n_fits, n_uncertified : int
-        Districts fitted, and how many of these fits are not certified to be a maximum.
-    """
-
-    names: tuple[str, ...]
-    lower: Floats
-    upper: Floats
-    min_abs: Floats
-    max_abs: Floats
-    mean: Floats
-    mean_abs: Floats
-    positive: Floats
-    negative: Floats
-    n_members: int
-    complete: bool
-    formula: Formula
-    zero: float
-    n_fits: int
-    n_uncertified: int
-
-    @property
-    def nonzero(self) -> Floats:
-        """Share of members with an effect, shape (d, d)."""
-        share: Floats = self.positive + self.negative
-        return share
-
-    @property
-    def sign_agreement(self) -> Floats:
-        """Share of members that have the most frequent sign (+, - or no effect), (d, d)."""
-        share: Floats = np.maximum.reduce([self.positive, self.negative, 1.0 - self.nonzero])
-        return share
-
-    @property
-    def sign(self) -> npt.NDArray[np.int8]:
-        """1 or -1 where all members have a positive or a negative effect, else 0; (d, d)."""
-        signs: npt.NDArray[np.int8] = np.subtract(
-            self.positive == 1.0, self.negative == 1.0, dtype=np.int8
-        )
-        return signs
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, as for JSON."""
-        matrices = ("lower", "upper", "min_abs", "max_abs", "mean", "mean_abs")
-        return {
-            "names": list(self.names),
-            **{name: getattr(self, name).tolist() for name in matrices},
-            "positive": self.positive.tolist(),
-            "negative": self.negative.tolist(),
-            "sign_agreement": self.sign_agreement.tolist(),
-            "n_members": self.n_members,
-            "complete": self.complete,
-            "formula": self.formula,
-            "zero": self.zero,
-            "n_fits": self.n_fits,
-            "n_uncertified": self.n_uncertified,
-        }
-
-    def __str__(self) -> str:
-        count = f"{self.n_members:,} member{'s' * (self.n_members != 1)}"
-        head = f"total effects over {count}"
-        if not self.complete:
-            head += ", NOT COMPLETE: more members exist, bounds may be wider"
-        rows: list[tuple[str, ...]] = [
-            ("effect", "lower", "upper", "min |.|", "mean", "non-zero in", "sign")
-        ]
-        d = len(self.names)
-        pairs = [(j, i) for j in range(d) for i in range(d) if i != j and self.nonzero[i, j] > 0]
-        for j, i in pairs:
-            numbers = (self.lower, self.upper, self.min_abs, self.mean)
-            rows.append(
-                (
-                    f"{quote(self.names[j])} on {quote(self.names[i])}",
-                    *(f"{matrix[i, j]:.4f}" for matrix in numbers),
-                    f"{100 * self.nonzero[i, j]:.0f} %",
-                    {1: "+", -1: "-", 0: "?"}[int(self.sign[i, j])],
-                )
-            )
-        width = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-        lines = [
-            "  ".join([row[0].ljust(width[0]), *map(str.rjust, row[1:], width[1:])]) for row in rows
-        ]
-        if not pairs:
-            return f"{head}\nno member has an effect of one variable on another"
-        without = d * (d - 1) - len(pairs)
-        tail = [f"no effect in any member: the other {without} pairs"] if without else []
-        return "\n".join([head, *lines, *tail])
-
-    def __repr__(self) -> str:
-        return f"<EffectBounds: {self.n_members} members, complete={self.complete}>"
 
 
 def effect_bounds(
@@ -250,8 +133,8 @@ def effect_bounds(
     if isinstance(members, EquivalenceClass):
         graph = members.graph
     else:
-        graph, members = _first(members)
-    moments = _moments(graphs, graph, data, cov, n, ddof)
+        graph, members = given_first(members)
+    moments = given_moments(graphs, graph, data, cov, n, ddof)
     counter = effect_counter(moments, effects, zero)
     if isinstance(members, EquivalenceClass):
         bounds = class_bounds(counter, members, most, effects, zero)
@@ -276,10 +159,10 @@ def _members(graphs: Any, limit: int) -> Any:
     if isinstance(graphs, SearchResult):
         members = exact_members(graphs.graph, limit)
         return members.permitted_by(graphs.knowledge, graph_class=graphs.graph_class)
-    return _iterable(graphs)
+    return given_iterable(graphs)
 
 
-def _iterable(graphs: Any) -> Any:
+def given_iterable(graphs: Any) -> Any:
     if isinstance(graphs, MixedGraph):
         raise BowfreeError(
             f"a single graph ({graphs}) was given: pass bowfree.equivalence_class(graph) for its "
@@ -298,12 +181,12 @@ def exact_members(graph: MixedGraph, limit: int) -> EquivalenceClass:
     ``bowfree.equivalence_class`` limits their product, which bounds have no need of.
     """
     found = _core.class_factors(*graph._bits(), True, 0, limit, None)
-    factors = _to_factors(found)
+    factors = to_factors(found)
     sizes = tuple(len(factor.marks) for factor in factors)
     return EquivalenceClass(graph, "exact", all(done for _, _, done in found), sizes, factors)
 
 
-def _first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[MixedGraph]]:
+def given_first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[MixedGraph]]:
     """Look at the first graph, whose nodes are those of the result."""
     rest = iter(graphs)
     first = next(rest, None)
@@ -314,7 +197,7 @@ def _first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[MixedGrap
     return first, itertools.chain([first], rest)
 
 
-def _moments(
+def given_moments(
     graphs: Any, graph: MixedGraph, data: Any, cov: Any, n: float | None, ddof: int
 ) -> Moments:
     if isinstance(graphs, SearchResult) and data is None and cov is None:
@@ -349,7 +232,7 @@ def class_bounds(
         np.fill_diagonal(total[name], 1.0)
     size, complete = 1, members.complete
     for edges, factors in _components(members):
-        own = np.array(_marks(members.graph, [members._edges[e] for e in edges]), dtype=np.uint8)
+        own = np.array(marks_of(members.graph, [members._edges[e] for e in edges]), dtype=np.uint8)
         options = math.prod(len(factor.marks) for factor in factors)
         size *= options
         counter.reset()
@@ -428,21 +311,21 @@ def _graph_bounds(
     size, first = 0, None
     while batch := list(itertools.islice(graphs, min(_BATCH, limit - size))):
         first = first or batch[0]
-        bits = [_checked(graph, first)._bits() for graph in batch]
+        bits = [given_checked(graph, first)._bits() for graph in batch]
         counter.add_graphs(np.stack([p for p, _ in bits]), np.stack([s for _, s in bits]))
         size += len(batch)
     complete = size < limit or next(graphs, None) is None
     tally = counter.tally()
     total = {name: tally[name] / (1.0 if name in _EXTREMES else size) for name in _MATRICES}
-    assert first is not None  # `_first` has seen to it
+    assert first is not None  # `given_first` has seen to it
     return _bounds(first.nodes, total, size, complete, formula, zero, counter)
 
 
-def _checked(graph: MixedGraph, first: MixedGraph) -> MixedGraph:
+def given_checked(graph: MixedGraph, first: MixedGraph) -> MixedGraph:
     if not isinstance(graph, MixedGraph):
         raise BowfreeError(f"graphs holds {graph!r}: every member must be a MixedGraph")
     graph.check_bap()
-    return _aligned(first, graph)
+    return aligned(first, graph)
 
 
 def _bounds(

@@ -31,9 +31,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.equivalence.decision import _adjacency, _aligned, _seed
+from bowfree.equivalence.decision import adjacency, aligned, draw_small_seed
 from bowfree.errors import BowfreeError
 from bowfree.graph.bit_sets import members
+from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
 from bowfree.pictures import svg
@@ -214,7 +215,7 @@ class EquivalenceClass(Sequence[MixedGraph]):
     def _factors(self) -> tuple[Factor, ...]:
         if self._listed is not None:
             return self._listed
-        return _to_factors(_core.collider_factors(*self.graph._bits()))
+        return to_factors(_core.collider_factors(*self.graph._bits()))
 
     @cached_property
     def _edges(self) -> list[tuple[int, int]]:
@@ -281,10 +282,10 @@ class EquivalenceClass(Sequence[MixedGraph]):
             return False
         if set(graph.nodes) != set(self.graph.nodes):
             return False
-        other = _aligned(self.graph, graph)
-        if _adjacency(other) != _adjacency(self.graph):
+        other = aligned(self.graph, graph)
+        if adjacency(other) != adjacency(self.graph):
             return False
-        marks, own = (_marks(g, self._edges) for g in (other, self.graph))
+        marks, own = (marks_of(g, self._edges) for g in (other, self.graph))
         free = {e for factor in self._factors for e in factor.edges}
         if any(marks[e] != own[e] for e in range(len(own)) if e not in free):
             return False
@@ -301,7 +302,7 @@ class EquivalenceClass(Sequence[MixedGraph]):
         ClassSummary
         """
         counts = np.zeros((len(self._edges), 3), dtype=object)
-        for e, mark in enumerate(_marks(self.graph, self._edges)):
+        for e, mark in enumerate(marks_of(self.graph, self._edges)):
             counts[e, mark] = self.size
         for factor, size in zip(self._factors, self._sizes, strict=True):
             times = self.size // max(size, 1)  # a class may be empty after permitted_by
@@ -350,7 +351,7 @@ class EquivalenceClass(Sequence[MixedGraph]):
             dtype=bool,
         ).reshape(-1, 3)
         free = {e for factor in self._factors for e in factor.edges}
-        own = _marks(self.graph, self._edges)
+        own = marks_of(self.graph, self._edges)
         possible = all(permitted[e, mark] for e, mark in enumerate(own) if e not in free)
         edges = set(self._edges)
         d = len(self.graph)
@@ -397,19 +398,24 @@ class EquivalenceClass(Sequence[MixedGraph]):
 
 
 def equivalence_class(
-    g: MixedGraph,
+    graph: GraphLike,
     *,
     method: Method = "exact",
     limit: int | None = None,
     time_limit: float | None = None,
     rng: Any = 0,
 ) -> EquivalenceClass:
-    """Find the BAPs that are equivalent to `g`.
+    """Find the BAPs that are equivalent to a graph.
 
     Parameters
     ----------
-    g : MixedGraph
-        A BAP.
+    graph : MixedGraph, or a result that has one
+        A BAP. The result of a search stands for its best graph *within its search space*: what the
+        search took for granted holds for the members, too. So they keep to its knowledge, and after
+        a search over DAGs (or bidirected graphs) they are such graphs. An ancestral or arid search
+        and the limits on in-degree and districts do not narrow the class: these say where it was
+        worth looking, and equivalent BAPs outside fit as well. All BAPs, whatever was taken for
+        granted: ``bowfree.equivalence_class(result.graph)``.
     method : {"exact", "edge-changes", "colliders"}
         All members; those within reach of single-edge changes; those with the same collider
         triples.
@@ -424,12 +430,12 @@ def equivalence_class(
     Returns
     -------
     EquivalenceClass
-        Holds `g` in any case; ``complete`` tells whether a limit cut it short.
+        Holds the graph itself in any case; ``complete`` tells whether a limit cut it short.
 
     Raises
     ------
     GraphError
-        When `g` has a directed cycle or a bow.
+        When it has a directed cycle or a bow.
 
     Examples
     --------
@@ -451,6 +457,7 @@ def equivalence_class(
     ----------
     Section 2.4 of the paper, Theorem "sufficient" for ``"colliders"``.
     """
+    g = graph_of(graph)
     g.check_bap()
     if method not in get_args(Method):
         raise BowfreeError(f"method = {method!r}: must be one of {', '.join(get_args(Method))}")
@@ -460,12 +467,15 @@ def equivalence_class(
         whole = EquivalenceClass(g, method, True, sizes, None)
     else:
         found = _core.class_factors(
-            *g._bits(), method == "exact", _seed(rng), limit or STORED_MEMBERS, time_limit
+            *g._bits(), method == "exact", draw_small_seed(rng), limit or STORED_MEMBERS, time_limit
         )
-        factors = _to_factors(found)
+        factors = to_factors(found)
         complete = all(done for _, _, done in found)
         whole = EquivalenceClass(g, method, complete, tuple(len(f.marks) for f in factors), factors)
-    return whole if limit is None or whole.size <= limit else _first_members(whole, limit)
+    found_class = whole if limit is None or whole.size <= limit else _first_members(whole, limit)
+    if isinstance(getattr(graph, "knowledge", None), Knowledge):  # the result of a search
+        return found_class.permitted_by(graph.knowledge, graph_class=graph.graph_class)  # type: ignore[union-attr]
+    return found_class
 
 
 def check_limits(limit: int | None, time_limit: float | None) -> None:
@@ -486,7 +496,7 @@ def class_of_marks(
 
 def _first_members(whole: EquivalenceClass, limit: int) -> EquivalenceClass:
     """Return a class of the first `limit` members, and of the graph itself."""
-    own = _marks(whole.graph, whole._edges)
+    own = marks_of(whole.graph, whole._edges)
     marks = np.tile(np.array(own, dtype=np.uint8), (limit, 1))
     index = np.arange(limit)
     for factor in reversed(whole._factors):
@@ -497,16 +507,16 @@ def _first_members(whole: EquivalenceClass, limit: int) -> EquivalenceClass:
     return EquivalenceClass(*class_of_marks(whole.graph, whole.method, False, marks))
 
 
-def _to_factors(found: Sequence[tuple[Sequence[int], Any, bool]]) -> tuple[Factor, ...]:
+def to_factors(found: Sequence[tuple[Sequence[int], Any, bool]]) -> tuple[Factor, ...]:
     return tuple(Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found)
 
 
 def _skeleton_edges(graph: MixedGraph) -> list[tuple[int, int]]:
     """Return the pairs (i, j), i < j, of adjacent nodes in lexicographic order."""
-    return [(i, j) for i, mask in enumerate(_adjacency(graph)) for j in members(mask >> i << i)]
+    return [(i, j) for i, mask in enumerate(adjacency(graph)) for j in members(mask >> i << i)]
 
 
-def _marks(graph: MixedGraph, edges: list[tuple[int, int]]) -> list[int]:
+def marks_of(graph: MixedGraph, edges: list[tuple[int, int]]) -> list[int]:
     return [
         FORWARD if graph._parents[j] >> i & 1 else BACKWARD if graph._parents[i] >> j & 1 else BOTH
         for i, j in edges

@@ -150,7 +150,7 @@ def same_skeleton_and_v_structures(g: MixedGraph, h: MixedGraph) -> bool:
     Corollary "necessary" of section 2.4.
     """
     h = _aligned_baps(g, h)
-    return _adjacency(g) == _adjacency(h) and g.v_structures() == h.v_structures()
+    return adjacency(g) == adjacency(h) and g.v_structures() == h.v_structures()
 
 
 def same_skeleton_and_colliders(g: MixedGraph, h: MixedGraph) -> bool:
@@ -170,7 +170,7 @@ def same_skeleton_and_colliders(g: MixedGraph, h: MixedGraph) -> bool:
     Theorem "sufficient" of section 2.4.
     """
     h = _aligned_baps(g, h)
-    return _adjacency(g) == _adjacency(h) and g.collider_triples() == h.collider_triples()
+    return adjacency(g) == adjacency(h) and g.collider_triples() == h.collider_triples()
 
 
 def markov_equivalent(g: MixedGraph, h: MixedGraph) -> bool:
@@ -209,7 +209,7 @@ def markov_equivalent(g: MixedGraph, h: MixedGraph) -> bool:
     """
     g.check_acyclic()
     h.check_acyclic()
-    return _separation_difference(g, _aligned(g, h)) is None
+    return _separation_difference(g, aligned(g, h)) is None
 
 
 def distinguishing_subgraph(
@@ -245,7 +245,7 @@ def distinguishing_subgraph(
     Theorem "subgraph" of section 2.4: induced subgraphs of equivalent BAPs are equivalent.
     """
     h = _aligned_baps(g, h)
-    seed = _seed(rng)
+    seed = draw_small_seed(rng)
     if size is not None:
         for k in range(2, min(size, len(g)) + 1):
             for nodes in combinations(g.nodes, k):
@@ -331,7 +331,7 @@ def explain_equivalence(g: MixedGraph, h: MixedGraph, *, rng: Any = 0) -> Equiva
     h = _aligned_baps(g, h)
     if g == h:
         return EquivalenceVerdict(True, "identical", "the same graph", (), "by definition")
-    if _adjacency(g) != _adjacency(h):
+    if adjacency(g) != adjacency(h):
         a, b = min(sorted(edge, key=g._node) for edge in g.skeleton() ^ h.skeleton())
         where = "first" if g.adjacent(a, b) else "second"
         text = f"{quote(a)} and {quote(b)} are adjacent in the {where} graph only"
@@ -379,8 +379,8 @@ def explain_equivalence(g: MixedGraph, h: MixedGraph, *, rng: Any = 0) -> Equiva
 
 def _decide(g: MixedGraph, h: MixedGraph, rng: Any, *, equivalence: bool) -> tuple[int, int, int]:
     """Ask the core; cycles and bows are noticed there, and named here."""
-    h = _aligned(g, h)
-    decision = _core.decide(len(g), *_words(g), *_words(h), _seed(rng), equivalence)
+    h = aligned(g, h)
+    decision = _core.decide(len(g), *_words(g), *_words(h), draw_small_seed(rng), equivalence)
     if decision[0] == -1:
         g.check_bap() if equivalence else g.check_acyclic()
     if decision[0] == -2:
@@ -396,13 +396,13 @@ def _words(graph: MixedGraph) -> tuple[Sequence[int], Sequence[int]]:
     return parents.ravel().tolist(), spouses.ravel().tolist()
 
 
-def _seed(rng: Any) -> int:
+def draw_small_seed(rng: Any) -> int:
     if isinstance(rng, int):
         return rng % 2**64
     return int(np.random.default_rng(rng).integers(2**63))
 
 
-def _aligned(g: MixedGraph, h: MixedGraph) -> MixedGraph:
+def aligned(g: MixedGraph, h: MixedGraph) -> MixedGraph:
     """Return h with its nodes in the order of g."""
     if g.nodes == h.nodes:
         return h
@@ -419,10 +419,10 @@ def _aligned(g: MixedGraph, h: MixedGraph) -> MixedGraph:
 def _aligned_baps(g: MixedGraph, h: MixedGraph) -> MixedGraph:
     g.check_bap()
     h.check_bap()
-    return _aligned(g, h)
+    return aligned(g, h)
 
 
-def _adjacency(graph: MixedGraph) -> list[int]:
+def adjacency(graph: MixedGraph) -> list[int]:
     """Return the skeleton as one mask of neighbours per node."""
     return [
         p | s | c for p, s, c in zip(graph._parents, graph._spouses, graph._children(), strict=True)

@@ -21,9 +21,9 @@ _COLUMNS = ("Estimate", "Std.Err", "z-value", "P(>|z|)", "Std.all")
 
 def text_summary(fit: Fit, information: Information) -> str:
     """Return the header, the fit indices, and one table each for ``~``, ``~~`` and variances."""
-    facts = _facts(fit)
+    facts = fit_facts(fit)
     width = max(len(label) for label, _ in facts)
-    lines = [_title(fit), ""]
+    lines = [fit_title(fit), ""]
     lines += [f"  {label:<{width}}  {value:>18}" for label, value in facts]
     tables = _tables(fit, information)
     names = [row.rhs for rows in tables for row in rows] + [row.lhs for row in tables[0]]
@@ -54,12 +54,12 @@ def html_summary(fit: Fit) -> str:
         if rows
     ]
     html: str = Template(_HTML, autoescape=True, trim_blocks=True).render(
-        title=_title(fit), facts=_facts(fit), columns=_COLUMNS, tables=tables
+        title=fit_title(fit), facts=fit_facts(fit), columns=_COLUMNS, tables=tables
     )
     return html
 
 
-def _title(fit: Fit) -> str:
+def fit_title(fit: Fit) -> str:
     if fit.diverging:
         state = "NO FINITE MAXIMUM FOUND"
     elif fit.n_iter == 0:
@@ -71,7 +71,7 @@ def _title(fit: Fit) -> str:
     return f"Maximum likelihood fit of a bow-free path diagram ({fit.method}): {state}"
 
 
-def _facts(fit: Fit) -> list[tuple[str, str]]:
+def fit_facts(fit: Fit) -> list[tuple[str, str]]:
     """Return label and value of what stands above the tables; what is not available is left out."""
     population = not math.isfinite(fit.n)
     indices = fit.indices

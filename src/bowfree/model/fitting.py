@@ -18,6 +18,7 @@ import numpy as np
 
 from bowfree import _core
 from bowfree.errors import BowfreeError, FitWarning
+from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Certificate, Fit, Method
 from bowfree.model.moments import Moments, read_moments
@@ -28,13 +29,13 @@ _RICF_ONLY = "max_iter and tol are options of method='ricf'; 'newton' runs until
 
 
 def fit(
-    graph: MixedGraph,
+    graph: GraphLike,
     data: Any = None,
     *,
     cov: Any = None,
     n: float | None = None,
     ddof: int = 1,
-    penalty: float = 1.0,
+    penalty: float | None = None,
     method: Method = "newton",
     max_iter: int | None = None,
     tol: float | None = None,
@@ -45,8 +46,8 @@ def fit(
 
     Parameters
     ----------
-    graph : MixedGraph
-        A bow-free acyclic path diagram.
+    graph : MixedGraph, or a result that has one
+        A bow-free acyclic path diagram. The result of a search brings its data and its penalty.
     data : array_like of shape (n, d) or data frame, optional
         Observations in rows; columns of a data frame are matched with the nodes by name.
     cov : array_like of shape (d, d) or data frame, optional
@@ -58,7 +59,8 @@ def fit(
     ddof : {1, 0}
         `cov` was computed with divisor ``n - ddof``.
     penalty : float
-        Weight of ``log n`` per node and edge in the score: 1 is the paper's, 0.5 the usual BIC.
+        Weight of ``log n`` per node and edge in the score: 1, the default, is the paper's, 0.5 the
+        usual BIC.
     method : {"newton", "ricf"}
         ``"newton"`` goes on to a certified maximum. ``"ricf"`` is the algorithm of the paper, from
         B = 0; with ``max_iter=10`` it stops where the paper stopped, converged or not.
@@ -95,11 +97,14 @@ def fit(
     >>> round(float(result.B[1, 0]), 3), round(float(result.B[2, 1]), 3)
     (0.5, 0.6)
     """
-    moments = read_moments(data, cov=cov, n=n, ddof=ddof, graph=graph)
+    bap = graph_of(graph)
+    if data is None and cov is None:
+        data = getattr(graph, "moments", None)
+    moments = read_moments(data, cov=cov, n=n, ddof=ddof, graph=bap)
     result = fit_moments(
-        graph,
+        bap,
         moments,
-        penalty=penalty,
+        penalty=float(getattr(graph, "penalty", 1.0)) if penalty is None else penalty,
         method=method,
         max_iter=max_iter,
         tol=tol,

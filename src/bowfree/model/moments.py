@@ -72,7 +72,7 @@ def read_moments(
 
     Parameters
     ----------
-    data : array_like of shape (n, d) or data frame, optional
+    data : array_like of shape (n, d), data frame or Moments, optional
         Observations in rows. Columns of a data frame that `graph` does not have are left out.
     cov : array_like of shape (d, d) or data frame, optional
         Covariance matrix, in place of `data`.
@@ -104,7 +104,9 @@ def read_moments(
         raise DataError(f"{what}: give either `data`, or `cov` with `n`")
     if graph is not None:
         graph.check_bap()
-    if data is not None:
+    if isinstance(data, Moments):
+        moments = _from_moments(data, n, graph)
+    elif data is not None:
         moments = _from_data(data, n, graph)
     else:
         moments = _from_covariance(cov, n, ddof, graph)
@@ -117,10 +119,26 @@ def read_moments(
 # --- the two forms of input -----------------------------------------------------------------------
 
 
+def _from_moments(moments: Moments, n: float | None, graph: MixedGraph | None) -> Moments:
+    """Take moments that have passed the gate before, in the order of the graph's nodes."""
+    if n is not None:
+        raise DataError(f"n = {n} was given with moments, which bring their own: leave it out")
+    if graph is None or graph.nodes == moments.names:
+        return Moments(moments.names, moments.S.copy(), moments.n)
+    missing = [name for name in graph.nodes if name not in moments.names]
+    if missing:
+        raise DataError(
+            f"the graph has {_quote(missing)}, which the data have not; they have "
+            f"{_quote(moments.names)}"
+        )
+    order = [moments.names.index(name) for name in graph.nodes]
+    return Moments(graph.nodes, moments.S[np.ix_(order, order)], moments.n)
+
+
 def _from_data(data: Any, n: float | None, graph: MixedGraph | None) -> Moments:
     if n is not None:
         raise DataError(f"n = {n} was given with `data`: leave it out, n is the number of rows")
-    names, X = _read_table(data, graph, "data")
+    names, X = read_observations(data, graph, "data")
     if len(X) < 2:
         raise DataError(f"n = {len(X)}: data need at least 2 rows (observations in rows)")
     _check_finite(names, X, "value")
@@ -142,7 +160,7 @@ def _from_covariance(cov: Any, n: float | None, ddof: int, graph: MixedGraph | N
         raise DataError(f"n = {n!r}: must be a whole number, or inf for a population covariance")
     if n < 2:
         raise DataError(f"n = {n}: must be at least 2")
-    names, C = _read_table(cov, graph, "cov")
+    names, C = read_observations(cov, graph, "cov")
     if C.shape[0] != C.shape[1]:
         raise DataError(f"cov has shape {C.shape}: a covariance matrix is square")
     _check_finite(names, C, "entry")
@@ -177,7 +195,9 @@ def _shrink(moments: Moments, shrinkage: float) -> Moments:
 # --- reading tables -------------------------------------------------------------------------------
 
 
-def _read_table(table: Any, graph: MixedGraph | None, what: str) -> tuple[tuple[str, ...], Floats]:
+def read_observations(
+    table: Any, graph: MixedGraph | None, what: str
+) -> tuple[tuple[str, ...], Floats]:
     """Names and values of the columns that are needed; for `cov` the rows are selected alike."""
     if isinstance(table, np.ndarray | list | tuple):
         return _read_array(table, graph, what)

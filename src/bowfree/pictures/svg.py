@@ -25,7 +25,7 @@ BIDIRECTED_COLOUR = "#c8102e"
 VARYING_COLOUR = "#2f5fb3"  # edges of a class whose marks differ between its members
 
 _MARGIN = 14.0
-_CIRCLE_RADIUS = 3.5
+CIRCLE_RADIUS = 3.5
 
 Ends = Mapping[tuple[str, str], tuple[str, str]]
 """The marks at both ends of edges: "head", "tail" or "circle"."""
@@ -68,7 +68,7 @@ def _svg(graph: MixedGraph, layout: str, ends: Ends, caption: str) -> str:
         f"<title>{escape(caption)}</title>",
         f'<rect x="{low[0]:.1f}" y="{low[1]:.1f}" width="{width:.1f}" height="{height:.1f}" '
         'rx="6" fill="#ffffff"/>',
-        *(line for curve in curves for line in _svg_edge(curve, _edge_ends(curve, ends))),
+        *(line for curve in curves for line in _svg_edge(curve, edge_ends(curve, ends))),
         *(
             line
             for name, centre, size in zip(graph.nodes, placed.centres, placed.sizes, strict=True)
@@ -86,7 +86,7 @@ def _caption(graph: MixedGraph) -> str:
     )
 
 
-def _edge_ends(curve: Curve, ends: Ends) -> tuple[str, str]:
+def edge_ends(curve: Curve, ends: Ends) -> tuple[str, str]:
     """Return the marks at the start and at the end of a curve; by default those of its edge."""
     a, mark, b = curve.edge
     if (a, b) in ends:
@@ -107,37 +107,37 @@ def _svg_edge(curve: Curve, ends: tuple[str, str]) -> Iterator[str]:
     start, control, end = curve.points
     heads, circles = [], []
     if ends[1] == "head":
-        end, head = _head(end, control)
+        end, head = arrowhead(end, control)
         heads.append(head)
     elif ends[1] == "circle":
-        end, centre = _circle(end, control)
+        end, centre = circle_mark(end, control)
         circles.append(centre)
     if ends[0] == "head":
-        start, head = _head(start, control)
+        start, head = arrowhead(start, control)
         heads.append(head)
     elif ends[0] == "circle":
-        start, centre = _circle(start, control)
+        start, centre = circle_mark(start, control)
         circles.append(centre)
     left = {"head": "<", "tail": "", "circle": "o"}[ends[0]]
     right = {"head": ">", "tail": "", "circle": "o"}[ends[1]]
     yield f'<g class="{kind}" stroke="{colour}" fill="{colour}" stroke-width="1.5">'
-    yield f"<title>{escape(_printable(f'{a} {left}-{right} {b}'))}</title>"
-    yield f'<path fill="none" d="M{_xy(start)} Q{_xy(control)} {_xy(end)}"/>'
+    yield f"<title>{escape(printable(f'{a} {left}-{right} {b}'))}</title>"
+    yield f'<path fill="none" d="M{xy(start)} Q{xy(control)} {xy(end)}"/>'
     for head in heads:
-        yield f'<path stroke="none" d="M{" L".join(map(_xy, head))} Z"/>'
+        yield f'<path stroke="none" d="M{" L".join(map(xy, head))} Z"/>'
     for x, y in circles:
-        yield f'<circle fill="#ffffff" cx="{x:.1f}" cy="{y:.1f}" r="{_CIRCLE_RADIUS:g}"/>'
+        yield f'<circle fill="#ffffff" cx="{x:.1f}" cy="{y:.1f}" r="{CIRCLE_RADIUS:g}"/>'
     yield "</g>"
 
 
-def _circle(tip: Vector, control: Vector) -> tuple[Vector, Vector]:
+def circle_mark(tip: Vector, control: Vector) -> tuple[Vector, Vector]:
     """Return where the line ends at a circle mark, and the centre of the circle."""
     along = tip - control
     along = along / float(np.hypot(*along))
-    return tip - along * (2 * _CIRCLE_RADIUS), tip - along * _CIRCLE_RADIUS
+    return tip - along * (2 * CIRCLE_RADIUS), tip - along * CIRCLE_RADIUS
 
 
-def _head(tip: Vector, control: Vector) -> tuple[Vector, Vector]:
+def arrowhead(tip: Vector, control: Vector) -> tuple[Vector, Vector]:
     """Return where the line ends under an arrowhead, and the three corners of the head."""
     along = tip - control
     length = float(np.hypot(*along))
@@ -155,16 +155,16 @@ def _svg_node(name: str, centre: Vector, size: Vector) -> Iterator[str]:
     )
     yield (
         f'<text x="{centre[0]:.1f}" y="{centre[1]:.1f}" dy="0.35em" text-anchor="middle" '
-        f'fill="#111111">{escape(_printable(name))}</text>'
+        f'fill="#111111">{escape(printable(name))}</text>'
     )
 
 
-def _printable(name: str) -> str:
+def printable(name: str) -> str:
     """Replace control characters, which XML does not allow and nobody could see."""
     return "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name
     )
 
 
-def _xy(point: Vector) -> str:
+def xy(point: Vector) -> str:
     return f"{point[0]:.1f},{point[1]:.1f}"

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from bowfree.equivalence.classes import ClassSummary, EquivalenceClass
 from bowfree.errors import BowfreeError
-from bowfree.pictures.svg import _printable
+from bowfree.pictures.svg import printable
 from bowfree.plot.canvas import new_axes
 
 __all__ = ["bootstrap_edges", "class_summary"]
@@ -127,7 +127,7 @@ def _bars(rows: Sequence[tuple[str, float, float, float]], ax: Axes | None) -> A
         ax.barh(places, share, left=left, height=0.72, color=colour, label=label)
         left += share
     # As they are, without mathematics between dollar signs.
-    ax.set_yticks(places, [_printable(row[0]) for row in rows], parse_math=False)
+    ax.set_yticks(places, [printable(row[0]) for row in rows], parse_math=False)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlim(0, 1)
     ax.spines[["top", "right", "left"]].set_visible(False)

@@ -17,7 +17,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize
 
 from bowfree.errors import BowfreeError
-from bowfree.pictures.svg import _printable
+from bowfree.pictures.svg import printable
 from bowfree.plot.canvas import new_axes
 
 __all__ = ["effects"]
@@ -135,7 +135,7 @@ def _bounds(effects: Any) -> tuple[Floats, Floats]:
 def _names(effects: Any, names: Sequence[str] | None, d: int) -> list[str]:
     found = names if names is not None else getattr(effects, "names", None)
     listed = (
-        [f"x{i + 1}" for i in range(d)] if found is None else [_printable(str(x)) for x in found]
+        [f"x{i + 1}" for i in range(d)] if found is None else [printable(str(x)) for x in found]
     )
     if len(listed) != d:
         raise BowfreeError(f"{len(listed)} names for {d} variables")

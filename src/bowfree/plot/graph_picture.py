@@ -116,11 +116,11 @@ def graph(
     scale = _points_per_unit(ax)
     ends = _ends(marks)
     for curve in curves:
-        _draw_edge(ax, curve, svg._edge_ends(curve, ends), _LINE_WIDTH * scale)
+        _draw_edge(ax, curve, svg.edge_ends(curve, ends), _LINE_WIDTH * scale)
     for name, centre, size in zip(drawn.nodes, placed.centres, placed.sizes, strict=True):
-        _draw_node(ax, svg._printable(name), centre, size, scale)
+        _draw_node(ax, svg.printable(name), centre, size, scale)
     for curve, label, spot in zip(shown, labels, spots, strict=True):
-        _draw_weight(ax, label, spot, _colour(svg._edge_ends(curve, ends)))
+        _draw_weight(ax, label, spot, _colour(svg.edge_ends(curve, ends)))
     return ax
 
 
@@ -191,11 +191,11 @@ def _draw_edge(ax: Axes, curve: Curve, ends: tuple[str, str], line_width: float)
     trimmed = []
     for tip, end_mark in ((start, ends[0]), (end, ends[1])):
         if end_mark == "head":
-            tip, corners = svg._head(tip, control)
+            tip, corners = svg.arrowhead(tip, control)
             decorations.append(Polygon(corners, closed=True, fc=colour, ec="none"))
         elif end_mark == "circle":
-            tip, centre = svg._circle(tip, control)
-            radius = svg._CIRCLE_RADIUS
+            tip, centre = svg.circle_mark(tip, control)
+            radius = svg.CIRCLE_RADIUS
             decorations.append(Circle(tuple(centre), radius, fc=ax.get_facecolor(), ec=colour))
         trimmed.append(tip)
     path = Path([trimmed[0], control, trimmed[1]], [Path.MOVETO, Path.CURVE3, Path.CURVE3])

@@ -17,7 +17,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from bowfree.effects.bounds import EffectBounds
+from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.classes import EquivalenceClass
 from bowfree.model.fit_result import Fit
 from bowfree.report.content import gather

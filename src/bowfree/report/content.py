@@ -18,15 +18,16 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-import bowfree
-from bowfree.effects.bounds import EffectBounds, effect_bounds, exact_members
+from bowfree import __version__
+from bowfree.effects.bounds import effect_bounds, exact_members
+from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.classes import STORED_MEMBERS, ClassSummary, EquivalenceClass
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Estimate, Fit
-from bowfree.model.fit_summary import _facts, _title
+from bowfree.model.fit_summary import fit_facts, fit_title
 from bowfree.model.inference import TotalEffects
-from bowfree.pictures.svg import _printable
+from bowfree.pictures.svg import printable
 from bowfree.report.data_checks import DataChecks, check_data
 from bowfree.report.graph_view import EdgeRow, class_edges, graph_view
 from bowfree.report.score_svg import steps_svg, time_svg
@@ -117,8 +118,8 @@ def gather(
         "graph": graph,
         "view": view,
         "view_json": _script_json(view.script),
-        "state": _title(fit),
-        "facts": _facts(fit),
+        "state": fit_title(fit),
+        "facts": fit_facts(fit),
         "cautions": _cautions(
             fit, estimates, summary, bounds, checks, search is None or search.complete
         ),
@@ -246,14 +247,14 @@ def _edge_table(
     table = []
     for row in rows:
         cells = [
-            Cell(_printable(row.arrow)),
+            Cell(printable(row.arrow)),
             _number(row.weight),
             _number(row.se),
             _number(row.z, 2),
             Cell(_p(row.p_value), row.p_value),
             _number(row.std),
             _percent(row.share),
-            Cell(_printable(row.in_class)),
+            Cell(printable(row.in_class)),
         ]
         if bootstrap is not None:
             shares = bootstrap.directed if row.mark == "->" else bootstrap.bidirected
@@ -274,12 +275,12 @@ def _class_table(summary: ClassSummary) -> Table:
     )
     rows = [
         [
-            Cell(_printable(e.a)),
-            Cell(_printable(e.b)),
+            Cell(printable(e.a)),
+            Cell(printable(e.b)),
             _percent(e.n_forward / n),
             _percent(e.n_backward / n),
             _percent(e.n_bidirected / n),
-            Cell(_printable(str(e))),
+            Cell(printable(str(e))),
         ]
         for e in summary.edges
     ]
@@ -307,8 +308,8 @@ def _effect_table(effects: TotalEffects, bounds: EffectBounds) -> Table:
             continue
         p = float(effects.p_value[i, j])
         cells = [
-            Cell(_printable(names[j])),
-            Cell(_printable(names[i])),
+            Cell(printable(names[j])),
+            Cell(printable(names[i])),
             _number(effects.effect[i, j]),
             _number(effects.se[i, j]),
             _number(effects.z[i, j], 2),
@@ -341,8 +342,8 @@ def _residual_table(fit: Fit) -> Table:
     names = fit.graph.nodes
     rows = [
         [
-            Cell(_printable(names[i])),
-            Cell(_printable(names[j])),
+            Cell(printable(names[i])),
+            Cell(printable(names[j])),
             _number(R[i, j]),
             _number(R[i, j] - residual[i, j]),
             _number(residual[i, j], 4),
@@ -359,14 +360,14 @@ def _residual_map(fit: Fit) -> list[tuple[str, list[dict[str, Any]]]]:
     residual = fit.residual_correlations()
     return [
         (
-            _printable(name),
+            printable(name),
             [
                 {
                     "text": f"{round(value, 2) + 0.0:.2f}",  # no "-0.00"
                     "sign": "positive" if value > 0 else "negative",
                     # A residual correlation of 0.1 is bad news: it has the full colour.
                     "strength": round(100 * min(1.0, abs(value) / 0.1)),
-                    "title": _printable(f"{name}, {other}: {value:.4f}"),
+                    "title": printable(f"{name}, {other}: {value:.4f}"),
                 }
                 for other, value in zip(fit.graph.nodes, row, strict=True)
             ],
@@ -394,7 +395,7 @@ def _variable_table(fit: Fit, checks: DataChecks | None) -> Table:
     rows = []
     for i, name in enumerate(fit.graph.nodes):
         cells = [
-            Cell(_printable(name)),
+            Cell(printable(name)),
             _number(math.sqrt(fit.S[i, i])),
             _number(_r_squared(fit, i)),
             _count(len(fit.graph.parents(name))),
@@ -487,11 +488,11 @@ def _r_squared(fit: Fit, i: int) -> float:
 def _edge_tip(row: EdgeRow) -> list[str]:
     kind = "effect" if row.mark == "->" else "error covariance"
     return [
-        _printable(row.arrow),
+        printable(row.arrow),
         f"{kind} {_number(row.weight).text} (standard error {_number(row.se).text})",
         f"standardised {_number(row.std).text}, p {_p(row.p_value)}",
         f"in {_percent(row.share).text} of the equivalent graphs",
-        f"all agree on: {_printable(row.in_class)}",
+        f"all agree on: {printable(row.in_class)}",
     ]
 
 
@@ -525,7 +526,7 @@ def _settings(
         listed["knowledge"] = json.dumps(knowledge, ensure_ascii=False) if knowledge else "none"
         listed |= search.settings
     listed |= given or {}
-    return [(str(name), _printable(str(value))) for name, value in listed.items()]
+    return [(str(name), printable(str(value))) for name, value in listed.items()]
 
 
 def _versions() -> list[tuple[str, str]]:
@@ -533,7 +534,7 @@ def _versions() -> list[tuple[str, str]]:
 
     packages = [(name, version(name)) for name in ("numpy", "scipy")]
     return [
-        ("bowfree", bowfree.__version__),
+        ("bowfree", __version__),
         ("Python", platform.python_version()),
         *packages,
         ("platform", f"{platform.system()} {platform.machine()}"),

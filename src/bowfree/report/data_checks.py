@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from bowfree.errors import DataError
 from bowfree.model.fit_result import Fit
-from bowfree.model.moments import _read_table
+from bowfree.model.moments import read_observations
 
 __all__ = ["DataChecks", "Outlier", "VariableCheck", "check_data"]
 
@@ -146,7 +146,7 @@ def check_data(fit: Fit, data: Any, *, listed: int = 10) -> DataChecks:
     """
     from scipy import stats
 
-    names, X = _read_table(data, fit.graph, "data")
+    names, X = read_observations(data, fit.graph, "data")
     n, d = X.shape
     deviations = X - X.mean(axis=0)
     variances = (deviations**2).mean(axis=0)

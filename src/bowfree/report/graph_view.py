@@ -149,7 +149,7 @@ def graph_view(
     first = layouts[names[0]]
     return GraphView(
         nodes=[
-            {"name": svg._printable(name), "x": x, "y": y, "w": w, "h": h, "note": note}
+            {"name": svg.printable(name), "x": x, "y": y, "w": w, "h": h, "note": note}
             for name, (x, y), (w, h), note in zip(
                 graph.nodes,
                 np.round(first["placed"].centres, 1).tolist(),
@@ -193,15 +193,15 @@ def _svg_edge(row: EdgeRow, curve: Curve, spot: Floats) -> dict[str, Any]:
     start, control, end = curve.points
     heads = ["", ""]
     if row.mark == "<->":
-        start, corners = svg._head(start, control)
-        heads[0] = f"M{' L'.join(map(svg._xy, corners))} Z"
-    end, corners = svg._head(end, control)
-    heads[1] = f"M{' L'.join(map(svg._xy, corners))} Z"
+        start, corners = svg.arrowhead(start, control)
+        heads[0] = f"M{' L'.join(map(svg.xy, corners))} Z"
+    end, corners = svg.arrowhead(end, control)
+    heads[1] = f"M{' L'.join(map(svg.xy, corners))} Z"
     strength = min(abs(row.std), 1.0) if np.isfinite(row.std) else 0.0
     return {
         "row": row,
         "kind": "directed" if row.mark == "->" else "bidirected",
-        "line": f"M{svg._xy(start)} Q{svg._xy(control)} {svg._xy(end)}",
+        "line": f"M{svg.xy(start)} Q{svg.xy(control)} {svg.xy(end)}",
         "heads": heads,
         "width": round(1.1 + 1.7 * strength, 2),
         "label": f"{row.std:.2f}" if np.isfinite(row.std) else "",

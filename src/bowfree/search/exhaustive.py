@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -21,16 +20,16 @@ import numpy.typing as npt
 from bowfree import _core
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.pair_states import EDGES, MARKS, NONE, graph_of_states, index_pairs
 from bowfree.model.moments import Moments, read_moments
 from bowfree.search.result import ScoredGraph
-from bowfree.space.knowledge import BACKWARD, BIDIRECTED, FORWARD, NONE, Knowledge
+from bowfree.space.knowledge import Knowledge
 from bowfree.space.random_graphs import GraphClass, graph_rules
 
 __all__ = ["ExhaustiveResult", "ScoredClass", "exhaustive_search"]
 
 MAX_NODES = 5
 _TOLERANCE = 1e-9  # scores closer than this are equal, as in the search
-_MARKS = {NONE: "", FORWARD: "->", BACKWARD: "<-", BIDIRECTED: "<->"}
 
 Floats = npt.NDArray[np.float64]
 
@@ -92,14 +91,7 @@ class ExhaustiveResult:
 
     def graph_at(self, rank: int) -> MixedGraph:
         """Return the graph of the given rank, 0 for the best."""
-        names = self.moments.names
-        directed, bidirected = [], []
-        for (i, j), state in zip(_pairs(len(names)), self._states(rank, rank + 1)[0], strict=True):
-            if state == BIDIRECTED:
-                bidirected.append((names[i], names[j]))
-            elif state != NONE:
-                directed.append((names[i], names[j]) if state == FORWARD else (names[j], names[i]))
-        return MixedGraph(names, directed, bidirected)
+        return graph_of_states(self.moments.names, self._states(rank, rank + 1)[0])
 
     def ranking(self, window: float) -> Iterator[ScoredGraph]:
         """Yield the graphs within `window` units of ``n * score`` of the best, best first."""
@@ -117,9 +109,9 @@ class ExhaustiveResult:
         """Return the total weight of the graphs with each edge, as ``(a, mark, b): weight``."""
         weights, states, names = self.weights(), self._states(), self.moments.names
         return {
-            (names[i], _MARKS[state], names[j]): float(weights[states[:, k] == state].sum())
-            for k, (i, j) in enumerate(_pairs(len(names)))
-            for state in (FORWARD, BACKWARD, BIDIRECTED)
+            (names[i], MARKS[state], names[j]): float(weights[states[:, k] == state].sum())
+            for k, (i, j) in enumerate(index_pairs(len(names)))
+            for state in EDGES
         }
 
     def classes(self, window: float = 10.0) -> tuple[ScoredClass, ...]:
@@ -230,8 +222,3 @@ def exhaustive_search(
     codes, scores = core.score_all()
     order = np.lexsort((codes, -scores))
     return ExhaustiveResult(moments, codes[order], scores[order])
-
-
-def _pairs(d: int) -> list[tuple[int, int]]:
-    """Pairs in the order of the codes' digits."""
-    return sorted(combinations(range(d), 2), key=lambda pair: (pair[1], pair[0]))

@@ -6,21 +6,17 @@ averaging works on; its best graph stands for a whole equivalence class.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.fit_result import Fit
-from bowfree.model.fitting import fit_moments
 from bowfree.model.moments import Moments
+from bowfree.shortcuts import FoundShortcuts
 from bowfree.space.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bowfree.equivalence.classes import EquivalenceClass
     from bowfree.space.random_graphs import GraphClass
 
 __all__ = ["Progress", "ScoredGraph", "SearchInterrupted", "SearchResult", "SearchRun"]
@@ -93,7 +89,7 @@ class Progress:
 
 
 @dataclass(frozen=True, eq=False)
-class SearchResult:
+class SearchResult(FoundShortcuts):
     """The result of a search.
 
     Attributes
@@ -144,54 +140,6 @@ class SearchResult:
     graph_class: GraphClass = "bap"
     max_in_degree: int | None = None
     max_district: int | None = None
-
-    def fit(self) -> Fit:
-        """Fit the best graph to the data of the search."""
-        return fit_moments(self.graph, self.moments, penalty=self.penalty)
-
-    def equivalence_class(self, **options: Any) -> EquivalenceClass:
-        """Return the graphs equivalent to the best one that the search left open.
-
-        What the search took for granted holds for the members: its knowledge, and after a search
-        over DAGs (or bidirected graphs) the members are such graphs. An ancestral or arid search
-        and the limits on in-degree and districts do not narrow the class: these say where it was
-        worth looking, and equivalent BAPs outside fit as well. All BAPs, whatever was taken for
-        granted, are in ``bowfree.equivalence_class(result.graph)``.
-
-        Parameters
-        ----------
-        **options
-            Those of :func:`bowfree.equivalence_class`.
-
-        Returns
-        -------
-        EquivalenceClass
-            A sequence of graphs, with ``complete`` and ``summary()``.
-        """
-        from bowfree.equivalence.classes import equivalence_class
-
-        members = equivalence_class(self.graph, **options)
-        return members.permitted_by(self.knowledge, graph_class=self.graph_class)
-
-    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
-        """Write all about the result into one HTML file that needs no network.
-
-        Parameters
-        ----------
-        path : str or path
-            The file; one that exists is overwritten.
-        **options
-            Those of :func:`bowfree.report.render`; above all ``data=``, the raw data, for the
-            checks of normality and outliers.
-
-        Returns
-        -------
-        Path
-            The file.
-        """
-        from bowfree.report import write
-
-        return write(path, self, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists and numbers."""

@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy.typing as npt
 
 from bowfree.errors import KnowledgeError
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, FORWARD, index_pairs, states_of_graph
 
 if TYPE_CHECKING:
     from bowfree.space.random_graphs import GraphClass
@@ -28,8 +28,6 @@ __all__ = ["Knowledge", "member_masks"]
 
 Edge = tuple[str, str, str]
 
-# States of a pair (i, j), i < j, as in cpp/graph/edge.hpp.
-NONE, FORWARD, BACKWARD, BIDIRECTED = range(4)
 _MIRROR = {"->": "<-", "<-": "->", "<->": "<->", "--": "--"}
 _STATE = {"->": FORWARD, "<-": BACKWARD, "<->": BIDIRECTED}
 _ALL = 0b1111
@@ -122,8 +120,8 @@ class Knowledge:
     def permits(self, graph: MixedGraph) -> bool:
         """Say whether a graph has all that is required and nothing that is forbidden."""
         masks = self.masks(graph.nodes)
-        states = pair_states(graph)
-        return bool(all(masks[i, j] >> states[i, j] & 1 for i, j in _pairs(len(graph.nodes))))
+        pairs = zip(index_pairs(len(graph)), states_of_graph(graph).tolist(), strict=True)
+        return all(bool(masks[pair] >> state & 1) for pair, state in pairs)
 
     def ground(self, nodes: Sequence[str]) -> MixedGraph:
         """Return the graph of the required edges, from which every search sets out."""
@@ -176,7 +174,7 @@ class Knowledge:
             states = 0b1110 if mark == "--" else 1 << _STATE[mark]
             forbid(i, j, states, f"{' '.join(edge)} is forbidden")
         tier_of = {name: t for t, tier in enumerate(self.tiers) for name in tier}
-        for i, j in _pairs(len(nodes)):
+        for i, j in index_pairs(len(nodes)):
             a, b = nodes[i], nodes[j]
             if a in tier_of and b in tier_of and tier_of[a] != tier_of[b]:
                 backwards = BACKWARD if tier_of[a] < tier_of[b] else FORWARD
@@ -222,24 +220,6 @@ class Knowledge:
 
 
 _DIRECTED = ("->", "<-")
-
-
-def pair_states(graph: MixedGraph) -> npt.NDArray[np.uint8]:
-    """Return the state of every pair, entry ``[i, j]`` with i < j (0 none, 1 ->, 2 <-, 3 <->)."""
-    d = len(graph.nodes)
-    states = np.zeros((d, d), dtype=np.uint8)
-    for i, j in _pairs(d):
-        if graph._spouses[i] >> j & 1:
-            states[i, j] = BIDIRECTED
-        elif graph._parents[j] >> i & 1:
-            states[i, j] = FORWARD
-        elif graph._parents[i] >> j & 1:
-            states[i, j] = BACKWARD
-    return states
-
-
-def _pairs(d: int) -> Iterable[tuple[int, int]]:
-    return combinations(range(d), 2)
 
 
 def _listed(values: Iterable[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ which leaves observations out instead of drawing them anew.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,135 +22,17 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.effects.bounds import MAX_MEMBERS, ZERO, class_bounds, effect_counter, exact_members
-from bowfree.errors import BowfreeError, DataError
+from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.text import quote
-from bowfree.model.moments import _read_table, read_moments
 from bowfree.options import at_least
 from bowfree.search.greedy import greedy_search
 from bowfree.space.knowledge import member_masks
+from bowfree.uncertainty.bootstrap_result import BootstrapResult
+from bowfree.uncertainty.resampling import columns_of, in_parallel, read_rows, search_options
 
-__all__ = ["BootstrapResult", "bootstrap"]
+__all__ = ["bootstrap"]
 
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class BootstrapResult:
-    """Frequencies and intervals over resamples; ``[i, j]`` is about j -> i, or j's effect on i.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The variables, in the order of rows and columns.
-    graphs : tuple of MixedGraph
-        The best graph of each resample.
-    scores : ndarray of shape (resamples,)
-        Their scores.
-    directed, bidirected, adjacent : ndarray of shape (d, d)
-        How often there is an edge j -> i, an edge i <-> j, an edge of any kind. In a resample an
-        edge counts by the share of the members of the class that have it.
-    directed_interval, bidirected_interval, adjacent_interval : ndarray of shape (2, d, d)
-        Lower and upper ends of Wilson's interval for these frequencies.
-    effect : ndarray of shape (d, d)
-        How often every member of the class has an effect of j on i.
-    effect_interval : ndarray of shape (2, d, d)
-        Wilson's interval for that.
-    min_abs : ndarray of shape (d, d)
-        Mean of the smallest absolute effect over the class.
-    min_abs_interval : ndarray of shape (2, d, d)
-        Quantiles of the same.
-    total_effect_interval : ndarray of shape (2, d, d)
-        Percentile interval for the total effect, whichever member of the class is true: the lower
-        quantile of the lower bounds and the upper quantile of the upper bounds.
-    confidence : float
-        Level of all intervals.
-    complete : bool
-        False when some class had more members than were looked at.
-    """
-
-    names: tuple[str, ...]
-    graphs: tuple[MixedGraph, ...]
-    scores: Floats
-    directed: Floats
-    bidirected: Floats
-    adjacent: Floats
-    directed_interval: Floats
-    bidirected_interval: Floats
-    adjacent_interval: Floats
-    effect: Floats
-    effect_interval: Floats
-    min_abs: Floats
-    min_abs_interval: Floats
-    total_effect_interval: Floats
-    confidence: float
-    complete: bool
-
-    @property
-    def n_resamples(self) -> int:
-        """Number of resamples."""
-        return len(self.graphs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, as for JSON."""
-        edges = ("directed", "bidirected", "adjacent")
-        effects = ("effect", "effect_interval", "min_abs", "min_abs_interval")
-        arrays = (*edges, *(f"{name}_interval" for name in edges), *effects)
-        return {
-            "names": list(self.names),
-            "n_resamples": self.n_resamples,
-            "confidence": self.confidence,
-            "complete": self.complete,
-            "graphs": [str(graph) for graph in self.graphs],
-            "scores": self.scores.tolist(),
-            **{name: getattr(self, name).tolist() for name in arrays},
-            "total_effect_interval": self.total_effect_interval.tolist(),
-        }
-
-    def __str__(self) -> str:
-        level = f"{100 * self.confidence:g} %"
-        names, d = [quote(name) for name in self.names], len(self.names)
-        rows: list[tuple[str, ...]] = [
-            ("edge", "any", f"{level} interval", "a -> b", "a <- b", "a <-> b")
-        ]
-        for i in range(d):
-            for j in range(i + 1, d):
-                if self.adjacent[i, j] >= 0.05:
-                    low, high = self.adjacent_interval[:, i, j]
-                    numbers = (self.directed[j, i], self.directed[i, j], self.bidirected[i, j])
-                    rows.append(
-                        (
-                            f"{names[i]}, {names[j]}",
-                            f"{self.adjacent[i, j]:.2f}",
-                            f"{low:.2f} to {high:.2f}",
-                            *(f"{x:.2f}" for x in numbers),
-                        )
-                    )
-        effects = [("effect", "in all members", f"{level} interval of its size")]
-        for j in range(d):
-            for i in range(d):
-                if i != j and self.effect[i, j] >= 0.05:
-                    low, high = self.total_effect_interval[:, i, j]
-                    effects.append(
-                        (
-                            f"{names[j]} on {names[i]}",
-                            f"{self.effect[i, j]:.2f}",
-                            f"{low:.3f} to {high:.3f}",
-                        )
-                    )
-        head = f"{self.n_resamples} bootstrap resamples"
-        return "\n".join([head, *table_lines(rows), *table_lines(effects)])
-
-    def __repr__(self) -> str:
-        return f"<BootstrapResult: {self.n_resamples} resamples>"
-
-
-def table_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return the rows with their columns aligned, the first to the left."""
-    width = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return [
-        "  ".join([row[0].ljust(width[0]), *map(str.rjust, row[1:], width[1:])]) for row in rows
-    ]
 
 
 def bootstrap(
@@ -325,42 +207,3 @@ def wilson_interval(frequency: Floats, size: int, confidence: float) -> Floats:
     spread = frequency * (1 - frequency) / size + z**2 / (4 * size**2)
     half = z / (1 + z**2 / size) * np.sqrt(np.maximum(spread, 0.0))
     return np.clip(np.stack([centre - half, centre + half]), 0.0, 1.0)
-
-
-# --- what cross-validation needs, too -------------------------------------------------------------
-
-
-def read_rows(data: Any) -> tuple[tuple[str, ...], Floats]:
-    """Return names and observations, after the checks that every function makes."""
-    if data is None:
-        raise DataError("data are missing: resampling needs observations, not a covariance matrix")
-    read_moments(data)
-    return _read_table(data, None, "data")
-
-
-def columns_of(names: tuple[str, ...], X: Floats) -> dict[str, Floats]:
-    """Return observations as a mapping, which carries their names."""
-    return dict(zip(names, X.T, strict=True))
-
-
-def search_options(search: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the options of the search, unless they are ours to set."""
-    options = {} if search is None else dict(search)
-    ours = sorted(set(options) & {"data", "cov", "n", "rng", "n_jobs", "checkpoint", "progress"})
-    if ours:
-        raise BowfreeError(f"search may not set {ours[0]!r}: every resample has its own")
-    return options
-
-
-def in_parallel(task: Callable[[Any], Any], items: Sequence[Any], n_jobs: int) -> list[Any]:
-    """Do the task for every item, in the order of the items."""
-    if n_jobs == 1:
-        return [task(item) for item in items]
-    if n_jobs != -1:
-        at_least("n_jobs", n_jobs, 1)
-    from joblib import Parallel, delayed
-
-    # The core releases the interpreter while it searches, so threads do; a parallel_config of the
-    # caller (loky, dask, ray) has precedence over this hint.
-    found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(task)(item) for item in items)
-    return list(found)

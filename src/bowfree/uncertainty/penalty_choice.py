@@ -22,12 +22,12 @@ from bowfree.errors import BowfreeError, DataError
 from bowfree.model.fitting import fit_moments
 from bowfree.options import at_least
 from bowfree.search.greedy import greedy_search
-from bowfree.uncertainty.bootstrap import (
+from bowfree.text_tables import table_lines
+from bowfree.uncertainty.resampling import (
     columns_of,
     in_parallel,
     read_rows,
     search_options,
-    table_lines,
 )
 
 __all__ = ["PenaltyChoice", "choose_penalty"]

@@ -1,0 +1,125 @@
+# The table of contents: every public name, under the room and the file that tell its story.
+# `lazy_loader` reads this file when bowfree is imported, and type checkers read it too.
+# ruff: noqa: I001  (in the order of the house)
+__version__: str
+
+# graph
+from .graph.mixed_graph import MixedGraph as MixedGraph
+from .graph.parsing import parse as parse
+from .graph.paths import Path as Path
+from .graph.treks import Trek as Trek
+
+# space
+from .space.knowledge import Knowledge as Knowledge
+from .space.random_graphs import random_bap as random_bap
+
+# model
+from .model.moments import Moments as Moments
+from .model.linear_sem import (
+    LinearSEM as LinearSEM,
+    random_sem as random_sem,
+)
+from .model.fit_result import (
+    Certificate as Certificate,
+    Estimate as Estimate,
+    Fit as Fit,
+)
+from .model.fitting import fit as fit
+from .model.fit_indices import FitIndices as FitIndices
+from .model.inference import (
+    StandardErrors as StandardErrors,
+    TotalEffects as TotalEffects,
+)
+from .model.scoring import (
+    district_scores as district_scores,
+    score as score,
+)
+
+# equivalence
+from .equivalence.decision import (
+    EquivalenceVerdict as EquivalenceVerdict,
+    contains as contains,
+    distinguishing_subgraph as distinguishing_subgraph,
+    equivalent as equivalent,
+    explain_equivalence as explain_equivalence,
+    markov_equivalent as markov_equivalent,
+    same_skeleton_and_colliders as same_skeleton_and_colliders,
+    same_skeleton_and_v_structures as same_skeleton_and_v_structures,
+)
+from .equivalence.classes import (
+    ClassSummary as ClassSummary,
+    EdgeSummary as EdgeSummary,
+    EquivalenceClass as EquivalenceClass,
+    equivalence_class as equivalence_class,
+)
+from .equivalence.empirical import (
+    EmpiricalClass as EmpiricalClass,
+    empirical_class as empirical_class,
+)
+from .equivalence.constraints import (
+    Constraint as Constraint,
+    ConstraintTests as ConstraintTests,
+    constraints as constraints,
+    test_constraints as test_constraints,
+)
+from .equivalence.atlas import (
+    Atlas as Atlas,
+    atlas as atlas,
+)
+
+# search
+from .search.greedy import greedy_search as greedy_search
+from .search.result import (
+    Progress as Progress,
+    ScoredGraph as ScoredGraph,
+    SearchInterrupted as SearchInterrupted,
+    SearchResult as SearchResult,
+    SearchRun as SearchRun,
+)
+from .search.exhaustive import (
+    ExhaustiveResult as ExhaustiveResult,
+    ScoredClass as ScoredClass,
+    exhaustive_search as exhaustive_search,
+)
+
+# effects
+from .effects.bounds import effect_bounds as effect_bounds
+from .effects.effect_bounds import EffectBounds as EffectBounds
+from .effects.intervention import (
+    Intervention as Intervention,
+    intervene as intervene,
+)
+
+# uncertainty
+from .uncertainty.averaged_effects import (
+    AveragedClass as AveragedClass,
+    AveragedEffects as AveragedEffects,
+)
+from .uncertainty.averaging import averaged_effects as averaged_effects
+from .uncertainty.structure_mcmc import structure_mcmc as structure_mcmc
+from .uncertainty.structure_samples import StructureSamples as StructureSamples
+from .uncertainty.bootstrap import bootstrap as bootstrap
+from .uncertainty.bootstrap_result import BootstrapResult as BootstrapResult
+from .uncertainty.penalty_choice import (
+    PenaltyChoice as PenaltyChoice,
+    choose_penalty as choose_penalty,
+)
+
+# the rest
+from .estimator import BAPLearner as BAPLearner
+from .errors import (
+    BowfreeError as BowfreeError,
+    CheckpointError as CheckpointError,
+    DataError as DataError,
+    FitWarning as FitWarning,
+    GraphError as GraphError,
+    KnowledgeError as KnowledgeError,
+    ParseError as ParseError,
+)
+
+# rooms of their own
+from . import datasets as datasets
+from . import experiments as experiments
+from . import formats as formats
+from . import plot as plot
+from . import report as report

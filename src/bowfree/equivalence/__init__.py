@@ -1,0 +1,6 @@
+"""Which graphs no data can tell apart (sections 2.4 and 3.3 of the paper).
+
+``decision`` answers it for two graphs, ``classes`` finds all graphs equivalent to one,
+``empirical`` those that given data cannot tell apart, ``constraints`` writes down the equations
+behind it, and ``atlas`` lists all classes on a few nodes.
+"""

@@ -1,0 +1,6 @@
+"""Mixed graphs and what can be asked of them (section 2.1 of the paper).
+
+``mixed_graph`` holds the class and is the table of contents of the room: ``edits``, ``structure``,
+``paths``, ``treks``, ``separation``, ``projection`` are its methods, one story per file. ``text``
+writes graphs, ``parsing`` reads them; ``bit_sets`` is what all of it stands on.
+"""

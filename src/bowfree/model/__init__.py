@@ -1,0 +1,6 @@
+"""The linear Gaussian model of a graph (sections 2.2 and 2.3 of the paper).
+
+Data come in by ``moments``. ``linear_sem`` is a model with known parameters, ``fitting`` estimates
+them, ``fit_result`` is what comes out, with ``inference``, ``fit_indices`` and ``fit_summary``.
+``scoring`` compares graphs.
+"""

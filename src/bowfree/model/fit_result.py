@@ -1,0 +1,394 @@
+"""A fitted BAP: estimates, standard errors, fit indices, and the proof of its own optimality.
+
+:class:`Fit` is made by :func:`bowfree.fit` (:mod:`bowfree.model.fitting`). What it computes on
+demand is told in :mod:`bowfree.model.inference` (standard errors), :mod:`bowfree.model.fit_indices`
+(chi-square and friends) and :mod:`bowfree.model.fit_summary` (how it is printed).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.graph.bit_sets import members
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model import inference
+from bowfree.model.fit_indices import FitIndices, fit_indices, residual_correlations
+from bowfree.model.inference import Information, StandardErrors, TotalEffects
+from bowfree.model.linear_sem import LinearSEM
+from bowfree.shortcuts import ReportShortcut
+
+__all__ = ["Certificate", "Estimate", "Fit"]
+
+Floats = npt.NDArray[np.float64]
+Method = Literal["newton", "ricf"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is known about the optimality of one district's fit.
+
+    Attributes
+    ----------
+    nodes : tuple of str
+        The district.
+    objective : float
+        ``log |Omega_C| + tr(Omega_C^-1 E_C)``, minus twice its log-likelihood per observation
+        without the constant.
+    converged : bool
+        The point is certified to be a local maximum of the likelihood (``method="newton"``), or
+        the sweeps changed less than `tol` (``method="ricf"``).
+    decrement : float
+        Half the squared Newton decrement: how much the score could still gain.
+    gradient_norm : float
+        Largest entry of the gradient, in parameters without unit.
+    smallest_eigenvalue : float
+        Of the error correlation matrix; near 0 the district is close to singular.
+    diverging : bool
+        A coefficient runs to infinity, or Omega to a singular matrix, while the likelihood still
+        grows: there may be no finite maximum.
+    n_iter : int
+        RICF sweeps and Newton steps.
+    n_optima : int
+        Distinct local maxima met over all starts.
+    """
+
+    nodes: tuple[str, ...]
+    objective: float
+    converged: bool
+    decrement: float
+    gradient_norm: float
+    smallest_eigenvalue: float
+    diverging: bool
+    n_iter: int
+    n_optima: int
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One line of the table of parameters, in lavaan's language.
+
+    Attributes
+    ----------
+    lhs, op, rhs : str
+        ``y ~ x`` is the effect of x on y, ``y ~~ z`` an error covariance, ``y ~~ y`` a variance.
+    estimate, se, z, p_value : float
+        Estimate, standard error, their ratio, and the two-sided p-value.
+    std_all : float
+        Standardised estimate: an effect in standard deviations, an error correlation, or the
+        share of the variance that is unexplained.
+    """
+
+    lhs: str
+    op: Literal["~", "~~"]
+    rhs: str
+    estimate: float
+    se: float
+    z: float
+    p_value: float
+    std_all: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit(ReportShortcut):
+    """A fitted BAP; made by :func:`fit`.
+
+    Attributes
+    ----------
+    graph : MixedGraph
+        The graph; its node order is the order of all matrices.
+    n : float
+        Number of observations, ``inf`` for a population covariance matrix.
+    S : ndarray of shape (d, d)
+        Covariance matrix of the data, divisor n.
+    B : ndarray of shape (d, d)
+        ``B[i, j]`` is the direct effect of j on i.
+    Omega : ndarray of shape (d, d)
+        Covariance matrix of the errors.
+    penalty : float
+        Weight of ``log n`` per node and edge in :attr:`score`.
+    method : {"newton", "ricf"}
+        How it was fitted.
+    certificate : tuple of Certificate
+        One for each district.
+    """
+
+    graph: MixedGraph
+    n: float
+    S: Floats
+    B: Floats
+    Omega: Floats
+    penalty: float
+    method: Method
+    certificate: tuple[Certificate, ...]
+
+    def sem(self) -> LinearSEM:
+        """Return the fitted model, to sample from or to ask for effects.
+
+        Returns
+        -------
+        LinearSEM
+        """
+        return LinearSEM(self.graph, self.B, self.Omega)
+
+    # --- likelihood ---
+
+    @cached_property
+    def Sigma(self) -> Floats:
+        """Fitted covariance matrix ``(I-B)^-1 Omega (I-B)^-T`` (eq. covmat)."""
+        E = np.linalg.inv(np.eye(len(self.B)) - self.B)
+        Sigma = E @ self.Omega @ E.T
+        return (Sigma + Sigma.T) / 2
+
+    @property
+    def loglik(self) -> float:
+        """Maximal log-likelihood (eq. likelihood); per observation when ``n`` is ``inf``."""
+        objective = math.fsum(certificate.objective for certificate in self.certificate)
+        per_observation = -(len(self.B) * math.log(2 * math.pi) + objective) / 2
+        return per_observation * self.n if math.isfinite(self.n) else per_observation
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of nodes (variances) plus number of edges."""
+        return len(self._parameters)
+
+    @property
+    def score(self) -> float:
+        """Penalised score ``(loglik - penalty (#nodes + #edges) log n) / n`` (eq. score).
+
+        For ``n = inf`` it is the log-likelihood per observation: there is no penalty.
+        """
+        if not math.isfinite(self.n):
+            return self.loglik
+        return (self.loglik - self.penalty * self.n_parameters * math.log(self.n)) / self.n
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion ``-2 loglik + 2 n_parameters``; NaN for ``n = inf``."""
+        return -2 * self.loglik + 2 * self.n_parameters if math.isfinite(self.n) else math.nan
+
+    @property
+    def bic(self) -> float:
+        """Bayesian criterion ``-2 loglik + n_parameters log n``; NaN for ``n = inf``."""
+        if not math.isfinite(self.n):
+            return math.nan
+        return -2 * self.loglik + self.n_parameters * math.log(self.n)
+
+    # --- fit against the saturated and the empty model ---
+
+    @cached_property
+    def indices(self) -> FitIndices:
+        """All fit indices, with the RMSEA's interval and the baseline model."""
+        return fit_indices(self.S, self.Sigma, self.n, self.n_parameters)
+
+    @property
+    def chi2(self) -> float:
+        """Likelihood-ratio statistic against the saturated model."""
+        return self.indices.chi2
+
+    @property
+    def df(self) -> int:
+        """Degrees of freedom of :attr:`chi2`: d (d + 1) / 2 minus the number of parameters."""
+        return self.indices.df
+
+    @property
+    def p_value(self) -> float:
+        """Upper tail probability of :attr:`chi2`; NaN when ``df = 0``."""
+        return self.indices.p_value
+
+    @property
+    def rmsea(self) -> float:
+        """Root mean square error of approximation."""
+        return self.indices.rmsea
+
+    @property
+    def cfi(self) -> float:
+        """Comparative fit index."""
+        return self.indices.cfi
+
+    @property
+    def tli(self) -> float:
+        """Tucker–Lewis index."""
+        return self.indices.tli
+
+    @property
+    def srmr(self) -> float:
+        """Standardised root mean square residual."""
+        return self.indices.srmr
+
+    def residual_correlations(self) -> Floats:
+        """Correlations of the data minus those of the fit, shape (d, d)."""
+        return residual_correlations(self.S, self.Sigma)
+
+    # --- inference ---
+
+    @cached_property
+    def _parameters(self) -> tuple[inference.Parameter, ...]:
+        return inference.parameter_index(
+            [list(members(mask)) for mask in self.graph._parents],
+            [list(members(mask)) for mask in self.graph._spouses],
+        )
+
+    def standard_errors(self, *, information: Information = "expected") -> StandardErrors:
+        """Return standard errors of all parameters.
+
+        Parameters
+        ----------
+        information : {"expected", "observed"}
+            Expected (Fisher) information, or minus the Hessian of the log-likelihood.
+
+        Returns
+        -------
+        StandardErrors
+            NaN throughout, with a :class:`FitWarning`, where the information is singular; NaN
+            without a warning for ``n = inf``.
+        """
+        return inference.standard_errors(
+            self.graph.nodes, self.B, self.Omega, self.S, self.n, self._parameters, information
+        )
+
+    def estimates(self, *, information: Information = "expected") -> tuple[Estimate, ...]:
+        """Return the table of parameters: regressions, covariances, variances.
+
+        Parameters
+        ----------
+        information : {"expected", "observed"}
+            What the standard errors are computed from.
+
+        Returns
+        -------
+        tuple of Estimate
+        """
+        errors = self.standard_errors(information=information)
+        standardized_B, standardized_Omega = self.standardized()
+        names, sd_errors = self.graph.nodes, np.sqrt(np.diag(self.Omega))
+        values = np.array(
+            [(self.B if kind == "B" else self.Omega)[i, j] for kind, i, j in self._parameters]
+        )
+        se = np.sqrt(np.diag(errors.covariance))
+        z, p_value = inference.wald(values, se)
+        table = []
+        for s, (kind, i, j) in enumerate(self._parameters):
+            if kind == "B":
+                std_all = standardized_B[i, j]
+            elif i == j:
+                std_all = standardized_Omega[i, i]
+            else:
+                std_all = self.Omega[i, j] / (sd_errors[i] * sd_errors[j])
+            numbers = (float(x) for x in (values[s], se[s], z[s], p_value[s], std_all))
+            table.append(Estimate(names[i], "~" if kind == "B" else "~~", names[j], *numbers))
+        return tuple(table)
+
+    def standardized(self) -> tuple[Floats, Floats]:
+        """Return B and Omega for variables scaled to (fitted) variance one.
+
+        Returns
+        -------
+        B, Omega : ndarray of shape (d, d)
+            The parameters of the normalised model of section 2.2.
+        """
+        sd = np.sqrt(np.diag(self.Sigma))
+        return self.B * np.outer(1 / sd, sd), self.Omega / np.outer(sd, sd)
+
+    def total_effects(self, *, information: Information = "expected") -> TotalEffects:
+        """Return total causal effects ``(I-B)^-1`` with delta-method standard errors.
+
+        Parameters
+        ----------
+        information : {"expected", "observed"}
+            What the standard errors are computed from.
+
+        Returns
+        -------
+        TotalEffects
+        """
+        return inference.total_effects(self.B, self.standard_errors(information=information))
+
+    # --- optimality ---
+
+    @property
+    def converged(self) -> bool:
+        """True when every district is certified."""
+        return all(certificate.converged for certificate in self.certificate)
+
+    @property
+    def diverging(self) -> bool:
+        """True when a district ran off: its likelihood may have no finite maximum."""
+        return any(certificate.diverging for certificate in self.certificate)
+
+    @property
+    def n_iter(self) -> int:
+        """Largest number of iterations over the districts."""
+        return max(certificate.n_iter for certificate in self.certificate)
+
+    @property
+    def gradient_norm(self) -> float:
+        """Largest gradient entry over the districts, in parameters without unit."""
+        return max(certificate.gradient_norm for certificate in self.certificate)
+
+    # --- output ---
+
+    def summary(self, *, information: Information = "expected") -> str:
+        """Return the fit as text, laid out as a lavaan user expects it.
+
+        Parameters
+        ----------
+        information : {"expected", "observed"}
+            What the standard errors are computed from.
+
+        Returns
+        -------
+        str
+        """
+        from bowfree.model.fit_summary import text_summary
+
+        return text_summary(self, information)
+
+    def __repr__(self) -> str:
+        state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"
+        return (
+            f"<Fit of {len(self.B)} nodes and {self.n_parameters - len(self.B)} edges, "
+            f"n = {self.n:g}, loglik = {self.loglik:.6g}, {state}>"
+        )
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from bowfree.model.fit_summary import html_summary
+
+        return html_summary(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that describes the fit, ready for ``json.dumps`` (NaN becomes None)."""
+        numbers = {
+            name: getattr(self, name)
+            for name in ("loglik", "score", "penalty", "n_parameters", "aic", "bic", "converged")
+        }
+        content = {
+            "nodes": list(self.graph.nodes),
+            "n": self.n if math.isfinite(self.n) else "inf",
+            "method": self.method,
+            **numbers,
+            **self.indices.to_dict(),
+            "B": self.B.tolist(),
+            "Omega": self.Omega.tolist(),
+            "estimates": [asdict(estimate) for estimate in self.estimates()],
+            "certificate": [asdict(certificate) for certificate in self.certificate],
+        }
+        cleaned = _without_nan(content)
+        assert isinstance(cleaned, dict)
+        return cleaned
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,102 @@
+"""Methods that lead upstairs: ``result.report("out.html")``, ``graph.to_svg()``.
+
+Imports in this package point one way, from the rooms above to those below (CONTRIBUTING has the
+plan of the house). A graph or a result is still the natural place to ask for its picture, its
+equivalence class or its report, all of which are made further up. Such methods stand here and
+nowhere else: one line each, the import inside, so that nothing from above is loaded before it is
+asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bowfree.equivalence.classes import EquivalenceClass
+    from bowfree.model.fit_result import Fit
+
+__all__ = ["FoundShortcuts", "GraphShortcuts", "ReportShortcut"]
+
+
+class GraphShortcuts:
+    """What a :class:`~bowfree.MixedGraph` offers from upstairs."""
+
+    __slots__ = ()
+
+    def to_svg(self, *, layout: str = "auto") -> str:
+        """Return a picture of the graph as SVG text.
+
+        Directed edges are black arrows, bidirected edges red arcs with two heads.
+
+        Parameters
+        ----------
+        layout : {"auto", "layered", "circle"}
+            Rows from causes to effects, or a circle in node order. "auto" takes rows for an acyclic
+            graph with directed edges, and else the circle.
+
+        Returns
+        -------
+        str
+            A complete ``<svg>`` element on a white ground, readable on dark pages too.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> svg = bf.parse("x -> y <-> z").to_svg()
+        >>> svg.startswith("<svg"), svg.count("<text")
+        (True, 3)
+        """
+        from bowfree.pictures.svg import graph_svg
+
+        return graph_svg(self, layout=layout)  # type: ignore[arg-type]  # a MixedGraph
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+
+class ReportShortcut:
+    """What a fit offers from upstairs."""
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write all about the result into one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; one that exists is overwritten.
+        **options
+            Those of :func:`bowfree.report.render`; above all ``data=``, the raw data, for the
+            checks of normality and outliers.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from bowfree.report import write
+
+        return write(path, self, **options)  # type: ignore[arg-type]  # a Fit or a search's result
+
+
+class FoundShortcuts(ReportShortcut):
+    """What the result of a search offers from upstairs: it has a graph, moments and a space."""
+
+    def fit(self, **options: Any) -> Fit:
+        """Fit the best graph to the data of the search; the options are those of :func:`bf.fit`."""
+        from bowfree.model.fitting import fit
+
+        return fit(self, **options)  # type: ignore[arg-type]
+
+    def equivalence_class(self, **options: Any) -> EquivalenceClass:
+        """Return the graphs of the search space that no data can tell from the best one.
+
+        Parameters
+        ----------
+        **options
+            Those of :func:`bowfree.equivalence_class`.
+        """
+        from bowfree.equivalence.classes import equivalence_class
+
+        return equivalence_class(self, **options)  # type: ignore[arg-type]

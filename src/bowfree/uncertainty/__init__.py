@@ -1,0 +1,6 @@
+"""How sure the answer is.
+
+``averaging`` weighs all graphs that come close to the best, ``structure_mcmc`` walks over graphs at
+random in proportion to their weight (``mcmc_diagnostics`` says whether it walked long enough),
+``bootstrap`` repeats the search on resampled data, ``penalty_choice`` on parts of them.
+"""
