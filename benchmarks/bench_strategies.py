@@ -32,8 +32,8 @@ from unittest import mock
 from search_data import FIGURES, DataSet, dense_strong, save_json, sparse_weak  # isort: skip
 
 import bowfree as bf
+from bowfree.budget import Progress
 from bowfree.search import plan as search_plan
-from bowfree.search.result import Progress
 
 TIMES = (0.05, 0.1, 0.2, 0.5, 1, 2, 5)  # CPU seconds
 CLOSE = 1e-4
@@ -69,7 +69,8 @@ def search_curve(data: DataSet, strategy: str, seed: int, goal: float) -> Curve:
 
     def stop_in_time(progress: Progress) -> None:
         # Not `time_limit`: that is elapsed time, and less of it is ours on a busy machine.
-        if progress.best_score >= goal - 1e-9 or time.process_time() > began + TIMES[-1]:
+        best = -math.inf if progress.best_score is None else progress.best_score
+        if best >= goal - 1e-9 or time.process_time() > began + TIMES[-1]:
             raise KeyboardInterrupt
 
     options = dict(STRATEGIES[strategy])

@@ -9,8 +9,12 @@ from .graph.parsing import parse as parse
 from .graph.paths import Path as Path
 from .graph.treks import Trek as Trek
 
+# beside the rooms
+from .budget import Progress as Progress
+
 # space
 from .space.knowledge import Knowledge as Knowledge
+from .space.search_space import SearchSpace as SearchSpace
 from .space.random_graphs import random_bap as random_bap
 
 # model
@@ -25,6 +29,7 @@ from .model.fit_result import (
     Fit as Fit,
 )
 from .model.fitting import fit as fit
+from .model.scoring_rule import ScoringRule as ScoringRule
 from .model.fit_indices import FitIndices as FitIndices
 from .model.inference import (
     StandardErrors as StandardErrors,
@@ -70,7 +75,6 @@ from .equivalence.atlas import (
 # search
 from .search.greedy import greedy_search as greedy_search
 from .search.result import (
-    Progress as Progress,
     ScoredGraph as ScoredGraph,
     SearchInterrupted as SearchInterrupted,
     SearchResult as SearchResult,

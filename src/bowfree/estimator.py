@@ -30,11 +30,11 @@ from bowfree.formats import to_lingam
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.linear_sem import LinearSEM
+from bowfree.options import GraphClass
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import StrategyName
 from bowfree.search.result import SearchResult
 from bowfree.space.knowledge import Knowledge
-from bowfree.space.random_graphs import GraphClass
 
 __all__ = ["BAPLearner"]
 
@@ -199,7 +199,7 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
             knowledge=self.knowledge,
             shrinkage=self.shrinkage,
             time_limit=self.time_limit,
-            n_jobs=1 if self.n_jobs is None else self.n_jobs,
+            n_jobs=self.n_jobs,
             rng=_rng(self.random_state),
         )
         fitted = result.fit()

@@ -327,7 +327,10 @@ BAD = {
         lambda: bf.averaged_effects(EXHAUSTIVE, graph_class="mag"),
         "unknown graph_class 'mag'",
     ),
-    "average time": (lambda: bf.averaged_effects(EXHAUSTIVE, time_limit=0), "time_limit = 0"),
+    "average time": (
+        lambda: bf.averaged_effects(EXHAUSTIVE, time_limit=0),
+        "time_limit must be positive, got 0",
+    ),
     "average class without a search": (
         lambda: bf.averaged_effects(EXHAUSTIVE, graph_class="arid"),
         "'dag' or 'bidirected'",
@@ -343,7 +346,7 @@ BAD = {
     "few resamples": (lambda: bf.bootstrap(ROWS, n_resamples=10), "at least 40 are needed"),
     "no resamples": (lambda: bf.bootstrap(ROWS, n_resamples=0), "n_resamples"),
     "confidence": (lambda: bf.bootstrap(ROWS, confidence=95), "between 0 and 1"),
-    "bootstrap of nothing": (lambda: bf.bootstrap(None), "data are missing"),
+    "bootstrap of nothing": (lambda: bf.bootstrap(None), "observations are missing"),
     "search option": (lambda: bf.bootstrap(ROWS, search={"rng": 1}), "may not set 'rng'"),
     "one fold": (lambda: bf.choose_penalty(ROWS, cv=1), "cv"),
     "one penalty": (lambda: bf.choose_penalty(ROWS, penalties=[1.0]), "at least two"),

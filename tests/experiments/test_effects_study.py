@@ -94,7 +94,7 @@ def test_averaged_effects_rank_the_pairs():
         ({"report": "worst"}, "unknown report 'worst'"),
         ({"report": "averaged", "method": "ricf"}, "never published"),
         ({"strategy": "luck"}, "unknown strategy 'luck'"),
-        ({"max_iter": 10}, "options of method='ricf'"),
+        ({"max_iter": 10}, "an option of method='ricf'"),
     ],
 )
 def test_bad_input(options, problem):

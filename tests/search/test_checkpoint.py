@@ -19,7 +19,7 @@ def break_after(n_runs):
     """Return a progress callback that breaks the search after so many runs."""
 
     def progress(report):
-        if report.runs_done >= n_runs:
+        if report.done >= n_runs:
             raise Broken
 
     return progress
@@ -70,7 +70,7 @@ def of_another_version(text):
         (str, {"cov": 2 * S}, "belongs to another search: its data"),
         (str, {"n": 999}, "belongs to another search: its data"),
         (str, {"penalty": 0.5}, "belongs to another search: its options"),
-        (str, {"knowledge": bf.Knowledge(unconfounded=["x1"])}, "its knowledge"),
+        (str, {"knowledge": bf.Knowledge(unconfounded=["x1"])}, "its space"),
         (str, {"rng": 4}, "another rng"),
     ],
 )

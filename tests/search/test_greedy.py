@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from bowfree.search.result import Progress
+from bowfree.budget import Progress
 from random_models import random_covariance
 from reference_cases import graph_of, load
 from search_cases import essence, neighbours, read_bench, simulate
@@ -314,8 +314,8 @@ def test_class_of_the_result_is_what_the_search_left_open(graph_class):
         rounds=0,
         rng=0,
     )
-    assert (result.graph_class, result.max_in_degree, result.max_district) == (graph_class, 2, 3)
-    assert result.to_dict()["graph_class"] == graph_class
+    assert result.space == bf.SearchSpace(graph_class, 2, 3, knowledge=known)
+    assert result.to_dict()["space"]["graph_class"] == graph_class
     unwanted = {"dag": "n_bidirected", "bidirected": "n_directed"}.get(graph_class)
     expected = {
         graph
@@ -376,7 +376,7 @@ def test_progress_is_reported():
     S, _ = simulate(10, 6)
     result = bf.greedy_search(cov=S, n=1000, restarts=6, rounds=1, rng=0, progress=seen.append)
     assert all(isinstance(report, Progress) for report in seen)
-    assert seen[-1].runs_done == seen[-1].runs_planned == len(result.runs)
+    assert seen[-1].done == seen[-1].planned == len(result.runs)
     assert seen[-1].best_score == max(run.score for run in result.runs)
 
 
@@ -403,8 +403,8 @@ GOOD = {"cov": S3, "n": 100}
         ({"cov": [[1, 1, 2], [1, 2, 3], [2, 3, 5]], "n": 50}, "not positive definite"),
         ({"n": math.inf}, "give the n that the penalty"),
         ({"shrinkage": 1.5}, "must be between 0"),
-        ({"penalty": -1.0}, "penalty must be a finite number >= 0, got -1.0"),
-        ({"penalty": math.nan}, "penalty must be"),
+        ({"penalty": -1.0}, "penalty = -1.0: must be a finite number >= 0"),
+        ({"penalty": math.nan}, "penalty = nan: must be"),
         ({"restarts": -1}, "restarts must be a whole number of at least 1, got -1"),
         ({"strategy": "restart", "restarts": -1}, "at least 0, got -1"),
         ({"strategy": "restart", "rounds": 3}, "rounds belongs to strategy='ils'"),
@@ -436,7 +436,7 @@ GOOD = {"cov": S3, "n": 100}
         ),
         (
             {"knowledge": bf.Knowledge(required=["x1 <-> x2"]), "graph_class": "dag"},
-            "not possible in graph_class 'dag'",
+            "not possible among DAGs",
         ),
     ],
 )

@@ -15,9 +15,14 @@ from scipy.stats import chisquare
 import bowfree as bf
 from bowfree import _core
 from bowfree.errors import BowfreeError
-from bowfree.space.random_graphs import graph_rules
 
 RIGHT, LEFT, BOTH = 1, 2, 3  # states of a pair (i, j), i < j; 0 is "no edge"
+
+
+def rules_of(d, graph_class="bap", **limits):
+    """Rules of a search space on x1, x2, ..., as the core has them."""
+    names = tuple(f"x{i + 1}" for i in range(d))
+    return bf.SearchSpace(graph_class, **limits).rules(names)
 
 
 def heads(states, d):
@@ -58,7 +63,7 @@ def all_baps(d, max_in_degree=None):
 def sampled_codes(d, size, *, max_in_degree=None, method="mcmc", seed=0):
     """Draw through the core and encode in NumPy; one chain, d**4 steps between samples."""
     empty = np.zeros((d, 1), dtype=np.uint64)
-    limits = graph_rules(d, "bap", max_in_degree=max_in_degree)
+    limits = rules_of(d, "bap", max_in_degree=max_in_degree)
     if method == "naive":
         parents, spouses = _core.sample_triangular(d, limits, size, seed)
     else:
@@ -154,9 +159,7 @@ TIERS = bf.Knowledge(tiers=[["x1"], ["x2", "x3"]])
 )
 def test_uniform_within_knowledge(knowledge, limits, count):
     names = ("x1", "x2", "x3")
-    rules = graph_rules(
-        3, limits.get("graph_class", "bap"), max_in_degree=limits.get("max_in_degree")
-    )
+    rules = rules_of(3, limits.get("graph_class", "bap"), max_in_degree=limits.get("max_in_degree"))
     everything = [decode(code, 3) for code in all_baps(3).tolist()]
     expected = {
         graph
@@ -185,7 +188,7 @@ def test_printed_step_has_the_predicted_law():
 def test_transition_matrix_of_one_step_is_symmetric():
     """One-step frequencies out of every 3-node BAP and back agree (appendix A.3, corrected)."""
     d, size = 3, 6_000
-    limits = graph_rules(d, "bap")
+    limits = rules_of(d, "bap")
     steps = {}
     for start in all_baps(d).tolist():
         ends = encode(*_core.sample_mcmc(*decode(start, d), limits, size, 1, 0, False, start))
@@ -218,7 +221,7 @@ def test_limits_hold(d, graph_class, max_in_degree, max_edges, seed):
     ):
         n_parents = [bin(mask).count("1") for mask in graph._parents]
         n_spouses = [bin(mask).count("1") for mask in graph._spouses]
-        assert graph_rules(d, graph_class).permits(*graph._bits())
+        assert rules_of(d, graph_class).permits(*graph._bits())
         if graph_class == "dag":
             assert sum(n_spouses) == 0
         if graph_class == "bidirected":
@@ -231,7 +234,7 @@ def test_limits_hold(d, graph_class, max_in_degree, max_edges, seed):
 
 def test_more_than_one_word():
     graph = bf.random_bap(70, max_in_degree=1, burn_in=20_000, rng=4)
-    assert graph_rules(70, "bap", max_in_degree=1).permits(*graph._bits())
+    assert rules_of(70, "bap", max_in_degree=1).permits(*graph._bits())
     assert any(mask >> 64 for mask in graph._parents)
 
 

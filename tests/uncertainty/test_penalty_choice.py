@@ -33,7 +33,7 @@ def test_held_out_likelihood():
     L = np.tril(rng.normal(size=(3, 3))) + 2 * np.eye(3)
     rows = rng.normal(size=(7, 3))
     density = stats.multivariate_normal(np.zeros(3), L @ L.T).logpdf(rows)
-    assert held_out_loglik(rows, L @ L.T) == pytest.approx(density.mean(), rel=1e-12)
+    assert held_out_loglik(rows.T @ rows / 7, L @ L.T) == pytest.approx(density.mean(), rel=1e-12)
 
 
 def test_penalty_twin():

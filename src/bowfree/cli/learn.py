@@ -19,9 +19,9 @@ from bowfree.space.knowledge import Knowledge
 if TYPE_CHECKING:
     from bowfree.equivalence.classes import ClassSummary, EquivalenceClass
     from bowfree.model.fit_result import Fit
+    from bowfree.options import GraphClass
     from bowfree.search.plan import StrategyName
     from bowfree.search.result import SearchResult
-    from bowfree.space.random_graphs import GraphClass
 
 __all__ = ["learn"]
 
@@ -158,8 +158,8 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
             _edge_rows(fitted, members.summary()),
         )
         click.echo()
-    told = "" if result.knowledge == Knowledge() else " that the knowledge permits"
-    kind = {"dag": "DAG", "bidirected": "bidirected graph"}.get(result.graph_class, "graph")
+    told = "" if result.space.knowledge == Knowledge() else " that the knowledge permits"
+    kind = {"dag": "DAG", "bidirected": "bidirected graph"}.get(result.space.graph_class, "graph")
     if members.size == 1:
         click.echo(f"no other {kind}{told} fits every data set equally well: all edges are settled")
     else:

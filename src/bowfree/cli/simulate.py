@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from bowfree.cli.folder import refuse_existing, write_folder
-from bowfree.space.random_graphs import GraphClass
+from bowfree.options import GraphClass
 
 __all__ = ["simulate"]
 

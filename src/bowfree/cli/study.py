@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bowfree.errors import BowfreeError
+
+if TYPE_CHECKING:
+    from bowfree.budget import Progress
 
 __all__ = ["study"]
 
@@ -152,7 +155,7 @@ def _effects(out: Path, n_sims: int, protocols: tuple[str, ...], jobs: int, seed
         protocols or None,
         n_sims=n_sims,
         n_jobs=jobs,
-        progress=lambda name, done, planned: _tell(name, done, planned),
+        progress=_tell,
         rng=seed,
     )
     _finish(found, out)
@@ -164,7 +167,7 @@ def _sachs(out: Path, folder: Path | None, jobs: int, seed: int) -> None:
     found = sachs_study(
         folder=folder,
         n_jobs=jobs,
-        progress=lambda done, planned: _tell("sachs", done, planned),
+        progress=_tell,
         rng=seed,
     )
     _finish(found, out)
@@ -188,7 +191,7 @@ def _benchmark(out: Path, folders: tuple[Path, ...], jobs: int, seed: int) -> No
         found = bowfree_benchmark(
             folder,
             n_jobs=jobs,
-            progress=lambda done, planned: _tell("benchmark", done, planned),
+            progress=_tell,
             rng=seed,
         )
         _finish(found, out)
@@ -201,7 +204,8 @@ def _finish(found: Any, out: Path) -> None:
         click.echo(f"wrote {path}", err=True)
 
 
-def _tell(what: str, done: int, planned: int) -> None:
+def _tell(progress: Progress) -> None:
     """One line for every tenth of the work, enough for a log."""
-    if done == planned or done % max(1, planned // 10) == 0:
-        click.echo(f"{what}: {done} of {planned}", err=True)
+    done, planned = progress.done, progress.planned
+    if done and (done == planned or done % max(1, planned // 10) == 0):
+        click.echo(f"{done} of {planned} {progress.what}", err=True)

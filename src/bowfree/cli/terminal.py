@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from bowfree.search.result import Progress
+    from bowfree.budget import Progress
 
 __all__ = ["print_json", "print_table", "search_bar"]
 
@@ -39,8 +39,8 @@ def search_bar() -> Iterator[Callable[[Progress], None] | None]:
         task = bar.add_task("search", total=1, best="…")
 
         def show(progress: Any) -> None:
-            best = "…" if progress.runs_done == 0 else f"{progress.best_score:.4f}"
-            bar.update(task, completed=progress.runs_done, total=progress.runs_planned, best=best)
+            best = "…" if progress.best_score is None else f"{progress.best_score:.4f}"
+            bar.update(task, completed=progress.done, total=progress.planned, best=best)
 
         yield show
 

@@ -20,19 +20,27 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Iterable, Iterator
-from typing import Any, get_args
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.effects.effect_bounds import EffectBounds, Formula
-from bowfree.equivalence.classes import EquivalenceClass, Factor, check_limits, marks_of, to_factors
+from bowfree.equivalence.classes import (
+    EquivalenceClass,
+    Factor,
+    check_limits,
+    class_by_components,
+    marks_of,
+)
 from bowfree.equivalence.decision import aligned
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.moments import Moments, read_moments
+from bowfree.options import DataOptions, split_options
+from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
 
 __all__ = ["effect_bounds"]
@@ -50,34 +58,35 @@ _MAX_DISTRICTS = 200_000  # fits remembered at a time
 
 
 def effect_bounds(
-    graphs: EquivalenceClass | SearchResult | Iterable[MixedGraph],
+    graphs: EquivalenceClass | SearchResult | ExhaustiveResult | Iterable[MixedGraph],
     data: Any = None,
     *,
-    cov: Any = None,
-    n: float | None = None,
-    ddof: int = 1,
     effects: Formula = "corrected",
     limit: int | None = None,
     zero: float = ZERO,
+    **options: Unpack[DataOptions],
 ) -> EffectBounds:
     """Bound the total effects over the members of a class, or over any graphs.
 
     Parameters
     ----------
-    graphs : EquivalenceClass, EmpiricalClass, SearchResult, or iterable of MixedGraph
-        The members. A search result stands for the exact class of its best graph, as far as the
-        search left it open (``SearchResult.equivalence_class``), and brings its own data. Graphs
-        of an iterable are taken as they come and not kept.
-    data, cov, n, ddof
-        The data, as for :func:`bowfree.fit`.
+    graphs : EquivalenceClass, EmpiricalClass, result of a search, or iterable of MixedGraph
+        The members. The result of a search stands for the exact class of its best graph, as far as
+        the search left it open (see :func:`bowfree.equivalence_class`), and brings its own data.
+        Graphs of an iterable are taken as they come and not kept.
+    data : array_like of shape (n, d), data frame or Moments, optional
+        Observations in rows.
     effects : {"corrected", "as-published"}
         ``(I - B)^-1``, which is what a total effect is, or ``(I + B)^-1``, which the program behind
         the paper's figures computed: paths with an odd number of edges enter with the wrong sign.
     limit : int, optional
-        At most so many members of each connected component of the skeleton (of an iterable, in
+        At most this many members of each connected component of the skeleton (of an iterable, in
         all); by default 1,000,000. The result says if more exist.
     zero : float
         Effects with an absolute value up to this count as none.
+    **options
+        ``cov``, ``n``, ``ddof``, ``shrinkage``: a covariance matrix in place of `data`
+        (:class:`~bowfree.options.DataOptions`).
 
     Returns
     -------
@@ -123,18 +132,23 @@ def effect_bounds(
     ----------
     Sections 3.3 and 4.1 of the paper, equation (causaleffect) of section 2.2.
     """
+    (data_options,) = split_options("effect_bounds", options, DataOptions)
     check_limits(limit, None)
     if effects not in get_args(Formula):
         raise BowfreeError(f"effects = {effects!r}: must be 'corrected' or 'as-published'")
     if not zero >= 0:
         raise BowfreeError(f"zero = {zero!r}: must be a number of at least 0")
     most = MAX_MEMBERS if limit is None else int(limit)
-    members = _members(graphs, most)
+    members: Any = (
+        class_by_components(graphs, most)
+        if isinstance(graphs, SearchResult | ExhaustiveResult)
+        else given_iterable(graphs)
+    )
     if isinstance(members, EquivalenceClass):
         graph = members.graph
     else:
         graph, members = given_first(members)
-    moments = given_moments(graphs, graph, data, cov, n, ddof)
+    moments = given_moments(graphs, graph, data, data_options)
     counter = effect_counter(moments, effects, zero)
     if isinstance(members, EquivalenceClass):
         bounds = class_bounds(counter, members, most, effects, zero)
@@ -154,15 +168,8 @@ def effect_bounds(
 # --- what was given -------------------------------------------------------------------------------
 
 
-def _members(graphs: Any, limit: int) -> Any:
-    """Return the members; of a search those that it left open."""
-    if isinstance(graphs, SearchResult):
-        members = exact_members(graphs.graph, limit)
-        return members.permitted_by(graphs.knowledge, graph_class=graphs.graph_class)
-    return given_iterable(graphs)
-
-
 def given_iterable(graphs: Any) -> Any:
+    """Return the graphs, or say why they are none."""
     if isinstance(graphs, MixedGraph):
         raise BowfreeError(
             f"a single graph ({graphs}) was given: pass bowfree.equivalence_class(graph) for its "
@@ -173,17 +180,6 @@ def given_iterable(graphs: Any) -> Any:
             f"graphs is {graphs!r}: give an equivalence class, a search result, or graphs"
         )
     return graphs
-
-
-def exact_members(graph: MixedGraph, limit: int) -> EquivalenceClass:
-    """Return the exact class with at most `limit` members of each component of the skeleton.
-
-    ``bowfree.equivalence_class`` limits their product, which bounds have no need of.
-    """
-    found = _core.class_factors(*graph._bits(), True, 0, limit, None)
-    factors = to_factors(found)
-    sizes = tuple(len(factor.marks) for factor in factors)
-    return EquivalenceClass(graph, "exact", all(done for _, _, done in found), sizes, factors)
 
 
 def given_first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[MixedGraph]]:
@@ -198,11 +194,12 @@ def given_first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[Mixe
 
 
 def given_moments(
-    graphs: Any, graph: MixedGraph, data: Any, cov: Any, n: float | None, ddof: int
+    graphs: Any, graph: MixedGraph, data: Any, data_options: Mapping[str, Any]
 ) -> Moments:
-    if isinstance(graphs, SearchResult) and data is None and cov is None:
-        return graphs.moments
-    moments = read_moments(data, cov=cov, n=n, ddof=ddof, graph=graph)
+    """Return the moments; the result of a search brings its own."""
+    if data is None and data_options.get("cov") is None:
+        data = getattr(graphs, "moments", None)
+    moments = read_moments(data, graph=graph, **data_options)
     if moments.n <= len(graph):
         # Districts of the other members are not known yet: all of S must be regular.
         read_moments(cov=moments.S, n=moments.n, ddof=0)
@@ -322,6 +319,7 @@ def _graph_bounds(
 
 
 def given_checked(graph: MixedGraph, first: MixedGraph) -> MixedGraph:
+    """Return a member with the nodes in the order of the first."""
     if not isinstance(graph, MixedGraph):
         raise BowfreeError(f"graphs holds {graph!r}: every member must be a MixedGraph")
     graph.check_bap()

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -38,10 +38,8 @@ from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
 from bowfree.pictures import svg
-from bowfree.space.knowledge import Knowledge, member_masks
-
-if TYPE_CHECKING:
-    from bowfree.space.random_graphs import GraphClass
+from bowfree.space.knowledge import Knowledge
+from bowfree.space.search_space import SearchSpace
 
 __all__ = ["ClassSummary", "EdgeSummary", "EquivalenceClass", "equivalence_class"]
 
@@ -319,32 +317,30 @@ class EquivalenceClass(Sequence[MixedGraph]):
             ),
         )
 
-    def permitted_by(
-        self, knowledge: Knowledge | None = None, *, graph_class: GraphClass = "bap"
-    ) -> EquivalenceClass:
-        """Return the members that agree with background knowledge; there may be none.
+    def permitted_by(self, given: SearchSpace | Knowledge) -> EquivalenceClass:
+        """Return the members that agree with knowledge, or lie in a search space; maybe none.
 
-        Knowledge speaks of one pair at a time, so the product stays a product.
+        Knowledge speaks of one pair at a time, so the product stays a product. Of a space count its
+        knowledge and the classes ``"dag"`` and ``"bidirected"``, which leave the members with such
+        edges only: see :meth:`bowfree.SearchSpace.member_masks`.
 
         Parameters
         ----------
-        knowledge : Knowledge, optional
+        given : SearchSpace or Knowledge
             About the nodes of the class.
-        graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}
-            ``"dag"`` and ``"bidirected"`` leave the members with such edges only. The other classes
-            are not about single pairs and leave all members.
 
         Examples
         --------
         >>> import bowfree as bf
         >>> chains = bf.equivalence_class(bf.parse("x -> y -> z"))
         >>> known = bf.Knowledge(unconfounded=["x"], tiers=[["x"], ["y", "z"]])
-        >>> [str(g) for g in chains.permitted_by(known)]
+        >>> [str(graph) for graph in chains.permitted_by(known)]
         ['x -> y -> z']
-        >>> len(chains.permitted_by(graph_class="dag"))
+        >>> len(chains.permitted_by(bf.SearchSpace("dag")))
         3
         """
-        masks = member_masks(self.graph.nodes, knowledge, graph_class)
+        space = given if isinstance(given, SearchSpace) else SearchSpace(knowledge=given)
+        masks = space.member_masks(self.graph.nodes)
         # A mark is the state of the pair less one, see bowfree.knowledge.
         permitted = np.array(
             [[masks[i, j] >> (mark + 1) & 1 for mark in range(3)] for i, j in self._edges],
@@ -472,10 +468,28 @@ def equivalence_class(
         factors = to_factors(found)
         complete = all(done for _, _, done in found)
         whole = EquivalenceClass(g, method, complete, tuple(len(f.marks) for f in factors), factors)
-    found_class = whole if limit is None or whole.size <= limit else _first_members(whole, limit)
-    if isinstance(getattr(graph, "knowledge", None), Knowledge):  # the result of a search
-        return found_class.permitted_by(graph.knowledge, graph_class=graph.graph_class)  # type: ignore[union-attr]
-    return found_class
+    cut = whole if limit is None or whole.size <= limit else _first_members(whole, limit)
+    return _within_space_of(graph, cut)
+
+
+def class_by_components(graph: GraphLike, limit: int) -> EquivalenceClass:
+    """Return the exact class with at most `limit` members of each component of the skeleton.
+
+    :func:`equivalence_class` limits their product. Who works component by component, as bounds of
+    effects do, has no need of that.
+    """
+    g = graph_of(graph)
+    found = _core.class_factors(*g._bits(), True, 0, limit, None)
+    factors = to_factors(found)
+    sizes = tuple(len(factor.marks) for factor in factors)
+    complete = all(done for _, _, done in found)
+    return _within_space_of(graph, EquivalenceClass(g, "exact", complete, sizes, factors))
+
+
+def _within_space_of(given: GraphLike, members: EquivalenceClass) -> EquivalenceClass:
+    """Return the members that a search left open; all of them, when a plain graph was given."""
+    space = getattr(given, "space", None)
+    return members.permitted_by(space) if isinstance(space, SearchSpace) else members
 
 
 def check_limits(limit: int | None, time_limit: float | None) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,10 @@ from bowfree.equivalence.classes import (
     class_of_marks,
 )
 from bowfree.errors import BowfreeError, DataError
-from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.fit_result import Method
-from bowfree.model.fitting import sweeps_of
-from bowfree.model.moments import read_moments
+from bowfree.graph.given import GraphLike
+from bowfree.model.given import graph_and_moments
+from bowfree.model.scoring_rule import ScoringRule
+from bowfree.options import DataOptions, ScoreOptions, split_options
 
 __all__ = ["EmpiricalClass", "empirical_class"]
 
@@ -54,47 +54,48 @@ class EmpiricalClass(EquivalenceClass):
     epsilon: float
 
 
+class EmpiricalOptions(DataOptions, ScoreOptions, total=False):
+    """All options of :func:`empirical_class` that it does not name itself."""
+
+
 def empirical_class(
-    g: MixedGraph,
+    graph: GraphLike,
     data: Any = None,
     *,
-    cov: Any = None,
-    n: float | None = None,
-    ddof: int = 1,
     epsilon: float = 1e-10,
-    penalty: float = 1.0,
-    method: Method = "newton",
-    max_iter: int | None = None,
     limit: int | None = None,
     time_limit: float | None = None,
+    **options: Unpack[EmpiricalOptions],
 ) -> EmpiricalClass:
-    """Collect the graphs of g's skeleton whose score is within epsilon of that of g.
+    """Collect the graphs with the same skeleton whose score is within epsilon of the graph's.
 
     Parameters
     ----------
-    g : MixedGraph
-        A BAP.
-    data, cov, n, ddof
-        The data, as for :func:`bowfree.fit`.
+    graph : MixedGraph, or a result that has one
+        A BAP. The result of a search brings its data.
+    data : array_like of shape (n, d), data frame or Moments, optional
+        Observations in rows.
     epsilon : float
         Largest difference of scores. A score is per observation.
-    penalty : float
-        As for :func:`bowfree.score`. It moves all scores alike, as the number of edges is fixed.
-    method, max_iter
-        Converged scores, or those after `max_iter` sweeps of ``"ricf"``: ``max_iter=10`` is what
-        the paper's program did, and misses members whose scores have not converged.
     limit, time_limit
         As for :func:`bowfree.equivalence_class`.
+    **options
+        ``cov``, ``n``, ``ddof``, ``shrinkage``
+            A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`).
+        ``penalty``, ``method``, ``max_iter``
+            The score (:class:`~bowfree.options.ScoreOptions`). The penalty moves all scores alike,
+            as the number of edges is fixed. ``method="ricf", max_iter=10`` is what the paper's
+            program did, and misses members whose scores have not converged.
 
     Returns
     -------
     EmpiricalClass
-        Its first member is g.
+        Its first member is the graph.
 
     Raises
     ------
     DataError
-        Data that cannot be used, or a score of g that is not finite.
+        Data that cannot be used, or a score of the graph that is not finite.
     BowfreeError
         A negative epsilon.
 
@@ -118,7 +119,10 @@ def empirical_class(
     if not epsilon >= 0:
         raise BowfreeError(f"epsilon = {epsilon!r}: must be a number of at least 0")
     check_limits(limit, time_limit)
-    moments = read_moments(data, cov=cov, n=n, ddof=ddof, graph=g)
+    groups = split_options("empirical_class", options, DataOptions, ScoreOptions)
+    data_options, score_options = groups
+    g, moments = graph_and_moments(graph, data, data_options)
+    rule = ScoringRule(**score_options)
     d = len(g)
     marks, objective, own, complete = _core.empirical_class(
         moments.S,
@@ -127,18 +131,18 @@ def empirical_class(
         d * (d - 1) // 2,
         limit or STORED_MEMBERS,
         time_limit,
-        sweeps_of(method, max_iter),
+        rule.sweeps,
     )
     penalty_term = 0.0
     if moments.n != math.inf:
-        penalty_term = penalty * math.log(moments.n) / moments.n * (d + g.n_edges)
+        penalty_term = rule.penalty * math.log(moments.n) / moments.n * (d + g.n_edges)
 
     def score(F: Any) -> Any:
         return -0.5 * (d * math.log(2 * math.pi) + F) - penalty_term
 
     if not math.isfinite(score(own)):
         raise DataError(
-            f"the score of the graph is {score(own)} (penalty = {penalty}), so no score can be "
+            f"the score of the graph is {score(own)} (penalty = {rule.penalty}): no score can be "
             "within epsilon of it: check the penalty, and the scale of the variables"
         )
     return EmpiricalClass(

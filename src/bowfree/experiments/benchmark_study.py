@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bowfree.budget import Budget, Progress
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError
 from bowfree.formats.benchmark import from_benchmark
@@ -239,8 +240,8 @@ def bowfree_benchmark(
     folder: str | Path,
     *,
     max_sets: int | None = None,
-    n_jobs: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    n_jobs: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
     rng: int | np.random.Generator | None = None,
     **options: Any,
 ) -> BenchmarkStudy:
@@ -255,7 +256,7 @@ def bowfree_benchmark(
     n_jobs : int
         Threads of each search.
     progress : callable, optional
-        Called with the numbers of sets done and planned.
+        Called with a :class:`bowfree.Progress` after each set.
     rng : int or numpy.random.Generator, optional
         Anything :func:`numpy.random.default_rng` takes.
     **options
@@ -286,11 +287,11 @@ def bowfree_benchmark(
     )[:max_sets]
     if not numbers:
         raise BowfreeError(f"{folder} holds no graph-0.txt, graph-1.txt, ...: is it the right one?")
-    rows = []
-    for number, stream in zip(numbers, np.random.default_rng(rng).spawn(len(numbers)), strict=True):
+    rows: list[BenchmarkRow] = []
+    budget = Budget(rng, n_jobs, progress=progress)
+    for number, stream in zip(numbers, budget.generator().spawn(len(numbers)), strict=True):
         rows.append(_run_set(folder, number, stream, {"n_jobs": n_jobs, **options}))
-        if progress is not None:
-            progress(len(rows), len(numbers))
+        budget.tell("sets", len(rows), len(numbers))
     return BenchmarkStudy(folder.name, tuple(rows))
 
 

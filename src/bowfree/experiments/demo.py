@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import datasets
+from bowfree.budget import Progress
 from bowfree.datasets.tables import Table, write_table
 from bowfree.equivalence.classes import EdgeSummary, EquivalenceClass, equivalence_class
 from bowfree.errors import BowfreeError
@@ -24,7 +25,7 @@ from bowfree.model.fit_result import Fit
 from bowfree.model.linear_sem import LinearSEM
 from bowfree.report import render
 from bowfree.search.greedy import greedy_search
-from bowfree.search.result import Progress, SearchResult
+from bowfree.search.result import SearchResult
 
 __all__ = ["DemoReport", "free_folder", "run_demo"]
 

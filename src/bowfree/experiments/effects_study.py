@@ -17,8 +17,8 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,18 +26,18 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.budget import Budget, Progress
 from bowfree.effects.bounds import effect_bounds
 from bowfree.equivalence.classes import EquivalenceClass, equivalence_class
 from bowfree.equivalence.empirical import empirical_class
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.experiments.roc import RocCurve, ordinary_auc, paper_roc
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.fit_result import Method
-from bowfree.model.fitting import sweeps_of
 from bowfree.model.linear_sem import random_sem
 from bowfree.model.moments import Moments, read_moments
 from bowfree.model.scoring import score
-from bowfree.options import at_least, one_of
+from bowfree.model.scoring_rule import ScoringRule
+from bowfree.options import Method, at_least, one_of
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import StrategyName
 from bowfree.search.result import SearchResult
@@ -227,8 +227,8 @@ def causal_effect_study(
     penalty: float = 1.0,
     limit_search: bool = False,
     exact_covariance: bool = False,
-    n_jobs: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    n_jobs: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
     rng: int | np.random.Generator | None = None,
 ) -> EffectsStudy:
     """Simulate, search, and compare the minimal absolute effects with the true ones.
@@ -265,7 +265,7 @@ def causal_effect_study(
     n_jobs : int
         Simulations at a time.
     progress : callable, optional
-        Called with the numbers of simulations done and planned.
+        Called with a :class:`bowfree.Progress` after each simulation.
     rng : int or numpy.random.Generator, optional
         Anything :func:`numpy.random.default_rng` takes. True graphs, parameters and data depend on
         nothing else, so two protocols with the same `rng` are compared on the same data.
@@ -285,7 +285,8 @@ def causal_effect_study(
     >>> len(study.aucs), 0 <= study.mean_auc <= 1
     (2, True)
     """
-    for name, value in (("n_sims", n_sims), ("d", d), ("n_jobs", n_jobs)):
+    budget = Budget(rng, n_jobs, progress=progress)
+    for name, value in (("n_sims", n_sims), ("d", d)):
         at_least(name, value, 1)
     one_of("effects", effects, ("corrected", "as-published"))
     one_of("classes", classes, ("empirical", "exact"))
@@ -310,22 +311,17 @@ def causal_effect_study(
         "limit_search": limit_search,
         "exact_covariance": exact_covariance,
     }
-    streams = np.random.default_rng(rng).spawn(n_sims)
-    began, cpu_began = time.perf_counter(), time.process_time()
-    simulations = []
-    # Threads, not processes: the long calls are in the core, which releases the lock.
+    streams = budget.generator().spawn(n_sims)
+    cpu_began = time.process_time()
     # Thousands of fits, some without a certified maximum: a warning for each would say nothing.
-    with warnings.catch_warnings(), ThreadPoolExecutor(n_jobs) as pool:
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
-        for simulation in pool.map(lambda stream: _simulate(stream, **settings), streams):
-            simulations.append(simulation)
-            if progress is not None:
-                progress(len(simulations), n_sims)
+        simulations = budget.run(partial(_simulate, **settings), streams, what="simulations")
     return EffectsStudy(
         {"n_sims": n_sims, **settings},
         tuple(simulations),
         time.process_time() - cpu_began,
-        time.perf_counter() - began,
+        budget.seconds,
     )
 
 
@@ -430,9 +426,8 @@ def _minimal_effects(
     d = len(moments.names)
     least = np.full((d, d), np.inf)
     sign = 1.0 if effects == "as-published" else -1.0
+    sweeps = ScoringRule(method="ricf", max_iter=max_iter).sweeps
     for graph in members:
-        fitted = _core.fit_graph(
-            moments.S, *graph._bits(), method="ricf", max_iter=sweeps_of("ricf", max_iter)
-        )
+        fitted = _core.fit_graph(moments.S, *graph._bits(), method="ricf", max_iter=sweeps)
         least = np.minimum(least, np.abs(np.linalg.inv(np.eye(d) + sign * fitted.B)))
     return least

@@ -8,10 +8,11 @@ good, and noise. Every row but the first two moves one thing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bowfree.budget import Progress
 from bowfree.errors import BowfreeError
 from bowfree.experiments.effects_study import EffectsStudy, causal_effect_study
 
@@ -130,8 +131,8 @@ def compare_protocols(
     names: Sequence[str] | None = None,
     *,
     n_sims: int = 100,
-    n_jobs: int = 1,
-    progress: Callable[[str, int, int], None] | None = None,
+    n_jobs: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
     rng: int | None = None,
     **options: Any,
 ) -> ProtocolTable:
@@ -144,7 +145,7 @@ def compare_protocols(
     n_sims, n_jobs, rng
         As for :func:`causal_effect_study`.
     progress : callable, optional
-        Called with the protocol and the numbers of simulations done and planned.
+        Called with a :class:`bowfree.Progress` after each simulation; `what` names the protocol.
     **options
         Other options of :func:`causal_effect_study`; those of a protocol come first.
 
@@ -172,15 +173,15 @@ def compare_protocols(
     studies = {}
     for name in wanted:
 
-        def report(done: int, planned: int, name: str = name) -> None:
+        def tell(told: Progress, name: str = name) -> None:
             if progress is not None:
-                progress(name, done, planned)
+                progress(replace(told, what=f"{told.what} of {name}"))
 
         studies[name] = causal_effect_study(
             n_sims,
             **{**options, **PROTOCOLS[name].options},
             n_jobs=n_jobs,
-            progress=report,
+            progress=tell,
             rng=rng,
         )
     return ProtocolTable(studies)

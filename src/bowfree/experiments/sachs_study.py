@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bowfree.budget import Budget, Progress
 from bowfree.datasets.sachs import load_sachs
 from bowfree.datasets.sachs_files import SACHS_CONDITIONS, find_condition
 from bowfree.effects.bounds import effect_bounds
@@ -287,8 +288,8 @@ def sachs_study(
     restarts: int | None = None,
     rounds: int | None = None,
     penalty: float = 1.0,
-    n_jobs: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    n_jobs: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
     rng: int | np.random.Generator | None = None,
 ) -> SachsStudy:
     """Find the best BAP and the best DAG for the conditions of the protein data.
@@ -302,7 +303,7 @@ def sachs_study(
     strategy, restarts, rounds, penalty, n_jobs
         Of :func:`bowfree.greedy_search`. ``strategy="restart", restarts=100`` is the paper's.
     progress : callable, optional
-        Called with the numbers of conditions done and planned.
+        Called with a :class:`bowfree.Progress` after each condition.
     rng : int or numpy.random.Generator, optional
         Anything :func:`numpy.random.default_rng` takes.
 
@@ -329,9 +330,10 @@ def sachs_study(
     ]
     # All files are read before the first search: a missing one is reported at once.
     tables = [load_sachs(condition.number, folder=folder) for condition in wanted]
-    streams = np.random.default_rng(rng).spawn(len(wanted))
-    began, cpu_began = time.perf_counter(), time.process_time()
-    rows = []
+    budget = Budget(rng, n_jobs, progress=progress)
+    streams = budget.generator().spawn(len(wanted))
+    cpu_began = time.process_time()
+    rows: list[SachsRow] = []
     for condition, table, stream in zip(wanted, tables, streams, strict=True):
         start = time.perf_counter()
         bap, dag = (
@@ -364,9 +366,8 @@ def sachs_study(
                 seconds,
             )
         )
-        if progress is not None:
-            progress(len(rows), len(wanted))
-    return SachsStudy(tuple(rows), time.process_time() - cpu_began, time.perf_counter() - began)
+        budget.tell("conditions", len(rows), len(wanted))
+    return SachsStudy(tuple(rows), time.process_time() - cpu_began, budget.seconds)
 
 
 def _is_v_structure(graph: MixedGraph, a: str, c: str, b: str) -> bool:

@@ -21,12 +21,12 @@ from bowfree.model import inference
 from bowfree.model.fit_indices import FitIndices, fit_indices, residual_correlations
 from bowfree.model.inference import Information, StandardErrors, TotalEffects
 from bowfree.model.linear_sem import LinearSEM
+from bowfree.options import Method
 from bowfree.shortcuts import ReportShortcut
 
 __all__ = ["Certificate", "Estimate", "Fit"]
 
 Floats = npt.NDArray[np.float64]
-Method = Literal["newton", "ricf"]
 
 
 @dataclass(frozen=True)

@@ -12,66 +12,58 @@ compared).
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Unpack
 
 import numpy as np
 
 from bowfree import _core
+from bowfree.budget import Budget
 from bowfree.errors import BowfreeError, FitWarning
-from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.given import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.fit_result import Certificate, Fit, Method
-from bowfree.model.moments import Moments, read_moments
+from bowfree.model.fit_result import Certificate, Fit
+from bowfree.model.given import graph_and_moments
+from bowfree.model.moments import Moments
+from bowfree.model.scoring_rule import DEFAULT_RULE, ScoringRule
+from bowfree.options import (
+    DataOptions,
+    FitOptions,
+    ScoreOptions,
+    SolverOptions,
+    at_least,
+    split_options,
+)
 
 __all__ = ["fit"]
 
-_RICF_ONLY = "max_iter and tol are options of method='ricf'; 'newton' runs until it is certified"
 
-
-def fit(
-    graph: GraphLike,
-    data: Any = None,
-    *,
-    cov: Any = None,
-    n: float | None = None,
-    ddof: int = 1,
-    penalty: float | None = None,
-    method: Method = "newton",
-    max_iter: int | None = None,
-    tol: float | None = None,
-    n_starts: int = 1,
-    rng: Any = None,
-) -> Fit:
+def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fit:
     """Fit a BAP by maximum likelihood.
 
     Parameters
     ----------
     graph : MixedGraph, or a result that has one
         A bow-free acyclic path diagram. The result of a search brings its data and its penalty.
-    data : array_like of shape (n, d) or data frame, optional
+    data : array_like of shape (n, d), data frame or Moments, optional
         Observations in rows; columns of a data frame are matched with the nodes by name.
-    cov : array_like of shape (d, d) or data frame, optional
-        Covariance matrix, in place of `data`.
-    n : int or inf, optional
-        Number of observations behind `cov`. With ``inf``, a population covariance matrix, the
-        log-likelihood is per observation, the score has no penalty, and what speaks of samples
-        (AIC, BIC, chi-square, standard errors) is NaN.
-    ddof : {1, 0}
-        `cov` was computed with divisor ``n - ddof``.
-    penalty : float
-        Weight of ``log n`` per node and edge in the score: 1, the default, is the paper's, 0.5 the
-        usual BIC.
-    method : {"newton", "ricf"}
-        ``"newton"`` goes on to a certified maximum. ``"ricf"`` is the algorithm of the paper, from
-        B = 0; with ``max_iter=10`` it stops where the paper stopped, converged or not.
-    max_iter, tol : int, float, optional
-        Only for ``"ricf"``: largest number of sweeps (default 1000), and the summed absolute
-        change of B and Omega below which it stops (default 1e-6).
-    n_starts : int
-        Only for ``"newton"``: number of starts. The likelihood of some graphs has several maxima;
-        the best one found is returned, and ``certificate`` says how many were met.
-    rng : seed or numpy.random.Generator, optional
-        For the starts after the first.
+    **options
+        ``cov``, ``n``, ``ddof``, ``shrinkage``
+            A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`). With
+            ``n=inf``, a population covariance matrix, the log-likelihood is per observation, the
+            score has no penalty, and what speaks of samples (AIC, BIC, chi-square, standard errors)
+            is NaN.
+        ``penalty``
+            Weight of ``log n`` per node and edge in the score: 1, the default, is the paper's, 0.5
+            the usual BIC.
+        ``method``, ``max_iter``, ``tol``
+            ``"newton"``, the default, goes on to a certified maximum. ``"ricf"`` is the paper's
+            algorithm, from B = 0: at most `max_iter` sweeps (1000), or until the summed absolute
+            change of B and Omega is below `tol` (1e-6); ``max_iter=10`` stops where the paper
+            stopped, converged or not.
+        ``n_starts``, ``rng``
+            Number of starts of ``"newton"`` (1). The likelihood of some graphs has several maxima;
+            the best one found is returned, and ``certificate`` says how many were met.
 
     Returns
     -------
@@ -97,54 +89,45 @@ def fit(
     >>> round(float(result.B[1, 0]), 3), round(float(result.B[2, 1]), 3)
     (0.5, 0.6)
     """
-    bap = graph_of(graph)
-    if data is None and cov is None:
-        data = getattr(graph, "moments", None)
-    moments = read_moments(data, cov=cov, n=n, ddof=ddof, graph=bap)
-    result = fit_moments(
-        bap,
-        moments,
-        penalty=float(getattr(graph, "penalty", 1.0)) if penalty is None else penalty,
-        method=method,
-        max_iter=max_iter,
-        tol=tol,
-        n_starts=n_starts,
-        rng=rng,
-    )
+    result = fit_given("fit", graph, data, options)
     warn_if_doubtful(result.certificate, stacklevel=3)
     return result
+
+
+def fit_given(function: str, given: GraphLike, data: Any, options: Mapping[str, Any]) -> Fit:
+    """Fit what the user of `function` gave; no warnings."""
+    groups = split_options(function, options, DataOptions, ScoreOptions, SolverOptions)
+    data_options, score_options, solver_options = groups
+    graph, moments = graph_and_moments(given, data, data_options)
+    score_options.setdefault("penalty", getattr(given, "penalty", 1.0))
+    return fit_moments(graph, moments, ScoringRule(**score_options), **solver_options)
 
 
 def fit_moments(
     graph: MixedGraph,
     moments: Moments,
+    rule: ScoringRule = DEFAULT_RULE,
     *,
-    penalty: float = 1.0,
-    method: Method = "newton",
-    max_iter: int | None = None,
     tol: float | None = None,
     n_starts: int = 1,
     rng: Any = None,
 ) -> Fit:
     """Fit a graph to moments that have passed the gate; the options are those of :func:`fit`."""
-    if not penalty >= 0:
-        raise BowfreeError(f"penalty = {penalty!r}: must be a number >= 0 (1 is the paper's)")
-    sweeps = sweeps_of(method, max_iter)
-    if method == "newton" and tol is not None:
-        raise BowfreeError(_RICF_ONLY)
-    if method == "ricf" and n_starts != 1:
+    if rule.method == "newton" and tol is not None:
+        raise BowfreeError("tol is an option of method='ricf'; 'newton' runs until it is certified")
+    if rule.method == "ricf" and n_starts != 1:
         raise BowfreeError("n_starts is an option of method='newton'; 'ricf' has the paper's start")
-    if n_starts < 1:
-        raise BowfreeError(f"n_starts = {n_starts}: must be at least 1")
-    seed = int(np.random.default_rng(rng).integers(2**63)) if n_starts > 1 else 0
+    at_least("n_starts", n_starts, 1)
+    if tol is not None and not tol >= 0:
+        raise BowfreeError(f"tol = {tol!r}: must be a number >= 0")
     core = _core.fit_graph(
         np.ascontiguousarray(moments.S),
         *graph._bits(),
-        method=method,
-        max_iter=sweeps,
+        method=rule.method,
+        max_iter=rule.sweeps,
         tol=1e-6 if tol is None else tol,
         n_starts=n_starts,
-        seed=seed,
+        seed=int(Budget(rng).generator().integers(2**63)) if n_starts > 1 else 0,
     )
     certificate = tuple(
         Certificate(tuple(graph.nodes[i] for i in district), *numbers)
@@ -163,20 +146,7 @@ def fit_moments(
     )
     B, Omega = core.B, core.Omega
     B.flags.writeable = Omega.flags.writeable = False
-    return Fit(graph, moments.n, moments.S, B, Omega, penalty, method, certificate)
-
-
-def sweeps_of(method: Method, max_iter: int | None) -> int:
-    """Return the number of RICF sweeps behind a score, 0 for a converged one."""
-    if method not in ("newton", "ricf"):
-        raise BowfreeError(f"method = {method!r}: must be 'newton' or 'ricf'")
-    if method == "newton":
-        if max_iter is not None:
-            raise BowfreeError(_RICF_ONLY)
-        return 0
-    if max_iter is not None and max_iter < 1:
-        raise BowfreeError(f"max_iter = {max_iter}: must be at least 1")
-    return 1000 if max_iter is None else max_iter
+    return Fit(graph, moments.n, moments.S, B, Omega, rule.penalty, rule.method, certificate)
 
 
 def warn_if_doubtful(certificate: tuple[Certificate, ...], *, stacklevel: int) -> None:

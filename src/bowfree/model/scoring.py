@@ -16,12 +16,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
-from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.fit_result import Method
-from bowfree.model.fitting import fit_moments, warn_if_doubtful
-from bowfree.model.moments import read_moments
+from bowfree.graph.given import GraphLike
+from bowfree.model.fitting import fit_given, warn_if_doubtful
+from bowfree.options import FitOptions
 
 __all__ = ["DistrictScores", "district_scores", "score"]
 
@@ -63,31 +62,14 @@ class DistrictScores(Mapping[tuple[str, ...], float]):
 
 
 def district_scores(
-    graph: MixedGraph,
-    data: Any = None,
-    *,
-    cov: Any = None,
-    n: float | None = None,
-    ddof: int = 1,
-    penalty: float = 1.0,
-    method: Method = "newton",
-    max_iter: int | None = None,
-    tol: float | None = None,
-    n_starts: int = 1,
-    rng: Any = None,
+    graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]
 ) -> DistrictScores:
     """Score each district of a graph.
 
     Parameters
     ----------
-    graph : MixedGraph
-        A bow-free acyclic path diagram.
-    data, cov, n, ddof
-        The data, as for :func:`bowfree.fit`. With ``n=inf`` there is no penalty.
-    penalty : float
-        Weight of ``log n`` per node and edge: 1 is the paper's, 0.5 the usual BIC.
-    method, max_iter, tol, n_starts, rng
-        As for :func:`bowfree.fit`.
+    graph, data, **options
+        As for :func:`bowfree.fit`. With ``n=inf`` there is no penalty.
 
     Returns
     -------
@@ -111,26 +93,17 @@ def district_scores(
     >>> {" ".join(district): round(share, 4) for district, share in shares.items()}
     {'x z': -3.0464, 'y': -1.3256}
     """
-    moments = read_moments(data, cov=cov, n=n, ddof=ddof, graph=graph)
-    fitted = fit_moments(
-        graph,
-        moments,
-        method=method,
-        max_iter=max_iter,
-        tol=tol,
-        n_starts=n_starts,
-        rng=rng,
-        penalty=penalty,
-    )
+    fitted = fit_given("district_scores", graph, data, options)
     warn_if_doubtful(fitted.certificate, stacklevel=3)
-    price = penalty * math.log(moments.n) / moments.n if math.isfinite(moments.n) else 0.0
-    index = {name: i for i, name in enumerate(graph.nodes)}
+    n, bap = fitted.n, fitted.graph
+    price = fitted.penalty * math.log(n) / n if math.isfinite(n) else 0.0
+    index = {name: i for i, name in enumerate(bap.nodes)}
     scores = []
     for district in fitted.certificate:
         members = [index[name] for name in district.nodes]
         # Each bidirected edge of a district is seen from both of its ends.
         n_edges = sum(
-            graph._parents[i].bit_count() + graph._spouses[i].bit_count() / 2 for i in members
+            bap._parents[i].bit_count() + bap._spouses[i].bit_count() / 2 for i in members
         )
         likelihood = -(len(members) * math.log(2 * math.pi) + district.objective) / 2
         scores.append(likelihood - price * (len(members) + n_edges))
@@ -141,27 +114,12 @@ def district_scores(
     )
 
 
-def score(
-    graph: MixedGraph,
-    data: Any = None,
-    *,
-    cov: Any = None,
-    n: float | None = None,
-    ddof: int = 1,
-    penalty: float = 1.0,
-    method: Method = "newton",
-    max_iter: int | None = None,
-    tol: float | None = None,
-    n_starts: int = 1,
-    rng: Any = None,
-) -> float:
+def score(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> float:
     """Return the penalised score of a graph, higher is better.
 
     Parameters
     ----------
-    graph : MixedGraph
-        A bow-free acyclic path diagram.
-    data, cov, n, ddof, penalty, method, max_iter, tol, n_starts, rng
+    graph, data, **options
         As for :func:`bowfree.fit`.
 
     Returns
@@ -181,16 +139,6 @@ def score(
     >>> bf.score(empty, cov=S, n=200) < bf.score(edge, cov=S, n=200)
     True
     """
-    moments = read_moments(data, cov=cov, n=n, ddof=ddof, graph=graph)
-    fitted = fit_moments(
-        graph,
-        moments,
-        penalty=penalty,
-        method=method,
-        max_iter=max_iter,
-        tol=tol,
-        n_starts=n_starts,
-        rng=rng,
-    )
+    fitted = fit_given("score", graph, data, options)
     warn_if_doubtful(fitted.certificate, stacklevel=3)
     return fitted.score

@@ -19,9 +19,14 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from bowfree import __version__
-from bowfree.effects.bounds import effect_bounds, exact_members
+from bowfree.effects.bounds import effect_bounds
 from bowfree.effects.effect_bounds import EffectBounds
-from bowfree.equivalence.classes import STORED_MEMBERS, ClassSummary, EquivalenceClass
+from bowfree.equivalence.classes import (
+    STORED_MEMBERS,
+    ClassSummary,
+    EquivalenceClass,
+    class_by_components,
+)
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Estimate, Fit
@@ -32,6 +37,8 @@ from bowfree.report.data_checks import DataChecks, check_data
 from bowfree.report.graph_view import EdgeRow, class_edges, graph_view
 from bowfree.report.score_svg import steps_svg, time_svg
 from bowfree.search.result import SearchResult
+from bowfree.space.knowledge import Knowledge
+from bowfree.space.search_space import SearchSpace
 
 __all__ = ["Cell", "Table", "gather"]
 
@@ -93,11 +100,11 @@ def gather(
     fit = result if isinstance(result, Fit) else result.fit()
     graph = fit.graph
     runs = () if search is None else search.runs
-    knowledge = None if search is None else search.knowledge
+    space = SearchSpace() if search is None else search.space
     if members is None:
-        members = exact_members(graph, min(STORED_MEMBERS, _CLASS_WORK // len(graph) ** 2))
-    if search is not None:
-        members = members.permitted_by(search.knowledge, graph_class=search.graph_class)
+        members = class_by_components(result, min(STORED_MEMBERS, _CLASS_WORK // len(graph) ** 2))
+    elif search is not None:
+        members = members.permitted_by(space)
     if graph not in members:
         raise BowfreeError("the class given as `members` does not hold the graph of the result")
     summary = members.summary()
@@ -132,9 +139,9 @@ def gather(
             (edge.end_at_a != "circle") + (edge.end_at_b != "circle") for edge in summary.edges
         ),
         "class_noun": {"dag": "DAG", "bidirected": "bidirected graph"}.get(
-            "bap" if search is None else search.graph_class, "graph"
+            space.graph_class, "graph"
         ),
-        "by_knowledge": knowledge is not None and any(knowledge.to_dict().values()),
+        "by_knowledge": space.knowledge != Knowledge(),
         "checks": checks,
         "variables": _variable_table(fit, checks),
         "edges": _edge_table(graph, edges, summary, bootstrap),
@@ -522,7 +529,7 @@ def _settings(
         listed["runs"] = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds))
         listed["score"] = repr(float(search.score))
         listed["graphs in the pool"] = len(search.pool)
-        knowledge = {k: v for k, v in search.knowledge.to_dict().items() if v}
+        knowledge = {k: v for k, v in search.space.knowledge.to_dict().items() if v}
         listed["knowledge"] = json.dumps(knowledge, ensure_ascii=False) if knowledge else "none"
         listed |= search.settings
     listed |= given or {}

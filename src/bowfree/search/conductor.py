@@ -7,22 +7,19 @@ data, the options and its number. Next: :mod:`bowfree.search.result`.
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from bowfree import _core
+from bowfree.budget import Budget
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.search.checkpoint import Checkpoint
-from bowfree.search.plan import KICKS, RUN_KINDS, Plan, patience_for
-from bowfree.search.result import Progress, ScoredGraph, SearchRun
+from bowfree.search.plan import KICKS, RUN_KINDS, TOLERANCE, Plan, patience_for
+from bowfree.search.result import ScoredGraph, SearchRun
 
-__all__ = ["TOLERANCE", "Conductor"]
+__all__ = ["Conductor"]
 
-# Scores closer than this are equal: equivalent graphs differ by rounding only.
-TOLERANCE = 1e-9
 SAVE_EVERY = 1.0  # seconds between two writes of the checkpoint
 
 
@@ -33,13 +30,10 @@ class Conductor:
     core: _core.Search
     names: tuple[str, ...]
     memory: Checkpoint
-    n_threads: int
-    deadline: float
-    progress: Callable[[Progress], None] | None
+    budget: Budget
 
     def __post_init__(self) -> None:
-        self.began = time.monotonic()
-        self.saved = self.began
+        self.saved = time.monotonic()
         self.stopped = False
         self.planned = 0
         self.runs: dict[tuple[int, int], SearchRun] = {}
@@ -71,10 +65,10 @@ class Conductor:
         if not missing:
             return
         self.batch = [(number, k, kinds[k]) for k in missing]
-        self.core.launch([tasks[k] for k in missing], min(self.n_threads, len(missing)))
+        self.core.launch([tasks[k] for k in missing], min(self.budget.n_threads, len(missing)))
         while self.core.busy():
             self.collect()
-            if time.monotonic() > self.deadline and not self.stopped:
+            if self.budget.over and not self.stopped:
                 self.stopped = True
                 self.core.stop()
             self.report()
@@ -110,13 +104,8 @@ class Conductor:
 
     def report(self) -> None:
         """Tell whoever wants to know how far the search is."""
-        if self.progress is None:
-            return
-        seconds = time.monotonic() - self.began
-        done = len(self.runs)
-        left = seconds / done * (self.planned - done) if done else None
-        best = max((run.score for run in self.runs.values()), default=-math.inf)
-        self.progress(Progress(done, self.planned, best, seconds, left))
+        best = max((run.score for run in self.runs.values()), default=None)
+        self.budget.tell("runs", len(self.runs), self.planned, best)
 
     def best_ends(self) -> list[ScoredGraph]:
         """Return the ends of runs, best first, one for each score."""

@@ -9,10 +9,9 @@ Beyond five variables: :func:`bowfree.greedy_search`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +21,17 @@ from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import EDGES, MARKS, NONE, graph_of_states, index_pairs
 from bowfree.model.moments import Moments, read_moments
+from bowfree.model.scoring_rule import ScoringRule
+from bowfree.options import DataOptions, ScoreOptions, SpaceOptions, split_options
+from bowfree.search.greedy import check_finite_n
+from bowfree.search.plan import TOLERANCE, Strategy
 from bowfree.search.result import ScoredGraph
-from bowfree.space.knowledge import Knowledge
-from bowfree.space.random_graphs import GraphClass, graph_rules
+from bowfree.shortcuts import FoundShortcuts
+from bowfree.space.search_space import SearchSpace
 
 __all__ = ["ExhaustiveResult", "ScoredClass", "exhaustive_search"]
 
 MAX_NODES = 5
-_TOLERANCE = 1e-9  # scores closer than this are equal, as in the search
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,13 +56,17 @@ class ScoredClass:
 
 
 @dataclass(frozen=True, eq=False)
-class ExhaustiveResult:
+class ExhaustiveResult(FoundShortcuts):
     """All graphs and their scores.
 
     Attributes
     ----------
     moments : Moments
         The data.
+    space : SearchSpace
+        The graphs considered: class, limits, knowledge.
+    rule : ScoringRule
+        How graphs were scored: penalty, and method of the fits.
     codes : ndarray of uint32
         All graphs, best first: the pairs (1,2), (1,3), (2,3), (1,4), ... as digits in base 4.
     scores : ndarray of float
@@ -68,8 +74,15 @@ class ExhaustiveResult:
     """
 
     moments: Moments
+    space: SearchSpace
+    rule: ScoringRule
     codes: npt.NDArray[np.uint32]
     scores: Floats
+
+    @property
+    def penalty(self) -> float:
+        """Penalty per node and edge, in units of ``log n``."""
+        return self.rule.penalty
 
     @property
     def graph(self) -> MixedGraph:
@@ -84,7 +97,7 @@ class ExhaustiveResult:
     @property
     def best_graphs(self) -> tuple[MixedGraph, ...]:
         """All graphs with the score of the optimum."""
-        return tuple(graph for graph, _ in self.ranking(_TOLERANCE * self.moments.n))
+        return tuple(graph for graph, _ in self.ranking(TOLERANCE * self.moments.n))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -123,7 +136,7 @@ class ExhaustiveResult:
         for rank in range(count):
             skeleton = skeletons[rank].tobytes()
             group = open_groups.get(skeleton)
-            if group is None or self.scores[group[-1]] - self.scores[rank] > _TOLERANCE:
+            if group is None or self.scores[group[-1]] - self.scores[rank] > TOLERANCE:
                 group = []
                 groups.append(group)
                 open_groups[skeleton] = group
@@ -136,6 +149,21 @@ class ExhaustiveResult:
             )
             for group in groups
         )
+
+    def to_dict(self, window: float = 10.0) -> dict[str, Any]:
+        """Return the graphs within `window` of the best as plain lists and numbers."""
+        return {
+            "graph": str(self.graph),
+            "score": self.score,
+            "n": self.moments.n,
+            "penalty": self.penalty,
+            "space": self.space.to_dict(),
+            "n_graphs": len(self),
+            "best_graphs": [str(graph) for graph in self.best_graphs],
+            "ranking": [
+                {"graph": str(graph), "score": score} for graph, score in self.ranking(window)
+            ],
+        }
 
     def _states(self, first: int = 0, last: int | None = None) -> npt.NDArray[np.uint8]:
         """Return the states of all pairs, one row for each of the ranks first..last-1."""
@@ -153,25 +181,26 @@ class ExhaustiveResult:
         )
 
 
+class ExhaustiveOptions(DataOptions, SpaceOptions, ScoreOptions, total=False):
+    """All options of :func:`exhaustive_search` that it does not name itself."""
+
+
 def exhaustive_search(
     data: Any = None,
     *,
-    cov: Any = None,
-    n: float | None = None,
-    ddof: int = 1,
-    penalty: float = 1.0,
-    graph_class: GraphClass = "bap",
-    max_in_degree: int | None = None,
-    max_district: int | None = None,
-    knowledge: Knowledge | None = None,
-    shrinkage: float = 0.0,
+    space: SearchSpace | None = None,
+    **options: Unpack[ExhaustiveOptions],
 ) -> ExhaustiveResult:
     """Score every graph on up to five variables.
 
     Parameters
     ----------
-    data, cov, n, ddof, penalty, graph_class, max_in_degree, max_district, knowledge, shrinkage
+    data, space
         As for :func:`bowfree.greedy_search`.
+    **options
+        Data, space and score, as for :func:`bowfree.greedy_search`
+        (:class:`~bowfree.options.DataOptions`, :class:`~bowfree.options.SpaceOptions`,
+        :class:`~bowfree.options.ScoreOptions`).
 
     Returns
     -------
@@ -189,36 +218,27 @@ def exhaustive_search(
     >>> len(result), str(result.graph)
     (62, 'x1 -> x2 <- x3')
     """
-    moments = read_moments(data, cov=cov, n=n, ddof=ddof, shrinkage=shrinkage)
-    d = len(moments.names)
+    groups = split_options("exhaustive_search", options, DataOptions, SpaceOptions, ScoreOptions)
+    data_options, space_options, score_options = groups
+    moments = read_moments(data, **data_options)
+    within, rule = SearchSpace.of(space, **space_options), ScoringRule(**score_options)
+    names, d = moments.names, len(moments.names)
     if d > MAX_NODES:
         raise DataError(
             f"{d} variables have too many graphs to score them all; choose at most {MAX_NODES}, or "
             "use greedy_search"
         )
-    if not math.isfinite(moments.n):
-        raise DataError("n = inf: give the n that penalty and weights should be worked out with")
-    rules = graph_rules(
-        d,
-        graph_class,
-        max_in_degree=max_in_degree,
-        max_district=max_district,
-        knowledge=None if knowledge is None else knowledge.masks(moments.names),
+    check_finite_n(moments)
+    core = _core.Search(
+        moments.S,
+        moments.n,
+        rule.penalty,
+        2**28,
+        within.rules(names),
+        _core.RunOptions(**Strategy().run_options(d, moments.n)),
+        within.ground(names)._bits(),
+        rule.sweeps,
     )
-    unused = _core.RunOptions(
-        direction=0,
-        neighbours=0,
-        max_steps=0,
-        tolerance=_TOLERANCE,
-        plateau=0,
-        dag_kicks=0,
-        bap_kicks=0,
-        burn_in=0,
-        keep=1,
-        window=0.0,
-    )
-    empty = MixedGraph(moments.names)._bits()
-    core = _core.Search(moments.S, moments.n, penalty, 2**28, rules, unused, empty)
     codes, scores = core.score_all()
     order = np.lexsort((codes, -scores))
-    return ExhaustiveResult(moments, codes[order], scores[order])
+    return ExhaustiveResult(moments, within, rule, codes[order], scores[order])

@@ -9,18 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypedDict, get_args
 
 from bowfree import _core
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.options import at_least
+from bowfree.options import GraphClass, at_least, one_of, positive
 from bowfree.search.result import ScoredGraph
-from bowfree.space.random_graphs import GraphClass
 
-__all__ = ["KICKS", "RUN_KINDS", "Plan", "StrategyName", "make_plan"]
+__all__ = ["KICKS", "RUN_KINDS", "Plan", "Strategy", "StrategyName", "StrategyOptions"]
 
 StrategyName = Literal["ils", "restart"]
+Direction = Literal["both", "forward", "backward", "forward-change", "backward-change"]
+
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)  # in the order of cpp/search/climb.hpp
+
+# Scores closer than this are equal: equivalent graphs differ by rounding only.
+TOLERANCE = 1e-9
 
 RUN_KINDS = ("climb", "sparse", "dag-first", "kicks")  # as in cpp/search/strategy.hpp
 CLIMB, SPARSE, DAG_FIRST, KICKS = range(4)
@@ -62,6 +67,48 @@ def plateau_for(d: int) -> int:
     return max(10, 400 // d)
 
 
+class StrategyOptions(TypedDict, total=False):
+    """How a search goes about it, and what it keeps.
+
+    Attributes
+    ----------
+    restarts : int
+        Number of random starts (``"restart"``: 100), or of runs in the first round (``"ils"``: 24
+        for up to thirty variables, 8 for more).
+    rounds : int
+        Largest number of rounds of kicks of ``"ils"``; by default until three rounds in a row (one,
+        beyond twelve variables) have brought nothing.
+    direction : {"both", "forward", "backward", "forward-change", "backward-change"}
+        Which steps a climb of ``"restart"`` may make: all; additions only, as the paper defines
+        forward search; deletions only; additions and changes of an edge's kind, which the authors'
+        R program calls forward; deletions and changes, its backward.
+    neighbours : int
+        Look at this many random neighbours at a time and take the best of the first lot that has a
+        better one. By default all.
+    max_steps : int
+        Longest climb.
+    plateau : int
+        At a local optimum, visit up to this many graphs of equal score, and climb on from one that
+        has a better neighbour. By default ``400 / d`` with ``"ils"``, and 0 with ``"restart"``, as
+        in the paper.
+    keep, window : int, float
+        The pool keeps this many of the best graphs (300), within this many units of ``n * score``
+        (10).
+    cache_mb : float
+        Memory for known district scores, in megabytes (256).
+    """
+
+    restarts: int | None
+    rounds: int | None
+    direction: Direction
+    neighbours: int | None
+    max_steps: int | None
+    plateau: int | None
+    keep: int
+    window: float
+    cache_mb: float
+
+
 @dataclass(frozen=True)
 class Plan:
     """How many runs of which kind, in the first round and in later ones."""
@@ -89,38 +136,83 @@ class Plan:
         return tasks
 
 
-def make_plan(
-    strategy: str,
-    restarts: int | None,
-    rounds: int | None,
-    starts: Sequence[MixedGraph] | None,
-    direction: str,
-    graph_class: GraphClass,
-    d: int,
-) -> Plan:
-    """Return the plan of a strategy, its options checked."""
-    begin = () if starts is None else tuple(starts)
-    if strategy == "restart":
-        if rounds is not None:
+@dataclass(frozen=True)
+class Strategy:
+    """The options of :class:`StrategyOptions`, checked; what a search does with its space.
+
+    Two strategies have different defaults, so most fields are None until the number of variables
+    is known.
+    """
+
+    strategy: StrategyName = "ils"
+    starts: Sequence[MixedGraph] | None = None
+    restarts: int | None = None
+    rounds: int | None = None
+    direction: Direction = "both"
+    neighbours: int | None = None
+    max_steps: int | None = None
+    plateau: int | None = None
+    keep: int = 300
+    window: float = 10.0
+    cache_mb: float = 256.0
+
+    def __post_init__(self) -> None:
+        one_of("strategy", self.strategy, get_args(StrategyName))
+        one_of("direction", self.direction, DIRECTIONS)
+        for name, least in (("neighbours", 1), ("max_steps", 0), ("plateau", 0)):
+            if getattr(self, name) is not None:
+                at_least(name, getattr(self, name), least)
+        at_least("keep", self.keep, 1)
+        positive("window", self.window)
+        positive("cache_mb", self.cache_mb)
+        if self.strategy == "restart" and self.rounds is not None:
             raise BowfreeError("rounds belongs to strategy='ils'; leave it out with 'restart'")
-        random = (100 if starts is None else 0) if restarts is None else restarts
-        n_random = at_least("restarts", random, 0)
-        n_given = len(begin) if begin else 1
-        return Plan((CLIMB,) * (n_given + n_random), begin, not begin, 0)
-    if strategy != "ils":
-        raise BowfreeError(f"unknown strategy {strategy!r}; choose 'ils' or 'restart'")
-    if direction != "both":
-        raise BowfreeError(
-            f"direction={direction!r} needs strategy='restart': the default strategy goes both ways"
-        )
-    n_first = at_least("restarts", first_runs_for(d) if restarts is None else restarts, 1)
-    if graph_class == "bidirected":
-        kinds = (SPARSE,) * n_first
-    else:
-        mixed = d <= SPARSE_NODES and graph_class != "dag"
-        kinds = tuple(
-            SPARSE if mixed and k % SPARSE_SHARE == SPARSE_SHARE - 1 else DAG_FIRST
-            for k in range(n_first)
-        )
-    limit = math.inf if rounds is None else at_least("rounds", rounds, 0)
-    return Plan((KICKS,) * len(begin) + kinds, begin, False, limit)
+        if self.strategy == "ils" and self.direction != "both":
+            raise BowfreeError(
+                f"direction={self.direction!r} needs strategy='restart': the default strategy goes "
+                "both ways"
+            )
+
+    @property
+    def cache_bytes(self) -> int:
+        """Memory for known district scores."""
+        return int(min(self.cache_mb, 2**40) * 2**20)
+
+    def plan(self, graph_class: GraphClass, d: int) -> Plan:
+        """Return the runs for d variables."""
+        begin = () if self.starts is None else tuple(self.starts)
+        if self.strategy == "restart":
+            default = 100 if self.starts is None else 0
+            n_random = at_least("restarts", default if self.restarts is None else self.restarts, 0)
+            n_given = len(begin) if begin else 1
+            return Plan((CLIMB,) * (n_given + n_random), begin, not begin, 0)
+        default = first_runs_for(d)
+        n_first = at_least("restarts", default if self.restarts is None else self.restarts, 1)
+        if graph_class == "bidirected":
+            kinds = (SPARSE,) * n_first
+        else:
+            mixed = d <= SPARSE_NODES and graph_class != "dag"
+            kinds = tuple(
+                SPARSE if mixed and k % SPARSE_SHARE == SPARSE_SHARE - 1 else DAG_FIRST
+                for k in range(n_first)
+            )
+        rounds = math.inf if self.rounds is None else at_least("rounds", self.rounds, 0)
+        return Plan((KICKS,) * len(begin) + kinds, begin, False, rounds)
+
+    def run_options(self, d: int, n: float) -> dict[str, Any]:
+        """Return what every run is told, for the core."""
+        plateau = self.plateau
+        if plateau is None:
+            plateau = plateau_for(d) if self.strategy == "ils" else 0
+        return {
+            "direction": DIRECTIONS.index(self.direction),
+            "neighbours": self.neighbours or 0,
+            "max_steps": -1 if self.max_steps is None else self.max_steps,
+            "tolerance": TOLERANCE,
+            "plateau": plateau,
+            "dag_kicks": dag_kicks_for(d),
+            "bap_kicks": kicks_per_run_for(d),
+            "burn_in": d**4,
+            "keep": self.keep,
+            "window": self.window / n,
+        }

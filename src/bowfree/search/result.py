@@ -6,20 +6,17 @@ averaging works on; its best graph stands for a whole equivalence class.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.moments import Moments
+from bowfree.model.scoring_rule import ScoringRule
 from bowfree.shortcuts import FoundShortcuts
-from bowfree.space.knowledge import Knowledge
+from bowfree.space.search_space import SearchSpace
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bowfree.space.random_graphs import GraphClass
-
-__all__ = ["Progress", "ScoredGraph", "SearchInterrupted", "SearchResult", "SearchRun"]
+__all__ = ["ScoredGraph", "SearchInterrupted", "SearchResult", "SearchRun"]
 
 
 class ScoredGraph(NamedTuple):
@@ -65,29 +62,6 @@ class SearchRun:
     candidates: int
 
 
-@dataclass(frozen=True)
-class Progress:
-    """What a progress callback is told.
-
-    Attributes
-    ----------
-    runs_done, runs_planned : int
-        Runs finished, and runs known to be needed (a later round may add some).
-    best_score : float
-        Best score of a finished run, ``-inf`` before there is one.
-    seconds : float
-        Time since the search began.
-    seconds_left : float or None
-        Estimate for the runs planned, None before the first has ended.
-    """
-
-    runs_done: int
-    runs_planned: int
-    best_score: float
-    seconds: float
-    seconds_left: float | None
-
-
 @dataclass(frozen=True, eq=False)
 class SearchResult(FoundShortcuts):
     """The result of a search.
@@ -106,20 +80,16 @@ class SearchResult(FoundShortcuts):
         The best distinct graphs met over all runs, best first, within the score window.
     moments : Moments
         The data as the search saw them.
-    penalty : float
-        Penalty per node and edge, in units of ``log n``.
-    knowledge : Knowledge
-        What the search was told.
+    space : SearchSpace
+        The graphs considered: class, limits, knowledge.
+    rule : ScoringRule
+        How graphs were scored: penalty, and method of the fits.
     complete : bool
         False when a time limit or an interrupt ended the search early.
     seconds : float
         Time taken.
     settings : mapping
         Options of the search that were not left to their defaults, for the record.
-    graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}
-        Where the search went.
-    max_in_degree, max_district : int or None
-        Its limits.
 
     See Also
     --------
@@ -132,14 +102,16 @@ class SearchResult(FoundShortcuts):
     best_graphs: tuple[MixedGraph, ...]
     pool: tuple[ScoredGraph, ...]
     moments: Moments
-    penalty: float
-    knowledge: Knowledge
+    space: SearchSpace
+    rule: ScoringRule
     complete: bool
     seconds: float
     settings: Mapping[str, Any] = field(default_factory=dict)
-    graph_class: GraphClass = "bap"
-    max_in_degree: int | None = None
-    max_district: int | None = None
+
+    @property
+    def penalty(self) -> float:
+        """Penalty per node and edge, in units of ``log n``."""
+        return self.rule.penalty
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists and numbers."""
@@ -148,14 +120,11 @@ class SearchResult(FoundShortcuts):
             "score": self.score,
             "n": self.moments.n,
             "penalty": self.penalty,
-            "graph_class": self.graph_class,
-            "max_in_degree": self.max_in_degree,
-            "max_district": self.max_district,
+            "space": self.space.to_dict(),
             "complete": self.complete,
             "seconds": self.seconds,
             "best_graphs": [str(graph) for graph in self.best_graphs],
             "pool": [{"graph": str(graph), "score": score} for graph, score in self.pool],
-            "knowledge": self.knowledge.to_dict(),
             "runs": [
                 {
                     "strategy": run.strategy,

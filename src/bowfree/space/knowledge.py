@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,7 @@ from bowfree.errors import KnowledgeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, FORWARD, index_pairs, states_of_graph
 
-if TYPE_CHECKING:
-    from bowfree.space.random_graphs import GraphClass
-
-__all__ = ["Knowledge", "member_masks"]
+__all__ = ["Knowledge"]
 
 Edge = tuple[str, str, str]
 
@@ -240,20 +237,3 @@ def _read_edge(edge: str | Sequence[str], where: str) -> Edge:
     if a == b:
         raise KnowledgeError(f"{where} edge {edge!r} joins {a!r} with itself")
     return (a, mark, b)
-
-
-def member_masks(
-    nodes: Sequence[str], knowledge: Knowledge | None, graph_class: GraphClass
-) -> npt.NDArray[np.uint8]:
-    """Return what pairs may be in a member of an equivalence class, as ``Knowledge.masks`` has it.
-
-    A search over DAGs takes for granted that nothing is confounded, so the other DAGs are what it
-    cannot tell from its result; likewise ``"bidirected"``. The remaining classes are not about
-    single pairs and rule nothing out here.
-    """
-    masks = (Knowledge() if knowledge is None else knowledge).masks(nodes)
-    if graph_class == "dag":
-        masks &= np.uint8(_ALL ^ 1 << BIDIRECTED)
-    elif graph_class == "bidirected":
-        masks &= np.uint8(_ALL ^ (1 << FORWARD | 1 << BACKWARD))
-    return masks

@@ -13,96 +13,93 @@ simulations in :mod:`bowfree.experiments`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.errors import BowfreeError, KnowledgeError
+from bowfree.budget import Budget
+from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.options import at_least
-from bowfree.space.knowledge import Knowledge
+from bowfree.options import SpaceOptions, at_least, one_of, split_options
+from bowfree.space.search_space import SearchSpace
 
-__all__ = ["GraphClass", "random_bap"]
+__all__ = ["random_bap"]
 
-GraphClass = Literal["bap", "dag", "bidirected", "ancestral", "arid"]
 Method = Literal["mcmc", "mcmc-printed", "naive"]
 
-GRAPH_CLASSES: tuple[GraphClass, ...] = ("bap", "dag", "bidirected", "ancestral", "arid")
+
+class DrawOptions(TypedDict, total=False):
+    """How :func:`random_bap` draws.
+
+    Attributes
+    ----------
+    method : {"mcmc", "mcmc-printed", "naive"}
+        ``"mcmc"``, the default, is the corrected chain, uniform in the limit. ``"mcmc-printed"`` is
+        the step as the paper prints it and ``"naive"`` the triangular sampler (no limits, no
+        knowledge; classes bap, dag and bidirected): neither is uniform, both are here for
+        comparison.
+    burn_in : int
+        Steps to the first sample from the empty graph, or from the one with the required edges
+        only; by default ``d**4``, the paper's choice.
+    thin : int
+        With ``thin``, all samples come from one chain, this many steps apart. By default every
+        sample has its own chain and the samples are independent.
+    rng : int or numpy.random.Generator
+        Anything :func:`numpy.random.default_rng` takes.
+    """
+
+    method: Method
+    burn_in: int | None
+    thin: int | None
+    rng: int | np.random.Generator | None
+
+
+class RandomGraphOptions(SpaceOptions, DrawOptions, total=False):
+    """All options of :func:`random_bap` that it does not name itself."""
 
 
 @overload
 def random_bap(
     nodes: int | Sequence[str],
     *,
-    max_in_degree: int | None = ...,
-    max_edges: int | None = ...,
-    graph_class: GraphClass = ...,
-    knowledge: Knowledge | None = ...,
+    space: SearchSpace | None = ...,
     size: None = ...,
-    method: Method = ...,
-    burn_in: int | None = ...,
-    thin: int | None = ...,
-    rng: int | np.random.Generator | None = ...,
+    **options: Unpack[RandomGraphOptions],
 ) -> MixedGraph: ...
 @overload
 def random_bap(
     nodes: int | Sequence[str],
     *,
-    max_in_degree: int | None = ...,
-    max_edges: int | None = ...,
-    graph_class: GraphClass = ...,
-    knowledge: Knowledge | None = ...,
+    space: SearchSpace | None = ...,
     size: int,
-    method: Method = ...,
-    burn_in: int | None = ...,
-    thin: int | None = ...,
-    rng: int | np.random.Generator | None = ...,
+    **options: Unpack[RandomGraphOptions],
 ) -> list[MixedGraph]: ...
 
 
 def random_bap(
     nodes: int | Sequence[str],
     *,
-    max_in_degree: int | None = None,
-    max_edges: int | None = None,
-    graph_class: GraphClass = "bap",
-    knowledge: Knowledge | None = None,
+    space: SearchSpace | None = None,
     size: int | None = None,
-    method: Method = "mcmc",
-    burn_in: int | None = None,
-    thin: int | None = None,
-    rng: int | np.random.Generator | None = None,
+    **options: Unpack[RandomGraphOptions],
 ) -> MixedGraph | list[MixedGraph]:
-    """Draw graphs uniformly at random from all BAPs, or from those within the limits.
+    """Draw graphs uniformly at random from all BAPs, or from a smaller space.
 
     Parameters
     ----------
     nodes : int or sequence of str
         Names of the nodes, or their number; then they are called ``x1, x2, ...``.
-    max_in_degree : int, optional
-        Largest number of arrowheads (parents and spouses) at a node.
-    max_edges : int, optional
-        Largest number of edges.
-    graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}
-        Which graphs to draw from.
-    knowledge : Knowledge, optional
-        Draw from the graphs that agree with it. Its names are those of `nodes`.
+    space : SearchSpace, optional
+        The graphs to draw from; by default all BAPs.
     size : int, optional
         How many; a list is returned. By default one graph, not in a list.
-    method : {"mcmc", "mcmc-printed", "naive"}
-        ``"mcmc"`` is the corrected chain, uniform in the limit. ``"mcmc-printed"`` is the step as
-        the paper prints it and ``"naive"`` the triangular sampler (no limits, no knowledge;
-        classes bap, dag and bidirected): neither is uniform, both are here for comparison.
-    burn_in : int, optional
-        Steps to the first sample from the empty graph, or from the one with the required edges
-        only; by default ``d**4``, the paper's choice.
-    thin : int, optional
-        With ``thin``, all samples come from one chain, so many steps apart. By default every
-        sample has its own chain and the samples are independent.
-    rng : int or numpy.random.Generator, optional
-        Anything :func:`numpy.random.default_rng` takes.
+    **options
+        ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
+            Fields of the space, by themselves (:class:`~bowfree.options.SpaceOptions`).
+        ``method``, ``burn_in``, ``thin``, ``rng``
+            How to draw (:class:`~bowfree.space.random_graphs.DrawOptions`).
 
     Returns
     -------
@@ -123,60 +120,39 @@ def random_bap(
     >>> all(known.permits(g) for g in graphs)
     True
     """
+    space_options, rest = split_options("random_bap", options, SpaceOptions, DrawOptions)
     names = node_names(nodes)
-    seed = draw_seed(rng)
     n_samples = 1 if size is None else at_least("size", size, 0)
-    rules = graph_rules(
-        len(names),
-        graph_class,
-        max_in_degree=max_in_degree,
-        max_edges=max_edges,
-        knowledge=None if knowledge is None else knowledge.masks(names),
-    )
-    known = Knowledge() if knowledge is None else knowledge
-    parents, spouses = _sample(
-        permitted_ground(known, names, rules, graph_class),
-        n_samples,
-        rules,
-        method=method,
-        limited=any(limit is not None for limit in (max_in_degree, max_edges, knowledge)),
-        graph_class=graph_class,
-        burn_in=burn_in,
-        thin=thin,
-        seed=seed,
-    )
-    graphs = [MixedGraph._from_bits(names, p, s) for p, s in zip(parents, spouses, strict=True)]
+    within = SearchSpace.of(space, **space_options)
+    bits = _sample(within.ground(names), n_samples, within, **rest)
+    graphs = [MixedGraph._from_bits(names, p, s) for p, s in zip(*bits, strict=True)]
     return graphs[0] if size is None else graphs
 
 
 def _sample(
     start: MixedGraph,
     size: int,
-    limits: _core.Rules,
+    space: SearchSpace,
     *,
-    method: Method,
-    limited: bool,
-    graph_class: GraphClass,
-    burn_in: int | None,
-    thin: int | None,
-    seed: int,
+    method: Method = "mcmc",
+    burn_in: int | None = None,
+    thin: int | None = None,
+    rng: Any = None,
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
     """Bits of ``size`` graphs, each array of shape (size, d, words)."""
-    d = len(start)
+    d, rules, seed = len(start), space.rules(start.nodes), Budget(rng).seed()
+    one_of("method", method, get_args(Method))
     if method == "naive":
-        if limited or graph_class in ("ancestral", "arid"):
+        plain = SearchSpace(space.graph_class)
+        if space != plain or space.graph_class in ("ancestral", "arid"):
             raise BowfreeError(
                 "the naive sampler knows no limits, no knowledge, and no class but bap, dag and "
                 "bidirected; use method='mcmc' for them"
             )
-        return _core.sample_triangular(d, limits, size, seed)
-    if method not in ("mcmc", "mcmc-printed"):
-        raise BowfreeError(
-            f"unknown method {method!r}; choose one of 'mcmc', 'mcmc-printed', 'naive'"
-        )
+        return _core.sample_triangular(d, rules, size, seed)
     return _core.sample_mcmc(
         *start._bits(),
-        limits,
+        rules,
         size,
         d**4 if burn_in is None else at_least("burn_in", burn_in, 0),
         0 if thin is None else at_least("thin", thin, 1),
@@ -192,48 +168,3 @@ def node_names(nodes: int | Sequence[str]) -> tuple[str, ...]:
     if isinstance(nodes, Sequence):
         return MixedGraph(nodes).nodes
     return tuple(f"x{i + 1}" for i in range(at_least("number of nodes", nodes, 1)))
-
-
-def draw_seed(rng: int | np.random.Generator | None) -> int:
-    """Draw the 64-bit seed that the core's streams grow from."""
-    return int(np.random.default_rng(rng).integers(0, 2**64, dtype=np.uint64))
-
-
-def graph_rules(
-    d: int,
-    graph_class: GraphClass,
-    *,
-    max_in_degree: int | None = None,
-    max_edges: int | None = None,
-    max_district: int | None = None,
-    knowledge: npt.NDArray[np.uint8] | None = None,
-) -> _core.Rules:
-    """Pack class and limits for the core."""
-    if graph_class not in GRAPH_CLASSES:
-        raise BowfreeError(
-            f"unknown graph_class {graph_class!r}; choose one of {', '.join(GRAPH_CLASSES)}"
-        )
-
-    def limit(name: str, value: int | None, least: int) -> int:
-        return -1 if value is None else at_least(name, value, least)
-
-    return _core.Rules(
-        GRAPH_CLASSES.index(graph_class),
-        limit("max_in_degree", max_in_degree, 0),
-        limit("max_edges", max_edges, 0),
-        limit("max_district", max_district, 1),
-        np.zeros((0, 0), dtype=np.uint8) if knowledge is None else knowledge,
-    )
-
-
-def permitted_ground(
-    knowledge: Knowledge, names: tuple[str, ...], rules: _core.Rules, graph_class: str
-) -> MixedGraph:
-    """Return the graph of the required edges, where chains and searches set out."""
-    ground = knowledge.ground(names)
-    if not rules.permits(*ground._bits()):
-        raise KnowledgeError(
-            f"the required edges ({ground}) are not possible in graph_class {graph_class!r} with "
-            "these limits on in-degree, edges and districts; relax one of them"
-        )
-    return ground

@@ -19,12 +19,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, get_args
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.budget import Budget
 from bowfree.effects.bounds import (
     ZERO,
     effect_counter,
@@ -35,16 +37,25 @@ from bowfree.effects.bounds import (
 )
 from bowfree.effects.effect_bounds import Formula
 from bowfree.equivalence.classes import check_limits
-from bowfree.errors import BowfreeError, DataError
+from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.moments import Moments
-from bowfree.options import at_least, positive
+from bowfree.model.scoring_rule import ScoringRule
+from bowfree.options import (
+    BudgetOptions,
+    DataOptions,
+    SpaceOptions,
+    at_least,
+    one_of,
+    positive,
+    split_options,
+)
 from bowfree.search.exhaustive import ExhaustiveResult
+from bowfree.search.greedy import check_finite_n
 from bowfree.search.result import ScoredGraph, SearchResult
-from bowfree.space.knowledge import Knowledge, member_masks
-from bowfree.space.random_graphs import GraphClass, graph_rules
+from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.averaged_effects import AveragedClass, AveragedEffects
-from bowfree.uncertainty.structure_mcmc import sample_structures
+from bowfree.uncertainty.structure_mcmc import ChainPlan, sample_structures
 from bowfree.uncertainty.structure_samples import StructureSamples
 
 __all__ = ["averaged_effects"]
@@ -52,73 +63,103 @@ __all__ = ["averaged_effects"]
 Floats = npt.NDArray[np.float64]
 Bits = npt.NDArray[np.uint64]
 
-CLASS_LIMIT = 5000
-"""Most members of one component of a class that are looked at, unless the caller says otherwise."""
+
+class AveragingOptions(TypedDict, total=False):
+    """What is averaged, and with which weights.
+
+    Attributes
+    ----------
+    window : float
+        Classes within this many units of ``n * score`` of the best are averaged: 10, the default,
+        leaves out weights below ``exp(-10)``.
+    temper : float
+        Weights are ``exp(n * (score - best) / temper)``; above 1 they are flatter.
+    penalty : float
+        Penalty of the score, by default that of the search (1.0 for an iterable of graphs).
+    widen : int
+        Steps of each of the four chains that widen the pool of a search (30,000); 0 for none.
+    max_classes : int
+        At most this many classes, the best (1,000).
+    limit : int
+        At most this many members of each connected component of a class (5,000). The result says
+        which classes have more.
+    effects : {"corrected", "as-published"}
+        As for :func:`bowfree.effect_bounds`.
+    zero : float
+        Effects with an absolute value up to this count as none.
+    """
+
+    window: float
+    temper: float
+    penalty: float | None
+    widen: int
+    max_classes: int
+    limit: int
+    effects: Formula
+    zero: float
+
+
+@dataclass(frozen=True)
+class Averaging:
+    """The options of :class:`AveragingOptions`, checked."""
+
+    window: float = 10.0
+    temper: float = 1.0
+    penalty: float | None = None
+    widen: int = 30_000
+    max_classes: int = 1000
+    limit: int = 5000
+    effects: Formula = "corrected"
+    zero: float = ZERO
+
+    def __post_init__(self) -> None:
+        positive("window", self.window)
+        positive("temper", self.temper)
+        at_least("widen", self.widen, 0)
+        at_least("max_classes", self.max_classes, 1)
+        check_limits(self.limit, None)
+        one_of("effects", self.effects, get_args(Formula))
+        if not self.zero >= 0:
+            raise BowfreeError(f"zero = {self.zero!r}: must be a number of at least 0")
+
+
+class AveragedEffectsOptions(
+    DataOptions, SpaceOptions, AveragingOptions, BudgetOptions, total=False
+):
+    """All options of :func:`averaged_effects` that it does not name itself."""
 
 
 def averaged_effects(
     graphs: SearchResult | ExhaustiveResult | StructureSamples | Iterable[MixedGraph],
     data: Any = None,
     *,
-    cov: Any = None,
-    n: float | None = None,
-    ddof: int = 1,
-    window: float = 10.0,
-    temper: float = 1.0,
-    penalty: float | None = None,
-    widen: int = 30_000,
-    graph_class: GraphClass | None = None,
-    max_in_degree: int | None = None,
-    max_district: int | None = None,
-    max_classes: int = 1000,
-    limit: int = CLASS_LIMIT,
-    time_limit: float | None = None,
-    effects: Formula = "corrected",
-    zero: float = ZERO,
-    n_jobs: int = 1,
-    rng: Any = None,
+    space: SearchSpace | None = None,
+    **options: Unpack[AveragedEffectsOptions],
 ) -> AveragedEffects:
     """Average effects and edges over the classes of all near-optimal graphs.
 
     Parameters
     ----------
     graphs : SearchResult, ExhaustiveResult, StructureSamples, or iterable of MixedGraph
-        Where the graphs come from. The results bring their data and penalty; of a search and of
-        chains the pool is used.
-    data, cov, n, ddof
-        The data, as for :func:`bowfree.fit`; only with an iterable of graphs.
-    window : float
-        Classes within so many units of ``n * score`` of the best are averaged: 10 leaves out
-        weights below ``exp(-10)``.
-    temper : float
-        Weights are ``exp(n * (score - best) / temper)``; above 1 they are flatter.
-    penalty : float, optional
-        Penalty of the score, by default that of the search (1.0 for an iterable of graphs).
-    widen : int
-        Steps of each of the four chains that widen the pool of a search; 0 for none.
-    graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}, optional
-        Where the chains walk; of every class only DAGs (bidirected graphs) count after a search
-        for them. By default that of the search, and else ``"bap"``.
-    max_in_degree, max_district : int, optional
-        Limits that the chains respect, by default those of the search; for none where the search
-        had some, give the number of variables.
-    max_classes : int
-        At most so many classes, the best.
-    limit : int
-        At most so many members of each connected component of a class. The result says which
-        classes have more.
-    time_limit : float, optional
-        Seconds for the members of all classes, the best class first; of a class that is cut at
-        least one member counts, and the result is not complete. The chains come before and are
-        not limited. Only with it the result depends on the machine.
-    effects : {"corrected", "as-published"}
-        As for :func:`bowfree.effect_bounds`.
-    zero : float
-        Effects with an absolute value up to this count as none.
-    n_jobs : int
-        Threads of the chains. The result does not depend on it.
-    rng : int or numpy.random.Generator, optional
-        Of the chains.
+        Where the graphs come from. The results bring their data, penalty and space; of a search and
+        of chains the pool is used.
+    data : array_like of shape (n, d), data frame or Moments, optional
+        Observations in rows; only with an iterable of graphs.
+    space : SearchSpace, optional
+        Where the chains walk, and which members of a class count; by default that of the result.
+    **options
+        ``cov``, ``n``, ``ddof``, ``shrinkage``
+            A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`).
+        ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
+            Fields of the space, by themselves (:class:`~bowfree.options.SpaceOptions`).
+        ``window``, ``temper``, ``penalty``, ``widen``, ``max_classes``, ``limit``, \
+``effects``, ``zero``
+            What is averaged, and with which weights
+            (:class:`~bowfree.uncertainty.averaging.AveragingOptions`).
+        ``rng``, ``n_jobs``, ``time_limit``
+            What may be spent (:class:`~bowfree.options.BudgetOptions`). Random numbers and threads
+            are for the chains. The time limit holds for the members of the classes, the best class
+            first; of a class that is cut at least one member counts.
 
     Returns
     -------
@@ -146,131 +187,101 @@ def averaged_effects(
     Section 4.1 of the paper has the minimal absolute effect over one class; the average over
     classes goes beyond the paper.
     """
-    check_limits(limit, time_limit)
-    if effects not in get_args(Formula):
-        raise BowfreeError(f"effects = {effects!r}: must be 'corrected' or 'as-published'")
-    positive("window", window)
-    positive("temper", temper)
-    at_least("widen", widen, 0)
-    at_least("max_classes", max_classes, 1)
-    if isinstance(graphs, SearchResult):
-        graph_class = graphs.graph_class if graph_class is None else graph_class
-        max_in_degree = graphs.max_in_degree if max_in_degree is None else max_in_degree
-        max_district = graphs.max_district if max_district is None else max_district
-    within: GraphClass = "bap" if graph_class is None else graph_class
-    graph_rules(1, within, max_in_degree=max_in_degree, max_district=max_district)  # checks them
-    if within in ("ancestral", "arid") and not isinstance(graphs, SearchResult):
+    groups = split_options(
+        "averaged_effects", options, DataOptions, SpaceOptions, AveragingOptions, BudgetOptions
+    )
+    data_options, space_options, averaging_options, budget_options = groups
+    averaging, budget = Averaging(**averaging_options), Budget(**budget_options)
+    within = SearchSpace.of(space or getattr(graphs, "space", None), **space_options)
+    if not isinstance(graphs, SearchResult) and space_options.get("graph_class") in (
+        "ancestral",
+        "arid",
+    ):
         raise BowfreeError(
-            f"graph_class = {within!r}: only the chains after a search can keep to it; give 'bap', "
-            "'dag' or 'bidirected' here"
+            f"graph_class = {within.graph_class!r}: only the chains after a search can keep to it; "
+            "give 'bap', 'dag' or 'bidirected' here"
         )
-    samples = None
-    knowledge: Knowledge | None = None
     if isinstance(graphs, SearchResult | ExhaustiveResult | StructureSamples):
-        if data is not None or cov is not None:
+        if data is not None or data_options:
             raise BowfreeError(
                 f"a {type(graphs).__name__} brings its own data: leave out `data` and `cov`, or "
                 "give graphs instead"
             )
         moments = graphs.moments
-        counter = effect_counter(moments, effects, zero)
-        if isinstance(graphs, ExhaustiveResult):
-            if penalty is not None:
-                raise BowfreeError("penalty belongs to exhaustive_search here: give it there")
-            scored = list(graphs.ranking(window))
-        else:
-            price = graphs.penalty if penalty is None else penalty
-            scored = list(graphs.pool)
-            if isinstance(graphs, SearchResult):
-                knowledge = graphs.knowledge
-                if widen and len(moments.names) > 1:
-                    samples = _widen(
-                        scored,
-                        moments,
-                        price,
-                        knowledge,
-                        {
-                            "graph_class": within,
-                            "max_in_degree": max_in_degree,
-                            "max_district": max_district,
-                        },
-                        widen,
-                        window,
-                        n_jobs,
-                        rng,
-                    )
-                    scored += samples.pool
-            if price != graphs.penalty:
-                scored = _scored([graph for graph, _ in scored], counter, moments, price)
+        check_finite_n(moments)
+        counter = effect_counter(moments, averaging.effects, averaging.zero)
+        scored, samples = _graphs_of_result(graphs, within, averaging, budget, counter)
     else:
         first, rest = given_first(given_iterable(graphs))
-        moments = given_moments(graphs, first, data, cov, n, ddof)
-        counter = effect_counter(moments, effects, zero)
-        given = [given_checked(graph, first) for graph in rest]
-        scored = _scored(given, counter, moments, 1.0 if penalty is None else penalty)
+        moments = given_moments(graphs, first, data, data_options)
+        check_finite_n(moments)
+        counter = effect_counter(moments, averaging.effects, averaging.zero)
+        given, samples = [given_checked(graph, first) for graph in rest], None
+        rule = ScoringRule(1.0 if averaging.penalty is None else averaging.penalty)
+        scored = _scored(given, counter, moments, rule)
     if not scored:
         raise BowfreeError("no graphs to average over: the pool is empty (keep = 0?)")
-    return _average(
-        scored,
-        counter,
-        moments,
-        member_masks(moments.names, knowledge, within),
-        window=window,
-        temper=temper,
-        max_classes=max_classes,
-        limit=limit,
-        time_limit=time_limit,
-        formula=effects,
-        zero=zero,
-        samples=samples,
-    )
+    return _average(scored, counter, moments, within, averaging, budget, samples)
 
 
 # --- the graphs -----------------------------------------------------------------------------------
 
 
+def _graphs_of_result(
+    found: SearchResult | ExhaustiveResult | StructureSamples,
+    space: SearchSpace,
+    averaging: Averaging,
+    budget: Budget,
+    counter: _core.EffectCounter,
+) -> tuple[list[ScoredGraph], StructureSamples | None]:
+    """Return the scored graphs that a result brings, and the chains that widened its pool."""
+    moments = found.moments
+    if isinstance(found, ExhaustiveResult):
+        if averaging.penalty is not None:
+            raise BowfreeError("penalty belongs to exhaustive_search here: give it there")
+        return list(found.ranking(averaging.window)), None
+    rule = ScoringRule(found.penalty if averaging.penalty is None else averaging.penalty)
+    scored, samples = list(found.pool), None
+    # Scores of another kind, another penalty or unconverged fits, are no weights here.
+    if rule != (found.rule if isinstance(found, SearchResult) else ScoringRule(found.penalty)):
+        scored = _scored([graph for graph, _ in scored], counter, moments, rule)
+    if isinstance(found, SearchResult) and averaging.widen and len(moments.names) > 1:
+        samples = _widen(scored, moments, space, rule, averaging, budget)
+        scored += samples.pool
+    return scored, samples
+
+
 def _widen(
     pool: Sequence[ScoredGraph],
     moments: Moments,
-    penalty: float,
-    knowledge: Knowledge,
-    limits: dict[str, Any],
-    steps: int,
-    window: float,
-    n_jobs: int,
-    rng: Any,
+    space: SearchSpace,
+    rule: ScoringRule,
+    averaging: Averaging,
+    budget: Budget,
 ) -> StructureSamples:
     """Run short chains from graphs all over the pool; they keep one graph of each class."""
     d = len(moments.names)
-    starts = [pool[(k * (len(pool) - 1)) // 3].graph for k in range(4)]
-    return sample_structures(
-        moments,
-        steps=max(steps, 4),
+    plan = ChainPlan(
+        steps=max(averaging.widen, 4),
         burn_in=0,
-        thin=max(1, min(d * (d - 1) // 2, steps // 4)),
-        chains=None,
-        starts=starts,
-        penalty=penalty,
-        temper=1.0,
-        **limits,
-        knowledge=knowledge,
+        thin=max(1, min(d * (d - 1) // 2, averaging.widen // 4)),
+        starts=[pool[(k * (len(pool) - 1)) // 3].graph for k in range(4)],
         keep=5000,
-        window=window,
+        window=averaging.window,
         distinct="classes",
-        n_jobs=n_jobs,
-        cache_mb=256.0,
-        rng=rng,
     )
+    return sample_structures(moments, space, rule, plan, budget)
 
 
 def _scored(
-    graphs: Sequence[MixedGraph], counter: _core.EffectCounter, moments: Moments, penalty: float
+    graphs: Sequence[MixedGraph],
+    counter: _core.EffectCounter,
+    moments: Moments,
+    rule: ScoringRule,
 ) -> list[ScoredGraph]:
-    """Score graphs by fits that the effects will need again."""
-    if not math.isfinite(moments.n):
-        raise DataError("n = inf: give the n that the weights exp(n * score) should be based on")
+    """Score graphs by fits that the effects will need again; they are converged."""
     F = counter.objectives(*_stacks(graphs))
-    d, price = len(moments.names), penalty * math.log(moments.n) / moments.n
+    d, price = len(moments.names), rule.penalty * math.log(moments.n) / moments.n
     return [
         ScoredGraph(
             graph, float(-0.5 * (d * math.log(2 * math.pi) + f) - price * (d + graph.n_edges))
@@ -299,27 +310,26 @@ def _average(
     scored: Sequence[ScoredGraph],
     counter: _core.EffectCounter,
     moments: Moments,
-    masks: npt.NDArray[np.uint8],
-    *,
-    window: float,
-    temper: float,
-    max_classes: int,
-    limit: int,
-    time_limit: float | None,
-    formula: Formula,
-    zero: float,
+    space: SearchSpace,
+    averaging: Averaging,
+    budget: Budget,
     samples: StructureSamples | None,
 ) -> AveragedEffects:
     best = max(score for _, score in scored)
-    near = [entry for entry in scored if moments.n * (best - entry.score) <= window]
+    near = [entry for entry in scored if moments.n * (best - entry.score) <= averaging.window]
     classes = group_by_class(near)
-    left_out = max(0, len(classes) - max_classes)
-    classes = classes[:max_classes]
+    left_out = max(0, len(classes) - averaging.max_classes)
+    classes = classes[: averaging.max_classes]
     gaps = np.array([moments.n * (score - best) for _, score in classes])
-    weights = np.exp(gaps / temper)
+    weights = np.exp(gaps / averaging.temper)
     weights /= weights.sum()
     total, sizes = counter.average_classes(
-        *_stacks([graph for graph, _ in classes]), weights.tolist(), limit, zero, masks, time_limit
+        *_stacks([graph for graph, _ in classes]),
+        weights.tolist(),
+        averaging.limit,
+        averaging.zero,
+        space.member_masks(moments.names),
+        budget.seconds_left,
     )
     entries = [
         AveragedClass(graph, score, weight, math.prod(components), complete)
@@ -335,8 +345,8 @@ def _average(
         classes=tuple(entries),
         n_graphs=len({graph for graph, _ in near}),
         n_left_out=left_out,
-        window=float(window),
-        temper=float(temper),
-        formula=formula,
+        window=float(averaging.window),
+        temper=float(averaging.temper),
+        formula=averaging.effects,
         samples=samples,
     )

@@ -6,29 +6,30 @@ the averages of :mod:`bowfree.uncertainty.averaging`, which ask what the given d
 what other data of the same kind would have led to.
 
 Resamples are independent searches. Each has a random stream of its own, so that the result is the
-same for every ``n_jobs`` and every joblib backend. Next: :mod:`bowfree.uncertainty.penalty_choice`,
+same for every ``n_jobs`` and every executor. Next: :mod:`bowfree.uncertainty.penalty_choice`,
 which leaves observations out instead of drawing them anew.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.effects.bounds import MAX_MEMBERS, ZERO, class_bounds, effect_counter, exact_members
+from bowfree.budget import Budget
+from bowfree.effects.bounds import MAX_MEMBERS, ZERO, class_bounds, effect_counter
+from bowfree.equivalence.classes import class_by_components
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.options import at_least
-from bowfree.search.greedy import greedy_search
-from bowfree.space.knowledge import member_masks
+from bowfree.model.moments import Moments
+from bowfree.options import BudgetOptions, at_least, split_options
 from bowfree.uncertainty.bootstrap_result import BootstrapResult
-from bowfree.uncertainty.resampling import columns_of, in_parallel, read_rows, search_options
+from bowfree.uncertainty.resampling import Recipe, Rows
 
 __all__ = ["bootstrap"]
 
@@ -43,8 +44,7 @@ def bootstrap(
     search: Mapping[str, Any] | None = None,
     limit: int | None = None,
     zero: float = ZERO,
-    n_jobs: int = 1,
-    rng: Any = None,
+    **options: Unpack[BudgetOptions],
 ) -> BootstrapResult:
     """Search on resampled data, and count edges and effects.
 
@@ -60,14 +60,13 @@ def bootstrap(
     search : mapping, optional
         Options of :func:`bowfree.greedy_search`, as ``{"penalty": 0.5, "max_in_degree": 2}``.
     limit : int, optional
-        At most so many members of each component of a class; by default 1,000,000.
+        At most this many members of each component of a class; by default 1,000,000.
     zero : float
         Effects with an absolute value up to this count as none.
-    n_jobs : int
-        Resamples at a time, by joblib; -1 for all cores. Threads unless a
-        ``joblib.parallel_config`` says otherwise. The result does not depend on it.
-    rng : int or numpy.random.Generator, optional
-        Anything :func:`numpy.random.default_rng` takes.
+    **options
+        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``: what may be spent
+        (:class:`~bowfree.options.BudgetOptions`). When the time is up, the result is made of the
+        resamples that were done.
 
     Returns
     -------
@@ -105,15 +104,23 @@ def bootstrap(
             f"n_resamples = {n_resamples} is too few for intervals of level {confidence:g}: at "
             f"least {needed} are needed; raise n_resamples or lower confidence"
         )
-    names, X = read_rows(data)
+    (budget_options,) = split_options("bootstrap", options, BudgetOptions)
+    budget, recipe = Budget(**budget_options), Recipe.of(search)
+    rows = Rows.of(data, recipe)
     most = MAX_MEMBERS if limit is None else at_least("limit", limit, 1)
-    options = search_options(search)
-    seeds = np.random.default_rng(rng).integers(0, 2**63, size=n_resamples)
-    found: list[_Resample] = in_parallel(
-        partial(_resample, names=names, X=X, options=options, limit=most, zero=zero),
-        seeds.tolist(),
-        n_jobs,
+    seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()
+    found: list[_Resample] = budget.run(
+        partial(_resample, recipe=recipe, limit=most, zero=zero),
+        _Resamples(rows, seeds, budget),
+        what="resamples",
     )
+    complete = len(found) == n_resamples
+    found = [one for one in found if one.searched]
+    if not found:
+        raise BowfreeError(
+            f"time_limit = {budget.time_limit:g}: the time was up before the first resample was "
+            "done; give more, or a quicker search"
+        )
     mean = {
         name: np.mean([getattr(one, name) for one in found], axis=0)
         for name in ("directed", "bidirected", "min_abs", "effect")
@@ -122,10 +129,10 @@ def bootstrap(
     tails = ((1 - confidence) / 2, (1 + confidence) / 2)
 
     def wilson(frequency: Floats) -> Floats:
-        return wilson_interval(frequency, n_resamples, confidence)
+        return wilson_interval(frequency, len(found), confidence)
 
     return BootstrapResult(
-        names=names,
+        names=rows.names,
         graphs=tuple(one.graph for one in found),
         scores=np.array([one.score for one in found]),
         directed=mean["directed"],
@@ -145,8 +152,28 @@ def bootstrap(
             ]
         ),
         confidence=float(confidence),
-        complete=all(one.complete for one in found),
+        complete=complete and all(one.complete for one in found),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Resamples(Sequence[tuple[Moments, Budget]]):
+    """The pieces of work, made when they are asked for.
+
+    A worker is sent the moments of its resample, which are small, and not the rows.
+    """
+
+    rows: Rows
+    seeds: list[int]
+    budget: Budget
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    def __getitem__(self, k: Any) -> Any:
+        stream = np.random.default_rng(self.seeds[k])
+        drawn = stream.integers(0, len(self.rows), size=len(self.rows))
+        return self.rows.moments(drawn), self.budget.piece(stream)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,26 +189,18 @@ class _Resample:
     lower: Floats
     upper: Floats
     complete: bool
+    searched: bool
 
 
 def _resample(
-    seed: int,
-    names: tuple[str, ...],
-    X: Floats,
-    options: Mapping[str, Any],
-    limit: int,
-    zero: float,
+    piece: tuple[Moments, Budget], *, recipe: Recipe, limit: int, zero: float
 ) -> _Resample:
-    stream = np.random.default_rng(seed)
-    rows = stream.integers(0, len(X), size=len(X))
-    result = greedy_search(columns_of(names, X[rows]), rng=stream, **options)
-    counter = effect_counter(result.moments, "corrected", zero)
-    members = exact_members(result.graph, limit).permitted_by(
-        result.knowledge, graph_class=result.graph_class
-    )
-    bounds = class_bounds(counter, members, limit, "corrected", zero)
+    moments, budget = piece
+    result = recipe.search(moments, budget)
+    counter = effect_counter(moments, "corrected", zero)
+    bounds = class_bounds(counter, class_by_components(result, limit), limit, "corrected", zero)
     parents, spouses = result.graph._bits()
-    masks = member_masks(result.graph.nodes, result.knowledge, result.graph_class)
+    masks = result.space.member_masks(result.graph.nodes)
     total, _ = counter.average_classes(
         parents[None], spouses[None], [1.0], limit, zero, masks, None
     )
@@ -195,6 +214,7 @@ def _resample(
         lower=bounds.lower,
         upper=bounds.upper,
         complete=bounds.complete,
+        searched=result.complete,
     )
 
 

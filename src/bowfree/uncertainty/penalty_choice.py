@@ -11,24 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.budget import Budget
 from bowfree.errors import BowfreeError, DataError
 from bowfree.model.fitting import fit_moments
-from bowfree.options import at_least
-from bowfree.search.greedy import greedy_search
+from bowfree.model.moments import Moments
+from bowfree.options import BudgetOptions, at_least, split_options
 from bowfree.text_tables import table_lines
-from bowfree.uncertainty.resampling import (
-    columns_of,
-    in_parallel,
-    read_rows,
-    search_options,
-)
+from bowfree.uncertainty.resampling import Recipe, Rows
 
 __all__ = ["PenaltyChoice", "choose_penalty"]
 
@@ -113,8 +108,7 @@ def choose_penalty(
     penalties: Iterable[float] = PENALTIES,
     cv: int = 5,
     search: Mapping[str, Any] | None = None,
-    n_jobs: int = 1,
-    rng: Any = None,
+    **options: Unpack[BudgetOptions],
 ) -> PenaltyChoice:
     """Choose the penalty by cross-validated likelihood.
 
@@ -128,8 +122,10 @@ def choose_penalty(
         Number of folds.
     search : mapping, optional
         Options of :func:`bowfree.greedy_search`, without the penalty.
-    n_jobs, rng
-        As for :func:`bowfree.bootstrap`.
+    **options
+        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``: what may be spent
+        (:class:`~bowfree.options.BudgetOptions`). A time limit that strikes is an error: penalties
+        can only be compared on all folds.
 
     Returns
     -------
@@ -162,28 +158,44 @@ def choose_penalty(
             f"penalties = {list(values)}: give at least two different finite numbers >= 0"
         )
     at_least("cv", cv, 2)
-    options = search_options(search)
-    if "penalty" in options:
+    (budget_options,) = split_options("choose_penalty", options, BudgetOptions)
+    budget = Budget(**budget_options)
+    if search is not None and "penalty" in search:
         raise BowfreeError("search has a penalty, which is what is to be chosen: leave it out")
-    names, X = read_rows(data)
-    generator = np.random.default_rng(rng)
-    order = generator.permutation(len(X))
-    fold = np.empty(len(X), dtype=np.int64)
-    fold[order] = np.arange(len(X)) % cv
-    if len(X) - math.ceil(len(X) / cv) <= len(names):
+    recipe = Recipe.of(search)
+    rows = Rows.of(data, recipe)
+    generator = budget.generator()
+    order = generator.permutation(len(rows))
+    fold = np.empty(len(rows), dtype=np.int64)
+    fold[order] = np.arange(len(rows)) % cv
+    n_train = len(rows) - math.ceil(len(rows) / cv)
+    if n_train <= len(rows.names) and not recipe.shrinkage:
         raise DataError(
-            f"n = {len(X)} in {cv} folds leaves {len(X) - math.ceil(len(X) / cv)} observations of "
-            f"{len(names)} variables to learn from: use fewer folds or fewer variables"
+            f"n = {len(rows)} in {cv} folds leaves {n_train} observations of {len(rows.names)} "
+            "variables to learn from: use fewer folds or fewer variables, or "
+            "search={'shrinkage': ...}"
         )
 
     # One seed per fold: penalties are compared on the same random starts.
     seeds = generator.integers(0, 2**63, size=cv).tolist()
-    tasks = [(k, penalty, seeds[k]) for k in range(cv) for penalty in values]
-    found: list[tuple[float, int]] = in_parallel(
-        partial(_validate, names=names, X=X, fold=fold, options=options), tasks, n_jobs
-    )
-    folds = np.array([loglik for loglik, _ in found]).reshape(cv, len(values))
-    edges = np.array([size for _, size in found]).reshape(cv, len(values))
+    pieces = []
+    for k in range(cv):
+        moments, mean = rows.moments(fold != k), rows.X[fold != k].mean(axis=0)
+        deviations = rows.X[fold == k] - mean
+        # What the likelihood of the fold needs to know of it, which is small.
+        about_mean = deviations.T @ deviations / len(deviations)
+        for penalty in values:
+            one = replace(recipe, rule=replace(recipe.rule, penalty=penalty))
+            pieces.append((one, moments, about_mean, budget.piece(seeds[k])))
+    found: list[tuple[float, int] | None] = budget.run(_validate, pieces, what="folds")
+    if len(found) < len(pieces) or None in found:
+        raise BowfreeError(
+            f"time_limit = {budget.time_limit:g}: the time was up before all folds were searched "
+            "at all penalties; give more time, fewer penalties or folds, or a quicker search"
+        )
+    done = [one for one in found if one is not None]
+    folds = np.array([loglik for loglik, _ in done]).reshape(cv, len(values))
+    edges = np.array([size for _, size in done]).reshape(cv, len(values))
     mean = folds.mean(axis=0)
     best = int(mean.argmax())
     gaps = folds - folds[:, [best]]
@@ -192,25 +204,19 @@ def choose_penalty(
     return PenaltyChoice(values, folds, edges, values[best], values[near[-1]])
 
 
-def _validate(
-    task: tuple[int, float, int],
-    names: tuple[str, ...],
-    X: Floats,
-    fold: npt.NDArray[np.int64],
-    options: Mapping[str, Any],
-) -> tuple[float, int]:
+def _validate(piece: tuple[Recipe, Moments, Floats, Budget]) -> tuple[float, int] | None:
     """Learn without one fold; return its log-likelihood and the number of edges."""
-    k, penalty, seed = task
-    train, test = X[fold != k], X[fold == k]
-    result = greedy_search(columns_of(names, train), penalty=penalty, rng=seed, **options)
-    Sigma = fit_moments(result.graph, result.moments).Sigma
-    return held_out_loglik(test - train.mean(axis=0), Sigma), result.graph.n_edges
+    recipe, moments, about_mean, budget = piece
+    result = recipe.search(moments, budget)
+    if not result.complete:
+        return None
+    Sigma = fit_moments(result.graph, moments).Sigma
+    return held_out_loglik(about_mean, Sigma), result.graph.n_edges
 
 
-def held_out_loglik(deviations: Floats, Sigma: Floats) -> float:
-    """Return the mean Gaussian log-density of rows, given as deviations from the mean."""
+def held_out_loglik(about_mean: Floats, Sigma: Floats) -> float:
+    """Return the mean Gaussian log-density of rows, given by their second moments."""
     L = np.linalg.cholesky(Sigma)
-    white = np.linalg.solve(L, deviations.T)
     logdet = 2.0 * np.log(np.diag(L)).sum()
-    d = len(Sigma)
-    return float(-0.5 * (d * math.log(2 * math.pi) + logdet + (white**2).sum(axis=0).mean()))
+    trace = np.trace(np.linalg.solve(Sigma, about_mean))
+    return float(-0.5 * (len(Sigma) * math.log(2 * math.pi) + logdet + trace))

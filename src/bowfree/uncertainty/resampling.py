@@ -1,56 +1,105 @@
-"""What repeated searches on parts of the data share: rows, options, and several at a time.
+"""What repeated searches on parts of the data share: the rows, and how to search.
 
 Used by :mod:`bowfree.uncertainty.bootstrap` and :mod:`bowfree.uncertainty.penalty_choice`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.budget import Budget
 from bowfree.errors import BowfreeError, DataError
-from bowfree.model.moments import read_moments, read_observations
-from bowfree.options import at_least
+from bowfree.model.moments import Moments, read_moments, read_observations
+from bowfree.model.scoring_rule import ScoringRule
+from bowfree.options import ScoreOptions, SpaceOptions, split_options
+from bowfree.search.greedy import search_moments
+from bowfree.search.plan import Strategy, StrategyName, StrategyOptions
+from bowfree.search.result import SearchResult
+from bowfree.space.search_space import SearchSpace
 
-__all__ = ["columns_of", "in_parallel", "read_rows", "search_options"]
+__all__ = ["Recipe", "Rows"]
 
 Floats = npt.NDArray[np.float64]
 
 
-def read_rows(data: Any) -> tuple[tuple[str, ...], Floats]:
-    """Return names and observations, after the checks that every function makes."""
-    if data is None:
-        raise DataError("data are missing: resampling needs observations, not a covariance matrix")
-    read_moments(data)
-    return read_observations(data, None, "data")
+class _StrategyWords(StrategyOptions, total=False):
+    strategy: StrategyName
+    starts: Any
 
 
-def columns_of(names: tuple[str, ...], X: Floats) -> dict[str, Floats]:
-    """Return observations as a mapping, which carries their names."""
-    return dict(zip(names, X.T, strict=True))
+class _OtherWords(TypedDict, total=False):
+    space: Any
+    shrinkage: float
 
 
-def search_options(search: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the options of the search, unless they are ours to set."""
-    options = {} if search is None else dict(search)
-    ours = sorted(set(options) & {"data", "cov", "n", "rng", "n_jobs", "checkpoint", "progress"})
-    if ours:
-        raise BowfreeError(f"search may not set {ours[0]!r}: every resample has its own")
-    return options
+@dataclass(frozen=True)
+class Recipe:
+    """How to search, again and again, on other data each time."""
+
+    space: SearchSpace = field(default_factory=SearchSpace)
+    rule: ScoringRule = field(default_factory=ScoringRule)
+    strategy: Strategy = field(default_factory=Strategy)
+    shrinkage: float = 0.0
+
+    @classmethod
+    def of(cls, search: Mapping[str, Any] | None) -> Recipe:
+        """Read the options of :func:`bowfree.greedy_search`, as far as they are not ours to set."""
+        if search is not None and not isinstance(search, Mapping):
+            raise BowfreeError(
+                f"search is an object of type {type(search).__name__}: give a mapping of options "
+                "of greedy_search, such as {'penalty': 0.5}"
+            )
+        options = dict(search or {})
+        ours = ("data", "cov", "n", "ddof", "rng", "n_jobs", "executor", "time_limit", "progress")
+        for name in (*ours, "checkpoint"):
+            if name in options:
+                raise BowfreeError(
+                    f"search may not set {name!r}: every repetition has its own; rng, n_jobs, "
+                    "time_limit and progress are options of the function itself"
+                )
+        space_options, score_options, strategy_options, other = split_options(
+            "greedy_search", options, SpaceOptions, ScoreOptions, _StrategyWords, _OtherWords
+        )
+        return cls(
+            SearchSpace.of(other.get("space"), **space_options),
+            ScoringRule(**score_options),
+            Strategy(**strategy_options),
+            other.get("shrinkage", 0.0),
+        )
+
+    def search(self, moments: Moments, budget: Budget) -> SearchResult:
+        """Search on these moments."""
+        return search_moments(moments, self.space, self.rule, self.strategy, budget)
 
 
-def in_parallel(task: Callable[[Any], Any], items: Sequence[Any], n_jobs: int) -> list[Any]:
-    """Do the task for every item, in the order of the items."""
-    if n_jobs == 1:
-        return [task(item) for item in items]
-    if n_jobs != -1:
-        at_least("n_jobs", n_jobs, 1)
-    from joblib import Parallel, delayed
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Observations that can be drawn anew or left out."""
 
-    # The core releases the interpreter while it searches, so threads do; a parallel_config of the
-    # caller (loky, dask, ray) has precedence over this hint.
-    found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(task)(item) for item in items)
-    return list(found)
+    names: tuple[str, ...]
+    X: Floats
+    shrinkage: float
+
+    @classmethod
+    def of(cls, data: Any, recipe: Recipe) -> Rows:
+        """Read the data, after the checks that every function makes."""
+        if data is None or isinstance(data, Moments):
+            raise DataError(
+                "observations are missing: resampling needs the rows themselves, not a covariance "
+                "matrix"
+            )
+        read_moments(data, shrinkage=recipe.shrinkage)
+        return cls(*read_observations(data, None, "data"), recipe.shrinkage)
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def moments(self, chosen: npt.NDArray[Any]) -> Moments:
+        """Return the moments of some rows: their numbers, or a mask."""
+        columns = dict(zip(self.names, self.X[chosen].T, strict=True))
+        return read_moments(columns, shrinkage=self.shrinkage)

@@ -13,86 +13,151 @@ and a pool of good graphs wider than the search's, for :mod:`bowfree.uncertainty
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
 from bowfree import _core
-from bowfree.errors import BowfreeError, DataError
+from bowfree.budget import Budget
+from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import index_pairs
 from bowfree.model.moments import Moments, read_moments
-from bowfree.options import at_least, n_threads, positive
-from bowfree.search.greedy import check_start
+from bowfree.model.scoring_rule import ScoringRule
+from bowfree.options import (
+    DataOptions,
+    PenaltyOption,
+    SpaceOptions,
+    at_least,
+    one_of,
+    positive,
+    split_options,
+)
+from bowfree.search.greedy import check_finite_n
 from bowfree.search.result import ScoredGraph
-from bowfree.space.knowledge import Knowledge
-from bowfree.space.random_graphs import GraphClass, draw_seed, graph_rules, permitted_ground
+from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.structure_samples import StructureSamples
 
 __all__ = ["structure_mcmc"]
 
 
+@dataclass(frozen=True)
+class ChainPlan:
+    """How long chains walk and what they keep; the options of :class:`ChainOptions`, checked."""
+
+    steps: int = 50_000
+    burn_in: int | None = None
+    thin: int | None = None
+    chains: int | None = None
+    starts: Sequence[MixedGraph] | None = None
+    temper: float = 1.0
+    keep: int = 1000
+    window: float = 10.0
+    distinct: Literal["graphs", "classes"] = "graphs"
+    cache_mb: float = 256.0
+
+    def __post_init__(self) -> None:
+        at_least("steps", self.steps, 1)
+        for name, least in (("burn_in", 0), ("thin", 1), ("chains", 1)):
+            if getattr(self, name) is not None:
+                at_least(name, getattr(self, name), least)
+        at_least("keep", self.keep, 0)
+        for name in ("temper", "window", "cache_mb"):
+            positive(name, getattr(self, name))
+        one_of("distinct", self.distinct, ("graphs", "classes"))
+        if self.starts is not None and not self.starts:
+            raise BowfreeError("starts is empty: give at least one graph, or leave it out")
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains; by default 4, or as many as there are starts."""
+        default = 4 if self.starts is None else len(self.starts)
+        return default if self.chains is None else self.chains
+
+
+class ChainOptions(TypedDict, total=False):
+    """How long chains walk, and what they keep.
+
+    Attributes
+    ----------
+    burn_in : int
+        Steps before the first sample; by default half of `steps`.
+    thin : int
+        Steps from one sample to the next; by default the number of pairs of variables.
+    chains : int
+        Number of chains; by default 4, or as many as there are `starts`.
+    temper : float
+        Above 1 the law is flatter and the chains move more freely.
+    keep, window : int, float
+        The pool keeps this many of the best graphs met (1000), within this many units of
+        ``n * score`` (10).
+    distinct : {"graphs", "classes"}
+        The pool has every graph, or one graph for each skeleton and score: one for each class, as
+        equivalent graphs have both in common.
+    cache_mb : float
+        Memory for known district scores, in megabytes (256).
+    """
+
+    burn_in: int | None
+    thin: int | None
+    chains: int | None
+    temper: float
+    keep: int
+    window: float
+    distinct: Literal["graphs", "classes"]
+    cache_mb: float
+
+
+class ChainBudget(TypedDict, total=False):
+    """The part of :class:`~bowfree.options.BudgetOptions` that chains know."""
+
+    rng: int | np.random.Generator | None
+    n_jobs: int | None
+
+
+class StructureOptions(
+    DataOptions, SpaceOptions, PenaltyOption, ChainOptions, ChainBudget, total=False
+):
+    """All options of :func:`structure_mcmc` that it does not name itself."""
+
+
 def structure_mcmc(
     data: Any = None,
     *,
-    cov: Any = None,
-    n: float | None = None,
-    ddof: int = 1,
+    space: SearchSpace | None = None,
     steps: int = 50_000,
-    burn_in: int | None = None,
-    thin: int | None = None,
-    chains: int | None = None,
     starts: Sequence[MixedGraph] | None = None,
-    penalty: float = 1.0,
-    temper: float = 1.0,
-    graph_class: GraphClass = "bap",
-    max_in_degree: int | None = None,
-    max_district: int | None = None,
-    knowledge: Knowledge | None = None,
-    shrinkage: float = 0.0,
-    keep: int = 1000,
-    window: float = 10.0,
-    distinct: Literal["graphs", "classes"] = "graphs",
-    n_jobs: int = 1,
-    cache_mb: float = 256.0,
-    rng: Any = None,
+    **options: Unpack[StructureOptions],
 ) -> StructureSamples:
     """Sample graphs in proportion to ``exp(n * score / temper)``.
 
     Parameters
     ----------
-    data, cov, n, ddof
-        The data, as for :func:`bowfree.fit`.
+    data : array_like of shape (n, d), data frame or Moments, optional
+        Observations in rows.
+    space : SearchSpace, optional
+        The graphs to walk among; by default all BAPs.
     steps : int
         Steps of each chain after its burn-in.
-    burn_in : int, optional
-        Steps before the first sample; by default half of `steps`.
-    thin : int, optional
-        Steps from one sample to the next; by default the number of pairs of variables.
-    chains : int, optional
-        Number of chains; by default 4, or as many as there are `starts`.
     starts : sequence of MixedGraph, optional
         Where the chains begin, in turn. By default the first begins at the empty graph (or the
         required edges) and the others at random graphs with about d / 2 edges.
-    penalty : float
-        Weight of ``log n`` per node and edge: 1 is the paper's, 0.5 the usual BIC.
-    temper : float
-        Above 1 the law is flatter and the chains move more freely.
-    graph_class, max_in_degree, max_district, knowledge, shrinkage
-        As for :func:`bowfree.greedy_search`.
-    keep, window : int, float
-        The pool keeps so many of the best graphs met, within so many units of ``n * score``.
-    distinct : {"graphs", "classes"}
-        The pool has every graph, or one graph for each skeleton and score: one for each class, as
-        equivalent graphs have both in common.
-    n_jobs : int
-        Threads, one per chain at most; -1 for all cores. The result does not depend on it.
-    cache_mb : float
-        Memory for known district scores, in megabytes.
-    rng : int or numpy.random.Generator, optional
-        Anything :func:`numpy.random.default_rng` takes.
+    **options
+        ``cov``, ``n``, ``ddof``, ``shrinkage``
+            A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`).
+        ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
+            Fields of the space, by themselves (:class:`~bowfree.options.SpaceOptions`).
+        ``penalty``
+            Weight of ``log n`` per node and edge: 1 is the paper's, 0.5 the usual BIC.
+        ``burn_in``, ``thin``, ``chains``, ``temper``, ``keep``, ``window``, ``distinct``, \
+``cache_mb``
+            How the chains walk and what they keep
+            (:class:`~bowfree.uncertainty.structure_mcmc.ChainOptions`).
+        ``rng``, ``n_jobs``
+            Random numbers and threads (:class:`~bowfree.options.BudgetOptions`), one chain per
+            thread at most.
 
     Returns
     -------
@@ -118,112 +183,67 @@ def structure_mcmc(
     ----------
     Sections 3.1 and 3.2 of the paper, for the score and for the neighbours.
     """
-    moments = read_moments(data, cov=cov, n=n, ddof=ddof, shrinkage=shrinkage)
+    groups = split_options(
+        "structure_mcmc",
+        options,
+        DataOptions,
+        SpaceOptions,
+        PenaltyOption,
+        ChainOptions,
+        ChainBudget,
+    )
+    data_options, space_options, penalty_option, chain_options, budget_options = groups
     return sample_structures(
-        moments,
-        steps=steps,
-        burn_in=burn_in,
-        thin=thin,
-        chains=chains,
-        starts=starts,
-        penalty=penalty,
-        temper=temper,
-        graph_class=graph_class,
-        max_in_degree=max_in_degree,
-        max_district=max_district,
-        knowledge=knowledge,
-        keep=keep,
-        window=window,
-        distinct=distinct,
-        n_jobs=n_jobs,
-        cache_mb=cache_mb,
-        rng=rng,
+        read_moments(data, **data_options),
+        SearchSpace.of(space, **space_options),
+        ScoringRule(**penalty_option),
+        ChainPlan(steps, starts=starts, **chain_options),
+        Budget(**budget_options),
     )
 
 
 def sample_structures(
-    moments: Moments,
-    *,
-    steps: int,
-    burn_in: int | None,
-    thin: int | None,
-    chains: int | None,
-    starts: Sequence[MixedGraph] | None,
-    penalty: float,
-    temper: float,
-    graph_class: GraphClass,
-    max_in_degree: int | None,
-    max_district: int | None,
-    knowledge: Knowledge | None,
-    keep: int,
-    window: float,
-    distinct: str,
-    n_jobs: int,
-    cache_mb: float,
-    rng: Any,
+    moments: Moments, space: SearchSpace, rule: ScoringRule, plan: ChainPlan, budget: Budget
 ) -> StructureSamples:
     """Do the work of :func:`structure_mcmc` on moments that were read already."""
-    if not math.isfinite(moments.n):
-        raise DataError("n = inf: give the n that the weights exp(n * score) should be based on")
-    if not (math.isfinite(penalty) and penalty >= 0):
-        raise BowfreeError(f"penalty must be a finite number >= 0, got {penalty!r}")
+    check_finite_n(moments)
     names, d = moments.names, len(moments.names)
     n_pairs = d * (d - 1) // 2
-    length = at_least("steps", steps, 1)
-    every = max(1, n_pairs) if thin is None else at_least("thin", thin, 1)
-    warm_up = length // 2 if burn_in is None else at_least("burn_in", burn_in, 0)
-    if length < 4 * every:
+    every = max(1, n_pairs) if plan.thin is None else plan.thin
+    warm_up = plan.steps // 2 if plan.burn_in is None else plan.burn_in
+    if plan.steps < 4 * every:
         raise BowfreeError(
-            f"steps = {length} with a sample every {every} steps leaves {length // every} samples "
-            "per chain: at least 4 are needed; raise steps or lower thin"
+            f"steps = {plan.steps} with a sample every {every} steps leaves "
+            f"{plan.steps // every} samples per chain: at least 4 are needed; raise steps or lower "
+            "thin"
         )
-    if distinct not in ("graphs", "classes"):
-        raise BowfreeError(f"distinct = {distinct!r}: must be 'graphs' or 'classes'")
-    known = Knowledge() if knowledge is None else knowledge
-
-    def rules_with(max_edges: int | None) -> _core.Rules:
-        return graph_rules(
-            d,
-            graph_class,
-            max_in_degree=max_in_degree,
-            max_edges=max_edges,
-            max_district=max_district,
-            knowledge=None if knowledge is None else known.masks(names),
-        )
-
-    rules = rules_with(None)
-    ground = permitted_ground(known, names, rules, graph_class)
-    if starts is not None and not starts:
-        raise BowfreeError("starts is empty: give at least one graph, or leave it out")
-    for graph in starts or ():
-        check_start(graph, names, rules)
-    default = 4 if starts is None else len(starts)
-    number = at_least("chains", default if chains is None else chains, 1)
-    seed = draw_seed(rng)
-    if starts is None:
-        sparse = rules_with(ground.n_edges + d // 2)
+    ground, seed = space.ground(names), budget.seed()
+    if plan.starts is None:
+        sparse = SearchSpace.of(space, max_edges=ground.n_edges + d // 2)
         parents, spouses = _core.sample_mcmc(
-            *ground._bits(), sparse, number - 1, 20 * n_pairs, 0, False, seed
+            *ground._bits(), sparse.rules(names), plan.n_chains - 1, 20 * n_pairs, 0, False, seed
         )
         begin = [ground._bits(), *zip(parents, spouses, strict=True)]
     else:
-        begin = [starts[k % len(starts)]._bits() for k in range(number)]
+        for graph in plan.starts:
+            space.check_start(graph, names)
+        begin = [plan.starts[k % len(plan.starts)]._bits() for k in range(plan.n_chains)]
     found = _core.structure_chains(
         moments.S,
         moments.n,
-        penalty,
-        int(positive("cache_mb", cache_mb) * 2**20),
-        rules,
+        rule.penalty,
+        int(plan.cache_mb * 2**20),
+        space.rules(names),
         begin,
-        steps=length,
+        steps=plan.steps,
         burn_in=warm_up,
         thin=every,
-        temper=positive("temper", temper),
-        keep=at_least("keep", keep, 0),
-        window=positive("window", window) / moments.n,
-        one_per_class=distinct == "classes",
+        temper=plan.temper,
+        keep=plan.keep,
+        window=plan.window / moments.n,
+        one_per_class=plan.distinct == "classes",
         seed=seed,
-        n_threads=n_threads(n_jobs),
+        n_threads=budget.n_threads,
     )
     pool = [
         ScoredGraph(MixedGraph._from_bits(names, p, s), float(score))
@@ -237,12 +257,13 @@ def sample_structures(
         scores=np.stack([chain["scores"] for chain in found["chains"]]),
         states=np.stack([chain["states"] for chain in found["chains"]]),
         pairs=tuple((names[i], names[j]) for i, j in index_pairs(d)),
-        acceptance=np.array([chain["accepted"] / length for chain in found["chains"]]),
+        acceptance=np.array([chain["accepted"] / plan.steps for chain in found["chains"]]),
         pool=tuple(pool),
         moments=moments,
-        penalty=float(penalty),
-        temper=float(temper),
-        steps=length,
+        space=space,
+        penalty=rule.penalty,
+        temper=float(plan.temper),
+        steps=plan.steps,
         burn_in=warm_up,
         thin=every,
     )

@@ -24,6 +24,7 @@ from bowfree.graph.pair_states import (
 )
 from bowfree.model.moments import Moments
 from bowfree.search.result import ScoredGraph
+from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.mcmc_diagnostics import effective_sample_size, split_r_hat
 
 __all__ = ["StructureSamples"]
@@ -51,6 +52,8 @@ class StructureSamples:
         The best distinct graphs met, best first; also those that were only looked at.
     moments : Moments
         The data as the chains saw them.
+    space : SearchSpace
+        Where they walked.
     penalty, temper : float
         The target is ``exp(n * score / temper)``.
     steps, burn_in, thin : int
@@ -64,6 +67,7 @@ class StructureSamples:
     acceptance: Floats
     pool: tuple[ScoredGraph, ...]
     moments: Moments
+    space: SearchSpace
     penalty: float
     temper: float
     steps: int

@@ -1,0 +1,200 @@
+"""What a function may spend: random numbers, threads or machines, time; and who is told meanwhile.
+
+The same words mean the same thing on everything that can take long: ``rng``, ``n_jobs``,
+``executor``, ``time_limit``, ``progress`` (:class:`bowfree.options.BudgetOptions` explains them).
+:class:`Budget` checks them once and hands them on. Work that falls into independent pieces, such as
+the resamples of a bootstrap, is done by :meth:`Budget.run`: every piece is a pure function of its
+number, and results come back in the order of the numbers, so that it does not matter who did which
+piece, and when.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bowfree.errors import BowfreeError
+from bowfree.options import at_least, positive
+
+__all__ = ["Budget", "Progress"]
+
+IN_FLIGHT = 256  # pieces handed out and not yet back: enough for any number of workers at hand
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a progress callback is told.
+
+    Attributes
+    ----------
+    what : str
+        What is counted: "runs", "resamples", "folds", ...
+    done, planned : int
+        How many are finished, and how many are known to be needed (there may be more later).
+    seconds : float
+        Time since the work began.
+    seconds_left : float or None
+        Estimate for what is planned, None before the first piece has ended.
+    best_score : float or None
+        Of a search: the best score of a finished run.
+    """
+
+    what: str
+    done: int
+    planned: int
+    seconds: float
+    seconds_left: float | None
+    best_score: float | None = None
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The options of :class:`bowfree.options.BudgetOptions`, checked; the clock starts here."""
+
+    rng: int | np.random.Generator | None = None
+    n_jobs: int | None = None
+    time_limit: float | None = None
+    progress: Callable[[Progress], None] | None = None
+    executor: Executor | None = None
+    cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
+    began: float = field(default_factory=time.monotonic, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.n_jobs is not None and self.n_jobs != -1:
+            at_least("n_jobs", self.n_jobs, 1)
+        if self.time_limit is not None:
+            positive("time_limit", self.time_limit)
+        if self.progress is not None and not callable(self.progress):
+            raise BowfreeError(f"progress must be callable, got {self.progress!r}")
+        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
+            raise BowfreeError(
+                f"executor must be a concurrent.futures.Executor, got {self.executor!r}"
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # To another process go the random numbers and the time that is left; clock, threads and
+        # whoever is told stay here.
+        return type(self), (self.rng, None, self.seconds_left)
+
+    def piece(self, rng: int | np.random.Generator) -> Budget:
+        """Return the budget of one piece of this work: other random numbers, one thread."""
+        return Budget(rng, None, self.seconds_left, cancelled=self.cancelled)
+
+    # --- randomness ---
+
+    def generator(self) -> np.random.Generator:
+        """Return the random numbers that everything else grows from."""
+        try:
+            return np.random.default_rng(self.rng)
+        except (TypeError, ValueError) as error:
+            raise BowfreeError(
+                f"rng = {self.rng!r}: give a whole number >= 0, a numpy.random.Generator, or None"
+            ) from error
+
+    def seed(self) -> int:
+        """Draw the 64-bit seed that the core's streams grow from."""
+        return int(self.generator().integers(0, 2**64, dtype=np.uint64))
+
+    # --- threads ---
+
+    @property
+    def n_threads(self) -> int:
+        """The number of threads that `n_jobs` stands for."""
+        if self.n_jobs is None:
+            return 1
+        return _n_cores() if self.n_jobs == -1 else self.n_jobs
+
+    # --- time ---
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the clock was started."""
+        return time.monotonic() - self.began
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the time limit, at least a little; None without one."""
+        if self.time_limit is None or math.isinf(self.time_limit):
+            return None
+        return max(1e-3, self.time_limit - self.seconds)
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is up, or the work was cancelled."""
+        late = self.time_limit is not None and self.seconds > self.time_limit
+        return late or self.cancelled.is_set()
+
+    # --- progress ---
+
+    def tell(self, what: str, done: int, planned: int, best_score: float | None = None) -> None:
+        """Tell whoever wants to know how far the work is."""
+        if self.progress is not None:
+            left = self.seconds / done * (planned - done) if done else None
+            self.progress(Progress(what, done, planned, self.seconds, left, best_score))
+
+    # --- pieces ---
+
+    def run(self, task: Callable[[Any], Any], pieces: Sequence[Any], *, what: str) -> list[Any]:
+        """Do the task for every piece; return the results in the order of the pieces.
+
+        When the time is up, pieces that have not begun are left out: the list then has the results
+        of those that were done, in the order of their numbers. An exception in a piece ends the
+        work and is raised. Ctrl-C cancels what has not begun and comes through.
+        """
+        found: dict[int, Any] = {}
+        self.tell(what, 0, len(pieces))
+        for k, result in self._finished(task, pieces):
+            found[k] = result
+            self.tell(what, len(found), len(pieces))
+        return [found[k] for k in sorted(found)]
+
+    def _finished(
+        self, task: Callable[[Any], Any], pieces: Sequence[Any]
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield (number, result) as pieces are done."""
+        if self.executor is None and self.n_threads == 1:
+            for k in range(len(pieces)):
+                if self.over:
+                    return
+                yield k, task(pieces[k])
+            return
+        # The core releases the interpreter while it works, so threads of this process do.
+        executor = self.executor or ThreadPoolExecutor(self.n_threads)
+        waiting: dict[Future[Any], int] = {}
+        begun = 0
+        try:
+            while waiting or (begun < len(pieces) and not self.over):
+                # Handed out bit by bit: a piece is made when its turn comes, and not before.
+                while begun < len(pieces) and len(waiting) < IN_FLIGHT and not self.over:
+                    waiting[executor.submit(task, pieces[begun])] = begun
+                    begun += 1
+                done, _ = wait(waiting, timeout=0.1, return_when=FIRST_COMPLETED)
+                for future in done:
+                    k = waiting.pop(future)
+                    if not future.cancelled():
+                        yield k, future.result()
+                if self.over:
+                    for future in waiting:
+                        future.cancel()
+        finally:
+            # An error or Ctrl-C: what runs in this process sees the event, the rest is cancelled.
+            if waiting:
+                self.cancelled.set()
+            for future in waiting:
+                future.cancel()
+            if self.executor is None:
+                executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _n_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

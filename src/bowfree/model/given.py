@@ -1,0 +1,25 @@
+"""What a user gives where a graph and its data are wanted.
+
+A graph with data; or the result of a search, which brings its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.moments import Moments, read_moments
+
+__all__ = ["graph_and_moments"]
+
+
+def graph_and_moments(
+    given: GraphLike, data: Any, data_options: Mapping[str, Any]
+) -> tuple[MixedGraph, Moments]:
+    """Return the graph, and the moments of its variables in the order of its nodes."""
+    graph = graph_of(given)
+    if data is None and data_options.get("cov") is None:
+        data = getattr(given, "moments", None)
+    return graph, read_moments(data, graph=graph, **data_options)
