@@ -359,8 +359,18 @@ def test_bad_input(fit, call, error, message):
         bf.report.render(fit, **call(fit))
 
 
+def test_a_report_on_an_exhaustive_search_keeps_to_its_space(tmp_path):
+    S = [[1.0, 0.5, 0.2], [0.5, 1.0, 0.4], [0.2, 0.4, 1.0]]
+    baps, dags = (
+        bf.exhaustive_search(cov=S, n=400, graph_class=kind).report(tmp_path / f"{kind}.html")
+        for kind in ("bap", "dag")
+    )
+    assert "5 graphs" in baps.read_text(encoding="utf-8")
+    assert "3 DAGs" in dags.read_text(encoding="utf-8")
+
+
 def test_a_graph_alone_has_no_report():
-    with pytest.raises(bf.BowfreeError, match="no report on a MixedGraph: give a SearchResult"):
+    with pytest.raises(bf.BowfreeError, match="no report on a MixedGraph: give the result"):
         bf.report.render(GRAPH)
 
 

@@ -21,19 +21,22 @@ from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.classes import EquivalenceClass
 from bowfree.model.fit_result import Fit
 from bowfree.report.content import gather
+from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
 
 __all__ = ["render", "write"]
 
 
-def write(path: str | os.PathLike[str], result: SearchResult | Fit, **options: Any) -> Path:
+def write(
+    path: str | os.PathLike[str], result: SearchResult | ExhaustiveResult | Fit, **options: Any
+) -> Path:
     """Write a report on a search or a fit into one HTML file.
 
     Parameters
     ----------
     path : str or path
         The file; one that exists is overwritten.
-    result : SearchResult or Fit
+    result : SearchResult, ExhaustiveResult or Fit
         What to report on.
     **options
         Those of :func:`render`.
@@ -60,7 +63,7 @@ def write(path: str | os.PathLike[str], result: SearchResult | Fit, **options: A
 
 
 def render(
-    result: SearchResult | Fit,
+    result: SearchResult | ExhaustiveResult | Fit,
     *,
     data: Any = None,
     members: EquivalenceClass | None = None,
@@ -74,7 +77,7 @@ def render(
 
     Parameters
     ----------
-    result : SearchResult or Fit
+    result : SearchResult, ExhaustiveResult or Fit
         What to report on.
     data : array_like of shape (n, d) or data frame, optional
         The raw data, for the checks of normality and outliers; a result keeps their moments only.

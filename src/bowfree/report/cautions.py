@@ -1,0 +1,64 @@
+"""What a careful reader should be told before the numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from bowfree.effects.effect_bounds import EffectBounds
+from bowfree.equivalence.classes import ClassSummary
+from bowfree.model.fit_result import Estimate, Fit
+from bowfree.report.cells import p_text
+from bowfree.report.data_checks import DataChecks
+
+__all__ = ["cautions"]
+
+
+def cautions(
+    fit: Fit,
+    estimates: Sequence[Estimate],
+    summary: ClassSummary,
+    bounds: EffectBounds,
+    checks: DataChecks | None,
+    complete: bool,
+) -> list[str]:
+    """Return one sentence for everything that makes the numbers less certain than they look."""
+    found = []
+    for district in fit.certificate:
+        where = f"District {{{', '.join(district.nodes)}}}"
+        if district.diverging:
+            found.append(f"{where}: a coefficient runs to infinity; there is no finite maximum.")
+        elif not district.converged:
+            found.append(f"{where}: the fit is not certified to be a maximum of the likelihood.")
+        if district.n_optima > 1:
+            found.append(f"{where}: the likelihood has {district.n_optima} local maxima.")
+    if not complete:
+        found.append("The search was ended early: a longer one may find a better graph.")
+    if not summary.complete:
+        found.append(
+            "The equivalence class is larger than what was listed; shares and bounds are over the "
+            "members listed, which are not a fair sample of all."
+        )
+    if summary.complete and not bounds.complete:
+        found.append("Bounds of effects are over a part of the class; the true ones may be wider.")
+    if bounds.n_uncertified:
+        found.append(
+            f"{bounds.n_uncertified} of {bounds.n_fits} fits behind the bounds of effects are not "
+            "certified to be a maximum of the likelihood."
+        )
+    if math.isfinite(fit.n) and any(math.isnan(row.se) for row in estimates):
+        found.append(
+            "There are no standard errors: the information matrix is singular at the estimate, "
+            "some parameters are not determined by the data."
+        )
+    if math.isfinite(fit.n) and fit.n < 5 * fit.n_parameters:
+        found.append(
+            f"{fit.n:.0f} observations for {fit.n_parameters} parameters: standard errors and "
+            "tests are rough below five observations per parameter."
+        )
+    if math.isfinite(fit.p_value) and fit.p_value < 0.01:
+        found.append(
+            f"The chi-square test rejects the graph (p = {p_text(fit.p_value)}): see the residual "
+            "correlations for where it does not fit."
+        )
+    return found + ([] if checks is None else checks.warnings())

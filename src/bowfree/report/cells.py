@@ -1,0 +1,84 @@
+"""Cells and tables of the page: the text to show, and the value to sort by.
+
+Numbers are rounded for the reader only; sorting does not depend on it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = ["Cell", "Table"]
+
+MAX_ROWS = 600  # of one table: a page with more is slow to sort and too long to read
+
+
+class Cell(NamedTuple):
+    """Text of a cell and the value it is sorted by; text sorts as text."""
+
+    text: str
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A sortable table.
+
+    Attributes
+    ----------
+    name : str
+        Its id in the page.
+    columns : tuple of tuple
+        Heading and explanation of each column.
+    rows : list of list of Cell
+        The cells.
+    left_out : int
+        Rows that were cut off.
+    """
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    rows: list[list[Cell]]
+    left_out: int = 0
+
+
+def cut_rows(rows: list[list[Cell]], column: int) -> tuple[list[list[Cell]], int]:
+    """Keep the rows with the largest numbers in a column, in their order."""
+    if len(rows) <= MAX_ROWS:
+        return rows, 0
+
+    def size(k: int) -> float:
+        value = rows[k][column].value
+        return 0.0 if value is None or math.isnan(value) else abs(value)
+
+    kept = sorted(sorted(range(len(rows)), key=lambda k: -size(k))[:MAX_ROWS])
+    return [rows[k] for k in kept], len(rows) - MAX_ROWS
+
+
+def number(value: float, digits: int = 3) -> Cell:
+    value = float(value)
+    if not math.isfinite(value):
+        return Cell("–", math.nan)
+    rounded = round(value, digits) + 0.0  # no "-0.000"
+    if value and abs(value) < 0.5 * 10**-digits:
+        return Cell(f"{value:.1e}", value)
+    return Cell(f"{rounded:.{digits}f}" if abs(value) < 1e6 else f"{value:.4g}", value)
+
+
+def count(value: int) -> Cell:
+    return Cell(str(value), float(value))
+
+
+def percent(share: float) -> Cell:
+    return Cell(f"{100 * share:.0f} %" if share in (0, 1) else f"{100 * share:.1f} %", share)
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def p_text(value: float) -> str:
+    if math.isnan(value):
+        return "–"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"

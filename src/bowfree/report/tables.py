@@ -1,0 +1,287 @@
+"""The tables of the page, and what its graph says when pointed at; nothing is estimated here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.effects.effect_bounds import EffectBounds
+from bowfree.equivalence.classes import ClassSummary
+from bowfree.errors import BowfreeError
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.fit_result import Estimate, Fit
+from bowfree.model.inference import TotalEffects
+from bowfree.pictures.svg import printable
+from bowfree.report.cells import MAX_ROWS, Cell, Table, count, cut_rows, number, p_text, percent
+from bowfree.report.data_checks import DataChecks
+from bowfree.report.graph_view import EdgeRow, class_edges
+from bowfree.search.result import SearchResult
+
+__all__ = ["class_table", "edge_rows", "edge_table", "effect_table", "residual_table", "run_table"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def edge_rows(fit: Fit, estimates: Sequence[Estimate], summary: ClassSummary) -> list[EdgeRow]:
+    """Join the estimates with what the class says of each edge."""
+    known = class_edges(fit.graph, summary)
+    by_edge = {}
+    for row in estimates:
+        if row.op == "~":
+            by_edge[row.rhs, "->", row.lhs] = row
+        elif row.lhs != row.rhs:
+            by_edge[row.lhs, "<->", row.rhs] = by_edge[row.rhs, "<->", row.lhs] = row
+    rows = []
+    for a, mark, b in fit.graph.edges:
+        e = by_edge[a, mark, b]
+        share, in_class, ends = known[a, mark, b]
+        numbers = (e.estimate, e.se, e.z, e.p_value, e.std_all)
+        rows.append(EdgeRow(a, mark, b, *numbers, share, in_class, ends))
+    return rows
+
+
+def edge_table(
+    graph: MixedGraph, rows: Sequence[EdgeRow], summary: ClassSummary, bootstrap: Any
+) -> Table:
+    """Return the edges with their estimates."""
+    columns = [
+        ("Edge", "→ direct effect, ↔ hidden common cause"),
+        ("Estimate", "effect, or covariance of the errors"),
+        ("Std.Err", "standard error"),
+        ("z", "estimate / standard error"),
+        ("p", "two-sided"),
+        ("Standardised", "effect in standard deviations, or correlation of the errors"),
+        ("In class", f"share of the {summary.n_members:,} equivalent graphs with this very edge"),
+        ("Known", "what all equivalent graphs agree on; o: they differ"),
+    ]
+    if bootstrap is not None:
+        columns.append(("Bootstrap", "share of resampled data sets with this very edge"))
+        if tuple(bootstrap.names) != graph.nodes:
+            raise BowfreeError("the bootstrap is about other variables than the result")
+    table = []
+    for row in rows:
+        cells = [
+            Cell(printable(row.arrow)),
+            number(row.weight),
+            number(row.se),
+            number(row.z, 2),
+            Cell(p_text(row.p_value), row.p_value),
+            number(row.std),
+            percent(row.share),
+            Cell(printable(row.in_class)),
+        ]
+        if bootstrap is not None:
+            shares = bootstrap.directed if row.mark == "->" else bootstrap.bidirected
+            cells.append(percent(float(shares[graph._node(row.b), graph._node(row.a)])))
+        table.append(cells)
+    return Table("edges", tuple(columns), *cut_rows(table, 5))
+
+
+def class_table(summary: ClassSummary) -> Table:
+    """Return the edges with their marks counted over the class."""
+    n = summary.n_members
+    columns = (
+        ("a", ""),
+        ("b", ""),
+        ("a → b", "share of the equivalent graphs"),
+        ("a ← b", "share of the equivalent graphs"),
+        ("a ↔ b", "share of the equivalent graphs"),
+        ("Known", "what all of them agree on; o: they differ"),
+    )
+    rows = [
+        [
+            Cell(printable(e.a)),
+            Cell(printable(e.b)),
+            percent(e.n_forward / n),
+            percent(e.n_backward / n),
+            percent(e.n_bidirected / n),
+            Cell(printable(str(e))),
+        ]
+        for e in summary.edges
+    ]
+    return Table("classes", columns, rows)
+
+
+def effect_table(effects: TotalEffects, bounds: EffectBounds) -> Table:
+    """Return total effects with their bounds over the class."""
+    columns = [
+        ("Cause", ""),
+        ("On", ""),
+        ("Total effect", "in the best graph: change of the second per unit of the first"),
+        ("Std.Err", "delta method"),
+        ("z", ""),
+        ("p", "two-sided"),
+        ("Lower", "smallest effect over the equivalent graphs"),
+        ("Upper", "largest effect over the equivalent graphs"),
+        ("Min |.|", "smallest absolute effect: not zero means that all graphs see one"),
+        ("Non-zero in", "share of the equivalent graphs that see an effect"),
+    ]
+    shown = (effects.effect != 0) | (bounds.max_abs > bounds.zero)
+    names = effects.names
+    rows = []
+    for i, j in np.argwhere(shown).tolist():
+        if i == j:
+            continue
+        p = float(effects.p_value[i, j])
+        cells = [
+            Cell(printable(names[j])),
+            Cell(printable(names[i])),
+            number(effects.effect[i, j]),
+            number(effects.se[i, j]),
+            number(effects.z[i, j], 2),
+            Cell(p_text(p), p),
+            number(bounds.lower[i, j]),
+            number(bounds.upper[i, j]),
+            number(bounds.min_abs[i, j]),
+            percent(float(bounds.nonzero[i, j])),
+        ]
+        rows.append(cells)
+    return Table("effects", tuple(columns), *cut_rows(rows, 2))
+
+
+def _correlations(C: Floats) -> Floats:
+    sd = np.sqrt(np.diag(C))
+    R: Floats = C / np.outer(sd, sd)
+    return R
+
+
+def residual_table(fit: Fit) -> Table:
+    """Return correlations in the data and in the fit."""
+    columns = (
+        ("a", ""),
+        ("b", ""),
+        ("Data", "correlation in the data"),
+        ("Fit", "correlation in the fitted model"),
+        ("Residual", "data minus fit"),
+    )
+    residual = fit.residual_correlations()
+    R = _correlations(fit.S)
+    names = fit.graph.nodes
+    rows = [
+        [
+            Cell(printable(names[i])),
+            Cell(printable(names[j])),
+            number(R[i, j]),
+            number(R[i, j] - residual[i, j]),
+            number(residual[i, j], 4),
+        ]
+        for i in range(len(names))
+        for j in range(i + 1, len(names))
+    ]
+    rows, left_out = cut_rows(rows, 4)
+    return Table("residuals", columns, rows, left_out)
+
+
+def residual_map(fit: Fit) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Rows of the map: a name, and for each cell its value and how strong its colour is."""
+    residual = fit.residual_correlations()
+    return [
+        (
+            printable(name),
+            [
+                {
+                    "text": f"{round(value, 2) + 0.0:.2f}",  # no "-0.00"
+                    "sign": "positive" if value > 0 else "negative",
+                    # A residual correlation of 0.1 is bad news: it has the full colour.
+                    "strength": round(100 * min(1.0, abs(value) / 0.1)),
+                    "title": printable(f"{name}, {other}: {value:.4f}"),
+                }
+                for other, value in zip(fit.graph.nodes, row, strict=True)
+            ],
+        )
+        for name, row in zip(fit.graph.nodes, residual.tolist(), strict=True)
+    ]
+
+
+def variable_table(fit: Fit, checks: DataChecks | None) -> Table:
+    """Return one row per variable."""
+    columns = [
+        ("Variable", ""),
+        ("SD", "standard deviation"),
+        ("R²", "share of the variance that the graph explains by other variables"),
+        ("Parents", "direct causes"),
+        ("Spouses", "variables with a hidden cause in common"),
+    ]
+    if checks is not None:
+        columns[1:1] = [("Mean", "")]
+        columns += [
+            ("Skewness", "0 for normal data"),
+            ("Kurtosis", "in excess of the normal law's"),
+            ("p (skewness)", "D'Agostino's test"),
+            ("p (kurtosis)", "Anscombe and Glynn's test"),
+        ]
+    rows = []
+    for i, name in enumerate(fit.graph.nodes):
+        cells = [
+            Cell(printable(name)),
+            number(math.sqrt(fit.S[i, i])),
+            number(r_squared(fit, i)),
+            count(len(fit.graph.parents(name))),
+            count(len(fit.graph.spouses(name))),
+        ]
+        if checks is not None:
+            check = checks.variables[i]
+            cells[1:2] = [number(check.mean), number(check.sd)]
+            cells += [number(check.skewness, 2), number(check.kurtosis, 2)]
+            cells += [Cell(p_text(p), p) for p in (check.p_skewness, check.p_kurtosis)]
+        rows.append(cells)
+    return Table("variables", tuple(columns), rows)
+
+
+def run_table(search: SearchResult) -> Table:
+    """Return the runs of the search."""
+    columns = (
+        ("Run", ""),
+        ("Kind", "what the run did"),
+        ("Improvements", "how often it found a better graph"),
+        ("Start", "score of the first graph"),
+        ("End", "score of the last"),
+        ("Below best", "n (best score - end)"),
+        ("Seconds", ""),
+    )
+    n = search.moments.n
+    rows = [
+        [
+            count(k),
+            Cell(run.strategy),
+            count(len(run.path) - 1),
+            number(run.path[0], 4),
+            number(run.score, 6),
+            number(n * (search.score - run.score), 2),
+            number(run.seconds, 3),
+        ]
+        for k, run in enumerate(search.runs, start=1)
+    ]
+    left_out = max(0, len(rows) - MAX_ROWS)
+    return Table("runs", columns, rows[:MAX_ROWS], left_out)
+
+
+def r_squared(fit: Fit, i: int) -> float:
+    """Return the share of the variance of node i that its parents explain."""
+    return 1 - float(fit.Omega[i, i] / fit.Sigma[i, i])
+
+
+def edge_tip(row: EdgeRow) -> list[str]:
+    """Return the lines of the box that opens over an edge."""
+    kind = "effect" if row.mark == "->" else "error covariance"
+    return [
+        printable(row.arrow),
+        f"{kind} {number(row.weight).text} (standard error {number(row.se).text})",
+        f"standardised {number(row.std).text}, p {p_text(row.p_value)}",
+        f"in {percent(row.share).text} of the equivalent graphs",
+        f"all agree on: {printable(row.in_class)}",
+    ]
+
+
+def node_note(fit: Fit, i: int) -> str:
+    """Return the line that opens over a node."""
+    name = fit.graph.nodes[i]
+    parents, spouses = len(fit.graph.parents(name)), len(fit.graph.spouses(name))
+    return (
+        f"R² {r_squared(fit, i):.2f}, {parents} parent{'s' * (parents != 1)}, "
+        f"{spouses} spouse{'s' * (spouses != 1)}"
+    )
