@@ -2,11 +2,14 @@
 
 from itertools import combinations, pairwise, permutations
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
 from bowfree.graph.bit_sets import members
+from bowfree.graph.separation import minimal_separator
 from graph_strategies import admgs, all_baps, mixed_graphs
 
 
@@ -145,3 +148,23 @@ def test_separation_means_zero_partial_correlation(g, random):
                 minor = _determinant([[Sigma[i][j] for j in (b, *C)] for i in (a, *C)])
                 answer = g.m_separated(g.nodes[a], g.nodes[b], [g.nodes[v] for v in C])
                 assert answer == (minor == 0)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_minimal_separators_separate_and_have_no_needless_member(seed):
+    rng = np.random.default_rng(seed)
+    graph = bf.random_bap(int(rng.integers(3, 7)), rng=seed)
+    for a, b in combinations(graph.nodes, 2):
+        others = [v for v in graph.nodes if v not in (a, b)]
+        needed = tuple(v for v in others if rng.random() < 0.2)
+        found = minimal_separator(graph, a, b, including=needed)
+        sets = [
+            {*needed, *more}
+            for k in range(len(others) + 1)
+            for more in combinations([v for v in others if v not in needed], k)
+        ]
+        separating = [s for s in sets if graph.m_separated(a, b, s)]
+        assert (found is None) == (not separating)
+        if found is not None:
+            assert set(found) in separating
+            assert not any(s < set(found) for s in separating)

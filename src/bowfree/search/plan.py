@@ -16,6 +16,7 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.options import GraphClass, at_least, one_of, positive
 from bowfree.search.result import ScoredGraph
+from bowfree.space.random_graphs import default_burn_in
 
 __all__ = ["KICKS", "RUN_KINDS", "Plan", "Strategy", "StrategyName", "StrategyOptions"]
 
@@ -212,7 +213,7 @@ class Strategy:
             "plateau": plateau,
             "dag_kicks": dag_kicks_for(d),
             "bap_kicks": kicks_per_run_for(d),
-            "burn_in": d**4,
+            "burn_in": default_burn_in(d),
             "keep": self.keep,
             "window": self.window / n,
         }
