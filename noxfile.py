@@ -1,8 +1,10 @@
 """One session per task: ``nox -s tests``, ``lint``, ``docs``, ``bench``, ``sanitize``.
 
-``.ci/run`` does what has to hold for every change; the sessions here are for working on one thing.
+Before a release come ``build`` and ``lowest``. ``.ci/run`` does what has to hold for every
+change; the sessions here are for working on one thing.
 """
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -86,3 +88,43 @@ def sanitize(session: nox.Session) -> None:
             "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
         },
     )
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """Build the sdist and from it a wheel, check both, and try the wheel where nothing else is."""
+    session.install("build", "twine", "check-wheel-contents", "abi3audit")
+    folder = Path(session.create_tmp()) / "dist"
+    shutil.rmtree(folder, ignore_errors=True)
+    session.run("python", "-m", "build", "--outdir", str(folder))
+    (wheel,) = folder.glob("*.whl")
+    (sdist,) = folder.glob("*.tar.gz")
+    session.run("twine", "check", "--strict", str(sdist), str(wheel))
+    session.run("check-wheel-contents", str(wheel))
+    if "-abi3-" in wheel.name:  # from Python 3.12 on
+        session.run("abi3audit", "--strict", "--verbose", str(wheel))
+    # The tests come out of the sdist, the package out of the wheel.
+    unpacked = folder / "unpacked"
+    shutil.unpack_archive(sdist, unpacked)
+    (source,) = unpacked.iterdir()
+    session.install(f"bowfree[test] @ {wheel.resolve().as_uri()}", "--force-reinstall")
+    session.chdir(source)
+    session.run("bowfree", "demo", "--out", "demo")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def lowest(session: nox.Session) -> None:
+    """Run the tests on the lowest versions that ``pyproject.toml`` names."""
+    names = ("plot", "graphs", "data", "test")
+    requirements = [*PROJECT["project"]["dependencies"], *(r for n in names for r in EXTRAS[n])]
+    bound = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?>=([\d.]+)")
+    found = [bound.fullmatch(requirement) for requirement in requirements]
+    if None in found:
+        session.error(f"no lowest version: {requirements[found.index(None)]}; name one with >=")
+    constraints = Path(session.create_tmp()) / "lowest.txt"
+    # `==2.2` alone means 2.2.0: the very first release is what the bound promises.
+    lines = sorted({f"{match[1]}=={match[2]}" for match in found if match})
+    constraints.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    session.install("--constraint", str(constraints), f".[{','.join(names)}]")
+    session.run("pytest", *session.posargs)
