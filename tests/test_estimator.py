@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -51,6 +52,14 @@ def test_scikit_learns_checks():
     assert set(outcomes) <= {"passed", "skipped", "xfail"}
     assert outcomes.count("xfail") == len(EXPECTED_FAILURES)
     assert len(skipped) <= 2, skipped
+
+
+@pytest.mark.parametrize("kind", ["csr_array", "dok_array", "dok_matrix"])
+def test_sparse_data_are_refused(kind):
+    # The last two are dictionaries of entries, which must not be taken for one of columns.
+    data = getattr(sparse, kind)(np.eye(4, 3))
+    with pytest.raises(TypeError, match=r"toarray\(\)"):
+        bf.BAPLearner().fit(data)
 
 
 def test_the_attributes_belong_together(fitted):

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -296,7 +297,8 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def _values(self, X: Any, *, reset: bool) -> Floats:
         """Return the observations as an array; scikit-learn checks names and number of features."""
         options = {"dtype": np.float64, "ensure_min_samples": 2 if reset else 1}
-        if not isinstance(X, Mapping):
+        # A sparse matrix of SciPy may be a dict of its entries; scikit-learn refuses all kinds.
+        if issparse(X) or not isinstance(X, Mapping):
             values: Floats = validate_data(self, X, reset=reset, **options)
             return values
         # scikit-learn knows no mappings, which is what bowfree.datasets returns.
