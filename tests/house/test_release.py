@@ -20,9 +20,6 @@ def test_the_version_is_the_same_everywhere():
 
 def test_the_newest_release_in_the_change_log_is_this_version():
     headings = re.findall(r"^## \[?([\w.]+)\]?(?: - (.*))?$", text_of("CHANGELOG.md"), re.MULTILINE)
-    assert headings
-    releases = [heading for heading in headings if heading[0] != "Unreleased"]
-    if releases:
-        version, date = releases[0]
-        assert version == bowfree.__version__
-        assert f"\ndate-released: {date}\n" in text_of("CITATION.cff")
+    version, date = next(heading for heading in headings if heading[0] != "Unreleased")
+    assert version == bowfree.__version__
+    assert f"\ndate-released: {date}\n" in text_of("CITATION.cff")
