@@ -48,6 +48,10 @@ class Rng {
         return static_cast<int>(product >> 32);
     }
 
+    /// Uniform on [0, 1), by hand: the library's distributions differ between platforms. Twice the
+    /// value less one is uniform on [-1, 1), without rounding.
+    double uniform() { return 0x1p-53 * static_cast<double>(next() >> 11); }
+
     bool coin() { return next() >> 63; }
 
   private:

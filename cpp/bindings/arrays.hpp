@@ -1,47 +1,155 @@
-// How arrays cross the border between Python and the core. Used by the bindings only.
+// How arrays cross the border between Python and the core, and the one place where their shapes are
+// checked. What the numbers mean has been validated in Python. Used by the bindings only.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
+#include "graph/edge.hpp"
 #include "graph/graph.hpp"
 
 namespace bowfree::bindings {
 
 namespace nb = nanobind;
 
-/// Graphs come in and go out as bitsets: uint64, shape (d, words), see graph.hpp.
-using Bits = nb::ndarray<const Word, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-/// Matrices are row-major doubles.
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T, int dimensions>
+using Array = nb::ndarray<const T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
 
-/// The graph held by a pair of bit arrays. Python has validated the graph; only shapes are checked.
+/// Graphs come in and go out as bitsets, see graph.hpp: uint64, one graph of shape (d, words), many
+/// of shape (graphs, d, words).
+using Bits = Array<Word, 2>;
+using BitStack = Array<Word, 3>;
+using BitArrays = std::pair<nb::ndarray<nb::numpy, Word>, nb::ndarray<nb::numpy, Word>>;
+/// Matrices are row-major doubles.
+using Matrix = Array<double, 2>;
+/// Edges as in edge.hpp, or sets of them as bits: uint8.
+using Bytes = Array<std::uint8_t, 2>;
+/// Arrays and numbers by name.
+using Named = nb::typed<nb::dict, nb::str, nb::any>;
+
+/// Throws unless the array has this shape.
+template <class AnyArray>
+void expect_shape(const AnyArray& array, std::initializer_list<std::size_t> shape,
+                  const char* what) {
+    std::size_t axis = 0;
+    for (const std::size_t size : shape)
+        if (array.shape(axis++) != size) throw std::invalid_argument(what);
+}
+
+/// The entries of a d x d matrix; with d = -1, of any square one.
+inline std::vector<double> to_square(const Matrix& S, int d = -1) {
+    const std::size_t size = d < 0 ? S.shape(0) : static_cast<std::size_t>(d);
+    expect_shape(S, {size, size}, "S must have shape (d, d), d being the number of nodes");
+    return {S.data(), S.data() + S.size()};
+}
+
+/// Copies rows of bits, which Python holds like the core, into a graph of the same size.
+inline void copy_rows(const Word* parents, const Word* spouses, Graph& graph) {
+    if (graph.d() == 0) return;
+    const auto size = static_cast<std::size_t>(graph.d()) * graph.words();
+    std::copy_n(parents, size, graph.parents(0));
+    std::copy_n(spouses, size, graph.spouses(0));
+}
+
 inline Graph to_graph(const Bits& parents, const Bits& spouses) {
-    const int d = static_cast<int>(parents.shape(0));
-    Graph graph(d);
+    Graph graph(static_cast<int>(parents.shape(0)));
     const auto words = static_cast<std::size_t>(graph.words());
-    if (parents.shape(1) != words || spouses.shape(1) != words ||
-        spouses.shape(0) != parents.shape(0))
-        throw std::invalid_argument("graph bitsets must both have shape (d, (d + 63) / 64)");
-    for (int i = 0; i < d; ++i)
-        for (std::size_t w = 0; w < words; ++w) {
-            graph.parents(i)[w] = parents(i, w);
-            graph.spouses(i)[w] = spouses(i, w);
-        }
+    for (const Bits* bits : {&parents, &spouses})
+        expect_shape(*bits, {parents.shape(0), words},
+                     "graph bitsets must both have shape (d, (d + 63) / 64)");
+    copy_rows(parents.data(), spouses.data(), graph);
     return graph;
+}
+
+/// A graph from the words of all its rows. For up to 64 nodes these are the masks that a Python
+/// graph holds, which makes a decision on a small graph cheaper than creating one array.
+inline Graph to_graph(int d, const std::vector<Word>& parents, const std::vector<Word>& spouses) {
+    Graph graph(d);
+    const auto size = static_cast<std::size_t>(d) * graph.words();
+    if (parents.size() != size || spouses.size() != size)
+        throw std::invalid_argument("graph masks must have d * ((d + 63) / 64) words");
+    copy_rows(parents.data(), spouses.data(), graph);
+    return graph;
+}
+
+/// Calls `visit` with every graph on d nodes of a stack; no Python object is touched.
+template <class Visit>
+void for_each_graph(int d, const BitStack& parents, const BitStack& spouses, Visit&& visit) {
+    Graph graph(d);
+    const auto nodes = static_cast<std::size_t>(d), words = static_cast<std::size_t>(graph.words());
+    for (const BitStack* stack : {&parents, &spouses})
+        expect_shape(*stack, {parents.shape(0), nodes, words},
+                     "graphs must come as (graphs, d, (d + 63) / 64), twice");
+    for (std::size_t g = 0; g < parents.shape(0); ++g) {
+        copy_rows(parents.data() + g * nodes * words, spouses.data() + g * nodes * words, graph);
+        visit(graph);
+    }
+}
+
+inline std::vector<Graph> to_graphs(const BitStack& parents, const BitStack& spouses) {
+    std::vector<Graph> graphs;
+    for_each_graph(static_cast<int>(parents.shape(1)), parents, spouses,
+                   [&](const Graph& graph) { graphs.push_back(graph); });
+    return graphs;
 }
 
 /// Hands a vector to NumPy without copying it: the array owns the vector.
 template <class T>
-nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& values,
-                                   std::initializer_list<std::size_t> shape) {
+auto to_numpy(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+    // Edges are bytes for Python.
+    using Entry = std::conditional_t<std::is_same_v<T, Edge>, std::uint8_t, T>;
     auto* owned = new std::vector<T>(std::move(values));
     nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::ndarray<nb::numpy, T>(owned->data(), shape, owner);
+    return nb::ndarray<nb::numpy, Entry>(reinterpret_cast<Entry*>(owned->data()), shape, owner);
+}
+
+/// One axis.
+template <class T>
+auto to_numpy(std::vector<T>&& values) {
+    const std::size_t size = values.size();
+    return to_numpy(std::move(values), {size});
+}
+
+/// Graphs on d nodes, put one after the other into two arrays of bits for Python.
+class GraphStack {
+  public:
+    explicit GraphStack(int d) : d_(d), words_(words_for(d)) {}
+
+    void push(const Graph& graph) {
+        const std::size_t size = d_ * words_;
+        ++n_graphs_;
+        if (size == 0) return;
+        parents_.insert(parents_.end(), graph.parents(0), graph.parents(0) + size);
+        spouses_.insert(spouses_.end(), graph.spouses(0), graph.spouses(0) + size);
+    }
+
+    /// Two arrays of shape (graphs, d, words).
+    BitArrays to_python() && {
+        return {to_numpy(std::move(parents_), {n_graphs_, d_, words_}),
+                to_numpy(std::move(spouses_), {n_graphs_, d_, words_})};
+    }
+    /// Of a single graph, two arrays of shape (d, words).
+    BitArrays single_to_python() && {
+        return {to_numpy(std::move(parents_), {d_, words_}),
+                to_numpy(std::move(spouses_), {d_, words_})};
+    }
+
+  private:
+    std::size_t d_, words_, n_graphs_ = 0;
+    std::vector<Word> parents_, spouses_;
+};
+
+inline BitArrays to_bits(const Graph& graph) {
+    GraphStack one(graph.d());
+    one.push(graph);
+    return std::move(one).single_to_python();
 }
 
 }  // namespace bowfree::bindings

@@ -1,4 +1,4 @@
-// One bind_* function per part of the core; module.cpp calls them all.
+// One bind_* function per room of the core; module.cpp calls them all.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,9 +7,9 @@ namespace bowfree::bindings {
 
 void bind_effects(nanobind::module_& m);
 void bind_equivalence(nanobind::module_& m);
-void bind_likelihood(nanobind::module_& m);
-void bind_sampler(nanobind::module_& m);
+void bind_model(nanobind::module_& m);
 void bind_search(nanobind::module_& m);
-void bind_structure_chain(nanobind::module_& m);
+void bind_space(nanobind::module_& m);
+void bind_uncertainty(nanobind::module_& m);
 
 }  // namespace bowfree::bindings

@@ -1,8 +1,4 @@
 // Equivalence for Python: the exact test, classes as factors, the atlas.
-#include "equivalence/equivalence.hpp"
-
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -10,18 +6,18 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrays.hpp"
-#include "equivalence/atlas.hpp"
 #include "bindings/bindings.hpp"
+#include "bindings/calls.hpp"
+#include "equivalence/atlas.hpp"
 #include "equivalence/classes.hpp"
 #include "equivalence/colliders.hpp"
+#include "equivalence/decision.hpp"
 #include "equivalence/empirical.hpp"
 
 namespace bowfree::bindings {
 
 namespace {
 
-using Stack = nb::ndarray<const Word, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-using Marks = nb::ndarray<nb::numpy, std::uint8_t>;
 using Answer = std::tuple<bool, int, int>;  // inside?, and if not the pair that fails
 
 Answer to_answer(const InclusionTest& test) {
@@ -31,7 +27,8 @@ Answer to_answer(const InclusionTest& test) {
 /// Edges, orbit, n_baps, n_classes, largest_class, n_split, marks of an example of a split class.
 using AtlasRow = std::tuple<std::vector<std::pair<int, int>>, std::uint64_t, std::uint64_t,
                             std::uint64_t, std::uint64_t, std::uint64_t, std::vector<int>>;
-using Factor = std::tuple<std::vector<int>, Marks, bool>;  // edges, marks, complete
+/// Edges, their states in each member, complete.
+using Factor = std::tuple<std::vector<int>, nb::ndarray<nb::numpy, std::uint8_t>, bool>;
 
 std::vector<Factor> to_factors(std::vector<ClassFactor>&& factors) {
     std::vector<Factor> out;
@@ -41,20 +38,6 @@ std::vector<Factor> to_factors(std::vector<ClassFactor>&& factors) {
                                   {factor.members.n_members, factor.edges.size()}),
                          factor.members.complete);
     return out;
-}
-
-/// A graph from the words of all its rows. For up to 64 nodes these are the masks that a Python
-/// graph holds, which makes a decision on a small graph cheaper than creating one array.
-Graph from_words(int d, const std::vector<Word>& parents, const std::vector<Word>& spouses) {
-    Graph graph(d);
-    const auto size = static_cast<std::size_t>(d) * graph.words();
-    if (parents.size() != size || spouses.size() != size)
-        throw std::invalid_argument("graph masks must have d * ((d + 63) / 64) words");
-    if (d > 0) {
-        std::copy(parents.begin(), parents.end(), graph.parents(0));
-        std::copy(spouses.begin(), spouses.end(), graph.spouses(0));
-    }
-    return graph;
 }
 
 bool bow_free(const Graph& graph) {
@@ -76,15 +59,15 @@ std::tuple<int, int, int> decide(int d, const std::vector<Word>& parents_g,
                                  const std::vector<Word>& parents_h,
                                  const std::vector<Word>& spouses_h, std::uint64_t seed,
                                  bool equivalence) {
-    const Graph G = from_words(d, parents_g, spouses_g), H = from_words(d, parents_h, spouses_h);
+    const Graph G = to_graph(d, parents_g, spouses_g), H = to_graph(d, parents_h, spouses_h);
     const std::vector<int> order_G = topological_order(G), order_H = topological_order(H);
     const auto acyclic = [d](const auto& order) { return static_cast<int>(order.size()) == d; };
     if (!acyclic(order_G) || (equivalence && !bow_free(G))) return {-1, -1, -1};
     if (!acyclic(order_H) || !bow_free(H)) return {-2, -1, -1};
     // Equivalent BAPs share the skeleton, and a skeleton has one dimension: one inclusion decides.
     if (equivalence && !same_skeleton(G, H)) return {0, -1, -1};
-    const nb::gil_scoped_release release;
-    const InclusionTest test = inside(G, order_G, H, order_H, seed);
+    const InclusionTest test =
+        interruptibly([&](const Stop& stop) { return inside(G, order_G, H, order_H, seed, stop); });
     return {test.answer == Inclusion::yes, test.a, test.b};
 }
 
@@ -96,22 +79,41 @@ void bind_equivalence(nb::module_& m) {
         [](const Bits& parents, const Bits& spouses, std::uint64_t seed) {
             const Graph graph = to_graph(parents, spouses);
             const auto d = static_cast<std::size_t>(graph.d());
-            return to_numpy(random_covariance(graph, topological_order(graph), seed), {d, d});
+            return to_numpy(interruptibly([&](const Stop& stop) {
+                                return random_covariance(graph, topological_order(graph), seed,
+                                                         stop);
+                            }),
+                            {d, d});
         },
         nb::arg("parents"), nb::arg("spouses"), nb::arg("seed"),
         "Sigma of the graph at random parameters modulo 2^61 - 1.");
     m.def(
         "produces",
         [](const Bits& parents, const Bits& spouses,
-           const nb::ndarray<const Word, nb::ndim<2>, nb::c_contig, nb::device::cpu>& Sigma)
-            -> std::optional<Answer> {
+           const Array<Word, 2>& Sigma) -> std::optional<Answer> {
             const Graph H = to_graph(parents, spouses);
-            const InclusionTest test = produces(H, topological_order(H), Sigma.data());
+            const auto d = static_cast<std::size_t>(H.d());
+            expect_shape(Sigma, {d, d}, "Sigma must have shape (d, d)");
+            const InclusionTest test = interruptibly([&](const Stop& stop) {
+                return produces(H, topological_order(H), Sigma.data(), stop);
+            });
             if (test.answer == Inclusion::singular) return std::nullopt;
             return to_answer(test);
         },
         nb::arg("parents"), nb::arg("spouses"), nb::arg("Sigma"),
         "Can the BAP produce Sigma (modulo 2^61 - 1)? None when a system is singular.");
+    m.def(
+        "field_dot",
+        [](const std::vector<Word>& a, const std::vector<Word>& b, bool two_words) {
+            const auto dot = [&](auto sum) {
+                for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) sum.add(a[i], b[i]);
+                return sum.value();
+            };
+            return two_words ? dot(field::SumOfProducts<TwoWords>{}) : dot(field::Sum{});
+        },
+        nb::arg("a"), nb::arg("b"), nb::arg("two_words"),
+        "Sum of products modulo 2^61 - 1, with numbers of 128 bits made of two words or as the "
+        "core has them: for the test that both agree.");
     m.def(
         "decide", &decide, nb::arg("d"), nb::arg("parents_g"), nb::arg("spouses_g"),
         nb::arg("parents_h"), nb::arg("spouses_h"), nb::arg("seed"), nb::arg("equivalence"),
@@ -123,35 +125,29 @@ void bind_equivalence(nb::module_& m) {
         .def(
             "__init__",
             [](Witness* self, const Bits& parents, const Bits& spouses, std::uint64_t seed) {
-                new (self) Witness(to_graph(parents, spouses), seed);
+                const Graph graph = to_graph(parents, spouses);
+                new (self) Witness(
+                    interruptibly([&](const Stop& stop) { return Witness(graph, seed, stop); }));
             },
             nb::arg("parents"), nb::arg("spouses"), nb::arg("seed"))
         .def(
             "inside",
             [](const Witness& self, const Bits& parents, const Bits& spouses) {
-                return to_answer(self.inside(to_graph(parents, spouses)));
+                const Graph H = to_graph(parents, spouses);
+                return to_answer(
+                    interruptibly([&](const Stop& stop) { return self.inside(H, stop); }));
             },
             nb::arg("parents"), nb::arg("spouses"), "Is the model inside that of the BAP?")
         .def(
             "inside_each",
-            [](const Witness& self, const Stack& parents, const Stack& spouses) {
-                std::vector<std::uint8_t> answers(parents.shape(0));
-                {
-                    const nb::gil_scoped_release release;
-                    Graph H(self.d());
-                    const auto row = static_cast<std::size_t>(H.words());
-                    const std::size_t size = self.d() * row;
-                    for (std::size_t i = 0; i < answers.size(); ++i) {
-                        for (std::size_t v = 0; v < parents.shape(1); ++v)
-                            for (std::size_t w = 0; w < row; ++w) {
-                                H.parents(v)[w] = parents.data()[i * size + v * row + w];
-                                H.spouses(v)[w] = spouses.data()[i * size + v * row + w];
-                            }
-                        answers[i] = self.inside(H).answer == Inclusion::yes;
-                    }
-                }
-                const std::size_t n = answers.size();
-                return to_numpy(std::move(answers), {n});
+            [](const Witness& self, const BitStack& parents, const BitStack& spouses) {
+                return to_numpy(interruptibly([&](const Stop& stop) {
+                    std::vector<std::uint8_t> answers;
+                    for_each_graph(self.d(), parents, spouses, [&](const Graph& H) {
+                        answers.push_back(self.inside(H, stop).answer == Inclusion::yes);
+                    });
+                    return answers;
+                }));
             },
             nb::arg("parents"), nb::arg("spouses"),
             "The same for many BAPs, stacked along the first axis: uint8, 1 means inside.");
@@ -160,18 +156,17 @@ void bind_equivalence(nb::module_& m) {
         [](const Bits& parents, const Bits& spouses, bool exact, std::uint64_t seed,
            std::uint64_t limit, std::optional<double> seconds) {
             const Graph graph = to_graph(parents, spouses);
-            std::vector<ClassFactor> factors;
-            {
-                const nb::gil_scoped_release release;
-                factors =
-                    class_factors(graph, exact ? ClassMethod::exact : ClassMethod::edge_changes,
-                                  {seed, limit, deadline_in(seconds)});
-            }
+            auto factors = interruptibly(seconds, [&](const Stop& stop) {
+                return class_factors(graph, exact ? ClassMethod::exact : ClassMethod::edge_changes,
+                                     {seed, limit}, stop);
+            });
             return to_factors(std::move(factors));
         },
         nb::arg("parents"), nb::arg("spouses"), nb::arg("exact"), nb::arg("seed"), nb::arg("limit"),
         nb::arg("seconds").none(),
-        "The class, one (edges, marks, complete) per connected component.");
+        "The class, one (edges, marks, complete) per connected component; marks are states of "
+        "pairs, "
+        "see cpp/graph/edge.hpp.");
     m.def(
         "collider_sizes",
         [](const Bits& parents, const Bits& spouses) {
@@ -194,17 +189,15 @@ void bind_equivalence(nb::module_& m) {
         [](const Matrix& S, const Bits& parents, const Bits& spouses, double epsilon, int max_depth,
            std::uint64_t limit, std::optional<double> seconds, int sweeps) {
             const Graph graph = to_graph(parents, spouses);
-            EmpiricalMembers found;
-            {
-                const nb::gil_scoped_release release;
-                found =
-                    empirical_class(graph, S.data(),
-                                    {epsilon, max_depth, sweeps, {0, limit, deadline_in(seconds)}});
-            }
+            const std::vector<double> cov = to_square(S, graph.d());
+            EmpiricalMembers found = interruptibly(seconds, [&](const Stop& stop) {
+                return empirical_class(graph, cov.data(), {epsilon, max_depth, sweeps, {0, limit}},
+                                       stop);
+            });
             const auto n = static_cast<std::size_t>(found.members.n_members);
             const std::size_t m = n == 0 ? 0 : found.members.marks.size() / n;
             return std::make_tuple(to_numpy(std::move(found.members.marks), {n, m}),
-                                   to_numpy(std::move(found.objective), {n}), found.own,
+                                   to_numpy(std::move(found.objective)), found.own,
                                    found.members.complete);
         },
         nb::arg("S"), nb::arg("parents"), nb::arg("spouses"), nb::arg("epsilon"),
@@ -213,17 +206,16 @@ void bind_equivalence(nb::module_& m) {
     m.def(
         "atlas",
         [](int d, std::uint64_t seed, int n_threads) {
-            std::vector<SkeletonCounts> entries;
-            {
-                const nb::gil_scoped_release release;
-                entries = atlas(d, seed, n_threads);
-            }
+            const auto entries =
+                interruptibly([&](const Stop& stop) { return atlas(d, seed, n_threads, stop); });
             std::vector<AtlasRow> out;
-            for (const SkeletonCounts& entry : entries)
-                out.emplace_back(
-                    entry.edges, entry.orbit, entry.n_baps, entry.n_classes, entry.largest_class,
-                    entry.n_split,
-                    std::vector<int>(entry.split_example.begin(), entry.split_example.end()));
+            for (const SkeletonCounts& entry : entries) {
+                std::vector<int> example;
+                for (const Edge edge : entry.split_example)
+                    example.push_back(static_cast<int>(edge));
+                out.emplace_back(entry.edges, entry.orbit, entry.n_baps, entry.n_classes,
+                                 entry.largest_class, entry.n_split, std::move(example));
+            }
             return out;
         },
         nb::arg("d"), nb::arg("seed"), nb::arg("n_threads"),

@@ -1,12 +1,38 @@
 // The table of contents of `bowfree._core`.
+#include <nanobind/nanobind.h>
+
 #include "bindings/bindings.hpp"
+#include "stop.hpp"
+#include "threads.hpp"
+
+namespace {
+
+namespace nb = nanobind;
+
+/// Errors of the core that are not the caller's: raised as `bowfree.BowfreeError`.
+void raise_own_error(const std::exception_ptr& thrown, void*) {
+    const auto raise = [](const char* message) {
+        nb::object error = nb::module_::import_("bowfree.errors").attr("BowfreeError");
+        PyErr_SetString(error.ptr(), message);
+    };
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const bowfree::Stopped&) {
+        raise("the time limit was over before there was anything to return; allow more time");
+    } catch (const bowfree::NoThread& error) {
+        raise(error.what());
+    }
+}
+
+}  // namespace
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core of bowfree; use it through the functions of the package.";
+    nb::register_exception_translator(raise_own_error);
     bowfree::bindings::bind_effects(m);
     bowfree::bindings::bind_equivalence(m);
-    bowfree::bindings::bind_likelihood(m);
-    bowfree::bindings::bind_sampler(m);
+    bowfree::bindings::bind_model(m);
     bowfree::bindings::bind_search(m);
-    bowfree::bindings::bind_structure_chain(m);
+    bowfree::bindings::bind_space(m);
+    bowfree::bindings::bind_uncertainty(m);
 }

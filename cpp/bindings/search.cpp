@@ -9,32 +9,21 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
+#include "bindings/calls.hpp"
+#include "graph/key.hpp"
 #include "search/exhaustive.hpp"
 
 namespace bowfree::bindings {
 
 namespace {
 
-using BitArrays = std::pair<nb::ndarray<nb::numpy, Word>, nb::ndarray<nb::numpy, Word>>;
-using RunDict = nb::typed<nb::dict, nb::str, nb::any>;
-
-BitArrays to_bits(const Graph& graph) {
-    const std::size_t d = graph.d(), words = graph.words();
-    std::vector<Word> parents, spouses;
-    for (int i = 0; i < graph.d(); ++i) {
-        parents.insert(parents.end(), graph.parents(i), graph.parents(i) + words);
-        spouses.insert(spouses.end(), graph.spouses(i), graph.spouses(i) + words);
-    }
-    return {to_numpy(std::move(parents), {d, words}), to_numpy(std::move(spouses), {d, words})};
-}
-
-RunDict to_dict(int index, const Run& run) {
-    RunDict found;
+Named to_dict(int index, const Run& run) {
+    Named found;
     found["index"] = index;
     found["start"] = to_bits(run.start);
     found["end"] = to_bits(run.end);
     found["score"] = run.score;
-    found["path"] = to_numpy(std::vector<double>(run.journal.path), {run.journal.path.size()});
+    found["path"] = to_numpy(std::vector<double>(run.journal.path));
     found["complete"] = run.complete;
     found["seconds"] = run.seconds;
     found["fits"] = run.effort.fits;
@@ -43,24 +32,25 @@ RunDict to_dict(int index, const Run& run) {
     return found;
 }
 
-/// The pool with every score worked out afresh, in one order for all: best first, then by key.
+/// The pool with every score worked out afresh, in one order for all: best first, then by key. In a
+/// stopped search a graph whose districts are no longer in the cache keeps the score it came with.
 std::vector<std::pair<BitArrays, double>> sorted_pool(Search& search) {
     std::vector<std::pair<Key, Scored>> graphs;
-    {
-        nb::gil_scoped_release released;
-        Workspace workspace(search.scorer());
+    interruptibly([&](const Stop& signals) {
+        Workspace workspace(search.scorer(), search.stopped());
         for (Scored& scored : search.pool().sorted()) {
-            Key key;
-            for (int v = 0; v < scored.graph.d(); ++v)
-                key ^= search.scorer().node_key(scored.graph, v);
-            scored.score = search.scorer().score(scored.graph, workspace);
-            graphs.emplace_back(key, std::move(scored));
+            signals.check();
+            try {
+                scored.score = search.scorer().score(scored.graph, workspace);
+            } catch (const Stopped&) {
+            }
+            graphs.emplace_back(graph_key(scored.graph), std::move(scored));
         }
         std::sort(graphs.begin(), graphs.end(), [](const auto& a, const auto& b) {
             return a.second.score != b.second.score ? a.second.score > b.second.score
                                                     : a.first < b.first;
         });
-    }
+    });
     std::vector<std::pair<BitArrays, double>> found;
     for (const auto& [key, scored] : graphs)
         found.emplace_back(to_bits(scored.graph), scored.score);
@@ -70,7 +60,7 @@ std::vector<std::pair<BitArrays, double>> sorted_pool(Search& search) {
 }  // namespace
 
 void bind_search(nb::module_& m) {
-    nb::class_<RunOptions>(m, "RunOptions", "How a run climbs; see cpp/search/strategy.hpp.")
+    nb::class_<RunOptions>(m, "RunOptions", "How a run climbs; see cpp/search/run.hpp.")
         .def(
             "__init__",
             [](RunOptions* self, int direction, int neighbours, std::int64_t max_steps,
@@ -88,21 +78,21 @@ void bind_search(nb::module_& m) {
             nb::kw_only(), nb::arg("direction"), nb::arg("neighbours"), nb::arg("max_steps"),
             nb::arg("tolerance"), nb::arg("plateau"), nb::arg("dag_kicks"), nb::arg("bap_kicks"),
             nb::arg("burn_in"), nb::arg("keep"), nb::arg("window"),
-            "direction: as the enum in cpp/search/climb.hpp. neighbours: 0 for all. max_steps: -1 for "
+            "direction: as the enum in cpp/search/climb.hpp. neighbours: 0 for all. max_steps: -1 "
+            "for "
             "no limit. window: in units of the score.");
 
     nb::class_<Task>(m, "Task", "One independent run.")
         .def(
             "__init__",
-            [](Task* self, int strategy, std::uint64_t seed, std::uint64_t stream,
+            [](Task* self, int kind, std::uint64_t seed, std::uint64_t stream,
                const std::optional<std::pair<Bits, Bits>>& start) {
-                new (self) Task{static_cast<Strategy>(strategy), seed, stream, std::nullopt};
+                new (self) Task{static_cast<RunKind>(kind), seed, stream, std::nullopt};
                 if (start) self->start = to_graph(start->first, start->second);
             },
-            nb::arg("strategy"), nb::arg("seed"), nb::arg("stream"),
+            nb::arg("kind"), nb::arg("seed"), nb::arg("stream"),
             nb::arg("start").none() = nb::none(),
-            "strategy: 0 climb, 1 sparse, 2 dag_first, 3 kicks. Without a start the strategy "
-            "draws its own.");
+            "kind: 0 climb, 1 sparse, 2 dag_first, 3 kicks. Without a start the run has its own.");
 
     nb::class_<Search>(m, "Search", "A cache, a pool, and threads of independent runs.")
         .def(
@@ -110,9 +100,9 @@ void bind_search(nb::module_& m) {
             [](Search* self, const Matrix& S, double n, double penalty, std::size_t cache_bytes,
                const Rules& rules, const RunOptions& options, const std::pair<Bits, Bits>& ground,
                int sweeps) {
-                new (self) Search({S.data(), S.data() + S.size()}, static_cast<int>(S.shape(0)), n,
-                                  penalty, cache_bytes, rules, options,
-                                  to_graph(ground.first, ground.second), sweeps);
+                const Graph start = to_graph(ground.first, ground.second);
+                new (self) Search(to_square(S, start.d()), start.d(), n, penalty, cache_bytes,
+                                  rules, options, start, sweeps);
             },
             nb::arg("S"), nb::arg("n"), nb::arg("penalty"), nb::arg("cache_bytes"),
             nb::arg("rules"), nb::arg("options"), nb::arg("ground"), nb::arg("sweeps") = 0,
@@ -127,7 +117,7 @@ void bind_search(nb::module_& m) {
                     nb::gil_scoped_release released;
                     runs = self.collect(seconds);
                 }
-                std::vector<RunDict> found;
+                std::vector<Named> found;
                 for (const auto& [index, run] : runs) found.push_back(to_dict(index, run));
                 return found;
             },
@@ -138,9 +128,7 @@ void bind_search(nb::module_& m) {
             "offer",
             [](Search& self, const Bits& parents, const Bits& spouses, double score) {
                 const Graph graph = to_graph(parents, spouses);
-                Key key;
-                for (int v = 0; v < graph.d(); ++v) key ^= self.scorer().node_key(graph, v);
-                self.pool().offer(key, score, graph);
+                self.pool().offer(graph_key(graph), score, graph);
             },
             nb::arg("parents"), nb::arg("spouses"), nb::arg("score"),
             "Puts a graph of known score into the pool.")
@@ -149,25 +137,18 @@ void bind_search(nb::module_& m) {
             "score",
             [](Search& self, const Bits& parents, const Bits& spouses) {
                 const Graph graph = to_graph(parents, spouses);
-                nb::gil_scoped_release released;
-                Workspace workspace(self.scorer());
-                return self.scorer().score(graph, workspace);
+                return interruptibly([&](const Stop& stop) {
+                    Workspace workspace(self.scorer(), stop);
+                    return self.scorer().score(graph, workspace);
+                });
             },
             nb::arg("parents"), nb::arg("spouses"), "The score of a graph, through the cache.")
         .def(
             "score_all",
             [](Search& self) {
-                AllScores all;
-                {
-                    nb::gil_scoped_release released;
-                    all = score_all(self.scorer(), self.rules(), [] {
-                        nb::gil_scoped_acquire held;
-                        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-                    });
-                }
-                const std::size_t size = all.codes.size();
-                return std::pair(to_numpy(std::move(all.codes), {size}),
-                                 to_numpy(std::move(all.scores), {size}));
+                AllScores all = interruptibly(
+                    [&](const Stop& stop) { return score_all(self.scorer(), self.rules(), stop); });
+                return std::pair(to_numpy(std::move(all.codes)), to_numpy(std::move(all.scores)));
             },
             "All graphs on at most 5 nodes, as (codes, scores); see cpp/search/exhaustive.hpp.")
         .def("cache_bytes", [](Search& self) { return self.scorer().cache_bytes(); });

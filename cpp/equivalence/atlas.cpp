@@ -1,20 +1,16 @@
 #include "equivalence/atlas.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <mutex>
 #include <numeric>
-#include <thread>
 
-#include "equivalence/classes.hpp"
+#include "threads.hpp"
 
 namespace bowfree {
 
 namespace {
 
 /// One labelled skeleton per isomorphism type, with the size of its orbit.
-std::vector<SkeletonCounts> unlabelled_skeletons(int d) {
+std::vector<SkeletonCounts> unlabelled_skeletons(int d, const Stop& stop) {
     std::vector<std::pair<int, int>> pairs;
     std::vector<std::vector<int>> number(d, std::vector<int>(d));
     for (int i = 0; i < d; ++i)
@@ -26,6 +22,7 @@ std::vector<SkeletonCounts> unlabelled_skeletons(int d) {
     std::vector<SkeletonCounts> found;
     for (std::size_t skeleton = 0; skeleton < seen.size(); ++skeleton) {
         if (seen[skeleton]) continue;
+        stop.check();
         SkeletonCounts entry;
         for (std::size_t e = 0; e < pairs.size(); ++e)
             if (skeleton >> e & 1) entry.edges.push_back(pairs[e]);
@@ -43,27 +40,33 @@ std::vector<SkeletonCounts> unlabelled_skeletons(int d) {
     return found;
 }
 
-/// Sorts all BAPs of one skeleton. A BAP is numbered by its marks read in base 3.
-void sort_skeleton(int d, std::uint64_t seed, SkeletonCounts& entry) {
+/// Sorts all BAPs of one skeleton. A BAP is numbered by its marks: digits in base 3, being places
+/// in `edge_kinds`.
+void sort_skeleton(int d, std::uint64_t seed, SkeletonCounts& entry, const Stop& stop) {
     const std::size_t m = entry.edges.size();
     std::vector<std::uint64_t> weight(m + 1, 1);
     for (std::size_t e = 0; e < m; ++e) weight[e + 1] = 3 * weight[e];
-    const auto code_of = [&](const std::uint8_t* marks) {
+    const auto digit_of = [](Edge kind) {
+        return static_cast<std::uint64_t>(
+            std::find(std::begin(edge_kinds), std::end(edge_kinds), kind) - std::begin(edge_kinds));
+    };
+    const auto code_of = [&](const Edge* marks) {
         std::uint64_t code = 0;
-        for (std::size_t e = 0; e < m; ++e) code += weight[e] * marks[e];
+        for (std::size_t e = 0; e < m; ++e) code += weight[e] * digit_of(marks[e]);
         return code;
     };
     enum : std::uint8_t { unknown, listed, reached };
     std::vector<std::uint8_t> state(weight[m]);
-    std::vector<std::uint8_t> marks(m);
+    Marks marks(m);
     for (std::uint64_t code = 0; code < weight[m]; ++code) {
         if (state[code] != unknown) continue;
-        for (std::size_t e = 0; e < m; ++e) marks[e] = code / weight[e] % 3;
+        for (std::size_t e = 0; e < m; ++e) marks[e] = edge_kinds[code / weight[e] % 3];
         const Graph graph = marked_graph(d, entry.edges, marks.data());
         if (topological_order(graph).empty()) continue;
         ClassOptions options;
         options.seed = seed;
-        const ClassMembers members = exact_class(graph, options);
+        const ClassMembers members = exact_class(graph, options, stop);
+        if (!members.complete) throw Stopped{};
         for (std::uint64_t i = 0; i < members.n_members; ++i)
             state[code_of(members.marks.data() + i * m)] = listed;
         ++entry.n_classes;
@@ -77,9 +80,9 @@ void sort_skeleton(int d, std::uint64_t seed, SkeletonCounts& entry) {
             const std::uint64_t from = stack.back();
             stack.pop_back();
             for (std::size_t e = 0; e < m; ++e)
-                for (std::uint64_t mark = 0; mark < 3; ++mark) {
+                for (std::uint64_t digit = 0; digit < 3; ++digit) {
                     const std::uint64_t to =
-                        from - from / weight[e] % 3 * weight[e] + mark * weight[e];
+                        from - from / weight[e] % 3 * weight[e] + digit * weight[e];
                     if (state[to] != listed) continue;
                     state[to] = reached;
                     stack.push_back(to);
@@ -96,27 +99,15 @@ void sort_skeleton(int d, std::uint64_t seed, SkeletonCounts& entry) {
 
 }  // namespace
 
-std::vector<SkeletonCounts> atlas(int d, std::uint64_t seed, int n_threads) {
-    std::vector<SkeletonCounts> entries = unlabelled_skeletons(d);
+std::vector<SkeletonCounts> atlas(int d, std::uint64_t seed, int n_threads, const Stop& stop) {
+    std::vector<SkeletonCounts> entries = unlabelled_skeletons(d, stop);
     std::stable_sort(entries.begin(), entries.end(),
                      [](const auto& a, const auto& b) { return a.edges.size() < b.edges.size(); });
-    // The skeletons with most edges take longest and go first.
-    std::atomic<int> next{static_cast<int>(entries.size())};
-    std::exception_ptr failure;
-    std::mutex guard;
-    const auto work = [&] {
-        try {
-            for (int i = --next; i >= 0; i = --next) sort_skeleton(d, seed, entries[i]);
-        } catch (...) {
-            const std::lock_guard<std::mutex> lock(guard);
-            failure = std::current_exception();
-        }
-    };
-    std::vector<std::thread> threads;
-    for (int t = 1; t < n_threads; ++t) threads.emplace_back(work);
-    work();
-    for (auto& thread : threads) thread.join();
-    if (failure) std::rethrow_exception(failure);
+    const int n = static_cast<int>(entries.size());
+    run_jobs(n, n_threads, stop, [&](int job, const Stop& its_stop) {
+        // The skeletons with most edges take longest and go first.
+        sort_skeleton(d, seed, entries[n - 1 - job], its_stop);
+    });
     return entries;
 }
 

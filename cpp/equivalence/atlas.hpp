@@ -8,6 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "equivalence/classes.hpp"
+#include "stop.hpp"
+
 namespace bowfree {
 
 /// The BAPs of one unlabelled skeleton.
@@ -17,11 +20,12 @@ struct SkeletonCounts {
     std::uint64_t n_baps = 0;                ///< per labelled skeleton, as all counts below
     std::uint64_t n_classes = 0;
     std::uint64_t largest_class = 0;
-    std::uint64_t n_split = 0;                ///< classes that single-edge changes do not connect
-    std::vector<std::uint8_t> split_example;  ///< marks of a member of such a class, or empty
+    std::uint64_t n_split = 0;  ///< classes that single-edge changes do not connect
+    Marks split_example;        ///< marks of a member of such a class, or empty
 };
 
-/// One entry per unlabelled skeleton on d nodes, by number of edges. Feasible for d <= 6.
-std::vector<SkeletonCounts> atlas(int d, std::uint64_t seed, int n_threads);
+/// One entry per unlabelled skeleton on d nodes, by number of edges. Feasible for d <= 6. Throws
+/// `Stopped` when the stop is raised.
+std::vector<SkeletonCounts> atlas(int d, std::uint64_t seed, int n_threads, const Stop& stop);
 
 }  // namespace bowfree

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <deque>
-#include <string>
+#include <functional>
+#include <string_view>
 #include <unordered_set>
 
-#include "equivalence/equivalence.hpp"
+#include "equivalence/decision.hpp"
 
 namespace bowfree {
 
@@ -19,33 +20,29 @@ std::vector<std::pair<int, int>> skeleton_edges(const Graph& graph) {
     return edges;
 }
 
-std::vector<std::uint8_t> marks_of(const Graph& graph,
-                                   const std::vector<std::pair<int, int>>& edges) {
-    std::vector<std::uint8_t> marks;
-    for (const auto& [i, j] : edges)
-        marks.push_back(graph.directed(i, j) ? forward : graph.directed(j, i) ? backward : both);
+Marks marks_of(const Graph& graph, const std::vector<std::pair<int, int>>& edges) {
+    Marks marks;
+    for (const auto& [i, j] : edges) marks.push_back(get_edge(graph, i, j));
     return marks;
 }
 
-Graph marked_graph(int d, const std::vector<std::pair<int, int>>& edges,
-                   const std::uint8_t* marks) {
+Graph marked_graph(int d, const std::vector<std::pair<int, int>>& edges, const Edge* marks) {
     Graph graph(d);
-    for (std::size_t e = 0; e < edges.size(); ++e) {
-        const auto [i, j] = edges[e];
-        if (marks[e] == forward)
-            graph.add_directed(i, j);
-        else if (marks[e] == backward)
-            graph.add_directed(j, i);
-        else
-            graph.add_bidirected(i, j);
-    }
+    for (std::size_t e = 0; e < edges.size(); ++e)
+        set_edge(graph, edges[e].first, edges[e].second, marks[e]);
     return graph;
+}
+
+std::size_t MarksHash::operator()(const Marks& marks) const {
+    static_assert(sizeof(Edge) == 1);
+    const auto* bytes = reinterpret_cast<const char*>(marks.data());
+    return std::hash<std::string_view>{}(std::string_view(bytes, marks.size()));
 }
 
 namespace {
 
 /// Makes sure that the marks of the given graph are among those listed.
-void include(const std::vector<std::uint8_t>& own, ClassMembers& members) {
+void include(const Marks& own, ClassMembers& members) {
     const std::size_t m = own.size();
     for (std::uint64_t i = 0; i < members.n_members; ++i)
         if (std::equal(own.begin(), own.end(), members.marks.begin() + i * m)) return;
@@ -67,13 +64,15 @@ struct SingularDraw {};
 /// The search over canonical topological orders described in the header.
 class OrderSearch {
   public:
-    OrderSearch(const Graph& graph, std::uint64_t seed, const ClassOptions& options)
+    OrderSearch(const Graph& graph, std::uint64_t seed, const ClassOptions& options,
+                const Stop& stop)
         : n_(graph.d()),
           edges_(skeleton_edges(graph)),
           targets_(topological_order(graph)),
           options_(options),
-          Sigma_(random_covariance(graph, targets_, draw_seed(seed, 0))),
-          check_(random_covariance(graph, targets_, draw_seed(seed, 1))),
+          stop_(stop),
+          Sigma_(random_covariance(graph, targets_, draw_seed(seed, 0), stop)),
+          check_(random_covariance(graph, targets_, draw_seed(seed, 1), stop)),
           adjacent_(square()),
           collider_end_(square()),
           forced_(square(), open),
@@ -97,8 +96,11 @@ class OrderSearch {
     }
 
     ClassMembers run() {
-        found_.complete = true;
-        resume();
+        try {
+            resume();
+            found_.complete = true;
+        } catch (const Stopped&) {
+        }
         return std::move(found_);
     }
 
@@ -122,11 +124,14 @@ class OrderSearch {
             forced_[at(w, a)] = end;
             news.emplace_back(w, a);
         };
-        for (int w = 0; w < n_; ++w)
+        for (int w = 0; w < n_; ++w) {
+            stop_.check();
             for (int a : neighbours_[w])
                 for (int b : neighbours_[w])
                     if (unshielded(a, b) && collider(a, w, b)) force(w, a, head);
+        }
         while (!news.empty()) {
+            stop_.check();
             const auto [w, a] = news.front();
             news.pop_front();
             if (forced_[at(w, a)] == tail) {
@@ -136,13 +141,6 @@ class OrderSearch {
             for (int b : neighbours_[w])
                 if (unshielded(a, b) && !collider(a, w, b)) force(w, b, tail);
         }
-    }
-
-    bool stopped() {
-        if (options_.deadline && (found_.n_visited & 255) == 0 &&
-            std::chrono::steady_clock::now() > *options_.deadline)
-            found_.complete = false;
-        return !found_.complete;
     }
 
     /// Goes on where the search was left when the last node was opened; without such a place, opens
@@ -174,9 +172,10 @@ class OrderSearch {
     /// and placed before the next neighbour is looked at, so that its constraints are checked
     /// first.
     void choose_parents(int t, std::size_t i) {
+        stop_.check();
         if (i == neighbours_[t].size()) {
             ++found_.n_visited;
-            if (!stopped()) place(t);
+            place(t);
             return;
         }
         const int u = neighbours_[t][i];
@@ -191,7 +190,7 @@ class OrderSearch {
                 later_.pop_back();
             }
         }
-        if (found_.complete && head_fits(u, t)) {
+        if (head_fits(u, t)) {
             end_[at(u, t)] = head;
             choose_parents(t, i + 1);
         }
@@ -218,7 +217,7 @@ class OrderSearch {
             for (int j = 0; j < k; ++j) M_[i * (k + 1) + j] = R_[at(parents_[i], parents_[j])];
             M_[i * (k + 1) + k] = R_[at(parents_[i], t)];
         }
-        if (!field::null_vector(M_.data(), k, a_.data())) throw SingularDraw{};
+        if (!field::null_vector(M_.data(), k, a_.data(), stop_)) throw SingularDraw{};
         for (int u : order_) {
             if (adjacent_[at(u, t)]) continue;
             field::Sum sum;
@@ -243,16 +242,15 @@ class OrderSearch {
     void record() {
         for (std::size_t e = 0; e < edges_.size(); ++e) {
             const auto [i, j] = edges_[e];
-            marks_[e] = end_[at(i, j)] == tail ? forward : end_[at(j, i)] == tail ? backward : both;
+            marks_[e] = end_[at(i, j)] == tail   ? Edge::forward
+                        : end_[at(j, i)] == tail ? Edge::backward
+                                                 : Edge::bidirected;
         }
         const Graph H = marked_graph(n_, edges_, marks_.data());
-        const InclusionTest test = produces(H, order_, check_.data());
+        const InclusionTest test = produces(H, order_, check_.data(), stop_);
         if (test.answer == Inclusion::singular) throw SingularDraw{};
         if (test.answer == Inclusion::no) return;
-        if (found_.n_members == options_.limit) {
-            found_.complete = false;
-            return;
-        }
+        if (found_.n_members == options_.limit) throw Stopped{};  // there is one more
         found_.marks.insert(found_.marks.end(), marks_.begin(), marks_.end());
         ++found_.n_members;
     }
@@ -261,6 +259,7 @@ class OrderSearch {
     std::vector<std::pair<int, int>> edges_;
     std::vector<int> targets_;
     const ClassOptions& options_;
+    const Stop& stop_;
     std::vector<Element> Sigma_, check_;
     std::vector<std::uint8_t> adjacent_;
     std::vector<std::uint8_t>
@@ -271,68 +270,66 @@ class OrderSearch {
     std::vector<int> order_, parents_;
     std::vector<std::pair<int, std::size_t>> later_;  // nodes with undecided neighbours: from where
     std::vector<std::vector<int>> neighbours_;
-    std::vector<std::uint8_t> marks_;
+    Marks marks_;
     std::vector<Element> M_, a_;
     ClassMembers found_;
 };
 
 }  // namespace
 
-ClassMembers exact_class(const Graph& graph, const ClassOptions& options) {
+ClassMembers exact_class(const Graph& graph, const ClassOptions& options, const Stop& stop) {
     for (int draw = 0; draw < max_draws; ++draw) {
         try {
-            return OrderSearch(graph, draw_seed(options.seed, 2 * draw), options).run();
+            return OrderSearch(graph, draw_seed(options.seed, 2 * draw), options, stop).run();
         } catch (const SingularDraw&) {
+        } catch (const Stopped&) {  // before the search began
+            return {};
         }
     }
     throw NoRegularDraw();
 }
 
-ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options) {
+ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options, const Stop& stop) {
     const auto edges = skeleton_edges(graph);
-    const Witness witness(graph, options.seed);
-    const std::vector<std::uint8_t> own = marks_of(graph, edges);
-    const std::string start(own.begin(), own.end());
+    const Marks own = marks_of(graph, edges);
     // Members in the order found; the set also remembers the candidates that failed.
-    std::vector<std::string> members{start};
-    std::unordered_set<std::string> seen{start};
+    std::vector<Marks> members{own};
+    std::unordered_set<Marks, MarksHash> seen{own};
     ClassMembers found;
-    found.complete = true;
-    const auto bytes = [](const std::string& s) {
-        return reinterpret_cast<const std::uint8_t*>(s.data());
+    const auto try_candidate = [&](const Marks& candidate, const Witness& witness) {
+        stop.check();
+        if (!seen.insert(candidate).second) return;
+        ++found.n_visited;
+        const Graph H = marked_graph(graph.d(), edges, candidate.data());
+        const std::vector<int> order = topological_order(H);
+        if (order.empty() || witness.inside(H, order, stop).answer != Inclusion::yes) return;
+        if (members.size() >= options.limit) throw Stopped{};  // there is one more
+        members.push_back(candidate);
     };
-    for (std::size_t next = 0; next < members.size() && found.complete; ++next) {
-        std::string candidate = members[next];
-        for (std::size_t e = 0; e < edges.size() && found.complete; ++e) {
-            const char before = candidate[e];
-            for (char mark = 0; mark < 3; ++mark) {
-                candidate[e] = mark;
-                if (!seen.insert(candidate).second) continue;
-                ++found.n_visited;
-                if (options.deadline && std::chrono::steady_clock::now() > *options.deadline) {
-                    found.complete = false;
-                    break;
+    try {
+        const Witness witness(graph, options.seed, stop);
+        for (std::size_t next = 0; next < members.size(); ++next) {
+            Marks candidate = members[next];
+            for (Edge& mark : candidate) {
+                const Edge before = mark;
+                for (const Edge kind : edge_kinds) {
+                    mark = kind;
+                    try_candidate(candidate, witness);
                 }
-                const Graph H = marked_graph(graph.d(), edges, bytes(candidate));
-                const std::vector<int> order = topological_order(H);
-                if (order.empty() || witness.inside(H, order).answer != Inclusion::yes) continue;
-                if (members.size() >= options.limit) {
-                    found.complete = false;
-                    break;
-                }
-                members.push_back(candidate);
+                mark = before;
             }
-            candidate[e] = before;
         }
+        found.complete = true;
+    } catch (const Stopped&) {
     }
     found.n_members = members.size();
-    for (const auto& member : members)
-        found.marks.insert(found.marks.end(), bytes(member), bytes(member) + member.size());
+    for (const Marks& member : members)
+        found.marks.insert(found.marks.end(), member.begin(), member.end());
     return found;
 }
 
 std::vector<ClassFactor> class_factors(const Graph& graph, ClassMethod method,
-                                       const ClassOptions& options) {
+                                       const ClassOptions& options, const Stop& stop) {
     const auto edges = skeleton_edges(graph);
     // A component is a district of the graph whose skeleton is made bidirected.
     Graph skeleton(graph.d());
@@ -348,12 +345,10 @@ std::vector<ClassFactor> class_factors(const Graph& graph, ClassMethod method,
             const auto [i, j] = edges[e];
             if (local[i] < 0) continue;
             factor.edges.push_back(static_cast<int>(e));
-            if (graph.directed(i, j)) component.add_directed(local[i], local[j]);
-            if (graph.directed(j, i)) component.add_directed(local[j], local[i]);
-            if (graph.bidirected(i, j)) component.add_bidirected(local[i], local[j]);
+            set_edge(component, local[i], local[j], get_edge(graph, i, j));
         }
-        factor.members = method == ClassMethod::exact ? exact_class(component, options)
-                                                      : edge_change_class(component, options);
+        factor.members = method == ClassMethod::exact ? exact_class(component, options, stop)
+                                                      : edge_change_class(component, options, stop);
         if (!factor.members.complete)
             include(marks_of(component, skeleton_edges(component)), factor.members);
         factors.push_back(std::move(factor));

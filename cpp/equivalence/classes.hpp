@@ -10,58 +10,55 @@
 // nodes, and pruning by induced subgraphs on four nodes cost more than it saved.
 #pragma once
 
-#include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "graph/edge.hpp"
 #include "graph/graph.hpp"
+#include "stop.hpp"
 
 namespace bowfree {
 
-/// What an edge (i, j), i < j, of the skeleton is in a member.
-enum Mark : std::uint8_t { forward = 0, backward = 1, both = 2 };  // i -> j, i <- j, i <-> j
+/// What each edge (i, j), i < j, of a skeleton is in a member; never `Edge::none`.
+using Marks = std::vector<Edge>;
+
+/// The kinds of an edge that is there.
+inline constexpr Edge edge_kinds[] = {Edge::forward, Edge::backward, Edge::bidirected};
 
 /// The edges (i, j), i < j, of the skeleton in lexicographic order.
 std::vector<std::pair<int, int>> skeleton_edges(const Graph& graph);
 
 /// The marks of a BAP on the edges of its skeleton.
-std::vector<std::uint8_t> marks_of(const Graph& graph,
-                                   const std::vector<std::pair<int, int>>& edges);
+Marks marks_of(const Graph& graph, const std::vector<std::pair<int, int>>& edges);
 
 /// The BAP with these marks on these edges.
-Graph marked_graph(int d, const std::vector<std::pair<int, int>>& edges, const std::uint8_t* marks);
+Graph marked_graph(int d, const std::vector<std::pair<int, int>>& edges, const Edge* marks);
 
-using Deadline = std::optional<std::chrono::steady_clock::time_point>;
-
-/// The time in so many seconds; none without seconds.
-inline Deadline deadline_in(std::optional<double> seconds) {
-    using Clock = std::chrono::steady_clock;
-    if (!seconds) return std::nullopt;
-    return Clock::now() +
-           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));
-}
+struct MarksHash {
+    std::size_t operator()(const Marks& marks) const;
+};
 
 struct ClassOptions {
     std::uint64_t seed = 0;
     std::uint64_t limit = UINT64_MAX;  ///< stop when this many members are listed
-    Deadline deadline = std::nullopt;
 };
 
 struct ClassMembers {
-    std::vector<std::uint8_t> marks;  ///< members x edges, row-major
+    Marks marks;  ///< members x edges, row-major
     std::uint64_t n_members = 0;
     std::uint64_t n_visited = 0;  ///< partial graphs (exact) or candidates (walk) looked at
-    bool complete = false;        ///< false when the limit or the deadline ended the search
+    bool complete = false;        ///< false when the limit or the stop ended the search
 };
 
-/// All BAPs with the model of `graph` (a BAP).
-ClassMembers exact_class(const Graph& graph, const ClassOptions& options);
+/// All BAPs with the model of `graph` (a BAP). When the stop is raised, here and below, what was
+/// found so far comes back as not complete.
+ClassMembers exact_class(const Graph& graph, const ClassOptions& options, const Stop& stop);
 
 /// Those that a walk reaches from `graph` when each step changes the marks of one edge and stays in
 /// the class. Classes can split under such steps from five nodes on.
-ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options);
+ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options, const Stop& stop);
 
 /// A class is a product: of the classes of the connected components, or of independent choices.
 struct ClassFactor {
@@ -74,6 +71,6 @@ enum class ClassMethod { exact, edge_changes };
 /// The class as one factor per connected component that has an edge. A factor whose search was
 /// ended early still lists the marks of `graph` itself.
 std::vector<ClassFactor> class_factors(const Graph& graph, ClassMethod method,
-                                       const ClassOptions& options);
+                                       const ClassOptions& options, const Stop& stop);
 
 }  // namespace bowfree

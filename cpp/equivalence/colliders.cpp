@@ -2,16 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace bowfree {
-
-namespace {
-
-int heads_at(const Graph& graph, int v) {
-    return count(graph.parents(v), graph.words()) + count(graph.spouses(v), graph.words());
-}
-
-}  // namespace
 
 std::vector<ColliderTree> collider_trees(const Graph& graph) {
     const int d = graph.d();
@@ -24,7 +17,7 @@ std::vector<ColliderTree> collider_trees(const Graph& graph) {
         for_each_node(graph.spouses(v), graph.words(), [&](int u) { neighbours[v].push_back(u); });
     }
     std::vector<char> free(d), seen(d);
-    for (int v = 0; v < d; ++v) free[v] = heads_at(graph, v) < 2;
+    for (int v = 0; v < d; ++v) free[v] = in_degree(graph, v) < 2;
     std::vector<ColliderTree> trees;
     for (int start = 0; start < d; ++start) {
         if (!free[start] || seen[start]) continue;
@@ -71,7 +64,7 @@ std::vector<ClassFactor> collider_factors(const Graph& graph) {
         }
         const int n_inner = static_cast<int>(factor.edges.size());
         for (const auto& [a, b] : tree.outer) column(a, b);
-        std::vector<std::uint8_t> marks(factor.edges.size());
+        Marks marks(factor.edges.size());
         const auto list = [&] {
             factor.members.marks.insert(factor.members.marks.end(), marks.begin(), marks.end());
             ++factor.members.n_members;
@@ -79,20 +72,19 @@ std::vector<ClassFactor> collider_factors(const Graph& graph) {
         for (int root : tree.nodes) {
             for (std::size_t o = 0; o < tree.outer.size(); ++o)
                 marks[n_inner + o] =
-                    tree.outer[o].first < tree.outer[o].second ? forward : backward;
+                    tree.outer[o].first < tree.outer[o].second ? Edge::forward : Edge::backward;
             std::vector<std::pair<int, int>> walk{{root, -1}};  // (node, where it was reached from)
             for (std::size_t next = 0; next < walk.size(); ++next) {
                 const auto [v, from] = walk[next];
                 for (const auto& [u, c] : at[v]) {
                     if (u == from) continue;
-                    marks[c] = v < u ? forward : backward;
+                    marks[c] = v < u ? Edge::forward : Edge::backward;
                     walk.emplace_back(u, v);
                 }
             }
             list();
             const auto bidirected_too = [&](int c) {
-                const std::uint8_t before = marks[c];
-                marks[c] = both;
+                const Edge before = std::exchange(marks[c], Edge::bidirected);
                 list();
                 marks[c] = before;
             };

@@ -2,8 +2,9 @@
 
 #include <cmath>
 #include <cstddef>
-#include <string>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "equivalence/colliders.hpp"
 #include "model/scorer.hpp"
@@ -12,105 +13,119 @@ namespace bowfree {
 
 namespace {
 
-/// The sum of F over the districts of a graph; a district met in another graph with the same
-/// incoming edges is not fitted again.
-class Objectives {
-  public:
-    Objectives(const double* S, int d, int sweeps)
-        : scorer_({S, S + static_cast<std::ptrdiff_t>(d) * d}, d, 1.0, 0.0, cache_bytes, sweeps),
-          workspace_(scorer_) {}
+constexpr std::size_t cache_bytes = std::size_t{64} << 20;
 
-    double operator()(const Graph& graph) {
-        double total = 0.0;
-        for (const auto& members : districts(graph)) {
-            Key key;
-            for (int v : members) key ^= scorer_.node_key(graph, v);
-            total += scorer_.objective(graph, members.front(), key, workspace_);
+/// The graphs found so far, with the bookkeeping of a search that begins at one of them.
+class Finder {
+  public:
+    Finder(const Graph& graph, const double* S, const EmpiricalOptions& options, const Stop& stop)
+        : d_(graph.d()),
+          edges_(skeleton_edges(graph)),
+          options_(options),
+          // Without a penalty: all graphs of a skeleton pay the same.
+          scorer_({S, S + static_cast<std::ptrdiff_t>(d_) * d_}, d_, 1.0, 0.0, cache_bytes,
+                  options.sweeps),
+          workspace_(scorer_, stop),
+          own_(scorer_.objective(graph, workspace_)) {
+        const Marks marks = marks_of(graph, edges_);
+        seen_.insert(marks);
+        list(marks, 0, own_);
+    }
+
+    /// The collider-invariant graphs: all combinations of the independent choices.
+    void list_collider_invariant(const Graph& graph) {
+        const auto factors = collider_factors(graph);
+        std::vector<std::uint64_t> digit(factors.size());
+        Marks marks = graphs_.front();
+        for (bool more = true; more;) {
+            workspace_.stop.check();
+            for (std::size_t f = 0; f < factors.size(); ++f)
+                for (std::size_t c = 0; c < factors[f].edges.size(); ++c)
+                    marks[factors[f].edges[c]] =
+                        factors[f].members.marks[digit[f] * factors[f].edges.size() + c];
+            if (seen_.insert(marks).second) list(marks, 0, objective(marks));
+            more = false;
+            for (std::size_t f = 0; f < factors.size() && !more; ++f) {
+                more = ++digit[f] < factors[f].members.n_members;
+                if (!more) digit[f] = 0;
+            }
         }
-        return total;
+    }
+
+    /// Breadth first from all that is listed.
+    void list_neighbours() {
+        for (std::size_t next = 0; next < graphs_.size(); ++next) {
+            if (depth_[next] == options_.max_depth) continue;
+            Marks candidate = graphs_[next];
+            for (Edge& mark : candidate) {
+                const Edge before = mark;
+                for (const Edge kind : edge_kinds) {
+                    mark = kind;
+                    try_candidate(candidate, depth_[next] + 1);
+                }
+                mark = before;
+            }
+        }
+    }
+
+    EmpiricalMembers found(bool complete) {
+        EmpiricalMembers result;
+        result.own = own_;
+        result.objective = std::move(objective_);
+        result.members.complete = complete;
+        result.members.n_members = graphs_.size();
+        result.members.n_visited = n_visited_;
+        for (const Marks& marks : graphs_)
+            result.members.marks.insert(result.members.marks.end(), marks.begin(), marks.end());
+        return result;
     }
 
   private:
-    static constexpr std::size_t cache_bytes = std::size_t{64} << 20;
-    Scorer scorer_;  // without a penalty: all graphs of a skeleton pay the same
+    double objective(const Marks& marks) {
+        return scorer_.objective(marked_graph(d_, edges_, marks.data()), workspace_);
+    }
+
+    void list(const Marks& marks, int steps, double value) {
+        if (graphs_.size() >= options_.search.limit) throw Stopped{};  // there is one more
+        graphs_.push_back(marks);
+        depth_.push_back(steps);
+        objective_.push_back(value);
+    }
+
+    void try_candidate(const Marks& candidate, int steps) {
+        workspace_.stop.check();
+        if (!seen_.insert(candidate).second) return;
+        ++n_visited_;
+        if (topological_order(marked_graph(d_, edges_, candidate.data())).empty()) return;
+        const double value = objective(candidate);
+        if (std::abs(value - own_) <= 2 * options_.epsilon) list(candidate, steps, value);
+    }
+
+    int d_;
+    std::vector<std::pair<int, int>> edges_;
+    const EmpiricalOptions& options_;
+    Scorer scorer_;
     Workspace workspace_;
+    double own_;
+    std::uint64_t n_visited_ = 0;
+    std::vector<Marks> graphs_;
+    std::vector<int> depth_;         // by graph: single-edge changes that led there
+    std::vector<double> objective_;  // by graph
+    std::unordered_set<Marks, MarksHash> seen_;
 };
 
 }  // namespace
 
 EmpiricalMembers empirical_class(const Graph& graph, const double* S,
-                                 const EmpiricalOptions& options) {
-    const auto edges = skeleton_edges(graph);
-    Objectives objective(S, graph.d(), options.sweeps);
-    EmpiricalMembers found;
-    ClassMembers& members = found.members;
-    members.complete = true;
-    found.own = objective(graph);
-    std::vector<std::string> graphs;
-    std::vector<int> depth;
-    std::unordered_set<std::string> seen;
-    const auto bytes = [](const std::string& marks) {
-        return reinterpret_cast<const std::uint8_t*>(marks.data());
-    };
-    const auto late = [&] {
-        return options.search.deadline &&
-               std::chrono::steady_clock::now() > *options.search.deadline;
-    };
-    const auto list = [&](const std::string& marks, int steps, double value) {
-        if (graphs.size() >= options.search.limit) {
-            members.complete = false;
-            return;
-        }
-        graphs.push_back(marks);
-        depth.push_back(steps);
-        found.objective.push_back(value);
-    };
-
-    // The collider-invariant graphs: all combinations of the independent choices.
-    const std::vector<std::uint8_t> own = marks_of(graph, edges);
-    const auto factors = collider_factors(graph);
-    std::vector<std::uint64_t> digit(factors.size());
-    seen.emplace(own.begin(), own.end());
-    list(std::string(own.begin(), own.end()), 0, found.own);
-    for (bool more = true; more && members.complete;) {
-        std::string marks(own.begin(), own.end());
-        for (std::size_t f = 0; f < factors.size(); ++f)
-            for (std::size_t c = 0; c < factors[f].edges.size(); ++c)
-                marks[factors[f].edges[c]] =
-                    factors[f].members.marks[digit[f] * factors[f].edges.size() + c];
-        if (seen.insert(marks).second)
-            list(marks, 0, objective(marked_graph(graph.d(), edges, bytes(marks))));
-        if (late()) members.complete = false;
-        more = false;
-        for (std::size_t f = 0; f < factors.size() && !more; ++f) {
-            more = ++digit[f] < factors[f].members.n_members;
-            if (!more) digit[f] = 0;
-        }
+                                 const EmpiricalOptions& options, const Stop& stop) {
+    Finder finder(graph, S, options, stop);
+    try {
+        finder.list_collider_invariant(graph);
+        finder.list_neighbours();
+    } catch (const Stopped&) {
+        return finder.found(false);
     }
-
-    for (std::size_t next = 0; next < graphs.size() && members.complete; ++next) {
-        if (depth[next] == options.max_depth) continue;
-        std::string candidate = graphs[next];
-        for (std::size_t e = 0; e < edges.size() && members.complete; ++e) {
-            const char before = candidate[e];
-            for (char mark = 0; mark < 3 && members.complete; ++mark) {
-                candidate[e] = mark;
-                if (!seen.insert(candidate).second) continue;
-                if (late()) members.complete = false;
-                ++members.n_visited;
-                const Graph H = marked_graph(graph.d(), edges, bytes(candidate));
-                if (topological_order(H).empty()) continue;
-                const double value = objective(H);
-                if (std::abs(value - found.own) <= 2 * options.epsilon)
-                    list(candidate, depth[next] + 1, value);
-            }
-            candidate[e] = before;
-        }
-    }
-    members.n_members = graphs.size();
-    for (const auto& marks : graphs)
-        members.marks.insert(members.marks.end(), bytes(marks), bytes(marks) + marks.size());
-    return found;
+    return finder.found(true);
 }
 
 }  // namespace bowfree

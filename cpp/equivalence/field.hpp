@@ -7,12 +7,16 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+
+#include "equivalence/wide.hpp"
+#include "rng.hpp"
+#include "stop.hpp"
 
 namespace bowfree::field {
 
 /// An element of the field, always reduced to 0..p-1.
 using Element = std::uint64_t;
-__extension__ using Product = unsigned __int128;
 
 inline constexpr Element prime = (Element{1} << 61) - 1;
 
@@ -21,26 +25,29 @@ inline Element negate(Element a) {
 }
 
 /// 2^61 = 1 in this field, so the high part of a product is simply added to the low part.
-inline Element reduce(Product z) {
+template <class Number>
+Element reduce(Number z) {
     const Element folded = static_cast<Element>(z & prime) + static_cast<Element>(z >> 61);
     return folded >= prime ? folded - prime : folded;
 }
 
 /// The same for a sum of products, which may have more than 122 bits and is folded twice.
-inline Element reduce_sum(Product z) {
+template <class Number>
+Element reduce_sum(Number z) {
     return reduce((z & prime) + (z >> 61));
 }
 
 inline Element multiply(Element a, Element b) {
-    return reduce(static_cast<Product>(a) * b);
+    return reduce(product(a, b));
 }
 
 /// A sum of products that is reduced once: each product has 122 bits, so 32 of them (and one
 /// carried element) fit into 128 bits.
-class Sum {
+template <class Number>
+class SumOfProducts {
   public:
     void add(Element a, Element b) {
-        total_ += static_cast<Product>(a) * b;
+        total_ += product<Number>(a, b);
         if (++terms_ == 32) {
             total_ = value();
             terms_ = 0;
@@ -49,21 +56,19 @@ class Sum {
     Element value() const { return reduce_sum(total_); }
 
   private:
-    Product total_ = 0;
+    Number total_ = 0;
     int terms_ = 0;
 };
+using Sum = SumOfProducts<Wide>;
 
-/// Uniform non-zero elements from a seed (splitmix64, top 61 bits, rejection).
+/// Uniform non-zero elements from a seed (SplitMix64, top 61 bits, rejection).
 class Draw {
   public:
     explicit Draw(std::uint64_t seed) : state_(seed) {}
 
     Element operator()() {
         for (;;) {
-            std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-            z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-            z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-            const Element x = (z ^ (z >> 31)) >> 3;
+            const Element x = scatter(state_ += 0x9e3779b97f4a7c15u) >> 3;
             if (x != 0 && x < prime) return x;
         }
     }
@@ -75,26 +80,22 @@ class Draw {
 /// Solves `M x = 0` for the k x (k + 1) row-major matrix `M` (overwritten) with `x[k] != 0`.
 /// Returns false when the leading k x k block is singular. No division is ever made: rows and the
 /// solution are known up to a factor only, which is all that a test for zero needs.
-inline bool null_vector(Element* M, int k, Element* x) {
+inline bool null_vector(Element* M, int k, Element* x, const Stop& stop) {
     const int columns = k + 1;
     for (int c = 0; c < k; ++c) {
+        stop.check();
         int pivot = c;
         while (pivot < k && M[pivot * columns + c] == 0) ++pivot;
         if (pivot == k) return false;
         if (pivot != c)
-            for (int j = c; j < columns; ++j) {
-                const Element swap = M[c * columns + j];
-                M[c * columns + j] = M[pivot * columns + j];
-                M[pivot * columns + j] = swap;
-            }
+            for (int j = c; j < columns; ++j) std::swap(M[c * columns + j], M[pivot * columns + j]);
         const Element* top = M + c * columns;
         for (int i = c + 1; i < k; ++i) {
             Element* row = M + i * columns;
             if (row[c] == 0) continue;
             const Element factor = negate(row[c]);
             for (int j = c + 1; j < columns; ++j)
-                row[j] = reduce_sum(static_cast<Product>(row[j]) * top[c] +
-                                    static_cast<Product>(top[j]) * factor);
+                row[j] = reduce_sum(product(row[j], top[c]) + product(top[j], factor));
         }
     }
     x[k] = 1;

@@ -1,8 +1,18 @@
 #include "graph/graph.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace bowfree {
+
+int count_edges(const Graph& graph) {
+    int directed = 0, ends = 0;
+    for (int v = 0; v < graph.d(); ++v) {
+        directed += count(graph.parents(v), graph.words());
+        ends += count(graph.spouses(v), graph.words());
+    }
+    return directed + ends / 2;
+}
 
 std::vector<int> district_of(const Graph& graph, int start) {
     std::vector<Word> seen(graph.words());
@@ -28,25 +38,6 @@ std::vector<std::vector<int>> districts(const Graph& graph) {
         for (int j : found.back()) insert(seen.data(), j);
     }
     return found;
-}
-
-bool reaches(const Graph& graph, int from, int to) {
-    if (from == to) return true;
-    // Walk against the arrows from `to`: parents are what a node stores.
-    std::vector<Word> seen(graph.words());
-    insert(seen.data(), to);
-    std::vector<int> stack{to};
-    while (!stack.empty()) {
-        const int i = stack.back();
-        stack.pop_back();
-        if (contains(graph.parents(i), from)) return true;
-        for_each_node(graph.parents(i), graph.words(), [&](int j) {
-            if (contains(seen.data(), j)) return;
-            insert(seen.data(), j);
-            stack.push_back(j);
-        });
-    }
-    return false;
 }
 
 std::vector<int> topological_order(const Graph& graph) {

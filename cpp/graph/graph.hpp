@@ -87,14 +87,23 @@ class Graph {
     std::vector<Word> spouses_;
 };
 
+/// Edges of all kinds; both ends of a bidirected one carry a bit.
+int count_edges(const Graph& graph);
+
 /// The nodes of the district (bidirected-connected component) that contains `start`, ascending.
 std::vector<int> district_of(const Graph& graph, int start);
 
 /// All districts, each ascending, ordered by their smallest node.
 std::vector<std::vector<int>> districts(const Graph& graph);
 
-/// True when a directed path leads from `from` to `to` (a node reaches itself).
-bool reaches(const Graph& graph, int from, int to);
+/// Adds up what `value(members)` gives for every district, in this order: the sum does not depend
+/// on how the graph came about.
+template <class Value>
+double sum_over_districts(const Graph& graph, Value&& value) {
+    double total = 0.0;
+    for (const auto& members : districts(graph)) total += value(members);
+    return total;
+}
 
 /// A topological order of the directed part (parents before children, smallest index first among
 /// the free ones), or an empty vector when there is a directed cycle.

@@ -10,38 +10,9 @@
 #include <optional>
 #include <vector>
 
-#include "rng.hpp"
+#include "graph/key.hpp"
 
 namespace bowfree {
-
-/// 128 bits that stand for a set of edges and nodes: the XOR of the keys of its elements. Adding
-/// and removing an element are the same operation, so a move updates the key of a district
-/// without looking at the rest of it. Two of 10^12 sets collide with probability below 10^-14.
-struct Key {
-    std::uint64_t high = 0, low = 0;
-
-    Key& operator^=(const Key& other) {
-        high ^= other.high;
-        low ^= other.low;
-        return *this;
-    }
-    friend Key operator^(Key a, const Key& b) { return a ^= b; }
-    auto operator<=>(const Key&) const = default;
-};
-
-/// Keys of the elements: "i is a member" (i, i), "i -> j" (i, j) and, one for each of its two ends,
-/// "i <-> j seen from j" (i, j). The key of a node's own row is the XOR of its membership and of
-/// everything with an arrowhead at it; the key of a district is the XOR over its members.
-inline Key element_key(int from, int to, bool bidirected) {
-    const std::uint64_t id = (static_cast<std::uint64_t>(from) << 32 | static_cast<unsigned>(to))
-                                 << 1 |
-                             static_cast<std::uint64_t>(bidirected);
-    return {scatter(id + 0x9e3779b97f4a7c15u), scatter(scatter(id ^ 0xd1b54a32d192ed03u) + id)};
-}
-
-struct KeyHash {
-    std::size_t operator()(const Key& key) const { return key.low; }
-};
 
 /// A hash table of bounded size in independent shards, each with its own lock. It grows by doubling
 /// up to its bound; then a new entry takes the place of an old one in the same bucket.

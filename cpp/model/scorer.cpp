@@ -11,12 +11,12 @@ namespace bowfree {
 
 namespace {
 
-/// The key of a district: that of its nodes, see `Scorer::node_key`, put together.
+/// The key of a district that need not be one of a graph: `row_key` of its members, put together.
 Key key_of(const District& district) {
     Key key;
     const auto& nodes = district.nodes;
     for (int v = 0; v < district.k; ++v) {
-        key ^= element_key(nodes[v], nodes[v], false);
+        key ^= member_key(nodes[v]);
         for (const int p : district.parents[v]) key ^= element_key(nodes[p], nodes[v], false);
     }
     for (const auto& [a, b] : district.spouse_pairs)
@@ -35,14 +35,8 @@ Scorer::Scorer(std::vector<double> S, int d, double n, double penalty, std::size
       sweeps_(sweeps),
       cache_(cache_bytes) {}
 
-Workspace::Workspace(const Scorer& scorer) : fitter(scorer.S(), scorer.d()) {}
-
-Key Scorer::node_key(const Graph& graph, int v) const {
-    Key key = element_key(v, v, false);
-    for_each_node(graph.parents(v), graph.words(), [&](int p) { key ^= element_key(p, v, false); });
-    for_each_node(graph.spouses(v), graph.words(), [&](int s) { key ^= element_key(s, v, true); });
-    return key;
-}
+Workspace::Workspace(const Scorer& scorer, const Stop& stop)
+    : stop(stop), fitter(scorer.S(), scorer.d()) {}
 
 std::optional<double> Scorer::recall(const Key& key, Workspace& workspace) {
     const auto known = cache_.find(key);
@@ -56,6 +50,7 @@ double Scorer::objective(const Graph& graph, int node, const Key& key, Workspace
 }
 
 double Scorer::work_out(const District& district, const Key& key, Workspace& workspace) {
+    workspace.stop.check();
     double F = 0.0;
     const auto v = sweeps_ > 0 ? std::nullopt : peelable(district);
     if (v) {
@@ -75,19 +70,15 @@ double Scorer::look_up(const District& district, Workspace& workspace) {
     return work_out(district, key, workspace);
 }
 
+double Scorer::objective(const Graph& graph, Workspace& workspace) {
+    return sum_over_districts(graph, [&](const std::vector<int>& district) {
+        return objective(graph, district.front(), rows_key(graph, district), workspace);
+    });
+}
+
 double Scorer::score(const Graph& graph, Workspace& workspace) {
-    double F = 0.0;
-    int heads = 0, spouses = 0;
-    for (const auto& district : districts(graph)) {
-        Key key;
-        for (int v : district) {
-            key ^= node_key(graph, v);
-            heads += count(graph.parents(v), graph.words());
-            spouses += count(graph.spouses(v), graph.words());
-        }
-        F += objective(graph, district.front(), key, workspace);
-    }
-    return constant_ - 0.5 * F - edge_cost_ * (heads + spouses / 2);
+    const double F = objective(graph, workspace);
+    return constant_ - 0.5 * F - edge_cost_ * count_edges(graph);
 }
 
 }  // namespace bowfree

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "graph/graph.hpp"
+#include "graph/key.hpp"
 #include "model/likelihood.hpp"
 #include "model/score_cache.hpp"
+#include "stop.hpp"
 
 namespace bowfree {
 
@@ -25,9 +27,10 @@ struct Effort {
 
 class Scorer;
 
-/// What belongs to one run alone: the buffers of its fits, and its counters.
+/// What belongs to one run alone: when it has to end, the buffers of its fits, and its counters.
 struct Workspace {
-    explicit Workspace(const Scorer& scorer);
+    Workspace(const Scorer& scorer, const Stop& stop);
+    const Stop& stop;
     DistrictFitter fitter;
     Effort effort;
 };
@@ -44,11 +47,13 @@ class Scorer {
     const double* S() const { return S_.data(); }
     double edge_cost() const { return edge_cost_; }
 
-    /// The key of node v and of all arrowheads at it.
-    Key node_key(const Graph& graph, int v) const;
-
-    /// F of the district of `graph` that contains `node`; `key` must be the district's key.
+    /// F of the district of `graph` that contains `node`; `key` must be the district's key. This
+    /// and all that rests on it throws `Stopped` when the workspace's stop is raised; nothing of a
+    /// fit that was cut short gets into the cache.
     double objective(const Graph& graph, int node, const Key& key, Workspace& workspace);
+
+    /// The sum of F over all districts.
+    double objective(const Graph& graph, Workspace& workspace);
 
     /// The whole graph's score, districts added in canonical order: a pure function of the graph.
     double score(const Graph& graph, Workspace& workspace);

@@ -8,11 +8,11 @@
 namespace bowfree {
 
 Climber::Climber(Scorer& scorer, Graph start, const Rules& rules, const ClimbOptions& options,
-                 Rng& rng, const std::atomic<bool>& stop, Workspace& workspace, Journal& journal)
+                 Rng& rng, Workspace& workspace, Journal& journal)
     : rules_(&rules),
       options_(options),
       rng_(rng),
-      stop_(stop),
+      stop_(workspace.stop),
       journal_(journal),
       table_(scorer, std::move(start), workspace),
       edge_cost_(scorer.edge_cost()) {
@@ -56,7 +56,7 @@ Climber::Choice Climber::best_move(double edge_cost) {
     for (int first = 0; first < total; first += options_.neighbours) {
         const int last = std::min(total, first + options_.neighbours);
         const Choice choice = best_of({moves_.begin() + first, moves_.begin() + last}, edge_cost);
-        if (choice.found || stopped()) return choice;
+        if (choice.found) return choice;
     }
     return {};
 }
@@ -64,7 +64,7 @@ Climber::Choice Climber::best_move(double edge_cost) {
 Climber::Choice Climber::best_of(const std::vector<Move>& moves, double edge_cost) {
     double best = options_.tolerance;
     for (const Move& move : moves) {
-        if (stopped()) return {};
+        stop_.check();
         best = std::max(best, table_.gain(move, edge_cost));
     }
     // Reservoir sampling among the moves that gain as much as the best, within the tolerance.
@@ -72,16 +72,16 @@ Climber::Choice Climber::best_of(const std::vector<Move>& moves, double edge_cos
     int ties = 0;
     for (const Move& move : moves) {
         const double gain = table_.gain(move, edge_cost);
-        if (gain <= options_.tolerance || gain < best - options_.tolerance) continue;
+        if (!(gain > options_.tolerance && gain >= best - options_.tolerance)) continue;
         if (rng_.below(++ties) == 0) choice = {true, move};
     }
     return choice;
 }
 
 bool Climber::climb(double cost_factor) {
-    for (std::int64_t step = 0; step != options_.max_steps && !stopped(); ++step) {
+    for (std::int64_t step = 0; step != options_.max_steps; ++step) {
         const Choice choice = best_move(cost_factor * edge_cost_);
-        if (!choice.found) return !stopped();
+        if (!choice.found) return true;
         table_.apply(choice.move);
         record();
     }
@@ -92,6 +92,7 @@ void Climber::record_neighbours() {
     const double score = table_.score();
     if (!journal_.pool.wants(score)) return;
     for (const Move& move : moves_) {
+        stop_.check();
         const double near = score + table_.gain(move, edge_cost_);
         if (!journal_.pool.wants(near)) continue;
         Graph graph = table_.graph();

@@ -2,14 +2,13 @@
 // scores.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "rng.hpp"
 #include "search/move_table.hpp"
 #include "search/pool.hpp"
-#include "rng.hpp"
 
 namespace bowfree {
 
@@ -33,14 +32,14 @@ struct Journal {
     Pool pool;
 };
 
-/// One run's climber: a graph, the rules, and a stream of random numbers.
+/// One run's climber: a graph, the rules, and a stream of random numbers. All it does may throw
+/// `Stopped`; the journal then holds what was complete before.
 class Climber {
   public:
     Climber(Scorer& scorer, Graph start, const Rules& rules, const ClimbOptions& options, Rng& rng,
-            const std::atomic<bool>& stop, Workspace& workspace, Journal& journal);
+            Workspace& workspace, Journal& journal);
 
     MoveTable& table() { return table_; }
-    bool stopped() const { return stop_.load(std::memory_order_relaxed); }
 
     /// Other rules from here on; the graph must satisfy them.
     void use(const Rules& rules) { rules_ = &rules; }
@@ -48,7 +47,7 @@ class Climber {
 
     /// Makes the best move until none gains more than the tolerance, drawing among moves within the
     /// tolerance of the best. `cost_factor` multiplies the cost of an edge. True when it ended in a
-    /// local optimum, false when it was stopped or ran out of steps.
+    /// local optimum, false when it ran out of steps.
     bool climb(double cost_factor = 1.0);
 
     /// From a local optimum, visits up to `limit` graphs of equal score that hang together by
@@ -72,7 +71,7 @@ class Climber {
     const Rules* rules_;
     const ClimbOptions& options_;
     Rng& rng_;
-    const std::atomic<bool>& stop_;
+    const Stop& stop_;
     Journal& journal_;
     MoveTable table_;
     double edge_cost_;

@@ -1,15 +1,18 @@
 #include "search/exhaustive.hpp"
 
+#include <cassert>
+
 namespace bowfree {
 
-AllScores score_all(Scorer& scorer, const Rules& rules, const std::function<void()>& pause) {
+AllScores score_all(Scorer& scorer, const Rules& rules, const Stop& stop) {
     const int d = scorer.d();
+    assert(d <= 5);
     const int n_pairs = d * (d - 1) / 2;
-    Workspace workspace(scorer);
+    Workspace workspace(scorer, stop);
     AllScores all;
     Graph graph(d);
     for (std::uint32_t code = 0; code < std::uint32_t{1} << 2 * n_pairs; ++code) {
-        if (code % 4096 == 0) pause();
+        stop.check();
         std::uint32_t digits = code;
         for (int j = 1; j < d; ++j)
             for (int i = 0; i < j; ++i, digits >>= 2)

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
-#include "space/rules.hpp"
 #include "model/scorer.hpp"
+#include "space/rules.hpp"
 
 namespace bowfree {
 
@@ -16,8 +15,7 @@ struct AllScores {
     std::vector<double> scores;
 };
 
-/// Scores all graphs on `scorer.d()` <= 5 nodes, in ascending order of their codes. `pause` is
-/// called now and then; it may throw.
-AllScores score_all(Scorer& scorer, const Rules& rules, const std::function<void()>& pause);
+/// Scores all graphs on `scorer.d()` <= 5 nodes, in ascending order of their codes.
+AllScores score_all(Scorer& scorer, const Rules& rules, const Stop& stop);
 
 }  // namespace bowfree

@@ -1,5 +1,19 @@
-// Kicks: changes larger than one edge, to leave a local optimum. None of them leaves the
-// rules: each is a sequence of permitted single changes.
+// Kicks: changes larger than one edge, to leave a local optimum.
+//
+// A kick disturbs the climber's graph; run.cpp chooses the kick, climbs again and decides whether
+// to stay. None of them leaves the rules: each is a sequence of single changes that are tried in
+// turn
+// (`try_move` in kicks.cpp), and what the rules refuse is left out. None of them asks what a change
+// gains, but `raise_penalty`, which climbs; so a kick costs next to nothing.
+//
+//   change_randomly        a few pairs anywhere       leaves the optimum without a direction
+//   isolate_node           one node                   lets it find its neighbours anew
+//   move_in_order          one node's edges           settles whether it comes early or late
+//   reverse_with_parents   one arrow and its ends     crosses the valley between the two directions
+//   raise_penalty          the whole graph            keeps the strongest edges only
+//
+// A new kick is declared here, written in kicks.cpp by `try_move`, and added to the choice in
+// run.cpp.
 #pragma once
 
 #include "search/climb.hpp"

@@ -1,6 +1,7 @@
 #include "search/move_table.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -8,8 +9,28 @@
 namespace bowfree {
 
 namespace {
+
 constexpr double stale = std::numeric_limits<double>::quiet_NaN();
+constexpr double never = -std::numeric_limits<double>::infinity();
 constexpr int unsettled = -1;
+
+/// A change of one pair that is taken back at the end of its scope, whatever is thrown meanwhile.
+class Trial {
+  public:
+    Trial(Graph& graph, const Move& move, Edge before)
+        : graph_(graph), i_(move.i), j_(move.j), before_(before) {
+        set_edge(graph_, i_, j_, move.edge);
+    }
+    ~Trial() { set_edge(graph_, i_, j_, before_); }
+    Trial(const Trial&) = delete;
+    Trial& operator=(const Trial&) = delete;
+
+  private:
+    Graph& graph_;
+    int i_, j_;
+    Edge before_;
+};
+
 }  // namespace
 
 MoveTable::MoveTable(Scorer& scorer, Graph start, Workspace& workspace)
@@ -23,13 +44,12 @@ MoveTable::MoveTable(Scorer& scorer, Graph start, Workspace& workspace)
       objective_(graph_.d(), stale),
       gains_(4 * edges_.size(), stale),
       ancestors_(static_cast<std::size_t>(graph_.d()) * graph_.words()) {
+    assert(graph_.d() == scorer.d());
     for (int j = 0; j < d(); ++j)
-        for (int i = 0; i < j; ++i) {
-            edges_[pair(i, j)] = get_edge(graph_, i, j);
-            n_edges_ += edges_[pair(i, j)] != Edge::none;
-        }
+        for (int i = 0; i < j; ++i) edges_[pair(i, j)] = get_edge(graph_, i, j);
+    n_edges_ = count_edges(graph_);
     for (int v = 0; v < d(); ++v) {
-        node_key_[v] = scorer_.node_key(graph_, v);
+        node_key_[v] = row_key(graph_, v);
         key_ ^= node_key_[v];
     }
     for (const auto& district : districts(graph_)) settle_district(district.front());
@@ -66,7 +86,11 @@ double MoveTable::objective_of(int representative) {
 
 double MoveTable::likelihood_gain(const Move& move) {
     double& gain = gains_[4 * pair(move.i, move.j) + static_cast<int>(move.edge)];
-    if (std::isnan(gain)) gain = work_out_gain(move);
+    if (std::isnan(gain)) {
+        gain = work_out_gain(move);
+        if (std::isnan(gain))
+            gain = never;  // F is not finite on either side: no reason to go there
+    }
     return gain;
 }
 
@@ -84,7 +108,7 @@ double MoveTable::work_out_gain(const Move& move) {
     if (at_i) F_before += objective_of(a);
     if (at_j && !(at_i && a == b)) F_before += objective_of(b);
 
-    set_edge(graph_, i, j, after);
+    const Trial trial(graph_, move, before);
     double F_after = 0.0;
     if (after == Edge::bidirected) {  // one district, perhaps of two
         Key key = district_key_[a] ^ change_i ^ change_j;
@@ -107,7 +131,6 @@ double MoveTable::work_out_gain(const Move& move) {
         if (at_i) F_after += scorer_.objective(graph_, i, district_key_[a] ^ change_i, workspace_);
         if (at_j) F_after += scorer_.objective(graph_, j, district_key_[b] ^ change_j, workspace_);
     }
-    set_edge(graph_, i, j, before);
     return -0.5 * (F_after - F_before);
 }
 
@@ -202,19 +225,17 @@ bool MoveTable::closes_cycle(int from, int to) {
 }
 
 bool MoveTable::permits(const Rules& rules, const Move& move) {
+    assert(rules.max_edges == Rules::unlimited);
     const auto [i, j, after] = move;
     const Edge before = edge(i, j);
     if (!rules.permits_edge(d(), i, j, after) || !rules.permits_heads(graph_, i, j, before, after))
         return false;
     if (after == Edge::none) return true;  // the rules are hereditary
-    if (before == Edge::none && n_edges_ == rules.max_edges) return false;
     if (after == Edge::forward && closes_cycle(i, j)) return false;
     if (after == Edge::backward && closes_cycle(j, i)) return false;
     if (!rules.looks_at_whole()) return true;
-    set_edge(graph_, i, j, after);
-    const bool permitted = rules.permits_whole(graph_);
-    set_edge(graph_, i, j, before);
-    return permitted;
+    const Trial trial(graph_, move, before);
+    return rules.permits_whole(graph_);
 }
 
 }  // namespace bowfree

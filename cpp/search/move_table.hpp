@@ -1,14 +1,37 @@
 // The current graph of a run, with a table of what every move would gain.
 //
-// A gain depends only on the districts at which the move adds or removes an arrowhead. After a
-// step, the entries of moves with an arrowhead in a changed district are marked stale; all others
-// stay valid. An entry is worked out when it is first asked for.
+// The parts:
+//
+//   graph_, edges_, n_edges_   the graph: as rows of bits for whoever fits, and pair by pair
+//   key_, node_key_            its identity, and the rows' shares of it (graph/key.hpp)
+//   district_, district_key_,  the districts, each by its smallest node: which one a node is in,
+//   objective_                 what it is called in the cache, its F (once asked for)
+//   gains_                     what each change of one pair would gain in likelihood (once asked
+//   for) ancestors_                 who is above whom, for moves that could close a cycle (once
+//   asked for)
+//
+// How they work together. A gain depends only on the districts at which the move adds or removes an
+// arrowhead. `apply` changes the graph and the keys of the two rows, settles the one or two
+// districts with a changed row anew, and marks as stale the gains of all moves with an arrowhead
+// there; all other entries stay valid. What is stale is worked out when it is next asked for. So a
+// step of a climb fits only districts next to the last change, and most of these are in the
+// scorer's cache.
+//
+//   score            of the graph, from the F of its districts
+//   gain             of a move: table entry less the price of edges; `likelihood_gain` keeps the
+//   table work_out_gain    F of the districts concerned, before and after, told apart by the kind
+//   of move permits          rules and acyclicity, for one move; `closes_cycle` asks `ancestors_`
+//   for_each_move    all permitted changes of one pair
+//   apply, morph     one change; all changes that lead to a given graph
+//   key_after        identity of a neighbour without making it; `toggled` is what a move changes
+//   settle_district, mark_stale, update_ancestors    the upkeep
 #pragma once
 
 #include <vector>
 
-#include "space/rules.hpp"
 #include "model/scorer.hpp"
+#include "rng.hpp"
+#include "space/rules.hpp"
 
 namespace bowfree {
 
@@ -18,8 +41,15 @@ struct Move {
     Edge edge;
 };
 
+/// A state that the pair is not in; each of the three is equally likely.
+inline Edge other_edge(Edge now, Rng& rng) {
+    return static_cast<Edge>((static_cast<int>(now) + 1 + rng.below(3)) % 4);
+}
+
 class MoveTable {
   public:
+    /// Everything that needs a score throws `Stopped` when the workspace's stop is raised; the
+    /// graph is then as it was before the call.
     MoveTable(Scorer& scorer, Graph start, Workspace& workspace);
 
     const Graph& graph() const { return graph_; }
@@ -33,14 +63,15 @@ class MoveTable {
 
     /// The score of the graph, bit for bit that of `Scorer::score`.
     double score();
-    /// How much the score grows by `move`, an edge costing `edge_cost`.
+    /// How much the score grows by `move`, an edge costing `edge_cost`. Never NaN: what cannot be
+    /// compared gains minus infinity.
     double gain(const Move& move, double edge_cost) {
         const int change = (move.edge != Edge::none) - (edge(move.i, move.j) != Edge::none);
         return likelihood_gain(move) - edge_cost * change;
     }
 
-    /// True when the graph after `move` is acyclic and satisfies the rules (the graph itself
-    /// does).
+    /// True when the graph after `move` is acyclic and satisfies the rules (the graph itself does).
+    /// A limit on the number of edges is for random graphs and must not be among them.
     bool permits(const Rules& rules, const Move& move);
 
     void apply(const Move& move);
@@ -51,9 +82,11 @@ class MoveTable {
     template <class Visit>
     void for_each_move(const Rules& rules, Visit&& visit) {
         for (int j = 1; j < d(); ++j)
-            for (int i = 0; i < j; ++i)
+            for (int i = 0; i < j; ++i) {
+                workspace_.stop.check();  // rules that look at the whole graph take milliseconds
                 for (const Edge e : all_edges)
                     if (e != edge(i, j) && permits(rules, {i, j, e})) visit(Move{i, j, e});
+            }
     }
 
   private:

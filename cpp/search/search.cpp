@@ -1,7 +1,6 @@
 #include "search/search.hpp"
 
-#include <chrono>
-#include <exception>
+#include <utility>
 
 namespace bowfree {
 
@@ -13,60 +12,42 @@ Search::Search(std::vector<double> S, int d, double n, double penalty, std::size
       ground_(std::move(ground)),
       pool_(options.keep, options.window) {}
 
-Search::~Search() {
-    stop();
-    join();
-}
-
-void Search::join() {
-    for (auto& thread : threads_) thread.join();
-    threads_.clear();
-}
-
 void Search::launch(std::vector<Task> tasks, int n_threads) {
-    join();
     tasks_ = std::move(tasks);
-    next_ = 0;
-    working_ = n_threads;
-    for (int t = 0; t < n_threads; ++t) threads_.emplace_back([this] { work(); });
+    const int n_tasks = static_cast<int>(tasks_.size());
+    const auto job = [this](int t, const Stop& stop) { do_task(t, stop); };
+    if (crew_.start(n_tasks, n_threads, job) == 0 && n_tasks > 0) throw NoThread();
 }
 
-void Search::work() {
-    try {
-        const int n_tasks = static_cast<int>(tasks_.size());
-        // A stopped search does not begin new runs, except that the first always leaves a result.
-        for (int t; (t = next_++) < n_tasks && (t == 0 || !stop_);) {
-            Run run = run_task(scorer_, rules_, options_, tasks_[t], ground_, stop_);
-            std::lock_guard lock(mutex_);
-            finished_.emplace_back(t, std::move(run));
-            finished_one_.notify_all();
-        }
-    } catch (...) {
-        std::lock_guard lock(mutex_);
-        failure_ = std::current_exception();
-        stop_ = true;
+void Search::do_task(int t, const Stop& stop) {
+    auto run = run_task(scorer_, rules_, options_, tasks_[t], ground_, stop);
+    if (!run && t == 0) {
+        // Stopped before anything had a score. The graph of the required edges has few districts
+        // beyond single nodes, and a search must not come back with nothing.
+        const Stop never;
+        const Task nothing{RunKind::climb, 0, 0, ground_};
+        RunOptions no_steps = options_;
+        no_steps.climb.max_steps = 0;
+        run = run_task(scorer_, rules_, no_steps, nothing, ground_, never);
+        run->complete = false;
     }
-    std::lock_guard lock(mutex_);
-    --working_;
-    finished_one_.notify_all();
+    if (run) crew_.note([&] { finished_.emplace_back(t, std::move(*run)); });
 }
 
 std::vector<std::pair<int, Run>> Search::collect(double seconds) {
     std::vector<std::pair<int, Run>> found;
-    {
-        std::unique_lock lock(mutex_);
-        finished_one_.wait_for(lock, std::chrono::duration<double>(seconds),
-                               [&] { return !finished_.empty() || working_ == 0; });
-        if (failure_) std::rethrow_exception(failure_);
-        found.swap(finished_);
-    }
+    crew_.wait(deadline_in(seconds), [&] { return !finished_.empty(); });
+    crew_.rethrow();
+    crew_.note([&] { found.swap(finished_); });
     for (const auto& [index, run] : found) pool_.merge(run.journal.pool);
     return found;
 }
 
 bool Search::busy() {
-    std::lock_guard lock(mutex_);
-    return working_ > 0 || !finished_.empty();
+    bool left = false;
+    const bool working = crew_.working();
+    crew_.note([&] { left = !finished_.empty(); });
+    return working || left;
 }
 
 }  // namespace bowfree

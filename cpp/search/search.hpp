@@ -3,14 +3,11 @@
 // The caller's thread only waits and collects, so it can answer to signals, clocks and the user.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "search/strategy.hpp"
+#include "search/run.hpp"
+#include "threads.hpp"
 
 namespace bowfree {
 
@@ -18,12 +15,9 @@ class Search {
   public:
     Search(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes,
            Rules rules, RunOptions options, Graph ground, int sweeps = 0);
-    ~Search();
-    Search(const Search&) = delete;
-    Search& operator=(const Search&) = delete;
 
-    /// Starts `n_threads` threads on the tasks, which are taken in order. The previous batch must
-    /// have been collected.
+    /// Starts up to `n_threads` threads on the tasks, which are taken in order; throws `NoThread`
+    /// when not even one can be started. The previous batch must have been collected.
     void launch(std::vector<Task> tasks, int n_threads);
 
     /// Runs finished since the last call, as (index of the task, run), waiting up to `seconds` for
@@ -33,33 +27,26 @@ class Search {
     /// True while runs of the batch are under way or not yet collected.
     bool busy();
 
-    /// Tells all runs to end where they are; they still have to be collected.
-    void stop() { stop_ = true; }
+    /// Tells all runs to end where they are; they still have to be collected. Of the first task
+    /// there is always a run, if only one that never left the required edges.
+    void stop() { crew_.request_stop(); }
+    const Stop& stopped() const { return crew_.stop(); }
 
     Pool& pool() { return pool_; }
     Scorer& scorer() { return scorer_; }
     const Rules& rules() const { return rules_; }
 
   private:
-    void work();
-    void join();
+    void do_task(int t, const Stop& stop);
 
     Scorer scorer_;
     Rules rules_;
     RunOptions options_;
     Graph ground_;
     Pool pool_;
-
     std::vector<Task> tasks_;
-    std::atomic<int> next_{0};
-    std::atomic<bool> stop_{false};
-    std::vector<std::thread> threads_;
-
-    std::mutex mutex_;  // of what follows
-    std::condition_variable finished_one_;
-    std::vector<std::pair<int, Run>> finished_;
-    int working_ = 0;
-    std::exception_ptr failure_;
+    std::vector<std::pair<int, Run>> finished_;  // under the crew's lock
+    Crew crew_;                                  // last: it ends its threads before the rest goes
 };
 
 }  // namespace bowfree

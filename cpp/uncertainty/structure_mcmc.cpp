@@ -1,36 +1,20 @@
-#include "uncertainty/structure_chain.hpp"
+#include "uncertainty/structure_mcmc.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "graph/key.hpp"
+#include "threads.hpp"
+
 namespace bowfree {
 
 namespace {
 
-/// Uniform on [0, 1), by hand: the library's distributions differ between platforms.
-double uniform(Rng& rng) {
-    return 0x1p-53 * static_cast<double>(rng.next() >> 11);
-}
-
-/// A state that the pair is not in; each of the three is equally likely.
-Edge other_state(Edge now, Rng& rng) {
-    return static_cast<Edge>((static_cast<int>(now) + 1 + rng.below(3)) % 4);
-}
-
-/// Stands for the pairs of a graph that have an edge, of whatever kind.
-Key skeleton_key(const Graph& graph) {
-    Key key;
-    for (int j = 1; j < graph.d(); ++j)
-        for (int i = 0; i < j; ++i)
-            if (graph.adjacent(i, j)) key ^= element_key(i, j, false);
-    return key;
-}
-
 /// Stands for a skeleton and a score: equivalent graphs have both in common. A score within
 /// rounding of the border of two cells can fall in either; then a class is kept twice.
 Key class_key(Key skeleton, double score) {
-    constexpr double cell = 1e-7;
+    constexpr double cell = 1e-7;  // a thousand times what the fits leave open
     const auto place = static_cast<std::uint64_t>(std::llround(score / cell));
     return skeleton ^= Key{scatter(place), scatter(~place)};
 }
@@ -38,9 +22,9 @@ Key class_key(Key skeleton, double score) {
 }  // namespace
 
 ChainRecord run_chain(Scorer& scorer, const Rules& rules, const Graph& start,
-                      const ChainOptions& options, Rng rng, const std::atomic<bool>& stop) {
+                      const ChainOptions& options, Rng rng, const Stop& stop) {
     ChainRecord record(Pool(options.keep, options.window));
-    Workspace workspace(scorer);
+    Workspace workspace(scorer, stop);
     MoveTable table(scorer, start, workspace);
     const int d = table.d();
     const double edge_cost = scorer.edge_cost();
@@ -50,14 +34,14 @@ ChainRecord run_chain(Scorer& scorer, const Rules& rules, const Graph& start,
                       table.graph());
 
     for (std::int64_t step = 1 - options.burn_in; step <= options.steps; ++step) {
-        if (stop.load(std::memory_order_relaxed)) break;
+        stop.check();
         if (d > 1) {
             const int a = rng.below(d);
             int b = rng.below(d - 1);
             b += b >= a;
             const int i = std::min(a, b), j = std::max(a, b);
-            const Move move{i, j, other_state(table.edge(i, j), rng)};
-            const double chance = uniform(rng);
+            const Move move{i, j, other_edge(table.edge(i, j), rng)};
+            const double chance = rng.uniform();
             if (table.permits(rules, move)) {
                 const double gain = table.gain(move, edge_cost);
                 Key skeleton_after = skeleton;
@@ -88,6 +72,18 @@ ChainRecord run_chain(Scorer& scorer, const Rules& rules, const Graph& start,
     }
     record.effort = workspace.effort;
     return record;
+}
+
+std::vector<ChainRecord> run_chains(Scorer& scorer, const Rules& rules,
+                                    const std::vector<Graph>& starts, const ChainOptions& options,
+                                    std::uint64_t seed, int n_threads, const Stop& stop) {
+    std::vector<ChainRecord> records(starts.size(),
+                                     ChainRecord(Pool(options.keep, options.window)));
+    run_jobs(static_cast<int>(starts.size()), n_threads, stop, [&](int c, const Stop& its_stop) {
+        const Rng rng(seed, static_cast<std::uint64_t>(c));
+        records[c] = run_chain(scorer, rules, starts[c], options, rng, its_stop);
+    });
+    return records;
 }
 
 }  // namespace bowfree

@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "graph/graph.hpp"
+#include "graph/key.hpp"
 #include "model/likelihood.hpp"
-#include "model/score_cache.hpp"
+#include "stop.hpp"
 
 namespace bowfree {
 
@@ -43,6 +44,10 @@ class EffectCounter {
     const EffectTally& tally() const { return tally_; }
     void reset() { tally_ = EffectTally(d_); }
 
+    /// From here on `stop` ends what is under way by `Stopped`; no member is ever counted in part,
+    /// and no fit that was cut short is remembered. The stop must outlive its use.
+    void obey(const Stop& stop);
+
     /// Adds a member. Only effects among `nodes` (ascending) are looked at; they must hold all
     /// nodes that are joined with any of them.
     void add(const Graph& graph, const std::vector<int>& nodes);
@@ -68,6 +73,7 @@ class EffectCounter {
     int d_;
     double path_sign_, zero_;
     std::size_t max_districts_;
+    const Stop* stop_ = nullptr;  // of the call under way
     DistrictFitter fitter_;
     std::unordered_map<Key, Rows, KeyHash> known_;
     std::uint64_t n_fits_ = 0, n_uncertified_ = 0;

@@ -5,20 +5,23 @@
 #include <cstdint>
 #include <vector>
 
+#include "effects/bounds.hpp"
 #include "equivalence/classes.hpp"
-#include "effects/effects.hpp"
 #include "graph/graph.hpp"
+#include "stop.hpp"
 
 namespace bowfree {
 
 /// For each BAP, the index of the first one in the list that is equivalent to it. Candidates share
 /// skeleton and v-structures (Corollary "necessary"); among them the exact test decides.
-std::vector<int> first_equivalents(const std::vector<Graph>& graphs, std::uint64_t seed);
+std::vector<int> first_equivalents(const std::vector<Graph>& graphs, std::uint64_t seed,
+                                   const Stop& stop);
 
 /// Weighted sums over classes, d x d, row-major. Effects: [i, j] is that of j on i; edges: [i, j]
 /// of `directed` is j -> i.
 struct ClassAverage {
     explicit ClassAverage(int d);
+    ClassAverage& operator+=(const ClassAverage& other);
 
     std::vector<double> probability;                 ///< of classes whose smallest effect is not 0
     std::vector<double> min_abs, mean_abs, max_abs;  ///< of the absolute effect over the class
@@ -29,15 +32,16 @@ struct ClassAverage {
 
 struct ClassSize {
     std::vector<std::uint64_t> components;  ///< members of each component of the skeleton
-    bool complete = true;                   ///< false when limit or deadline cut one of them
+    bool complete = true;                   ///< false when limit or stop cut one of them
 };
 
 /// Adds the exact class of a BAP with its weight. At most `limit` members of each component are
-/// looked at, and of these the ones that `knowledge` permits (as in `Rules`; empty: all). After the
-/// deadline the next permitted member of each component is the last. An effect is zero when its
-/// absolute value is at most `zero`.
+/// looked at, and of these the ones that `knowledge` permits (as in `Rules`; empty: all). `stop`
+/// cuts the class where it is; only `first_stop` ends the work on the first member of a component.
+/// When one of these is missing, nothing is added and `Stopped` comes out. An effect is zero when
+/// its absolute value is at most `zero`.
 ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight,
                     const ClassOptions& options, const std::vector<std::uint8_t>& knowledge,
-                    double zero, ClassAverage& average);
+                    double zero, ClassAverage& average, const Stop& stop, const Stop& first_stop);
 
 }  // namespace bowfree

@@ -1,31 +1,34 @@
-#include "space/sampler.hpp"
+#include "space/random_graphs.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 #include <utility>
 
 namespace bowfree {
 
-Chain::Chain(Graph start, const Rules& rules, ChainStep step, Rng rng)
+Walk::Walk(Graph start, const Rules& rules, WalkStep step, Rng rng)
     : graph_(std::move(start)),
       rules_(rules),
       step_(step),
       rng_(rng),
       seen_(graph_.words()),
       frontier_(graph_.words()) {
-    for (int j = 0; j < graph_.d(); ++j)
-        for (int i = 0; i < j; ++i) n_edges_ += graph_.adjacent(i, j);
+    assert(rules.permits(graph_));
+    n_edges_ = count_edges(graph_);
 }
 
-void Chain::walk(std::int64_t steps, const std::atomic<bool>& stop) {
+void Walk::advance(std::int64_t steps, const Stop& stop) {
     if (graph_.d() < 2) return;
+    // A step takes some 50 ns; where a rule looks at the whole graph, up to milliseconds.
+    const std::int64_t between_checks = rules_.looks_at_whole() ? 0 : 63;
     for (std::int64_t k = 0; k < steps; ++k) {
-        if (k % 4096 == 0 && stop.load(std::memory_order_relaxed)) return;
+        if ((k & between_checks) == 0) stop.check();
         step();
     }
 }
 
-void Chain::step() {
+void Walk::step() {
     // The ordered pair (from, to), uniform over all with from != to.
     const int from = rng_.below(graph_.d());
     int to = rng_.below(graph_.d() - 1);
@@ -47,20 +50,20 @@ void Chain::step() {
         ++n_edges_;
     } else if (heads) {
         const bool exact = present == drawn || present == Edge::bidirected;
-        if (step_ == ChainStep::symmetric && !exact) return;
+        if (step_ == WalkStep::symmetric && !exact) return;
         if (!rules_.permits_edge(graph_.d(), i, j, Edge::none)) return;
         set_edge(graph_, i, j, Edge::none);
         --n_edges_;
     }
 }
 
-bool Chain::may_become(int i, int j, Edge edge) {
+bool Walk::may_become(int i, int j, Edge edge) {
     if (rules_.max_edges != Rules::unlimited && n_edges_ >= rules_.max_edges) return false;
     return rules_.permits_edge(graph_.d(), i, j, edge) &&
            rules_.permits_heads(graph_, i, j, Edge::none, edge);
 }
 
-bool Chain::reaches(int from, int to) {
+bool Walk::reaches(int from, int to) {
     // Whole layers of ancestors of `to` at once, until `from` is among them. No allocation: this
     // runs in every other step.
     const int words = graph_.words();

@@ -1,6 +1,4 @@
 // Bindings of the fitting kernels: one call fits all districts of a graph.
-#include "model/likelihood.hpp"
-
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -10,6 +8,8 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
+#include "bindings/calls.hpp"
+#include "model/likelihood.hpp"
 
 namespace bowfree::bindings {
 
@@ -60,26 +60,27 @@ GraphFit fit_graph(const Matrix& S, const Bits& parents, const Bits& spouses,
                    std::uint64_t seed) {
     const Graph graph = to_graph(parents, spouses);
     const int d = graph.d();
-    if (S.shape(0) != static_cast<std::size_t>(d) || S.shape(1) != static_cast<std::size_t>(d))
-        throw std::invalid_argument("S must have shape (d, d), d being the number of nodes");
+    const std::vector<double> cov = to_square(S, d);
     if (method != "newton" && method != "ricf")
         throw std::invalid_argument("method must be 'newton' or 'ricf', got '" + method + "'");
 
-    GraphFit result{d, {}, {}};
-    nb::gil_scoped_release release;
-    DistrictFitter fitter(S.data(), d);
-    for (const auto& members : districts(graph)) {
-        result.districts.push_back(make_district(graph, members));
-        const District& district = result.districts.back();
-        result.fits.push_back(method == "ricf" ? ricf(S.data(), d, district, max_iter, tol)
-                                               : fitter.fit(district, {n_starts, seed}));
-    }
-    return result;
+    return interruptibly([&](const Stop& stop) {
+        GraphFit result{d, {}, {}};
+        DistrictFitter fitter(cov.data(), d);
+        for (const auto& members : districts(graph)) {
+            stop.check();
+            result.districts.push_back(make_district(graph, members));
+            const District& district = result.districts.back();
+            result.fits.push_back(method == "ricf" ? ricf(cov.data(), d, district, max_iter, tol)
+                                                   : fitter.fit(district, {n_starts, seed}));
+        }
+        return result;
+    });
 }
 
 }  // namespace
 
-void bind_likelihood(nb::module_& m) {
+void bind_model(nb::module_& m) {
     const auto entry = [](auto field) {
         return [field](const GraphFit& fit) { return fit.column(field); };
     };

@@ -1,12 +1,14 @@
-// Random BAPs: the Markov chain of section 3.2, corrected to be uniform, and the naive sampler.
+// Random BAPs: the random walk of section 3.2, corrected to be uniform, and the naive sampler.
+// (The paper calls the walk a Markov chain. In this core a "chain" is one of structure_mcmc.hpp,
+// which looks at data.)
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <vector>
 
 #include "rng.hpp"
 #include "space/rules.hpp"
+#include "stop.hpp"
 
 namespace bowfree {
 
@@ -16,16 +18,16 @@ namespace bowfree {
 /// 2^-(directed edges). `symmetric` removes i -> j only when exactly (i, j) is drawn; a bidirected
 /// edge is added by either order and removed by either. Every step then has the probability of its
 /// reverse, and the uniform law is stationary under every hereditary constraint.
-enum class ChainStep : std::uint8_t { symmetric, printed };
+enum class WalkStep : std::uint8_t { symmetric, printed };
 
-/// A chain over the graphs that `rules` permit. `start` must be one of them and must have
-/// the required edges; all other edges come and go.
-class Chain {
+/// A walk over the graphs that `rules` permit. `start` must be one of them and must have the
+/// required edges; all other edges come and go.
+class Walk {
   public:
-    Chain(Graph start, const Rules& rules, ChainStep step, Rng rng);
+    Walk(Graph start, const Rules& rules, WalkStep step, Rng rng);
 
-    /// Takes `steps` steps, or fewer when `stop` is raised.
-    void walk(std::int64_t steps, const std::atomic<bool>& stop);
+    /// Takes `steps` steps; throws `Stopped` in between when the stop is raised.
+    void advance(std::int64_t steps, const Stop& stop);
     const Graph& graph() const { return graph_; }
 
   private:
@@ -35,7 +37,7 @@ class Chain {
 
     Graph graph_;
     const Rules& rules_;
-    ChainStep step_;
+    WalkStep step_;
     Rng rng_;
     int n_edges_ = 0;
     std::vector<Word> seen_, frontier_;  // scratch of `reaches`

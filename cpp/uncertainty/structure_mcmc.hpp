@@ -8,13 +8,13 @@
 // is reached through the graph of the required edges.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "rng.hpp"
 #include "search/move_table.hpp"
 #include "search/pool.hpp"
-#include "rng.hpp"
 
 namespace bowfree {
 
@@ -39,8 +39,13 @@ struct ChainRecord {
     Effort effort;
 };
 
-/// Runs a chain from `start`, or a part of it when `stop` is raised.
+/// Runs a chain from `start`; throws `Stopped` when the stop is raised.
 ChainRecord run_chain(Scorer& scorer, const Rules& rules, const Graph& start,
-                      const ChainOptions& options, Rng rng, const std::atomic<bool>& stop);
+                      const ChainOptions& options, Rng rng, const Stop& stop);
+
+/// Runs a chain from each of the starts, number c on the c-th stream of random numbers.
+std::vector<ChainRecord> run_chains(Scorer& scorer, const Rules& rules,
+                                    const std::vector<Graph>& starts, const ChainOptions& options,
+                                    std::uint64_t seed, int n_threads, const Stop& stop);
 
 }  // namespace bowfree

@@ -1,12 +1,15 @@
-#include "equivalence/equivalence.hpp"
+#include "equivalence/decision.hpp"
+
+#include <cassert>
 
 namespace bowfree {
 
 using field::Element;
 
 std::vector<Element> random_covariance(const Graph& graph, const std::vector<int>& order,
-                                       std::uint64_t seed) {
+                                       std::uint64_t seed, const Stop& stop) {
     const int d = graph.d();
+    assert(static_cast<int>(order.size()) == d);
     const auto at = [d](int i, int j) { return static_cast<std::size_t>(i) * d + j; };
     field::Draw draw(seed);
     std::vector<Element> B(static_cast<std::size_t>(d) * d), Sigma(B.size());
@@ -18,7 +21,8 @@ std::vector<Element> random_covariance(const Graph& graph, const std::vector<int
         });
     }
     // (I-B)^-1 Omega, row by row along the order: X_v = eps_v + sum_p B_vp X_p ...
-    for (int v : order)
+    for (int v : order) {
+        stop.check();
         for (int w = 0; w < d; ++w) {
             field::Sum sum;
             sum.add(Sigma[at(v, w)], 1);
@@ -26,8 +30,10 @@ std::vector<Element> random_covariance(const Graph& graph, const std::vector<int
                           [&](int p) { sum.add(B[at(v, p)], Sigma[at(p, w)]); });
             Sigma[at(v, w)] = sum.value();
         }
+    }
     // ... and the same for the columns.
-    for (int w : order)
+    for (int w : order) {
+        stop.check();
         for (int v = 0; v < d; ++v) {
             field::Sum sum;
             sum.add(Sigma[at(v, w)], 1);
@@ -35,11 +41,14 @@ std::vector<Element> random_covariance(const Graph& graph, const std::vector<int
                           [&](int p) { sum.add(B[at(w, p)], Sigma[at(v, p)]); });
             Sigma[at(v, w)] = sum.value();
         }
+    }
     return Sigma;
 }
 
-InclusionTest produces(const Graph& H, const std::vector<int>& order, const Element* Sigma) {
+InclusionTest produces(const Graph& H, const std::vector<int>& order, const Element* Sigma,
+                       const Stop& stop) {
     const int d = H.d();
+    assert(static_cast<int>(order.size()) == d);
     std::vector<Element> R(static_cast<std::size_t>(d) * d);  // R_v = cov(eps_v, X)
     std::vector<Element> M, a(d + 1);
     std::vector<int> P;
@@ -54,7 +63,7 @@ InclusionTest produces(const Graph& H, const std::vector<int>& order, const Elem
             for (int j = 0; j < k; ++j) M[i * (k + 1) + j] = row[P[j]];
             M[i * (k + 1) + k] = row[v];
         }
-        if (!field::null_vector(M.data(), k, a.data())) return {Inclusion::singular};
+        if (!field::null_vector(M.data(), k, a.data(), stop)) return {Inclusion::singular};
         for (int before = 0; before < step; ++before) {
             const int u = order[before];
             if (H.adjacent(u, v)) continue;
@@ -80,10 +89,10 @@ namespace {
 
 /// Answers a draw that turned out singular by further draws, which are new to both draws.
 InclusionTest redraw(const Graph& G, const std::vector<int>& order_G, const Graph& H,
-                     const std::vector<int>& order_H, std::uint64_t seed) {
+                     const std::vector<int>& order_H, std::uint64_t seed, const Stop& stop) {
     for (int draw = 2; draw < max_draws; ++draw) {
-        const auto Sigma = random_covariance(G, order_G, draw_seed(seed, draw));
-        const InclusionTest test = produces(H, order_H, Sigma.data());
+        const auto Sigma = random_covariance(G, order_G, draw_seed(seed, draw), stop);
+        const InclusionTest test = produces(H, order_H, Sigma.data(), stop);
         if (test.answer != Inclusion::singular) return test;
     }
     throw NoRegularDraw();
@@ -92,27 +101,28 @@ InclusionTest redraw(const Graph& G, const std::vector<int>& order_G, const Grap
 }  // namespace
 
 InclusionTest inside(const Graph& G, const std::vector<int>& order_G, const Graph& H,
-                     const std::vector<int>& order_H, std::uint64_t seed) {
+                     const std::vector<int>& order_H, std::uint64_t seed, const Stop& stop) {
     InclusionTest test;
     for (int draw = 0; draw < 2 && test.answer == Inclusion::yes; ++draw) {
-        const auto Sigma = random_covariance(G, order_G, draw_seed(seed, draw));
-        test = produces(H, order_H, Sigma.data());
-        if (test.answer == Inclusion::singular) test = redraw(G, order_G, H, order_H, seed);
+        const auto Sigma = random_covariance(G, order_G, draw_seed(seed, draw), stop);
+        test = produces(H, order_H, Sigma.data(), stop);
+        if (test.answer == Inclusion::singular) test = redraw(G, order_G, H, order_H, seed, stop);
     }
     return test;
 }
 
-Witness::Witness(const Graph& G, std::uint64_t seed)
-    : d_(G.d()), seed_(seed), G_(G), order_(topological_order(G)) {
+Witness::Witness(const Graph& G, std::uint64_t seed, const Stop& stop)
+    : seed_(seed), G_(G), order_(topological_order(G)) {
     for (int draw = 0; draw < 2; ++draw)
-        Sigma_[draw] = random_covariance(G, order_, draw_seed(seed, draw));
+        Sigma_[draw] = random_covariance(G, order_, draw_seed(seed, draw), stop);
 }
 
-InclusionTest Witness::inside(const Graph& H, const std::vector<int>& order) const {
+InclusionTest Witness::inside(const Graph& H, const std::vector<int>& order,
+                              const Stop& stop) const {
     InclusionTest test;
     for (int draw = 0; draw < 2 && test.answer == Inclusion::yes; ++draw) {
-        test = produces(H, order, Sigma_[draw].data());
-        if (test.answer == Inclusion::singular) test = redraw(G_, order_, H, order, seed_);
+        test = produces(H, order, Sigma_[draw].data(), stop);
+        if (test.answer == Inclusion::singular) test = redraw(G_, order_, H, order, seed_, stop);
     }
     return test;
 }

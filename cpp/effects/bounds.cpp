@@ -1,4 +1,4 @@
-#include "effects/effects.hpp"
+#include "effects/bounds.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -30,17 +30,17 @@ EffectCounter::EffectCounter(std::vector<double> S, int d, double path_sign, dou
       E_(B_.size()),
       local_(d) {}
 
+void EffectCounter::obey(const Stop& stop) {
+    stop_ = &stop;
+    fitter_ = DistrictFitter(S_.data(), d_);
+}
+
 const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
                                                   const std::vector<int>& district) {
-    const int words = graph.words();
-    Key key;
-    for (const int v : district) {
-        key ^= element_key(v, v, false);
-        for_each_node(graph.parents(v), words, [&](int p) { key ^= element_key(p, v, false); });
-        for_each_node(graph.spouses(v), words, [&](int s) { key ^= element_key(s, v, true); });
-    }
+    const Key key = rows_key(graph, district);
     const auto place = known_.find(key);
     if (place != known_.end()) return place->second;
+    if (stop_ != nullptr) stop_->check();
     if (known_.size() >= max_districts_) known_.clear();
     const District local = make_district(graph, district);
     const DistrictFit fit = fitter_.fit(local);
@@ -49,19 +49,20 @@ const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
     for (int a = 0; a < local.m(); ++a) local_[local.nodes[a]] = a;
     Rows rows{fit.objective, {}};
     for (int v = 0; v < local.k; ++v)
-        for_each_node(graph.parents(local.nodes[v]), words, [&](int p) {
+        for_each_node(graph.parents(local.nodes[v]), graph.words(), [&](int p) {
             rows.coefficients.push_back(fit.B[v * local.m() + local_[p]]);
         });
     return known_.emplace(key, std::move(rows)).first->second;
 }
 
 double EffectCounter::objective(const Graph& graph) {
-    double F = 0.0;
-    for (const auto& district : districts(graph)) F += rows_of(graph, district).objective;
-    return F;
+    return sum_over_districts(graph, [&](const std::vector<int>& district) {
+        return rows_of(graph, district).objective;
+    });
 }
 
 void EffectCounter::add(const Graph& graph, const std::vector<int>& nodes) {
+    if (stop_ != nullptr) stop_->check();
     std::vector<Word> done(graph.words()), wanted(graph.words());
     for (const int v : nodes) insert(wanted.data(), v);
     for (const int v : nodes) {

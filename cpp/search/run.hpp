@@ -1,5 +1,8 @@
 // What one run of a search does: the ways from a start to a good local optimum.
 //
+// There are four kinds of runs (`bowfree.search.plan` says how many of which,
+// `bowfree.search.greedy` what for):
+//
 //   climb      start -> climb (-> plateau). The paper's: from the empty graph or a uniform random
 //              BAP, without the plateau.
 //   sparse     a random graph of about d/3 edges -> climb -> plateau. Finds weak, sparse graphs.
@@ -9,17 +12,29 @@
 //   kicks      from a good graph: kick -> climb -> plateau -> keep the better one, again and again.
 //
 // A run is a pure function of (data, options, task): it has its own random stream and shares
-// nothing but the cache.
+// nothing but the cache. A stopped run ends with the best graph it has met, and says so.
+//
+// The parts: a `Task` says where to start and what to do; `run_task` draws the start, builds the
+// climber (climb.hpp) on a move table (move_table.hpp) and hands it to the kind's own function; the
+// climber writes all it meets into the run's journal, with its pool (pool.hpp).
+//
+//   run_task            start -> climber -> one of the kinds -> the end, or the best before a stop
+//   random_start        a uniform random graph, by the walk of section 3.2
+//   sparse_graph        a small random graph
+//   search_dags_first   iterated local search over DAGs
+//   kick_and_improve    iterated local search over the graphs that the rules permit
+//   iterate             what both have in common: kick, improve, keep or go back
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "search/climb.hpp"
 
 namespace bowfree {
 
-enum class Strategy : std::uint8_t { climb, sparse, dag_first, kicks };
+enum class RunKind : std::uint8_t { climb, sparse, dag_first, kicks };
 
 struct RunOptions {
     ClimbOptions climb;
@@ -32,9 +47,9 @@ struct RunOptions {
 };
 
 struct Task {
-    Strategy strategy = Strategy::climb;
+    RunKind kind = RunKind::climb;
     std::uint64_t seed = 0, stream = 0;
-    /// Where to start; without one, the strategy draws its own. `ground` has the required edges.
+    /// Where to start; without one, the kind of run has its own.
     std::optional<Graph> start;
 };
 
@@ -48,8 +63,9 @@ struct Run {
     Journal journal;
 };
 
-/// Does a task. `ground` is the graph of the required edges (empty without knowledge).
-Run run_task(Scorer& scorer, const Rules& rules, const RunOptions& options, const Task& task,
-             const Graph& ground, const std::atomic<bool>& stop);
+/// Does a task. `ground` is the graph of the required edges (empty without knowledge). Nothing
+/// comes back when the stop was raised before the first graph had a score.
+std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions& options,
+                            const Task& task, const Graph& ground, const Stop& stop);
 
 }  // namespace bowfree

@@ -21,6 +21,7 @@
 
 #include "equivalence/field.hpp"
 #include "graph/graph.hpp"
+#include "stop.hpp"
 
 namespace bowfree {
 
@@ -34,29 +35,31 @@ struct InclusionTest {
 };
 
 /// Sigma (d x d, row-major) of the acyclic graph G, bows allowed, at random parameters. Here and
-/// below `order` is the graph's topological order.
+/// below `order` is the graph's topological order, and a raised `stop` ends the work by `Stopped`.
 std::vector<field::Element> random_covariance(const Graph& graph, const std::vector<int>& order,
-                                              std::uint64_t seed);
+                                              std::uint64_t seed, const Stop& stop);
 
 /// Can the BAP H produce `Sigma`? Each constraint is looked at as soon as its rows are known.
-InclusionTest produces(const Graph& H, const std::vector<int>& order, const field::Element* Sigma);
+InclusionTest produces(const Graph& H, const std::vector<int>& order, const field::Element* Sigma,
+                       const Stop& stop);
 
 /// Is the model of the acyclic graph G inside that of the BAP H? "Yes" needs two draws.
 InclusionTest inside(const Graph& G, const std::vector<int>& order_G, const Graph& H,
-                     const std::vector<int>& order_H, std::uint64_t seed);
+                     const std::vector<int>& order_H, std::uint64_t seed, const Stop& stop);
 
 /// Sigma of G at two independent draws: serves every question "is G's model inside that of H".
 class Witness {
   public:
-    Witness(const Graph& G, std::uint64_t seed);
+    Witness(const Graph& G, std::uint64_t seed, const Stop& stop);
 
-    int d() const { return d_; }
+    int d() const { return G_.d(); }
     /// Yes or no; "yes" needs both draws.
-    InclusionTest inside(const Graph& H, const std::vector<int>& order) const;
-    InclusionTest inside(const Graph& H) const { return inside(H, topological_order(H)); }
+    InclusionTest inside(const Graph& H, const std::vector<int>& order, const Stop& stop) const;
+    InclusionTest inside(const Graph& H, const Stop& stop) const {
+        return inside(H, topological_order(H), stop);
+    }
 
   private:
-    int d_;
     std::uint64_t seed_;
     Graph G_;
     std::vector<int> order_;

@@ -1,0 +1,40 @@
+// Long calls: without the GIL, and obedient to Ctrl-C and time limits. Used by the bindings only.
+//
+// The work runs on the calling thread, with a `Stop` that looks for itself (stop.hpp): now and then
+// it takes the GIL and lets Python handle signals, and a KeyboardInterrupt flies from there through
+// the kernels to the caller. Short calls pay nothing for this. Work on several threads goes through
+// `run_jobs`, where the calling thread waits and asks the same `Stop`.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <optional>
+#include <utility>
+
+#include "stop.hpp"
+
+namespace bowfree::bindings {
+
+namespace nb = nanobind;
+
+/// Lets Python handle signals that have arrived; throws what their handlers raise.
+inline void handle_signals() {
+    const nb::gil_scoped_acquire held;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+/// Returns `work(stop)`, the GIL being released. A `Stopped` that comes out of it means that time
+/// was up before there was anything to return, and becomes an error of the package (module.cpp).
+template <class Work>
+auto interruptibly(std::optional<double> seconds, Work&& work) {
+    const Stop stop(&handle_signals, deadline_in(seconds));
+    const nb::gil_scoped_release released;
+    return std::forward<Work>(work)(stop);
+}
+
+template <class Work>
+auto interruptibly(Work&& work) {
+    return interruptibly(std::nullopt, std::forward<Work>(work));
+}
+
+}  // namespace bowfree::bindings

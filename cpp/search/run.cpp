@@ -1,0 +1,152 @@
+#include "search/run.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "search/kicks.hpp"
+#include "space/random_graphs.hpp"
+
+namespace bowfree {
+
+namespace {
+
+// Set by hand; benchmarks/bench_strategies.py judges what comes out as a whole.
+constexpr int sparse_share = 3;         // a sparse start has about d / sparse_share edges...
+constexpr int tries_per_edge = 4;       // ...or fewer, when the rules refuse most changes
+constexpr int random_changes = 3;       // of a kick over DAGs
+constexpr double slack_in_edges = 0.5;  // what a generous run may lose by a kick
+
+/// A uniform random graph, to which `burn_in` steps of the walk lead from `ground`.
+Graph random_start(const Graph& ground, const Rules& rules, std::int64_t burn_in, Rng rng,
+                   const Stop& stop) {
+    Walk walk(ground, rules, WalkStep::symmetric, rng);
+    walk.advance(burn_in, stop);
+    return walk.graph();
+}
+
+/// A random graph with about `n_edges` edges besides those of `ground`.
+Graph sparse_graph(Climber& climber, const Graph& ground, int n_edges, Rng& rng) {
+    climber.table().morph(ground);
+    for (int tries = 0; climber.table().n_edges() < n_edges && tries < tries_per_edge * n_edges;
+         ++tries)
+        change_randomly(climber, rng, 1);
+    return climber.table().graph();
+}
+
+/// Kicks the climber's graph `n` times; the next kick starts from what came out when that lost at
+/// most `slack`, else from where this one started. Ends at the best. `improve` climbs.
+template <class Kick, class Improve>
+void iterate(Climber& climber, int n, double slack, Kick kick, Improve improve) {
+    Graph best = climber.table().graph(), here = best;
+    double best_score = climber.table().score(), score_here = best_score;
+    for (int k = 0; k < n; ++k) {
+        kick();
+        improve();
+        const double score = climber.table().score();
+        if (!(score >= score_here - slack)) {
+            climber.table().morph(here);
+            continue;
+        }
+        here = climber.table().graph();
+        score_here = score;
+        if (score > best_score) {
+            best = here;
+            best_score = score;
+        }
+    }
+    climber.table().morph(best);
+}
+
+void search_dags_first(Climber& climber, const Rules& rules, const RunOptions& options, Rng& rng) {
+    Rules dags_only = rules;
+    dags_only.graph_class = GraphClass::dag;
+    climber.use(dags_only);
+    climber.climb();
+    const auto kick = [&] {
+        switch (rng.below(4)) {
+            case 0:
+                return isolate_node(climber, rng);
+            case 1:
+                return move_in_order(climber, rng);
+            case 2:
+                return change_randomly(climber, rng, random_changes);
+            default:
+                return reverse_with_parents(climber, rng);
+        }
+    };
+    iterate(climber, options.dag_kicks, options.climb.tolerance, kick, [&] { climber.climb(); });
+    climber.use(rules);
+}
+
+void kick_and_improve(Climber& climber, const RunOptions& options, double edge_cost, Rng& rng) {
+    const auto kick = [&] {
+        switch (rng.below(5)) {
+            case 0:
+                return raise_penalty(climber);
+            case 1:
+                return isolate_node(climber, rng);
+            case 2:
+                return move_in_order(climber, rng);
+            case 3:
+                return reverse_with_parents(climber, rng);
+            default:
+                return change_randomly(climber, rng, 2 + rng.below(4));
+        }
+    };
+    const auto improve = [&] { climber.climb_and_walk_plateau(options.plateau); };
+    improve();
+    // Half of the runs may give away half an edge's cost per kick: they find ways between optima
+    // that are nearly as good as each other.
+    const double slack = rng.coin() ? options.climb.tolerance : slack_in_edges * edge_cost;
+    iterate(climber, options.bap_kicks, slack, kick, improve);
+}
+
+/// Does what the kind of run asks for, from the climber's graph on; `start` becomes that of a
+/// sparse run, which is drawn on the way.
+void do_kind(RunKind kind, Climber& climber, const Rules& rules, const RunOptions& options,
+             const Graph& ground, double edge_cost, Rng& rng, Graph& start) {
+    switch (kind) {
+        case RunKind::climb:
+            return climber.climb_and_walk_plateau(options.plateau);
+        case RunKind::sparse:
+            start =
+                sparse_graph(climber, ground, (ground.d() + sparse_share - 1) / sparse_share, rng);
+            return climber.climb_and_walk_plateau(options.plateau);
+        case RunKind::dag_first:
+            search_dags_first(climber, rules, options, rng);
+            return climber.climb_and_walk_plateau(options.plateau);
+        case RunKind::kicks:
+            return kick_and_improve(climber, options, edge_cost, rng);
+    }
+}
+
+}  // namespace
+
+std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions& options,
+                            const Task& task, const Graph& ground, const Stop& stop) {
+    const auto begin = Clock::now();
+    Run run(task.start ? *task.start : ground, Pool(options.keep, options.window));
+    Workspace workspace(scorer, stop);
+    try {
+        Rng rng(task.seed, task.stream);
+        if (!task.start && task.kind == RunKind::climb) {
+            run.start = random_start(ground, rules, options.burn_in, rng, stop);
+            rng = Rng(task.seed, ~task.stream);  // the walk has used up the first stream
+        }
+        Climber climber(scorer, run.start, rules, options.climb, rng, workspace, run.journal);
+        do_kind(task.kind, climber, rules, options, ground, scorer.edge_cost(), rng, run.start);
+        run.end = climber.table().graph();
+        run.score = climber.table().score();
+        run.complete = true;
+    } catch (const Stopped&) {
+        const std::vector<Scored> met = run.journal.pool.sorted();
+        if (met.empty()) return std::nullopt;
+        run.end = met.front().graph;
+        run.score = met.front().score;
+    }
+    run.effort = workspace.effort;
+    run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    return run;
+}
+
+}  // namespace bowfree
