@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <initializer_list>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "graph/edge.hpp"
 #include "graph/graph.hpp"
+#include "space/rules.hpp"
 
 namespace bowfree::bindings {
 
@@ -77,6 +79,17 @@ inline Graph to_graph(int d, const std::vector<Word>& parents, const std::vector
         throw std::invalid_argument("graph masks must have d * ((d + 63) / 64) words");
     copy_rows(parents.data(), spouses.data(), graph);
     return graph;
+}
+
+/// Throws unless the graph is about as many variables as the rest.
+inline void expect_nodes(const Graph& graph, int d) {
+    if (graph.d() != d) throw std::invalid_argument("all graphs must have as many nodes as S");
+}
+
+/// Throws unless the rules are about d nodes.
+inline void expect_nodes(const Rules& rules, int d) {
+    if (!rules.knowledge.empty() && rules.knowledge.size() != static_cast<std::size_t>(d) * d)
+        throw std::invalid_argument("knowledge must have shape (d, d) or (0, 0)");
 }
 
 /// Calls `visit` with every graph on d nodes of a stack; no Python object is touched.

@@ -101,14 +101,22 @@ void bind_search(nb::module_& m) {
                const Rules& rules, const RunOptions& options, const std::pair<Bits, Bits>& ground,
                int sweeps) {
                 const Graph start = to_graph(ground.first, ground.second);
+                expect_nodes(rules, start.d());
                 new (self) Search(to_square(S, start.d()), start.d(), n, penalty, cache_bytes,
                                   rules, options, start, sweeps);
             },
             nb::arg("S"), nb::arg("n"), nb::arg("penalty"), nb::arg("cache_bytes"),
             nb::arg("rules"), nb::arg("options"), nb::arg("ground"), nb::arg("sweeps") = 0,
             "sweeps: of RICF for a score; 0 for converged fits.")
-        .def("launch", &Search::launch, nb::arg("tasks"), nb::arg("n_threads"),
-             nb::call_guard<nb::gil_scoped_release>(), "Starts threads on the tasks.")
+        .def(
+            "launch",
+            [](Search& self, std::vector<Task> tasks, int n_threads) {
+                for (const Task& task : tasks)
+                    if (task.start) expect_nodes(*task.start, self.scorer().d());
+                const nb::gil_scoped_release released;
+                self.launch(std::move(tasks), n_threads);
+            },
+            nb::arg("tasks"), nb::arg("n_threads"), "Starts threads on the tasks.")
         .def(
             "collect",
             [](Search& self, double seconds) {
@@ -128,6 +136,7 @@ void bind_search(nb::module_& m) {
             "offer",
             [](Search& self, const Bits& parents, const Bits& spouses, double score) {
                 const Graph graph = to_graph(parents, spouses);
+                expect_nodes(graph, self.scorer().d());
                 self.pool().offer(graph_key(graph), score, graph);
             },
             nb::arg("parents"), nb::arg("spouses"), nb::arg("score"),
@@ -137,6 +146,7 @@ void bind_search(nb::module_& m) {
             "score",
             [](Search& self, const Bits& parents, const Bits& spouses) {
                 const Graph graph = to_graph(parents, spouses);
+                expect_nodes(graph, self.scorer().d());
                 return interruptibly([&](const Stop& stop) {
                     Workspace workspace(self.scorer(), stop);
                     return self.scorer().score(graph, workspace);

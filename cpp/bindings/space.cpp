@@ -14,6 +14,7 @@ BitArrays sample_mcmc(const Bits& parents, const Bits& spouses, const Rules& rul
                       std::size_t size, std::int64_t burn_in, std::int64_t thin, bool printed_step,
                       std::uint64_t seed) {
     const Graph start = to_graph(parents, spouses);
+    expect_nodes(rules, start.d());
     const WalkStep step = printed_step ? WalkStep::printed : WalkStep::symmetric;
     GraphStack found(start.d());
     interruptibly([&](const Stop& stop) {
@@ -71,6 +72,7 @@ void bind_space(nb::module_& m) {
             "permits",
             [](const Rules& self, const Bits& parents, const Bits& spouses) {
                 const Graph graph = to_graph(parents, spouses);
+                expect_nodes(self, graph.d());
                 return self.permits(graph);
             },
             nb::arg("parents"), nb::arg("spouses"), "True when the graph satisfies every rule.");

@@ -25,7 +25,11 @@ Named structure_chains(const Matrix& S, double n, double penalty, std::size_t ca
                        int n_threads) {
     const int d = static_cast<int>(S.shape(0));
     std::vector<Graph> graphs;
-    for (const auto& [parents, spouses] : starts) graphs.push_back(to_graph(parents, spouses));
+    for (const auto& [parents, spouses] : starts) {
+        graphs.push_back(to_graph(parents, spouses));
+        expect_nodes(graphs.back(), d);
+    }
+    expect_nodes(rules, d);
     const ChainOptions options{steps, burn_in, thin, n / temper, keep, window, one_per_class};
     Scorer scorer(to_square(S), d, n, penalty, cache_bytes);
     std::vector<ChainRecord> records;
@@ -76,6 +80,7 @@ AverageAndSizes average_classes(EffectCounter& counter, const BitStack& parents,
     const auto graphs = to_graphs(parents, spouses);
     if (weights.size() != graphs.size())
         throw std::invalid_argument("one weight per graph is needed");
+    for (const Graph& graph : graphs) expect_nodes(graph, counter.d());
     const auto d = static_cast<std::size_t>(counter.d());
     if (knowledge.size() > 0)
         expect_shape(knowledge, {d, d}, "knowledge must have shape (d, d) or (0, 0)");

@@ -225,12 +225,12 @@ bool MoveTable::closes_cycle(int from, int to) {
 }
 
 bool MoveTable::permits(const Rules& rules, const Move& move) {
-    assert(rules.max_edges == Rules::unlimited);
     const auto [i, j, after] = move;
     const Edge before = edge(i, j);
     if (!rules.permits_edge(d(), i, j, after) || !rules.permits_heads(graph_, i, j, before, after))
         return false;
     if (after == Edge::none) return true;  // the rules are hereditary
+    if (before == Edge::none && n_edges_ == rules.max_edges) return false;
     if (after == Edge::forward && closes_cycle(i, j)) return false;
     if (after == Edge::backward && closes_cycle(j, i)) return false;
     if (!rules.looks_at_whole()) return true;

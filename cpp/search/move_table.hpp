@@ -71,7 +71,6 @@ class MoveTable {
     }
 
     /// True when the graph after `move` is acyclic and satisfies the rules (the graph itself does).
-    /// A limit on the number of edges is for random graphs and must not be among them.
     bool permits(const Rules& rules, const Move& move);
 
     void apply(const Move& move);

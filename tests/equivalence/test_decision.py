@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import bowfree as bf
 from bowfree import _core
-from field_twin import produces, rational_covariance
+from field_twin import PRIME, produces, rational_covariance
 from random_models import random_bap, random_parameters, sample_covariance
 from reference_cases import graph_of, load
 from twins import graph_matrices, implied_covariance
@@ -209,6 +209,20 @@ def test_a_subgraph_lies_inside(seed, d):
 
 
 # -- agreement with the twins --
+
+
+WORDS = st.one_of(
+    st.sampled_from([0, 1, 2**32 - 1, 2**32, 2**60, PRIME - 1]), st.integers(0, PRIME - 1)
+)
+
+
+@given(st.lists(st.tuples(WORDS, WORDS), max_size=100))
+def test_numbers_of_128_bits_made_of_two_words(factors):
+    # What compilers without such numbers use, against the others and Python's integers.
+    a, b = [x for x, _ in factors], [y for _, y in factors]
+    expected = sum(x * y for x, y in factors) % PRIME
+    assert _core.field_dot(a, b, two_words=True) == expected
+    assert _core.field_dot(a, b, two_words=False) == expected
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -6,7 +6,6 @@ of each shape is looked at, and counted as often as it can be labelled.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -16,6 +15,8 @@ from bowfree import _core
 from bowfree.equivalence.classes import EquivalenceClass, equivalence_class
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.pair_states import BIDIRECTED, EDGES, FORWARD
+from bowfree.options import n_threads
 
 __all__ = ["Atlas", "SkeletonEntry", "atlas", "count_baps"]
 
@@ -89,7 +90,7 @@ class Atlas:
         for present in product((False, True), repeat=len(pairs)):
             edges = [pair for pair, there in zip(pairs, present, strict=True) if there]
             seen: set[MixedGraph] = set()
-            for marks in product(range(3), repeat=len(edges)):
+            for marks in product(EDGES, repeat=len(edges)):
                 graph = _marked(names, edges, marks)
                 if graph in seen or not graph.is_acyclic():
                     continue
@@ -115,7 +116,7 @@ def atlas(d: int, *, rng: int = 0, n_jobs: int | None = None) -> Atlas:
     rng : int
         Seed of the random parameters behind the exact test.
     n_jobs : int, optional
-        Threads; all processors by default.
+        Threads; by default, or with -1, one for each core.
 
     Returns
     -------
@@ -144,8 +145,7 @@ def atlas(d: int, *, rng: int = 0, n_jobs: int | None = None) -> Atlas:
         )
     names = [f"x{i + 1}" for i in range(d)]
     entries = []
-    threads = n_jobs if n_jobs is not None else os.cpu_count() or 1
-    for row in _core.atlas(d, rng % 2**64, threads):
+    for row in _core.atlas(d, rng % 2**64, n_threads(-1 if n_jobs is None else n_jobs)):
         edges, orbit, n_baps, n_classes, largest_class, n_split, example = row
         named = tuple((names[i], names[j]) for i, j in edges)
         split = _marked(names, named, example) if example else None
@@ -189,13 +189,12 @@ def _marked(
     edges: list[tuple[str, str]] | tuple[tuple[str, str], ...],
     marks: tuple[int, ...] | list[int],
 ) -> MixedGraph:
-    """Return the graph whose edge (a, b) is a -> b, a <- b or a <-> b for mark 0, 1 or 2."""
+    """Return the graph whose edges have these marks, see `bowfree.graph.pair_states`."""
+    marked = list(zip(edges, marks, strict=True))
     return MixedGraph(
         names,
         directed=[
-            (a, b) if mark == 0 else (b, a)
-            for (a, b), mark in zip(edges, marks, strict=True)
-            if mark < 2
+            (a, b) if mark == FORWARD else (b, a) for (a, b), mark in marked if mark != BIDIRECTED
         ],
-        bidirected=[pair for pair, mark in zip(edges, marks, strict=True) if mark == 2],
+        bidirected=[pair for pair, mark in marked if mark == BIDIRECTED],
     )

@@ -36,6 +36,7 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.bit_sets import members
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, EDGES, FORWARD
 from bowfree.graph.text import quote
 from bowfree.pictures import svg
 from bowfree.space.knowledge import Knowledge
@@ -48,16 +49,13 @@ Method = Literal["exact", "edge-changes", "colliders"]
 STORED_MEMBERS = 1_000_000
 """Most members that a search keeps per component of the skeleton; one takes a byte per edge."""
 
-FORWARD, BACKWARD, BOTH = (
-    0,
-    1,
-    2,
-)  # i -> j, i <- j, i <-> j for i before j, as in cpp/equivalence/classes.hpp
-
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """Edges whose marks vary together, and the ways they do: `marks` is (options, edges)."""
+    """Edges whose marks vary together, and the ways they do.
+
+    `marks` is (options, edges); a mark is the state of a pair, see `bowfree.graph.pair_states`.
+    """
 
     edges: tuple[int, ...]
     marks: npt.NDArray[np.uint8]
@@ -299,20 +297,20 @@ class EquivalenceClass(Sequence[MixedGraph]):
         -------
         ClassSummary
         """
-        counts = np.zeros((len(self._edges), 3), dtype=object)
+        counts = np.zeros((len(self._edges), 1 + max(EDGES)), dtype=object)  # column: the mark
         for e, mark in enumerate(marks_of(self.graph, self._edges)):
             counts[e, mark] = self.size
         for factor, size in zip(self._factors, self._sizes, strict=True):
             times = self.size // max(size, 1)  # a class may be empty after permitted_by
             for column, e in enumerate(factor.edges):
-                seen = np.bincount(factor.marks[:, column], minlength=3)
+                seen = np.bincount(factor.marks[:, column], minlength=counts.shape[1])
                 counts[e] = [times * int(k) for k in seen]
         nodes = self.graph.nodes
         return ClassSummary(
             self.size,
             self.complete,
             tuple(
-                EdgeSummary(nodes[i], nodes[j], *map(int, row))
+                EdgeSummary(nodes[i], nodes[j], *(int(row[mark]) for mark in EDGES))
                 for (i, j), row in zip(self._edges, counts, strict=True)
             ),
         )
@@ -341,11 +339,10 @@ class EquivalenceClass(Sequence[MixedGraph]):
         """
         space = given if isinstance(given, SearchSpace) else SearchSpace(knowledge=given)
         masks = space.member_masks(self.graph.nodes)
-        # A mark is the state of the pair less one, see bowfree.knowledge.
+        marks = np.arange(1 + max(EDGES))
         permitted = np.array(
-            [[masks[i, j] >> (mark + 1) & 1 for mark in range(3)] for i, j in self._edges],
-            dtype=bool,
-        ).reshape(-1, 3)
+            [masks[i, j] >> marks & 1 for i, j in self._edges], dtype=bool
+        ).reshape(-1, len(marks))  # edges x marks
         free = {e for factor in self._factors for e in factor.edges}
         own = marks_of(self.graph, self._edges)
         possible = all(permitted[e, mark] for e, mark in enumerate(own) if e not in free)
@@ -532,6 +529,10 @@ def _skeleton_edges(graph: MixedGraph) -> list[tuple[int, int]]:
 
 def marks_of(graph: MixedGraph, edges: list[tuple[int, int]]) -> list[int]:
     return [
-        FORWARD if graph._parents[j] >> i & 1 else BACKWARD if graph._parents[i] >> j & 1 else BOTH
+        FORWARD
+        if graph._parents[j] >> i & 1
+        else BACKWARD
+        if graph._parents[i] >> j & 1
+        else BIDIRECTED
         for i, j in edges
     ]

@@ -103,7 +103,7 @@ def error_rows(graph: MixedGraph, S: npt.NDArray[Any], nodes: set[str]) -> npt.N
     """Return I - B as the BAP would have it on S, for the ancestors of some nodes; else zero rows.
 
     Row v is the combination of v and its parents that is uncorrelated with the errors of the
-    parents: the computation of the exact test (``cpp/equivalence/equivalence.cpp``) in floating
+    parents: the computation of the exact test (``cpp/equivalence/decision.cpp``) in floating
     point.
     """
     needed = graph.ancestors(nodes)

@@ -28,7 +28,7 @@ DIRECTIONS: tuple[Direction, ...] = get_args(Direction)  # in the order of cpp/s
 # Scores closer than this are equal: equivalent graphs differ by rounding only.
 TOLERANCE = 1e-9
 
-RUN_KINDS = ("climb", "sparse", "dag-first", "kicks")  # as in cpp/search/strategy.hpp
+RUN_KINDS = ("climb", "sparse", "dag-first", "kicks")  # as in cpp/search/run.hpp
 CLIMB, SPARSE, DAG_FIRST, KICKS = range(4)
 
 # The default strategy, tuned on both families of benchmarks/bench_strategies.py. A kick on 20 nodes

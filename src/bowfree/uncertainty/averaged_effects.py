@@ -148,7 +148,10 @@ class AveragedEffects:
         if cut:
             head.append(f"{cut} of them NOT COMPLETE: `limit` or `time_limit` kept members out")
         if self.n_left_out:
-            head.append(f"{self.n_left_out} classes of lower score were left out (max_classes)")
+            head.append(
+                f"{self.n_left_out} classes of lower score were left out (`max_classes` or "
+                "`time_limit`)"
+            )
         rows: list[tuple[str, ...]] = [
             ("effect", "P(effect)", "min |.|", "mean |.|", "max |.|", "P(+)", "P(-)")
         ]

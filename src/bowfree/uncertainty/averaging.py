@@ -159,7 +159,8 @@ def averaged_effects(
         ``rng``, ``n_jobs``, ``time_limit``
             What may be spent (:class:`~bowfree.options.BudgetOptions`). Random numbers and threads
             are for the chains. The time limit holds for the members of the classes, the best class
-            first; of a class that is cut at least one member counts.
+            first. Of the best class at least one member counts; classes that time did not suffice
+            for are left out, as beyond ``max_classes``.
 
     Returns
     -------
@@ -323,7 +324,8 @@ def _average(
     gaps = np.array([moments.n * (score - best) for _, score in classes])
     weights = np.exp(gaps / averaging.temper)
     weights /= weights.sum()
-    total, sizes = counter.average_classes(
+    total, sizes = _core.average_classes(
+        counter,
         *_stacks([graph for graph, _ in classes]),
         weights.tolist(),
         averaging.limit,
@@ -331,6 +333,12 @@ def _average(
         space.member_masks(moments.names),
         budget.seconds_left,
     )
+    if len(sizes) < len(classes):  # time was up: the classes looked at share the weight
+        left_out += len(classes) - len(sizes)
+        classes = classes[: len(sizes)]
+        weights = weights[: len(sizes)]
+        total = {name: matrix / weights.sum() for name, matrix in total.items()}
+        weights = weights / weights.sum()
     entries = [
         AveragedClass(graph, score, weight, math.prod(components), complete)
         for (graph, score), weight, (components, complete) in zip(

@@ -21,6 +21,7 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from bowfree import _core
 from bowfree.budget import Budget
 from bowfree.effects.bounds import MAX_MEMBERS, ZERO, class_bounds, effect_counter
 from bowfree.equivalence.classes import class_by_components
@@ -201,8 +202,8 @@ def _resample(
     bounds = class_bounds(counter, class_by_components(result, limit), limit, "corrected", zero)
     parents, spouses = result.graph._bits()
     masks = result.space.member_masks(result.graph.nodes)
-    total, _ = counter.average_classes(
-        parents[None], spouses[None], [1.0], limit, zero, masks, None
+    total, _ = _core.average_classes(
+        counter, parents[None], spouses[None], [1.0], limit, zero, masks, None
     )
     return _Resample(
         graph=result.graph,

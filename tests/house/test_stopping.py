@@ -1,0 +1,172 @@
+"""Ctrl-C and time limits: obeyed within a fraction of a second, whatever is under way.
+
+Goal: 0.3 s. The bound below adds what a busy machine may take away from a test. A thread raises
+SIGINT a moment after the call has begun; what the call would take without it is many seconds.
+"""
+
+import _thread
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+
+SLACK = 1.2  # seconds: the goal of 0.3, and a machine with other things to do
+MOMENT = 0.25
+
+
+def correlated(d):
+    """Return a covariance matrix on which no graph is simple."""
+    rng = np.random.default_rng(d)
+    A = rng.normal(size=(d, d)) / np.sqrt(d)
+    return A @ A.T + np.eye(d)
+
+
+def path(d):
+    names = [f"x{i + 1}" for i in range(d)]
+    return bf.MixedGraph(names, directed=list(zip(names, names[1:], strict=False)))
+
+
+def clique(d, kind="bidirected"):
+    """Return the complete graph with all edges of one kind."""
+    names = [f"x{i + 1}" for i in range(d)]
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    return bf.MixedGraph(names, **{kind: pairs})
+
+
+def seconds_after_interrupt(call):
+    """Return how long after Ctrl-C a call comes back."""
+    raised = []
+
+    def interrupt():
+        raised.append(time.monotonic())
+        _thread.interrupt_main()
+
+    timer = threading.Timer(MOMENT, interrupt)
+    timer.start()
+    came_back = False
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call()
+            came_back = True
+            time.sleep(60)
+        assert not came_back, "the call is too short for this test"
+        return time.monotonic() - raised[0]
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+LONG_CALLS = {
+    "random_bap": lambda: bf.random_bap(120, rng=0),
+    "random_bap arid": lambda: bf.random_bap(70, graph_class="arid", rng=0),
+    "random_bap naive": lambda: bf.random_bap(300, method="naive", size=2_000, rng=0),
+    "equivalence_class": lambda: bf.equivalence_class(clique(12)),
+    "equivalence_class, walk": lambda: bf.equivalence_class(clique(12), method="edge-changes"),
+    "equivalent": lambda: bf.equivalent(clique(500, "directed"), clique(500, "directed")),
+    "empirical_class": lambda: bf.empirical_class(clique(8), cov=correlated(8), n=500, epsilon=9.0),
+    "effect_bounds": lambda: bf.effect_bounds(
+        bf.equivalence_class(path(400), limit=200_000), cov=correlated(400), n=500
+    ),
+    "averaged_effects": lambda: bf.averaged_effects(
+        [path(120)], cov=correlated(120), n=500, limit=10**6
+    ),
+    "atlas": lambda: [bf.atlas(5, n_jobs=2) for _ in range(50)],
+    "exhaustive_search": lambda: bf.exhaustive_search(cov=correlated(5), n=500),
+    "structure_mcmc": lambda: bf.structure_mcmc(
+        cov=correlated(10), n=500, steps=10**7, n_jobs=2, rng=0
+    ),
+    "structure_mcmc, one thread": lambda: bf.structure_mcmc(
+        cov=correlated(120), n=500, steps=10**7, rng=0
+    ),
+    "greedy_search": lambda: bf.greedy_search(
+        cov=correlated(12), n=500, strategy="restart", restarts=5_000, n_jobs=2, rng=0
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG_CALLS)
+def test_ctrl_c(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bf.FitWarning)
+        assert seconds_after_interrupt(LONG_CALLS[name]) < SLACK
+
+
+@pytest.mark.parametrize("d", [10, 70, 120])
+@pytest.mark.parametrize("strategy", ["ils", "restart"])
+def test_a_search_obeys_its_time_limit(d, strategy):
+    began = time.monotonic()
+    result = bf.greedy_search(
+        cov=correlated(d), n=500, strategy=strategy, restarts=50, time_limit=0.3, rng=0
+    )
+    assert time.monotonic() - began < 0.3 + SLACK
+    assert not result.complete
+    assert result.graph.is_bap()
+    assert np.isfinite(result.score)
+
+
+def test_a_search_that_is_over_at_once_returns_the_required_edges_at_least():
+    result = bf.greedy_search(
+        cov=correlated(60),
+        n=500,
+        strategy="restart",
+        time_limit=1e-9,
+        knowledge=bf.Knowledge(required=["x1 -> x2"]),
+        rng=0,
+    )
+    assert not result.complete
+    assert result.graph.has_edge("x1 -> x2")
+    expected = bf.score(result.graph, cov=correlated(60), n=500)
+    assert result.score == pytest.approx(expected, abs=1e-9)
+
+
+CLASS_CALLS = {
+    "exact": lambda limit: bf.equivalence_class(clique(12), time_limit=limit),
+    "edge-changes": lambda limit: bf.equivalence_class(
+        clique(12), method="edge-changes", time_limit=limit
+    ),
+    "empirical": lambda limit: bf.empirical_class(
+        clique(8), cov=correlated(8), n=500, epsilon=9.0, time_limit=limit
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLASS_CALLS)
+def test_a_class_obeys_its_time_limit(name):
+    began = time.monotonic()
+    found = CLASS_CALLS[name](0.2)
+    assert time.monotonic() - began < 0.2 + SLACK
+    assert not found.complete
+    assert found.graph in found
+
+
+@pytest.mark.parametrize("limit", [float("inf"), 1e10, 1e300])
+def test_a_limit_beyond_the_clock_is_none(limit):
+    graph = bf.parse("x -> y -> z")
+    given = {"cov": correlated(3), "n": 500}
+    assert bf.equivalence_class(graph, time_limit=limit).complete
+    assert bf.equivalence_class(graph, method="edge-changes", time_limit=limit).complete
+    assert bf.empirical_class(graph, **given, time_limit=limit).complete
+    assert bf.averaged_effects([graph], **given, time_limit=limit).complete
+    assert bf.greedy_search(**given, time_limit=limit, rng=0).complete
+
+
+def test_classes_that_time_did_not_suffice_for_are_left_out():
+    d = 40
+    S = np.fromfunction(lambda i, j: 0.5 ** np.abs(i - j), (d, d))
+    graphs = [path(d), path(d).remove("x1 -> x2")]
+    given = {"cov": S, "n": 500, "limit": 10**6, "window": 1e9}
+    cut = bf.averaged_effects(graphs, **given, time_limit=1e-3)
+    assert len(cut.classes) == 1
+    assert cut.n_left_out == 1
+    assert cut.classes[0].weight == 1.0
+    assert not cut.complete
+    assert np.triu(cut.adjacent, 1).sum() == pytest.approx(d - 1)
+
+
+def test_nothing_to_return_is_an_error_of_the_package():
+    with pytest.raises(bf.BowfreeError, match="time limit was over before"):
+        bf.empirical_class(path(60), cov=correlated(60), n=500, time_limit=1e-9)

@@ -1,0 +1,86 @@
+"""When the system refuses threads: the work goes on, or an error of the package says why.
+
+A process gets no thread when there is no room for its stack. The tests below start Python with a
+huge default stack and then limit its memory, which works for every user, unlike a limit on
+processes. Linux only.
+"""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")
+
+PREPARE = """
+import resource
+import numpy as np
+import bowfree as bf
+
+def leave_room_for(threads):
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    room = used + int((threads + 0.5) * {stack} * 2**20)
+    resource.setrlimit(resource.RLIMIT_AS, (room, room))
+
+S = np.eye(5) + 0.5
+whole_atlas = str(bf.atlas(4, n_jobs=1))
+CHAINS = dict(cov=S, n=200, steps=2_000, rng=1)
+chains = bf.structure_mcmc(**CHAINS, n_jobs=1).scores
+SEARCH = dict(cov=S, n=200, rng=1)
+score = bf.greedy_search(**SEARCH, n_jobs=1).score
+"""
+
+
+def run_with_room_for(threads, body, stack_mb=2_000):
+    """Run `body` in a Python that can start so many threads; return what it prints."""
+    script = (
+        PREPARE.replace("{stack}", str(stack_mb))
+        + f"leave_room_for({threads})\n"
+        + textwrap.dedent(body)
+    )
+    shell = f'ulimit -s {stack_mb * 1024} && export OPENBLAS_NUM_THREADS=1 && exec "$0" -c "$1"'
+    done = subprocess.run(
+        ["sh", "-c", shell, sys.executable, script], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_the_threads_there_are_do_the_work(threads):
+    printed = run_with_room_for(
+        threads,
+        """
+        print(str(bf.atlas(4, n_jobs=4)) == whole_atlas)
+        print((bf.structure_mcmc(**CHAINS, n_jobs=4).scores == chains).all())
+        try:
+            print(bf.greedy_search(**SEARCH, n_jobs=4).score == score)
+        except bf.BowfreeError as error:
+            print("starts-no-more-threads" in str(error).replace(" ", "-") and "refused")
+        """,
+    )
+    assert printed == ["True", "True", "refused" if threads == 0 else "True"]
+
+
+def test_what_a_job_throws_reaches_the_caller():
+    # The tables of two chains on 2,500 variables, 100 MB each, do not fit beside their stacks.
+    printed = run_with_room_for(
+        2,
+        """
+        from bowfree import _core
+        rules = _core.Rules(0, -1, -1, -1, np.zeros((0, 0), dtype=np.uint8))
+        empty = np.zeros((2500, 40), dtype=np.uint64)
+        options = dict(steps=10, burn_in=0, thin=1, temper=1.0, keep=1, window=1.0, seed=0)
+        try:
+            _core.structure_chains(
+                np.eye(2500), 200, 1.0, 2**20, rules, [(empty, empty)] * 4, **options,
+                one_per_class=False, n_threads=2,
+            )
+        except MemoryError:
+            print("MemoryError")
+        """,
+        stack_mb=200,
+    )
+    assert printed == ["MemoryError"]
