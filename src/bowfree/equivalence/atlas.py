@@ -12,11 +12,11 @@ from itertools import combinations, product
 from math import comb
 
 from bowfree import _core
+from bowfree.budget import Budget
 from bowfree.equivalence.classes import EquivalenceClass, equivalence_class
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BIDIRECTED, EDGES, FORWARD
-from bowfree.options import n_threads
 
 __all__ = ["Atlas", "SkeletonEntry", "atlas", "count_baps"]
 
@@ -145,7 +145,8 @@ def atlas(d: int, *, rng: int = 0, n_jobs: int | None = None) -> Atlas:
         )
     names = [f"x{i + 1}" for i in range(d)]
     entries = []
-    for row in _core.atlas(d, rng % 2**64, n_threads(-1 if n_jobs is None else n_jobs)):
+    budget = Budget(n_jobs=-1 if n_jobs is None else n_jobs)
+    for row in _core.atlas(d, rng % 2**64, budget.n_threads):
         edges, orbit, n_baps, n_classes, largest_class, n_split, example = row
         named = tuple((names[i], names[j]) for i, j in edges)
         split = _marked(names, named, example) if example else None
