@@ -1,17 +1,33 @@
 // Small dense linear algebra: row-major doubles, sizes of a few to a few dozen.
 //
 // Hand-written because the matrices are tiny (a district and its parents): a call into a general
-// library would cost more than the arithmetic. Nothing here allocates.
+// library would cost more than the arithmetic. Nothing here allocates. What can take long looks at
+// a `Stop`, if it is given one.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 
+#include "stop.hpp"
+
 namespace bowfree {
 
+/// Four sums at a time, so that an addition need not wait for the one before it; always the same
+/// four, so that every compiler gives the same bits.
 inline double dot(const double* x, const double* y, int n) {
     double sum = 0.0;
-    for (int i = 0; i < n; ++i) sum += x[i] * y[i];
+    int i = 0;
+    if (n >= 4) {
+        double a = x[0] * y[0], b = x[1] * y[1], c = x[2] * y[2], d = x[3] * y[3];
+        for (i = 4; i + 4 <= n; i += 4) {
+            a += x[i] * y[i];
+            b += x[i + 1] * y[i + 1];
+            c += x[i + 2] * y[i + 2];
+            d += x[i + 3] * y[i + 3];
+        }
+        sum = (a + b) + (c + d);
+    }
+    for (; i < n; ++i) sum += x[i] * y[i];
     return sum;
 }
 
@@ -20,15 +36,58 @@ inline void axpy(double a, const double* x, double* y, int n) {
     for (int i = 0; i < n; ++i) y[i] += a * x[i];
 }
 
+/// Columns of a Cholesky factor that are worked on together: their rows stay in the cache while all
+/// the others pass by. Matrices up to this size are one block.
+inline constexpr int cholesky_block = 48;
+
 /// Factors the symmetric n x n matrix A = L L^T in place; only the lower triangle is read and
 /// written. Returns n on success, else the index of the first pivot that is not positive: rows
-/// 0..index-1 then hold a valid factor and entry (index, index) the offending pivot.
-inline int cholesky(double* A, int n) {
-    // Column by column: the entries of one column do not wait for each other, and share a division.
+/// 0..index-1 then hold a valid factor, row index its part to the left of the diagonal, and entry
+/// (index, index) the offending pivot.
+[[nodiscard]] inline int cholesky(double* A, int n, const Stop* stop = nullptr) {
+    const auto row = [&](int i) { return A + static_cast<std::ptrdiff_t>(i) * n; };
+    for (int first = 0; first < n; first += cholesky_block) {
+        const int end = first + cholesky_block < n ? first + cholesky_block : n;
+        if (first > 0)  // what the blocks before explain
+            for (int i = first; i < n; ++i) {
+                if (stop) stop->check();
+                for (int j = first; j <= i && j < end; ++j) row(i)[j] -= dot(row(i), row(j), first);
+            }
+        for (int j = first; j < end; ++j) {
+            double* Aj = row(j) + first;
+            const int before = j - first;
+            Aj[before] -= dot(Aj, Aj, before);
+            if (!(Aj[before] > 0.0)) return j;
+            Aj[before] = std::sqrt(Aj[before]);
+            // The entries of a column do not wait for each other, and share a division.
+            const double inverse = 1.0 / Aj[before];
+            double* Ai = Aj;
+            for (int i = j + 1; i < n; ++i) {
+                Ai += n;
+                Ai[before] = (Ai[before] - dot(Ai, Aj, before)) * inverse;
+            }
+        }
+    }
+    return n;
+}
+
+/// What is left of a variance when others explain it to rounding: a pivot below this share of its
+/// diagonal entry has no digit that means anything. Data that pass the gate stay above 1e-12.
+inline constexpr double rounding_share = 1e-14;
+
+/// The same for a matrix that may be singular to rounding: pivots that are nothing but rounding
+/// are replaced by `substitute` times their diagonal entry. Infinity leaves the variable out (its
+/// coefficient in a regression is zero). Returns how many were replaced.
+[[nodiscard]] inline int cholesky_of_singular(double* A, int n, double substitute) {
+    int replaced = 0;
     for (int j = 0; j < n; ++j) {
         double* Aj = A + static_cast<std::ptrdiff_t>(j) * n;
+        const double variance = Aj[j];
         Aj[j] -= dot(Aj, Aj, j);
-        if (!(Aj[j] > 0.0)) return j;
+        if (!(Aj[j] > rounding_share * variance)) {
+            Aj[j] = substitute * variance;
+            ++replaced;
+        }
         Aj[j] = std::sqrt(Aj[j]);
         const double inverse = 1.0 / Aj[j];
         double* Ai = Aj;
@@ -37,7 +96,7 @@ inline int cholesky(double* A, int n) {
             Ai[j] = (Ai[j] - dot(Ai, Aj, j)) * inverse;
         }
     }
-    return n;
+    return replaced;
 }
 
 /// x := L^-1 x
@@ -82,18 +141,21 @@ inline void solve_lower_transposed(const double* L, int n, double* X, int column
 }
 
 /// The smallest eigenvalue of a symmetric n x n matrix, by cyclic Jacobi rotations; destroys A.
-inline double smallest_eigenvalue(double* A, int n) {
+inline double smallest_eigenvalue(double* A, int n, const Stop* stop = nullptr) {
+    constexpr int max_rounds = 60;        // they converge quadratically: about six are needed
+    constexpr double negligible = 1e-32;  // squared, relative: rounding of the eigenvalues
     const auto at = [&](int i, int j) -> double& {
         return A[static_cast<std::ptrdiff_t>(i) * n + j];
     };
-    for (int round = 0; round < 60; ++round) {
+    for (int round = 0; round < max_rounds; ++round) {
         double off = 0.0, diagonal = 0.0;
         for (int i = 0; i < n; ++i) {
             diagonal += at(i, i) * at(i, i);
             for (int j = 0; j < i; ++j) off += at(i, j) * at(i, j);
         }
-        if (off <= 1e-32 * diagonal) break;
-        for (int p = 0; p < n; ++p)
+        if (off <= negligible * diagonal) break;
+        for (int p = 0; p < n; ++p) {
+            if (stop) stop->check();
             for (int q = p + 1; q < n; ++q) {
                 if (at(p, q) == 0.0) continue;
                 const double theta = (at(q, q) - at(p, p)) / (2.0 * at(p, q));
@@ -111,6 +173,7 @@ inline double smallest_eigenvalue(double* A, int n) {
                     at(q, i) = s * x + c * y;
                 }
             }
+        }
     }
     double smallest = at(0, 0);
     for (int i = 1; i < n; ++i) smallest = std::fmin(smallest, at(i, i));

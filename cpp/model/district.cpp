@@ -4,12 +4,6 @@
 
 namespace bowfree {
 
-int District::n_edges() const {
-    std::size_t total = spouse_pairs.size();
-    for (const auto& row : parents) total += row.size();
-    return static_cast<int>(total);
-}
-
 District make_district(const Graph& graph, const std::vector<int>& members) {
     District district;
     district.k = static_cast<int>(members.size());

@@ -19,8 +19,6 @@ struct District {
     std::vector<std::pair<int, int>> spouse_pairs;  ///< local pairs (a, b), a < b, lexicographic
 
     int m() const { return static_cast<int>(nodes.size()); }
-    /// Edges with an arrowhead in the district: what the score penalises beside the k nodes.
-    int n_edges() const;
 };
 
 /// The district of `graph` whose members are `members` (ascending, as `districts` returns them).

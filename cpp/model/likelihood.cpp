@@ -12,47 +12,74 @@ namespace bowfree {
 
 namespace {
 
-constexpr double tolerance = 1e-10;        // of the Newton decrement, in units of the score
-constexpr double same_optimum = 1e-7;      // values of F closer than this are one optimum
+// What is certified: nothing is printed of a score that differs by less.
+constexpr double tolerance = 1e-10;    // of the Newton decrement, in units of the score
+constexpr double same_optimum = 1e-7;  // values of F closer than this are one optimum
+
+// What "runs to infinity" is taken to mean; set apart by the reference fits without a maximum.
 constexpr double nearly_collinear = 1e-4;  // smallest eigenvalue of the error correlations
 constexpr double huge = 10.0;              // a coefficient between standardised variables
-constexpr double steep = 0.3;              // sweeps go on while one lowers F by more than this
-constexpr int max_sweeps = 8;
+
+// Effort, chosen on the districts of benchmarks/climbs.py.
+constexpr double steep = 0.3;         // sweeps go on while one lowers F by more than this
+constexpr int max_sweeps = 8;         // and there are no more of them
 constexpr int max_steps = 50;         // of Newton from each start asked for: 99.8 % need fewer
 constexpr int max_rescue_steps = 40;  // from the starts that nobody asked for
 constexpr int canonical_starts = 3;   // tried in turn while the best end point is not certified
 
-/// Solves the normal equations gram x = rhs in place, both of size n.
-void regress(double* gram, double* rhs, int n) {
-    cholesky(gram, n);
+// A step of Newton takes n^3 / 6 multiplications for n parameters; this many for one climb are half
+// a minute or so. Beyond 1300 parameters there are fewer steps, beyond 4900 none: sweeps, which are
+// far cheaper, then go on for longer.
+constexpr double most_work = 2e10;
+constexpr int few_steps = 10;
+constexpr double flat = 1e-6;  // as `steep`
+constexpr int many_sweeps = 100;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Solves the normal equations gram x = rhs in place, both of size n. A regressor that those before
+/// it explain to rounding is left out: its coefficient is zero. Returns whether none was.
+bool regress(double* gram, double* rhs, int n) {
+    const int left_out = cholesky_of_singular(gram, n, infinity);
     solve_lower(gram, n, rhs);
     solve_lower_transposed(gram, n, rhs);
+    return left_out == 0;
 }
 
 /// The smallest eigenvalue of the correlation matrix of a covariance matrix.
-double smallest_correlation_eigenvalue(std::vector<double> Omega, int k) {
+double smallest_correlation_eigenvalue(std::vector<double> Omega, int k, const Stop* stop) {
     std::vector<double> sd(k);
     for (int v = 0; v < k; ++v) sd[v] = std::sqrt(Omega[v * k + v]);
     for (int v = 0; v < k; ++v)
         for (int w = 0; w < k; ++w) Omega[v * k + w] /= sd[v] * sd[w];
-    return smallest_eigenvalue(Omega.data(), k);
+    return smallest_eigenvalue(Omega.data(), k, stop);
 }
 
 }  // namespace
 
-/// Scales the district's variables to variance one. Fits are equivariant under this scaling, and
-/// every number that is compared with a threshold then has no unit.
-void DistrictFitter::standardize(const District& district) {
-    const int m = district.m();
-    const std::vector<int>& nodes = district.nodes;
+/// Scales the district's variables to variance one and puts them in canonical order. Fits are
+/// equivariant under this scaling, and every number that is compared with a threshold then has no
+/// unit. Returns false when the correlations are singular to rounding; X is then the factor of a
+/// matrix that differs from them by no more.
+bool DistrictFitter::standardize(const District& given) {
+    const int m = given.m();
+    const std::vector<int>& nodes = given.nodes;
     sd_.resize(m);
+    R_.resize(m * m);
     S_.resize(m * m);
-    for (int i = 0; i < m; ++i) sd_[i] = std::sqrt(cov_[nodes[i] * d_ + nodes[i]]);
+    for (int i = 0; i < m; ++i) {
+        const double* row = cov_ + static_cast<std::ptrdiff_t>(nodes[i]) * d_;
+        sd_[i] = std::sqrt(row[nodes[i]]);
+        for (int j = 0; j < i; ++j)
+            R_[i * m + j] = R_[j * m + i] = row[nodes[j]] / (sd_[i] * sd_[j]);
+        R_[i * m + i] = 1.0;
+    }
+    canonical_.find(given, R_.data());
+    const std::vector<int>& order = canonical_.given();
     for (int i = 0; i < m; ++i)
-        for (int j = 0; j < m; ++j)
-            S_[i * m + j] = i == j ? 1.0 : cov_[nodes[i] * d_ + nodes[j]] / (sd_[i] * sd_[j]);
+        for (int j = 0; j < m; ++j) S_[i * m + j] = R_[order[i] * m + order[j]];
     X_ = S_;
-    cholesky(X_.data(), m);  // S is positive definite: `bowfree.model.moments` has seen to it
+    return cholesky_of_singular(X_.data(), m, rounding_share) == 0;
 }
 
 /// Puts `ricf_` on the given start. 0: ordinary least squares, with error covariances near those of
@@ -64,21 +91,20 @@ void DistrictFitter::set_start(int start, const District& district, Rng& random)
     // Uniform on (-1, 1), by hand: the library's distributions differ between platforms.
     const auto uniform = [&] { return 0x1p-52 * static_cast<double>(random.next() >> 11) - 1.0; };
     start_.assign(k * m, 0.0);
-    std::vector<double> coef;
     for (int v = 0; v < k; ++v) {
         const std::vector<int>& P = district.parents[v];
         const int n = static_cast<int>(P.size());
-        coef.assign(n, 0.0);
+        coef_.assign(n, 0.0);
         if (start < 2 || start % 2 == 1) {
             gram_.resize(n * n);
             for (int a = 0; a < n; ++a) {
                 for (int b = 0; b <= a; ++b) gram_[a * n + b] = S_[P[a] * m + P[b]];
-                coef[a] = S_[v * m + P[a]];
+                coef_[a] = S_[v * m + P[a]];
             }
-            regress(gram_.data(), coef.data(), n);
+            (void)regress(gram_.data(), coef_.data(), n);  // any start will do
         }
         for (int a = 0; a < n; ++a)
-            start_[v * m + P[a]] = coef[a] + (start > 2 ? 2.0 * uniform() : 0.0);
+            start_[v * m + P[a]] = coef_[a] + (start > 2 ? 2.0 * uniform() : 0.0);
     }
     ricf_.start(start_.data());
     if (start == 0 || start == 2) ricf_.correlate_errors();
@@ -94,46 +120,53 @@ void DistrictFitter::set_start(int start, const District& district, Rng& random)
     ricf_.start(A.data(), Omega.data());
 }
 
-/// A few RICF sweeps to the neighbourhood of an optimum, then Newton's method.
+/// RICF sweeps to the neighbourhood of an optimum, then Newton's method.
 bool DistrictFitter::climb(int max_newton_steps) {
+    const double n = newton_.n_parameters(), affordable = 6.0 * most_work / (n * n * n);
+    const bool large = affordable < few_steps;
+    if (affordable < max_newton_steps) max_newton_steps = static_cast<int>(affordable);
     double before = ricf_.objective();
-    for (int sweep = 0; sweep < max_sweeps && ricf_.sweep(); ++sweep) {
+    for (int sweep = 0; sweep < (large ? many_sweeps : max_sweeps) && ricf_.sweep(); ++sweep) {
         ++n_iter_;
         const double now = ricf_.objective();
-        if (before - now < steep) break;
+        if (before - now < (large ? flat : steep)) break;
         before = now;
     }
+    if (!newton_.start()) newton_.start(start_.data());
     const int steps = newton_.n_steps();
-    const bool certified = newton_.start() && newton_.run(tolerance, max_newton_steps);
+    const bool certified = newton_.run(tolerance, max_newton_steps);
     n_iter_ += newton_.n_steps() - steps;
     return certified;
 }
 
 /// The lowest F over the starts; all about its end point goes into `details`, unless null.
-double DistrictFitter::solve(const District& district, const FitOptions& options,
+double DistrictFitter::solve(const District& given, const FitOptions& options,
                              DistrictFit* details) {
-    standardize(district);
-    ricf_.reset(district, S_.data());
-    newton_.reset(district, S_.data(), X_.data(), ricf_);
+    const bool definite = standardize(given);
+    const District& district = canonical_.district();
+    ricf_.reset(district, S_.data(), stop_);
+    newton_.reset(district, S_.data(), X_.data(), ricf_, stop_);
     n_iter_ = 0;
 
     Rng random(options.seed);
-    double best = std::numeric_limits<double>::infinity();
+    double best = infinity;
     bool best_certified = false;
     std::vector<double> optima;
     for (int start = 0; start < std::max(options.n_starts, canonical_starts); ++start) {
         if (start >= options.n_starts && best_certified) break;
         set_start(start, district, random);
-        const bool certified = climb(start < options.n_starts ? max_steps : max_rescue_steps);
+        const bool certified =
+            climb(start < options.n_starts ? max_steps : max_rescue_steps) && definite;
         const double value = 2.0 * newton_.value();
         const auto same = [&](double other) { return std::abs(value - other) < same_optimum; };
-        if (certified && std::none_of(optima.begin(), optima.end(), same)) optima.push_back(value);
+        if (details && certified && std::none_of(optima.begin(), optima.end(), same))
+            optima.push_back(value);
         if (!(value < best)) continue;
         best = value;
         best_certified = certified;
-        if (details) describe(district, certified, *details);
+        if (details) describe(certified, *details);
     }
-    for (int v = 0; v < district.k; ++v) best += 2.0 * std::log(sd_[v]);
+    for (int v = 0; v < given.k; ++v) best += 2.0 * std::log(sd_[v]);
     if (details) {
         details->objective = best;
         details->n_iter = n_iter_;
@@ -142,18 +175,26 @@ double DistrictFitter::solve(const District& district, const FitOptions& options
     return best;
 }
 
-/// Reads the end point of the last climb off the kernels, in the variables' own units.
-void DistrictFitter::describe(const District& district, bool certified, DistrictFit& fit) {
+/// Reads the end point of the last climb off the kernels, in the variables' own units and the order
+/// given.
+void DistrictFitter::describe(bool certified, DistrictFit& fit) {
+    const District& district = canonical_.district();
+    const std::vector<int>& given = canonical_.given();
     const int k = district.k, m = district.m();
+    std::vector<double> A(k * m), Omega(k * k);
+    newton_.parameters(A.data(), Omega.data());
     fit.B.resize(k * m);
     fit.Omega.resize(k * k);
-    newton_.parameters(fit.B.data(), fit.Omega.data());
     double largest = 0.0;
-    for (double coefficient : fit.B) largest = std::max(largest, std::abs(coefficient));
     for (int v = 0; v < k; ++v) {
-        for (int j = 0; j < m; ++j)
-            fit.B[v * m + j] = v == j ? 0.0 : -fit.B[v * m + j] * sd_[v] / sd_[j];
-        for (int w = 0; w < k; ++w) fit.Omega[v * k + w] *= sd_[v] * sd_[w];
+        const int row = given[v];
+        for (int j = 0; j < m; ++j) {
+            const double coefficient = v == j ? 0.0 : -A[v * m + j];
+            largest = std::max(largest, std::abs(coefficient));
+            fit.B[row * m + given[j]] = coefficient * sd_[row] / sd_[given[j]];
+        }
+        for (int w = 0; w < k; ++w)
+            fit.Omega[row * k + given[w]] = Omega[v * k + w] * sd_[row] * sd_[given[w]];
     }
     fit.converged = certified;
     fit.decrement = newton_.decrement();
@@ -163,25 +204,37 @@ void DistrictFitter::describe(const District& district, bool certified, District
 }
 
 DistrictFit DistrictFitter::fit(const District& district, const FitOptions& options) {
+    DistrictFit fit = fit_parts(district, options);
+    if (district.k > 1 && peelable(district))
+        fit.smallest_eigenvalue = smallest_correlation_eigenvalue(fit.Omega, district.k, stop_);
+    return fit;
+}
+
+DistrictFit DistrictFitter::fit_parts(const District& district, const FitOptions& options) {
+    if (stop_) stop_->check();
+    if (district.k == 1) return fit_alone(district);
     if (const auto v = peelable(district)) return fit_peeled(district, *v, options);
     DistrictFit fit;
-    if (district.k > 1) {
-        solve(district, options, &fit);
-        return fit;
-    }
-    // One node: ordinary least squares.
+    solve(district, options, &fit);
+    return fit;
+}
+
+/// One node: ordinary least squares. Units do not matter to it, so it needs no standardisation.
+DistrictFit DistrictFitter::fit_alone(const District& district) {
     const int m = district.m(), v = district.nodes[0];
+    DistrictFit fit;
+    bool singular = false;
+    fit.Omega.assign(1, residual_variance(district, singular));
+    fit.objective = std::log(fit.Omega[0]) + 1.0;
     fit.B.assign(m, 0.0);
-    fit.objective = objective(district);
-    fit.Omega.assign(1, std::exp(fit.objective - 1.0));
-    fit.converged = true;
     gram_.resize((m - 1) * (m - 1));
     for (int a = 1; a < m; ++a) {
         for (int b = 1; b <= a; ++b)
-            gram_[(a - 1) * (m - 1) + b - 1] = cov_[district.nodes[a] * d_ + district.nodes[b]];
-        fit.B[a] = cov_[v * d_ + district.nodes[a]];
+            gram_[(a - 1) * (m - 1) + b - 1] = covariance(district.nodes[a], district.nodes[b]);
+        fit.B[a] = covariance(v, district.nodes[a]);
     }
-    regress(gram_.data(), fit.B.data() + 1, m - 1);
+    const bool regular = regress(gram_.data(), fit.B.data() + 1, m - 1);
+    fit.converged = regular && !singular;
     return fit;
 }
 
@@ -189,9 +242,10 @@ DistrictFit DistrictFitter::fit(const District& district, const FitOptions& opti
 DistrictFit DistrictFitter::fit_peeled(const District& district, int v, const FitOptions& options) {
     const int k = district.k, m = district.m();
     const District one = alone(district, v), rest = without(district, v);
-    const DistrictFit own = fit(one);
-    DistrictFit fit = this->fit(rest, options);
+    const DistrictFit own = fit_alone(one);
+    DistrictFit fit = fit_parts(rest, options);
     fit.objective = own.objective + fit.objective;
+    fit.converged = own.converged && fit.converged;
 
     std::vector<int> local(d_);  // by node: its number in `district`
     for (int j = 0; j < m; ++j) local[district.nodes[j]] = j;
@@ -217,21 +271,26 @@ DistrictFit DistrictFitter::fit_peeled(const District& district, int v, const Fi
     for (int q = 0; q < k; ++q) axpy(alpha[q] * omega, alpha.data(), &Omega[q * k], k);
     fit.B = std::move(B);
     fit.Omega = std::move(Omega);
-    fit.smallest_eigenvalue = smallest_correlation_eigenvalue(fit.Omega, k);
     return fit;
 }
 
 double DistrictFitter::objective(const District& district) {
     if (district.k > 1) return solve(district, {}, nullptr);
-    // One node: its residual variance is the last pivot when S is factored parents first.
+    bool singular = false;
+    return std::log(residual_variance(district, singular)) + 1.0;
+}
+
+/// One node: its residual variance is the last pivot when S is factored parents first.
+double DistrictFitter::residual_variance(const District& district, bool& singular) {
     const int m = district.m();
     gram_.resize(m * m);
-    for (int a = 0; a < m; ++a) {
-        const int i = district.nodes[m - 1 - a];
-        for (int b = 0; b <= a; ++b) gram_[a * m + b] = cov_[i * d_ + district.nodes[m - 1 - b]];
-    }
-    cholesky(gram_.data(), m);
-    return 2.0 * std::log(gram_[m * m - 1]) + 1.0;
+    for (int a = 0; a < m; ++a)
+        for (int b = 0; b <= a; ++b)
+            gram_[a * m + b] = covariance(district.nodes[m - 1 - a], district.nodes[m - 1 - b]);
+    singular = cholesky_of_singular(gram_.data(), m, infinity) > 0;
+    const double sd = gram_[m * m - 1];
+    if (sd < infinity) return sd * sd;
+    return rounding_share * covariance(district.nodes[0], district.nodes[0]);
 }
 
 }  // namespace bowfree

@@ -5,16 +5,20 @@
 //
 //     F(B, Omega) = log |Omega| + tr(Omega^-1 E).
 //
-// Kernels minimise F. They see S only (divisor n, see `bowfree.model.moments`), never n or the penalty.
+// Kernels minimise F. They see S only (divisor n, see `bowfree.model.moments`), never n or the
+// penalty.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "model/canonical_order.hpp"
 #include "model/district.hpp"
 #include "model/newton.hpp"
 #include "model/ricf.hpp"
 #include "rng.hpp"
+#include "stop.hpp"
 
 namespace bowfree {
 
@@ -40,15 +44,20 @@ struct FitOptions {
 
 /// Fits districts to one covariance matrix; holds the buffers, so use one per thread.
 ///
-/// A fit is a pure function of (S, district): members that can be fitted on their own are peeled
-/// off (peeling.hpp); the rest has one canonical start (ordinary least squares), run to
-/// convergence; only a fit that cannot be certified from there tries a few fixed other starts and
-/// keeps the best end point. It never returns NaN and its time is bounded.
+/// A fit is a pure function of (S, district), and but for rounding it does not depend on the order
+/// of the columns of S or on their units: members that can be fitted on their own are peeled off
+/// (peeling.hpp); the rest is standardised and brought into canonical order (canonical_order.hpp)
+/// and has one start (ordinary least squares), run to convergence; only a fit that cannot be
+/// certified from there tries a few fixed other starts and keeps the best end point. Whatever S is,
+/// the least bad start is described: all numbers are finite (but for `decrement`), and its time is
+/// bounded.
 class DistrictFitter {
   public:
     /// `S` is the d x d row-major covariance matrix (divisor n) of all variables, positive
-    /// definite; it must outlive this object.
-    DistrictFitter(const double* S, int d) : cov_(S), d_(d) {}
+    /// definite. It must outlive this object, and so must `stop`, upon which a fit throws
+    /// `Stopped`.
+    DistrictFitter(const double* S, int d, const Stop* stop = nullptr)
+        : cov_(S), d_(d), stop_(stop) {}
 
     DistrictFit fit(const District& district, const FitOptions& options = {});
 
@@ -57,25 +66,35 @@ class DistrictFitter {
     double objective(const District& district);
 
   private:
+    double covariance(int i, int j) const { return cov_[static_cast<std::ptrdiff_t>(i) * d_ + j]; }
+    DistrictFit fit_parts(const District& district, const FitOptions& options);
     DistrictFit fit_peeled(const District& district, int v, const FitOptions& options);
-    double solve(const District& district, const FitOptions& options, DistrictFit* details);
-    void standardize(const District& district);
+    DistrictFit fit_alone(const District& district);
+    double residual_variance(const District& district, bool& singular);
+    double solve(const District& given, const FitOptions& options, DistrictFit* details);
+    bool standardize(const District& given);
     void set_start(int start, const District& district, Rng& random);
     bool climb(int max_steps);
-    void describe(const District& district, bool certified, DistrictFit& fit);
+    void describe(bool certified, DistrictFit& fit);
 
     const double* cov_;
     int d_;
-    std::vector<double> sd_, S_, X_;    // the district's variables: scales, correlations, Cholesky
-    std::vector<double> start_, gram_;  // B of a start; scratch
+    const Stop* stop_;
+    CanonicalOrder canonical_;
+    std::vector<double> sd_, R_;       // scales and correlations in the order given
+    std::vector<double> S_, X_;        // correlations in canonical order, their Cholesky factor
+    std::vector<double> start_;        // B of a start
+    std::vector<double> gram_, coef_;  // of a regression
     Ricf ricf_;
     Newton newton_;
     int n_iter_ = 0;
 };
 
 /// RICF as the paper runs it: start B = 0 and Omega = diag S, members in index order, stop after
-/// `max_iter` sweeps or when the summed absolute change of B and Omega falls below `tol`.
-DistrictFit ricf(const double* S, int d, const District& district, int max_iter, double tol);
+/// `max_iter` sweeps or when the summed absolute change of B and Omega falls below `tol`. Where
+/// rounding leaves no likelihood to speak of, it is back at its start, and not converged.
+DistrictFit ricf(const double* S, int d, const District& district, int max_iter, double tol,
+                 const Stop* stop = nullptr);
 
 /// The `tol` of the authors' scores.
 inline constexpr double ricf_tolerance = 1e-6;

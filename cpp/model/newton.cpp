@@ -2,20 +2,46 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "model/dense.hpp"
 
 namespace bowfree {
 
 namespace {
-constexpr double infinity = std::numeric_limits<double>::infinity();
-}
 
-void Newton::reset(const District& district, const double* S, const double* X, Ricf& ricf) {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Levenberg-Marquardt damping, relative to the Hessian's diagonal. The factors are the usual rule
+// of thumb (be quick to distrust the model and slower to trust it again); the values were chosen on
+// the districts of benchmarks/climbs.py, on which none of them matters by more than a few per cent.
+constexpr double first_damping = 1e-3;    // once a plain step has failed
+constexpr double least_damping = 1e-7;    // below it: none
+constexpr double most_damping = 1e12;     // beyond it the step is rounding
+constexpr double after_failure = 8.0;     // the damping is multiplied by this,
+constexpr double after_poor_step = 3.0;   // or this,
+constexpr double after_good_step = 0.1;   // or this
+constexpr double good = 0.5, poor = 0.1;  // share of the promised fall that a step brings
+
+// An error is near a pole when the others determine 99 % of it: W_vv = 1 / (1 - 0.99).
+constexpr double near_pole = 100.0;
+constexpr double leaps[] = {1.0, 3.0, 9.0, 27.0, 81.0};  // step lengths that look across it
+constexpr double shortened[] = {1.0, 0.3, 0.1};          // step lengths in a curved valley
+
+// Along negative curvature: the largest parameter moves by half a unit at first (they are scaled to
+// about one), then by a quarter of that, until it is too little to leave a saddle point.
+constexpr double first_excursion = 0.5, next_excursion = 0.25, last_excursion = 1e-4;
+
+}  // namespace
+
+void Newton::reset(const District& district, const double* S, const double* X, Ricf& ricf,
+                   const Stop* stop) {
     S_ = S;
     X_ = X;
     ricf_ = &ricf;
+    stop_ = stop;
     k_ = district.k;
     m_ = district.m();
     n_steps_ = 0;
@@ -30,7 +56,6 @@ void Newton::reset(const District& district, const double* S, const double* X, R
     n_ = static_cast<int>(entries_.size());
 
     for (auto* vector : {&theta_, &trial_, &best_, &gradient_, &step_}) vector->resize(n_);
-    for (auto* matrix : {&hessian_, &factor_}) matrix->resize(n_ * n_);
     for (auto* matrix : {&L_, &W_, &Q_, &Omega_}) matrix->resize(k_ * k_);
     for (auto* matrix : {&T_, &WY_, &G_, &A_}) matrix->resize(k_ * m_);
 }
@@ -70,37 +95,59 @@ bool Newton::start() {
     return value_ < infinity;
 }
 
+void Newton::start(const double* B) {
+    std::fill(theta_.begin(), theta_.end(), 0.0);
+    for (int i = 0; i < n_rows_;) {
+        // The row of I - B, then what it leaves of x_v, as a row of A X.
+        const int v = entries_[i].row;
+        std::fill_n(A_.begin(), m_, 0.0);
+        int end = i;
+        for (; end < n_rows_ && entries_[end].row == v; ++end) {
+            const int j = entries_[end].column;
+            theta_[end] = v == j ? 1.0 : -B[v * m_ + j];
+            axpy(theta_[end], X_ + j * m_, A_.data(), j + 1);
+        }
+        const double variance = std::max(dot(A_.data(), A_.data(), m_), rounding_share);
+        for (; i < end; ++i) theta_[i] /= std::sqrt(variance);
+    }
+    value_ = evaluate(theta_);
+}
+
 /// f at theta; infinity outside the domain. Leaves L, the Cholesky factor of R, and T = L^-1 A X
 /// for `differentiate`.
 double Newton::evaluate(const std::vector<double>& theta) {
+    if (stop_) stop_->check();
     std::fill(L_.begin(), L_.end(), 0.0);
     for (int v = 0; v < k_; ++v) L_[v * k_ + v] = 1.0;
     for (int i = n_rows_; i < n_; ++i) L_[entries_[i].column * k_ + entries_[i].row] = theta[i];
+    evaluated_ = &theta == &theta_;
     if (cholesky(L_.data(), k_) < k_) return infinity;
 
     std::fill(T_.begin(), T_.end(), 0.0);
-    double value = 0.0;
+    double value = 0.0, product = 1.0;
     for (int i = 0; i < n_rows_; ++i) {
         const auto [v, j] = entries_[i];
         axpy(theta[i], X_ + j * m_, &T_[v * m_], j + 1);  // row j of X ends at its diagonal
         if (v != j) continue;
         if (!(theta[i] > 0.0)) return infinity;
-        value += std::log(L_[v * k_ + v] / theta[i]);
+        product *= L_[v * k_ + v] / theta[i];
+        if (v % 8 == 7) value += std::log(std::exchange(product, 1.0));  // one logarithm for eight
     }
+    value += std::log(product);
     solve_lower(L_.data(), k_, T_.data(), m_);
     value += 0.5 * dot(T_.data(), T_.data(), k_ * m_);
     return std::isfinite(value) ? value : infinity;
 }
 
-/// Gradient and Hessian (lower triangle) at theta_.
+/// Gradient and, if wanted, Hessian (lower triangle) at theta_.
 ///
 /// With W = R^-1, G = W A S and Q = W A S A^T W:
 ///     df/dA_vj = G_vj - [v = j] / u_v               df/dR_ab = W_ab - Q_ab
 ///     d2f/dA_vj dA_wl = W_vw S_jl + [v = w = j = l] / u_v^2
 ///     d2f/dA_vj dR_ab = -(W_va G_bj + W_vb G_aj)
 ///     d2f/dR_ab dR_cd = -(W_ac W_bd + W_ad W_bc) + W_ac Q_bd + W_ad Q_bc + Q_ac W_bd + Q_ad W_bc
-void Newton::differentiate() {
-    evaluate(theta_);
+void Newton::differentiate(bool twice) {
+    if (!evaluated_) evaluate(theta_);
     std::fill(W_.begin(), W_.end(), 0.0);
     for (int v = 0; v < k_; ++v) W_[v * k_ + v] = 1.0;
     solve_lower(L_.data(), k_, W_.data(), k_);
@@ -115,18 +162,27 @@ void Newton::differentiate() {
 
     for (int i = 0; i < n_rows_; ++i) {
         const auto [v, j] = entries_[i];
-        double* H = &hessian_[i * n_];
-        const double *Wv = &W_[v * k_], *Sj = S_ + j * m_;
-        for (int c = 0; c <= i; ++c) H[c] = Wv[entries_[c].row] * Sj[entries_[c].column];
         gradient_[i] = G_[v * m_ + j];
-        if (v == j) {
-            gradient_[i] -= 1.0 / theta_[i];
-            H[i] += 1.0 / (theta_[i] * theta_[i]);
-        }
+        if (v == j) gradient_[i] -= 1.0 / theta_[i];
     }
     for (int i = n_rows_; i < n_; ++i) {
         const auto [a, b] = entries_[i];
-        double* H = &hessian_[i * n_];
+        gradient_[i] = W_[a * k_ + b] - Q_[a * k_ + b];
+    }
+    if (!twice) return;
+
+    for (int i = 0; i < n_rows_; ++i) {
+        const auto [v, j] = entries_[i];
+        if (stop_) stop_->check();
+        double* H = &hessian_[static_cast<std::ptrdiff_t>(i) * n_];
+        const double *Wv = &W_[v * k_], *Sj = S_ + j * m_;
+        for (int c = 0; c <= i; ++c) H[c] = Wv[entries_[c].row] * Sj[entries_[c].column];
+        if (v == j) H[i] += 1.0 / (theta_[i] * theta_[i]);
+    }
+    for (int i = n_rows_; i < n_; ++i) {
+        const auto [a, b] = entries_[i];
+        if (stop_) stop_->check();
+        double* H = &hessian_[static_cast<std::ptrdiff_t>(i) * n_];
         const double *Wa = &W_[a * k_], *Wb = &W_[b * k_], *Qa = &Q_[a * k_], *Qb = &Q_[b * k_];
         const double *Ga = &G_[a * m_], *Gb = &G_[b * m_];
         for (int c = 0; c < n_rows_; ++c) {
@@ -138,17 +194,19 @@ void Newton::differentiate() {
             H[r] =
                 Wa[c] * (Qb[d] - Wb[d]) + Wa[d] * (Qb[c] - Wb[c]) + Qa[c] * Wb[d] + Qa[d] * Wb[c];
         }
-        gradient_[i] = Wa[b] - Qa[b];
     }
 }
 
 bool Newton::run(double tolerance, int max_steps) {
+    decrement_ = infinity;
+    if (max_steps == 0) return false;
+    for (auto* matrix : {&hessian_, &factor_}) matrix->resize(static_cast<std::size_t>(n_) * n_);
     double damping = 0.0;  // Levenberg-Marquardt shift, relative to the Hessian's diagonal
     bool moved = true;     // a point whose derivatives and plain step are not known yet
     for (int step = 0; step < max_steps; ++step) {
         ++n_steps_;
         if (moved) {
-            differentiate();
+            differentiate(true);
             const int pivot = solve(0.0);
             decrement_ = pivot == n_ ? gain_ : infinity;
             if (decrement_ <= tolerance) {
@@ -157,18 +215,19 @@ bool Newton::run(double tolerance, int max_steps) {
             }
             if (damping == 0.0) {
                 if (pivot == n_ ? descend() > 0.0 : follow_negative_curvature(pivot)) continue;
-                damping = 1e-3;
+                damping = first_damping;
             }
             moved = false;
         }
         const double fall = solve(damping) == n_ ? descend() : 0.0;
         if (fall > 0.0) {
             moved = true;
-            if (fall > 0.5 * gain_) damping = damping > 1e-7 ? 0.1 * damping : 0.0;
-            if (fall < 0.1 * gain_) damping *= 3.0;
+            if (fall > good * gain_)
+                damping = damping > least_damping ? after_good_step * damping : 0.0;
+            if (fall < poor * gain_) damping *= after_poor_step;
         } else {
-            damping *= 8.0;
-            if (damping > 1e12) return false;
+            damping *= after_failure;
+            if (damping > most_damping) return false;
         }
     }
     return false;
@@ -178,8 +237,11 @@ bool Newton::run(double tolerance, int max_steps) {
 /// model then promises. Returns n_, or the pivot at which the matrix proved not definite.
 int Newton::solve(double damping) {
     factor_ = hessian_;
-    for (int i = 0; i < n_; ++i) factor_[i * n_ + i] += damping * std::abs(hessian_[i * n_ + i]);
-    const int pivot = cholesky(factor_.data(), n_);
+    for (int i = 0; i < n_; ++i) {
+        const std::ptrdiff_t diagonal = static_cast<std::ptrdiff_t>(i) * (n_ + 1);
+        factor_[diagonal] += damping * std::abs(hessian_[diagonal]);
+    }
+    const int pivot = cholesky(factor_.data(), n_, stop_);
     if (pivot < n_) return pivot;
     for (int i = 0; i < n_; ++i) step_[i] = -gradient_[i];
     solve_lower(factor_.data(), n_, step_.data());
@@ -200,10 +262,12 @@ double Newton::descend() {
 /// quadratic would.
 double Newton::advance() {
     double best = value_;
+    bool at_best = false;  // whether the last evaluation was that of the best point
     for (double length = 1.0;; length *= 2.0) {
         for (int i = 0; i < n_; ++i) trial_[i] = theta_[i] + length * step_[i];
         const double value = evaluate(trial_);
-        if (!(value < best)) break;
+        at_best = value < best;
+        if (!at_best) break;
         const double fall = best - value;
         best = value;
         best_.swap(trial_);
@@ -213,6 +277,7 @@ double Newton::advance() {
     if (fall > 0.0) {
         theta_.swap(best_);
         value_ = best;
+        evaluated_ = at_best;
     }
     return fall;
 }
@@ -220,16 +285,17 @@ double Newton::advance() {
 /// In a curved valley a long step ends up on its wall, where f is higher. Two RICF sweeps bring it
 /// back to the floor, further along: each sweep solves every equation of its own exactly.
 double Newton::advance_and_relax() {
-    for (double length : {1.0, 0.3, 0.1}) {
+    for (const double length : shortened) {
         for (int i = 0; i < n_; ++i) trial_[i] = theta_[i] + length * step_[i];
         if (evaluate(trial_) == infinity) continue;
         unscale(trial_, A_.data(), Omega_.data());
         if (!ricf_->start(A_.data(), Omega_.data()) || !ricf_->sweep() || !ricf_->sweep()) continue;
         scale(ricf_->A().data(), ricf_->Omega().data(), trial_);
         const double value = evaluate(trial_), fall = value_ - value;
-        if (!(fall > 0.1 * length * gain_)) continue;
+        if (!(fall > poor * length * gain_)) continue;
         theta_.swap(trial_);
         value_ = value;
+        evaluated_ = true;
         return fall;
     }
     return 0.0;
@@ -243,10 +309,10 @@ double Newton::leap() {
     int v = 0;
     for (int w = 1; w < k_; ++w)
         if (W_[w * k_ + w] > W_[v * k_ + v]) v = w;
-    if (W_[v * k_ + v] < 100.0) return 0.0;  // no pole near: no error is 99 % determined
+    if (W_[v * k_ + v] < near_pole) return 0.0;
 
     double best = value_;
-    for (double length : {1.0, 3.0, 9.0, 27.0, 81.0}) {
+    for (const double length : leaps) {
         for (int i = 0; i < n_; ++i) {
             const auto [a, b] = entries_[i];
             const bool free = a == v || (i >= n_rows_ && b == v);
@@ -262,7 +328,7 @@ double Newton::leap() {
         best_.swap(trial_);
     }
     const double fall = value_ - best;
-    if (!(fall > 0.1 * gain_)) return 0.0;
+    if (!(fall > poor * gain_)) return 0.0;
     theta_.swap(best_);
     value_ = best;
     return fall;
@@ -272,29 +338,32 @@ double Newton::leap() {
 /// (-L^-T l, 1), where (L, l) are the finished rows and the row of the pivot. A saddle point has no
 /// gradient to leave by, so we walk along this direction, to the side that falls.
 bool Newton::follow_negative_curvature(int pivot) {
+    const auto row = [&](int i) { return &factor_[static_cast<std::ptrdiff_t>(i) * n_]; };
     std::fill(step_.begin(), step_.end(), 0.0);
-    for (int i = 0; i < pivot; ++i) step_[i] = -factor_[pivot * n_ + i];
+    for (int i = 0; i < pivot; ++i) step_[i] = -row(pivot)[i];
     for (int i = pivot - 1; i >= 0; --i) {
-        step_[i] /= factor_[i * n_ + i];
-        axpy(-step_[i], &factor_[i * n_], step_.data(), i);
+        step_[i] /= row(i)[i];
+        axpy(-step_[i], row(i), step_.data(), i);
     }
     step_[pivot] = 1.0;
     double size = 0.0;
     for (double entry : step_) size = std::max(size, std::abs(entry));
-    double length = dot(gradient_.data(), step_.data(), n_) > 0.0 ? -0.5 / size : 0.5 / size;
-    for (; std::abs(length) * size > 1e-4; length *= 0.25) {
+    const bool rises = dot(gradient_.data(), step_.data(), n_) > 0.0;
+    double length = (rises ? -first_excursion : first_excursion) / size;
+    for (; std::abs(length) * size > last_excursion; length *= next_excursion) {
         for (int i = 0; i < n_; ++i) trial_[i] = theta_[i] + length * step_[i];
         const double value = evaluate(trial_);
         if (!(value < value_)) continue;
         theta_.swap(trial_);
         value_ = value;
+        evaluated_ = true;
         return true;
     }
     return false;
 }
 
 double Newton::gradient_norm() {
-    differentiate();
+    differentiate(false);
     double largest = 0.0;
     for (double g : gradient_) largest = std::max(largest, std::abs(g));
     return largest;
@@ -307,7 +376,7 @@ double Newton::smallest_eigenvalue() const {
         const auto [a, b] = entries_[i];
         R[a * k_ + b] = R[b * k_ + a] = theta_[i];
     }
-    return bowfree::smallest_eigenvalue(R.data(), k_);
+    return bowfree::smallest_eigenvalue(R.data(), k_, stop_);
 }
 
 }  // namespace bowfree

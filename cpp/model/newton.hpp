@@ -26,16 +26,22 @@ namespace bowfree {
 class Newton {
   public:
     /// Takes up a district. `S` and its Cholesky factor `X` are m x m, row-major; they and
-    /// `ricf` (set up for the same district) must outlive the work on it.
-    void reset(const District& district, const double* S, const double* X, Ricf& ricf);
+    /// `ricf` (set up for the same district) must outlive the work on it, and so must `stop`, upon
+    /// which `Stopped` is thrown.
+    void reset(const District& district, const double* S, const double* X, Ricf& ricf,
+               const Stop* stop = nullptr);
 
     /// Sets the point to where `ricf` stands. Returns false when its Omega is singular to rounding.
     bool start();
+
+    /// Sets the point to the given B (k x m) with uncorrelated errors; f is finite there.
+    void start(const double* B);
 
     /// Iterates until the decrement is below `tolerance` or `max_steps` steps were tried.
     /// Returns true when certified: Hessian positive definite and decrement <= tolerance.
     bool run(double tolerance, int max_steps);
 
+    int n_parameters() const { return n_; }
     double value() const { return value_; }          ///< f
     double decrement() const { return decrement_; }  ///< 1/2 g^T H^-1 g; infinity: H not definite
     int n_steps() const { return n_steps_; }
@@ -51,7 +57,7 @@ class Newton {
     };
 
     double evaluate(const std::vector<double>& theta);
-    void differentiate();
+    void differentiate(bool twice);
     int solve(double damping);
     double descend();
     double advance();
@@ -64,6 +70,7 @@ class Newton {
     const double* S_ = nullptr;
     const double* X_ = nullptr;
     Ricf* ricf_ = nullptr;
+    const Stop* stop_ = nullptr;
     int k_ = 0, m_ = 0, n_rows_ = 0, n_ = 0;  // members, variables, free entries of A, parameters
 
     // theta = free entries of A (row by row: u_v, then its parents), then the correlations in R.
@@ -71,6 +78,7 @@ class Newton {
     std::vector<double> theta_, trial_, best_, gradient_, hessian_, factor_, step_;
     std::vector<double> L_, T_, W_, WY_, G_, Q_;  // see `evaluate` and `differentiate`
     std::vector<double> A_, Omega_;               // scratch of advance_and_relax
+    bool evaluated_ = false;                      // L and T are those of theta_
     double value_ = 0.0, decrement_ = 0.0, gain_ = 0.0;
     int n_steps_ = 0;
 };

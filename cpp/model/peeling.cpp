@@ -1,44 +1,42 @@
 #include "model/peeling.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace bowfree {
 
 namespace {
-
-std::vector<std::vector<int>> spouse_lists(const District& district) {
-    std::vector<std::vector<int>> spouses(district.k);
-    for (const auto& [a, b] : district.spouse_pairs) {
-        spouses[a].push_back(b);
-        spouses[b].push_back(a);
-    }
-    return spouses;  // ascending, because the pairs are in lexicographic order
-}
 
 bool includes(const std::vector<int>& larger, const std::vector<int>& smaller) {
     return std::includes(larger.begin(), larger.end(), smaller.begin(), smaller.end());
 }
 
 /// The district of the given members and outside nodes (local numbers of `district`, both in the
-/// order wanted), with the edges among them.
+/// order wanted), with the edges among them. A spouse of `parent` has it as a parent.
 District part(const District& district, const std::vector<int>& members,
-              const std::vector<int>& outside) {
+              const std::vector<int>& outside, int parent = -1) {
     District result;
     result.k = static_cast<int>(members.size());
+    result.nodes.reserve(members.size() + outside.size());
     std::vector<int> local(district.m(), -1);
     for (const auto* group : {&members, &outside})
         for (const int j : *group) {
             local[j] = result.m();
             result.nodes.push_back(district.nodes[j]);
         }
-    for (const int v : members) {
-        auto& row = result.parents.emplace_back();
-        for (const int p : district.parents[v]) row.push_back(local[p]);
-        std::sort(row.begin(), row.end());
+    result.parents.resize(result.k);
+    for (int v = 0; v < result.k; ++v) {
+        const std::vector<int>& given = district.parents[members[v]];
+        result.parents[v].reserve(given.size() + (parent >= 0));
+        for (const int p : given) result.parents[v].push_back(local[p]);
     }
-    for (const auto& [a, b] : district.spouse_pairs)
-        if (local[a] >= 0 && local[b] >= 0 && local[a] < result.k && local[b] < result.k)
+    for (const auto& [a, b] : district.spouse_pairs) {
+        if (a == parent || b == parent)
+            result.parents[local[a == parent ? b : a]].push_back(local[parent]);
+        else if (local[a] >= 0 && local[b] >= 0 && local[a] < result.k && local[b] < result.k)
             result.spouse_pairs.emplace_back(local[a], local[b]);
+    }
+    for (std::vector<int>& row : result.parents) std::sort(row.begin(), row.end());
     return result;
 }
 
@@ -51,17 +49,24 @@ void sort_by_node(std::vector<int>& numbers, const District& district) {
 }  // namespace
 
 std::optional<int> peelable(const District& district) {
-    if (district.k < 2) return std::nullopt;
-    const auto spouses = spouse_lists(district);
-    for (int v = 0; v < district.k; ++v) {
-        const bool fits = std::all_of(spouses[v].begin(), spouses[v].end(), [&](int q) {
+    const int k = district.k;
+    if (k < 2) return std::nullopt;
+    std::vector<char> spouses(static_cast<std::size_t>(k) * k);
+    const auto are_spouses = [&](int a, int b) -> char& {
+        return spouses[static_cast<std::size_t>(a) * k + b];
+    };
+    for (const auto& [a, b] : district.spouse_pairs) are_spouses(a, b) = are_spouses(b, a) = true;
+    const auto fits = [&](int v) {
+        for (int q = 0; q < k; ++q) {
+            if (!are_spouses(v, q)) continue;
             if (!includes(district.parents[q], district.parents[v])) return false;
-            return std::all_of(spouses[v].begin(), spouses[v].end(), [&](int r) {
-                return r == q || std::binary_search(spouses[q].begin(), spouses[q].end(), r);
-            });
-        });
-        if (fits) return v;
-    }
+            for (int r = 0; r < q; ++r)
+                if (are_spouses(v, r) && !are_spouses(q, r)) return false;
+        }
+        return true;
+    };
+    for (int v = 0; v < k; ++v)
+        if (fits(v)) return v;
     return std::nullopt;
 }
 
@@ -72,18 +77,14 @@ District alone(const District& district, int v) {
 }
 
 District without(const District& district, int v) {
-    District read = district;  // with v -> q for v <-> q
-    for (const auto& [a, b] : district.spouse_pairs) {
-        if (a != v && b != v) continue;
-        auto& row = read.parents[a == v ? b : a];
-        row.insert(std::upper_bound(row.begin(), row.end(), v), v);
-    }
     std::vector<int> members, outside{v};
+    members.reserve(district.k);
+    outside.reserve(district.m());
     for (int u = 0; u < district.k; ++u)
         if (u != v) members.push_back(u);
     for (int j = district.k; j < district.m(); ++j) outside.push_back(j);
     sort_by_node(outside, district);
-    return part(read, members, outside);
+    return part(district, members, outside, v);
 }
 
 }  // namespace bowfree

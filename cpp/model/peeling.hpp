@@ -10,6 +10,13 @@
 //
 // as it is: v <-> q may be read as v -> q. Then v is alone, with a closed form, and the rest is a
 // district with one member less. (Only F is meant: as a graph this may have a cycle.)
+//
+// The order of peeling does not matter. Peeling u leaves v peelable: if they are no spouses,
+// nothing that v depends on changes but for parents that its spouses gain; if they are, both
+// conditions together say that u and v have the same parents and the same other spouses, and v and
+// these all gain u. Either way the rest is the same in the end, and u and v add up to the same F,
+// by the chain rule of regressions. So the members may be tried by index, and the score still has
+// nothing to do with the order of the columns.
 #pragma once
 
 #include <optional>

@@ -8,9 +8,18 @@
 
 namespace bowfree {
 
-void Ricf::reset(const District& district, const double* S) {
+namespace {
+
+// Relative difference of log|Omega|, updated and anew, that many sweeps may leave: what is printed
+// of a score has fewer digits.
+constexpr double drift = 1e-6;
+
+}  // namespace
+
+void Ricf::reset(const District& district, const double* S, const Stop* stop) {
     district_ = &district;
     S_ = S;
+    stop_ = stop;
     k_ = district.k;
     m_ = district.m();
 
@@ -40,7 +49,7 @@ void Ricf::start(const double* B) {
     std::fill(W_.begin(), W_.end(), 0.0);
     log_det_ = 0.0;
     for (int v = 0; v < k_; ++v) {
-        const double variance = E_[v * k_ + v];
+        const double variance = std::max(E_[v * k_ + v], rounding_share * S_[v * m_ + v]);
         Omega_[v * k_ + v] = variance;
         W_[v * k_ + v] = 1.0 / variance;
         log_det_ += std::log(variance);
@@ -100,9 +109,12 @@ bool Ricf::step(int v) {
     const std::vector<int>& Q = spouses_[v];
     const int np = static_cast<int>(P.size()), nq = static_cast<int>(Q.size()), n = np + nq;
     const double* Wv = &W_[v * k_];
+    if (stop_) stop_->check();
+    if (!(Wv[v] > 0.0)) return false;
 
     // Rows u of (Omega_{-v,-v})^-1, read off W by a Schur complement; column v comes out zero.
     for (int a = 0; a < nq; ++a) {
+        if (stop_) stop_->check();
         double* Za = &Z_[a * k_];
         const double* Wu = &W_[Q[a] * k_];
         const double ratio = Wu[v] / Wv[v];
@@ -117,6 +129,7 @@ bool Ricf::step(int v) {
         rhs_[a] = S_[v * m_ + P[a]];
     }
     for (int a = 0; a < nq; ++a) {
+        if (stop_) stop_->check();
         const double* Za = &Z_[a * k_];
         double* row = &gram_[(np + a) * n];
         const auto with_variable = [&](int j) {
@@ -169,7 +182,14 @@ double Ricf::objective() const {
     return log_det_ + trace;
 }
 
-DistrictFit ricf(const double* S, int d, const District& district, int max_iter, double tol) {
+bool Ricf::holds() {
+    const double updated = objective(), log_det = log_det_;
+    return std::isfinite(updated) && invert_omega() &&
+           std::abs(log_det - log_det_) <= drift * std::max(1.0, std::abs(log_det_));
+}
+
+DistrictFit ricf(const double* S, int d, const District& district, int max_iter, double tol,
+                 const Stop* stop) {
     const int k = district.k, m = district.m();
     std::vector<double> local(m * m);
     for (int i = 0; i < m; ++i)
@@ -178,7 +198,7 @@ DistrictFit ricf(const double* S, int d, const District& district, int max_iter,
     DistrictFit fit;
     fit.B.assign(k * m, 0.0);
     Ricf state;
-    state.reset(district, local.data());
+    state.reset(district, local.data(), stop);
     state.start(fit.B.data());
     std::vector<double> A, Omega;  // before a sweep
     while (fit.n_iter < max_iter && !fit.converged) {
@@ -193,6 +213,13 @@ DistrictFit ricf(const double* S, int d, const District& district, int max_iter,
     }
     for (int v = 0; v < k; ++v)
         for (int p : district.parents[v]) fit.B[v * m + p] = -state.A()[v * m + p];
+    fit.Omega = state.Omega();
+    fit.objective = state.objective();
+    if (state.holds()) return fit;
+
+    fit.converged = false;
+    fit.B.assign(k * m, 0.0);
+    state.start(fit.B.data());
     fit.Omega = state.Omega();
     fit.objective = state.objective();
     return fit;

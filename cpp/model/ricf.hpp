@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/district.hpp"
+#include "stop.hpp"
 
 namespace bowfree {
 
@@ -17,10 +18,11 @@ namespace bowfree {
 class Ricf {
   public:
     /// Takes up a district. `S` is the m x m covariance matrix of its variables; both must outlive
-    /// the work on it.
-    void reset(const District& district, const double* S);
+    /// the work on it, and so must `stop`, upon which a step throws `Stopped`.
+    void reset(const District& district, const double* S, const Stop* stop = nullptr);
 
-    /// Sets B (k x m), with Omega = diag of the residual variances under that B.
+    /// Sets B (k x m), with Omega = diag of the residual variances under that B, or of what
+    /// rounding leaves of them.
     void start(const double* B);
 
     /// Takes the covariances of the residuals on bidirected edges into Omega, shrunk until Omega is
@@ -37,6 +39,9 @@ class Ricf {
     /// F = log|Omega| + tr(Omega^-1 E) at the current point.
     double objective() const;
 
+    /// Whether W, updated step by step, is still the inverse of Omega. Spoils the state.
+    bool holds();
+
     const std::vector<double>& A() const { return A_; }          ///< (I - B)_C, k x m
     const std::vector<double>& Omega() const { return Omega_; }  ///< k x k
 
@@ -49,6 +54,7 @@ class Ricf {
 
     const District* district_ = nullptr;
     const double* S_ = nullptr;
+    const Stop* stop_ = nullptr;
     int k_ = 0, m_ = 0;
     std::vector<std::vector<int>> spouses_;
     std::vector<double> A_, R_, E_;  // A, A S and A S A^T

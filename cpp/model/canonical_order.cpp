@@ -1,0 +1,99 @@
+#include "model/canonical_order.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+namespace bowfree {
+
+namespace {
+
+// Keys that differ by less, relatively, are tied: far above the rounding of a sum of squares, far
+// below what two variables of a sample differ by.
+constexpr double tie = 1e-9;
+
+}  // namespace
+
+void CanonicalOrder::find(const District& given, const double* correlations) {
+    const int k = given.k, m = given.m();
+    key_.assign(m, 0.0);
+    for (int i = 0; i < m; ++i)
+        for (int j = 0; j < i; ++j) {
+            const double square = correlations[i * m + j] * correlations[i * m + j];
+            key_[i] += square;
+            key_[j] += square;
+        }
+    order_.resize(m);
+    for (int i = 0; i < m; ++i) order_[i] = i;
+    sort(k);
+    for (int before = m, tied = n_tied(k); 0 < tied && tied < before; tied = n_tied(k)) {
+        before = tied;
+        refine(given, correlations);
+        sort(k);
+    }
+    arrange(given);
+}
+
+/// Members and the parents outside, each by their keys.
+void CanonicalOrder::sort(int k) {
+    const auto smaller = [&](int a, int b) { return key_[a] < key_[b]; };
+    std::sort(order_.begin(), order_.begin() + k, smaller);
+    std::sort(order_.begin() + k, order_.end(), smaller);
+}
+
+/// Neighbours in the order whose keys cannot be told apart.
+int CanonicalOrder::n_tied(int k) const {
+    int tied = 0;
+    for (int i = 1; i < static_cast<int>(order_.size()); ++i)
+        tied += i != k && key_[order_[i]] - key_[order_[i - 1]] <= tie * key_[order_[i]];
+    return tied;
+}
+
+/// Adds to each key what the keys of the others say, each kind of edge with a weight of its own:
+/// no two different neighbourhoods give the same sum, but by accident.
+void CanonicalOrder::refine(const District& given, const double* correlations) {
+    const int m = given.m();
+    const double to_parent = std::numbers::sqrt2, to_child = std::numbers::sqrt3,
+                 to_spouse = std::numbers::phi, by_correlation = std::numbers::egamma;
+    finer_ = key_;
+    const auto says = [&](int i) { return std::sqrt(1.0 + key_[i]); };
+    for (int v = 0; v < given.k; ++v)
+        for (const int p : given.parents[v]) {
+            finer_[v] += to_parent * says(p);
+            finer_[p] += to_child * says(v);
+        }
+    for (const auto& [a, b] : given.spouse_pairs) {
+        finer_[a] += to_spouse * says(b);
+        finer_[b] += to_spouse * says(a);
+    }
+    for (int i = 0; i < m; ++i)
+        for (int j = 0; j < m; ++j)
+            if (i != j) finer_[i] += by_correlation * std::abs(correlations[i * m + j]) * says(j);
+    key_.swap(finer_);
+}
+
+/// Rewrites the district in the order found.
+void CanonicalOrder::arrange(const District& given) {
+    const int k = given.k, m = given.m();
+    district_.k = k;
+    district_.nodes.resize(m);
+    place_.resize(m);
+    for (int i = 0; i < m; ++i) {
+        district_.nodes[i] = given.nodes[order_[i]];
+        place_[order_[i]] = i;
+    }
+    district_.parents.resize(k);
+    for (int v = 0; v < k; ++v) {
+        std::vector<int>& row = district_.parents[v];
+        row.clear();
+        for (const int p : given.parents[order_[v]]) row.push_back(place_[p]);
+        std::sort(row.begin(), row.end());
+    }
+    district_.spouse_pairs.clear();
+    for (const auto& [a, b] : given.spouse_pairs)
+        district_.spouse_pairs.push_back(std::minmax({place_[a], place_[b]}));
+    std::sort(district_.spouse_pairs.begin(), district_.spouse_pairs.end());
+}
+
+}  // namespace bowfree
