@@ -11,7 +11,8 @@ Search::Search(std::vector<double> S, int d, double n, double penalty, std::size
       rules_(std::move(rules)),
       options_(options),
       ground_(std::move(ground)),
-      pool_(options.keep, options.window) {}
+      pool_(options.keep, options.window),
+      cut_short_(options.keep, options.window) {}
 
 Search::~Search() {
     stop();
@@ -60,7 +61,8 @@ std::vector<std::pair<int, Run>> Search::collect(double seconds) {
         if (failure_) std::rethrow_exception(failure_);
         found.swap(finished_);
     }
-    for (const auto& [index, run] : found) pool_.merge(run.journal.pool);
+    for (const auto& [index, run] : found)
+        (run.complete ? pool_ : cut_short_).merge(run.journal.pool);
     return found;
 }
 
