@@ -32,13 +32,16 @@ Named to_dict(int index, const Run& run) {
     return found;
 }
 
-/// The pool with every score worked out afresh, in one order for all: best first, then by key. In a
-/// stopped search a graph whose districts are no longer in the cache keeps the score it came with.
+/// The pool of all runs, with every score worked out afresh, in one order for all: best first, then
+/// by key. In a stopped search a graph whose districts are no longer in the cache keeps the score
+/// it came with.
 std::vector<std::pair<BitArrays, double>> sorted_pool(Search& search) {
     std::vector<std::pair<Key, Scored>> graphs;
     interruptibly([&](const Stop& signals) {
         Workspace workspace(search.scorer(), search.stopped());
-        for (Scored& scored : search.pool().sorted()) {
+        Pool all = search.pool();
+        all.merge(search.cut_short());
+        for (Scored& scored : all.sorted()) {
             signals.check();
             try {
                 scored.score = search.scorer().score(scored.graph, workspace);
@@ -53,6 +56,17 @@ std::vector<std::pair<BitArrays, double>> sorted_pool(Search& search) {
     });
     std::vector<std::pair<BitArrays, double>> found;
     for (const auto& [key, scored] : graphs)
+        found.emplace_back(to_bits(scored.graph), scored.score);
+    return found;
+}
+
+/// The pool of finished runs, with the scores that it is ranked by. They may differ from those of
+/// `sorted_pool` by rounding (a graph may have been met as a neighbour), and which of several equal
+/// graphs stay in the pool hangs on that: offered to another search, these give the same pool
+/// there.
+std::vector<std::pair<BitArrays, double>> ranked_pool(Search& search) {
+    std::vector<std::pair<BitArrays, double>> found;
+    for (const Scored& scored : search.pool().sorted())
         found.emplace_back(to_bits(scored.graph), scored.score);
     return found;
 }
@@ -79,8 +93,7 @@ void bind_search(nb::module_& m) {
             nb::arg("tolerance"), nb::arg("plateau"), nb::arg("dag_kicks"), nb::arg("bap_kicks"),
             nb::arg("burn_in"), nb::arg("keep"), nb::arg("window"),
             "direction: as the enum in cpp/search/climb.hpp. neighbours: 0 for all. max_steps: -1 "
-            "for "
-            "no limit. window: in units of the score.");
+            "for no limit. window: in units of the score.");
 
     nb::class_<Task>(m, "Task", "One independent run.")
         .def(
@@ -142,6 +155,14 @@ void bind_search(nb::module_& m) {
             nb::arg("parents"), nb::arg("spouses"), nb::arg("score"),
             "Puts a graph of known score into the pool.")
         .def("pool", &sorted_pool, "The best graphs met, as ((parents, spouses), score).")
+        .def("ranked_pool", &ranked_pool,
+             "The pool of finished runs, with the scores that it is ranked by.")
+        .def(
+            "permits",
+            [](Search& self, const Bits& parents, const Bits& spouses) {
+                return self.rules().permits(to_graph(parents, spouses));
+            },
+            nb::arg("parents"), nb::arg("spouses"), "True when the graph satisfies the rules.")
         .def(
             "score",
             [](Search& self, const Bits& parents, const Bits& spouses) {

@@ -10,7 +10,8 @@ Search::Search(std::vector<double> S, int d, double n, double penalty, std::size
       rules_(std::move(rules)),
       options_(options),
       ground_(std::move(ground)),
-      pool_(options.keep, options.window) {}
+      pool_(options.keep, options.window),
+      cut_short_(options.keep, options.window) {}
 
 void Search::launch(std::vector<Task> tasks, int n_threads) {
     tasks_ = std::move(tasks);
@@ -39,7 +40,8 @@ std::vector<std::pair<int, Run>> Search::collect(double seconds) {
     crew_.wait(deadline_in(seconds), [&] { return !finished_.empty(); });
     crew_.rethrow();
     crew_.note([&] { found.swap(finished_); });
-    for (const auto& [index, run] : found) pool_.merge(run.journal.pool);
+    for (const auto& [index, run] : found)
+        (run.complete ? pool_ : cut_short_).merge(run.journal.pool);
     return found;
 }
 

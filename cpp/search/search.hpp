@@ -21,7 +21,7 @@ class Search {
     void launch(std::vector<Task> tasks, int n_threads);
 
     /// Runs finished since the last call, as (index of the task, run), waiting up to `seconds` for
-    /// one. Their pools are now part of `pool`.
+    /// one. Their pools are now part of `pool`, or of `cut_short`.
     std::vector<std::pair<int, Run>> collect(double seconds);
 
     /// True while runs of the batch are under way or not yet collected.
@@ -32,7 +32,10 @@ class Search {
     void stop() { crew_.request_stop(); }
     const Stop& stopped() const { return crew_.stop(); }
 
+    /// What finished runs have met. A run that was stopped may have met what it would not meet when
+    /// it is done again, so it is kept apart: a search that resumes sees finished runs only.
     Pool& pool() { return pool_; }
+    const Pool& cut_short() const { return cut_short_; }
     Scorer& scorer() { return scorer_; }
     const Rules& rules() const { return rules_; }
 
@@ -43,7 +46,7 @@ class Search {
     Rules rules_;
     RunOptions options_;
     Graph ground_;
-    Pool pool_;
+    Pool pool_, cut_short_;
     std::vector<Task> tasks_;
     std::vector<std::pair<int, Run>> finished_;  // under the crew's lock
     Crew crew_;                                  // last: it ends its threads before the rest goes

@@ -18,7 +18,10 @@ from .space.search_space import SearchSpace as SearchSpace
 from .space.random_graphs import random_bap as random_bap
 
 # model
-from .model.moments import Moments as Moments
+from .model.moments import (
+    Moments as Moments,
+    moments as moments,
+)
 from .model.linear_sem import (
     LinearSEM as LinearSEM,
     random_sem as random_sem,

@@ -19,7 +19,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from numbers import Real
+from reprlib import repr as shown
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeGuard
 
 from bowfree.errors import BowfreeError
 
@@ -35,6 +37,10 @@ __all__ = ["BudgetOptions", "DataOptions", "ScoreOptions", "SolverOptions", "Spa
 
 GraphClass = Literal["bap", "dag", "bidirected", "ancestral", "arid"]
 Method = Literal["newton", "ricf"]
+
+# Beyond this a score is nearly all penalty: rounding swallows what the likelihood says, and with
+# 1e308 the score is no finite number.
+LARGEST_PENALTY = 1e6
 
 
 class DataOptions(TypedDict, total=False):
@@ -192,6 +198,21 @@ def at_least(name: str, value: int, least: int) -> int:
     if isinstance(value, bool) or number < least:
         raise BowfreeError(f"{name} must be a whole number of at least {least}, got {value!r}")
     return number
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Tell whether this is a real number of Python or numpy; True and False are not."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def checked_penalty(value: object) -> float:
+    """Return the penalty of a score as a float, or raise when it is not a sensible number."""
+    if not is_number(value) or not 0.0 <= value <= LARGEST_PENALTY:
+        raise BowfreeError(
+            f"penalty = {shown(value)}: must be a finite number >= 0 and at most "
+            f"{LARGEST_PENALTY:g} (1 is the paper's, 0.5 the usual BIC)"
+        )
+    return float(value)
 
 
 def one_of(name: str, value: str, choices: Sequence[str]) -> int:

@@ -1,13 +1,21 @@
 """The gate for data: what passes, in which order of columns, and what is refused."""
 
+import copy
+import json
 import math
+import pickle
+from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as np_st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bowfree as bf
@@ -45,16 +53,109 @@ def test_a_population_covariance_is_taken_as_it_is():
     assert moments.n == math.inf
 
 
-def test_moments_cannot_be_changed():
-    moments = read_moments(X)
-    with pytest.raises(ValueError, match="read-only"):
-        moments.S[0, 0] = 0.0
+WAYS = [
+    copy.copy,
+    copy.deepcopy,
+    lambda moments: pickle.loads(pickle.dumps(moments)),
+    lambda moments: bf.moments(moments, graph=GRAPH.reorder(["c", "b", "a"])),
+    lambda moments: bf.moments(moments, shrinkage=0.5),
+]
 
 
-def test_the_users_array_stays_writable_and_unchanged():
-    mine = S.copy()
-    read_moments(cov=mine, n=20)
-    mine[0, 0] += 1
+@pytest.mark.parametrize("way", [lambda moments: moments, *WAYS])
+def test_moments_cannot_be_changed(way):
+    moments = way(bf.moments(X, graph=GRAPH))
+    for array in (moments.S, moments.mean):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0.0
+
+
+def test_the_users_arrays_stay_writable_and_unchanged():
+    for give in (
+        lambda mine: bf.moments(mine, graph=GRAPH),
+        lambda mine: bf.moments(cov=mine.T @ mine, n=20),
+        lambda mine: bf.moments({"a": mine[:, 0], "b": mine[:, 1]}),
+        lambda mine: bf.Moments(GRAPH.nodes, mine.T @ mine, 20, mine[0]),
+    ):
+        mine = X.copy()
+        moments = give(mine)
+        before = moments.S.copy()
+        assert_array_equal(mine, X)
+        mine[...] = 0.0
+        assert_array_equal(moments.S, before)
+
+
+def test_means_are_kept_and_follow_the_order_of_the_graph():
+    moments = bf.moments(X, graph=GRAPH)
+    assert_array_equal(moments.mean, X.mean(axis=0))
+    turned = bf.moments(moments, graph=GRAPH.reorder(["c", "a", "b"]))
+    assert_array_equal(turned.mean, X.mean(axis=0)[[2, 0, 1]])
+    assert bf.moments(cov=S, n=20).mean is None
+
+
+def test_every_way_to_the_same_numbers():
+    """Moments in place of data change no bit, and neither do moments of moments."""
+    made = bf.moments(X, graph=GRAPH)
+    assert bf.fit(GRAPH, made).loglik == bf.fit(GRAPH, X).loglik
+    assert_array_equal(bf.moments(made).S, made.S)
+    by_hand = bf.Moments(made.names, made.S, made.n, made.mean)
+    assert_array_equal(by_hand.S, made.S)
+
+
+def test_moments_as_text():
+    moments = bf.moments({"a": [1.0, 2.0, 3.0], "<b>": [0.0, 5.0, 1.0]})
+    assert repr(moments) == "Moments(2 variables, n=3)"
+    assert str(moments) == (
+        "3 observations of 2 variables\n"
+        "\n"
+        "     mean      sd     a\n"
+        "a       2  0.8165      \n"
+        "<b>     2    2.16  0.19"
+    )
+    page = moments._repr_html_()
+    assert page.startswith("<p>3 observations of 2 variables</p><table><thead><tr><th></th>")
+    assert "<td>&lt;b&gt;</td><td>2</td><td>2.16</td><td>0.19</td>" in page
+    population = bf.moments(cov=np.eye(14), n=math.inf)
+    assert str(population).startswith("population covariance of 14 variables\n")
+    assert str(population).endswith("... and 2 more")
+    assert "mean" not in str(population)
+    plain = json.loads(json.dumps(moments.to_dict()))
+    assert plain["names"] == ["a", "<b>"]
+    assert plain["n"] == 3
+    assert plain["mean"] == [2.0, 2.0]
+    assert_array_equal(plain["S"], moments.S)
+
+
+@pytest.mark.parametrize("scale", [1e-70, 1e-20, 1e20, 1e70])
+def test_units_do_not_matter(scale):
+    """Columns in units far apart: the same correlations, and no warning from numpy."""
+    moments = read_moments(X * [1.0, scale, 1.0])
+    sd = np.sqrt(np.diag(moments.S))
+    assert_allclose(moments.S / np.outer(sd, sd), np.corrcoef(X.T), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [20, 20.0, np.int32(20), np.float32(20), Fraction(20)])
+def test_numbers_of_any_type(n):
+    for ddof in (1, np.int8(1), 1.0):
+        moments = read_moments(cov=S, n=n, ddof=ddof, shrinkage=np.float32(0.0))
+        assert type(moments.n) is float
+        assert_array_equal(moments.S, read_moments(cov=S, n=20).S)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble, np.int8, np.uint64])
+def test_arrays_of_any_type(dtype):
+    table = np.round(10 * X + 50).astype(dtype)
+    expected = np.cov(np.round(10 * X + 50), rowvar=False, ddof=0)
+    assert_allclose(read_moments(table).S, expected, rtol=1e-12)
+    assert_allclose(read_moments({"a": table[:, 0]}).S, expected[:1, :1], rtol=1e-12)
+
+
+def test_rounding_leaves_a_matrix_symmetric_enough():
+    printed = np.array([[1.0, 0.123456789012], [0.123456789, 1.0]])
+    noisy = np.array([[1.0, 3e-17], [-2e-17, 1.0]])
+    for C in (printed, noisy):
+        S_ = read_moments(cov=C, n=20).S
+        assert S_[0, 1] == S_[1, 0]
 
 
 FRAMES = {
@@ -213,6 +314,85 @@ BAD_INPUT = {
         r"non-numeric column 'b' \(.*\) in data: drop it or code it as numbers",
     ),
     "boolean column": ({"data": NAMED.assign(b=True)}, r"non-numeric column 'b' \(Boolean\)"),
+    "values of 1e307": (
+        {"data": X * [1, 1e307, 1]},
+        r"column 'b' has values up to .*e\+307: its covariances are larger .*; rescale it",
+    ),
+    "table times 1e153": ({"data": X * 1e153}, r"column 'a' has values up to .*e\+153: .* larger"),
+    "table times 1e-200": ({"data": X * 1e-200}, "column 'a' has values no larger than .*e-200"),
+    "column times 1e-200": (
+        {"data": X * [1, 1e-200, 1]},
+        "column 'b' has values no larger than .*e-200: its covariances are smaller .*; rescale it",
+    ),
+    "cov times 1e306": ({"cov": S * 1e306, "n": 20}, r"'a' has a standard deviation of .*e\+15"),
+    "cov times 1e-306": ({"cov": S * 1e-306, "n": 20}, r"'a' has a standard deviation of .*e-15"),
+    "too large for float64": (
+        {"data": np.longdouble(X) * [1, 1, np.longdouble("1e400")]},
+        "missing or infinite values in 'c'",
+    ),
+    "asymmetric where it is tiny": (
+        {"cov": [[1, 1e-9, 0], [3e-9, 1, 0], [0, 0, 1]], "n": 20},
+        r"not symmetric: 1e-09 at \('a', 'b'\) but 3e-09",
+    ),
+    "asymmetric in tiny units": (
+        {"cov": 1e-100 * _cov_with(0, 1, 0.25, symmetric=False), "n": 20},
+        "not symmetric: 2.5e-101 at",
+    ),
+    "mapping with a name twice": (
+        {"data": {"a": X[:, 0], 1: X[:, 1], "1": X[:, 2]}, "graph": None},
+        "several columns named '1': rename them",
+    ),
+    "frame with a name twice": (
+        {"data": pd.DataFrame(X, columns=["a", "b", "b"]), "graph": None},
+        "several columns named 'b'|cannot be read as a table .*unique",
+    ),
+    "column without a name": (
+        {"data": pd.DataFrame(X, columns=["a", "", "c"]), "graph": None},
+        "column 1 of data has no name: give it one",
+    ),
+    "masked column of a mapping": (
+        {"data": {"a": np.ma.masked_equal(np.arange(20), 7), "b": X[:, 1], "c": X[:, 2]}},
+        r"missing or infinite values in 'a' \(1 value, first in row 7\)",
+    ),
+    "masked texts": ({"data": np.ma.masked_equal([["u", "v"]], "u")}, "non-numeric"),
+    "text": ({"data": "data.csv"}, "data is the text or path 'data.csv': read the file first"),
+    "path": ({"data": Path("data.csv")}, "text or path .*data.csv.*: read the file first"),
+    "complex": ({"data": X + 1j}, "non-numeric .an array of complex128"),
+    "complex column": (
+        {"data": {"a": X[:, 0] * 1j, "b": X[:, 1], "c": X[:, 2]}},
+        "'a' .complex128",
+    ),
+    "dates": ({"data": X.astype("M8[s]")}, "non-numeric .an array of datetime64"),
+    "dates in a frame": (
+        {"data": NAMED.assign(b=pd.Timestamp(0))},
+        r"non-numeric column 'b' \(Datetime",
+    ),
+    "objects in a frame": ({"data": NAMED.astype(object)}, r"non-numeric column 'a' \(Object\)"),
+    "truth values": ({"data": X > 0}, "non-numeric .an array of bool"),
+    "None among numbers": ({"data": [[1.0, None, 2.0]] * 3}, "non-numeric .an array of object"),
+    "number": ({"data": 7.0}, "data is of type float: an array, a data frame, or a mapping"),
+    "set": ({"data": {1.0, 2.0}}, "data is of type set: an array, a data frame, or a mapping"),
+    "three axes": ({"data": X[:, :, None]}, r"data has shape \(20, 3, 1\): a table with rows"),
+    "one axis": ({"data": X[:, 0]}, r"shape \(20,\): .* \(one column is x.reshape\(-1, 1\)\)"),
+    "no rows": ({"data": X[:0]}, "n = 0: data need at least 2 rows"),
+    "empty frame": ({"data": pd.DataFrame(), "graph": None}, "data has no columns"),
+    "empty mapping": ({"data": {}}, "data has no columns"),
+    "columns of unequal length": (
+        {"data": {"a": [1, 2], "b": [1, 2, 3]}, "graph": None},
+        r"columns of data have shapes \[\(2,\), \(3,\)\]: they must be equally long",
+    ),
+    "too wide": (
+        {"data": np.zeros((2, 10_001)), "graph": None},
+        "data has 10,001 columns, and 10,000 is the most there can be: select some",
+    ),
+    "shrinkage by itself": ({"data": X, "shrinkage": "auto"}, "shrinkage = 'auto': must be a numb"),
+    "shrinkage > 1": ({"data": X, "shrinkage": 1.5}, "shrinkage = 1.5: must be a number between"),
+    "n is true": ({"cov": S, "n": True}, "n = True: must be a whole number, or inf"),
+    "n is text": ({"cov": S, "n": "100"}, "n = '100': must be a whole number, or inf"),
+    "n too large": ({"cov": S, "n": 10**400}, "n = 1000.*: must be a whole number"),
+    "n with moments": ({"data": bf.moments(X, graph=GRAPH), "n": 9}, "n = 9 was given with momen"),
+    "ddof is true": ({"cov": S, "n": 20, "ddof": True}, "ddof = True: must be 1"),
+    "ddof is a list": ({"cov": S, "n": 20, "ddof": [1]}, r"ddof = \[1\]: must be 1"),
     "object array": ({"data": X.astype(object)}, "non-numeric .an array of object.: convert"),
     "ragged": ({"data": [[1.0, 2.0], [3.0]]}, "data is not a table"),
     "not a table": ({"data": X[:, 0]}, r"data has shape \(20,\): a table with rows and columns"),
@@ -223,6 +403,93 @@ BAD_INPUT = {
 def test_bad_data(arguments, message):
     with pytest.raises(bf.DataError, match=message):
         read_moments(**{"graph": GRAPH, **arguments})
+
+
+BAD_MOMENTS = {
+    "names": ((5, S, 20), "names = 5: must be a tuple of strings"),
+    "one text": (("abc", S, 20), "names = 'abc': must be a tuple of strings"),
+    "name twice": ((["a", "a", "b"], S, 20), "node 'a' is given twice"),
+    "size": (("ab", S, 20), "names"),
+    "shape": ((["a", "b"], S, 20), "array of 3 columns and the graph has 2 nodes"),
+    "not symmetric": ((list("abc"), np.triu(S), 20), "not symmetric"),
+    "NaN": ((list("abc"), _cov_with(0, 0, np.nan), 20), "missing or infinite values in 'a'"),
+    "n": ((list("abc"), S, "20"), "n = '20': must be a whole number"),
+    "mean": ((list("abc"), S, 20, [1, 2]), "mean is an array of 2 columns"),
+    "mean NaN": ((list("abc"), S, 20, [1, 2, np.nan]), "must be finite numbers"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_MOMENTS.values(), ids=BAD_MOMENTS)
+def test_bad_moments_by_hand(arguments, message):
+    with pytest.raises(bf.BowfreeError, match=message):
+        bf.Moments(*arguments)
+
+
+class Hostile:
+    """An object that answers no question."""
+
+    def __array__(self, *args, **kwargs):
+        raise RuntimeError("no")
+
+    def __repr__(self):
+        raise RuntimeError("no")
+
+    def __getattr__(self, name):
+        raise RuntimeError("no")
+
+
+NUMBERS = st.one_of(
+    st.integers(), st.floats(), st.complex_numbers(), st.booleans(), st.fractions(), st.decimals()
+)
+SCALARS = st.one_of(
+    st.none(), NUMBERS, st.text(max_size=3), st.binary(max_size=3), st.dates(), st.builds(Hostile)
+)
+ARRAYS = np_st.arrays(
+    dtype=st.one_of(np_st.scalar_dtypes(), np_st.floating_dtypes(), st.just(np.dtype(object))),
+    shape=np_st.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
+)
+FLOATS = st.integers(2, 3).flatmap(
+    lambda d: np_st.arrays(np.float64, (d, d), elements=st.floats(width=64))
+)
+COLUMNS = st.lists(st.one_of(st.floats(), st.integers()), min_size=4, max_size=4)
+OBJECTS = st.one_of(
+    SCALARS,
+    ARRAYS,
+    FLOATS,
+    st.builds(np.ma.masked_invalid, FLOATS),
+    st.lists(st.lists(NUMBERS, max_size=3), max_size=3),
+    st.dictionaries(st.one_of(st.integers(), st.floats(), st.text()), COLUMNS, max_size=3),
+    st.dictionaries(st.text(max_size=2), COLUMNS, max_size=3).map(pd.DataFrame),
+    st.dictionaries(st.text(max_size=2), st.lists(st.floats(), min_size=3, max_size=3)).map(
+        pl.DataFrame
+    ),
+    st.builds(lambda values: pd.Series(values, dtype=float), st.lists(st.floats())),
+)
+NUMERIC = st.one_of(st.sampled_from([0, 1, 2, 0.5, 10, math.inf, math.nan]), SCALARS, ARRAYS)
+
+
+@settings(max_examples=100)
+@given(
+    arguments=st.fixed_dictionaries(
+        {},
+        optional={
+            "data": OBJECTS,
+            "cov": OBJECTS,
+            "n": NUMERIC,
+            "ddof": NUMERIC,
+            "shrinkage": NUMERIC,
+        },
+    )
+)
+def test_anything_ends_in_moments_or_in_our_own_error(arguments):
+    try:
+        moments = bf.moments(**arguments)
+    except bf.BowfreeError:
+        return
+    R = moments.S / np.sqrt(np.outer(np.diag(moments.S), np.diag(moments.S)))
+    assert np.isfinite(moments.S).all()
+    assert np.linalg.eigvalsh(R)[0] > 0
+    assert moments.n >= 2
 
 
 BAD_GRAPHS = {

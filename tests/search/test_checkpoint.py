@@ -1,14 +1,25 @@
 """Checkpoints: a search that was broken off ends as if it had not been; a wrong file is refused."""
 
+import errno
+import hashlib
 import json
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 import bowfree as bf
+from bowfree.search import checkpoint as module
 from search_cases import essence, simulate
 
 S, _ = simulate(21, 7)
 SEARCH = {"cov": S, "n": 1000, "restarts": 8, "rounds": 2, "rng": 3}
+SMALL = {"cov": simulate(0, 5)[0], "n": 1000, "rng": 0}
 
 
 class Broken(Exception):
@@ -25,9 +36,30 @@ def break_after(n_runs):
     return progress
 
 
+def read(path):
+    """Return the content of a checkpoint."""
+    return json.loads(path.read_text().splitlines()[1])
+
+
+def rewrite(path, content):
+    """Put another content into a checkpoint, with the digest that belongs to it."""
+    body = json.dumps(content)
+    digest = hashlib.sha256(body.encode()).hexdigest()
+    header = json.dumps({"format": module.FORMAT, "sha256": digest})
+    path.write_text(f"{header}\n{body}\n")
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "search.json"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Return the checkpoint of a finished search, as bytes."""
+    path = tmp_path_factory.mktemp("finished") / "search.json"
+    bf.greedy_search(**SEARCH, checkpoint=path)
+    return path.read_bytes()
 
 
 @pytest.mark.parametrize("n_runs", [1, 6, 13])
@@ -36,8 +68,7 @@ def test_resumed_search_ends_like_an_unbroken_one(path, n_runs, monkeypatch):
     unbroken = bf.greedy_search(**SEARCH)
     with pytest.raises(Broken):
         bf.greedy_search(**SEARCH, checkpoint=path, progress=break_after(n_runs))
-    kept = json.loads(path.read_text())["runs"]
-    assert n_runs <= len(kept) < len(unbroken.runs)
+    assert n_runs <= len(read(path)["runs"]) < len(unbroken.runs)
     resumed = bf.greedy_search(**SEARCH, checkpoint=path, n_jobs=2)
     assert essence(resumed) == essence(unbroken)
     # Once finished there is nothing left to do, and rng=None takes the seed from the file.
@@ -45,11 +76,39 @@ def test_resumed_search_ends_like_an_unbroken_one(path, n_runs, monkeypatch):
     assert essence(again) == essence(unbroken)
 
 
+@pytest.mark.parametrize("n_runs", [3, 26])
+def test_the_pool_is_cut_at_the_same_place(path, n_runs, monkeypatch):
+    # On these data many graphs have equal scores, and more than `keep` of them are met: which of
+    # them stay hangs on the last bit of the scores that the pool is ranked by.
+    monkeypatch.setattr("bowfree.search.conductor.SAVE_EVERY", 0.0)
+    unbroken = bf.greedy_search(**SMALL)
+    assert len(unbroken.pool) == 300
+    with pytest.raises(Broken):
+        bf.greedy_search(**SMALL, checkpoint=path, progress=break_after(n_runs))
+    assert bf.greedy_search(**SMALL, checkpoint=path).pool == unbroken.pool
+
+
 def test_time_limit_leaves_a_checkpoint_to_go_on_from(path):
     unbroken = bf.greedy_search(**SEARCH)
     cut = bf.greedy_search(**SEARCH, checkpoint=path, time_limit=0.01)
     assert not cut.complete
+    assert cut.pool  # of runs that were cut short, too...
+    unfinished = len(cut.runs) - len(read(path)["runs"])
+    assert unfinished > 0
+    if unfinished == len(cut.runs):
+        assert not read(path)["pool"]  # ...but those do not get into the file
     assert essence(bf.greedy_search(**SEARCH, checkpoint=path)) == essence(unbroken)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
+def test_killed_and_resumed():
+    """A short version of the script, which says more."""
+    script = Path(__file__).parents[1] / "fuzz" / "kill_and_resume.py"
+    done = subprocess.run(
+        [sys.executable, script, "--kills", "3"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " 0 ended differently" in done.stdout
 
 
 def cut_short(text):
@@ -57,15 +116,18 @@ def cut_short(text):
 
 
 def of_another_version(text):
-    return text.replace("checkpoint 1", "checkpoint 0")
+    return text.replace("checkpoint 2", "checkpoint 1")
 
 
 @pytest.mark.parametrize(
     ("spoil", "options", "message"),
     [
         (cut_short, {}, "not a complete checkpoint"),
+        (lambda text: "", {}, "not a complete checkpoint"),
         (lambda text: "[]", {}, "not a complete checkpoint"),
+        (lambda text: "[" * 100_000, {}, "not a complete checkpoint"),
         (lambda text: "x1,x2\n1,2\n", {}, "another kind of file"),
+        (lambda text: text.replace("0", "1", 40), {}, "is damaged|another version"),
         (of_another_version, {}, "written by another version"),
         (str, {"cov": 2 * S}, "belongs to another search: its data"),
         (str, {"n": 999}, "belongs to another search: its data"),
@@ -74,11 +136,162 @@ def of_another_version(text):
         (str, {"rng": 4}, "another rng"),
     ],
 )
-def test_wrong_file_is_refused_and_left_alone(path, spoil, options, message):
-    bf.greedy_search(**SEARCH, checkpoint=path)
-    path.write_text(spoil(path.read_text()))
+def test_wrong_file_is_refused_and_left_alone(path, finished, spoil, options, message):
+    path.write_text(spoil(finished.decode()))
     before = path.read_bytes()
     with pytest.raises(bf.CheckpointError, match=message):
         bf.greedy_search(**(SEARCH | options), checkpoint=path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
+
+
+def _cycle(d):
+    return [[format(1 << (v + 1) % d, "x") for v in range(d)], ["0"] * d]
+
+
+def _pool_of(graph):
+    return lambda content: content.update(pool=[[graph, -1.0]])
+
+
+def _run_with(**changes):
+    return lambda content: content["runs"][0][2].update(changes)
+
+
+NO_SPOUSES = ["0"] * 7
+EDITS = {
+    "cycle": _pool_of(_cycle(7)),
+    "bow": _pool_of([["2", *["0"] * 6], ["2", "1", *["0"] * 5]]),
+    "half an edge": _pool_of([["0"] * 7, ["2", *["0"] * 6]]),
+    "self-loop": _pool_of([["1", *["0"] * 6], NO_SPOUSES]),
+    "other nodes": _pool_of([["0"] * 8, ["0"] * 8]),
+    "node out of range": _pool_of([[format(1 << 70, "x"), *["0"] * 6], NO_SPOUSES]),
+    "negative": _pool_of([["-1", *["0"] * 6], NO_SPOUSES]),
+    "not hexadecimal": _pool_of([["g", *["0"] * 6], NO_SPOUSES]),
+    "numbers for text": _pool_of([[0] * 7, [0] * 7]),
+    "no graph": _pool_of(None),
+    "end of a run": _run_with(end=_cycle(7)),
+    "score": _run_with(score=float("nan")),
+    "score as text": _run_with(score="1"),
+    "path": _run_with(path=[float("inf")]),
+    "kind": _run_with(strategy="magic"),
+    "incomplete": _run_with(complete=False),
+    "fits": _run_with(fits=-1),
+    "run": lambda content: content.update(runs=[[0, 0, None]]),
+    "number of a run": lambda content: content["runs"][0].__setitem__(0, -1),
+    "no runs": lambda content: content.pop("runs"),
+    "runs": lambda content: content.update(runs=7),
+    "seed": lambda content: content.update(seed="x"),
+    "fingerprint": lambda content: content.update(fingerprint=[]),
+    "no fingerprint": lambda content: content.pop("fingerprint"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_content_is_not_believed_even_with_the_right_digest(path, finished, edit):
+    path.write_bytes(finished)
+    content = read(path)
+    edit(content)
+    rewrite(path, content)
+    with pytest.raises(bf.CheckpointError):
+        bf.greedy_search(**(SEARCH | {"rng": None}), checkpoint=path)
+
+
+def test_a_graph_that_the_search_does_not_permit(path):
+    options = SEARCH | {"graph_class": "dag"}
+    bf.greedy_search(**options, checkpoint=path)
+    content = read(path)
+    content["pool"] = [[[["0"] * 7, ["2", "1", *["0"] * 5]], -1.0]]  # x1 <-> x2
+    rewrite(path, content)
+    with pytest.raises(bf.CheckpointError, match=r"x1 <-> x2.* which this search does not permit"):
+        bf.greedy_search(**options, checkpoint=path)
+
+
+def test_every_flipped_bit_is_noticed(path, finished):
+    rng = random.Random(5)
+    memory = module.Checkpoint(str(path), 0, {})
+    for _ in range(300):
+        spoilt = bytearray(finished)
+        place = rng.choice([rng.randrange(len(spoilt)), rng.randrange(130)])
+        spoilt[place] ^= 1 << rng.randrange(8)
+        path.write_bytes(spoilt)
+        with pytest.raises(bf.CheckpointError):
+            memory.load(("x1", "x2", "x3", "x4", "x5", "x6", "x7"), any_seed=True)
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def full_disk(*args):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_costs_the_checkpoint_and_not_the_search(path, monkeypatch):
+    """The disk is full from the second writing on."""
+    fsync, calls = os.fsync, []
+
+    def first_only(handle):
+        calls.append(handle)
+        return fsync(handle) if len(calls) == 1 else full_disk()
+
+    monkeypatch.setattr("bowfree.search.conductor.SAVE_EVERY", 0.0)
+    monkeypatch.setattr(os, "fsync", first_only)
+    with pytest.warns(RuntimeWarning, match="cannot be written .No space left.*goes on") as warned:
+        result = bf.greedy_search(**SMALL, checkpoint=path)
+    assert len(warned) == 1  # and not at every writing
+    assert len(calls) > 2
+    assert essence(result) == essence(bf.greedy_search(**SMALL))
+    assert list(path.parent.iterdir()) == [path]  # the first one, and nothing half written
+
+
+def test_a_disk_full_from_the_beginning(path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(bf.CheckpointError, match=r"cannot be written .No space left on device"):
+        bf.greedy_search(**SMALL, checkpoint=path, progress=break_after(0))
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_to_shows_before_the_search(tmp_path):
+    for path in (tmp_path / "nowhere" / "search.json", tmp_path):
+        with pytest.raises(bf.CheckpointError, match=r"cannot be written|not a complete"):
+            bf.greedy_search(**SMALL, checkpoint=path, progress=break_after(0))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
+def test_a_folder_that_is_read_only(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(bf.CheckpointError, match=r"cannot be written .Permission denied"):
+        bf.greedy_search(**SMALL, checkpoint=tmp_path / "x.json", progress=break_after(0))
+
+
+def test_a_planted_link_is_not_followed(tmp_path):
+    treasure = tmp_path / "treasure"
+    treasure.write_text("mine")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    path = folder / "search.json"
+    (folder / f"search.json.{os.getpid()}.tmp").symlink_to(treasure)
+    (folder / ".search.json.abcdefgh.tmp").symlink_to(treasure)
+    bf.greedy_search(**SMALL, checkpoint=path)
+    assert treasure.read_text() == "mine"
+    assert not path.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_what_a_killed_search_left_is_removed(path):
+    left = path.parent / f".{path.name}.k1ll3d.tmp"
+    other = path.parent / f".other-{path.name}.k1ll3d.tmp"
+    for file in (left, other):
+        file.write_text("half")
+    bf.greedy_search(**SMALL, checkpoint=path)
+    assert sorted(path.parent.iterdir()) == sorted([path, other])
+
+
+def test_names_are_unforeseeable_and_new(path, monkeypatch):
+    seen = []
+    replace = os.replace
+    monkeypatch.setattr(os, "replace", lambda a, b: (seen.append(a), replace(a, b)))
+    memory = module.Checkpoint(str(path), 0, {})
+    for _ in range(20):
+        memory.save()
+    assert len(set(seen)) == 20
+    assert all(str(os.getpid()) not in Path(name).name for name in seen)

@@ -5,11 +5,10 @@ A search keeps its rule in its result, so that whoever goes on from there scores
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from bowfree.errors import BowfreeError
-from bowfree.options import Method
+from bowfree.options import Method, checked_penalty
 
 __all__ = ["DEFAULT_RULE", "ScoringRule"]
 
@@ -33,15 +32,7 @@ class ScoringRule:
     max_iter: int | None = None
 
     def __post_init__(self) -> None:
-        try:
-            fits = math.isfinite(self.penalty) and self.penalty >= 0
-        except TypeError:
-            fits = False
-        if not fits:
-            raise BowfreeError(
-                f"penalty = {self.penalty!r}: must be a finite number >= 0 (1 is the paper's)"
-            )
-        object.__setattr__(self, "penalty", float(self.penalty))
+        object.__setattr__(self, "penalty", checked_penalty(self.penalty))
         if self.method not in ("newton", "ricf"):
             raise BowfreeError(f"method = {self.method!r}: must be 'newton' or 'ricf'")
         if self.method == "newton" and self.max_iter is not None:

@@ -8,11 +8,13 @@ data, the options and its number. Next: :mod:`bowfree.search.result`.
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 from bowfree import _core
 from bowfree.budget import Budget
+from bowfree.errors import CheckpointError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.search.checkpoint import Checkpoint
 from bowfree.search.plan import KICKS, RUN_KINDS, TOLERANCE, Plan, patience_for
@@ -38,6 +40,11 @@ class Conductor:
         self.planned = 0
         self.runs: dict[tuple[int, int], SearchRun] = {}
         self.batch: list[tuple[int, int, int]] = []  # (round, index, kind) of the runs under way
+        self.unsaved = False
+        if self.memory.path:
+            self.memory.check_permitted(lambda graph: self.core.permits(*graph._bits()))
+            self.memory.remove_remains()
+            self.memory.save()  # a folder that cannot be written to shows before the search begins
 
     def conduct(self, plan: Plan, ground: MixedGraph) -> None:
         """Do the first round, then rounds of kicks until they bring nothing or time is up."""
@@ -96,10 +103,16 @@ class Conductor:
         now = time.monotonic()
         if not self.memory.path or not (at_once or now > self.saved + SAVE_EVERY):
             return
-        # A stopped run's graphs are in the pool too. They do no harm: the run will meet them again
-        # when it is repeated.
-        self.memory.pool = self.pool()
-        self.memory.save()
+        self.memory.pool = self.finished_pool()
+        try:
+            self.memory.save()
+            self.unsaved = False
+        except CheckpointError as error:
+            # The search is worth more than its checkpoint: it goes on, and the next writing may
+            # find more room.
+            if not self.unsaved:
+                warnings.warn(f"{error}; the search goes on", RuntimeWarning, stacklevel=2)
+            self.unsaved = True
         self.saved = now
 
     def report(self) -> None:
@@ -117,9 +130,15 @@ class Conductor:
 
     def pool(self) -> list[ScoredGraph]:
         """Return the best graphs met so far, best first."""
+        return self._scored(self.core.pool())
+
+    def finished_pool(self) -> list[ScoredGraph]:
+        """Return those met by finished runs, with the (rounded) scores that they are ranked by."""
+        return self._scored(self.core.ranked_pool())
+
+    def _scored(self, found: list[tuple[Any, float]]) -> list[ScoredGraph]:
         return [
-            ScoredGraph(MixedGraph._from_bits(self.names, *bits), score)
-            for bits, score in self.core.pool()
+            ScoredGraph(MixedGraph._from_bits(self.names, *bits), score) for bits, score in found
         ]
 
 
