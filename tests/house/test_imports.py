@@ -14,7 +14,7 @@ FLOORS = [
     "formats", "plot", "report", "datasets", "estimator", "experiments", "cli",
 ]  # fmt: skip
 # Usable everywhere; they use nothing of the rooms, except `shortcuts`, which is there to.
-BESIDE = {"_core", "budget", "errors", "options", "shortcuts", "text_tables", ""}
+BESIDE = {"_core", "budget", "errors", "frozen", "options", "shortcuts", "text_tables", ""}
 
 
 def module_name(path: Path) -> str:
