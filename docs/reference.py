@@ -1,37 +1,33 @@
-"""Writes the API reference: every public name, under the module that tells its story.
+"""Writes the API reference: every public name, under the room that it belongs to.
 
-The headings are the first lines of the modules' docstrings, so the page cannot fall behind the
+The sections are the rooms, in the order of the house, which is that of ``bowfree/__init__.pyi``;
+their headings are the first lines of the rooms' docstrings. So the page cannot fall behind the
 package. `conf.py` calls this before each build; the result, ``docs/api.md``, is not kept.
 """
 
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 import bowfree
 
-# In the order in which a newcomer needs them; modules not named here follow.
-ORDER = (
-    "graph", "text", "paths", "treks", "sem", "random_graphs", "fit", "score", "search",
-    "search_result", "knowledge", "exhaustive", "classes", "equivalence", "empirical",
-    "constraints", "atlas", "effects", "averaging", "intervention", "estimator",
-)  # fmt: skip
-LAST = ("errors",)
+CONTENTS = Path(bowfree.__file__).with_name("__init__.pyi")
 
 
 def entries() -> dict[str, list[str]]:
-    """Return the public names by the module that defines them, in the order of the page."""
+    """Return the public names by room, in the order of the table of contents."""
     found: dict[str, list[str]] = {}
-    for name in bowfree.__all__:
-        thing = getattr(bowfree, name)
-        if inspect.ismodule(thing):
-            members = thing.__all__
-            found.setdefault(name, []).extend(f"{name}.{member}" for member in members)
-        elif hasattr(thing, "__module__"):
-            found.setdefault(thing.__module__.split(".")[1], []).append(name)
-    others = sorted(set(found) - {*ORDER, *LAST})
-    rank = {module: k for k, module in enumerate((*ORDER, *others, *LAST))}
-    return dict(sorted(found.items(), key=lambda item: rank[item[0]]))
+    for line in CONTENTS.read_text(encoding="utf-8").splitlines():
+        if start := re.match(r"from \.(\w*)", line):
+            room = start[1]
+        for name in re.findall(r"(\w+) as \w+", line):
+            thing = getattr(bowfree, name)
+            if inspect.ismodule(thing):
+                found.setdefault(name, []).extend(f"{name}.{member}" for member in thing.__all__)
+            else:
+                found.setdefault(room, []).append(name)
+    return found
 
 
 def page() -> str:
@@ -46,8 +42,8 @@ def page() -> str:
         "`import bowfree as bf`; everything here is `bf.name`. In every matrix of effects, entry",
         "`[i, j]` is the effect of `j` on `i`. The command line: `bowfree --help`.",
     ]
-    for module, names in entries().items():
-        doc = inspect.getdoc(importlib.import_module(f"bowfree.{module}")) or module
+    for room, names in entries().items():
+        doc = inspect.getdoc(importlib.import_module(f"bowfree.{room}")) or room
         title = doc.splitlines()[0].rstrip(".").replace("``", "`")
         lines += [
             "",

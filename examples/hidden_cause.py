@@ -18,8 +18,7 @@ for graph_class in ("dag", "bap"):
     print(f"{graph_class}: {result.graph}")
     print(f"     score {result.score:.4f}, chi-square {fit.chi2:.1f} on {fit.df} df")
     bounds = bf.effect_bounds([result.graph], data)
-    i, j = bounds.names.index("fruit"), bounds.names.index("roots")
-    print(f"     effect of roots on fruit: {bounds.lower[i, j]:+.2f}")
+    print(f"     effect of roots on fruit: {bounds.effect(of='roots', on='fruit').lower:+.2f}")
 
-i, j = (truth.graph.nodes.index(name) for name in ("fruit", "roots"))
-print(f"true effect of roots on fruit: {truth.total_effects()[i, j]:+.2f}")
+true_effect = truth.total_effects().effect(of="roots", on="fruit")
+print(f"true effect of roots on fruit: {true_effect.estimate:+.2f}")

@@ -14,8 +14,8 @@ randomised = bf.Knowledge(
 for what, knowledge in {"data alone": None, "with knowledge": randomised}.items():
     result = bf.greedy_search(data, knowledge=knowledge, rng=0)
     bounds = bf.effect_bounds(result)
-    i, j = bounds.names.index("fruit"), bounds.names.index("sun")
+    effect = bounds.effect(of="sun", on="fruit")
     print(
         f"{what}: equivalent graphs {bounds.n_members}, "
-        f"effect of sun on fruit between {bounds.lower[i, j]:.2f} and {bounds.upper[i, j]:.2f}"
+        f"effect of sun on fruit between {effect.lower:.2f} and {effect.upper:.2f}"
     )

@@ -31,14 +31,17 @@ from .model.fit_result import (
     Estimate as Estimate,
     Fit as Fit,
 )
+from .model.fit_summary import FitSummary as FitSummary
 from .model.fitting import fit as fit
 from .model.scoring_rule import ScoringRule as ScoringRule
 from .model.fit_indices import FitIndices as FitIndices
 from .model.inference import (
     StandardErrors as StandardErrors,
+    TotalEffect as TotalEffect,
     TotalEffects as TotalEffects,
 )
 from .model.scoring import (
+    DistrictScores as DistrictScores,
     district_scores as district_scores,
     score as score,
 )
@@ -66,12 +69,14 @@ from .equivalence.empirical import (
 )
 from .equivalence.constraints import (
     Constraint as Constraint,
+    ConstraintTest as ConstraintTest,
     ConstraintTests as ConstraintTests,
     constraints as constraints,
     test_constraints as test_constraints,
 )
 from .equivalence.atlas import (
     Atlas as Atlas,
+    SkeletonEntry as SkeletonEntry,
     atlas as atlas,
 )
 
@@ -91,8 +96,12 @@ from .search.exhaustive import (
 
 # effects
 from .effects.bounds import effect_bounds as effect_bounds
-from .effects.effect_bounds import EffectBounds as EffectBounds
+from .effects.effect_bounds import (
+    EffectBounds as EffectBounds,
+    EffectRange as EffectRange,
+)
 from .effects.intervention import (
+    IntervenedVariable as IntervenedVariable,
     Intervention as Intervention,
     intervene as intervene,
 )
@@ -100,13 +109,18 @@ from .effects.intervention import (
 # uncertainty
 from .uncertainty.averaged_effects import (
     AveragedClass as AveragedClass,
+    AveragedEffect as AveragedEffect,
     AveragedEffects as AveragedEffects,
 )
+from .uncertainty.edge_probability import EdgeProbability as EdgeProbability
 from .uncertainty.averaging import averaged_effects as averaged_effects
 from .uncertainty.structure_mcmc import structure_mcmc as structure_mcmc
 from .uncertainty.structure_samples import StructureSamples as StructureSamples
 from .uncertainty.bootstrap import bootstrap as bootstrap
-from .uncertainty.bootstrap_result import BootstrapResult as BootstrapResult
+from .uncertainty.bootstrap_result import (
+    BootstrapResult as BootstrapResult,
+    ResampledEffect as ResampledEffect,
+)
 from .uncertainty.penalty_choice import (
     PenaltyChoice as PenaltyChoice,
     choose_penalty as choose_penalty,

@@ -41,7 +41,7 @@ def test_fit_prints_the_summary(plants):
     result = run("fit", plants, "--graph", CHAIN)
     fit = bf.fit(bf.parse(CHAIN), bf.datasets.load_demo())
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == fit.summary() + "\n"
+    assert result.stdout == f"{fit.summary()}\n"
 
 
 def test_fit_json_is_the_fit(plants):

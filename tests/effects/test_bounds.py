@@ -71,7 +71,7 @@ def test_one_edge():
 def test_one_graph_has_the_effects_of_its_fit():
     graph, S, n = sampled(1, 6)
     bounds = bf.effect_bounds([graph], cov=S, n=n)
-    effects = bf.fit(graph, cov=S, n=n).total_effects().effect
+    effects = bf.fit(graph, cov=S, n=n).total_effects().estimate
     for name in ("lower", "upper", "mean"):
         np.testing.assert_allclose(getattr(bounds, name), effects, atol=1e-12)
     np.testing.assert_allclose(bounds.min_abs, np.abs(effects), atol=1e-12)
@@ -241,7 +241,7 @@ def test_intervention_on_a_confounded_pair():
 def test_total_effects_are_interventions():
     graph, S, n = sampled(7, 6)
     fitted = bf.fit(graph, cov=S, n=n)
-    effects = fitted.total_effects().effect
+    effects = fitted.total_effects().estimate
     for j, name in enumerate(graph.nodes):
         done = bf.intervene(fitted, do={name: 1.0})
         np.testing.assert_allclose(done.mean, effects[:, j], atol=1e-12)

@@ -51,7 +51,7 @@ def test_demo_writes_its_files(tmp_path):
     read = {path.name: path.read_text(encoding="utf-8") for path in report.files}
     assert bf.formats.from_json(read["graph.json"]) == report.graph
     assert xml.etree.ElementTree.fromstring(read["graph.svg"]).tag.endswith("svg")
-    assert read["summary.txt"] == report.fit.summary() + "\n"
+    assert read["summary.txt"] == f"{report.fit.summary()}\n"
     assert str(tmp_path / "results") in report.text
     assert xml.etree.ElementTree.fromstring(read["class.svg"]).tag.endswith("svg")
 

@@ -214,8 +214,8 @@ CASES = {
     ),
     "unknown frame": (
         lambda: bf.LinearSEM(G, B, OMEGA).sample(2, rng=0, as_frame="excel"),
-        bf.DataError,
-        "as_frame='excel': choose None, 'pandas', 'polars' or 'pyarrow'",
+        bf.BowfreeError,
+        "as_frame='excel': choose 'pandas', 'polars' or 'pyarrow'",
     ),
     "malformed text": (
         lambda: bf.parse("x -> y\ny <- -> z"),

@@ -14,7 +14,10 @@ FLOORS = [
     "formats", "plot", "report", "datasets", "estimator", "experiments", "cli",
 ]  # fmt: skip
 # Usable everywhere; they use nothing of the rooms, except `shortcuts`, which is there to.
-BESIDE = {"_core", "budget", "errors", "frozen", "options", "shortcuts", "text_tables", ""}
+BESIDE = {
+    "_core", "budget", "display", "errors", "frames", "frozen", "json_values", "options",
+    "shortcuts", "",
+}  # fmt: skip
 
 
 def module_name(path: Path) -> str:

@@ -108,11 +108,11 @@ def test_delta_method_of_a_product():
     fit = bf.fit(bf.MixedGraph(list("xyz"), directed=[("x", "y"), ("y", "z")]), cov=S, n=80)
     effects, errors = fit.total_effects(), fit.standard_errors()
     a, b = fit.B[1, 0], fit.B[2, 1]
-    assert_allclose(effects.effect, [[1, 0, 0], [a, 1, 0], [a * b, b, 1]])
+    assert_allclose(effects.estimate, [[1, 0, 0], [a, 1, 0], [a * b, b, 1]])
     sobel = math.sqrt(b**2 * errors.B[1, 0] ** 2 + a**2 * errors.B[2, 1] ** 2)
     assert_allclose(effects.se[2, 0], sobel)
     assert np.isnan(effects.se[np.triu_indices(3)]).all()
-    assert "        x -> z             0.300" in str(effects)
+    assert "x on z    0.3000" in str(effects)
 
 
 def test_standard_errors_cover_the_scatter_of_estimates():
@@ -130,7 +130,7 @@ def test_standard_errors_cover_the_scatter_of_estimates():
     estimates = np.array([values(parameters, fit.B, fit.Omega) for fit in fits])
     se = np.sqrt(np.diag(bf.fit(graph, cov=Sigma, n=500).standard_errors().covariance))
     assert_allclose(estimates.std(axis=0), se, rtol=0.15)
-    effects = np.array([fit.total_effects().effect for fit in fits])
+    effects = np.array([fit.total_effects().estimate for fit in fits])
     expected = bf.fit(graph, cov=Sigma, n=500).total_effects().se
     free = np.isfinite(expected)
     assert_allclose(effects.std(axis=0)[free], expected[free], rtol=0.15)
@@ -159,7 +159,7 @@ def test_a_point_where_an_effect_is_not_identified():
 def test_population_has_no_standard_errors():
     fit = bf.fit(bf.MixedGraph(list("xy"), directed=[("x", "y")]), cov=[[2, 1], [1, 3]], n=math.inf)
     assert np.isnan(fit.standard_errors().covariance).all()
-    assert_allclose(fit.total_effects().effect, [[1, 0], [0.5, 1]])
+    assert_allclose(fit.total_effects().estimate, [[1, 0], [0.5, 1]])
 
 
 def test_unknown_information():

@@ -23,7 +23,7 @@ OMEGA = np.array([[1.0, 0, 0], [0, 1, 0.5], [0, 0.5, 1]])
 def test_smallest_model():
     sem = bf.LinearSEM(CHAIN, B, OMEGA)
     np.testing.assert_array_equal(sem.covariance(), [[1, 2, 0], [2, 5, 0.5], [0, 0.5, 1]])
-    np.testing.assert_array_equal(sem.total_effects(), [[1, 0, 0], [2, 1, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(sem.total_effects().estimate, [[1, 0, 0], [2, 1, 0], [0, 0, 1]])
 
 
 def test_figure_1b_by_hand():
@@ -186,7 +186,7 @@ def test_lemma_acyclic_inverse(g, seed):
     if len(g) == 0:
         return
     powers = sum(np.linalg.matrix_power(sem.B, s) for s in range(len(g)))
-    E = sem.total_effects()
+    E = sem.total_effects().estimate
     np.testing.assert_allclose(E, powers, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(E @ (np.eye(len(g)) - sem.B), np.eye(len(g)), atol=1e-9)
     for j, cause in enumerate(g.nodes):

@@ -117,7 +117,7 @@ def test_lavaan_inference(name):
         if op == ":=":
             _, i, j = lhs.split("_")
             at = effects.names.index(i), effects.names.index(j)
-            assert_allclose(effects.effect[at], lavaan["est"][k], atol=1e-5)
+            assert_allclose(effects.estimate[at], lavaan["est"][k], atol=1e-5)
             assert_allclose(effects.se[at], lavaan["se"][k], rtol=1e-5)
             n_effects += 1
         else:

@@ -195,7 +195,9 @@ def test_effects_of_an_average_and_of_a_bootstrap():
     E = np.array([[1.0, 0.0], [0.7, 1.0]])
     average = SimpleNamespace(names=("x", "y"), mean=E)
     resampled = SimpleNamespace(
-        names=("x", "y"), effect=np.eye(2), total_effect_interval=np.array([E - 0.1, E + 0.1])
+        names=("x", "y"),
+        effect_frequency=np.eye(2),
+        total_effect_interval=np.array([E - 0.1, E + 0.1]),
     )
     values = bf.plot.effects(average, colorbar=False).collections[0].get_array()
     assert values.tolist() == [0.0, 0.7, 0.0, 0.7]

@@ -178,11 +178,11 @@ def test_effects_and_bounds(fit, page):
     rows = page.rows("effects")
     for cells in rows:
         j, i = index[cells[0][1]], index[cells[1][1]]
-        assert float(cells[2][0]) == effects.effect[i, j]
+        assert float(cells[2][0]) == effects.estimate[i, j]
         shown = [float(value) for value, _ in cells[6:9]]
         expected = [bounds.lower[i, j], bounds.upper[i, j], bounds.min_abs[i, j]]
         assert np.allclose(shown, expected, atol=1e-9)  # S is read back from its other divisor
-    shown = (effects.effect != 0) | (bounds.max_abs > 0)
+    shown = (effects.estimate != 0) | (bounds.max_abs > 0)
     assert len(rows) == shown.sum() - len(GRAPH)
 
 

@@ -22,8 +22,8 @@ def test_a_collider_is_stable():
     assert found.names == ("x", "y", "z", "w")
     assert found.adjacent[x, y] == found.adjacent[y, w] == pytest.approx(1.0)
     assert found.adjacent[x, z] < 0.3
-    assert found.effect[w, y] > 0.8
-    assert found.effect[y, w] == 0.0
+    assert found.effect_frequency[w, y] > 0.8
+    assert found.effect_frequency[y, w] == 0.0
     low, high = found.total_effect_interval[:, w, y]
     assert low < 1.0 < high
     assert found.n_resamples == 40
@@ -53,7 +53,7 @@ def test_twin():
         least.append(bounds.min_abs)
     np.testing.assert_allclose(found.adjacent, frequency, atol=1e-12)
     np.testing.assert_allclose(found.min_abs, np.mean(least, axis=0), atol=1e-9)
-    np.testing.assert_allclose(found.effect, (np.array(least) > 1e-8).mean(axis=0))
+    np.testing.assert_allclose(found.effect_frequency, (np.array(least) > 1e-8).mean(axis=0))
     np.testing.assert_allclose(
         found.total_effect_interval,
         [np.quantile(lower, 0.05, axis=0), np.quantile(upper, 0.95, axis=0)],

@@ -233,7 +233,7 @@ def _files(
         "graph.svg": result.graph.to_svg(),
         "class.svg": members.to_svg(),
         "class.txt": f"{members.summary()}\n",
-        "summary.txt": fitted.summary() + "\n",
+        "summary.txt": f"{fitted.summary()}\n",
         "model.json": document(model.to_dict()),
         "search.json": document(result.to_dict()),
     }

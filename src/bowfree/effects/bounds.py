@@ -124,9 +124,8 @@ def effect_bounds(
     >>> members = bf.equivalence_class(bf.parse("x -> y <- z, y -> w"))
     >>> S = [[1, .5, 0, .3], [.5, 1, .5, .6], [0, .5, 1, .3], [.3, .6, .3, 1]]
     >>> bounds = bf.effect_bounds(members, cov=S, n=1000)
-    >>> x, y, w = (bounds.names.index(name) for name in "xyw")
-    >>> round(float(bounds.min_abs[w, y]), 4), round(float(bounds.min_abs[y, x]), 4)
-    (0.6, 0.0)
+    >>> print(bounds.effect(of="y", on="w"))
+    y on w: 0.6000 to 0.6000, mean 0.6000, non-zero in 100 %
 
     References
     ----------

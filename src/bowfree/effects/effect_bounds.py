@@ -2,22 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.display import Shown, Table, count, percent
+from bowfree.frozen import Frozen
+from bowfree.graph.names import place
 from bowfree.graph.text import quote
+from bowfree.json_values import json_values
+from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
 
-__all__ = ["EffectBounds"]
+__all__ = ["EffectBounds", "EffectRange"]
 
 Floats = npt.NDArray[np.float64]
 Formula = Literal["corrected", "as-published"]
 
+_MATRICES = ("lower", "upper", "min_abs", "max_abs", "mean", "mean_abs", "positive", "negative")
 
-@dataclass(frozen=True, eq=False)
-class EffectBounds:
+
+@dataclass(frozen=True, repr=False)
+class EffectRange(Shown):
+    """The total effect of one variable on another, over several graphs.
+
+    Attributes
+    ----------
+    of, on : str
+        The cause and what it acts on.
+    lower, upper : float
+        Smallest and largest effect.
+    min_abs, max_abs : float
+        Smallest and largest absolute effect.
+    mean, mean_abs : float
+        Mean effect and mean absolute effect, every member counted once.
+    positive, negative : float
+        Share of members with a positive, and with a negative effect.
+    """
+
+    of: str
+    on: str
+    lower: float
+    upper: float
+    min_abs: float
+    max_abs: float
+    mean: float
+    mean_abs: float
+    positive: float
+    negative: float
+
+    def _brief(self) -> str:
+        return (
+            f"{quote(self.of)} on {quote(self.on)}: {self.lower:.4f} to {self.upper:.4f}, "
+            f"mean {self.mean:.4f}, non-zero in {percent(self.positive + self.negative)}"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EffectBounds(Shown, Frozen):
     """Total effects over several graphs; entry ``[i, j]`` is about the effect of j on i.
 
     Attributes
@@ -80,52 +124,84 @@ class EffectBounds:
         )
         return signs
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, as for JSON."""
-        matrices = ("lower", "upper", "min_abs", "max_abs", "mean", "mean_abs")
-        return {
-            "names": list(self.names),
-            **{name: getattr(self, name).tolist() for name in matrices},
-            "positive": self.positive.tolist(),
-            "negative": self.negative.tolist(),
-            "sign_agreement": self.sign_agreement.tolist(),
-            "n_members": self.n_members,
-            "complete": self.complete,
-            "formula": self.formula,
-            "zero": self.zero,
-            "n_fits": self.n_fits,
-            "n_uncertified": self.n_uncertified,
-        }
+    def effect(self, *, of: str, on: str) -> EffectRange:
+        """Return the range of the effect of one variable on another.
 
-    def __str__(self) -> str:
-        count = f"{self.n_members:,} member{'s' * (self.n_members != 1)}"
-        head = f"total effects over {count}"
+        Raises
+        ------
+        GraphError
+            A name that is unknown.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> S = [[1.0, 0.5], [0.5, 1.0]]
+        >>> members = bf.equivalence_class(bf.parse("x -> y"))
+        >>> bounds = bf.effect_bounds(members, cov=S, n=100)
+        >>> print(bounds.effect(of="x", on="y"))
+        x on y: 0.0000 to 0.5000, mean 0.1667, non-zero in 33 %
+        """
+        at = place(on, self.names), place(of, self.names)
+        return EffectRange(of, on, *(float(getattr(self, name)[at]) for name in _MATRICES))
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with one row for each ordered pair of variables.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            The library of the data frame.
+
+        Returns
+        -------
+        data frame
+            Columns cause, effect, lower, upper, min_abs, max_abs, mean, mean_abs, positive,
+            negative.
+        """
+        return effect_frame(self.names, {name: getattr(self, name) for name in _MATRICES}, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
+        names = ("n_members", "complete", "formula", "zero", "n_fits", "n_uncertified")
+        content: dict[str, Any] = json_values(
+            {
+                "names": self.names,
+                **{name: getattr(self, name) for name in (*_MATRICES, "sign_agreement", *names)},
+            }
+        )
+        return content
+
+    def _brief(self) -> str:
+        some = f"{count(len(self.names), 'variable')}, {count(self.n_members, 'member')}"
+        return some if self.complete else f"{some}, not complete"
+
+    def _shown(self) -> Iterator[str | Table]:
+        head = f"total effects over {count(self.n_members, 'member')}"
         if not self.complete:
             head += ", NOT COMPLETE: more members exist, bounds may be wider"
-        rows: list[tuple[str, ...]] = [
-            ("effect", "lower", "upper", "min |.|", "mean", "non-zero in", "sign")
-        ]
-        d = len(self.names)
-        pairs = [(j, i) for j in range(d) for i in range(d) if i != j and self.nonzero[i, j] > 0]
-        for j, i in pairs:
-            numbers = (self.lower, self.upper, self.min_abs, self.mean)
-            rows.append(
-                (
-                    f"{quote(self.names[j])} on {quote(self.names[i])}",
-                    *(f"{matrix[i, j]:.4f}" for matrix in numbers),
-                    f"{100 * self.nonzero[i, j]:.0f} %",
-                    {1: "+", -1: "-", 0: "?"}[int(self.sign[i, j])],
-                )
-            )
-        width = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-        lines = [
-            "  ".join([row[0].ljust(width[0]), *map(str.rjust, row[1:], width[1:])]) for row in rows
-        ]
+        yield head
+        pairs = effect_pairs(self.nonzero > 0)
         if not pairs:
-            return f"{head}\nno member has an effect of one variable on another"
-        without = d * (d - 1) - len(pairs)
-        tail = [f"no effect in any member: the other {without} pairs"] if without else []
-        return "\n".join([head, *lines, *tail])
-
-    def __repr__(self) -> str:
-        return f"<EffectBounds: {self.n_members} members, complete={self.complete}>"
+            yield "no member has an effect of one variable on another"
+            return
+        numbers = {
+            "lower": self.lower,
+            "upper": self.upper,
+            "min |.|": self.min_abs,
+            "mean": self.mean,
+        }
+        sign, nonzero = self.sign, self.nonzero
+        yield effect_table(
+            "effect",
+            self.names,
+            pairs,
+            {
+                **{heading: decimals(matrix, 4) for heading, matrix in numbers.items()},
+                "non-zero in": lambda i, j: percent(float(nonzero[i, j])),
+                "sign": lambda i, j: "-?+"[sign[i, j] + 1],
+            },
+            size=self.max_abs,
+        )
+        without = len(self.names) * (len(self.names) - 1) - len(pairs)
+        if without:
+            yield f"no effect in any member: the other {without} pairs"

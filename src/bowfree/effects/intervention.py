@@ -12,25 +12,55 @@ The number holds for one graph. Over a class of graphs that fit alike:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.display import MOST_ROWS, Shown, Table
 from bowfree.errors import DataError, GraphError
+from bowfree.frames import data_frame
+from bowfree.frozen import Frozen
+from bowfree.graph.names import place
 from bowfree.graph.text import quote
+from bowfree.json_values import json_values
 from bowfree.model.fit_result import Fit
 from bowfree.model.linear_sem import LinearSEM
 
-__all__ = ["Intervention", "intervene"]
+__all__ = ["IntervenedVariable", "Intervention", "intervene"]
 
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Intervention:
+@dataclass(frozen=True, repr=False)
+class IntervenedVariable(Shown):
+    """One variable under an intervention.
+
+    Attributes
+    ----------
+    name : str
+        The variable.
+    mean, sd : float
+        Its interventional mean and standard deviation.
+    fixed : bool
+        Whether it was set from outside.
+    """
+
+    name: str
+    mean: float
+    sd: float
+    fixed: bool
+
+    def _brief(self) -> str:
+        how = "set to" if self.fixed else "mean"
+        spread = "" if self.fixed else f", sd {self.sd:.4f}"
+        return f"{quote(self.name)}: {how} {self.mean:.4f}{spread}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Intervention(Shown, Frozen):
     """The law of the variables under an intervention.
 
     Attributes
@@ -52,24 +82,52 @@ class Intervention:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, as for JSON."""
-        return {
-            "names": list(self.names),
-            "do": dict(self.do),
-            "mean": self.mean.tolist(),
-            "covariance": self.covariance.tolist(),
-        }
+        content: dict[str, Any] = json_values(self)
+        return content
 
-    def __str__(self) -> str:
+    def variable(self, name: str) -> IntervenedVariable:
+        """Return mean and standard deviation of one variable.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> sem = bf.LinearSEM(bf.parse("x -> y"), [[0, 0], [2, 0]], [[1, 0], [0, 1]])
+        >>> bf.intervene(sem, do={"x": 3.0}).variable("y").mean
+        6.0
+        """
+        i = place(name, self.names)
+        sd = math.sqrt(self.covariance[i, i])
+        return IntervenedVariable(name, float(self.mean[i]), sd, name in self.do)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with one row for each variable.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            The library of the data frame.
+
+        Returns
+        -------
+        data frame
+            Columns variable, mean, sd, fixed (whether it was set from outside).
+        """
+        rows = [self.variable(name) for name in self.names]
+        numbers = {key: [getattr(row, key) for row in rows] for key in ("mean", "sd", "fixed")}
+        return data_frame({"variable": self.names, **numbers}, backend)
+
+    def _brief(self) -> str:
         setting = ", ".join(f"{quote(name)} = {value:g}" for name, value in self.do.items())
-        rows = [("variable", "mean", "sd")]
-        for i, name in enumerate(self.names):
-            sd = math.sqrt(self.covariance[i, i])
-            rows.append((quote(name), f"{self.mean[i]:.4f}", f"{sd:.4f}"))
-        width = [max(len(row[k]) for row in rows) for k in range(3)]
-        lines = [
-            f"{a.ljust(width[0])}  {b.rjust(width[1])}  {c.rjust(width[2])}" for a, b, c in rows
+        return f"under do({setting})"
+
+    def _shown(self) -> Iterator[str | Table]:
+        yield self._brief()
+        rows = [
+            (quote(v.name), f"{v.mean:.4f}", f"{v.sd:.4f}") for v in map(self.variable, self.names)
         ]
-        return "\n".join([f"under do({setting})", *lines])
+        yield Table(
+            ("variable", "mean", "sd"), rows, most=MOST_ROWS, rest="more: to_frame() has all"
+        )
 
 
 def intervene(
@@ -137,10 +195,7 @@ def intervene(
     covariance[:, fixed] = 0.0
     shifted = base + E @ push
     shifted[fixed] = list(values.values())
-    result = Intervention(graph.nodes, values, shifted, (covariance + covariance.T) / 2)
-    for array in (result.mean, result.covariance):
-        array.setflags(write=False)
-    return result
+    return Intervention(graph.nodes, values, shifted, (covariance + covariance.T) / 2)
 
 
 def _number(what: str, value: Any) -> float:

@@ -10,21 +10,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import comb
+from typing import Any
 
 from bowfree import _core
 from bowfree.budget import Budget
+from bowfree.display import Shown, count
 from bowfree.equivalence.classes import EquivalenceClass, equivalence_class
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BIDIRECTED, EDGES, FORWARD
+from bowfree.json_values import json_values
 
 __all__ = ["Atlas", "SkeletonEntry", "atlas", "count_baps"]
 
 LARGEST = 5
 
 
-@dataclass(frozen=True)
-class SkeletonEntry:
+@dataclass(frozen=True, repr=False)
+class SkeletonEntry(Shown):
     """The BAPs of one skeleton up to renaming of nodes.
 
     Attributes
@@ -49,9 +52,16 @@ class SkeletonEntry:
     n_split: int
     split_example: MixedGraph | None
 
+    def _brief(self) -> str:
+        edges = ", ".join(f"{a} - {b}" for a, b in self.skeleton) or "no edges"
+        return (
+            f"{count(self.n_baps, 'BAP')} in {count(self.n_classes, 'class', 'classes')} "
+            f"({count(self.orbit, 'labelling')}): {edges}"
+        )
 
-@dataclass(frozen=True)
-class Atlas:
+
+@dataclass(frozen=True, repr=False)
+class Atlas(Shown):
     """All labelled BAPs on d nodes by skeleton and class.
 
     Attributes
@@ -98,12 +108,23 @@ class Atlas:
                 seen.update(found)
                 yield found
 
-    def __str__(self) -> str:
+    def _brief(self) -> str:
         return (
-            f"{self.n_baps:,} BAPs on {self.d} labelled nodes in {self.n_classes:,} classes "
-            f"({len(self.skeletons)} skeletons up to renaming; {self.n_split} classes not "
-            "connected by single-edge changes)"
+            f"{count(self.n_baps, 'BAP')} on {count(self.d, 'labelled node')} in "
+            f"{count(self.n_classes, 'class', 'classes')}"
         )
+
+    def _shown(self) -> Iterator[str]:
+        yield (
+            f"{self._brief()} ({count(len(self.skeletons), 'skeleton')} up to renaming; "
+            f"{self.n_split} classes not connected by single-edge changes)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers, as for JSON."""
+        totals = {name: getattr(self, name) for name in ("d", "n_baps", "n_classes", "n_split")}
+        content: dict[str, Any] = json_values({**totals, "skeletons": self.skeletons})
+        return content
 
 
 def atlas(d: int, *, rng: int = 0, n_jobs: int | None = None) -> Atlas:

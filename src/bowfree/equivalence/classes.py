@@ -31,14 +31,19 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.display import Shown, Table, count, shorten
 from bowfree.equivalence.decision import adjacency, aligned, draw_small_seed
-from bowfree.errors import BowfreeError
+from bowfree.errors import BowfreeError, GraphError
+from bowfree.frames import data_frame
+from bowfree.frozen import Frozen
 from bowfree.graph.bit_sets import members
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.names import place
 from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, EDGES, FORWARD
 from bowfree.graph.text import quote
 from bowfree.pictures import svg
+from bowfree.pictures.drawn import Drawn
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 
@@ -51,7 +56,7 @@ STORED_MEMBERS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Factor:
+class Factor(Frozen):
     """Edges whose marks vary together, and the ways they do.
 
     `marks` is (options, edges); a mark is the state of a pair, see `bowfree.graph.pair_states`.
@@ -61,8 +66,8 @@ class Factor:
     marks: npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
-class EdgeSummary:
+@dataclass(frozen=True, repr=False)
+class EdgeSummary(Shown):
     """What the members of a class say about one edge of the skeleton.
 
     Attributes
@@ -94,7 +99,11 @@ class EdgeSummary:
         """Whether all members have the same edge."""
         return "circle" not in (self.end_at_a, self.end_at_b)
 
-    def __str__(self) -> str:
+    def turned(self) -> EdgeSummary:
+        """Return the same seen from b: a and b exchanged."""
+        return EdgeSummary(self.b, self.a, self.n_backward, self.n_forward, self.n_bidirected)
+
+    def _brief(self) -> str:
         left = {"head": "<", "tail": "-", "circle": "o"}[self.end_at_a]
         right = {"head": ">", "tail": "-", "circle": "o"}[self.end_at_b]
         # `a -> b`, not `a --> b`: the language of bowfree.parse where all is known.
@@ -106,8 +115,8 @@ def _end(heads: int, tails: int) -> Literal["head", "tail", "circle"]:
     return "circle" if heads and tails else "head" if heads else "tail"
 
 
-@dataclass(frozen=True)
-class ClassSummary:
+@dataclass(frozen=True, repr=False)
+class ClassSummary(Shown):
     """The edges of a class, with their marks counted over the members.
 
     Attributes
@@ -118,11 +127,64 @@ class ClassSummary:
         Whether these are all that the method looks for.
     edges : tuple of EdgeSummary
         One per edge of the skeleton, in node order.
+    names : tuple of str
+        The nodes.
     """
 
     n_members: int
     complete: bool
     edges: tuple[EdgeSummary, ...]
+    names: tuple[str, ...]
+
+    def edge(self, a: str, b: str) -> EdgeSummary:
+        """Return what the members say about the edge between two nodes, seen from `a`.
+
+        Raises
+        ------
+        GraphError
+            A name that is unknown, or nodes that are not adjacent.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> summary = bf.equivalence_class(bf.parse("x -> y <- z")).summary()
+        >>> str(summary.edge("x", "y")), str(summary.edge("y", "x"))
+        ('x o-> y', 'y <-o x')
+        """
+        place(a, self.names), place(b, self.names)
+        for edge in self.edges:
+            if (edge.a, edge.b) == (a, b):
+                return edge
+            if (edge.a, edge.b) == (b, a):
+                return edge.turned()
+        raise GraphError(f"{quote(a)} and {quote(b)} are not adjacent in any member of the class")
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with one row for each edge of the skeleton.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            The library of the data frame.
+
+        Returns
+        -------
+        data frame
+            Columns a, b; n_forward, n_backward, n_bidirected: how many members have a -> b,
+            a <- b, a <-> b (as floats when they are too large for 64 bits); end_at_a, end_at_b.
+        """
+        # Twenty edges that vary freely already have more members than that.
+        number = float if self.n_members > np.iinfo(np.int64).max else int
+        counts = ("n_forward", "n_backward", "n_bidirected")
+        return data_frame(
+            {
+                **{name: [getattr(e, name) for e in self.edges] for name in ("a", "b")},
+                **{name: [number(getattr(e, name)) for e in self.edges] for name in counts},
+                "end_at_a": [e.end_at_a for e in self.edges],
+                "end_at_b": [e.end_at_b for e in self.edges],
+            },
+            backend,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, as for JSON."""
@@ -143,37 +205,29 @@ class ClassSummary:
             ],
         }
 
-    def __str__(self) -> str:
-        rows = [("edge", "a -> b", "a <- b", "a <-> b", "in all members")]
-        rows += [
+    def _brief(self) -> str:
+        return f"{_count(self.n_members, self.complete)}, {count(len(self.edges), 'edge')}"
+
+    def _shown(self) -> Iterator[str | Table]:
+        yield _count(self.n_members, self.complete)
+        rows = [
             (
                 f"{quote(e.a)}, {quote(e.b)}",
-                str(e.n_forward),
-                str(e.n_backward),
-                str(e.n_bidirected),
+                *map(str, (e.n_forward, e.n_backward, e.n_bidirected)),
                 str(e),
             )
             for e in self.edges
         ]
-        width = [max(len(row[k]) for row in rows) for k in range(5)]
-        lines = [
-            "  ".join(
-                [row[0].ljust(width[0])]
-                + [row[k].rjust(width[k]) for k in (1, 2, 3)]
-                + [row[4].ljust(width[4])]
-            ).rstrip()
-            for row in rows
-        ]
-        return "\n".join([_count(self.n_members, self.complete), *lines])
+        yield Table(("edge", "a -> b", "a <- b", "a <-> b", "in all members"), rows, left=(0, 4))
 
 
 def _count(n_members: int, complete: bool) -> str:
-    some = f"{n_members:,} member{'s' if n_members != 1 else ''}"
+    some = count(n_members, "member")
     return some if complete else f"{some} found, more may exist"
 
 
-@dataclass(frozen=True, eq=False)
-class EquivalenceClass(Sequence[MixedGraph]):
+@dataclass(frozen=True, eq=False, repr=False)
+class EquivalenceClass(Drawn, Frozen, Sequence[MixedGraph]):
     """Graphs with one skeleton and one model; iterable, indexable, with ``in`` and ``len``.
 
     Attributes
@@ -313,6 +367,7 @@ class EquivalenceClass(Sequence[MixedGraph]):
                 EdgeSummary(nodes[i], nodes[j], *(int(row[mark]) for mark in EDGES))
                 for (i, j), row in zip(self._edges, counts, strict=True)
             ),
+            nodes,
         )
 
     def permitted_by(self, given: SearchSpace | Knowledge) -> EquivalenceClass:
@@ -372,9 +427,6 @@ class EquivalenceClass(Sequence[MixedGraph]):
         caption = f"equivalence class: {_count(self.size, self.complete)}"
         return svg.class_svg(self.graph, ends, caption, layout=layout)
 
-    def _repr_svg_(self) -> str:
-        return self.to_svg()
-
     def to_dict(self) -> dict[str, Any]:
         """Return the graph, the method and the summary as plain lists and numbers."""
         return {
@@ -383,11 +435,19 @@ class EquivalenceClass(Sequence[MixedGraph]):
             "summary": self.summary().to_dict(),
         }
 
-    def __str__(self) -> str:
-        return f"{_count(self.size, self.complete)} ({self.method}) of the class of {self.graph}"
+    def _brief(self) -> str:
+        nodes, edges = count(len(self.graph), "node"), count(self.graph.n_edges, "edge")
+        return f"{_count(self.size, self.complete)} ({self.method}), {nodes}, {edges}"
 
-    def __repr__(self) -> str:
-        return f"<EquivalenceClass: {self}>"
+    def _shown(self) -> Iterator[str | Table]:
+        graph = shorten(str(self.graph), ".graph has all")
+        yield f"{_count(self.size, self.complete)} ({self.method}) of the class of {graph}"
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+    def _picture(self) -> str:
+        return self.to_svg()
 
 
 def equivalence_class(

@@ -28,10 +28,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.display import MOST_ROWS, Shown, Table, count
 from bowfree.equivalence.decision import separating_set
 from bowfree.errors import DataError
+from bowfree.frames import data_frame
+from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
+from bowfree.json_values import json_values
 from bowfree.model.moments import read_moments
 
 __all__ = ["Constraint", "ConstraintTest", "ConstraintTests", "constraints", "test_constraints"]
@@ -39,8 +43,8 @@ __all__ = ["Constraint", "ConstraintTest", "ConstraintTests", "constraints", "te
 Kind = Literal["partial correlation", "Verma"]
 
 
-@dataclass(frozen=True)
-class Constraint:
+@dataclass(frozen=True, repr=False)
+class Constraint(Shown):
     """The equation of one non-adjacent pair.
 
     Attributes
@@ -90,7 +94,7 @@ class Constraint:
             E = A @ S @ A.T
         return E[0, 1] / np.sqrt(E[0, 0] * E[1, 1])
 
-    def __str__(self) -> str:
+    def _brief(self) -> str:
         return self.text
 
 
@@ -120,12 +124,12 @@ def error_rows(graph: MixedGraph, S: npt.NDArray[Any], nodes: set[str]) -> npt.N
     return A
 
 
-def constraints(g: MixedGraph) -> tuple[Constraint, ...]:
+def constraints(graph: GraphLike) -> tuple[Constraint, ...]:
     """List the equations that a BAP imposes on the covariance matrix.
 
     Parameters
     ----------
-    g : MixedGraph
+    graph : MixedGraph, or a result that has one
         A BAP.
 
     Returns
@@ -148,6 +152,7 @@ def constraints(g: MixedGraph) -> tuple[Constraint, ...]:
     Section 2.4 of the paper; T. Verma and J. Pearl, Equivalence and synthesis of causal models,
     UAI 1990.
     """
+    g = graph_of(graph)
     g.check_bap()
     found = []
     for a, b in combinations(g.nodes, 2):
@@ -161,8 +166,8 @@ def constraints(g: MixedGraph) -> tuple[Constraint, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True)
-class ConstraintTest:
+@dataclass(frozen=True, repr=False)
+class ConstraintTest(Shown):
     """An equation of a graph confronted with data.
 
     Attributes
@@ -182,9 +187,15 @@ class ConstraintTest:
     statistic: float
     p_value: float
 
+    def _brief(self) -> str:
+        return (
+            f"value {self.value:.4f}, z {self.statistic:.2f}, p {self.p_value:.4f}: "
+            f"{self.constraint}"
+        )
 
-@dataclass(frozen=True)
-class ConstraintTests:
+
+@dataclass(frozen=True, repr=False)
+class ConstraintTests(Shown):
     """The tests of all equations of a graph; iterable, with ``len``.
 
     Attributes
@@ -209,33 +220,62 @@ class ConstraintTests:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, as for JSON."""
+        columns = self._columns()
+        tests = [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
+        content: dict[str, Any] = json_values({"n": self.n, "tests": tests})
+        return content
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with one row for each equation.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            The library of the data frame.
+
+        Returns
+        -------
+        data frame
+            Columns a, b, kind, given (the names, separated by commas), value, statistic, p_value.
+        """
+        columns = self._columns()
+        given = [", ".join(map(quote, names)) for names in columns["given"]]
+        return data_frame({**columns, "given": given}, backend)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        equation, numbers = ("a", "b", "kind", "given"), ("value", "statistic", "p_value")
         return {
-            "n": self.n,
-            "tests": [
-                {
-                    "a": t.constraint.a,
-                    "b": t.constraint.b,
-                    "kind": t.constraint.kind,
-                    "given": list(t.constraint.given),
-                    "value": t.value,
-                    "statistic": t.statistic,
-                    "p_value": t.p_value,
-                }
-                for t in self.tests
-            ],
+            **{name: [getattr(t.constraint, name) for t in self.tests] for name in equation},
+            **{name: [getattr(t, name) for t in self.tests] for name in numbers},
         }
 
-    def __str__(self) -> str:
-        lines = [f"{'value':>8} {'z':>8} {'p':>8}  constraint (n = {self.n:g})"]
-        lines += [
-            f"{t.value:8.4f} {t.statistic:8.2f} {t.p_value:8.4f}  {t.constraint}"
-            for t in self.tests
+    def _brief(self) -> str:
+        smallest = min((t.p_value for t in self.tests), default=1.0)
+        tests = count(len(self.tests), "equation")
+        return f"{tests} tested, n = {self.n:g}, smallest p-value {smallest:.4f}"
+
+    def _shown(self) -> Iterator[str | Table]:
+        if not self.tests:
+            yield "the graph imposes no equation: there is nothing to test"
+            return
+        tests, rest = self.tests, ""
+        if len(tests) > MOST_ROWS:
+            tests, rest = (
+                tuple(sorted(tests, key=lambda t: t.p_value)),
+                "with larger p: to_frame() has all",
+            )
+        rows = [
+            (f"{t.value:.4f}", f"{t.statistic:.2f}", f"{t.p_value:.4f}", str(t.constraint))
+            for t in tests
         ]
-        return "\n".join(lines)
+        heading = f"constraint (n = {self.n:g})"
+        yield Table(("value", "z", "p", heading), rows, left=(3,), most=MOST_ROWS, rest=rest)
 
 
 def test_constraints(
-    g: MixedGraph,
+    graph: GraphLike,
     data: Any = None,
     *,
     cov: Any = None,
@@ -246,7 +286,7 @@ def test_constraints(
 
     Parameters
     ----------
-    g : MixedGraph
+    graph : MixedGraph, or a result that has one
         A BAP.
     data, cov, n, ddof
         The data, as for :func:`bowfree.fit`; n must be finite.
@@ -267,9 +307,10 @@ def test_constraints(
     >>> import bowfree as bf
     >>> S = [[1.0, 0.5, 0.3], [0.5, 1.0, 0.4], [0.3, 0.4, 1.0]]
     >>> print(bf.test_constraints(bf.parse("x -> y -> z"), cov=S, n=200))
-       value        z        p  constraint (n = 200)
-      0.1260     1.77   0.0762  corr(x, z | y) = 0
+     value     z       p  constraint (n = 200)
+    0.1260  1.77  0.0762  corr(x, z | y) = 0
     """
+    g = graph_of(graph)
     equations = constraints(g)
     moments = read_moments(data, cov=cov, n=n, ddof=ddof, graph=g)
     if moments.n == math.inf:

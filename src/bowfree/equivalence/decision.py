@@ -33,9 +33,12 @@ from typing import Any, Literal
 import numpy as np
 
 from bowfree import _core
+from bowfree.display import Shown
 from bowfree.errors import GraphError
+from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
+from bowfree.json_values import json_values
 
 __all__ = [
     "EquivalenceVerdict",
@@ -59,12 +62,12 @@ Reason = Literal[
 ]
 
 
-def equivalent(g: MixedGraph, h: MixedGraph, *, rng: Any = 0) -> bool:
+def equivalent(graph: GraphLike, other: GraphLike, *, rng: Any = 0) -> bool:
     """Decide whether two BAPs are distributionally equivalent.
 
     Parameters
     ----------
-    g, h : MixedGraph
+    graph, other : MixedGraph, or results that have one
         BAPs on the same nodes, in any order.
     rng : int or anything that ``numpy.random.default_rng`` takes
         Where the random parameters come from. The answer does not depend on it, except with a
@@ -94,17 +97,17 @@ def equivalent(g: MixedGraph, h: MixedGraph, *, rng: Any = 0) -> bool:
     Section 2.4 of the paper; T. van Ommen, Efficiently deciding algebraic equivalence of bow-free
     acyclic path diagrams, UAI 2024.
     """
-    return _decide(g, h, rng, equivalence=True)[0] == 1
+    return _decide(graph_of(graph), graph_of(other), rng, equivalence=True)[0] == 1
 
 
-def contains(g: MixedGraph, h: MixedGraph, *, rng: Any = 0) -> bool:
-    """Decide whether the model of `g` lies inside the model of `h`.
+def contains(graph: GraphLike, other: GraphLike, *, rng: Any = 0) -> bool:
+    """Decide whether the model of `graph` lies inside the model of `other`.
 
     Parameters
     ----------
-    g : MixedGraph
+    graph : MixedGraph, or a result that has one
         An acyclic graph; bows are allowed.
-    h : MixedGraph
+    other : MixedGraph, or a result that has one
         A BAP on the same nodes.
     rng : int or anything that ``numpy.random.default_rng`` takes
         As for :func:`equivalent`.
@@ -129,10 +132,10 @@ def contains(g: MixedGraph, h: MixedGraph, *, rng: Any = 0) -> bool:
     ----------
     Section 2.4 of the paper; van Ommen (2024).
     """
-    return _decide(g, h, rng, equivalence=False)[0] == 1
+    return _decide(graph_of(graph), graph_of(other), rng, equivalence=False)[0] == 1
 
 
-def same_skeleton_and_v_structures(g: MixedGraph, h: MixedGraph) -> bool:
+def same_skeleton_and_v_structures(graph: GraphLike, other: GraphLike) -> bool:
     """Tell whether two BAPs have the same skeleton and v-structures: necessary for equivalence.
 
     Examples
@@ -149,11 +152,11 @@ def same_skeleton_and_v_structures(g: MixedGraph, h: MixedGraph) -> bool:
     ----------
     Corollary "necessary" of section 2.4.
     """
-    h = _aligned_baps(g, h)
+    g, h = _aligned_baps(graph, other)
     return adjacency(g) == adjacency(h) and g.v_structures() == h.v_structures()
 
 
-def same_skeleton_and_colliders(g: MixedGraph, h: MixedGraph) -> bool:
+def same_skeleton_and_colliders(graph: GraphLike, other: GraphLike) -> bool:
     """Tell whether two BAPs have the same skeleton and collider triples: enough for equivalence.
 
     Examples
@@ -169,16 +172,16 @@ def same_skeleton_and_colliders(g: MixedGraph, h: MixedGraph) -> bool:
     ----------
     Theorem "sufficient" of section 2.4.
     """
-    h = _aligned_baps(g, h)
+    g, h = _aligned_baps(graph, other)
     return adjacency(g) == adjacency(h) and g.collider_triples() == h.collider_triples()
 
 
-def markov_equivalent(g: MixedGraph, h: MixedGraph) -> bool:
+def markov_equivalent(graph: GraphLike, other: GraphLike) -> bool:
     """Tell whether two acyclic graphs have the same m-separations: necessary for equivalence.
 
     Parameters
     ----------
-    g, h : MixedGraph
+    graph, other : MixedGraph, or results that have one
         Acyclic graphs on the same nodes; bows are allowed.
 
     Returns
@@ -207,19 +210,20 @@ def markov_equivalent(g: MixedGraph, h: MixedGraph) -> bool:
     ----------
     Section 2.4 of the paper, Lemma "m-sep".
     """
+    g, h = graph_of(graph), graph_of(other)
     g.check_acyclic()
     h.check_acyclic()
     return _separation_difference(g, aligned(g, h)) is None
 
 
 def distinguishing_subgraph(
-    g: MixedGraph, h: MixedGraph, *, size: int | None = None, rng: Any = 0
+    graph: GraphLike, other: GraphLike, *, size: int | None = None, rng: Any = 0
 ) -> tuple[str, ...] | None:
     """Find nodes on which the induced subgraphs of two BAPs are not equivalent, if there are some.
 
     Parameters
     ----------
-    g, h : MixedGraph
+    graph, other : MixedGraph, or results that have one
         BAPs on the same nodes.
     size : int, optional
         Look at all sets of up to so many nodes, the smaller ones first. By default nodes are left
@@ -244,7 +248,7 @@ def distinguishing_subgraph(
     ----------
     Theorem "subgraph" of section 2.4: induced subgraphs of equivalent BAPs are equivalent.
     """
-    h = _aligned_baps(g, h)
+    g, h = _aligned_baps(graph, other)
     seed = draw_small_seed(rng)
     if size is not None:
         for k in range(2, min(size, len(g)) + 1):
@@ -264,8 +268,8 @@ def distinguishing_subgraph(
     return nodes
 
 
-@dataclass(frozen=True)
-class EquivalenceVerdict:
+@dataclass(frozen=True, repr=False)
+class EquivalenceVerdict(Shown):
     """An answer to "are these graphs equivalent?" with its reason; true if they are.
 
     Attributes
@@ -293,12 +297,17 @@ class EquivalenceVerdict:
     def __bool__(self) -> bool:
         return self.equivalent
 
-    def __str__(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and texts, as for JSON."""
+        content: dict[str, Any] = json_values(self)
+        return content
+
+    def _brief(self) -> str:
         answer = "equivalent" if self.equivalent else "not equivalent"
         return f"{answer}: {self.text} ({self.reference})"
 
 
-def explain_equivalence(g: MixedGraph, h: MixedGraph, *, rng: Any = 0) -> EquivalenceVerdict:
+def explain_equivalence(graph: GraphLike, other: GraphLike, *, rng: Any = 0) -> EquivalenceVerdict:
     """Decide whether two BAPs are equivalent, and say why.
 
     The reasons are tried from the plainest to the least plain: skeleton, v-structures, collider
@@ -307,7 +316,7 @@ def explain_equivalence(g: MixedGraph, h: MixedGraph, *, rng: Any = 0) -> Equiva
 
     Parameters
     ----------
-    g, h : MixedGraph
+    graph, other : MixedGraph, or results that have one
         BAPs on the same nodes.
     rng : int or anything that ``numpy.random.default_rng`` takes
         As for :func:`equivalent`.
@@ -328,7 +337,7 @@ def explain_equivalence(g: MixedGraph, h: MixedGraph, *, rng: Any = 0) -> Equiva
     ----------
     Section 2.4 of the paper.
     """
-    h = _aligned_baps(g, h)
+    g, h = _aligned_baps(graph, other)
     if g == h:
         return EquivalenceVerdict(True, "identical", "the same graph", (), "by definition")
     if adjacency(g) != adjacency(h):
@@ -416,10 +425,11 @@ def aligned(g: MixedGraph, h: MixedGraph) -> MixedGraph:
     return h.reorder(g.nodes)
 
 
-def _aligned_baps(g: MixedGraph, h: MixedGraph) -> MixedGraph:
+def _aligned_baps(graph: GraphLike, other: GraphLike) -> tuple[MixedGraph, MixedGraph]:
+    g, h = graph_of(graph), graph_of(other)
     g.check_bap()
     h.check_bap()
-    return aligned(g, h)
+    return g, aligned(g, h)
 
 
 def adjacency(graph: MixedGraph) -> list[int]:

@@ -35,7 +35,7 @@ from bowfree.options import DataOptions, ScoreOptions, split_options
 __all__ = ["EmpiricalClass", "empirical_class"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EmpiricalClass(EquivalenceClass):
     """The empirical class of a graph: an :class:`~bowfree.EquivalenceClass` with scores.
 

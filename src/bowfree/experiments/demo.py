@@ -111,7 +111,7 @@ def run_demo(folder: Path, *, progress: Callable[[Progress], None] | None = None
         "graph.json": result.graph.to_json(indent=2) + "\n",
         "graph.svg": result.graph.to_svg(),
         "class.svg": members.to_svg(),
-        "summary.txt": fitted.summary() + "\n",
+        "summary.txt": f"{fitted.summary()}\n",
         "report.html": render(result, data=data, members=members, title="Tomato plants"),
     }
     folder.mkdir(parents=True)

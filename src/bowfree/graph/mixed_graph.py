@@ -11,6 +11,7 @@ table of contents::
     separation.py   m-separation
     projection.py   latent projection
     text.py         str and JSON; parsing.py is the way back
+    names.py        names as a user says them, and what is answered to an unknown one
 
 Parameters come in with :class:`bowfree.LinearSEM`.
 """
@@ -28,6 +29,7 @@ from bowfree.graph import edits, projection, separation, structure, text
 from bowfree.graph import paths as _paths
 from bowfree.graph import treks as _treks
 from bowfree.graph.bit_sets import closure, members, transpose, union
+from bowfree.graph.names import unknown_node
 from bowfree.shortcuts import GraphShortcuts
 
 __all__ = ["MixedGraph"]
@@ -183,7 +185,7 @@ class MixedGraph(GraphShortcuts):
         try:
             return self._index[name]
         except (KeyError, TypeError):
-            raise GraphError(_unknown_node(name, self._nodes)) from None
+            raise GraphError(unknown_node(name, self._nodes)) from None
 
     def _pair(self, pair: Iterable[str]) -> tuple[int, int]:
         """Return the indices of the two ends of an edge."""
@@ -416,16 +418,3 @@ def _checked_names(nodes: Iterable[str]) -> tuple[str, ...]:
             raise GraphError(f"node {name!r} is given twice; every node needs a name of its own")
         seen.add(name)
     return tuple(str(name) for name in names)  # a numpy string becomes a plain one
-
-
-def _unknown_node(name: object, nodes: tuple[str, ...]) -> str:
-    """Say which name is unknown, and which were perhaps meant."""
-    from difflib import get_close_matches
-
-    if not isinstance(name, str):
-        return f"unknown node {name!r}: node names are strings, not {type(name).__name__}"
-    folded = {node.casefold(): node for node in nodes}
-    close = [folded[c] for c in get_close_matches(name.casefold(), folded, n=3)]
-    listed = ", ".join(nodes[:10]) + (", ..." if len(nodes) > 10 else "")
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"nodes are: {listed}"
-    return f"unknown node {name!r}; {hint}"

@@ -13,18 +13,23 @@ Next: :mod:`bowfree.model.fitting`, whose result carries these numbers.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from bowfree.display import Shown, Table, number
+from bowfree.json_values import json_values
 
 __all__ = ["FitIndices", "fit_indices", "residual_correlations"]
 
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class FitIndices:
+@dataclass(frozen=True, repr=False)
+class FitIndices(Shown):
     """Fit of a model against the saturated model and against independence.
 
     Attributes
@@ -55,9 +60,34 @@ class FitIndices:
     baseline_chi2: float
     baseline_df: int
 
-    def to_dict(self) -> dict[str, float]:
-        """Return all indices by name."""
-        return asdict(self)
+    def facts(self) -> list[tuple[str, str]]:
+        """Return label and value of each index; what is not available is left out."""
+        interval = f"{self.rmsea_lower:.3f} – {self.rmsea_upper:.3f}"
+        listed = [
+            ("Chi-square", number(self.chi2)),
+            ("Degrees of freedom", str(self.df)),
+            ("P-value (chi-square)", number(self.p_value)),
+            ("CFI", number(self.cfi)),
+            ("TLI", number(self.tli)),
+            ("RMSEA", number(self.rmsea)),
+            ("RMSEA 90 % interval", "" if math.isnan(self.rmsea_lower) else interval),
+            ("P-value (RMSEA <= 0.05)", number(self.rmsea_p_close)),
+            ("SRMR", number(self.srmr)),
+        ]
+        return [(label, value) for label, value in listed if value]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all indices by name, ready for ``json.dumps`` (NaN becomes None)."""
+        content: dict[str, Any] = json_values(self)
+        return content
+
+    def _brief(self) -> str:
+        test = "" if math.isnan(self.chi2) else f"chi-square {self.chi2:.3f} on {self.df} df, "
+        near = {"RMSEA": self.rmsea, "CFI": self.cfi, "SRMR": self.srmr}
+        return test + ", ".join(f"{k} {v:.3f}" for k, v in near.items() if not math.isnan(v))
+
+    def _shown(self) -> Iterator[str | Table]:
+        yield Table((), self.facts())
 
 
 def fit_indices(S: Floats, Sigma: Floats, n: float, n_parameters: int) -> FitIndices:

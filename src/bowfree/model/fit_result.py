@@ -8,17 +8,26 @@ demand is told in :mod:`bowfree.model.inference` (standard errors), :mod:`bowfre
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.display import MOST_ROWS, Shown, Table, html_page, p_text
+from bowfree.errors import GraphError
+from bowfree.frames import data_frame
+from bowfree.frozen import Frozen, lock_arrays
 from bowfree.graph.bit_sets import members
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.names import said_edge
+from bowfree.graph.text import quote
+from bowfree.json_values import json_values
 from bowfree.model import inference
 from bowfree.model.fit_indices import FitIndices, fit_indices, residual_correlations
+from bowfree.model.fit_summary import FitSummary, html_parts, summarize, text_parts
 from bowfree.model.inference import Information, StandardErrors, TotalEffects
 from bowfree.model.linear_sem import LinearSEM
 from bowfree.options import Method
@@ -29,8 +38,8 @@ __all__ = ["Certificate", "Estimate", "Fit"]
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Shown):
     """What is known about the optimality of one district's fit.
 
     Attributes
@@ -68,9 +77,16 @@ class Certificate:
     n_iter: int
     n_optima: int
 
+    def _brief(self) -> str:
+        state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"
+        return (
+            f"{state} after {self.n_iter} iterations, could gain {self.decrement:.1e}, smallest "
+            f"eigenvalue {self.smallest_eigenvalue:.2g}, district {', '.join(self.nodes)}"
+        )
 
-@dataclass(frozen=True)
-class Estimate:
+
+@dataclass(frozen=True, repr=False)
+class Estimate(Shown):
     """One line of the table of parameters, in lavaan's language.
 
     Attributes
@@ -93,9 +109,22 @@ class Estimate:
     p_value: float
     std_all: float
 
+    @property
+    def edge(self) -> tuple[str, str, str]:
+        """The edge it belongs to, cause first: ``("x", "->", "y")``; of a variance, "variance"."""
+        if self.op == "~":
+            return self.rhs, "->", self.lhs
+        return self.lhs, "variance" if self.lhs == self.rhs else "<->", self.rhs
+
+    def _brief(self) -> str:
+        a, mark, b = self.edge
+        what = f"var eps({quote(a)})" if mark == "variance" else f"{quote(a)} {mark} {quote(b)}"
+        known = "" if math.isnan(self.se) else f" (s.e. {self.se:.4f}, {p_text(self.p_value)})"
+        return f"{what}: {self.estimate:.4f}{known}"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit(ReportShortcut):
+class Fit(Shown, Frozen, ReportShortcut):
     """A fitted BAP; made by :func:`fit`.
 
     Attributes
@@ -143,7 +172,9 @@ class Fit(ReportShortcut):
         """Fitted covariance matrix ``(I-B)^-1 Omega (I-B)^-T`` (eq. covmat)."""
         E = np.linalg.inv(np.eye(len(self.B)) - self.B)
         Sigma = E @ self.Omega @ E.T
-        return (Sigma + Sigma.T) / 2
+        symmetric: Floats = (Sigma + Sigma.T) / 2
+        lock_arrays(symmetric)
+        return symmetric
 
     @property
     def loglik(self) -> float:
@@ -265,7 +296,7 @@ class Fit(ReportShortcut):
         tuple of Estimate
         """
         errors = self.standard_errors(information=information)
-        standardized_B, standardized_Omega = self.standardized()
+        standardized_B, standardized_Omega = self._standardized()
         names, sd_errors = self.graph.nodes, np.sqrt(np.diag(self.Omega))
         values = np.array(
             [(self.B if kind == "B" else self.Omega)[i, j] for kind, i, j in self._parameters]
@@ -284,14 +315,59 @@ class Fit(ReportShortcut):
             table.append(Estimate(names[i], "~" if kind == "B" else "~~", names[j], *numbers))
         return tuple(table)
 
-    def standardized(self) -> tuple[Floats, Floats]:
-        """Return B and Omega for variables scaled to (fitted) variance one.
+    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> Estimate:
+        """Return the estimate that belongs to an edge.
+
+        Parameters
+        ----------
+        a, mark, b : str
+            ``fit.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge
+            as one text, ``fit.edge("x -> y")``.
 
         Returns
         -------
-        B, Omega : ndarray of shape (d, d)
-            The parameters of the normalised model of section 2.2.
+        Estimate
+            With expected information; others by :meth:`estimates`.
+
+        Raises
+        ------
+        GraphError
+            A name or an edge that the graph does not have.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=300)
+        >>> fit.edge("x", "->", "y").estimate, fit.edge("y <- x").estimate
+        (0.5, 0.5)
         """
+        nodes = self.graph.nodes
+        i, kind, j = said_edge(nodes, a, mark, b)
+        ends = (
+            {(nodes[i], kind, nodes[j]), (nodes[j], kind, nodes[i])}
+            if kind == "<->"
+            else {(nodes[i], kind, nodes[j])}
+        )
+        for estimate in self.estimates():
+            if estimate.edge in ends:
+                return estimate
+        x, y = nodes[i], nodes[j]
+        seen = str(self.graph.subgraph([x, y])) if self.graph.adjacent(x, y) else "no edge"
+        raise GraphError(
+            f"the graph has no edge {quote(x)} {kind} {quote(y)}: this pair has {seen}"
+        )
+
+    def standardized(self) -> LinearSEM:
+        """Return the fitted model in units in which every variable has (fitted) variance one.
+
+        Returns
+        -------
+        LinearSEM
+            With the parameters B and Omega of the normalised model of section 2.2.
+        """
+        return LinearSEM(self.graph, *self._standardized())
+
+    def _standardized(self) -> tuple[Floats, Floats]:
         sd = np.sqrt(np.diag(self.Sigma))
         return self.B * np.outer(1 / sd, sd), self.Omega / np.outer(sd, sd)
 
@@ -333,8 +409,8 @@ class Fit(ReportShortcut):
 
     # --- output ---
 
-    def summary(self, *, information: Information = "expected") -> str:
-        """Return the fit as text, laid out as a lavaan user expects it.
+    def summary(self, *, information: Information = "expected") -> FitSummary:
+        """Return the tables of the fit, laid out as a lavaan user expects them; ``print`` it.
 
         Parameters
         ----------
@@ -343,11 +419,41 @@ class Fit(ReportShortcut):
 
         Returns
         -------
-        str
+        FitSummary
         """
-        from bowfree.model.fit_summary import text_summary
+        return summarize(self, information)
 
-        return text_summary(self, information)
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return the estimates as a data frame, one row for each parameter.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            The library of the data frame.
+
+        Returns
+        -------
+        data frame
+            Columns a, mark, b, estimate, se, z, p_value, std_all. ``x -> y`` has a = x and b = y;
+            the mark of a variance is "variance", and both a and b are the variable.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=300)
+        >>> fit.to_frame().query("mark == '->'")[["a", "mark", "b", "estimate"]]
+           a mark  b  estimate
+        0  x   ->  y       0.5
+        """
+        estimates = self.estimates()
+        numbers = ("estimate", "se", "z", "p_value", "std_all")
+        return data_frame(
+            {
+                **{end: [e.edge[k] for e in estimates] for k, end in enumerate(("a", "mark", "b"))},
+                **{name: [getattr(e, name) for e in estimates] for name in numbers},
+            },
+            backend,
+        )
 
     def __repr__(self) -> str:
         state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"
@@ -356,39 +462,26 @@ class Fit(ReportShortcut):
             f"n = {self.n:g}, loglik = {self.loglik:.6g}, {state}>"
         )
 
-    def __str__(self) -> str:
-        return self.summary()
+    def _shown(self) -> Iterator[str | Table]:
+        return text_parts(self.summary(), MOST_ROWS)
 
     def _repr_html_(self) -> str:
-        from bowfree.model.fit_summary import html_summary
-
-        return html_summary(self)
+        return html_page(html_parts(self.summary(), MOST_ROWS))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything that describes the fit, ready for ``json.dumps`` (NaN becomes None)."""
-        numbers = {
-            name: getattr(self, name)
-            for name in ("loglik", "score", "penalty", "n_parameters", "aic", "bic", "converged")
-        }
-        content = {
-            "nodes": list(self.graph.nodes),
-            "n": self.n if math.isfinite(self.n) else "inf",
-            "method": self.method,
-            **numbers,
-            **self.indices.to_dict(),
-            "B": self.B.tolist(),
-            "Omega": self.Omega.tolist(),
-            "estimates": [asdict(estimate) for estimate in self.estimates()],
-            "certificate": [asdict(certificate) for certificate in self.certificate],
-        }
-        cleaned = _without_nan(content)
-        assert isinstance(cleaned, dict)
-        return cleaned
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        numbers = ("loglik", "score", "penalty", "n_parameters", "aic", "bic", "converged")
+        content: dict[str, Any] = json_values(
+            {
+                "nodes": self.graph.nodes,
+                "n": self.n if math.isfinite(self.n) else "inf",
+                "method": self.method,
+                **{name: getattr(self, name) for name in numbers},
+                **self.indices.to_dict(),
+                "B": self.B,
+                "Omega": self.Omega,
+                "estimates": self.estimates(),
+                "certificate": self.certificate,
+            }
+        )
+        return content

@@ -1,4 +1,4 @@
-"""How a fit is shown: text as lavaan's ``summary()``, and the same tables as HTML.
+"""How a fit is shown: as lavaan's ``summary()``, in text and in HTML.
 
 Nothing is computed here; numbers come from :class:`bowfree.Fit`.
 """
@@ -6,60 +6,118 @@ Nothing is computed here; numbers come from :class:`bowfree.Fit`.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from bowfree.display import Shown, Table, html_page, number
+from bowfree.graph.text import quote
+from bowfree.json_values import json_values
 from bowfree.model.inference import Information
 
 if TYPE_CHECKING:
     from bowfree.model.fit_result import Estimate, Fit
 
-__all__ = ["html_summary", "text_summary"]
+__all__ = ["FitSummary", "fit_facts", "fit_title", "html_parts", "summarize", "text_parts"]
 
-_HEADINGS = ("Regressions", "Covariances", "Variances")
 _COLUMNS = ("Estimate", "Std.Err", "z-value", "P(>|z|)", "Std.all")
+_REST = "more: print(fit.summary()) has all"
 
 
-def text_summary(fit: Fit, information: Information) -> str:
-    """Return the header, the fit indices, and one table each for ``~``, ``~~`` and variances."""
-    facts = fit_facts(fit)
-    width = max(len(label) for label, _ in facts)
-    lines = [fit_title(fit), ""]
-    lines += [f"  {label:<{width}}  {value:>18}" for label, value in facts]
-    tables = _tables(fit, information)
-    names = [row.rhs for rows in tables for row in rows] + [row.lhs for row in tables[0]]
-    width = max(max(len(name) for name in names), 10) + 6
-    for heading, rows in zip(_HEADINGS, tables, strict=True):
-        if not rows:
-            continue
-        columns = "".join(f"{column:>10}" for column in _COLUMNS)
-        lines += ["", f"{heading}:", f"{'':{width}}{columns}"]
-        previous = None
-        for row in rows:
-            if heading != "Variances" and row.lhs != previous:
-                lines.append(f"  {row.lhs} {row.op}")
-                previous = row.lhs
-            indent = 4 if heading != "Variances" else 2
-            cells = "".join(f"{cell:>10}" for cell in _cells(row))
-            lines.append(f"{'':{indent}}{row.rhs:<{width - indent}}{cells}")
-    return "\n".join(lines)
+@dataclass(frozen=True, repr=False)
+class FitSummary(Shown):
+    """The tables of a fit, laid out as a lavaan user expects them; ``print`` shows all of it.
+
+    Attributes
+    ----------
+    title : str
+        How the fit was made, and how it ended.
+    facts : tuple of (str, str)
+        Label and value of what stands above the tables: likelihood, fit indices.
+    regressions, covariances, variances : tuple of Estimate
+        The parameters.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    regressions: tuple[Estimate, ...]
+    covariances: tuple[Estimate, ...]
+    variances: tuple[Estimate, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, texts and numbers, ready for ``json.dumps`` (NaN becomes None)."""
+        content: dict[str, Any] = json_values({**vars(self), "facts": dict(self.facts)})
+        return content
+
+    def _brief(self) -> str:
+        return self.title
+
+    def _shown(self) -> Iterator[str | Table]:
+        yield from text_parts(self)
+
+    def _repr_html_(self) -> str:
+        return html_page(html_parts(self))
 
 
-def html_summary(fit: Fit) -> str:
-    """Return the same content as tables for a notebook."""
-    from jinja2 import Template
-
-    tables = [
-        (heading, [(f"{row.lhs} {row.op} {row.rhs}", _cells(row)) for row in rows])
-        for heading, rows in zip(_HEADINGS, _tables(fit, "expected"), strict=True)
-        if rows
-    ]
-    html: str = Template(_HTML, autoescape=True, trim_blocks=True).render(
-        title=fit_title(fit), facts=fit_facts(fit), columns=_COLUMNS, tables=tables
+def summarize(fit: Fit, information: Information) -> FitSummary:
+    """Gather what :meth:`bowfree.Fit.summary` returns."""
+    estimates = fit.estimates(information=information)
+    return FitSummary(
+        fit_title(fit),
+        tuple(fit_facts(fit)),
+        tuple(e for e in estimates if e.op == "~"),
+        tuple(e for e in estimates if e.op == "~~" and e.lhs != e.rhs),
+        tuple(e for e in estimates if e.op == "~~" and e.lhs == e.rhs),
     )
-    return html
+
+
+def text_parts(summary: FitSummary, most: int | None = None) -> Iterator[str | Table]:
+    """Yield the lines and tables of a summary, each table cut after `most` rows."""
+    yield summary.title
+    yield ""
+    yield Table((), [(f"  {label}", value) for label, value in summary.facts], widths=(0, 18))
+    tables = _tables(summary)
+    # One width for all tables, so that their numbers stand below each other.
+    names = [name for _, estimates in tables for e in estimates for name in (e.lhs, e.rhs)]
+    widths = (max(10, *map(len, names)) + 6, *[8] * len(_COLUMNS))
+    for heading, estimates in tables:
+        rows: list[tuple[str, ...]] = []
+        previous = None
+        for e in estimates[:most]:
+            if heading == "Variances":
+                rows.append((f"  {e.rhs}", *_cells(e)))
+                continue
+            if e.lhs != previous:
+                rows.append((f"  {e.lhs} {e.op}", *[""] * len(_COLUMNS)))
+                previous = e.lhs
+            rows.append((f"    {e.rhs}", *_cells(e)))
+        yield ""
+        yield f"{heading}:"
+        yield Table(("", *_COLUMNS), rows, widths=widths)
+        if most is not None and len(estimates) > most:
+            yield f"... and {len(estimates) - most:,} {_REST}"
+
+
+def html_parts(summary: FitSummary, most: int | None = None) -> Iterator[str | Table]:
+    """Yield the same for a page, which does not indent: every row has its whole formula."""
+    yield summary.title
+    yield Table((), summary.facts)
+    for heading, estimates in _tables(summary):
+        rows = [(f"{quote(e.lhs)} {e.op} {quote(e.rhs)}", *_cells(e)) for e in estimates]
+        yield Table((heading, *_COLUMNS), rows, most=most, rest=_REST)
+
+
+def _tables(summary: FitSummary) -> list[tuple[str, tuple[Estimate, ...]]]:
+    tables = [
+        ("Regressions", summary.regressions),
+        ("Covariances", summary.covariances),
+        ("Variances", summary.variances),
+    ]
+    return [(heading, estimates) for heading, estimates in tables if estimates]
 
 
 def fit_title(fit: Fit) -> str:
+    """Say how the fit was made, and how it ended."""
     if fit.diverging:
         state = "NO FINITE MAXIMUM FOUND"
     elif fit.n_iter == 0:
@@ -74,70 +132,21 @@ def fit_title(fit: Fit) -> str:
 def fit_facts(fit: Fit) -> list[tuple[str, str]]:
     """Return label and value of what stands above the tables; what is not available is left out."""
     population = not math.isfinite(fit.n)
-    indices = fit.indices
-    interval = f"{indices.rmsea_lower:.3f} – {indices.rmsea_upper:.3f}"
     optima = max(district.n_optima for district in fit.certificate)
     facts = [
         ("Observations", "population" if population else f"{fit.n:.0f}"),
         ("Free parameters", str(fit.n_parameters)),
         ("Districts", str(len(fit.certificate))),
         ("Local maxima met (worst district)", str(optima) if optima > 1 else ""),
-        ("Log-likelihood" + (" per observation" if population else ""), _number(fit.loglik)),
-        (f"Score (penalty {fit.penalty:g})", _number(fit.score, 6)),
-        ("AIC", _number(fit.aic)),
-        ("BIC", _number(fit.bic)),
-        ("Chi-square", _number(fit.chi2)),
-        ("Degrees of freedom", str(fit.df)),
-        ("P-value (chi-square)", _number(fit.p_value)),
-        ("CFI", _number(fit.cfi)),
-        ("TLI", _number(fit.tli)),
-        ("RMSEA", _number(fit.rmsea)),
-        ("RMSEA 90 % interval", "" if math.isnan(indices.rmsea_lower) else interval),
-        ("P-value (RMSEA <= 0.05)", _number(indices.rmsea_p_close)),
-        ("SRMR", _number(fit.srmr)),
+        ("Log-likelihood" + (" per observation" if population else ""), number(fit.loglik)),
+        (f"Score (penalty {fit.penalty:g})", number(fit.score, 6)),
+        ("AIC", number(fit.aic)),
+        ("BIC", number(fit.bic)),
+        *fit.indices.facts(),
     ]
     return [(label, value) for label, value in facts if value]
 
 
-def _tables(
-    fit: Fit, information: Information
-) -> tuple[list[Estimate], list[Estimate], list[Estimate]]:
-    estimates = fit.estimates(information=information)
-    return (
-        [row for row in estimates if row.op == "~"],
-        [row for row in estimates if row.op == "~~" and row.lhs != row.rhs],
-        [row for row in estimates if row.op == "~~" and row.lhs == row.rhs],
-    )
-
-
-def _cells(row: Estimate) -> list[str]:
-    numbers = (row.estimate, row.se, row.z, row.p_value, row.std_all)
-    return [_number(number) for number in numbers]
-
-
-def _number(value: float, digits: int = 3) -> str:
-    return "" if math.isnan(value) else f"{value:.{digits}f}"
-
-
-_HTML = """\
-<div class="bowfree-fit">
-<p><b>{{ title }}</b></p>
-<table>
-{% for label, value in facts %}
-<tr><td style="text-align:left">{{ label }}</td><td>{{ value }}</td></tr>
-{% endfor %}
-</table>
-{% for heading, rows in tables %}
-<table>
-<thead><tr><th style="text-align:left">{{ heading }}</th>
-{% for column in columns %}<th>{{ column }}</th>{% endfor %}</tr></thead>
-<tbody>
-{% for name, cells in rows %}
-<tr><td style="text-align:left"><code>{{ name }}</code></td>
-{% for cell in cells %}<td>{{ cell }}</td>{% endfor %}</tr>
-{% endfor %}
-</tbody>
-</table>
-{% endfor %}
-</div>
-"""
+def _cells(estimate: Estimate) -> tuple[str, ...]:
+    numbers = (estimate.estimate, estimate.se, estimate.z, estimate.p_value, estimate.std_all)
+    return tuple(number(value) for value in numbers)

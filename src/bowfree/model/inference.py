@@ -14,17 +14,30 @@ is needed. Next: :mod:`bowfree.model.fitting`, whose methods call these function
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.display import MOST_ROWS, Shown, Table, count, number, p_text
 from bowfree.errors import BowfreeError, FitWarning
+from bowfree.frozen import Frozen
+from bowfree.graph.names import place
+from bowfree.graph.text import quote
+from bowfree.json_values import json_values
+from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
 
-__all__ = ["Information", "StandardErrors", "TotalEffects", "parameter_index"]
+__all__ = [
+    "Information",
+    "StandardErrors",
+    "TotalEffect",
+    "TotalEffects",
+    "parameter_index",
+]
 
 Floats = npt.NDArray[np.float64]
 Information = Literal["expected", "observed"]
@@ -32,8 +45,8 @@ Information = Literal["expected", "observed"]
 Parameter = tuple[Literal["B", "Omega"], int, int]
 
 
-@dataclass(frozen=True, eq=False)
-class StandardErrors:
+@dataclass(frozen=True, eq=False, repr=False)
+class StandardErrors(Shown, Frozen):
     """Standard errors of the parameters of a fit.
 
     Attributes
@@ -59,41 +72,152 @@ class StandardErrors:
     covariance: Floats
     information: Information
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
+        content: dict[str, Any] = json_values(self)
+        return content
 
-@dataclass(frozen=True, eq=False)
-class TotalEffects:
-    """Total causal effects ``E = (I - B)^-1`` with delta-method standard errors.
+    def _brief(self) -> str:
+        return f"of {count(len(self.parameters), 'parameter')}, {self.information} information"
+
+    def _shown(self) -> Iterator[str | Table]:
+        yield f"standard errors {self._brief()}"
+        names = [quote(name) for name in self.names]
+        errors = np.sqrt(np.diag(self.covariance)).tolist()
+        rows = [
+            (
+                f"{names[j]} -> {names[i]}"
+                if kind == "B"
+                else f"var eps({names[i]})"
+                if i == j
+                else f"{names[i]} <-> {names[j]}",
+                number(se, 4),
+            )
+            for (kind, i, j), se in zip(self.parameters, errors, strict=True)
+        ]
+        yield Table(
+            ("parameter", "s.e."), rows, most=MOST_ROWS, rest="more: fit.to_frame() has all"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class TotalEffect(Shown):
+    """The total effect of one variable on another.
+
+    Attributes
+    ----------
+    of, on : str
+        The cause and what it acts on.
+    estimate : float
+        Change of the mean of `on` per unit by which `of` is changed from outside.
+    se, z, p_value : float
+        Standard error, its ratio and two-sided p-value; NaN where the effect is not estimated:
+        no directed path leads from `of` to `on`, or the parameters are known.
+    """
+
+    of: str
+    on: str
+    estimate: float
+    se: float
+    z: float
+    p_value: float
+
+    def ci(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return the lower and upper end of the normal confidence interval.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=300, ddof=0)
+        >>> low, high = fit.total_effects().effect(of="x", on="y").ci()
+        >>> f"{low:.3f} to {high:.3f}"
+        '0.402 to 0.598'
+        """
+        if not 0.0 < confidence < 1.0:
+            raise BowfreeError(f"confidence = {confidence!r}: must be between 0 and 1")
+        from scipy.special import ndtri
+
+        half = float(ndtri((1 + confidence) / 2)) * self.se
+        return self.estimate - half, self.estimate + half
+
+    def _brief(self) -> str:
+        known = "" if math.isnan(self.se) else f" (s.e. {self.se:.4f}, {p_text(self.p_value)})"
+        return f"{quote(self.of)} on {quote(self.on)}: {self.estimate:.4f}{known}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TotalEffects(Shown, Frozen):
+    """Total causal effects ``E = (I - B)^-1``, with delta-method standard errors after a fit.
 
     Attributes
     ----------
     names : tuple of str
         The variables, in the order of rows and columns.
-    effect : ndarray of shape (d, d)
+    estimate : ndarray of shape (d, d)
         Entry ``[i, j]`` is the total effect of j on i.
     se, z, p_value : ndarray of shape (d, d)
         Standard error, its ratio and two-sided p-value; NaN where no directed path leads from j
-        to i (the effect is 0 by the graph) and on the diagonal (it is 1).
+        to i (the effect is 0 by the graph) and on the diagonal (it is 1). NaN everywhere for a
+        :class:`~bowfree.LinearSEM`, whose parameters are not estimated.
     """
 
     names: tuple[str, ...]
-    effect: Floats
+    estimate: Floats
     se: Floats
     z: Floats
     p_value: Floats
 
-    def __str__(self) -> str:
-        width = max(9, *(len(name) for name in self.names))
-        lines = [f"{'effect of':>{width}}    {'on':<{width}}  Estimate  Std.Err  z-value  P(>|z|)"]
-        for i, j in zip(
-            *np.nonzero(~np.eye(len(self.names), dtype=bool) & (self.effect != 0)), strict=True
-        ):
-            numbers = (self.effect[i, j], self.se[i, j], self.z[i, j], self.p_value[i, j])
-            estimate, se, z, p = (f"{x:.3f}" for x in numbers)
-            lines.append(
-                f"{self.names[j]:>{width}} -> {self.names[i]:<{width}}  "
-                f"{estimate:>8}  {se:>7}  {z:>7}  {p:>7}"
-            )
-        return "\n".join(lines)
+    def effect(self, *, of: str, on: str) -> TotalEffect:
+        """Return the effect of one variable on another.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=300, ddof=0)
+        >>> effects = fit.total_effects()
+        >>> effects.effect(of="x", on="y").estimate, effects.effect(of="y", on="x").estimate
+        (0.5, 0.0)
+        """
+        at = place(on, self.names), place(of, self.names)
+        numbers = (self.estimate[at], self.se[at], self.z[at], self.p_value[at])
+        return TotalEffect(of, on, *map(float, numbers))
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with one row for each ordered pair of variables.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            The library of the data frame.
+
+        Returns
+        -------
+        data frame
+            Columns cause, effect, estimate, se, z, p_value.
+        """
+        matrices = {name: getattr(self, name) for name in ("estimate", "se", "z", "p_value")}
+        return effect_frame(self.names, matrices, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
+        content: dict[str, Any] = json_values(self)
+        return content
+
+    def _brief(self) -> str:
+        effects = count(len(effect_pairs(self.estimate != 0)), "effect")
+        return f"{effects} among {count(len(self.names), 'variable')}"
+
+    def _shown(self) -> Iterator[str | Table]:
+        pairs = effect_pairs(self.estimate != 0)
+        if not pairs:
+            yield "no variable has an effect on another"
+            return
+        columns = {"estimate": decimals(self.estimate, 4)}
+        if not np.isnan(self.se).all():
+            columns["s.e."] = decimals(self.se, 4)
+            columns["z"] = decimals(self.z, 2)
+            columns["p"] = decimals(self.p_value, 4)
+        yield effect_table("effect", self.names, pairs, columns, size=np.abs(self.estimate))
 
 
 def parameter_index(

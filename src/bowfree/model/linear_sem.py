@@ -11,16 +11,22 @@ To estimate B and Omega from data, go on to :func:`bowfree.fit`.
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.display import MOST_ROWS, Table, count
 from bowfree.errors import DataError
+from bowfree.frames import data_frame
+from bowfree.frozen import Frozen
 from bowfree.graph.bit_sets import members
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
+from bowfree.model.inference import TotalEffects
+from bowfree.pictures.drawn import Drawn
 
 if TYPE_CHECKING:
     from bowfree.graph.paths import Path
@@ -34,8 +40,8 @@ _SMALLEST_EIGENVALUE = 1e-6  # section 4.1, footnote
 _ASYMMETRY = 1e-10  # relative; more than rounding leaves behind, less than a mistake
 
 
-@dataclass(frozen=True, eq=False)
-class LinearSEM:
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearSEM(Drawn, Frozen):
     """A linear SEM: an acyclic mixed graph with parameters B and Omega.
 
     Parameters
@@ -99,8 +105,8 @@ class LinearSEM:
         _check_support(Omega, "Omega", bidirected, self.graph, "<->")
         _check_positive_definite(Omega)
         for name, matrix in (("B", B), ("Omega", Omega)):
-            matrix.setflags(write=False)
             object.__setattr__(self, name, matrix)
+        super().__post_init__()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinearSEM):
@@ -114,29 +120,27 @@ class LinearSEM:
     def __hash__(self) -> int:
         return hash((self.graph, self.B.tobytes(), self.Omega.tobytes()))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Through the constructor: NumPy forgets on the way that an array is read-only.
-        return type(self), (self.graph, self.B, self.Omega)
+    def _brief(self) -> str:
+        nodes, edges = count(len(self.graph), "variable"), count(self.graph.n_edges, "edge")
+        return f"{nodes}, {edges}"
 
-    def __str__(self) -> str:
+    def _shown(self) -> Iterator[Table]:
+        lines = [(line,) for line in self._equations()]
+        yield Table((), lines, most=MOST_ROWS, rest="more: B and Omega have all")
+
+    def _equations(self) -> Iterator[str]:
         names = [quote(name) for name in self.graph.nodes]
-        lines = []
         for i, name in enumerate(names):
             right = ""
             for p in members(self.graph._parents[i]):
                 sign = "-" if self.B[i, p] < 0 else "+"
                 right += f" {sign} {abs(self.B[i, p]):.4g} {names[p]}"
-            lines.append(f"{name} = {(right + f' + eps({name})').removeprefix(' + ').strip()}")
-        lines += [f"var eps({name}) = {self.Omega[i, i]:.4g}" for i, name in enumerate(names)]
-        lines += [
-            f"cov eps({names[i]}), eps({names[j]}) = {self.Omega[i, j]:.4g}"
-            for i in range(len(names))
-            for j in members(self.graph._spouses[i] >> i << i)
-        ]
-        return "\n".join(lines)
-
-    def _repr_svg_(self) -> str:
-        return self.graph.to_svg()
+            yield f"{name} = {(right + f' + eps({name})').removeprefix(' + ').strip()}"
+        for i, name in enumerate(names):
+            yield f"var eps({name}) = {self.Omega[i, i]:.4g}"
+        for i in range(len(names)):
+            for j in members(self.graph._spouses[i] >> i << i):
+                yield f"cov eps({names[i]}), eps({names[j]}) = {self.Omega[i, j]:.4g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return graph, B and Omega as plain lists and strings, ready for JSON."""
@@ -146,11 +150,13 @@ class LinearSEM:
             "Omega": self.Omega.tolist(),
         }
 
-    def total_effects(self) -> Matrix:
-        """Return E = (I - B)^-1; ``E[i, j]`` is the total causal effect of j on i.
+    def total_effects(self) -> TotalEffects:
+        """Return E = (I - B)^-1; ``estimate[i, j]`` is the total causal effect of j on i.
 
-        It is worked out node by node in topological order, so that an effect that the graph
-        excludes is exactly zero.
+        Returns
+        -------
+        TotalEffects
+            As that of a fit, without standard errors: these parameters are not estimated.
 
         Examples
         --------
@@ -158,13 +164,19 @@ class LinearSEM:
         >>> import numpy as np
         >>> g = bf.parse("x -> y -> z")
         >>> sem = bf.LinearSEM(g, [[0, 0, 0], [2, 0, 0], [0, 3, 0]], np.eye(3))
-        >>> float(sem.total_effects()[2, 0])
+        >>> sem.total_effects().effect(of="x", on="z").estimate
         6.0
 
         References
         ----------
         Equation (causaleffect) of section 2.2.
         """
+        E = self._effects()
+        unknown = np.full_like(E, np.nan)
+        return TotalEffects(self.graph.nodes, E, unknown, unknown, unknown)
+
+    def _effects(self) -> Matrix:
+        """Return (I - B)^-1, ancestors first: what the graph excludes is exactly zero."""
         E = np.eye(len(self.graph))
         for name in self.graph.topological_order():
             v = self.graph._node(name)
@@ -179,7 +191,7 @@ class LinearSEM:
         ----------
         Equation (covmat) of section 2.2.
         """
-        E = self.total_effects()
+        E = self._effects()
         Sigma = E @ self.Omega @ E.T
         return (Sigma + Sigma.T) / 2  # rounding leaves the product slightly asymmetric
 
@@ -224,19 +236,11 @@ class LinearSEM:
         if size < 1:
             raise DataError(f"n must be a positive integer, the number of observations, not {n!r}")
         white = np.random.default_rng(rng).standard_normal((size, len(self.graph)))
-        X = white @ (self.total_effects() @ np.linalg.cholesky(self.Omega)).T
+        X = white @ (self._effects() @ np.linalg.cholesky(self.Omega)).T
         if as_frame is None:
             return X
-        import narwhals as nw
-
         columns = {name: X[:, k] for k, name in enumerate(self.graph.nodes)}
-        try:
-            frame = nw.from_dict(columns, backend=as_frame)  # type: ignore[arg-type]
-        except (ValueError, TypeError) as error:
-            raise DataError(
-                f"as_frame={as_frame!r}: choose None, 'pandas', 'polars' or 'pyarrow'"
-            ) from error
-        return frame.to_native()
+        return data_frame(columns, as_frame, option="as_frame")
 
     def edge_product(self, path: Path | Trek) -> float:
         """Return the product of the parameters of the edges along a path or trek.

@@ -15,10 +15,9 @@ core may assume a finite, symmetric, positive definite matrix. Next: :mod:`bowfr
 
 from __future__ import annotations
 
-import html
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -28,6 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.display import Shown, Table, count
 from bowfree.errors import BowfreeError, DataError
 from bowfree.frozen import Frozen, lock_arrays
 from bowfree.graph.bit_sets import members, union
@@ -35,7 +35,6 @@ from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.structure import district_masks
 from bowfree.options import is_number
-from bowfree.text_tables import table_lines
 
 __all__ = ["Moments", "moments", "read_moments", "read_observations"]
 
@@ -55,7 +54,7 @@ _MOST_VARIABLES = 10_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Moments(Frozen):
+class Moments(Shown, Frozen):
     """What a Gaussian likelihood needs to know of the data; made by :func:`bowfree.moments`.
 
     Every function that takes data takes moments in their place. Moments made by hand are checked
@@ -112,46 +111,27 @@ class Moments(Frozen):
             "S": self.S.tolist(),
         }
 
-    def __repr__(self) -> str:
-        return f"Moments({len(self.names)} variables, n={self.n:g})"
-
-    def __str__(self) -> str:
-        rows, left_out = self._table()
-        more = [f"... and {left_out} more"] if left_out else []
-        return "\n".join([self._title(), "", *table_lines(rows), *more])
-
-    def _repr_html_(self) -> str:
-        rows, left_out = self._table()
-        head, *body = (
-            "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row)
-            for tag, row in zip(["th"] + ["td"] * len(rows), rows, strict=False)
-        )
-        more = f"<p>... and {left_out} more</p>" if left_out else ""
-        lines = "".join(f"<tr>{row}</tr>" for row in body)
-        return (
-            f"<p>{self._title()}</p><table><thead><tr>{head}</tr></thead>"
-            f"<tbody>{lines}</tbody></table>{more}"
-        )
-
-    def _title(self) -> str:
-        d = len(self.names)
-        variables = f"{d} variable{'s' * (d != 1)}"
+    def _brief(self) -> str:
+        variables = count(len(self.names), "variable")
         if math.isinf(self.n):
             return f"population covariance of {variables}"
         return f"{self.n:.0f} observations of {variables}"
 
-    def _table(self, most: int = 12) -> tuple[list[tuple[str, ...]], int]:
-        """Return means, standard deviations and correlations as text; how many are left out."""
+    def _shown(self, most: int = 12) -> Iterator[str | Table]:
+        """Show means, standard deviations and correlations of the first variables."""
+        yield self._brief()
         sd = np.sqrt(np.diag(self.S))[:most]
         R = self.S[:most, :most] / np.outer(sd, sd)
         names = self.names[:most]
-        mean = () if self.mean is None else ("mean",)
-        rows = [("", *mean, "sd", *names[:-1])]
+        rows = []
         for i, name in enumerate(names):
             numbers = [sd[i]] if self.mean is None else [self.mean[i], sd[i]]
             correlations = [f"{r:.2f}" for r in R[i, :i]] + [""] * (len(names) - 1 - i)
             rows.append((name, *(f"{x:.4g}" for x in numbers), *correlations))
-        return rows, len(self.names) - len(names)
+        mean = () if self.mean is None else ("mean",)
+        yield Table(("variable", *mean, "sd", *names[:-1]), rows)
+        if len(self.names) > most:
+            yield f"... and {len(self.names) - most} more: `names`, `mean` and `S` have all"
 
 
 def moments(
@@ -197,7 +177,7 @@ def moments(
     >>> import bowfree as bf
     >>> m = bf.moments({"x": [1.0, 2.0, 3.0], "y": [0.0, 5.0, 1.0]})
     >>> m
-    Moments(2 variables, n=3)
+    <Moments: 3 observations of 2 variables>
     >>> m.S.round(3)
     array([[0.667, 0.333],
            [0.333, 4.667]])

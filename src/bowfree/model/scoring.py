@@ -18,15 +18,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
 
+from bowfree.display import MOST_ROWS, Shown, Table, count
 from bowfree.graph.given import GraphLike
+from bowfree.graph.text import quote
 from bowfree.model.fitting import fit_given, warn_if_doubtful
 from bowfree.options import FitOptions
 
 __all__ = ["DistrictScores", "district_scores", "score"]
 
 
-@dataclass(frozen=True)
-class DistrictScores(Mapping[tuple[str, ...], float]):
+@dataclass(frozen=True, repr=False)
+class DistrictScores(Shown, Mapping[tuple[str, ...], float]):
     """Scores by district: a mapping from the tuple of its nodes to its share.
 
     Attributes
@@ -59,6 +61,19 @@ class DistrictScores(Mapping[tuple[str, ...], float]):
 
     def __len__(self) -> int:
         return len(self.districts)
+
+    def _brief(self) -> str:
+        return f"{count(len(self), 'district')}, score {self.total:.6f}"
+
+    def _shown(self) -> Iterator[str | Table]:
+        yield f"score {self.total:.6f}, the sum over {count(len(self), 'district')}"
+        rows = [
+            (", ".join(map(quote, nodes)), f"{share:.6f}", "" if certified else "not certified")
+            for nodes, share, certified in zip(
+                self.districts, self.scores, self.certified, strict=True
+            )
+        ]
+        yield Table(("district", "share", ""), rows, left=(0, 2), most=MOST_ROWS, rest="more")
 
 
 def district_scores(

@@ -122,7 +122,7 @@ def _bounds(effects: Any) -> tuple[Floats, Floats]:
     elif hasattr(effects, "total_effect_interval"):  # a bootstrap
         pair = tuple(effects.total_effect_interval)
     else:
-        single = getattr(effects, "effect", getattr(effects, "mean", None))
+        single = getattr(effects, "estimate", getattr(effects, "mean", None))
         if single is None or callable(single):  # an array has a method of that name
             single = effects
         pair = single, single

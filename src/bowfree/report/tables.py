@@ -120,7 +120,7 @@ def effect_table(effects: TotalEffects, bounds: EffectBounds) -> Table:
         ("Min |.|", "smallest absolute effect: not zero means that all graphs see one"),
         ("Non-zero in", "share of the equivalent graphs that see an effect"),
     ]
-    shown = (effects.effect != 0) | (bounds.max_abs > bounds.zero)
+    shown = (effects.estimate != 0) | (bounds.max_abs > bounds.zero)
     names = effects.names
     rows = []
     for i, j in np.argwhere(shown).tolist():
@@ -130,7 +130,7 @@ def effect_table(effects: TotalEffects, bounds: EffectBounds) -> Table:
         cells = [
             Cell(printable(names[j])),
             Cell(printable(names[i])),
-            number(effects.effect[i, j]),
+            number(effects.estimate[i, j]),
             number(effects.se[i, j]),
             number(effects.z[i, j], 2),
             Cell(p_text(p), p),

@@ -17,12 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.display import Shown, count
 from bowfree.errors import DataError
+from bowfree.frozen import Frozen
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import EDGES, MARKS, NONE, graph_of_states, index_pairs
 from bowfree.model.moments import Moments, read_moments
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.options import DataOptions, ScoreOptions, SpaceOptions, split_options
+from bowfree.pictures.drawn import Drawn
 from bowfree.search.greedy import check_finite_n
 from bowfree.search.plan import TOLERANCE, Strategy
 from bowfree.search.result import ScoredGraph
@@ -36,8 +39,8 @@ MAX_NODES = 5
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class ScoredClass:
+@dataclass(frozen=True, repr=False)
+class ScoredClass(Shown):
     """Graphs with the same skeleton and the same score, which is how equivalent graphs show.
 
     Attributes
@@ -54,9 +57,15 @@ class ScoredClass:
     score: float
     probability: float
 
+    def _brief(self) -> str:
+        return (
+            f"{count(len(self.graphs), 'graph')}, score {self.score:.6f}, "
+            f"probability {self.probability:.3f}, among them {self.graphs[0]}"
+        )
 
-@dataclass(frozen=True, eq=False)
-class ExhaustiveResult(FoundShortcuts):
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
     """All graphs and their scores.
 
     Attributes
@@ -174,11 +183,12 @@ class ExhaustiveResult(FoundShortcuts):
         )
         return states
 
-    def __str__(self) -> str:
-        return (
-            f"best of {len(self):,} graphs: {self.graph}\n"
-            f"score {self.score:.6f}, shared by {len(self.best_graphs)} of them"
-        )
+    def _brief(self) -> str:
+        return f"{count(len(self), 'graph')}, best score {self.score:.6f}, {self.graph}"
+
+    def _shown(self) -> Iterator[str]:
+        yield f"best of {len(self):,} graphs: {self.graph}"
+        yield f"score {self.score:.6f}, shared by {len(self.best_graphs)} of them"
 
 
 class ExhaustiveOptions(DataOptions, SpaceOptions, ScoreOptions, total=False):

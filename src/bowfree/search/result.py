@@ -6,13 +6,15 @@ averaging works on; its best graph stands for a whole equivalence class.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from bowfree.display import Shown, count, shorten
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import ScoringRule
+from bowfree.pictures.drawn import Drawn
 from bowfree.shortcuts import FoundShortcuts
 from bowfree.space.search_space import SearchSpace
 
@@ -25,9 +27,16 @@ class ScoredGraph(NamedTuple):
     graph: MixedGraph
     score: float
 
+    def __repr__(self) -> str:
+        nodes, edges = count(len(self.graph), "node"), count(self.graph.n_edges, "edge")
+        return f"<ScoredGraph: {nodes}, {edges}, score {self.score:.6f}>"
 
-@dataclass(frozen=True)
-class SearchRun:
+    def __str__(self) -> str:
+        return f"{shorten(str(self.graph), '.graph has all')} (score {self.score:.6f})"
+
+
+@dataclass(frozen=True, repr=False)
+class SearchRun(Shown):
     """One run of a search.
 
     Attributes
@@ -61,9 +70,21 @@ class SearchRun:
     cache_hits: int
     candidates: int
 
+    def _brief(self) -> str:
+        early = "" if self.complete else ", ended early"
+        return (
+            f"{self.strategy}, score {self.path[0]:.6f} to {self.score:.6f}, "
+            f"{count(self.fits, 'district')} fitted in {self.seconds:.2f} s{early}"
+        )
 
-@dataclass(frozen=True, eq=False)
-class SearchResult(FoundShortcuts):
+    def _shown(self) -> Iterator[str]:
+        yield self._brief()
+        yield f"from: {shorten(str(self.start), '.start has all')}"
+        yield f"to: {shorten(str(self.end), '.end has all')}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SearchResult(Drawn, FoundShortcuts):
     """The result of a search.
 
     Attributes
@@ -142,20 +163,26 @@ class SearchResult(FoundShortcuts):
             ],
         }
 
-    def __str__(self) -> str:
+    def _brief(self) -> str:
+        nodes, edges = count(len(self.graph), "node"), count(self.graph.n_edges, "edge")
+        early = "" if self.complete else ", ended early"
+        return f"{nodes}, {edges}, score {self.score:.6f}, {count(len(self.runs), 'run')}{early}"
+
+    def _shown(self) -> Iterator[str]:
         fits = sum(run.fits for run in self.runs)
         known = sum(run.cache_hits for run in self.runs)
         at_best = sum(run.score >= self.score - 1e-9 for run in self.runs)
-        lines = [
-            f"best graph: {self.graph}",
-            f"score {self.score:.6f} (n = {self.moments.n:g}, penalty {self.penalty:g})"
-            f", {len(self.best_graphs)} graph{'s' * (len(self.best_graphs) != 1)} met with it",
-            f"{len(self.runs)} run{'s' * (len(self.runs) != 1)}, {at_best} ended there; "
-            f"{fits:,} districts fitted, {known:,} known already; {self.seconds:.2f} s",
-        ]
+        yield f"best graph: {shorten(str(self.graph), '.graph has all')}"
+        yield (
+            f"score {self.score:.6f} (n = {self.moments.n:g}, penalty {self.penalty:g}), "
+            f"{count(len(self.best_graphs), 'graph')} met with it"
+        )
+        yield (
+            f"{count(len(self.runs), 'run')}, {at_best} ended there; "
+            f"{fits:,} districts fitted, {known:,} known already; {self.seconds:.2f} s"
+        )
         if not self.complete:
-            lines.append("the search was ended early: a longer one may find better")
-        return "\n".join(lines)
+            yield "the search was ended early: a longer one may find better"
 
 
 class SearchInterrupted(KeyboardInterrupt):

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.display import Shown, Table, count
 from bowfree.effects.effect_bounds import Formula
+from bowfree.frozen import Frozen
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.names import place
 from bowfree.graph.text import quote
+from bowfree.json_values import json_values
+from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
+from bowfree.uncertainty.edge_probability import EdgeProbability, edge_probability
 from bowfree.uncertainty.structure_samples import StructureSamples
 
-__all__ = ["AveragedClass", "AveragedEffects"]
+__all__ = ["AveragedClass", "AveragedEffect", "AveragedEffects"]
 
 Floats = npt.NDArray[np.float64]
 
+_EFFECTS = ("probability", "min_abs", "mean_abs", "max_abs", "mean", "positive", "negative")
 
-@dataclass(frozen=True)
-class AveragedClass:
+
+@dataclass(frozen=True, repr=False)
+class AveragedClass(Shown):
     """One class of the average.
 
     Attributes
@@ -42,9 +51,48 @@ class AveragedClass:
     n_members: int
     complete: bool
 
+    def _brief(self) -> str:
+        members = count(self.n_members, "member")
+        return f"weight {self.weight:.3f}, score {self.score:.6f}, {members}, {self.graph}"
 
-@dataclass(frozen=True, eq=False)
-class AveragedEffects:
+
+@dataclass(frozen=True, repr=False)
+class AveragedEffect(Shown):
+    """The effect of one variable on another, averaged over classes.
+
+    Attributes
+    ----------
+    of, on : str
+        The cause and what it acts on.
+    probability : float
+        Weight of the classes in which every member has the effect.
+    min_abs, mean_abs, max_abs : float
+        Weighted means of the smallest, the mean and the largest absolute effect over the class.
+    mean : float
+        Weighted mean of the effect.
+    positive, negative : float
+        Probability of a positive and of a negative effect.
+    """
+
+    of: str
+    on: str
+    probability: float
+    min_abs: float
+    mean_abs: float
+    max_abs: float
+    mean: float
+    positive: float
+    negative: float
+
+    def _brief(self) -> str:
+        return (
+            f"{quote(self.of)} on {quote(self.on)}: probability {self.probability:.3f}, "
+            f"mean {self.mean:.4f}, P(+) {self.positive:.3f}, P(-) {self.negative:.3f}"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AveragedEffects(Shown, Frozen):
     """Effects and edges, averaged over classes; ``[i, j]`` is about the effect of j on i.
 
     Attributes
@@ -113,72 +161,80 @@ class AveragedEffects:
         """Whether all members of all classes in the window were looked at."""
         return self.n_left_out == 0 and all(cls.complete for cls in self.classes)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, as for JSON."""
-        matrices = ("probability", "min_abs", "mean_abs", "max_abs", "mean", "positive")
-        edges = ("negative", "directed", "bidirected", "adjacent")
-        return {
-            "names": list(self.names),
-            **{name: getattr(self, name).tolist() for name in (*matrices, *edges)},
-            "classes": [
-                {
-                    "graph": str(cls.graph),
-                    "score": cls.score,
-                    "weight": cls.weight,
-                    "n_members": cls.n_members,
-                    "complete": cls.complete,
-                }
-                for cls in self.classes
-            ],
-            "n_graphs": self.n_graphs,
-            "n_left_out": self.n_left_out,
-            "window": self.window,
-            "temper": self.temper,
-            "formula": self.formula,
-            "complete": self.complete,
-        }
+    def effect(self, *, of: str, on: str) -> AveragedEffect:
+        """Return the averaged effect of one variable on another."""
+        at = place(on, self.names), place(of, self.names)
+        return AveragedEffect(of, on, *(float(getattr(self, name)[at]) for name in _EFFECTS))
 
-    def __str__(self) -> str:
-        count = len(self.classes)
-        head = [
-            f"effects averaged over {count} class{'es' * (count != 1)}, "
+    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeProbability:
+        """Return the probability of one edge.
+
+        Parameters
+        ----------
+        a, mark, b : str
+            ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as
+            one text, ``.edge("x -> y")``.
+        """
+        return edge_probability(self.names, (a, mark, b), self.directed, self.bidirected)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with one row for each ordered pair of variables.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            The library of the data frame.
+
+        Returns
+        -------
+        data frame
+            Columns cause, effect, probability, min_abs, mean_abs, max_abs, mean, positive,
+            negative, directed (probability of cause -> effect), bidirected.
+        """
+        names = (*_EFFECTS, "directed", "bidirected")
+        return effect_frame(self.names, {name: getattr(self, name) for name in names}, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
+        matrices = (*_EFFECTS, "directed", "bidirected", "adjacent")
+        names = ("n_graphs", "n_left_out", "window", "temper", "formula", "complete")
+        content: dict[str, Any] = json_values(
+            {name: getattr(self, name) for name in ("names", *matrices, "classes", *names)}
+        )
+        return content
+
+    def _brief(self) -> str:
+        some = (
+            f"{count(len(self.names), 'variable')}, {count(len(self.classes), 'class', 'classes')}"
+        )
+        return some if self.complete else f"{some}, not complete"
+
+    def _shown(self) -> Iterator[str | Table]:
+        yield (
+            f"effects averaged over {count(len(self.classes), 'class', 'classes')}, "
             f"the best with weight {self.classes[0].weight:.2f}"
-        ]
+        )
         cut = sum(not cls.complete for cls in self.classes)
         if cut:
-            head.append(f"{cut} of them NOT COMPLETE: `limit` or `time_limit` kept members out")
+            yield f"{cut} of them NOT COMPLETE: `limit` or `time_limit` kept members out"
         if self.n_left_out:
-            head.append(
+            yield (
                 f"{self.n_left_out} classes of lower score were left out (`max_classes` or "
                 "`time_limit`)"
             )
-        rows: list[tuple[str, ...]] = [
-            ("effect", "P(effect)", "min |.|", "mean |.|", "max |.|", "P(+)", "P(-)")
-        ]
-        numbers = (self.probability, self.min_abs, self.mean_abs, self.max_abs)
-        d = len(self.names)
-        shown = [
-            (i, j)
-            for i in range(d)
-            for j in range(d)
-            if i != j and (self.probability[i, j] >= 0.01 or self.mean_abs[i, j] >= 0.01)
-        ]
-        shown.sort(key=lambda pair: (-self.probability[pair], -self.mean_abs[pair]))
-        for i, j in shown:
-            rows.append(
-                (
-                    f"{quote(self.names[j])} on {quote(self.names[i])}",
-                    f"{self.probability[i, j]:.2f}",
-                    *(f"{matrix[i, j]:.3f}" for matrix in numbers[1:]),
-                    f"{self.positive[i, j]:.2f}",
-                    f"{self.negative[i, j]:.2f}",
-                )
-            )
-        width = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-        lines = [
-            "  ".join([row[0].ljust(width[0]), *map(str.rjust, row[1:], width[1:])]) for row in rows
-        ]
-        return "\n".join([*head, *lines])
-
-    def __repr__(self) -> str:
-        return f"<AveragedEffects: {len(self.classes)} classes, complete={self.complete}>"
+        pairs = effect_pairs((self.probability >= 0.01) | (self.mean_abs >= 0.01))
+        pairs.sort(key=lambda pair: (-self.probability[pair], -self.mean_abs[pair]))
+        yield effect_table(
+            "effect",
+            self.names,
+            pairs,
+            {
+                "P(effect)": decimals(self.probability, 2),
+                "min |.|": decimals(self.min_abs, 3),
+                "mean |.|": decimals(self.mean_abs, 3),
+                "max |.|": decimals(self.max_abs, 3),
+                "P(+)": decimals(self.positive, 2),
+                "P(-)": decimals(self.negative, 2),
+            },
+            size=self.probability,
+        )

@@ -179,9 +179,10 @@ def averaged_effects(
     ...                    [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
     >>> result = bf.exhaustive_search(sem.sample(500, rng=1, as_frame="pandas"))
     >>> average = bf.averaged_effects(result)
-    >>> y, w = (average.names.index(name) for name in "yw")
-    >>> bool(average.probability[w, y] > 0.9), bool(average.probability[y, w] < 0.1)
-    (True, True)
+    >>> average.effect(of="y", on="w").probability > 0.9
+    True
+    >>> average.effect(of="w", on="y").probability < 0.1
+    True
 
     References
     ----------

@@ -142,8 +142,8 @@ def bootstrap(
         directed_interval=wilson(mean["directed"]),
         bidirected_interval=wilson(mean["bidirected"]),
         adjacent_interval=wilson(adjacent),
-        effect=mean["effect"],
-        effect_interval=wilson(mean["effect"]),
+        effect_frequency=mean["effect"],
+        effect_frequency_interval=wilson(mean["effect"]),
         min_abs=mean["min_abs"],
         min_abs_interval=np.quantile([one.min_abs for one in found], tails, axis=0),
         total_effect_interval=np.stack(

@@ -2,23 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.display import MOST_ROWS, Shown, Table, count, percent
+from bowfree.frozen import Frozen
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.names import place
 from bowfree.graph.text import quote
-from bowfree.text_tables import table_lines
+from bowfree.json_values import json_values
+from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
+from bowfree.uncertainty.edge_probability import EdgeProbability, edge_probability
 
-__all__ = ["BootstrapResult"]
+__all__ = ["BootstrapResult", "ResampledEffect"]
 
 Floats = npt.NDArray[np.float64]
 
+_EDGES = ("directed", "bidirected", "adjacent")
+_RARE = 0.05  # what is found less often than this is not printed
 
-@dataclass(frozen=True, eq=False)
-class BootstrapResult:
+
+@dataclass(frozen=True, repr=False)
+class ResampledEffect(Shown):
+    """The effect of one variable on another, over resamples.
+
+    Attributes
+    ----------
+    of, on : str
+        The cause and what it acts on.
+    frequency : float
+        How often every member of the class has the effect.
+    frequency_interval : (float, float)
+        Wilson's interval for that.
+    min_abs : float
+        Mean of the smallest absolute effect over the class.
+    min_abs_interval : (float, float)
+        Quantiles of the same.
+    interval : (float, float)
+        Percentile interval for the effect, whichever member of the class is true.
+    """
+
+    of: str
+    on: str
+    frequency: float
+    frequency_interval: tuple[float, float]
+    min_abs: float
+    min_abs_interval: tuple[float, float]
+    interval: tuple[float, float]
+
+    def _brief(self) -> str:
+        low, high = self.interval
+        return (
+            f"{quote(self.of)} on {quote(self.on)}: {low:.4f} to {high:.4f}, "
+            f"there in {percent(self.frequency)} of the resamples"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BootstrapResult(Shown, Frozen):
     """Frequencies and intervals over resamples; ``[i, j]`` is about j -> i, or j's effect on i.
 
     Attributes
@@ -34,9 +80,9 @@ class BootstrapResult:
         edge counts by the share of the members of the class that have it.
     directed_interval, bidirected_interval, adjacent_interval : ndarray of shape (2, d, d)
         Lower and upper ends of Wilson's interval for these frequencies.
-    effect : ndarray of shape (d, d)
+    effect_frequency : ndarray of shape (d, d)
         How often every member of the class has an effect of j on i.
-    effect_interval : ndarray of shape (2, d, d)
+    effect_frequency_interval : ndarray of shape (2, d, d)
         Wilson's interval for that.
     min_abs : ndarray of shape (d, d)
         Mean of the smallest absolute effect over the class.
@@ -60,8 +106,8 @@ class BootstrapResult:
     directed_interval: Floats
     bidirected_interval: Floats
     adjacent_interval: Floats
-    effect: Floats
-    effect_interval: Floats
+    effect_frequency: Floats
+    effect_frequency_interval: Floats
     min_abs: Floats
     min_abs_interval: Floats
     total_effect_interval: Floats
@@ -73,55 +119,114 @@ class BootstrapResult:
         """Number of resamples."""
         return len(self.graphs)
 
+    def effect(self, *, of: str, on: str) -> ResampledEffect:
+        """Return what the resamples say about the effect of one variable on another."""
+        i, j = place(on, self.names), place(of, self.names)
+
+        def ends(interval: Floats) -> tuple[float, float]:
+            return float(interval[0, i, j]), float(interval[1, i, j])
+
+        return ResampledEffect(
+            of,
+            on,
+            float(self.effect_frequency[i, j]),
+            ends(self.effect_frequency_interval),
+            float(self.min_abs[i, j]),
+            ends(self.min_abs_interval),
+            ends(self.total_effect_interval),
+        )
+
+    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeProbability:
+        """Return the frequency, with its interval, of one edge.
+
+        Parameters
+        ----------
+        a, mark, b : str
+            ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as
+            one text, ``.edge("x -> y")``.
+        """
+        return edge_probability(
+            self.names,
+            (a, mark, b),
+            self.directed,
+            self.bidirected,
+            (self.directed_interval, self.bidirected_interval),
+        )
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with one row for each ordered pair of variables.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            The library of the data frame.
+
+        Returns
+        -------
+        data frame
+            Columns cause, effect, frequency (of the effect), lower, upper (percentile interval of
+            its size), min_abs, directed (frequency of cause -> effect), bidirected, adjacent.
+        """
+        lower, upper = self.total_effect_interval
+        return effect_frame(
+            self.names,
+            {
+                "frequency": self.effect_frequency,
+                "lower": lower,
+                "upper": upper,
+                **{name: getattr(self, name) for name in ("min_abs", *_EDGES)},
+            },
+            backend,
+        )
+
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, as for JSON."""
-        edges = ("directed", "bidirected", "adjacent")
-        effects = ("effect", "effect_interval", "min_abs", "min_abs_interval")
-        arrays = (*edges, *(f"{name}_interval" for name in edges), *effects)
-        return {
-            "names": list(self.names),
-            "n_resamples": self.n_resamples,
-            "confidence": self.confidence,
-            "complete": self.complete,
-            "graphs": [str(graph) for graph in self.graphs],
-            "scores": self.scores.tolist(),
-            **{name: getattr(self, name).tolist() for name in arrays},
-            "total_effect_interval": self.total_effect_interval.tolist(),
-        }
+        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
+        plain = ("names", "n_resamples", "confidence", "complete", "graphs", "scores")
+        effects = ("effect_frequency", "effect_frequency_interval", "min_abs", "min_abs_interval")
+        arrays = (*_EDGES, *(f"{name}_interval" for name in _EDGES), *effects)
+        content: dict[str, Any] = json_values(
+            {name: getattr(self, name) for name in (*plain, *arrays, "total_effect_interval")}
+        )
+        return content
 
-    def __str__(self) -> str:
+    def _brief(self) -> str:
+        some = f"{count(len(self.names), 'variable')}, {count(self.n_resamples, 'resample')}"
+        return some if self.complete else f"{some}, not complete"
+
+    def _shown(self) -> Iterator[str | Table]:
         level = f"{100 * self.confidence:g} %"
-        names, d = [quote(name) for name in self.names], len(self.names)
-        rows: list[tuple[str, ...]] = [
-            ("edge", "any", f"{level} interval", "a -> b", "a <- b", "a <-> b")
-        ]
-        for i in range(d):
-            for j in range(i + 1, d):
-                if self.adjacent[i, j] >= 0.05:
-                    low, high = self.adjacent_interval[:, i, j]
-                    numbers = (self.directed[j, i], self.directed[i, j], self.bidirected[i, j])
-                    rows.append(
-                        (
-                            f"{names[i]}, {names[j]}",
-                            f"{self.adjacent[i, j]:.2f}",
-                            f"{low:.2f} to {high:.2f}",
-                            *(f"{x:.2f}" for x in numbers),
-                        )
-                    )
-        effects = [("effect", "in all members", f"{level} interval of its size")]
-        for j in range(d):
-            for i in range(d):
-                if i != j and self.effect[i, j] >= 0.05:
-                    low, high = self.total_effect_interval[:, i, j]
-                    effects.append(
-                        (
-                            f"{names[j]} on {names[i]}",
-                            f"{self.effect[i, j]:.2f}",
-                            f"{low:.3f} to {high:.3f}",
-                        )
-                    )
-        head = f"{self.n_resamples} bootstrap resamples"
-        return "\n".join([head, *table_lines(rows), *table_lines(effects)])
+        yield f"{self.n_resamples} bootstrap resamples"
+        yield self._edges(level)
+        lower, upper = self.total_effect_interval
+        yield effect_table(
+            "effect",
+            self.names,
+            effect_pairs(self.effect_frequency >= _RARE),
+            {
+                "in all members": decimals(self.effect_frequency, 2),
+                f"{level} interval of its size": lambda i, j: (
+                    f"{lower[i, j]:.3f} to {upper[i, j]:.3f}"
+                ),
+            },
+            size=self.effect_frequency,
+        )
 
-    def __repr__(self) -> str:
-        return f"<BootstrapResult: {self.n_resamples} resamples>"
+    def _edges(self, level: str) -> Table:
+        names, d = [quote(name) for name in self.names], len(self.names)
+        pairs = [(i, j) for i, j in combinations(range(d), 2) if self.adjacent[i, j] >= _RARE]
+        if len(pairs) > MOST_ROWS:
+            pairs.sort(key=lambda pair: -self.adjacent[pair])
+        low, high = self.adjacent_interval
+        rows = []
+        for i, j in pairs:
+            numbers = (self.directed[j, i], self.directed[i, j], self.bidirected[i, j])
+            rows.append(
+                (
+                    f"{names[i]}, {names[j]}",
+                    f"{self.adjacent[i, j]:.2f}",
+                    f"{low[i, j]:.2f} to {high[i, j]:.2f}",
+                    *(f"{x:.2f}" for x in numbers),
+                )
+            )
+        headings = ("edge", "any", f"{level} interval", "a -> b", "a <- b", "a <-> b")
+        return Table(headings, rows, most=MOST_ROWS, rest="rarer ones: to_frame() has all")

@@ -10,7 +10,7 @@ one-standard-error rule) stands beside the best.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -18,11 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.budget import Budget
+from bowfree.display import Shown, Table
 from bowfree.errors import BowfreeError, DataError
+from bowfree.frames import data_frame
+from bowfree.frozen import Frozen
+from bowfree.json_values import json_values
 from bowfree.model.fitting import fit_moments
 from bowfree.model.moments import Moments
 from bowfree.options import BudgetOptions, at_least, split_options
-from bowfree.text_tables import table_lines
 from bowfree.uncertainty.resampling import Recipe, Rows
 
 __all__ = ["PenaltyChoice", "choose_penalty"]
@@ -32,8 +35,8 @@ Floats = npt.NDArray[np.float64]
 PENALTIES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 
 
-@dataclass(frozen=True, eq=False)
-class PenaltyChoice:
+@dataclass(frozen=True, eq=False, repr=False)
+class PenaltyChoice(Shown, Frozen):
     """Penalties compared by the likelihood of data left out.
 
     Attributes
@@ -72,18 +75,44 @@ class PenaltyChoice:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, as for JSON."""
-        return {
-            "penalties": list(self.penalties),
-            "mean": self.mean.tolist(),
-            "standard_error": self.standard_error.tolist(),
-            "folds": self.folds.tolist(),
-            "n_edges": self.n_edges.tolist(),
-            "best": self.best,
-            "one_standard_error": self.one_standard_error,
-        }
+        names = ("penalties", "mean", "standard_error", "folds", "n_edges", "best")
+        content: dict[str, Any] = json_values(
+            {name: getattr(self, name) for name in (*names, "one_standard_error")}
+        )
+        return content
 
-    def __str__(self) -> str:
-        rows = [("penalty", "log-likelihood", "s.e. of gap", "edges", "")]
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with one row for each penalty.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            The library of the data frame.
+
+        Returns
+        -------
+        data frame
+            Columns penalty, loglik (mean per left-out observation), standard_error (of its
+            difference from the best), n_edges (mean over the folds).
+        """
+        return data_frame(
+            {
+                "penalty": self.penalties,
+                "loglik": self.mean,
+                "standard_error": self.standard_error,
+                "n_edges": self.n_edges.mean(axis=0),
+            },
+            backend,
+        )
+
+    def _brief(self) -> str:
+        return (
+            f"best {self.best:g}, largest within one standard error {self.one_standard_error:g}, "
+            f"of {len(self.penalties)} penalties"
+        )
+
+    def _shown(self) -> Iterator[Table]:
+        rows = []
         for k, penalty in enumerate(self.penalties):
             marks = [
                 name
@@ -99,7 +128,8 @@ class PenaltyChoice:
                     ", ".join(marks),
                 )
             )
-        return "\n".join(line.rstrip() for line in table_lines(rows))
+        headings = ("penalty", "log-likelihood", "s.e. of gap", "edges", "")
+        yield Table(headings, rows, left=(0, 4))
 
 
 def choose_penalty(

@@ -5,6 +5,7 @@ Made by :func:`bowfree.structure_mcmc`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,19 +13,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.display import MOST_ROWS, Shown, Table, count, shorten
+from bowfree.frames import data_frame
+from bowfree.frozen import Frozen, lock_arrays
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import (
     BACKWARD,
     BIDIRECTED,
     EDGES,
     FORWARD,
+    MARKS,
     States,
     graph_of_states,
     index_pairs,
 )
+from bowfree.graph.text import quote
+from bowfree.json_values import json_values
 from bowfree.model.moments import Moments
 from bowfree.search.result import ScoredGraph
 from bowfree.space.search_space import SearchSpace
+from bowfree.uncertainty.edge_probability import EdgeProbability, edge_probability
 from bowfree.uncertainty.mcmc_diagnostics import effective_sample_size, split_r_hat
 
 __all__ = ["StructureSamples"]
@@ -32,8 +40,8 @@ __all__ = ["StructureSamples"]
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class StructureSamples:
+@dataclass(frozen=True, eq=False, repr=False)
+class StructureSamples(Shown, Frozen):
     """Samples of graphs from several chains, and how far they can be trusted.
 
     Attributes
@@ -95,12 +103,13 @@ class StructureSamples:
         return self._per_edge(effective_sample_size)
 
     def _per_edge(self, statistic: Any) -> Floats:
-        return np.array(
-            [
-                [statistic(self.states[:, :, k] == state) for state in EDGES]
-                for k in range(len(self.pairs))
-            ]
-        ).reshape(-1, 3)
+        values = [
+            [statistic(self.states[:, :, k] == state) for state in EDGES]
+            for k in range(len(self.pairs))
+        ]
+        table = np.array(values, dtype=np.float64).reshape(-1, 3)
+        lock_arrays(table)
+        return table
 
     @property
     def directed(self) -> Floats:
@@ -129,49 +138,89 @@ class StructureSamples:
     def _graph(self, states: States) -> MixedGraph:
         return graph_of_states(self.names, states)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, as for JSON: summaries, not the samples."""
-        return {
-            "names": list(self.names),
-            "chains": len(self.scores),
-            "samples": self.scores.shape[1],
-            "steps": self.steps,
-            "burn_in": self.burn_in,
-            "thin": self.thin,
-            "penalty": self.penalty,
-            "temper": self.temper,
-            "acceptance": self.acceptance.tolist(),
-            "r_hat": self.r_hat,
-            "ess": self.ess,
-            "directed": self.directed.tolist(),
-            "bidirected": self.bidirected.tolist(),
-            "pool": [{"graph": str(graph), "score": score} for graph, score in self.pool],
-        }
+    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeProbability:
+        """Return the frequency of one edge.
 
-    def __str__(self) -> str:
+        Parameters
+        ----------
+        a, mark, b : str
+            ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as
+            one text, ``.edge("x -> y")``.
+        """
+        return edge_probability(self.names, (a, mark, b), self.directed, self.bidirected)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with one row for each possible edge.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            The library of the data frame.
+
+        Returns
+        -------
+        data frame
+            Columns a, mark (``->``, ``<-``, ``<->``), b, frequency, r_hat, ess; the last is NaN
+            where an edge never varies.
+        """
+        return data_frame(
+            {
+                "a": [a for a, _ in self.pairs for _ in EDGES],
+                "mark": [MARKS[state] for _ in self.pairs for state in EDGES],
+                "b": [b for _, b in self.pairs for _ in EDGES],
+                "frequency": self._shares().ravel(),
+                "r_hat": self.edge_r_hat.ravel(),
+                "ess": self.edge_ess.ravel(),
+            },
+            backend,
+        )
+
+    def _shares(self) -> Floats:
+        """Return the frequencies of ``->``, ``<-`` and ``<->``, shape (pairs, 3)."""
+        return self._per_edge(np.mean)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return summaries, not the samples, ready for ``json.dumps`` (NaN becomes None)."""
+        names = ("steps", "burn_in", "thin", "penalty", "temper", "acceptance", "r_hat", "ess")
+        content: dict[str, Any] = json_values(
+            {
+                "names": self.names,
+                "chains": len(self.scores),
+                "samples": self.scores.shape[1],
+                **{name: getattr(self, name) for name in (*names, "directed", "bidirected")},
+                "pool": [{"graph": graph, "score": score} for graph, score in self.pool],
+            }
+        )
+        return content
+
+    def _brief(self) -> str:
+        chains, samples = self.scores.shape
+        variables = count(len(self.names), "variable")
+        return f"{variables}, {count(chains, 'chain')} of {count(samples, 'sample')}"
+
+    def _shown(self) -> Iterator[str | Table]:
         chains, samples = self.scores.shape
         worst = float(np.max(self.edge_r_hat, initial=1.0))
-        lines = [
-            f"{chains} chain{'s' * (chains != 1)} of {samples} samples, every {self.thin} steps "
+        yield (
+            f"{count(chains, 'chain')} of {count(samples, 'sample')}, every {self.thin} steps "
             f"after a burn-in of {self.burn_in}; "
-            f"{100 * self.acceptance.mean():.1f} % of the proposals accepted",
+            f"{100 * self.acceptance.mean():.1f} % of the proposals accepted"
+        )
+        yield (
             f"score: R-hat {self.r_hat:.3f}, effective sample size {self.ess:.0f}; "
-            f"edges: worst R-hat {worst:.3f}",
-        ]
+            f"edges: worst R-hat {worst:.3f}"
+        )
         if self.pool:
             graph, score = self.pool[0]
-            lines.append(f"best graph met: {graph} (score {score:.6f})")
-        edges: list[tuple[str, ...]] = [("edge", "a -> b", "a <- b", "a <-> b")]
-        for k, (a, b) in enumerate(self.pairs):
-            shares = [float((self.states[:, :, k] == state).mean()) for state in EDGES]
-            if sum(shares) >= 0.005:
-                edges.append((f"{a}, {b}", *(f"{share:.2f}" for share in shares)))
-        width = [max(len(row[k]) for row in edges) for k in range(4)]
-        lines += [
-            "  ".join([row[0].ljust(width[0]), *(row[k].rjust(width[k]) for k in (1, 2, 3))])
-            for row in edges
+            text = shorten(str(graph), ".pool[0].graph has all")
+            yield f"best graph met: {text} (score {score:.6f})"
+        shares = self._shares()
+        shown = [k for k in range(len(self.pairs)) if shares[k].sum() >= 0.005]
+        if len(shown) > MOST_ROWS:
+            shown.sort(key=lambda k: -shares[k].sum())
+        rows = [
+            (", ".join(map(quote, self.pairs[k])), *(f"{share:.2f}" for share in shares[k]))
+            for k in shown
         ]
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return f"<StructureSamples: {self.scores.shape[0]} chains of {self.scores.shape[1]}>"
+        headings = ("edge", "a -> b", "a <- b", "a <-> b")
+        yield Table(headings, rows, most=MOST_ROWS, rest="rarer ones: to_frame() has all")

@@ -1,0 +1,90 @@
+"""Names as a user says them: which variable, which pair, which edge.
+
+Results are matrices inside, and every entry has names outside. What a user may say, and what is
+answered to a name that does not exist, is the same for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from bowfree.errors import GraphError
+from bowfree.graph.text import quote, read_statements
+
+__all__ = ["place", "said_edge", "unknown_node"]
+
+
+def unknown_node(name: object, nodes: Sequence[str]) -> str:
+    """Say which name is unknown, and which were perhaps meant."""
+    from difflib import get_close_matches  # needed by nobody who spells well
+
+    if not isinstance(name, str):
+        return f"unknown node {name!r}: node names are strings, not {type(name).__name__}"
+    folded = {node.casefold(): node for node in nodes}
+    close = [folded[c] for c in get_close_matches(name.casefold(), folded, n=3)]
+    listed = ", ".join(nodes[:10]) + (", ..." if len(nodes) > 10 else "")
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"nodes are: {listed}"
+    return f"unknown node {name!r}; {hint}"
+
+
+def place(name: str, names: Sequence[str]) -> int:
+    """Return the place of a variable among the names, or raise a GraphError.
+
+    Examples
+    --------
+    >>> from bowfree.graph.names import place
+    >>> place("y", ("x", "y"))
+    1
+    """
+    try:
+        return names.index(name)
+    except ValueError:
+        raise GraphError(unknown_node(name, names)) from None
+
+
+def said_edge(
+    names: Sequence[str], a: str, mark: str | None, b: str | None
+) -> tuple[int, Literal["->", "<->"], int]:
+    """Return the ends and the mark of one edge, said in three words or as one text.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The variables.
+    a, mark, b : str
+        ``"x", "->", "y"``, ``"y", "<-", "x"``, ``"x", "<->", "y"``; or all of it as `a`, in the
+        language of :func:`bowfree.parse`, and the others None.
+
+    Returns
+    -------
+    i, mark, j
+        Places of the ends; ``"<-"`` comes back turned.
+
+    Raises
+    ------
+    GraphError
+        Unknown names, an unknown mark, or more or less than one edge.
+
+    Examples
+    --------
+    >>> from bowfree.graph.names import said_edge
+    >>> said_edge(("x", "y"), "y", "<-", "x"), said_edge(("x", "y"), "x -> y", None, None)
+    ((0, '->', 1), (0, '->', 1))
+    """
+    if mark is None and b is None:
+        alone, edges = read_statements(a)
+        if len(edges) != 1 or len(alone) != 2:
+            raise GraphError(f"{a!r} should be one edge, such as 'x -> y'")
+        a, mark, b = edges[0]
+    if mark not in ("->", "<-", "<->") or b is None:
+        raise GraphError(
+            f"an edge has two ends and a mark between them, '->', '<-' or '<->', "
+            f"and not {(a, mark, b)!r}"
+        )
+    i, j = place(a, names), place(b, names)
+    if i == j:
+        raise GraphError(f"self-loop at {quote(a)}: an edge joins two different nodes")
+    if mark == "<-":
+        i, j = j, i
+    return i, "<->" if mark == "<->" else "->", j

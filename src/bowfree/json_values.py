@@ -1,0 +1,40 @@
+"""What ``to_dict`` returns: values that ``json.dumps(..., allow_nan=False)`` accepts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["json_values"]
+
+
+def json_values(value: Any) -> Any:
+    """Return lists, dicts, texts and numbers only; NaN and infinities become None.
+
+    Arrays and tuples become lists, dataclasses become dicts of their fields, and anything else
+    that has a text of its own, such as a graph, that text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bowfree.json_values import json_values
+    >>> json_values({"effect": np.array([0.5, np.nan]), "names": ("x", "y")})
+    {'effect': [0.5, None], 'names': ['x', 'y']}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Mapping):
+        return {key: json_values(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_values(item) for item in value]
+    if is_dataclass(value):
+        return {field.name: json_values(getattr(value, field.name)) for field in fields(value)}
+    return str(value)
