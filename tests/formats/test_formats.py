@@ -225,7 +225,8 @@ MALFORMED = [
     ("dot", "digraph { a -> b [arrowhead=none] }", 1, 29, "ambiguous"),
     ("dot", "digraph { subgraph s { a } }", 1, 11, "subgraphs"),
     ("dot", "digraph {\n a -> ; }", 2, 7, "expected a name"),
-    ("dot", 'digraph { "a -> b }', 1, 11, "unexpected character"),
+    ("dot", 'digraph { "a -> b }', 1, 11, "quoted name is not closed"),
+    ("dagitty", "dag { x /* y }", 1, 9, "comment is not closed"),
     ("benchmark", "nodes\n2 0 0\n", 1, 1, "expected the header"),
     ("benchmark", "n_nodes n_directed n_bidirected\n2 x 0\n", 2, 3, "not a number"),
     (
@@ -294,7 +295,7 @@ def test_malformed_objects_are_refused(call, problem):
 
 
 @pytest.mark.parametrize(
-    ("name", "node"), [("tetrad", "a b"), ("tetrad", "a;b"), ("lavaan", "1a"), ("ggm", "a\nb")]
+    ("name", "node"), [("tetrad", "a b"), ("tetrad", "a;b"), ("lavaan", "1a"), ("lavaan", "NA")]
 )
 def test_names_that_a_format_cannot_hold_are_refused(name, node):
     with pytest.raises(bf.GraphError, match="cannot hold"):

@@ -14,7 +14,7 @@ FLOORS = [
     "formats", "plot", "report", "datasets", "estimator", "experiments", "cli",
 ]  # fmt: skip
 # Usable everywhere; they use nothing of the rooms, except `shortcuts`, which is there to.
-BESIDE = {"_core", "errors", "options", "shortcuts", "text_tables", ""}
+BESIDE = {"_core", "errors", "options", "shortcuts", "text_input", "text_tables", ""}
 
 
 def module_name(path: Path) -> str:
