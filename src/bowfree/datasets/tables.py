@@ -335,7 +335,7 @@ def _numeric_kinds(types: Any) -> tuple[Callable[[Any], bool], ...]:
 
 def _check_cells(count: int, size: int, what: str) -> None:
     """Refuse a small file that unpacks to a table which fills the memory."""
-    if count > max(10_000_000, 1_000 * size):
+    if count > max(10_000_000, 100 * size):
         raise DataError(
             f"{what}: {count:,} cells in a file of {size:,} bytes; real data are not that regular"
         )

@@ -42,7 +42,7 @@ _KEYS_LISTED = ", ".join(_KEYS)
 _NAME = r'("(?:[^"\\]+|\\.)*+"|[^\s"]\S*+)'
 _EDGE = re.compile(rf"\s*+{_NAME}\s++(->|<->|<-|--)\s++{_NAME}\s*+", re.DOTALL)
 # Python's TOML reader takes quadratic time for a.b.c. ...; no key of ours has two parts.
-_DOTTED = re.compile(r"""(?:[\w"'-]++[ \t]*+\.[ \t]*+){20}""")
+_DOTTED = re.compile(r"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){20}""")
 
 
 @dataclass(frozen=True, init=False)
@@ -225,9 +225,11 @@ class Knowledge:
     def _check_acyclic(self, nodes: Sequence[str]) -> None:
         cycle = MixedGraph(nodes, self._arrows()).find_cycle()
         if cycle is not None:
+            middle = ["..."] if len(cycle) > 10 else []
+            path = " -> ".join([*map(brief, cycle[:10]), *middle, brief(cycle[0])])
             raise KnowledgeError(
-                f"contradiction: the required edges form the directed cycle "
-                f"{' -> '.join(map(brief, [*cycle[:10], cycle[0]]))}; drop one of them"
+                f"contradiction: the required edges form the directed cycle {path}; drop one of "
+                "them"
             )
 
     def _arrows(self) -> list[tuple[str, str]]:
