@@ -38,10 +38,10 @@ GROWING = {
 def seconds_to_refuse(format, text):
     best = float("inf")
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         with pytest.raises(bf.BowfreeError):
             formats.read(text, format=format)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return best
 
 
@@ -129,10 +129,10 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_in_a_short_sentence(name):
     format, text, problem = REFUSED[name]
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(bf.BowfreeError, match=problem) as caught:
         formats.read(text, format=format)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert len(str(caught.value)) < 500
     assert str(caught.value).encode()  # it can be printed
 

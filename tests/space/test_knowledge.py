@@ -180,19 +180,19 @@ def test_names_with_blanks_stand_in_quotes():
 def test_bad_files_are_refused_quickly_and_shortly(tmp_path, content, message):
     path = tmp_path / "known.toml"
     path.write_bytes(content)
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(bf.KnowledgeError, match=message) as caught:
         bf.Knowledge.from_toml(path)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert len(str(caught.value)) < 400
 
 
 def test_many_required_edges_are_checked_quickly():
     chain = [f"n{k}" for k in range(600)]
     edges = [(a, "->", b) for a, b in itertools.pairwise(chain)]
-    start = time.perf_counter()
+    start = time.process_time()
     assert bf.Knowledge(required=edges).ground(chain).is_acyclic()
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     with pytest.raises(bf.KnowledgeError, match=r"n9 -> \.\.\. -> n0; drop") as caught:
         bf.Knowledge(required=[*edges, (chain[-1], "->", chain[0])]).masks(chain)
     assert len(str(caught.value)) < 400

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import BinaryIO
 
 import click
@@ -21,7 +20,7 @@ __all__ = ["convert"]
 def convert(file: BinaryIO, source: str, target: str) -> None:
     """Write the graph in FILE (- for standard input) in another format."""
     with naming("FILE"):
-        graph = read(decode(file.read(), Path(file.name).name), format=source)
+        graph = read(decode(file.read(), "FILE"), format=source)
     with naming("--to"):
         text = write(graph, format=target)
     click.echo(text, nl=False)

@@ -70,7 +70,8 @@ def sample(
 def _read_model(path: Path) -> LinearSEM:
     import bowfree as bf
 
-    content = load_json(read_text(path))
+    with naming("not a model.json"):
+        content = load_json(read_text(path))
     if not (isinstance(content, dict) and {"graph", "B", "Omega"} <= content.keys()):
         raise ParseError(
             f"{path.name} is not a model.json with graph, B and Omega; `bowfree learn --out` "
