@@ -1,6 +1,9 @@
 """Each format: its example, drawn; round trips; what it refuses, with the place."""
 
+import csv
+import io
 import json
+import re
 
 import networkx as nx
 import numpy as np
@@ -225,7 +228,8 @@ MALFORMED = [
     ("dot", "digraph { a -> b [arrowhead=none] }", 1, 29, "ambiguous"),
     ("dot", "digraph { subgraph s { a } }", 1, 11, "subgraphs"),
     ("dot", "digraph {\n a -> ; }", 2, 7, "expected a name"),
-    ("dot", 'digraph { "a -> b }', 1, 11, "unexpected character"),
+    ("dot", 'digraph { "a -> b }', 1, 11, "quoted name is not closed"),
+    ("dagitty", "dag { x /* y }", 1, 9, "comment is not closed"),
     ("benchmark", "nodes\n2 0 0\n", 1, 1, "expected the header"),
     ("benchmark", "n_nodes n_directed n_bidirected\n2 x 0\n", 2, 3, "not a number"),
     (
@@ -294,7 +298,7 @@ def test_malformed_objects_are_refused(call, problem):
 
 
 @pytest.mark.parametrize(
-    ("name", "node"), [("tetrad", "a b"), ("tetrad", "a;b"), ("lavaan", "1a"), ("ggm", "a\nb")]
+    ("name", "node"), [("tetrad", "a b"), ("tetrad", "a;b"), ("lavaan", "1a"), ("lavaan", "NA")]
 )
 def test_names_that_a_format_cannot_hold_are_refused(name, node):
     with pytest.raises(bf.GraphError, match="cannot hold"):
@@ -334,14 +338,47 @@ def test_bows_and_cycles_survive_where_there_is_room(graph):
     assert formats.from_networkx(formats.to_networkx(graph)) == graph
 
 
-# Everything that means something in one of the formats, and a few that do not.
-ODD = " \t\n\"'\\,;:#!-<>@{}[]()=~*+|/.%_0aé→\u2028\x85"
+# Everything that means something in one of the formats or to a spreadsheet, and a few others.
+ODD = " \t\r\n\"'\\,;:#!-<>@{}[]()=~*+|/.%_0aé→＝１\u2028\x85\x00\ufeff𝒳"
+HOSTILE_NAMES = st.one_of(
+    st.text(ODD, min_size=1, max_size=4),
+    st.text(min_size=1, max_size=6),  # hypothesis leaves out surrogates
+    st.sampled_from(
+        ["=cmd|' /C calc'!A0", "+1", "-x", "@SUM(A1)", "'=x", "''", "\t=", "NA", "dag"]
+    ),
+)
 
 
-@given(st.lists(st.text(ODD, min_size=1, max_size=4), min_size=2, max_size=4, unique=True))
-def test_odd_names_survive(names):
-    graph = bf.MixedGraph(names, [(names[1], names[0])])
-    for name in ("text", "json", "dagitty", "dot"):
-        assert formats.read(formats.write(graph, format=name), format=name) == graph
-    if not any("\n" in name for name in names):
-        assert formats.read(formats.write(graph, format="ggm"), format="ggm") == graph
+@given(st.lists(HOSTILE_NAMES, min_size=2, max_size=4, unique=True))
+def test_hostile_names_survive_or_are_refused_by_name(names):
+    cannot_hold = {
+        "tetrad": re.compile(r"[\s;,]").search,
+        "lavaan": lambda name: name == "NA" or not re.fullmatch(r"([^\W\d_]|\.(?!\d))[\w.]*", name),
+    }
+    graph = bf.MixedGraph(names, [(names[1], names[0])], [(names[0], names[-1])][: len(names) - 2])
+    for name in formats.FORMATS:
+        if name == "benchmark":  # which has no names
+            continue
+        if name in ("tetrad", "lavaan") and any(map(cannot_hold[name], names)):
+            with pytest.raises(bf.GraphError, match=f"(?i){name}.* cannot hold") as caught:
+                formats.write(graph, format=name)
+            assert any(repr(node) in str(caught.value) for node in names)
+            continue
+        text = formats.write(graph, format=name)
+        assert formats.read(text, format=name) == graph
+        # As a file has it: bytes, with the line ends that were written.
+        assert formats.read(text.encode().decode(), format=name) == graph
+
+
+@given(st.lists(HOSTILE_NAMES, min_size=2, max_size=4, unique=True))
+def test_a_spreadsheet_finds_no_formula(names):
+    text = formats.write(bf.MixedGraph(names), format="ggm")
+    for row in csv.reader(io.StringIO(text, newline="")):
+        assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for cell in row)
+        assert not any(cell.startswith(("\t", "\r")) for cell in row)
+
+
+def test_half_a_character_is_no_name():
+    for name in ("\ud800", "a\udfff"):
+        with pytest.raises(bf.GraphError, match="lone surrogate"):
+            bf.MixedGraph([name])

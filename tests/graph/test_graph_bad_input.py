@@ -225,7 +225,7 @@ CASES = {
     "text that is no text": (
         lambda: bf.parse(3),
         bf.ParseError,
-        "a graph is parsed from a string, not from int",
+        "a graph is read from a string, not from int",
     ),
 }
 

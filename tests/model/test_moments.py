@@ -104,20 +104,19 @@ def test_every_way_to_the_same_numbers():
 
 def test_moments_as_text():
     moments = bf.moments({"a": [1.0, 2.0, 3.0], "<b>": [0.0, 5.0, 1.0]})
-    assert repr(moments) == "Moments(2 variables, n=3)"
+    assert repr(moments) == "<Moments: 3 observations of 2 variables>"
     assert str(moments) == (
         "3 observations of 2 variables\n"
-        "\n"
-        "     mean      sd     a\n"
-        "a       2  0.8165      \n"
-        "<b>     2    2.16  0.19"
+        "variable  mean      sd     a\n"
+        "a            2  0.8165\n"
+        "<b>          2    2.16  0.19"
     )
     page = moments._repr_html_()
-    assert page.startswith("<p>3 observations of 2 variables</p><table><thead><tr><th></th>")
-    assert "<td>&lt;b&gt;</td><td>2</td><td>2.16</td><td>0.19</td>" in page
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
     population = bf.moments(cov=np.eye(14), n=math.inf)
     assert str(population).startswith("population covariance of 14 variables\n")
-    assert str(population).endswith("... and 2 more")
+    assert "... and 2 more" in str(population)
     assert "mean" not in str(population)
     plain = json.loads(json.dumps(moments.to_dict()))
     assert plain["names"] == ["a", "<b>"]

@@ -1,6 +1,11 @@
 """Knowledge: what is left of each pair, and contradictions that are named before a search."""
 
+import itertools
+import time
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import bowfree as bf
 from graph_strategies import all_baps
@@ -99,3 +104,95 @@ def test_bad_input(content, message):
 def test_unknown_key():
     with pytest.raises(bf.KnowledgeError, match="unknown key 'require'"):
         bf.Knowledge.from_dict({"require": []})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"required": 5}, r"required: expected a list, got 5 \(int\)"),
+        ({"required": None}, "required: expected a list, got None"),
+        ({"required": {"a": "b"}}, r"required: expected a list, got \{'a': 'b'\} \(dict\)"),
+        ({"required": [5]}, "required edge 5 cannot be read"),
+        ({"forbidden": [["a", ["->"], "b"]]}, "cannot be read"),
+        ({"forbidden": [(1, "->", 2)]}, "cannot be read"),
+        ({"forbidden": [["", "->", "b"]]}, "cannot be read"),
+        ({"required": ['"a b -> c']}, "double quotes"),
+        ({"required": ['"a\\q" -> c']}, "double quotes"),
+        ({"required": ["a -> b" * 100_000]}, "cannot be read"),
+        ({"tiers": 5}, r"tiers: expected a list, got 5 \(int\)"),
+        ({"tiers": [5]}, "tiers: expected a list, got 5"),
+        ({"tiers": ["ab"]}, "tiers: expected a list, got the text 'ab'"),
+        ({"tiers": [[1, 2]]}, "tiers: expected the name of a variable, got 1"),
+        ({"unconfounded": [["a"]]}, r"expected the name of a variable, got \['a'\]"),
+        ({"unconfounded": True}, "unconfounded: expected a list, got True"),
+        ({1: 2, "x": 3}, "unknown key 1"),
+        ([1], r"expected a mapping with required, .* got \[1\]"),
+    ],
+)
+def test_wrong_types_say_what_was_seen(content, message):
+    with pytest.raises(bf.KnowledgeError, match=message) as caught:
+        bf.Knowledge.from_dict(content)
+    assert len(str(caught.value)) < 400
+
+
+names = st.text(min_size=1, max_size=5) | st.sampled_from(
+    ["blood pressure", "a -> b", 'say "hi"', '"', "\\", "--", "\t", "x\ny", "é", "'"]
+)
+
+
+@given(
+    st.lists(names, min_size=2, max_size=4, unique=True),
+    st.sampled_from(["->", "<-", "<->", "--"]),
+)
+def test_any_names_survive(variables, mark):
+    a, b = variables[:2]
+    known = bf.Knowledge(
+        required=[(a, "->", b)],
+        forbidden=[(b, mark, a)],
+        tiers=[[a], variables[2:]],
+        unconfounded=variables,
+    )
+    assert bf.Knowledge.from_dict(known.to_dict()) == known
+
+
+def test_names_with_blanks_stand_in_quotes():
+    known = bf.Knowledge(required=['"blood pressure" -> "a -> b"', "CD4>200 <-> x"])
+    assert known.required == (("blood pressure", "->", "a -> b"), ("CD4>200", "<->", "x"))
+    assert known.to_dict()["required"] == ['"blood pressure" -> "a -> b"', '"CD4>200" <-> x']
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"required = 5", r"known\.toml: required: expected a list, got 5"),
+        (b"required = 2020-01-01", "required: expected a list, got datetime.date"),
+        (b"tiers = [['a'], 'b']", "tiers: expected a list, got the text 'b'"),
+        (b"[required]\na = 1", "required: expected a list, got"),
+        (b"\xff\xfe", "UTF-8"),
+        (b"tiers = " + b"[" * 50_000, "nested too deeply"),
+        (b"required = " + b"9" * 5_000, "not valid TOML"),
+        (b"a." * 50_000 + b"a = 1", "more than twenty parts"),
+        (b'"a" . ' * 50_000 + b"a = 1", "more than twenty parts"),
+        (b"required = ['" + b"x" * 300_000 + b"']", "cannot be read"),
+        (b"x" * 300_000 + b" = 1", "unknown key"),
+    ],
+)
+def test_bad_files_are_refused_quickly_and_shortly(tmp_path, content, message):
+    path = tmp_path / "known.toml"
+    path.write_bytes(content)
+    start = time.process_time()
+    with pytest.raises(bf.KnowledgeError, match=message) as caught:
+        bf.Knowledge.from_toml(path)
+    assert time.process_time() - start < 2
+    assert len(str(caught.value)) < 400
+
+
+def test_many_required_edges_are_checked_quickly():
+    chain = [f"n{k}" for k in range(600)]
+    edges = [(a, "->", b) for a, b in itertools.pairwise(chain)]
+    start = time.process_time()
+    assert bf.Knowledge(required=edges).ground(chain).is_acyclic()
+    assert time.process_time() - start < 5
+    with pytest.raises(bf.KnowledgeError, match=r"n9 -> \.\.\. -> n0; drop") as caught:
+        bf.Knowledge(required=[*edges, (chain[-1], "->", chain[0])]).masks(chain)
+    assert len(str(caught.value)) < 400

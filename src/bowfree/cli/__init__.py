@@ -2,15 +2,21 @@
 
 Results go to standard output, messages to standard error. The exit code is 0 when all went well,
 1 when the input could not be used, 2 when the command was called the wrong way. Errors are one
-sentence; ``--debug`` in front of the command shows where they come from. The file of a command is
+sentence; ``--debug`` in front of the command shows where they come from. Ctrl-C and SIGTERM end a
+search with its best graph so far. The file of a command is
 imported when the command is called, so that ``bowfree --help`` costs little more than Python with
 NumPy.
 """
 
 from __future__ import annotations
 
+import signal
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from types import FrameType
 from typing import Any, TextIO
 
 import click
@@ -52,14 +58,45 @@ class _Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _ended_like_ctrl_c():
             warnings.showwarning = _show_warning
             try:
                 return super().invoke(ctx)
-            except (BowfreeError, OSError) as error:
+            except BrokenPipeError:  # whoever read the output has seen enough; click knows
+                raise
+            except (BowfreeError, OSError, MemoryError, UnicodeEncodeError) as error:
                 if ctx.params["debug"]:
                     raise
-                raise click.ClickException(str(error)) from error
+                raise click.ClickException(_sentence(error)) from error
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "this needs more memory than there is; make it smaller"
+    if isinstance(error, UnicodeEncodeError):
+        seen = error.object[error.start : error.start + 1]
+        return f"the output's encoding ({error.encoding}) has no {seen!a}; set PYTHONUTF8=1"
+    return str(error)
+
+
+@contextmanager
+def _ended_like_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM do what Ctrl-C does: a search ends with its best graph so far.
+
+    Schedulers and containers send it before they kill.
+    """
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # only there it is allowed
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _show_warning(

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from typing import BinaryIO
 
 import click
 
+from bowfree.cli.terminal import naming
 from bowfree.formats import FORMATS, read, write
+from bowfree.text_input import decode
 
 __all__ = ["convert"]
 
 
 @click.command(epilog="Example: bowfree convert graph.txt --from tetrad --to lavaan")
-@click.argument("file", type=click.File(encoding="utf-8"))
+@click.argument("file", type=click.File("rb"))
 @click.option("--from", "source", type=click.Choice(FORMATS), required=True, help="Its format.")
 @click.option("--to", "target", type=click.Choice(FORMATS), required=True, help="The new format.")
-def convert(file: TextIO, source: str, target: str) -> None:
+def convert(file: BinaryIO, source: str, target: str) -> None:
     """Write the graph in FILE (- for standard input) in another format."""
-    click.echo(write(read(file.read(), format=source), format=target), nl=False)
+    with naming("FILE"):
+        graph = read(decode(file.read(), "FILE"), format=source)
+    with naming("--to"):
+        text = write(graph, format=target)
+    click.echo(text, nl=False)

@@ -11,7 +11,7 @@ import click
 
 from bowfree.cli.folder import refuse_existing
 from bowfree.cli.graphs import graph_options, read_graph
-from bowfree.cli.terminal import print_json
+from bowfree.cli.terminal import naming, print_json
 from bowfree.equivalence.classes import Method
 from bowfree.graph.parsing import parse
 
@@ -55,7 +55,8 @@ def equiv(
     if other is not None:
         if n_listed or svg is not None or method != "exact":
             raise click.UsageError("--list, --svg and --method describe a class, --and compares")
-        verdict = bf.explain_equivalence(bap, parse(other))
+        with naming("--and"):
+            verdict = bf.explain_equivalence(bap, parse(other))
         click.echo(json.dumps(asdict(verdict), indent=2) if as_json else str(verdict))
         return
     refuse_existing(svg)

@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
+from bowfree.cli.terminal import naming
 from bowfree.formats import FORMATS, read
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.text_input import read_text
 
 __all__ = ["graph_options", "read_graph"]
 
@@ -41,7 +43,9 @@ def read_graph(graph: str | None, graph_file: Path | None, graph_format: str | N
     if graph is not None and graph_file is None:
         if graph_format is not None:
             raise click.UsageError("--format belongs to --graph-file")
-        return read(graph, format="text")
+        with naming("--graph"):
+            return read(graph, format="text")
     if graph is None and graph_file is not None:
-        return read(graph_file.read_text(encoding="utf-8"), format=graph_format or "text")
+        with naming("--graph-file"):
+            return read(read_text(graph_file), format=graph_format or "text")
     raise click.UsageError("give the graph as one of --graph or --graph-file")

@@ -12,7 +12,7 @@ import click
 
 from bowfree.cli.folder import refuse_existing, write_folder
 from bowfree.cli.tables import data_options, read_source
-from bowfree.cli.terminal import print_json, print_table, search_bar
+from bowfree.cli.terminal import naming, print_json, print_table, search_bar
 from bowfree.formats import FORMATS, write
 from bowfree.space.knowledge import Knowledge
 
@@ -109,7 +109,8 @@ def learn(
     source = read_source(**given)
     refuse_existing(out, report)
     arguments = source.arguments()
-    known = None if knowledge is None else Knowledge.from_toml(knowledge)
+    with naming("--knowledge"):
+        known = None if knowledge is None else Knowledge.from_toml(knowledge)
     interrupted = False
     try:
         with search_bar() as progress:

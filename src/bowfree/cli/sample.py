@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,9 @@ import click
 
 from bowfree.cli.folder import refuse_existing
 from bowfree.cli.graphs import graph_options, read_graph
+from bowfree.cli.terminal import naming
 from bowfree.errors import ParseError
+from bowfree.text_input import load_json, read_text
 
 if TYPE_CHECKING:
     from bowfree.model.linear_sem import LinearSEM
@@ -54,7 +55,8 @@ def sample(
     if model is None:
         sem = bf.random_sem(read_graph(graph, graph_file, graph_format), rng=rng)
     elif graph is None and graph_file is None and graph_format is None:
-        sem = _read_model(model)
+        with naming("--model"):
+            sem = _read_model(model)
     else:
         raise click.UsageError("--model has its graph already; leave --graph and its like out")
     text = write_table(Table(sem.graph.nodes, sem.sample(n, rng=rng)))
@@ -68,12 +70,11 @@ def sample(
 def _read_model(path: Path) -> LinearSEM:
     import bowfree as bf
 
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        graph, B, Omega = content["graph"], content["B"], content["Omega"]
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+    with naming("not a model.json"):
+        content = load_json(read_text(path))
+    if not (isinstance(content, dict) and {"graph", "B", "Omega"} <= content.keys()):
         raise ParseError(
-            f"{path.name} is not a model.json with graph, B and Omega ({error!r}); "
-            "`bowfree learn --out` writes one"
-        ) from error
-    return bf.LinearSEM(bf.MixedGraph.from_dict(graph), B, Omega)
+            f"{path.name} is not a model.json with graph, B and Omega; `bowfree learn --out` "
+            "writes one"
+        )
+    return bf.LinearSEM(bf.MixedGraph.from_dict(content["graph"]), content["B"], content["Omega"])

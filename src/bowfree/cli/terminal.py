@@ -1,4 +1,4 @@
-"""What the commands show: a progress bar, tables, JSON.
+"""What the commands show: a progress bar, tables, JSON, and which option an error is about.
 
 The bar is drawn on standard error and only on a terminal. Tables go to standard output; where that
 is a pipe or a file they are plain text, as wide as they need to be.
@@ -14,10 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bowfree.errors import BowfreeError
+
 if TYPE_CHECKING:
     from bowfree.budget import Progress
 
-__all__ = ["print_json", "print_table", "search_bar"]
+__all__ = ["naming", "print_json", "print_table", "search_bar"]
+
+
+@contextmanager
+def naming(option: str) -> Iterator[None]:
+    """Put the option in front of the errors that its value causes."""
+    try:
+        yield
+    except BowfreeError as error:
+        error.args = (f"{option}: {error}",)
+        raise
 
 
 @contextmanager

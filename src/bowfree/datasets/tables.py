@@ -9,17 +9,18 @@ may have the names of its rows in the first column.
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import DataError, ParseError
+from bowfree.formats.csv_text import CsvReader, Row, read_name, write_line, write_name
+from bowfree.text_input import brief, close_names, listed, number, read_text, shown
 
 __all__ = ["Table", "parse_table", "read_covariance", "read_table", "write_table"]
 
@@ -136,30 +137,24 @@ def read_covariance(path: str | Path, *, columns: Sequence[str] | None = None) -
     """
     path = Path(path)
     text, separator = _read_text(path)
-    lines = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
-    labels: list[str] | None = None
+    reader = CsvReader(text, separator=separator, what=path.name)
+    rows = list(reader)
     # One more column than rows: the first one has the names of the rows.
-    if lines and len(lines) == len(lines[0]):
-        labels = [row[0].strip() for row in lines[1:]]
-        rest = io.StringIO()
-        csv.writer(rest, delimiter=separator, lineterminator="\n").writerows(r[1:] for r in lines)
-        text = rest.getvalue()
-    table = parse_table(text, separator=separator, what=path.name)
+    first = 1 if rows and len(rows) == len(rows[0].cells) else 0
+    labels = [read_name(row.cells[0]) for row in rows[1:]]
+    table = _fill(reader, rows, None, first=first)
     d = len(table.names)
     if len(table.X) != d:
         raise DataError(
             f"{path.name}: {len(table.X)} rows and {d} columns; a covariance matrix is square"
         )
-    rows = list(range(d))
-    if labels is not None:
-        if sorted(labels) != sorted(table.names):
-            odd = sorted(set(labels) ^ set(table.names))
-            raise DataError(f"{path.name}: rows and columns have different names: {', '.join(odd)}")
-        rows = [labels.index(name) for name in table.names]
+    place = {name: k for k, name in enumerate(labels if first else table.names)}
+    if place.keys() != set(table.names):
+        odd = sorted(place.keys() ^ set(table.names))
+        raise DataError(f"{path.name}: rows and columns have different names: {listed(odd)}")
     chosen = _chosen(columns, table.names, path.name)
-    return Table(
-        tuple(table.names[k] for k in chosen), table.X[np.ix_([rows[k] for k in chosen], chosen)]
-    )
+    names = tuple(table.names[k] for k in chosen)
+    return Table(names, table.X[np.ix_([place[name] for name in names], chosen)])
 
 
 def _read_text(path: Path) -> tuple[str, str]:
@@ -167,11 +162,7 @@ def _read_text(path: Path) -> tuple[str, str]:
     kind = path.suffix.lower()
     if kind not in (".csv", ".tsv", ".txt"):
         raise DataError(f"{path.name}: unknown kind of table; use .csv, .tsv, .txt or .parquet")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path.name} is not a text in UTF-8: {error.reason}") from error
-    return text, "," if kind == ".csv" else "\t"
+    return read_text(path), "," if kind == ".csv" else "\t"
 
 
 def parse_table(
@@ -200,28 +191,32 @@ def parse_table(
     >>> parse_table("x,y\n1,NA\n")["y"]
     array([nan])
     """
-    reader = csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)
-    names: tuple[str, ...] = ()
+    reader = CsvReader(text, separator=separator, what=what)
+    return _fill(reader, reader, columns)
+
+
+def _fill(
+    reader: CsvReader, rows: Iterable[Row], columns: Sequence[str] | None, *, first: int = 0
+) -> Table:
+    """Make a table of the cells from column `first` on; the first row has the names."""
+    names: tuple[str, ...] | None = None
     chosen: list[int] = []
-    rows: list[list[float]] = []
-    for cells in reader:
-        line = reader.line_num
-        if not cells:
+    values: list[list[float]] = []
+    for row in rows:
+        if names is None:
+            names = _header(reader, row, first)
+            chosen = _chosen(columns, names, reader.what)
             continue
-        if not names:
-            names = _header(cells, line, what)
-            chosen = _chosen(columns, names, what)
-            continue
-        if len(cells) != len(names):
-            raise ParseError(
-                f"{what}: expected {len(names)} cells, as many as names, found {len(cells)}",
-                line=line,
-                column=1,
+        if len(row.cells) != len(names) + first:
+            reader.refuse(
+                row,
+                0,
+                f"expected {len(names) + first} cells, as many as names, found {len(row.cells)}",
             )
-        rows.append([_number(cells, k, names, line, what) for k in chosen])
-    if not names:
-        raise ParseError(f"{what}: the table is empty", line=1, column=1)
-    X = np.array(rows, dtype=np.float64).reshape(len(rows), len(chosen))
+        values.append([_number(reader, row, k + first, names[k]) for k in chosen])
+    if names is None:
+        raise ParseError(f"{reader.what}: the table is empty", line=1, column=1)
+    X = np.array(values, dtype=np.float64).reshape(len(values), len(chosen))
     return Table(tuple(names[k] for k in chosen), X)
 
 
@@ -243,83 +238,104 @@ def write_table(table: Table, *, decimals: int | None = None) -> str:
     x,y
     0.50,0.33
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.names)
     form = "{!r}" if decimals is None else f"{{:.{decimals}f}}"
-    writer.writerows([form.format(value) for value in row] for row in table.X.tolist())
-    return text.getvalue()
+    lines = [write_line(write_name(name) for name in table.names)]
+    lines += [",".join(map(form.format, row)) + "\n" for row in table.X.tolist()]
+    return "".join(lines)
 
 
-def _header(cells: list[str], line: int, what: str) -> tuple[str, ...]:
-    names = tuple(cell.strip() for cell in cells)
-    for k, name in enumerate(names):
+def _header(reader: CsvReader, row: Row, first: int) -> tuple[str, ...]:
+    names: dict[str, None] = {}
+    for k, cell in enumerate(row.cells[first:], start=first):
+        name = read_name(cell)
         if not name:
-            raise ParseError(
-                f"{what}: column {k + 1} has no name; the first line names the columns",
-                line=line,
-                column=_place(cells, k),
-            )
-        if name in names[:k]:
-            raise ParseError(
-                f"{what}: two columns are named {name!r}; rename one",
-                line=line,
-                column=_place(cells, k),
-            )
-    return names
+            reader.refuse(row, k, f"column {k + 1} has no name; the first line names the columns")
+        if name in names:
+            reader.refuse(row, k, f"two columns are named {shown(name)}; rename one")
+        names[name] = None
+    return tuple(names)
 
 
 def _chosen(columns: Sequence[str] | None, names: Sequence[str], what: str) -> list[int]:
     """Return the positions of the columns asked for."""
     if columns is None:
         return list(range(len(names)))
-    for k, name in enumerate(columns):
-        if name not in names:
-            close = get_close_matches(name, names, n=1)
+    place = {name: k for k, name in enumerate(names)}
+    chosen: dict[str, int] = {}
+    for name in columns:
+        if name not in place:
+            close = close_names(name, names)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
-            raise DataError(f"{what} has no column {name!r}{hint}; it has {', '.join(names)}")
-        if name in columns[:k]:
-            raise DataError(f"column {name!r} is asked for twice; leave one out")
-    return [list(names).index(name) for name in columns]
+            raise DataError(f"{what} has no column {shown(name)}{hint}; it has {listed(names)}")
+        if name in chosen:
+            raise DataError(f"column {shown(name)} is asked for twice; leave one out")
+        chosen[name] = place[name]
+    return list(chosen.values())
 
 
-def _number(cells: list[str], k: int, names: tuple[str, ...], line: int, what: str) -> float:
-    cell = cells[k].strip()
+def _number(reader: CsvReader, row: Row, k: int, name: str) -> float:
+    cell = row.cells[k]
     if cell.lower() in _MISSING:
         return float("nan")
     try:
-        return float(cell)
-    except ValueError:
-        raise ParseError(
-            f"{what}: {cell!r} in column {names[k]!r} is not a number; drop that column or code it "
-            "as numbers",
-            line=line,
-            column=_place(cells, k),
-        ) from None
-
-
-def _place(cells: list[str], k: int) -> int:
-    """Return the character at which cell k starts, as long as no cell before it is quoted."""
-    return sum(len(cell) + 1 for cell in cells[:k]) + 1
+        return number(cell)
+    except ValueError as error:
+        reader.refuse(
+            row,
+            k,
+            f"{shown(cell)} in column {shown(name)} {error}; drop that column or code it as "
+            "numbers",
+        )
 
 
 def _read_parquet(path: Path, columns: Sequence[str] | None) -> Table:
     try:
+        import pyarrow
         import pyarrow.parquet
     except ImportError as error:
         raise DataError(
             f"{path.name}: reading Parquet needs pyarrow; run `pip install pyarrow`, or give a CSV"
         ) from error
-    frame = pyarrow.parquet.read_table(path)
-    names = tuple(frame.column_names)
+    content = path.read_bytes()
+    try:
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
+        names = tuple(file.schema_arrow.names)
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise DataError(f"{path.name} cannot be read as Parquet: {brief(str(error))}") from None
+    twice = sorted({name for name, count in Counter(names).items() if count > 1})
+    if twice:
+        raise DataError(f"{path.name}: two columns are named {shown(twice[0])}; rename one")
     chosen = tuple(names[k] for k in _chosen(columns, names, path.name))
-    values = []
+    _check_cells(file.metadata.num_rows * len(chosen), len(content), path.name)
     for name in chosen:
-        try:
-            values.append(np.asarray(frame[name].to_numpy(), dtype=np.float64))
-        except (TypeError, ValueError):
+        kind = file.schema_arrow.field(name).type
+        if not any(is_kind(kind) for is_kind in _numeric_kinds(pyarrow.types)):
             raise DataError(
-                f"{path.name}: column {name!r} ({frame[name].type}) is not made of numbers; drop "
-                "it or code it as numbers"
-            ) from None
-    return Table(chosen, np.column_stack(values))
+                f"{path.name}: column {shown(name)} ({brief(str(kind))}) is not made of numbers; "
+                "drop it or code it as numbers"
+            )
+    try:
+        frame = file.read(columns=list(chosen))
+        values = [np.asarray(frame[name].to_numpy(), dtype=np.float64) for name in chosen]
+    except (pyarrow.ArrowException, OSError, TypeError, ValueError) as error:
+        raise DataError(f"{path.name} cannot be read as Parquet: {brief(str(error))}") from None
+    return Table(chosen, np.column_stack(values) if values else np.empty((0, 0)))
+
+
+def _numeric_kinds(types: Any) -> tuple[Callable[[Any], bool], ...]:
+    """Return what tells a column of numbers: texts such as "1_000" are none."""
+    return (
+        types.is_integer,
+        types.is_floating,
+        types.is_boolean,
+        types.is_decimal,
+        types.is_null,
+    )
+
+
+def _check_cells(count: int, size: int, what: str) -> None:
+    """Refuse a small file that unpacks to a table which fills the memory."""
+    if count > max(10_000_000, 100 * size):
+        raise DataError(
+            f"{what}: {count:,} cells in a file of {size:,} bytes; real data are not that regular"
+        )

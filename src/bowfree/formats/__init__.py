@@ -51,6 +51,7 @@ from bowfree.formats.pywhy import from_pywhy, to_pywhy
 from bowfree.formats.tetrad import from_tetrad, to_tetrad
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.parsing import parse
+from bowfree.text_input import check_text, shown
 
 __all__ = [
     "FORMATS",
@@ -142,7 +143,7 @@ def read(text: str, *, format: str) -> MixedGraph:
     >>> bf.formats.read("x,y\n0,1\n0,0\n", format="ggm") == bf.parse("x -> y")
     True
     """
-    return _named(format).read(text)
+    return _named(format).read(check_text(text, format))
 
 
 def write(graph: MixedGraph, *, format: str) -> str:
@@ -172,6 +173,6 @@ def write(graph: MixedGraph, *, format: str) -> str:
 
 
 def _named(format: str) -> _TextFormat:
-    if format not in _FORMATS:
-        raise BowfreeError(f"unknown format {format!r}; known are {', '.join(FORMATS)}")
+    if format not in FORMATS:
+        raise BowfreeError(f"unknown format {shown(format)}; known are {', '.join(FORMATS)}")
     return _FORMATS[format]

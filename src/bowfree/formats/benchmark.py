@@ -21,6 +21,7 @@ from collections.abc import Sequence
 
 from bowfree.formats.tokens import GraphBuilder, refuse
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.text_input import check_nodes, check_text, shown, split_lines, whole_number
 
 __all__ = ["from_benchmark", "to_benchmark"]
 
@@ -80,9 +81,8 @@ def from_benchmark(text: str, nodes: Sequence[str] | None = None) -> MixedGraph:
     >>> bf.formats.from_benchmark(text, nodes=["x", "y"]) == bf.parse("x -> y")
     True
     """
-    lines = [
-        (number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()
-    ]
+    numbered = enumerate(split_lines(check_text(text, "benchmark")), start=1)
+    lines = [(number, line) for number, line in numbered if line.strip()]
     end = (lines[-1][0] if lines else 1, "")
     lines.reverse()
 
@@ -91,13 +91,16 @@ def from_benchmark(text: str, nodes: Sequence[str] | None = None) -> MixedGraph:
 
     number, line = next_line()
     if line.split() != _HEADER.split():
-        refuse("benchmark", number, 1, f"expected the header {_HEADER!r}, found {line.strip()!r}")
+        refuse(
+            "benchmark", number, 1, f"expected the header {_HEADER!r}, found {shown(line.strip())}"
+        )
     number, line = next_line()
     (d, _), (n_directed, _), (n_bidirected, _) = _numbers(line, number, count=3)
+    check_nodes(d, "benchmark", line=number)
     if nodes is not None and len(nodes) != d:
         refuse("benchmark", number, 1, f"the graph has {d} nodes but {len(nodes)} names are given")
     names = list(nodes) if nodes is not None else [str(i) for i in range(d)]
-    builder = GraphBuilder("benchmark")
+    builder = GraphBuilder("benchmark", text)
     for heading, count, mark in (
         ("directed", n_directed, "->"),
         ("bidirected", n_bidirected, "<->"),
@@ -108,7 +111,7 @@ def from_benchmark(text: str, nodes: Sequence[str] | None = None) -> MixedGraph:
                 "benchmark",
                 number,
                 1,
-                f"expected the line {heading!r}, found {line.strip()!r}; line 2 announces "
+                f"expected the line {heading!r}, found {shown(line.strip())}; line 2 announces "
                 f"{n_directed} directed and {n_bidirected} bidirected edges",
             )
         for _ in range(count):
@@ -120,7 +123,7 @@ def from_benchmark(text: str, nodes: Sequence[str] | None = None) -> MixedGraph:
             builder.edge(names[i], mark, names[j], number, column)
     if lines:
         number, line = next_line()
-        refuse("benchmark", number, 1, f"expected the end of the file, found {line.strip()!r}")
+        refuse("benchmark", number, 1, f"expected the end of the file, found {shown(line.strip())}")
     return builder.build(names)
 
 
@@ -128,9 +131,11 @@ def _numbers(line: str, number: int, *, count: int) -> list[tuple[int, int]]:
     """Read so many natural numbers from a line, each with its column."""
     words = [(match.group(), match.start() + 1) for match in re.finditer(r"\S+", line)]
     if len(words) != count:
-        refuse("benchmark", number, 1, f"expected {count} numbers, found {line.strip()!r}")
+        refuse("benchmark", number, 1, f"expected {count} numbers, found {shown(line.strip())}")
+    numbers = []
     for word, column in words:
-        # str.isdigit alone lets digits of other scripts and superscripts through
-        if not (word.isascii() and word.isdigit()):
-            refuse("benchmark", number, column, f"{word!r} is not a number from 0 on")
-    return [(int(word), column) for word, column in words]
+        try:
+            numbers.append((whole_number(word), column))
+        except ValueError as error:
+            refuse("benchmark", number, column, f"{shown(word)} {error}")
+    return numbers

@@ -14,19 +14,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.formats.matrix import decode_pairs, encode_pairs
+from bowfree.formats.matrix import MatrixFormat
 from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_causal_learn", "to_causal_learn"]
 
-TABLE = {
-    (0.0, 0.0): frozenset[str](),
-    (-1.0, 1.0): frozenset(["->"]),
-    (1.0, -1.0): frozenset(["<-"]),
-    (1.0, 1.0): frozenset(["<->"]),
-    (4.0, 5.0): frozenset(["->", "<->"]),
-    (5.0, 4.0): frozenset(["<-", "<->"]),
-}
+FORMAT = MatrixFormat(
+    "causal-learn",
+    {
+        (0.0, 0.0): frozenset[str](),
+        (-1.0, 1.0): frozenset(["->"]),
+        (1.0, -1.0): frozenset(["<-"]),
+        (1.0, 1.0): frozenset(["<->"]),
+        (4.0, 5.0): frozenset(["->", "<->"]),
+        (5.0, 4.0): frozenset(["<-", "<->"]),
+    },
+    hint="an edge is -1 with 1 (tail, arrowhead), 1 with 1 (<->) or, for a bow, 4 with 5; a "
+    "circle (2) leaves the mark open, so choose one graph of the class first",
+)
 
 
 def to_causal_learn(graph: MixedGraph) -> npt.NDArray[np.int64]:
@@ -49,7 +54,7 @@ def to_causal_learn(graph: MixedGraph) -> npt.NDArray[np.int64]:
     >>> bf.formats.to_causal_learn(g).tolist()
     [[0, -1, 0], [1, 0, 1], [0, 1, 0]]
     """
-    return encode_pairs(graph, TABLE, format="causal-learn")
+    return FORMAT.encode(graph)
 
 
 def from_causal_learn(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
@@ -76,11 +81,4 @@ def from_causal_learn(matrix: Any, nodes: Sequence[str] | None = None) -> MixedG
     >>> bf.formats.from_causal_learn([[0, -1], [1, 0]], nodes=["x", "y"]) == bf.parse("x -> y")
     True
     """
-    return decode_pairs(
-        matrix,
-        nodes,
-        TABLE,
-        format="causal-learn",
-        hint="an edge is -1 with 1 (tail, arrowhead), 1 with 1 (<->) or, for a bow, 4 with 5; a "
-        "circle (2) leaves the mark open, so choose one graph of the class first",
-    )
+    return FORMAT.decode(matrix, nodes)

@@ -26,13 +26,15 @@ from typing import Literal
 from bowfree.errors import GraphError
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, refuse, unquoted
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.text_input import brief, number, shown
 
 __all__ = ["dagitty_positions", "from_dagitty", "to_dagitty"]
 
 _TOKENS = re.compile(
     r"""
-    (?P<skip>\s+|//[^\n]*|/\*.*?\*/)
-  | (?P<string>"(?:[^"\\]|\\.)*")
+    (?P<skip>\s+|//[^\r\n]*|/\*.*?\*/)
+  | (?P<string>"(?:[^"\\]+|\\.)*+")
+  | (?P<open>/\*|")
   | (?P<mark><->|->|<-|--|@->|<-@|@-@|@--|--@|[{}\[\];,=])
   | (?P<word>(?:[^\s"{}\[\];,=<>@-]|-(?![->@]))+)
     """,
@@ -78,7 +80,9 @@ def to_dagitty(
     positions = dict(positions or {})
     for name in positions:
         if name not in graph.nodes:
-            raise GraphError(f"a position is given for {name!r}, which is no node of the graph")
+            raise GraphError(
+                f"a position is given for {shown(name)}, which is no node of the graph"
+            )
     lines = ["dag {"]
     for name in graph.nodes:
         place = ""
@@ -142,7 +146,7 @@ def dagitty_positions(text: str) -> Positions:
 
 def _read(text: str, latent: str) -> tuple[MixedGraph, Positions]:
     reader = TokenReader(text, _TOKENS, format="dagitty")
-    builder = GraphBuilder("dagitty")
+    builder = GraphBuilder("dagitty", text)
     positions: Positions = {}
     kind = reader.peek()
     if kind.text in ("pdag", "pag"):
@@ -175,6 +179,7 @@ def _read_statement(
         if mark.text in _OPEN_EDGES:
             reader.fail(mark, "'->', '<-' or '<->' (this mark leaves a direction open)")
         right = _read_group(reader)
+        builder.announce(len(left) * len(right), mark.line, mark.column)
         for a in left:
             for b in right:
                 builder.edge(unquoted(a), mark.text, unquoted(b), mark.line, mark.column)
@@ -189,8 +194,8 @@ def _read_statement(
                 "dagitty",
                 name.line,
                 name.column,
-                f"variable {left[0].text} is latent; read with latent='keep' and hide it with "
-                "latent_projection, or use '<->'",
+                f"variable {brief(left[0].text)} is latent; read with latent='keep' and hide it "
+                "with latent_projection, or use '<->'",
             )
 
 
@@ -219,10 +224,10 @@ def _read_attributes(reader: TokenReader) -> list[tuple[Token, Token | None]]:
 
 def _position(name: Token, value: Token | None) -> tuple[float, float]:
     try:
-        x, y = (float(part) for part in unquoted(value or name).split(","))
+        x, y = (number(part) for part in unquoted(value or name).split(","))
     except ValueError:
         at = value or name
-        refuse("dagitty", at.line, at.column, f'expected pos="x,y", found {at.text}')
+        refuse("dagitty", at.line, at.column, f'expected pos="x,y", found {brief(at.text)}')
     return x, y
 
 

@@ -26,8 +26,9 @@ __all__ = ["from_dot", "to_dot"]
 
 _TOKENS = re.compile(
     r"""
-    (?P<skip>\s+|//[^\n]*|\#[^\n]*|/\*.*?\*/)
-  | (?P<string>"(?:[^"\\]|\\.)*")
+    (?P<skip>\s+|//[^\r\n]*|\#[^\r\n]*|/\*.*?\*/)
+  | (?P<string>"(?:[^"\\]+|\\.)*+")
+  | (?P<open>/\*|")
   | (?P<mark>->|--|[{}\[\];,=:])
   | (?P<word>[A-Za-z_\x80-\U0010ffff][A-Za-z_0-9\x80-\U0010ffff]*
             |-?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?))
@@ -86,7 +87,7 @@ def from_dot(text: str) -> MixedGraph:
     True
     """
     reader = TokenReader(text, _TOKENS, format="dot")
-    builder = GraphBuilder("dot")
+    builder = GraphBuilder("dot", text)
     reader.accept("strict")
     reader.expect("digraph")
     if reader.peek().kind in ("word", "string"):

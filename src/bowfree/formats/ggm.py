@@ -13,19 +13,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.formats.matrix import decode_pairs, encode_pairs
+from bowfree.formats.matrix import MatrixFormat, additive_codes
 from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_ggm", "to_ggm"]
 
-TABLE = {
-    (100.0 * two + right, 100.0 * two + left): frozenset(
-        ["->"] * right + ["<-"] * left + ["<->"] * two
-    )
-    for right in (0, 1)
-    for left in (0, 1)
-    for two in (0, 1)
-}
+FORMAT = MatrixFormat(
+    "ggm",
+    additive_codes(100.0),
+    hint="use 1 on one side (i -> j) or 100 on both (i <-> j); code 10, an undirected line, "
+    "is no edge of a mixed graph",
+)
 
 
 def to_ggm(graph: MixedGraph) -> npt.NDArray[np.int64]:
@@ -48,7 +46,7 @@ def to_ggm(graph: MixedGraph) -> npt.NDArray[np.int64]:
     >>> bf.formats.to_ggm(g).tolist()
     [[0, 1, 0], [0, 0, 100], [0, 100, 0]]
     """
-    return encode_pairs(graph, TABLE, format="ggm")
+    return FORMAT.encode(graph)
 
 
 def from_ggm(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
@@ -72,11 +70,4 @@ def from_ggm(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
     >>> bf.formats.from_ggm([[0, 1], [0, 0]], nodes=["x", "y"]) == bf.parse("x -> y")
     True
     """
-    return decode_pairs(
-        matrix,
-        nodes,
-        TABLE,
-        format="ggm",
-        hint="use 1 on one side (i -> j) or 100 on both (i <-> j); code 10, an undirected line, "
-        "is no edge of a mixed graph",
-    )
+    return FORMAT.decode(matrix, nodes)

@@ -22,6 +22,7 @@ import re
 from bowfree.errors import GraphError
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, refuse
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.text_input import brief, number, shown
 
 __all__ = ["from_lavaan", "to_lavaan"]
 
@@ -29,10 +30,10 @@ _NAME = r"(?:[^\W\d_]|\.(?![0-9]))[\w.]*"
 _NUMBER = r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _TOKENS = re.compile(
     rf"""
-    (?P<skip>\s+|[\#!][^\n]*)
+    (?P<skip>\s+|[\#!][^\r\n]*)
   | (?P<number>{_NUMBER})
   | (?P<mark>~~|=~|<~|:=|==|~|[*+;|<>(),/^-])
-  | (?P<string>"[^"\n]*")
+  | (?P<string>"[^"\r\n]*")
   | (?P<word>{_NAME})
     """,
     re.VERBOSE,
@@ -81,8 +82,8 @@ def to_lavaan(graph: MixedGraph, *, fixed_zeros: bool = True) -> str:
     for name in graph.nodes:
         if not re.fullmatch(_NAME, name) or name == "NA":
             raise GraphError(
-                f"lavaan cannot hold the variable name {name!r}: a letter or dot, then letters, "
-                "digits, '.' or '_'; rename it with relabel"
+                f"lavaan cannot hold the variable name {shown(name)}: a letter or dot, then "
+                "letters, digits, '.' or '_'; rename it with relabel"
             )
     # The variances come first: they fix the order of the nodes for the reader.
     lines = ["# variances", *(f"{name} ~~ {name}" for name in graph.nodes)]
@@ -133,7 +134,7 @@ def from_lavaan(text: str) -> MixedGraph:
     True
     """
     reader = TokenReader(text, _TOKENS, format="lavaan")
-    builder = GraphBuilder("lavaan")
+    builder = GraphBuilder("lavaan", text)
     zeros: set[tuple[str, frozenset[str] | tuple[str, str]]] = set()
     while reader.peek().kind != "end":
         if not reader.accept(";"):
@@ -160,6 +161,7 @@ def _read_formula(
     terms = [_read_term(reader)]
     while reader.accept("+"):
         terms.append(_read_term(reader))
+    builder.announce(len(left) * len(terms), operator.line, operator.column)
     for name in left:
         builder.node(name.text)
         for value, variable in terms:
@@ -187,7 +189,8 @@ def _add(
                 "lavaan",
                 right.line,
                 right.column,
-                f"the variance of {a} is fixed to zero; every error of a mixed graph has variance",
+                f"the variance of {brief(a)} is fixed to zero; every error of a mixed graph "
+                "has variance",
             )
         return
     mark = "<->" if operator.text == "~~" else "<-"
@@ -203,7 +206,8 @@ def _add(
         "lavaan",
         right.line,
         right.column,
-        f"{a} {operator.text} {b} is both free and fixed to zero; drop one of the two",
+        f"{brief(a)} {operator.text} {brief(b)} is both free and fixed to zero; drop one of "
+        "the two",
     )
 
 
@@ -223,13 +227,22 @@ def _read_term(reader: TokenReader) -> tuple[float | None, Token]:
         _read_call(reader)
         reader.expect("*")
     elif token.kind in ("number", "word", "string") and starred:
-        value = float(token.text) if token.kind == "number" else None
+        value = _fixed_value(token)
         reader.take()
         reader.take()
     variable = reader.peek()
     if variable.kind not in ("word", "number"):
         reader.fail(variable, "a variable")
     return value, reader.take()
+
+
+def _fixed_value(token: Token) -> float | None:
+    if token.kind != "number":
+        return None
+    try:
+        return number(token.text)
+    except ValueError as error:
+        refuse("lavaan", token.line, token.column, f"{shown(token.text)} {error}")
 
 
 def _read_call(reader: TokenReader) -> None:
@@ -240,7 +253,7 @@ def _read_call(reader: TokenReader) -> None:
             "lavaan",
             name.line,
             name.column,
-            f"modifier {name.text}(...) is not supported; write one model without groups",
+            f"modifier {brief(name.text)}(...) is not supported; write one model without groups",
         )
     reader.expect("(")
     argument = reader.take()

@@ -10,22 +10,24 @@ does not have is refused. The tables are in ``ggm.py``, ``pcalg.py``, ``causal_l
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import GraphError, ParseError
+from bowfree.formats.csv_text import CsvReader, Row, read_name, write_line, write_name
 from bowfree.formats.tokens import refuse
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.text_input import brief, check_nodes, listed, number, shown
 
 __all__ = [
     "CellError",
     "CodeTable",
-    "decode_pairs",
-    "encode_pairs",
+    "MatrixFormat",
+    "additive_codes",
     "named_square",
     "read_csv",
     "write_csv",
@@ -43,35 +45,86 @@ class CellError(ParseError):
         self.cell = (i, j)
 
 
-def encode_pairs(graph: MixedGraph, table: CodeTable, *, format: str) -> npt.NDArray[np.int64]:
-    """Write a graph as a matrix.
+@dataclass(frozen=True)
+class MatrixFormat:
+    """A format whose matrix is told by a table of codes.
 
-    Parameters
+    Attributes
     ----------
-    graph : MixedGraph
-        Rows and columns follow ``graph.nodes``.
+    name : str
+        The format's name, for messages.
     table : CodeTable
-        The codes of the format.
-    format : str
-        Its name, for messages.
-
-    Returns
-    -------
-    ndarray of int64, shape (d, d)
+        Its codes.
+    hint : str
+        What its entries can be: the way out of an error.
     """
-    d = len(graph.nodes)
-    codes = {edges: entries for entries, edges in table.items()}
-    matrix = np.zeros((d, d), dtype=np.int64)
-    for (i, j), edges in _edges_by_pair(graph).items():
-        if edges not in codes:
-            a, b = graph.nodes[i], graph.nodes[j]
-            both = " and ".join(f"{a} {mark} {b}" for mark in sorted(edges))
-            raise GraphError(
-                f"the {format} matrix has no code for {both} together; drop one of the two, or use "
-                "a format that has both (text, json, dagitty, tetrad)"
-            )
-        matrix[i, j], matrix[j, i] = codes[edges]
-    return matrix
+
+    name: str
+    table: CodeTable
+    hint: str
+
+    def encode(self, graph: MixedGraph) -> npt.NDArray[np.int64]:
+        """Return the matrix of a graph, shape (d, d); rows and columns follow ``graph.nodes``."""
+        d = len(graph.nodes)
+        codes = {edges: entries for entries, edges in self.table.items()}
+        matrix = np.zeros((d, d), dtype=np.int64)
+        for (i, j), edges in _edges_by_pair(graph).items():
+            if edges not in codes:
+                a, b = graph.nodes[i], graph.nodes[j]
+                both = " and ".join(f"{brief(a)} {mark} {brief(b)}" for mark in sorted(edges))
+                raise GraphError(
+                    f"the {self.name} matrix has no code for {both} together; drop one of "
+                    "the two, or use a format that has both (text, json, dagitty, tetrad)"
+                )
+            matrix[i, j], matrix[j, i] = codes[edges]
+        return matrix
+
+    def decode(self, matrix: Any, nodes: Sequence[str] | None) -> MixedGraph:
+        """Return the graph of a matrix (array_like or data frame, which brings its names along)."""
+        values, names = named_square(matrix, nodes, format=self.name)
+        for i in range(len(names)):
+            if values[i, i] != 0:
+                raise CellError(
+                    f"{self.name}: entry [{brief(names[i])}, {brief(names[i])}] on the diagonal is "
+                    f"{values[i, i]:g}; a graph has no self-loops, set it to 0",
+                    i,
+                    i,
+                )
+        directed: list[tuple[str, str]] = []
+        bidirected: list[tuple[str, str]] = []
+        for i, j in itertools.combinations(range(len(names)), 2):
+            entries = (float(values[i, j]), float(values[j, i]))
+            edges = self.table.get(entries)
+            a, b = names[i], names[j]
+            if edges is None:
+                raise CellError(
+                    f"{self.name}: entries [{brief(a)}, {brief(b)}] = {entries[0]:g} and "
+                    f"[{brief(b)}, {brief(a)}] = {entries[1]:g} do not name an edge; {self.hint}",
+                    i,
+                    j,
+                )
+            if "->" in edges:
+                directed.append((a, b))
+            if "<-" in edges:
+                directed.append((b, a))
+            if "<->" in edges:
+                bidirected.append((a, b))
+        return MixedGraph(names, directed, bidirected)
+
+
+def additive_codes(bidirected: float) -> CodeTable:
+    """Return the table of a format whose codes add up.
+
+    ``[i, j] = 1`` is ``i -> j``, `bidirected` on both sides is ``i <-> j``; a bow has the sum.
+    """
+    return {
+        (bidirected * two + right, bidirected * two + left): frozenset(
+            ["->"] * right + ["<-"] * left + ["<->"] * two
+        )
+        for right in (0, 1)
+        for left in (0, 1)
+        for two in (0, 1)
+    }
 
 
 def _edges_by_pair(graph: MixedGraph) -> dict[tuple[int, int], frozenset[str]]:
@@ -86,76 +139,27 @@ def _edges_by_pair(graph: MixedGraph) -> dict[tuple[int, int], frozenset[str]]:
     return {pair: frozenset(edges) for pair, edges in marks.items()}
 
 
-def decode_pairs(
-    matrix: Any, nodes: Sequence[str] | None, table: CodeTable, *, format: str, hint: str
-) -> MixedGraph:
-    """Read a graph from a matrix.
-
-    Parameters
-    ----------
-    matrix : array_like or data frame, shape (d, d)
-        The entries; a data frame brings its column names along.
-    nodes : sequence of str or None
-        Names of the rows and columns; by default those of the data frame, or ``x1``, ``x2``, ...
-    table : CodeTable
-        The codes of the format.
-    format : str
-        Its name, for messages.
-    hint : str
-        What the format's entries can be: the way out of an error.
-    """
-    values, names = named_square(matrix, nodes, format=format)
-    for i in range(len(names)):
-        if values[i, i] != 0:
-            raise CellError(
-                f"{format}: entry [{names[i]}, {names[i]}] on the diagonal is {values[i, i]:g}; "
-                "a graph has no self-loops, set it to 0",
-                i,
-                i,
-            )
-    directed: list[tuple[str, str]] = []
-    bidirected: list[tuple[str, str]] = []
-    for i, j in itertools.combinations(range(len(names)), 2):
-        entries = (float(values[i, j]), float(values[j, i]))
-        edges = table.get(entries)
-        a, b = names[i], names[j]
-        if edges is None:
-            raise CellError(
-                f"{format}: entries [{a}, {b}] = {entries[0]:g} and [{b}, {a}] = {entries[1]:g} "
-                f"do not name an edge; {hint}",
-                i,
-                j,
-            )
-        if "->" in edges:
-            directed.append((a, b))
-        if "<-" in edges:
-            directed.append((b, a))
-        if "<->" in edges:
-            bidirected.append((a, b))
-    return MixedGraph(names, directed, bidirected)
-
-
 def named_square(
     matrix: Any, nodes: Sequence[str] | None, *, format: str
 ) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
     """Return a square matrix as numbers, with the names of its rows and columns."""
     if nodes is None and hasattr(matrix, "columns"):
-        nodes = [str(name) for name in matrix.columns]
+        nodes = [str(name) for name in _listed_names(matrix.columns, format)]
         # A data frame whose rows are in another order than its columns is a trap, not a graph.
         rows = [str(name) for name in getattr(matrix, "index", nodes)]
         if rows != nodes and rows != [str(i) for i in range(len(rows))]:
             raise ParseError(
-                f"{format}: rows are named {rows} but columns {nodes}; bring both in one order"
+                f"{format}: rows are named {listed(rows)} but columns {listed(nodes)}; bring both "
+                "in one order"
             )
-    try:
-        values = np.asarray(matrix, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ParseError(f"{format}: the matrix is not made of numbers: {error}") from error
+    values = _numbers(matrix, format)
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
         raise ParseError(
             f"{format}: an adjacency matrix is square, this one has shape {values.shape}"
         )
-    names = tuple(nodes) if nodes is not None else tuple(f"x{i + 1}" for i in range(len(values)))
+    if nodes is None:
+        nodes = [f"x{i + 1}" for i in range(len(values))]
+    names = tuple(_listed_names(nodes, format))
     if len(names) != len(values):
         raise ParseError(
             f"{format}: {len(names)} node names for a matrix with {len(values)} rows; "
@@ -164,27 +168,35 @@ def named_square(
     return values, names
 
 
-_CELL = re.compile(r'[ \t]*(?:"((?:[^"]|"")*)"|([^,"]*?))[ \t]*(,|$)')
+def _numbers(matrix: Any, format: str) -> npt.NDArray[np.float64]:
+    """Return a matrix as numbers; a text is no number, although NumPy would make one of it."""
+    try:
+        given = np.asarray(matrix)
+        texts = given.dtype.kind == "O" and any(isinstance(x, str | bytes) for x in given.flat)
+        if given.dtype.kind not in "biufO" or texts:
+            raise TypeError("found text" if texts else f"found {given.dtype}")
+        return given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ParseError(
+            f"{format}: the matrix is not made of numbers: {brief(str(error))}"
+        ) from None
+
+
+def _listed_names(nodes: Any, format: str) -> list[Any]:
+    if isinstance(nodes, str) or not isinstance(nodes, Iterable):
+        raise ParseError(f"{format}: node names are a list such as ['x', 'y'], not {shown(nodes)}")
+    return list(nodes)
 
 
 def write_csv(nodes: Sequence[str], matrix: npt.NDArray[Any]) -> str:
     """Write a matrix with its names: a header line, then one line per row, name first."""
     if not nodes:
         raise GraphError("a graph without nodes cannot be written as a matrix; use text or json")
-    broken = [name for name in nodes if "\n" in name or "\r" in name]
-    if broken:
-        raise GraphError(f"a CSV header cannot hold the line break in {broken[0]!r}; rename it")
-    lines = [",".join(["", *map(_quoted, nodes)])]
-    lines += [
-        ",".join([_quoted(name), *(format(value, ".17g") for value in row.tolist())])
-        for name, row in zip(nodes, matrix, strict=True)
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _quoted(name: str) -> str:
-    bare = name == name.strip() and name and not set(',"') & set(name)
-    return name if bare else '"' + name.replace('"', '""') + '"'
+    names = [write_name(name) for name in nodes]
+    lines = [write_line(["", *names])]
+    for name, row in zip(names, matrix.tolist(), strict=True):
+        lines.append(write_line([name, *(format(value, ".17g") for value in row)]))
+    return "".join(lines)
 
 
 def read_csv(
@@ -194,67 +206,53 @@ def read_csv(
     format: str,
 ) -> MixedGraph:
     """Read what `write_csv` wrote; the column of row names may be missing."""
-    rows = [
-        (number, _cells(line, number, format))
-        # str.splitlines also splits at characters that a name may have, such as U+2028
-        for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1)
-        if line.strip()
-    ]
+    reader = CsvReader(text, what=format)
+    rows = list(reader)
     if not rows:
         refuse(format, 1, 1, "the text is empty; expected a header line with the nodes' names")
-    header_line, header = rows.pop(0)
-    first = 1 if header[0][0] == "" else 0
-    names = [name for name, _ in header[first:]]
-    for k, (name, column) in enumerate(header[first:]):
-        if name in names[:k]:
-            refuse(format, header_line, column, f"node {name!r} is named twice; rename one")
+    header = rows.pop(0)
+    first = 1 if header.cells[0] == "" else 0
+    names = [read_name(cell) for cell in header.cells[first:]]
+    check_nodes(len(names), format)
+    seen: set[str] = set()
+    for k, name in enumerate(names, start=first):
+        if name in seen:
+            reader.refuse(header, k, f"node {shown(name)} is named twice; rename one")
+        seen.add(name)
     if len(rows) != len(names):
-        line = rows[-1][0] if rows else header_line
-        refuse(
-            format, line, 1, f"expected {len(names)} rows, one per node, but there are {len(rows)}"
+        last = rows[-1] if rows else header
+        reader.refuse(
+            last, 0, f"expected {len(names)} rows, one per node, but there are {len(rows)}"
         )
-    values = np.empty((len(names), len(names)))
-    for i, (line, cells) in enumerate(rows):
-        if len(cells) != len(names) + first:
-            refuse(
-                format,
-                line,
-                cells[-1][1],
-                f"expected {len(names) + first} cells, found {len(cells)}",
-            )
-        if first and cells[0][0] != names[i]:
-            refuse(
-                format,
-                line,
-                cells[0][1],
-                f"row {i + 1} is named {cells[0][0]!r} but column {i + 1} {names[i]!r}; "
-                "bring both in one order",
-            )
-        for j, (cell, column) in enumerate(cells[first:]):
-            try:
-                values[i, j] = float(cell)
-            except ValueError:
-                refuse(format, line, column, f"{cell!r} is not a number")
+    values = [_read_row(reader, row, names, i=i, first=first) for i, row in enumerate(rows)]
     try:
-        return decode(values, names)
+        return decode(np.array(values), names)
     except CellError as error:
         i, j = error.cell
-        line, cells = rows[i]
-        column = cells[j + first][1]
-        raise ParseError(str(error), line=line, column=column) from None
+        reader.refuse(rows[i], j + first, str(error).removeprefix(f"{format}: "))
 
 
-def _cells(line: str, number: int, format: str) -> list[tuple[str, int]]:
-    """Cut a line at its commas; each cell with the column where it starts."""
-    cells: list[tuple[str, int]] = []
-    position = 0
-    while True:
-        match = _CELL.match(line, position)
-        if match is None:
-            refuse(format, number, position + 1, "a quoted cell is not closed, or text follows it")
-        quoted, bare, end = match.groups()
-        cell = bare if quoted is None else quoted.replace('""', '"')
-        cells.append((cell, position + 1))
-        position = match.end()
-        if end != ",":
-            return cells
+def _read_row(
+    reader: CsvReader, row: Row, names: Sequence[str], *, i: int, first: int
+) -> list[float]:
+    """Return the numbers of row i, which may begin with its name."""
+    if len(row.cells) != len(names) + first:
+        reader.refuse(
+            row,
+            len(row.cells) - 1,
+            f"expected {len(names) + first} cells, found {len(row.cells)}",
+        )
+    if first and read_name(row.cells[0]) != names[i]:
+        reader.refuse(
+            row,
+            0,
+            f"row {i + 1} is named {shown(read_name(row.cells[0]))} but column {i + 1} "
+            f"{shown(names[i])}; bring both in one order",
+        )
+    values = []
+    for k, cell in enumerate(row.cells[first:], start=first):
+        try:
+            values.append(number(cell))
+        except ValueError as error:
+            reader.refuse(row, k, f"{shown(cell)} {error}")
+    return values

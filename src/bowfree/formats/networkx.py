@@ -16,6 +16,7 @@ from typing import Any
 
 from bowfree.errors import ParseError
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.text_input import shown
 
 __all__ = ["from_edge_lists", "from_networkx", "to_edge_lists", "to_networkx"]
 
@@ -77,6 +78,8 @@ def from_networkx(graph: Any) -> MixedGraph:
     >>> bf.formats.from_networkx(G) == bf.parse("x -> y, y <-> z")
     True
     """
+    if not hasattr(graph, "is_directed"):
+        raise ParseError(f"networkx: expected a MultiDiGraph, not {type(graph).__name__}")
     if not graph.is_directed():
         raise ParseError(
             "networkx: the graph is undirected; use a MultiDiGraph with the edge attribute 'type'"
@@ -87,8 +90,8 @@ def from_networkx(graph: Any) -> MixedGraph:
     for a, b, kind in graph.edges(data="type"):
         if kind not in _TYPES:
             raise ParseError(
-                f"networkx: edge ({a!r}, {b!r}) has type {kind!r}; set the edge attribute "
-                "'type' to 'directed' or 'bidirected'"
+                f"networkx: edge ({shown(a)}, {shown(b)}) has type {shown(kind)}; set the edge "
+                "attribute 'type' to 'directed' or 'bidirected'"
             )
         if kind == "directed":
             directed.append((a, b))
@@ -146,21 +149,30 @@ def from_edge_lists(
     >>> bf.formats.from_edge_lists(["x", "y"], [("x", "y")]) == bf.parse("x -> y")
     True
     """
-    nodes = list(vertices)
+    nodes = _listed(vertices)
     for node in nodes:
         if not isinstance(node, str):
-            raise ParseError(f"edge lists: node {node!r} is not a string; relabel the nodes first")
+            raise ParseError(
+                f"edge lists: node {shown(node)} is not a string; relabel the nodes first"
+            )
     seen: set[tuple[str, frozenset[str] | tuple[str, str]]] = set()
     lists: dict[str, list[tuple[str, str]]] = {"directed": [], "bidirected": []}
     given: dict[str, Iterable[Any]] = {"directed": di_edges, "bidirected": bi_edges}
     for kind, edges in given.items():
-        for edge in edges:
-            if not (isinstance(edge, tuple | list) and len(edge) == 2):
-                raise ParseError(f"edge lists: {edge!r} is no pair of nodes (a, b)")
+        for edge in _listed(edges):
+            pair = isinstance(edge, tuple | list) and len(edge) == 2
+            if not (pair and all(isinstance(end, str) for end in edge)):
+                raise ParseError(f"edge lists: {shown(edge)} is no pair of nodes (a, b)")
             a, b = edge
             key = (kind, (a, b) if kind == "directed" else frozenset((a, b)))
             if key in seen:
-                raise ParseError(f"edge lists: {kind} edge {edge!r} is given twice; drop one")
+                raise ParseError(f"edge lists: {kind} edge {shown(edge)} is given twice; drop one")
             seen.add(key)
             lists[kind].append((a, b))
     return MixedGraph(nodes, lists["directed"], lists["bidirected"])
+
+
+def _listed(values: Any) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ParseError(f"edge lists: expected a list, not {shown(values)}")
+    return list(values)

@@ -14,17 +14,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.formats.matrix import decode_pairs, encode_pairs
+from bowfree.formats.matrix import MatrixFormat
 from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_pcalg", "to_pcalg"]
 
-TABLE = {
-    (0.0, 0.0): frozenset[str](),
-    (2.0, 3.0): frozenset(["->"]),
-    (3.0, 2.0): frozenset(["<-"]),
-    (2.0, 2.0): frozenset(["<->"]),
-}
+FORMAT = MatrixFormat(
+    "pcalg",
+    {
+        (0.0, 0.0): frozenset[str](),
+        (2.0, 3.0): frozenset(["->"]),
+        (3.0, 2.0): frozenset(["<-"]),
+        (2.0, 2.0): frozenset(["<->"]),
+    },
+    hint="an edge is 2 with 3 (a -> b) or 2 with 2 (a <-> b); a circle (1) leaves the mark "
+    "open, so choose one graph of the class first",
+)
 
 
 def to_pcalg(graph: MixedGraph) -> npt.NDArray[np.int64]:
@@ -52,7 +57,7 @@ def to_pcalg(graph: MixedGraph) -> npt.NDArray[np.int64]:
     >>> bf.formats.to_pcalg(g).tolist()
     [[0, 2, 0], [3, 0, 2], [0, 2, 0]]
     """
-    return encode_pairs(graph, TABLE, format="pcalg")
+    return FORMAT.encode(graph)
 
 
 def from_pcalg(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
@@ -76,11 +81,4 @@ def from_pcalg(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
     >>> bf.formats.from_pcalg([[0, 2], [3, 0]], nodes=["x", "y"]) == bf.parse("x -> y")
     True
     """
-    return decode_pairs(
-        matrix,
-        nodes,
-        TABLE,
-        format="pcalg",
-        hint="an edge is 2 with 3 (a -> b) or 2 with 2 (a <-> b); a circle (1) leaves the mark "
-        "open, so choose one graph of the class first",
-    )
+    return FORMAT.decode(matrix, nodes)

@@ -12,19 +12,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.formats.matrix import decode_pairs, encode_pairs
+from bowfree.formats.matrix import MatrixFormat, additive_codes
 from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_pywhy", "to_pywhy"]
 
-TABLE = {
-    (20.0 * two + right, 20.0 * two + left): frozenset(
-        ["->"] * right + ["<-"] * left + ["<->"] * two
-    )
-    for right in (0, 1)
-    for left in (0, 1)
-    for two in (0, 1)
-}
+FORMAT = MatrixFormat(
+    "pywhy",
+    additive_codes(20.0),
+    hint="use 1 on one side (i -> j) or 20 on both (i <-> j); circles (2) and undirected edges "
+    "(10) are no edges of a mixed graph",
+)
 
 
 def to_pywhy(graph: MixedGraph) -> npt.NDArray[np.int64]:
@@ -47,7 +45,7 @@ def to_pywhy(graph: MixedGraph) -> npt.NDArray[np.int64]:
     >>> bf.formats.to_pywhy(g).tolist()
     [[0, 1, 0], [0, 0, 20], [0, 20, 0]]
     """
-    return encode_pairs(graph, TABLE, format="pywhy")
+    return FORMAT.encode(graph)
 
 
 def from_pywhy(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
@@ -71,11 +69,4 @@ def from_pywhy(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
     >>> bf.formats.from_pywhy([[0, 1], [0, 0]], nodes=["x", "y"]) == bf.parse("x -> y")
     True
     """
-    return decode_pairs(
-        matrix,
-        nodes,
-        TABLE,
-        format="pywhy",
-        hint="use 1 on one side (i -> j) or 20 on both (i <-> j); circles (2) and undirected edges "
-        "(10) are no edges of a mixed graph",
-    )
+    return FORMAT.decode(matrix, nodes)

@@ -22,10 +22,12 @@ import re
 from bowfree.errors import GraphError
 from bowfree.formats.tokens import GraphBuilder, refuse
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.text_input import check_text, shown, split_lines
 
 __all__ = ["from_tetrad", "to_tetrad"]
 
-_EDGE = re.compile(r"\s*(\d+)\.\s+(\S+)\s+(\S+)\s+(\S+)((?:\s+(?:dd|pd|nl|pl))*)\s*$")
+_NUMBER = re.compile(r"[0-9]+\.")
+_REMARKS = {"dd", "pd", "nl", "pl"}
 _MARKS = {"-->": "->", "<--": "<-", "<->": "<->"}
 _OTHER_SECTIONS = re.compile(
     r"(Graph|Node|Edge)[\w ]*Attributes?:|Ambiguous triples|Underline triples|Dotted underline"
@@ -59,7 +61,7 @@ def to_tetrad(graph: MixedGraph) -> str:
     for name in graph.nodes:
         if not name or re.search(r"[\s;,]", name):
             raise GraphError(
-                f"Tetrad's text cannot hold the node name {name!r}: no spaces, ';' or ','; "
+                f"Tetrad's text cannot hold the node name {shown(name)}: no spaces, ';' or ','; "
                 "rename it with relabel"
             )
     edges = [f"{a} --> {b}" for a, b in graph.directed]
@@ -89,15 +91,15 @@ def from_tetrad(text: str) -> MixedGraph:
     >>> bf.formats.from_tetrad(text) == bf.parse("x -> y, y <-> z")
     True
     """
-    builder = GraphBuilder("tetrad")
+    builder = GraphBuilder("tetrad", text)
     section = ""
     seen: set[str] = set()
     last = 1
-    for number, line in enumerate(text.splitlines(), start=1):
-        last = number
+    for number, line in enumerate(split_lines(check_text(text, "tetrad")), start=1):
         heading = line.strip()
         if not heading:
             continue
+        last = number
         column = len(line) - len(line.lstrip()) + 1
         if heading in ("Graph Nodes:", "Graph Edges:"):
             if heading in seen:
@@ -111,7 +113,7 @@ def from_tetrad(text: str) -> MixedGraph:
         elif section == "Graph Edges:":
             _read_edge(line, number, builder)
         elif section != "other":
-            refuse("tetrad", number, column, f"expected 'Graph Nodes:', found {heading!r}")
+            refuse("tetrad", number, column, f"expected 'Graph Nodes:', found {shown(heading)}")
     for heading in ("Graph Nodes:", "Graph Edges:"):
         if heading not in seen:
             refuse("tetrad", last, 1, f"the text ends without a section {heading!r}")
@@ -127,31 +129,34 @@ def _read_nodes(line: str, number: int, builder: GraphBuilder) -> None:
                 refuse("tetrad", number, column, "a node name is empty")
             continue
         if re.search(r"\s", name):
-            refuse("tetrad", number, column, f"node name {name!r} has a space; separate by ';'")
+            refuse(
+                "tetrad", number, column, f"node name {shown(name)} has a space; separate by ';'"
+            )
         if name in builder:
-            refuse("tetrad", number, column, f"node {name!r} is named twice; rename one")
+            refuse("tetrad", number, column, f"node {shown(name)} is named twice; rename one")
         builder.node(name)
 
 
 def _read_edge(line: str, number: int, builder: GraphBuilder) -> None:
-    match = _EDGE.match(line)
-    if match is None:
-        column = len(line) - len(line.lstrip()) + 1
-        refuse("tetrad", number, column, f"expected '1. a --> b', found {line.strip()!r}")
-    a, mark, b = match.group(2, 3, 4)
+    words = [(match.group(), match.start() + 1) for match in re.finditer(r"\S+", line)]
+    if (
+        len(words) < 4
+        or not _NUMBER.fullmatch(words[0][0])
+        or not {word for word, _ in words[4:]} <= _REMARKS
+    ):
+        found = shown(line.strip())
+        refuse("tetrad", number, words[0][1], f"expected '1. a --> b', found {found}")
+    _, (a, column), (mark, mark_column), (b, b_column) = words[:4]
     if mark not in _MARKS:
         refuse(
             "tetrad",
             number,
-            match.start(3) + 1,
-            f"edge mark {mark!r} leaves a direction open or is unknown; use '-->' or '<->'",
+            mark_column,
+            f"edge mark {shown(mark)} leaves a direction open or is unknown; use '-->' or '<->'",
         )
-    for group, name in ((2, a), (4, b)):
+    for name, at in ((a, column), (b, b_column)):
         if name not in builder:
             refuse(
-                "tetrad",
-                number,
-                match.start(group) + 1,
-                f"node {name!r} is not in the list under 'Graph Nodes:'",
+                "tetrad", number, at, f"node {shown(name)} is not in the list under 'Graph Nodes:'"
             )
-    builder.edge(a, _MARKS[mark], b, number, match.start(2) + 1)
+    builder.edge(a, _MARKS[mark], b, number, column)

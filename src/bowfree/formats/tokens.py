@@ -14,6 +14,7 @@ from typing import NamedTuple, NoReturn
 
 from bowfree.errors import ParseError
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.text_input import brief, check_nodes, check_text, shown
 
 __all__ = ["GraphBuilder", "Token", "TokenReader", "quoted", "refuse", "unquoted"]
 
@@ -25,6 +26,12 @@ class Token(NamedTuple):
     text: str
     line: int
     column: int
+
+
+MOST_EDGES = 100_000
+"""The most edges that groups may stand for, unless the text itself is longer."""
+
+_LINE_END = re.compile(r"\r\n?|\n")
 
 
 def refuse(format: str, line: int, column: int, problem: str) -> NoReturn:
@@ -52,7 +59,8 @@ class TokenReader:
     text : str
         What is read.
     pattern : re.Pattern
-        One named group per kind of token; what matches the group ``skip`` is passed over.
+        One named group per kind of token; what matches the group ``skip`` is passed over, what
+        matches ``open`` begins something that never ends. It matches in linear time.
     format : str
         The format's name, for messages.
     """
@@ -61,6 +69,7 @@ class TokenReader:
         self.format = format
         self._tokens: list[Token] = []
         self._next = 0
+        check_text(text, format)
         line, line_start, position = 1, 0, 0
         while position < len(text):
             match = pattern.match(text, position)
@@ -72,12 +81,14 @@ class TokenReader:
                     f"unexpected character {text[position]!r}",
                 )
             kind = match.lastgroup or ""
+            if kind == "open":
+                what = "a quoted name" if match.group() == '"' else "a comment"
+                refuse(format, line, position - line_start + 1, f"{what} is not closed")
             if kind != "skip":
                 self._tokens.append(Token(kind, match.group(), line, position - line_start + 1))
-            newlines = match.group().count("\n")
-            if newlines:
-                line += newlines
-                line_start = position + match.group().rindex("\n") + 1
+            for end in _LINE_END.finditer(text, position, match.end()):
+                line += 1
+                line_start = end.end()
             position = match.end()
         self._tokens.append(Token("end", "", line, position - line_start + 1))
 
@@ -112,15 +123,24 @@ class TokenReader:
 
     def fail(self, token: Token, wanted: str) -> NoReturn:
         """Refuse a token in favour of what was wanted."""
-        seen = "the end of the text" if token.kind == "end" else repr(token.text)
+        seen = "the end of the text" if token.kind == "end" else shown(token.text)
         refuse(self.format, token.line, token.column, f"expected {wanted}, found {seen}")
 
 
 class GraphBuilder:
-    """Nodes in the order of their first appearance, and edges that are given only once."""
+    """Nodes in the order of their first appearance, and edges that are given only once.
 
-    def __init__(self, format: str) -> None:
+    Parameters
+    ----------
+    format : str
+        The format's name, for messages.
+    text : str
+        The text that is read; its length bounds the number of edges.
+    """
+
+    def __init__(self, format: str, text: str) -> None:
         self._format = format
+        self._room = max(MOST_EDGES, len(text))
         self._nodes: dict[str, None] = {}
         self._directed: dict[tuple[str, str], None] = {}
         self._bidirected: dict[tuple[str, str], None] = {}
@@ -132,16 +152,28 @@ class GraphBuilder:
         """Note that there is such a node."""
         self._nodes.setdefault(name)
 
+    def announce(self, count: int, line: int, column: int) -> None:
+        """Make room for so many edges at once: each of a group with each of another."""
+        self._room -= count
+        if self._room < 0:
+            refuse(
+                self._format,
+                line,
+                column,
+                f"the groups up to here stand for more than {MOST_EDGES:,} edges; write the edges "
+                "one by one, or make the graph with MixedGraph",
+            )
+
     def edge(self, a: str, mark: str, b: str, line: int, column: int) -> None:
         """Add ``a -> b``, ``a <- b`` or ``a <-> b``, written at this place."""
         self.node(a)
         self.node(b)
         if a == b:
-            refuse(self._format, line, column, f"self-loop {a} {mark} {a}; an edge joins two nodes")
+            loop = f"{brief(a)} {mark} {brief(a)}"
+            refuse(self._format, line, column, f"self-loop {loop}; an edge joins two nodes")
         if self.has(a, mark, b):
-            refuse(
-                self._format, line, column, f"edge {a} {mark} {b} is given twice; drop one of them"
-            )
+            edge = f"{brief(a)} {mark} {brief(b)}"
+            refuse(self._format, line, column, f"edge {edge} is given twice; drop one of them")
         if mark == "<->":
             self._bidirected.setdefault((a, b))
         else:
@@ -155,6 +187,7 @@ class GraphBuilder:
 
     def build(self, nodes: Iterable[str] | None = None) -> MixedGraph:
         """Return the graph; ``nodes`` fixes their order."""
+        check_nodes(len(self._nodes), self._format)
         return MixedGraph(
             self._nodes if nodes is None else nodes, list(self._directed), list(self._bidirected)
         )

@@ -18,6 +18,7 @@ Parameters come in with :class:`bowfree.LinearSEM`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -31,8 +32,11 @@ from bowfree.graph import treks as _treks
 from bowfree.graph.bit_sets import closure, members, transpose, union
 from bowfree.graph.names import unknown_node
 from bowfree.shortcuts import GraphShortcuts
+from bowfree.text_input import brief, load_json, shown
 
 __all__ = ["MixedGraph"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 NodeSet = str | Iterable[str]
 """A set of nodes as an argument: one name, or several."""
@@ -191,11 +195,13 @@ class MixedGraph(GraphShortcuts):
         """Return the indices of the two ends of an edge."""
         ends = tuple(pair) if isinstance(pair, tuple | list) else ()
         if len(ends) != 2:
-            raise GraphError(f"an edge is a pair of node names, such as ('x', 'y'), not {pair!r}")
+            raise GraphError(
+                f"an edge is a pair of node names, such as ('x', 'y'), not {shown(pair)}"
+            )
         a, b = self._node(ends[0]), self._node(ends[1])
         if a == b:
             raise GraphError(
-                f"self-loop at {text.quote(ends[0])}: an edge joins two different nodes; "
+                f"self-loop at {brief(text.quote(ends[0]))}: an edge joins two different nodes; "
                 "drop this edge"
             )
         return a, b
@@ -341,7 +347,7 @@ class MixedGraph(GraphShortcuts):
     @classmethod
     def from_json(cls, source: str | bytes) -> MixedGraph:
         """Build the graph that :meth:`to_json` wrote; a ParseError says where the text is wrong."""
-        return cls.from_dict(text.load_json(source))
+        return cls.from_dict(load_json(source))
 
     # -- a graph as a Python value --
 
@@ -401,20 +407,29 @@ class MixedGraph(GraphShortcuts):
 def _checked_names(nodes: Iterable[str]) -> tuple[str, ...]:
     if isinstance(nodes, str):
         raise GraphError(
-            f"nodes is the string {nodes!r}; give a list of names, such as ['x', 'y'], "
+            f"nodes is the string {shown(nodes)}; give a list of names, such as ['x', 'y'], "
             "or use bowfree.parse for a graph written as text"
         )
+    if not isinstance(nodes, Iterable):
+        raise GraphError(f"nodes is {shown(nodes)}; give a list of names, such as ['x', 'y']")
     names = tuple(nodes)
     seen: set[str] = set()
     for name in names:
         if not isinstance(name, str):
             raise GraphError(
-                f"node names are strings, but {name!r} is of type {type(name).__name__}; "
+                f"node names are strings, but {shown(name)} is of type {type(name).__name__}; "
                 "convert it with str()"
             )
         if not name:
             raise GraphError("a node has an empty name; give it one")
         if name in seen:
-            raise GraphError(f"node {name!r} is given twice; every node needs a name of its own")
+            raise GraphError(
+                f"node {shown(name)} is given twice; every node needs a name of its own"
+            )
+        if not name.isascii() and _SURROGATE.search(name):
+            raise GraphError(
+                f"node name {shown(name)} has half of a character (a lone surrogate), which no "
+                "file can hold; rename it"
+            )
         seen.add(name)
     return tuple(str(name) for name in names)  # a numpy string becomes a plain one

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from bowfree.errors import ParseError
 from bowfree.graph.bit_sets import members
+from bowfree.text_input import brief, check_nodes, check_text, place, shown
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
@@ -33,8 +34,8 @@ VERSION = 1
 # Hyphens are welcome inside a name (IL-6) but only one at a time and not at its ends, so that
 # `a->b` is an edge and `a--b` is an error instead of a node called "a--b".
 _PLAIN = r'[^\s,#"<>-]+(?:-[^\s,#"<>-]+)*'
-_TOKEN = re.compile(rf"(?P<edge><->|->|<-)|(?P<name>{_PLAIN})|(?P<comma>,)|(?P<line>\n)")
-_BLANK = re.compile(r"(?:[^\S\n]|#[^\n]*)*")
+_TOKEN = re.compile(rf"(?P<edge><->|->|<-)|(?P<name>{_PLAIN})|(?P<comma>,)|(?P<line>\r\n?|\n)")
+_BLANK = re.compile(r"(?:[^\S\r\n]+|#[^\r\n]*)*+")
 _MIRROR = {"->": "<-", "<-": "->", "<->": "<->"}
 
 Edge = tuple[str, str, str]
@@ -43,8 +44,7 @@ Edge = tuple[str, str, str]
 
 def read_statements(text: str) -> tuple[list[str], list[Edge]]:
     """Return the names in order of first appearance, and the edges; ``<-`` comes back turned."""
-    if not isinstance(text, str):
-        raise ParseError(f"a graph is parsed from a string, not from {type(text).__name__}")
+    check_text(text, "a graph")
     names: dict[str, None] = {}
     edges: list[Edge] = []
     left: str | None = None  # the name that the current chain has reached
@@ -56,10 +56,12 @@ def read_statements(text: str) -> tuple[list[str], list[Edge]]:
         kind, value, position = _next_token(text, start)
         if kind == "name":
             if left is not None and mark is None:
-                raise _error(text, start, f"expected an edge or a comma before {quote(value)}")
+                raise _error(
+                    text, start, f"expected an edge or a comma before {brief(quote(value))}"
+                )
             if mark is not None and left is not None:
                 if left == value:
-                    raise _error(text, start, f"self-loop at {quote(value)}; drop this edge")
+                    raise _error(text, start, f"self-loop at {brief(quote(value))}; drop this edge")
                 edges.append((value, "->", left) if mark == "<-" else (left, mark, value))
             names[value] = None
             left, mark, comma = value, None, False
@@ -75,6 +77,7 @@ def read_statements(text: str) -> tuple[list[str], list[Edge]]:
             left = None
             comma = True
             if kind == "end":
+                check_nodes(len(names), "text")
                 return list(names), edges
 
 
@@ -102,8 +105,7 @@ def _next_token(text: str, start: int) -> tuple[str, str, int]:
 
 
 def _error(text: str, position: int, message: str) -> ParseError:
-    line = text.count("\n", 0, position) + 1
-    column = position - (text.rfind("\n", 0, position) + 1) + 1
+    line, column = place(text, position)
     return ParseError(message, line=line, column=column)
 
 
@@ -194,27 +196,21 @@ def to_json(graph: MixedGraph, *, indent: int | None = None) -> str:
     return json.dumps(to_dict(graph), indent=indent, ensure_ascii=False)
 
 
-def load_json(text: str | bytes) -> Any:
-    """Decode JSON; a syntax error becomes a ParseError with its place."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ParseError(f"not JSON: {error.msg}", line=error.lineno, column=error.colno) from None
-
-
 def dict_parts(data: Any) -> tuple[list[str], list[tuple[str, str]], list[tuple[str, str]]]:
     """Check the dictionary of :func:`to_dict` and return nodes, directed and bidirected edges."""
     if not isinstance(data, Mapping):
         raise ParseError(f"a graph is stored as a JSON object, not as {type(data).__name__}")
     if data.get("format") != FORMAT:
-        raise ParseError(f"'format' is {data.get('format')!r}, expected {FORMAT!r}")
+        raise ParseError(f"'format' is {shown(data.get('format'))}, expected {FORMAT!r}")
     if data.get("version") != VERSION:
         raise ParseError(
-            f"'version' is {data.get('version')!r}; this release of bowfree reads version {VERSION}"
+            f"'version' is {shown(data.get('version'))}; this release of bowfree reads version "
+            f"{VERSION}"
         )
     for key in ("nodes", "directed", "bidirected"):
         if not isinstance(data.get(key), list | tuple):
-            raise ParseError(f"{key!r} is missing or not a list: {data.get(key)!r}")
+            raise ParseError(f"{key!r} is missing or not a list: {shown(data.get(key))}")
+    check_nodes(len(data["nodes"]), "json")
     return list(data["nodes"]), _pairs(data["directed"]), _pairs(data["bidirected"])
 
 
@@ -222,6 +218,6 @@ def _pairs(edges: Iterable[Any]) -> list[tuple[str, str]]:
     result = []
     for edge in edges:
         if not (isinstance(edge, list | tuple) and len(edge) == 2):
-            raise ParseError(f"an edge is stored as a list of two names, not as {edge!r}")
+            raise ParseError(f"an edge is stored as a list of two names, not as {shown(edge)}")
         result.append((edge[0], edge[1]))
     return result

@@ -8,10 +8,12 @@ here, before a search begins. Next: :func:`bowfree.greedy_search` with ``knowled
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,8 @@ import numpy.typing as npt
 from bowfree.errors import KnowledgeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, FORWARD, index_pairs, states_of_graph
+from bowfree.graph.text import quote
+from bowfree.text_input import brief, close_names, listed, read_text, shown
 
 __all__ = ["Knowledge"]
 
@@ -28,6 +32,14 @@ Edge = tuple[str, str, str]
 _MIRROR = {"->": "<-", "<-": "->", "<->": "<->", "--": "--"}
 _STATE = {"->": FORWARD, "<-": BACKWARD, "<->": BIDIRECTED}
 _ALL = 0b1111
+_KEYS = ("required", "forbidden", "tiers", "unconfounded")
+_KEYS_LISTED = ", ".join(_KEYS)
+
+# A name is a JSON string or whatever stands between two blanks.
+_NAME = r'("(?:[^"\\]+|\\.)*+"|[^\s"]\S*+)'
+_EDGE = re.compile(rf"\s*+{_NAME}\s++(->|<->|<-|--)\s++{_NAME}\s*+", re.DOTALL)
+# Python's TOML reader takes quadratic time for a.b.c. ...; no key of ours has two parts.
+_DOTTED = re.compile(r"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){20}""")
 
 
 @dataclass(frozen=True, init=False)
@@ -70,28 +82,30 @@ class Knowledge:
         unconfounded: Iterable[str] = (),
     ) -> None:
         for name, value in {"required": required, "forbidden": forbidden}.items():
-            object.__setattr__(self, name, tuple(_read_edge(edge, name) for edge in _listed(value)))
-        object.__setattr__(self, "tiers", tuple(tuple(_listed(tier)) for tier in _listed(tiers)))
-        object.__setattr__(self, "unconfounded", tuple(_listed(unconfounded)))
+            edges = tuple(_read_edge(edge, name) for edge in _listed(value, name))
+            object.__setattr__(self, name, edges)
+        groups = tuple(_names(tier, "tiers") for tier in _listed(tiers, "tiers"))
+        object.__setattr__(self, "tiers", groups)
+        object.__setattr__(self, "unconfounded", _names(unconfounded, "unconfounded"))
         for edge in self.required:
             if edge[1] == "--":
                 raise KnowledgeError(
-                    f"required edge {' '.join(edge)} has no type: write '->' or '<->'"
+                    f"required edge {_written(edge)} has no type: write '->' or '<->'"
                 )
-        placed = [name for tier in self.tiers for name in tier]
-        twice = sorted({name for name in placed if placed.count(name) > 1})
-        if twice:
-            raise KnowledgeError(f"{twice[0]!r} stands in more than one tier; keep one of them")
+        placed: set[str] = set()
+        for name in (name for tier in self.tiers for name in tier):
+            if name in placed:
+                raise KnowledgeError(f"{shown(name)} stands in more than one tier; keep one")
+            placed.add(name)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Knowledge:
         """Read from a mapping with the keys ``required, forbidden, tiers, unconfounded``."""
-        unknown = sorted(set(content) - {"required", "forbidden", "tiers", "unconfounded"})
+        if not isinstance(content, Mapping):
+            raise KnowledgeError(f"expected a mapping with {_KEYS_LISTED}, got {shown(content)}")
+        unknown = [key for key in content if key not in _KEYS]
         if unknown:
-            raise KnowledgeError(
-                f"unknown key {unknown[0]!r}; knowledge has required, forbidden, tiers, "
-                "unconfounded"
-            )
+            raise KnowledgeError(f"unknown key {shown(unknown[0])}; knowledge has {_KEYS_LISTED}")
         return cls(**content)
 
     @classmethod
@@ -99,17 +113,26 @@ class Knowledge:
         """Read from a TOML file with the keys of :meth:`from_dict`."""
         import tomllib
 
-        with open(path, "rb") as file:
-            try:
-                return cls.from_dict(tomllib.load(file))
-            except tomllib.TOMLDecodeError as error:
-                raise KnowledgeError(f"{os.fspath(path)} is not valid TOML: {error}") from error
+        name = Path(path).name
+        try:
+            text = read_text(Path(path))
+            if _DOTTED.search(text):
+                raise ValueError("a key has more than twenty parts")
+            content = tomllib.loads(text)
+        except RecursionError:
+            raise KnowledgeError(f"{name} is not valid TOML: it is nested too deeply") from None
+        except ValueError as error:  # syntax, dates, numbers of many digits, no UTF-8
+            raise KnowledgeError(f"{name} is not valid TOML: {brief(str(error))}") from None
+        try:
+            return cls.from_dict(content)
+        except KnowledgeError as error:
+            raise KnowledgeError(f"{name}: {error}") from None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists; `from_dict` reads them back."""
         return {
-            "required": [" ".join(edge) for edge in self.required],
-            "forbidden": [" ".join(edge) for edge in self.forbidden],
+            "required": [_in_quotes(edge) for edge in self.required],
+            "forbidden": [_in_quotes(edge) for edge in self.forbidden],
             "tiers": [list(tier) for tier in self.tiers],
             "unconfounded": list(self.unconfounded),
         }
@@ -123,11 +146,8 @@ class Knowledge:
     def ground(self, nodes: Sequence[str]) -> MixedGraph:
         """Return the graph of the required edges, from which every search sets out."""
         self.masks(nodes)
-        arrows = [
-            (a, b) if mark == "->" else (b, a) for a, mark, b in self.required if mark in _DIRECTED
-        ]
         both = [(a, b) for a, mark, b in self.required if mark == "<->"]
-        return MixedGraph(nodes, arrows, both)
+        return MixedGraph(nodes, self._arrows(), both)
 
     def masks(self, nodes: Sequence[str]) -> npt.NDArray[np.uint8]:
         """Compile for the given variables: bit e of ``[i, j]``, i < j, permits state e of the pair.
@@ -151,8 +171,8 @@ class Knowledge:
             wanted = 1 << _STATE[mark]
             if not masks[i, j] & wanted:
                 raise KnowledgeError(
-                    f"contradiction: {' '.join(edge)} is required beside another edge between "
-                    f"{edge[0]!r} and {edge[2]!r}; drop one of the two"
+                    f"contradiction: {_written(edge)} is required beside another edge between "
+                    f"{shown(edge[0])} and {shown(edge[2])}; drop one of the two"
                 )
             masks[i, j] = wanted
         self._check_acyclic(nodes)
@@ -162,24 +182,29 @@ class Knowledge:
             if not masks[i, j]:
                 required = next(e for e in self.required if {e[0], e[2]} == {nodes[i], nodes[j]})
                 raise KnowledgeError(
-                    f"contradiction: {' '.join(required)} is required, but {reason}; drop one of "
+                    f"contradiction: {_written(required)} is required, but {reason}; drop one of "
                     "the two"
                 )
 
         for edge in self.forbidden:
             i, j, mark = place(edge)
             states = 0b1110 if mark == "--" else 1 << _STATE[mark]
-            forbid(i, j, states, f"{' '.join(edge)} is forbidden")
+            forbid(i, j, states, f"{_written(edge)} is forbidden")
         tier_of = {name: t for t, tier in enumerate(self.tiers) for name in tier}
         for i, j in index_pairs(len(nodes)):
             a, b = nodes[i], nodes[j]
             if a in tier_of and b in tier_of and tier_of[a] != tier_of[b]:
                 backwards = BACKWARD if tier_of[a] < tier_of[b] else FORWARD
                 late, early = (b, a) if tier_of[a] < tier_of[b] else (a, b)
-                forbid(i, j, 1 << backwards, f"{late!r} stands in a later tier than {early!r}")
+                forbid(
+                    i,
+                    j,
+                    1 << backwards,
+                    f"{shown(late)} stands in a later tier than {shown(early)}",
+                )
             for name in self.unconfounded:
                 if name in (a, b):
-                    forbid(i, j, 1 << BIDIRECTED, f"{name!r} is unconfounded")
+                    forbid(i, j, 1 << BIDIRECTED, f"{shown(name)} is unconfounded")
         return masks
 
     def _check_names(self, index: Mapping[str, int]) -> None:
@@ -188,52 +213,91 @@ class Knowledge:
         named += self.unconfounded
         for name in named:
             if name not in index:
-                close = get_close_matches(name, index, n=1)
+                close = close_names(name, index)
                 hint = f"; did you mean {close[0]!r}?" if close else ""
                 raise KnowledgeError(
-                    f"knowledge names {name!r}, but the variables are {', '.join(index)}{hint}"
+                    f"knowledge names {shown(name)}, but the variables are {listed(index)}{hint}"
                 )
 
     def _check_acyclic(self, nodes: Sequence[str]) -> None:
-        children: dict[str, list[str]] = {name: [] for name in nodes}
-        for a, mark, b in self.required:
-            if mark in _DIRECTED:
-                parent, child = (a, b) if mark == "->" else (b, a)
-                children[parent].append(child)
-        for start in nodes:
-            paths = [[start]]
-            seen: set[str] = set()
-            while paths:
-                path = paths.pop()
-                for child in children[path[-1]]:
-                    if child == start:
-                        raise KnowledgeError(
-                            f"contradiction: the required edges form the directed cycle "
-                            f"{' -> '.join([*path, start])}; drop one of them"
-                        )
-                    if child not in seen:
-                        seen.add(child)
-                        paths.append([*path, child])
+        cycle = MixedGraph(nodes, self._arrows()).find_cycle()
+        if cycle is not None:
+            middle = ["..."] if len(cycle) > 10 else []
+            path = " -> ".join([*map(brief, cycle[:10]), *middle, brief(cycle[0])])
+            raise KnowledgeError(
+                f"contradiction: the required edges form the directed cycle {path}; drop one of "
+                "them"
+            )
+
+    def _arrows(self) -> list[tuple[str, str]]:
+        """Return the required directed edges as (parent, child)."""
+        return [
+            (a, b) if mark == "->" else (b, a) for a, mark, b in self.required if mark in _DIRECTED
+        ]
 
 
 _DIRECTED = ("->", "<-")
 
 
-def _listed(values: Iterable[Any]) -> list[Any]:
+def _listed(values: Any, where: str) -> list[Any]:
     # A single text is an iterable of its letters, which nobody means.
     if isinstance(values, str):
-        raise KnowledgeError(f"expected a list, got the text {values!r}; write [{values!r}]")
+        raise KnowledgeError(
+            f"{where}: expected a list, got the text {shown(values)}; write [{shown(values)}]"
+        )
+    if isinstance(values, bytes | Mapping) or not isinstance(values, Iterable):
+        kind = type(values).__name__
+        raise KnowledgeError(f"{where}: expected a list, got {shown(values)} ({kind})")
     return list(values)
 
 
-def _read_edge(edge: str | Sequence[str], where: str) -> Edge:
-    parts = edge.split() if isinstance(edge, str) else list(edge)
-    if len(parts) != 3 or parts[1] not in _MIRROR:
+def _names(values: Any, where: str) -> tuple[str, ...]:
+    names = _listed(values, where)
+    for name in names:
+        if not (isinstance(name, str) and name):
+            raise KnowledgeError(f"{where}: expected the name of a variable, got {shown(name)}")
+    return tuple(names)
+
+
+def _read_edge(edge: Any, where: str) -> Edge:
+    parts: Sequence[Any] = ()
+    if isinstance(edge, str):
+        match = _EDGE.fullmatch(edge)
+        if match is not None:
+            parts = [_unquoted(part) for part in match.groups()]
+    elif isinstance(edge, list | tuple):
+        parts = edge
+    if (
+        len(parts) != 3
+        or not all(isinstance(part, str) and part for part in parts)
+        or parts[1] not in _MIRROR
+    ):
         raise KnowledgeError(
-            f"{where} edge {edge!r} cannot be read; write 'a -> b', 'a <-> b' or, to forbid every "
-            "edge between them, 'a -- b'"
+            f"{where} edge {shown(edge)} cannot be read; write 'a -> b', 'a <-> b' or, to forbid "
+            "every edge between them, 'a -- b', and a name with blanks in double quotes"
         )
     a, mark, b = parts
     if a == b:
-        raise KnowledgeError(f"{where} edge {edge!r} joins {a!r} with itself")
+        raise KnowledgeError(f"{where} edge {shown(edge)} joins {shown(a)} with itself")
     return (a, mark, b)
+
+
+def _unquoted(name: str) -> str:
+    """Return the name that stands in an edge; an empty one if its quotes hold no JSON string."""
+    if not name.startswith('"'):
+        return name
+    try:
+        return str(json.loads(name))
+    except ValueError:
+        return ""
+
+
+def _in_quotes(edge: Edge) -> str:
+    """Write an edge so that `_read_edge` reads it back."""
+    a, mark, b = edge
+    return f"{quote(a)} {mark} {quote(b)}"
+
+
+def _written(edge: Edge) -> str:
+    a, mark, b = edge
+    return f"{brief(a)} {mark} {brief(b)}"

@@ -1,0 +1,121 @@
+r"""CSV text: cells that know their place, and names that no spreadsheet takes for a formula.
+
+A cell is bare or in double quotes. Blanks around a bare cell do not count; what stands in quotes
+counts as it is, line ends included, and ``""`` is one quote. Lines end with ``\n``, ``\r\n`` or
+``\r``.
+
+Spreadsheets run a cell that begins with ``=``, ``+``, ``-`` or ``@`` as a formula, and a name may
+come from anybody. So a name that begins like that, or with a tab or a line end, is written with an
+apostrophe in front, which spreadsheets take for "this is text"; `read_name` takes it off again. A
+name that begins with apostrophes and then like a formula gets one more, so no two names are written
+alike.
+
+The matrix formats (:mod:`bowfree.formats.matrix`) and :mod:`bowfree.datasets.tables` use this file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, NoReturn
+
+from bowfree.errors import ParseError
+from bowfree.text_input import check_text, place
+
+__all__ = ["CsvReader", "Row", "read_name", "write_line", "write_name"]
+
+_LINE = re.compile(r"([^\r\n]*)(?:\r\n?|\n|\Z)")
+# Full-width signs count as well: spreadsheets of some countries take them for the plain ones.
+_FORMULA = re.compile(r"[\s']*[=+\-@＝＋－＠\t\r\n]")
+
+
+def write_name(name: str) -> str:
+    """Return a name as text that no spreadsheet takes for a formula; `read_name` is the inverse."""
+    return f"'{name}" if _FORMULA.match(name) else name
+
+
+def read_name(cell: str) -> str:
+    """Return the name that `write_name` wrote."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell, 1) else cell
+
+
+def write_line(cells: Iterable[str]) -> str:
+    """Write one line, with quotes where a cell needs them."""
+    return ",".join(map(_quoted, cells)) + "\n"
+
+
+def _quoted(cell: str) -> str:
+    bare = cell == cell.strip() and not set(',"\r\n') & set(cell)
+    return cell if bare else '"' + cell.replace('"', '""') + '"'
+
+
+class Row(NamedTuple):
+    """The cells of a line, and the position in the text where it starts."""
+
+    start: int
+    cells: list[str]
+
+
+class CsvReader:
+    """The rows of a CSV text, without the empty ones.
+
+    Parameters
+    ----------
+    text : str
+        What is read.
+    separator : str
+        One character: what stands between two cells.
+    what : str
+        What to call the text in messages.
+    """
+
+    def __init__(self, text: str, *, separator: str = ",", what: str) -> None:
+        self._text = check_text(text, what)
+        self._separator = separator
+        self.what = what
+        blank = "[ \t]" if separator != "\t" else " "
+        mark = re.escape(separator)
+        # No part of it can be given back (`*+`), so a match takes linear time.
+        self._cell = re.compile(
+            rf'{blank}*+(?:"([^"]*+(?:""[^"]*+)*+)"{blank}*+|(?!")([^{mark}\r\n]*+))'
+            rf"({mark}|\r\n?|\n|\Z)"
+        )
+
+    def __iter__(self) -> Iterator[Row]:
+        position = 0
+        while position < len(self._text):
+            start = position
+            line = _LINE.match(self._text, start)
+            assert line is not None  # it matches the empty text, too
+            content, position = line.group(1), line.end()
+            if '"' in content:  # the row may go on in the next line
+                found = list(self._cells(start))
+                position = found[-1].end()
+                yield Row(start, [_content(cell) for cell in found])
+            elif content.strip() or self._separator in content:
+                yield Row(start, [cell.strip() for cell in content.split(self._separator)])
+
+    def _cells(self, position: int) -> Iterator[re.Match[str]]:
+        """Return the matches of all cells of the row that starts here."""
+        while True:
+            cell = self._cell.match(self._text, position)
+            if cell is None:
+                self._refuse_at(position, "a quoted cell is not closed, or text follows it")
+            yield cell
+            position = cell.end()
+            if cell.group(3) != self._separator:
+                return
+
+    def refuse(self, row: Row, k: int, problem: str) -> NoReturn:
+        """Raise a ParseError at cell k of a row."""
+        cells = list(self._cells(row.start))
+        self._refuse_at(cells[min(k, len(cells) - 1)].start(), problem)
+
+    def _refuse_at(self, position: int, problem: str) -> NoReturn:
+        line, column = place(self._text, position)
+        raise ParseError(f"{self.what}: {problem}", line=line, column=column)
+
+
+def _content(cell: re.Match[str]) -> str:
+    quoted, bare, _ = cell.groups()
+    return bare.strip() if quoted is None else quoted.replace('""', '"')

@@ -1,0 +1,209 @@
+"""Texts that mean harm: each is refused in a short sentence of our own, in linear time."""
+
+import time
+
+import pytest
+
+import bowfree as bf
+from bowfree import formats
+
+HEADER = "n_nodes n_directed n_bidirected\n"
+MATRIX_FORMATS = ("ggm", "pcalg", "causal-learn", "pywhy", "lingam")
+
+# name: format, a text of about n characters
+GROWING = {
+    "spaces in a cell": ("ggm", lambda n: "x,y\n0," + " " * n + "|\n0,0\n"),
+    "tabs in a cell": ("lingam", lambda n: "x," + "\t" * n + '"\n'),
+    "many names": ("pcalg", lambda n: ",".join(f"n{i}" for i in range(n // 6)) + "\n0\n"),
+    "an open quote": ("ggm", lambda n: '"' * (2 * (n // 2) + 1)),
+    "open comments, dagitty": ("dagitty", lambda n: "dag {" + " /*" * (n // 3)),
+    "open comments, dot": ("dot", lambda n: "digraph {" + " /*" * (n // 3)),
+    "an open string, dot": ("dot", lambda n: "digraph { " + '"' + '\\"' * (n // 2)),
+    "a long word, dagitty": ("dagitty", lambda n: "dag { " + "-x" * (n // 2) + " -- y }"),
+    "nodes of tetrad": ("tetrad", lambda n: "Graph Nodes:\n" + ";" * n),
+    "an edge of tetrad": (
+        "tetrad",
+        lambda n: "Graph Nodes:\na;b\nGraph Edges:\n1. a --> b" + " dd " * (n // 4) + "x",
+    ),
+    "digits of tetrad": ("tetrad", lambda n: "Graph Nodes:\na;b\nGraph Edges:\n" + "1" * n),
+    "digits of lavaan": ("lavaan", lambda n: "y ~ " + "1" * n + "*x + !\n"),
+    "hyphens": ("text", lambda n: "a-" * (n // 2)),
+    "blanks and remarks": ("text", lambda n: "# \n" * (n // 3) + "a b"),
+    "an open name": ("text", lambda n: '"' + "a" * n),
+    "closed JSON arrays": ("json", lambda n: "[" + "[]," * (n // 3)),
+    "a long number, benchmark": ("benchmark", lambda n: HEADER + "9" * n + " 0 0\n"),
+}
+
+
+def seconds_to_refuse(format, text):
+    best = float("inf")
+    for _ in range(3):
+        start = time.process_time()
+        with pytest.raises(bf.BowfreeError):
+            formats.read(text, format=format)
+        best = min(best, time.process_time() - start)
+    return best
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_time_grows_with_the_length_of_the_text(name):
+    format, make = GROWING[name]
+    # Four times the text; quadratic time would be sixteen times as much, and 20 ms are noise.
+    short, long = (seconds_to_refuse(format, make(n)) for n in (10_000, 40_000))
+    assert long < 8 * short + 0.02
+
+
+# name: format, text, what the message says
+REFUSED = {
+    "100 million nodes": ("benchmark", HEADER + "100000000 0 0\ndirected\nbidirected\n", "10,000"),
+    "many nodes, text": ("text", ",".join(f"n{i}" for i in range(10_001)), "10,000 nodes"),
+    "many nodes, dot": (
+        "dot",
+        "digraph {" + ";".join(f"n{i}" for i in range(10_001)) + "}",
+        "10,000 nodes",
+    ),
+    "many edges, dagitty": (
+        "dagitty",
+        "dag { {" + "} -> {".join(" ".join(f"{c}{i}" for i in range(4000)) for c in "xy") + "} }",
+        "edges",
+    ),
+    "many edges, lavaan": (
+        "lavaan",
+        " ~ ".join(" + ".join(f"{c}{i}" for i in range(4000)) for c in "xy"),
+        "edges",
+    ),
+    "many zeros, lavaan": (
+        "lavaan",
+        " ~~ ".join(" + ".join(f"{c}{i}" for i in range(4000)) for c in ("x", "0*y")),
+        "edges",
+    ),
+    "deep JSON": ("json", "[" * 100_000, "nested"),
+    "JSON with 5,000 digits": ("json", '{"version": ' + "9" * 5000 + "}", "digits"),
+    "JSON with a lone surrogate": (
+        "json",
+        '{"format": "bowfree.MixedGraph", "version": 1, "nodes": ["\\ud800"], '
+        '"directed": [], "bidirected": []}',
+        r"\\ud800",
+    ),
+    "JSON that is a huge text": ("json", '{"format": "' + "x" * 300_000 + '"}', "'format' is"),
+    "JSON with a huge edge": (
+        "json",
+        '{"format": "bowfree.MixedGraph", "version": 1, "nodes": ["x"], '
+        '"directed": [["x", "' + "y" * 300_000 + '"]], "bidirected": []}',
+        "unknown node",
+    ),
+    "JSON with two nodes of one name": (
+        "json",
+        '{"format": "bowfree.MixedGraph", "version": 1, "nodes": [["x"], 1], '
+        '"directed": [], "bidirected": []}',
+        "node names are strings",
+    ),
+    "a quoted lone surrogate": ("text", 'a -> "\\udc80"', r"\\udc80"),
+    "a bare lone surrogate": ("dot", "digraph { \udc80 }", r"\\udc80"),
+    "a lone surrogate in a header": ("ggm", "\udc80\n0\n", r"\\udc80"),
+    "a count of 5,000 digits": ("benchmark", HEADER + "9" * 5000 + " 0 0\n", "too large"),
+    "full-width digits": ("benchmark", HEADER + "２ 0 0\n", "not a number"),
+    "a full-width code": ("ggm", "x,y\n0,１\n0,0\n", "not a number"),
+    "an underscore in a code": ("ggm", "x,y\n0,10_0\n1_00,0\n", "not a number"),
+    "a full-width edge number": (
+        "tetrad",
+        "Graph Nodes:\na;b\nGraph Edges:\n１. a --> b\n",
+        "expected '1. a --> b'",
+    ),
+    "an underscore in a position": ("dagitty", 'dag { x [pos="1_0,2"] }', "expected pos="),
+    "a weight beyond all numbers": ("lingam", "x,y\n0,1e999\n0,0\n", "too large"),
+    "a huge cell": ("ggm", "x,y\n0," + "q" * 300_000 + "\n0,0\n", "not a number"),
+    "a huge name, twice": ("ggm", ",".join(["q" * 150_000] * 2) + "\n0,0\n0,0\n", "named twice"),
+    "a huge word": ("text", "a " + "b" * 300_000, "expected an edge"),
+    "a huge self-loop": ("text", "a" * 300_000 + " -> " + "a" * 300_000, "self-loop"),
+    "a huge self-loop, dot": ("dot", "digraph {" + " -> ".join(["a" * 150_000] * 2) + "}", "loop"),
+    "a huge line, tetrad": ("tetrad", "x" * 300_000, "expected 'Graph Nodes:'"),
+    "a huge line, benchmark": ("benchmark", "x" * 300_000, "expected the header"),
+    "a huge token, dagitty": ("dagitty", "x" * 300_000, "expected 'dag'"),
+    "a huge latent name": ("dagitty", "dag {" + "x" * 300_000 + " [latent] }", "is latent"),
+    "a huge modifier": ("lavaan", "y ~ " + "f" * 300_000 + "(1)*x", "not supported"),
+    "a huge variance": ("lavaan", "{0} ~~ 0*{0}".format("x" * 300_000), "fixed to zero"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_in_a_short_sentence(name):
+    format, text, problem = REFUSED[name]
+    start = time.process_time()
+    with pytest.raises(bf.BowfreeError, match=problem) as caught:
+        formats.read(text, format=format)
+    assert time.process_time() - start < 2
+    assert len(str(caught.value)) < 500
+    assert str(caught.value).encode()  # it can be printed
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("format", formats.FORMATS)
+def test_all_line_ends_are_the_same(format, end):
+    graph = bf.parse("x -> y <-> z, w")
+    text = formats.write(graph, format=format)
+    assert formats.read(text.replace("\n", end), format=format) == formats.read(text, format=format)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_places_are_counted_in_all_line_ends(end):
+    for format, text in {
+        "text": "x -> y\n-> z",
+        "dot": "digraph {\n-> z",
+        "ggm": "x,y\n0,q\n0,0",
+        "lavaan": "# x\n?",
+    }.items():
+        with pytest.raises(bf.ParseError) as caught:
+            formats.read(text.replace("\n", end), format=format)
+        assert caught.value.line == 2
+
+
+@pytest.mark.parametrize("format", formats.FORMATS)
+@pytest.mark.parametrize("text", [None, 5, b"x", ["x"]])
+def test_only_text_is_text(format, text):
+    with pytest.raises(bf.ParseError, match=type(text).__name__):
+        formats.read(text, format=format)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [["0", "1_0"], ["0", "0"]],
+        [[0, "１"], [0, 0]],
+        [[0, 10**400], [0, 0]],
+        [[0, 1j], [0, 0]],
+        [[0, [1]], [0, 0]],
+        {"x": 1},
+        None,
+        "xy",
+    ],
+)
+def test_a_matrix_has_numbers(matrix):
+    with pytest.raises(bf.ParseError, match=r"not made of numbers|square"):
+        formats.from_ggm(matrix)
+
+
+@pytest.mark.parametrize("nodes", [5, [[], []], [1, 2], "xy"])
+def test_names_of_a_matrix_are_names(nodes):
+    with pytest.raises(bf.BowfreeError, match="names"):
+        formats.from_ggm([[0, 1], [0, 0]], nodes=nodes)
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        (5,),
+        (["x", "y"], 5),
+        (["x", "y"], [(["x"], "y")]),
+        (["x", "y"], (), [({}, "y")]),
+        (["x", "x"],),
+    ],
+)
+def test_edge_lists_of_anything_are_refused(lists):
+    with pytest.raises(bf.BowfreeError):
+        formats.from_edge_lists(*lists)
+
+
+def test_networkx_of_anything_is_refused():
+    with pytest.raises(bf.ParseError, match="int"):
+        formats.from_networkx(5)
