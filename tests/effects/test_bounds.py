@@ -110,6 +110,19 @@ def test_twin_on_classes(method, formula):
             assert_equal(whole, {name: getattr(bounds, name) for name in MATRICES})
 
 
+@pytest.mark.parametrize(("zero", "signs"), [(0.0, (1, -1)), (0.25, (1, 0)), (0.35, (0, 0))])
+def test_small_effects_have_no_sign(zero, signs):
+    # x -> y by 0.3, y -> z by -0.2: a threshold between the two leaves the first only.
+    graph = bf.parse("x -> y -> z")
+    S = [[1.0, 0.3, -0.06], [0.3, 1.0, -0.2], [-0.06, -0.2, 1.0]]
+    own = bf.effect_bounds([graph], cov=S, n=100, zero=zero)
+    assert (own.sign[1, 0], own.sign[2, 1]) == signs
+    members = bf.equivalence_class(graph)
+    twin = bounds_twin(list(members), S, 100, zero=zero)
+    assert_equal(bf.effect_bounds(members, cov=S, n=100, zero=zero), twin)
+    assert_equal(bf.effect_bounds(iter(members), cov=S, n=100, zero=zero), twin)
+
+
 def test_components_vary_independently():
     # Three components, 5 * 3 * 25 members: worked out one by one, and as a product.
     graph = bf.parse("a -> b -> c, d -> e, f -> g -> h <- f, i")
