@@ -27,7 +27,7 @@ def fit_quietly(graph, S, n, **options):
         return bf.fit(graph, cov=S, n=n, **options)
 
 
-#   From the least squares fit the maximum lies on the far side of a pole, where a row of B and Omega
+#   From the least squares fit the maximum lies beyond a pole, where a row of B and Omega
 #   has run to infinity and come back with the other sign.
 BEYOND_A_POLE = (
     "v0 <-> v1 -> v2 -> v0 <- v3 -> v1, v2 <-> v3 <-> v4 <-> v0, v1 <- v4 <-> v2",
