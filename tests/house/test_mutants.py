@@ -24,9 +24,11 @@ MUTATIONS = RUNNER.read_mutations()
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=[mutation.what for mutation in MUTATIONS])
 def test_every_mutation_applies(mutation):
     assert mutation.applied(ROOT) != (ROOT / mutation.file).read_text(encoding="utf-8")
-    paths = [word for word in mutation.tests if word.startswith("tests/")]
-    assert paths
-    assert all((ROOT / path).exists() for path in paths)
+    assert mutation.tests
+    for place in mutation.tests:
+        path, _, name = place.partition("::")
+        assert (ROOT / path).exists()
+        assert not name or f"def {name}(" in (ROOT / path).read_text(encoding="utf-8")
 
 
 def test_descriptions_tell_mutations_apart():

@@ -1,11 +1,11 @@
 """Break the code on purpose, one line at a time, and see whether the tests notice.
 
-``mutations.toml`` lists mistakes that would be silent: a file, a text that occurs in it exactly once,
-what to put in its place, and the tests that have to fail then. Everything happens in a copy of the
-tree; the core is built there once, and again, as far as needed, for each mutation of a file in
-``cpp/``. Run it in an environment that has the tests' and the build's requirements but not bowfree
-itself (``nox -s mutate`` makes one); words after the command choose mutations whose description or
-file holds one of them.
+``mutations.toml`` lists mistakes that would be silent: a file, a text that occurs in it exactly
+once, what to put in its place, and the tests of which one has to fail then. Everything happens in a
+copy of the tree; the core is built there once, and again, as far as needed, for each mutation of a
+file in ``cpp/``. The environment needs what the tests and the build require, but not bowfree itself
+(``nox -s mutate`` makes one). Words after the command choose mutations whose description or file
+holds one of them.
 
 Exits with 1 when a mutation survives, does not apply, or cannot be built.
 """
@@ -145,11 +145,10 @@ def main(words: list[str]) -> int:
         # The mutations of the core come last, so that its original is built once.
         chosen.sort(key=lambda mutation: mutation.file.startswith("cpp/"))
         shop.make()
-        sound = tuple(dict.fromkeys(mutation.tests for mutation in chosen))
-        for tests in sound:
-            if not shop.tests_pass(tests):
-                print(f"the tests fail without any mutation: {' '.join(tests)}")
-                return 1
+        # A test that fails anyway notices nothing.
+        if not shop.tests_pass(tuple(sorted({test for m in chosen for test in m.tests}))):
+            print("some of the tests fail without any mutation")
+            return 1
         fates = []
         for mutation in chosen:
             began = time.monotonic()

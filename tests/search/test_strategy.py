@@ -1,6 +1,6 @@
 """What single runs do: where they end, and what the kicks are for."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,47 @@ def test_a_run_ends_at_the_best_graph_it_has_met(seed):
     for run in result.runs:
         assert run.score == pytest.approx(run.path[-1], abs=1e-12)
         assert bf.score(run.end, cov=S, n=200) == pytest.approx(max(run.path), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_rounds_of_kicks(seed):
+    # Rounds of eight go on until three in a row bring nothing; half of their runs start at the
+    # best graph so far, the others at the next best ends.
+    S, _ = simulate(seed, 6, n=300)
+    result = bf.greedy_search(cov=S, n=300, restarts=2, rng=seed)
+    first, later = result.runs[:2], result.runs[2:]
+    assert len(later) % 8 == 0
+    assert {run.strategy for run in later} == {"kicks"}
+    ends = {run.score for run in first}
+    gains = []
+    for k in range(0, len(later), 8):
+        round_ = later[k : k + 8]
+        starts = [bf.score(run.start, cov=S, n=300) for run in round_]
+        assert starts[::2] == pytest.approx([max(ends)] * 4, abs=1e-12)
+        assert any(start < max(ends) - 1e-9 for start in starts) == (min(ends) < max(ends) - 1e-9)
+        best = max(run.score for run in round_)
+        gains.append(best > max(ends) + 1e-9)
+        ends |= {run.score for run in round_}
+    assert not any(gains[-3:])
+    assert all(any(gains[k : k + 3]) for k in range(len(gains) - 3))
+
+
+def test_a_plateau_is_walked():
+    # The class of a chain of five nodes hangs together by single changes: a run that may visit
+    # twenty graphs of equal score sees more of them than one that may visit one.
+    S = 0.6 ** np.abs(np.subtract.outer(np.arange(5), np.arange(5)))
+    names = [f"x{i + 1}" for i in range(5)]
+    chain = bf.MixedGraph(names, list(pairwise(names)))
+    members = set(bf.equivalence_class(chain))
+    options = {"cov": S, "n": 500, "strategy": "restart", "starts": [chain], "rng": 0}
+    seen = []
+    for plateau in (0, 20):
+        result = bf.greedy_search(**options, plateau=plateau)
+        assert set(result.best_graphs) <= members
+        seen.append(len(result.best_graphs))
+    assert seen[0] < seen[1]
+    everything = bf.greedy_search(**options, plateau=1000)
+    assert set(everything.best_graphs) == members
 
 
 def test_dearer_edges_take_a_graph_apart():
