@@ -7,7 +7,6 @@ import pytest
 
 import bowfree as bf
 from bowfree import _core
-from bowfree.space.random_graphs import graph_rules
 from search_cases import neighbours, simulate
 
 STAY = {"strategy": "restart", "restarts": 0, "plateau": 0, "keep": 10_000, "rng": 0}
@@ -44,7 +43,8 @@ def kept(offers, *, keep=10, window=4.0):
         window=window,
     )
     ground = bf.parse("x, y, z")
-    core = _core.Search(np.eye(3), 50.0, 1.0, 2**16, graph_rules(3, "bap"), options, ground._bits())
+    rules = bf.SearchSpace().rules(ground.nodes)
+    core = _core.Search(np.eye(3), 50.0, 1.0, 2**16, rules, options, ground._bits())
     for text, score in offers:
         core.offer(*bf.parse(text)._bits(), score)
     return {str(bf.MixedGraph._from_bits(ground.nodes, *bits)) for bits, _ in core.pool()}
