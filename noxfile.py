@@ -1,4 +1,4 @@
-"""One session per task: ``nox -s tests``, ``lint``, ``docs``, ``bench``, ``sanitize``.
+"""One session per task: ``nox -s tests``, ``lint``, ``docs``, ``bench``, ``sanitize``, ``mutate``.
 
 Before a release come ``build`` and ``lowest``. ``.ci/run`` does what has to hold for every
 change; the sessions here are for working on one thing.
@@ -128,3 +128,12 @@ def lowest(session: nox.Session) -> None:
     constraints.write_text("\n".join(lines) + "\n", encoding="utf-8")
     session.install("--constraint", str(constraints), f".[{','.join(names)}]")
     session.run("pytest", *session.posargs)
+
+
+@nox.session
+def mutate(session: nox.Session) -> None:
+    """Break the code line by line and see the tests fail; words after ``--`` choose mutations."""
+    # bowfree itself is not installed: the tests run on a copy of the tree.
+    session.install(*PROJECT["build-system"]["requires"], "cmake", "ninja")
+    session.install(*EXTRAS["test"], *PROJECT["project"]["dependencies"])
+    session.run("python", "tests/mutants/run.py", *session.posargs)

@@ -14,7 +14,7 @@ import pytest
 
 import bowfree as bf
 from bowfree.datasets import sachs, sachs_files
-from sachs_folder import SACHS, needs_sachs
+from sachs_folder import PROTEINS, SACHS, needs_sachs, write_stand_ins
 
 ROWS = "praf,pmek\n1,10\n2,30.5\n"
 
@@ -194,11 +194,17 @@ def test_fourteen_conditions_numbered_as_in_the_paper():
     assert max(c.n for c in bf.datasets.SACHS_CONDITIONS) == 927
 
 
-@needs_sachs
-def test_csv_has_one_spelling():
+@pytest.mark.parametrize("place", ["stand-in", pytest.param("measured", marks=needs_sachs)])
+def test_csv_has_one_spelling(place, tmp_path, monkeypatch):
     # What a reader of the .xls sees, numbers and a header in any case, gives the CSV byte by byte.
-    for condition in bf.datasets.SACHS_CONDITIONS:
-        content = (SACHS / condition.file).read_bytes()
+    folder = SACHS
+    if place == "stand-in":
+        folder = write_stand_ins(tmp_path, {4: "praf -> pmek"}, monkeypatch)
+    files = [folder / condition.file for condition in bf.datasets.SACHS_CONDITIONS]
+    found = [path for path in files if path.exists()]
+    assert len(found) == (14 if place == "measured" else 1)
+    for path in found:
+        content = path.read_bytes()
         header, *lines = content.decode().splitlines()
         rows = [[float(cell) for cell in line.split(",")] for line in lines]
         assert sachs._csv([header.upper().split(","), *rows]) == content
@@ -212,6 +218,18 @@ def test_sums_are_those_of_the_manifest():
         (c.number, c.name, c.file, c.n, c.sha256, c.original, c.original_sha256)
         for c in bf.datasets.SACHS_CONDITIONS
     ] == [tuple(entry[key] for key in keys) for entry in manifest]
+
+
+def test_a_whole_condition_is_read(tmp_path, monkeypatch):
+    folder = write_stand_ins(tmp_path, {4: "praf -> pmek", 13: "pka <-> pkc"}, monkeypatch, n=50)
+    for condition in (4, "pma"):
+        data = bf.datasets.load_sachs(condition, folder=folder)
+        assert data.names == PROTEINS
+        assert data.X.shape == (50, 11)
+        raw = bf.datasets.load_sachs(condition, folder=folder, log=False)
+        np.testing.assert_array_equal(data.X, np.log(raw.X))
+    with pytest.raises(bf.BowfreeError, match=r"14_b2camp\.csv"):
+        bf.datasets.load_sachs(14, folder=folder)
 
 
 @needs_sachs

@@ -236,6 +236,16 @@ def test_knowledge_keeps_what_it_permits(method, seed):
         assert kept.summary().n_members == len(kept)
 
 
+@pytest.mark.parametrize("method", ["exact", "edge-changes", "colliders"])
+def test_no_member_has_an_edge_that_the_skeleton_has_not(method):
+    # x and z are not adjacent in any member of the class of x -> y -> z.
+    members = bf.equivalence_class(bf.parse("x -> y -> z"), method=method)
+    assert len(members.permitted_by(bf.Knowledge(required=["x -> z"]))) == 0
+    assert len(members.permitted_by(bf.Knowledge(forbidden=["x -> z"]))) == 5
+    lonely = bf.equivalence_class(bf.parse("x, y"), method=method)
+    assert len(lonely.permitted_by(bf.Knowledge(required=["x <-> y"]))) == 0
+
+
 @pytest.mark.parametrize("method", ["exact", "colliders"])
 def test_a_class_can_be_sent_to_another_process(method):
     members = bf.equivalence_class(bf.parse("x -> y -> z, w"), method=method)

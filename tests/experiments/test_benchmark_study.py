@@ -38,7 +38,11 @@ def test_a_small_folder(folder, tmp_path):
     pytest.importorskip("matplotlib").use("agg")
     study = bowfree_benchmark(folder, restarts=12, rng=1)
     assert [row.name for row in study.rows] == ["tiny-0", "tiny-1"]
-    for row in study.rows:
+    for k, row in enumerate(study.rows):
+        # As published: loglik - log(n)/2 (2 d + #edges).
+        X = np.loadtxt(folder / f"sample-{k}.txt")
+        price = np.log(300) / 2 * (2 * 4 + row.truth.n_edges)
+        assert row.true_score == pytest.approx(bf.fit(row.truth, X).loglik - price, rel=1e-12)
         assert row.score >= row.true_score - 1e-6
         assert row.best.directed + row.best.bidirected >= row.found.directed + row.found.bidirected
         assert row.mean.skeleton == pytest.approx(row.found.skeleton)  # one skeleton per class

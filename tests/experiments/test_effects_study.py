@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.experiments import PROTOCOLS, causal_effect_study, compare_protocols
+from bowfree.experiments import (
+    PROTOCOLS,
+    causal_effect_study,
+    compare_protocols,
+    ordinary_auc,
+    paper_roc,
+)
 
 SMALL = {"d": 5, "n": 500, "restarts": 4, "rng": 3}
 
@@ -79,9 +85,27 @@ def test_protocols_take_their_own_options_first(tmp_path):
     assert saved["mean_auc"] == found.studies["best"].mean_auc
 
 
-def test_averaged_effects_rank_the_pairs():
-    study = causal_effect_study(2, d=5, strategy="ils", report="averaged", rng=1)
-    assert 0 <= study.mean_auc <= 1
+def test_probabilities_of_the_average_rank_the_pairs(monkeypatch):
+    averages = []
+
+    def spy(result, **options):
+        averages.append((result.moments, bf.averaged_effects(result, **options)))
+        return averages[-1][1]
+
+    monkeypatch.setattr("bowfree.experiments.effects_study.averaged_effects", spy)
+    study = causal_effect_study(
+        4, d=5, n=100, strategy="ils", report="averaged", classes="exact", rng=1
+    )
+    other_ranks = 0
+    for simulation, (moments, average) in zip(study.simulations, averages, strict=True):
+        members = bf.equivalence_class(simulation.truth)
+        truth = bf.effect_bounds(members, cov=moments.S, n=moments.n, ddof=0).min_abs
+        assert simulation.roc.auc == paper_roc(truth, average.probability).auc
+        assert simulation.ordinary_auc == pytest.approx(
+            ordinary_auc(truth, average.probability), nan_ok=True
+        )
+        other_ranks += simulation.roc.auc != paper_roc(truth, average.min_abs).auc
+    assert other_ranks > 0  # the size of the effects would have ranked otherwise
     assert PROTOCOLS["averaged"].options["report"] == "averaged"
 
 

@@ -72,7 +72,10 @@ def test_subgraph_relation():
     assert G <= G
     assert not G < G
     assert not part >= G
-    assert part <= G
+    # One more node or one more edge makes a graph larger, and nothing else does.
+    assert bf.parse("a -> b") < bf.parse("a -> b, c")
+    assert bf.parse("a -> b, c") < bf.parse("a -> b -> c")
+    assert not bf.parse("a -> b") < bf.parse("b, a -> b")
     assert not bf.parse("b -> a") <= G
     with pytest.raises(TypeError):
         assert G <= 3

@@ -275,6 +275,21 @@ def test_mardia_and_mahalanobis_against_the_definitions(d):
     assert "Look twice" in bf.report.render(fit, data=X)
 
 
+def test_outliers_have_the_law_of_a_row_left_out():
+    # A row against mean and covariance of the *other* rows: Hotelling's test of two samples, one of
+    # which is the row. It has the same p-value as the row's place among all rows.
+    n, d = 25, 3
+    X = np.random.default_rng(4).normal(size=(n, d))
+    checks = check_data(bf.fit(bf.parse("x1, x2, x3"), X), X, listed=n)
+    assert sorted(outlier.row for outlier in checks.outliers) == list(range(1, n + 1))
+    for outlier in checks.outliers:
+        rest = np.delete(X, outlier.row - 1, axis=0)
+        gap = X[outlier.row - 1] - rest.mean(axis=0)
+        t2 = (n - 1) / n * gap @ np.linalg.solve(np.cov(rest.T), gap)
+        p_value = stats.f.sf(t2 * (n - 1 - d) / ((n - 2) * d), d, n - 1 - d)
+        assert outlier.p_value == pytest.approx(p_value, rel=1e-9)
+
+
 def test_clean_data_raise_no_alarm(fit):
     rng = np.random.default_rng(0)
     g = bf.parse("x1, x2, x3")

@@ -63,6 +63,18 @@ def test_limits_and_knowledge():
     assert all(known.permits(graph) for graph, _ in some.ranking(np.inf))
 
 
+def test_graph_classes_are_those_of_the_graphs():
+    # Whether a graph is arid can take two rounds of shrinking: a <-> b <-> c, a -> c.
+    S, _ = simulate(34, 4)
+    arid = bf.exhaustive_search(cov=S[:3, :3], n=1000, graph_class="arid")
+    assert len(arid) == 62  # on three nodes all BAPs are
+    everything = [graph for graph, _ in bf.exhaustive_search(cov=S, n=1000).ranking(np.inf)]
+    for graph_class in ("arid", "ancestral"):
+        found = bf.exhaustive_search(cov=S, n=1000, graph_class=graph_class)
+        expected = {graph for graph in everything if getattr(graph, f"is_{graph_class}")()}
+        assert {graph for graph, _ in found.ranking(np.inf)} == expected
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -20,7 +20,7 @@ import bowfree as bf
 from bowfree.budget import Progress
 from random_models import random_covariance
 from reference_cases import graph_of, load
-from search_cases import essence, neighbours, read_bench, simulate
+from search_cases import essence, neighbours, read_bench, simulate, simulate_data
 
 REFERENCE = load("greedy.json")["cases"]
 BENCH = Path(__file__).parents[3] / "shared" / "bench"
@@ -203,6 +203,18 @@ def bench_or_skip(name, k):
     if found is None:
         pytest.skip(f"the external benchmark {name} is not here")
     return found
+
+
+def test_a_set_in_the_format_of_the_external_benchmark(tmp_path):
+    # Ten variables, in the benchmark's files: the search finds the truth or better.
+    X, truth = simulate_data(21, 10, max_in_degree=2)
+    (tmp_path / "graph-3.txt").write_text(bf.formats.to_benchmark(truth))
+    np.savetxt(tmp_path / "sample-3.txt", X)
+    found, graph = read_bench(tmp_path, 3)
+    assert graph == truth
+    np.testing.assert_array_equal(found, X)
+    result = bf.greedy_search(found, penalty=0.5, restarts=8, rounds=1, rng=0)
+    assert result.score >= bf.score(truth, X, penalty=0.5)
 
 
 @pytest.mark.parametrize("k", [2, 4])

@@ -240,10 +240,13 @@ def test_more_than_one_word():
 
 def test_same_rng_same_graphs():
     draws = [bf.random_bap(6, size=5, rng=11) for _ in range(2)]
-    chain = [bf.random_bap(6, size=5, thin=50, rng=11) for _ in range(2)]
     assert draws[0] == draws[1]
-    assert chain[0] == chain[1]
     assert draws[0] != bf.random_bap(6, size=5, rng=12)
+    # One chain: its graphs are 50 steps apart, so taking every second is taking them 100 apart.
+    chain = bf.random_bap(6, size=10, thin=50, burn_in=100, rng=11)
+    assert chain[::2] == bf.random_bap(6, size=5, thin=100, burn_in=100, rng=11)
+    assert chain != bf.random_bap(6, size=10, thin=50, burn_in=100, rng=12)
+    assert len(set(chain)) > 5
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,21 @@ def test_given_graphs_are_scored_and_grouped():
     assert_equal(other, {name: getattr(exact, name) for name in (*MATRICES, *EDGES)})
 
 
+def test_nothing_outside_the_window_counts():
+    S, n = random_covariance(np.random.default_rng(3), 3, 30), 30
+    ranking = list(bf.exhaustive_search(cov=S, n=n).ranking(np.inf))
+    gaps = [n * (ranking[0].score - score) for _, score in ranking]
+    window = 4.0
+    inside = sum(gap <= window for gap in gaps)
+    assert any(window < gap < 1.9 * window for gap in gaps)
+    assert any(window / 2 < gap <= window for gap in gaps)
+    graphs = [graph for graph, _ in ranking]
+    average = bf.averaged_effects(graphs, cov=S, n=n, window=window)
+    assert average.n_graphs == inside
+    assert sum(cls.n_members for cls in average.classes) == inside
+    assert all(n * (ranking[0].score - cls.score) <= window for cls in average.classes)
+
+
 @pytest.mark.parametrize("d", [4, 5])
 def test_search_pool_comes_close_to_exact_weights(d):
     rng = np.random.default_rng(d)

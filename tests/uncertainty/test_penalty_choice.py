@@ -55,6 +55,28 @@ def test_penalty_twin():
             assert choice.n_edges[k, p] == result.graph.n_edges
 
 
+@pytest.mark.parametrize(("seed", "chosen"), [(3, 3.0), (5, 0.5)])
+def test_one_standard_error_rule(seed, chosen):
+    # Cases in which a standard deviation in the place of the standard error would choose another.
+    choice = bf.choose_penalty(
+        collider_data(60, seed=seed),
+        penalties=[0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0],
+        cv=4,
+        search=QUICK,
+        rng=seed,
+    )
+    best = choice.penalties.index(choice.best)
+    largest = {}
+    for divisor in (1, 2):  # the square root of four folds is 2
+        for k, penalty in enumerate(choice.penalties):
+            gaps = choice.folds[:, best] - choice.folds[:, k]
+            if gaps.mean() <= gaps.std(ddof=1) / divisor:
+                largest[divisor] = penalty
+    assert choice.one_standard_error == largest[2] == chosen < largest[1]
+    gaps = choice.folds - choice.folds[:, [best]]
+    np.testing.assert_allclose(choice.standard_error, gaps.std(axis=0, ddof=1) / 2, atol=1e-15)
+
+
 def test_same_folds_for_every_number_of_jobs():
     X = collider_data(80)
     penalties = [0.5, 1.0]

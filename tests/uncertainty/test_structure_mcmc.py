@@ -69,6 +69,20 @@ def test_same_result_for_every_number_of_threads():
     assert (runs[0].states[0] != runs[0].states[1]).any()
 
 
+def test_acceptance_counts_the_moves_after_the_burn_in():
+    # With every step kept, an accepted proposal is a change of state. Only the change from the last
+    # state of the burn-in to the first one kept cannot be seen.
+    S = random_covariance(np.random.default_rng(5), 4, 40)
+    samples = bf.structure_mcmc(
+        cov=S, n=20, steps=300, thin=1, burn_in=2000, chains=3, temper=2.0, rng=1
+    )
+    assert samples.states.shape[:2] == (3, 300)
+    changes = (samples.states[:, 1:] != samples.states[:, :-1]).any(axis=2).sum(axis=1)
+    unseen = 300 * samples.acceptance - changes
+    assert set(unseen.round(9)) <= {0.0, 1.0}
+    assert (changes > 30).all()
+
+
 def test_scores_and_pool_are_those_of_the_graphs():
     S = random_covariance(np.random.default_rng(6), 4, 200)
     samples = bf.structure_mcmc(cov=S, n=200, steps=20_000, chains=2, rng=1, penalty=0.5)

@@ -1,0 +1,117 @@
+"""What single runs do: where they end, and what the kicks are for."""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bowfree as bf
+from search_cases import simulate
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_run_ends_at_the_best_graph_it_has_met(seed):
+    # Half of the runs of kicks may give away half an edge's cost at each kick, so the last graph
+    # of a run is often not its best.
+    S, _ = simulate(seed, 5, n=200)
+    result = bf.greedy_search(cov=S, n=200, restarts=2, rounds=2, rng=seed)
+    assert sum(run.strategy == "kicks" for run in result.runs) == 16
+    for run in result.runs:
+        assert run.score == pytest.approx(run.path[-1], abs=1e-12)
+        assert bf.score(run.end, cov=S, n=200) == pytest.approx(max(run.path), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_rounds_of_kicks(seed):
+    # Rounds of eight go on until three in a row bring nothing; half of their runs start at the
+    # best graph so far, the others at the next best ends.
+    S, _ = simulate(seed, 6, n=300)
+    result = bf.greedy_search(cov=S, n=300, restarts=2, rng=seed)
+    first, later = result.runs[:2], result.runs[2:]
+    assert len(later) % 8 == 0
+    assert {run.strategy for run in later} == {"kicks"}
+    ends = {run.score for run in first}
+    gains = []
+    for k in range(0, len(later), 8):
+        round_ = later[k : k + 8]
+        starts = [bf.score(run.start, cov=S, n=300) for run in round_]
+        assert starts[::2] == pytest.approx([max(ends)] * 4, abs=1e-12)
+        assert any(start < max(ends) - 1e-9 for start in starts) == (min(ends) < max(ends) - 1e-9)
+        best = max(run.score for run in round_)
+        gains.append(best > max(ends) + 1e-9)
+        ends |= {run.score for run in round_}
+    assert not any(gains[-3:])
+    assert all(any(gains[k : k + 3]) for k in range(len(gains) - 3))
+
+
+def test_a_plateau_is_walked():
+    # The class of a chain of five nodes hangs together by single changes: a run that may visit
+    # twenty graphs of equal score sees more of them than one that may visit one.
+    S = 0.6 ** np.abs(np.subtract.outer(np.arange(5), np.arange(5)))
+    names = [f"x{i + 1}" for i in range(5)]
+    chain = bf.MixedGraph(names, list(pairwise(names)))
+    members = set(bf.equivalence_class(chain))
+    options = {"cov": S, "n": 500, "strategy": "restart", "starts": [chain], "rng": 0}
+    seen = []
+    for plateau in (0, 20):
+        result = bf.greedy_search(**options, plateau=plateau)
+        assert set(result.best_graphs) <= members
+        seen.append(len(result.best_graphs))
+    assert seen[0] < seen[1]
+    everything = bf.greedy_search(**options, plateau=1000)
+    assert set(everything.best_graphs) == members
+
+
+def test_dearer_edges_take_a_graph_apart():
+    # Fifteen edges, each worth more than one edge's cost and less than eight. A run of kicks from
+    # the complete graph gets down to one edge only by way of the raised penalty: isolating a node
+    # leaves ten, random changes at least ten, and climbing at the usual cost adds edges.
+    d, n = 6, 500
+    S = 0.75 * np.eye(d) + 0.25
+    names = [f"x{i + 1}" for i in range(d)]
+    complete = bf.MixedGraph(names, bidirected=combinations(names, 2))
+    result = bf.greedy_search(
+        cov=S,
+        n=n,
+        graph_class="bidirected",
+        starts=[complete],
+        restarts=1,
+        rounds=0,
+        keep=10_000,
+        window=1e9,
+        rng=0,
+    )
+    assert result.graph == complete
+    assert {0, 1, 2} <= {graph.n_edges for graph, _ in result.pool}
+
+
+def test_a_reversal_takes_the_parents_along():
+    # Required: p1, ..., p5 -> x. y is known from p5 - p1 - ... - p4, and from fewer of the five
+    # next to nothing is known of it: only a change that makes all of them its parents pays. x -> y
+    # reversed with the parents of x is such a change; without climbing (max_steps=0) nothing else
+    # gets there.
+    causes = [f"p{i + 1}" for i in range(5)]
+    names = [*causes, "x", "y"]
+    small = 0.02
+    mix = np.eye(7)  # from independent sources to the variables
+    mix[4] = [1, 1, 1, 1, 0.2 * small, 0, small]
+    mix[5, 6] = 1
+    S = pd.DataFrame(mix @ mix.T, index=names, columns=names)
+    start = bf.MixedGraph(names, [*((p, "x") for p in causes), ("x", "y")])
+    known = bf.Knowledge(required=[f"{p} -> x" for p in causes], tiers=[causes, ["x", "y"]])
+    result = bf.greedy_search(
+        cov=S,
+        n=1000,
+        graph_class="dag",
+        knowledge=known,
+        starts=[start],
+        restarts=1,
+        max_steps=0,
+        rng=0,
+    )
+    assert result.graph.parents("y") == set(causes)
+    assert result.graph.parents("x") == {*causes, "y"}
+    for some in combinations(causes, 4):
+        fewer = start.add(", ".join(f"{p} -> y" for p in some))
+        assert bf.score(fewer, cov=S, n=1000) < bf.score(start, cov=S, n=1000)
