@@ -11,21 +11,18 @@ from typing import Literal
 
 from bowfree.errors import GraphError
 from bowfree.graph.text import quote, read_statements
+from bowfree.text_input import close_names, listed, shown
 
 __all__ = ["place", "said_edge", "unknown_node"]
 
 
 def unknown_node(name: object, nodes: Sequence[str]) -> str:
     """Say which name is unknown, and which were perhaps meant."""
-    from difflib import get_close_matches  # needed by nobody who spells well
-
     if not isinstance(name, str):
-        return f"unknown node {name!r}: node names are strings, not {type(name).__name__}"
-    folded = {node.casefold(): node for node in nodes}
-    close = [folded[c] for c in get_close_matches(name.casefold(), folded, n=3)]
-    listed = ", ".join(nodes[:10]) + (", ..." if len(nodes) > 10 else "")
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"nodes are: {listed}"
-    return f"unknown node {name!r}; {hint}"
+        return f"unknown node {shown(name)}: node names are strings, not {type(name).__name__}"
+    close = close_names(name, nodes, n=3)
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else ""
+    return f"unknown node {shown(name)}; {hint or f'nodes are: {listed(nodes)}'}"
 
 
 def place(name: str, names: Sequence[str]) -> int:
