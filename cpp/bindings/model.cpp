@@ -66,13 +66,13 @@ GraphFit fit_graph(const Matrix& S, const Bits& parents, const Bits& spouses,
 
     return interruptibly([&](const Stop& stop) {
         GraphFit result{d, {}, {}};
-        DistrictFitter fitter(cov.data(), d);
+        DistrictFitter fitter(cov.data(), d, &stop);
         for (const auto& members : districts(graph)) {
-            stop.check();
             result.districts.push_back(make_district(graph, members));
             const District& district = result.districts.back();
-            result.fits.push_back(method == "ricf" ? ricf(cov.data(), d, district, max_iter, tol)
-                                                   : fitter.fit(district, {n_starts, seed}));
+            result.fits.push_back(method == "ricf"
+                                      ? ricf(cov.data(), d, district, max_iter, tol, &stop)
+                                      : fitter.fit(district, {n_starts, seed}));
         }
         return result;
     });

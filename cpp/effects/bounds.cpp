@@ -32,7 +32,7 @@ EffectCounter::EffectCounter(std::vector<double> S, int d, double path_sign, dou
 
 void EffectCounter::obey(const Stop& stop) {
     stop_ = &stop;
-    fitter_ = DistrictFitter(S_.data(), d_);
+    fitter_ = DistrictFitter(S_.data(), d_, &stop);
 }
 
 const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,

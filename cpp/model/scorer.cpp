@@ -36,7 +36,7 @@ Scorer::Scorer(std::vector<double> S, int d, double n, double penalty, std::size
       cache_(cache_bytes) {}
 
 Workspace::Workspace(const Scorer& scorer, const Stop& stop)
-    : stop(stop), fitter(scorer.S(), scorer.d()) {}
+    : stop(stop), fitter(scorer.S(), scorer.d(), &stop) {}
 
 std::optional<double> Scorer::recall(const Key& key, Workspace& workspace) {
     const auto known = cache_.find(key);
@@ -57,8 +57,9 @@ double Scorer::work_out(const District& district, const Key& key, Workspace& wor
         F = look_up(alone(district, *v), workspace) + look_up(without(district, *v), workspace);
     } else {
         ++workspace.effort.fits;
-        F = sweeps_ > 0 ? ricf(S_.data(), d_, district, sweeps_, ricf_tolerance).objective
-                        : workspace.fitter.objective(district);
+        F = sweeps_ > 0
+                ? ricf(S_.data(), d_, district, sweeps_, ricf_tolerance, &workspace.stop).objective
+                : workspace.fitter.objective(district);
     }
     cache_.store(key, F);
     return F;
