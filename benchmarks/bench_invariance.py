@@ -4,8 +4,9 @@
     python benchmarks/bench_invariance.py --cases 100
 
 Dense random graphs, each on data of another model, are the hardest cases there are: their
-likelihood has many maxima. Each is fitted as it is, with its columns permuted, and with every column
-multiplied by ``10 ** U(-6, 6)``. Asserted: no certified score differs by more than 1e-9 of itself.
+likelihood has many maxima. Each is fitted as it is, with its columns permuted, and with each
+column multiplied by ``10 ** U(-6, 6)``. Asserted: no certified score differs by more than 1e-9
+of itself.
 """
 
 from __future__ import annotations
