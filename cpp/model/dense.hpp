@@ -54,6 +54,7 @@ inline constexpr int cholesky_block = 48;
                 for (int j = first; j <= i && j < end; ++j) row(i)[j] -= dot(row(i), row(j), first);
             }
         for (int j = first; j < end; ++j) {
+            if (stop) stop->check();
             double* Aj = row(j) + first;
             const int before = j - first;
             Aj[before] -= dot(Aj, Aj, before);

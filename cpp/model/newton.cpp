@@ -236,10 +236,11 @@ bool Newton::run(double tolerance, int max_steps) {
 /// Solves (H + damping |diag H|) step = -gradient; `gain_` is the fall of f that the quadratic
 /// model then promises. Returns n_, or the pivot at which the matrix proved not definite.
 int Newton::solve(double damping) {
-    factor_ = hessian_;
     for (int i = 0; i < n_; ++i) {
-        const std::ptrdiff_t diagonal = static_cast<std::ptrdiff_t>(i) * (n_ + 1);
-        factor_[diagonal] += damping * std::abs(hessian_[diagonal]);
+        if (stop_) stop_->check();  // a large Hessian takes a while to copy, too
+        const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(i) * n_;
+        std::copy_n(&hessian_[row], i + 1, &factor_[row]);
+        factor_[row + i] += damping * std::abs(hessian_[row + i]);
     }
     const int pivot = cholesky(factor_.data(), n_, stop_);
     if (pivot < n_) return pivot;

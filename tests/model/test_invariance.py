@@ -63,7 +63,7 @@ def test_units_that_are_powers_of_two_change_no_bit():
 
 
 def test_turned_round_columns():
-    """X and -x are the same variable; only signs of coefficients tell them apart."""
+    """A variable and its negative are one; only signs of coefficients tell them apart."""
     rng = np.random.default_rng(2)
     for _ in range(20):
         graph, S = foreign_data(rng, 9)
