@@ -1,4 +1,4 @@
-"""One session per task: ``nox -s tests``, ``lint``, ``docs``, ``bench``, ``sanitize``, ``mutate``.
+"""One session per task: ``nox -s tests``, ``lint``, ``docs``, ``bench``, ``fuzz``, ``mutate``, ...
 
 Before a release come ``build`` and ``lowest``. ``.ci/run`` does what has to hold for every
 change; the sessions here are for working on one thing.
@@ -38,6 +38,13 @@ def lint(session: nox.Session) -> None:
     stub = Path("src/bowfree/_core.pyi")
     session.run("python", "-m", "nanobind.stubgen", "-q", "-m", "bowfree._core", "-o", str(stub))
     session.run("mypy", "--strict", "src")
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Feed broken files to every reader, for ten minutes or ``-- --minutes M --seed S``."""
+    session.install(".[test]")
+    session.run("python", "tests/fuzz/fuzz_parsers.py", *session.posargs)
 
 
 @nox.session

@@ -18,7 +18,7 @@ def test_every_input_is_read_or_refused():
     counts, failures = fuzz(seed=0, inputs=3_000)
     assert failures == []
     # Not all broken, not all whole: otherwise the mutations would test nothing.
-    assert counts["read"] > 300
+    assert counts["read"] > 200
     assert counts["refused"] > 1_000
     assert all(counts[name] > 50 for name in formats.FORMATS)
 

@@ -40,6 +40,9 @@ COMMANDS = {
 }
 
 
+_LONGEST = 1000  # characters of an error; a name in it may be of any length
+
+
 class _Commands(click.Group):
     """Commands that are imported when called, and fail with a sentence instead of a traceback."""
 
@@ -76,7 +79,10 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, UnicodeEncodeError):
         seen = error.object[error.start : error.start + 1]
         return f"the output's encoding ({error.encoding}) has no {seen!a}; set PYTHONUTF8=1"
-    return str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    text = str(error)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 @contextmanager

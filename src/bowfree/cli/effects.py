@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from bowfree.cli.graphs import graph_options, read_graph
+from bowfree.cli.numbers import Whole
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json
 
@@ -17,9 +18,7 @@ __all__ = ["effects"]
 @click.command(epilog="Example: bowfree effects plants.csv --graph-file results/graph.txt")
 @data_options
 @graph_options
-@click.option(
-    "--limit", type=click.IntRange(min=1), help="Most equivalent graphs. [default: 1000000]"
-)
+@click.option("--limit", type=Whole(min=1), help="Most equivalent graphs. [default: 1000000]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def effects(
     graph: str | None,

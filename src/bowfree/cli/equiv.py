@@ -9,8 +9,9 @@ from pathlib import Path
 
 import click
 
-from bowfree.cli.folder import refuse_existing
+from bowfree.cli.folder import check_new_file
 from bowfree.cli.graphs import graph_options, read_graph
+from bowfree.cli.numbers import Real, Whole
 from bowfree.cli.terminal import naming, print_json
 from bowfree.equivalence.classes import Method
 from bowfree.graph.parsing import parse
@@ -31,10 +32,8 @@ __all__ = ["equiv"]
     show_default=True,
     help="All members, or those that a quicker method reaches.",
 )
-@click.option("--list", "n_listed", type=click.IntRange(min=0), default=0, help="Print members.")
-@click.option(
-    "--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds for the search."
-)
+@click.option("--list", "n_listed", type=Whole(min=0), default=0, help="Print members.")
+@click.option("--time-limit", type=Real(min=0, min_open=True), help="Seconds for the search.")
 @click.option("--svg", type=click.Path(path_type=Path), help="A new file for a picture.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def equiv(
@@ -59,7 +58,8 @@ def equiv(
             verdict = bf.explain_equivalence(bap, parse(other))
         click.echo(json.dumps(asdict(verdict), indent=2) if as_json else str(verdict))
         return
-    refuse_existing(svg)
+    with naming("--svg"):
+        check_new_file(svg)
     members = bf.equivalence_class(bap, method=method, time_limit=time_limit)
     listed = [str(member) for member in islice(members, n_listed)]
     if svg is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from bowfree.cli.graphs import graph_options, read_graph
+from bowfree.cli.numbers import Real
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json
 
@@ -21,7 +22,7 @@ __all__ = ["fit"]
 @graph_options
 @click.option(
     "--penalty",
-    type=click.FloatRange(min=0),
+    type=Real(min=0),
     default=1.0,
     show_default=True,
     help="Weight of log n per node and edge in the score; 0.5 is the usual BIC.",

@@ -9,7 +9,7 @@ import click
 
 from bowfree.errors import BowfreeError
 
-__all__ = ["refuse_existing", "write_folder"]
+__all__ = ["check_new_file", "refuse_existing", "write_folder"]
 
 
 def refuse_existing(*paths: Path | None) -> None:
@@ -17,6 +17,13 @@ def refuse_existing(*paths: Path | None) -> None:
     for path in paths:
         if path is not None and path.exists():
             raise BowfreeError(f"{path} exists already; choose another name or remove it")
+
+
+def check_new_file(path: Path | None) -> None:
+    """Say no to a file that exists or has no folder to be in, before long work."""
+    refuse_existing(path)
+    if path is not None and not path.parent.is_dir():
+        raise BowfreeError(f"there is no folder {path.parent} to write {path.name} into; make it")
 
 
 def write_folder(folder: Path, contents: Mapping[str, str]) -> None:

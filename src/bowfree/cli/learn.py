@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bowfree.cli.folder import refuse_existing, write_folder
+from bowfree.cli.folder import check_new_file, refuse_existing, write_folder
+from bowfree.cli.numbers import Real, Whole
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import naming, print_json, print_table, search_bar
 from bowfree.formats import FORMATS, write
@@ -43,7 +44,7 @@ CLASS_SECONDS = 20.0  # for the equivalence class; a larger one is summarised in
     show_default=True,
     help="Which graphs to search.",
 )
-@click.option("--max-in-degree", type=click.IntRange(min=0), help="Most arrowheads at a node.")
+@click.option("--max-in-degree", type=Whole(min=0), help="Most arrowheads at a node.")
 @click.option(
     "--strategy",
     type=click.Choice(["ils", "restart"]),
@@ -51,23 +52,23 @@ CLASS_SECONDS = 20.0  # for the equivalence class; a larger one is summarised in
     show_default=True,
     help="'restart' is the paper's search.",
 )
-@click.option("--restarts", type=click.IntRange(min=0), help="Random starts. [default: 24 or 100]")
+@click.option("--restarts", type=Whole(min=0), help="Random starts. [default: 24 or 100]")
 @click.option(
     "--penalty",
-    type=click.FloatRange(min=0),
+    type=Real(min=0),
     default=1.0,
     show_default=True,
     help="Weight of log n per node and edge; 0.5 is the usual BIC.",
 )
 @click.option(
     "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Real(min=0, min_open=True),
     help="Seconds after which the best graph so far is taken.",
 )
-@click.option("--jobs", type=int, default=1, show_default=True, help="Threads; -1: all cores.")
+@click.option("--jobs", type=Whole(), default=1, show_default=True, help="Threads; -1: all cores.")
 @click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=Whole(min=0),
     default=0,
     show_default=True,
     help="Same seed, same result, for every number of --jobs.",
@@ -107,7 +108,10 @@ def learn(
     if as_json and graph_format is not None:
         raise click.UsageError("choose one of --json and --format")
     source = read_source(**given)
-    refuse_existing(out, report)
+    with naming("--out"):
+        refuse_existing(out)
+    with naming("--report"):
+        check_new_file(report)
     arguments = source.arguments()
     with naming("--knowledge"):
         known = None if knowledge is None else Knowledge.from_toml(knowledge)

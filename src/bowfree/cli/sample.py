@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bowfree.cli.folder import refuse_existing
+from bowfree.cli.folder import check_new_file
 from bowfree.cli.graphs import graph_options, read_graph
+from bowfree.cli.numbers import Whole
 from bowfree.cli.terminal import naming
 from bowfree.errors import ParseError
 from bowfree.text_input import load_json, read_text
@@ -26,10 +27,8 @@ __all__ = ["sample"]
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A model.json of `learn` or `simulate`, in place of a graph: its parameters are used.",
 )
-@click.option("--n", type=click.IntRange(min=1), default=1000, show_default=True, help="Rows.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), required=True, help="Seed: same seed, same data."
-)
+@click.option("--n", type=Whole(min=1), default=1000, show_default=True, help="Rows.")
+@click.option("--seed", type=Whole(min=0), required=True, help="Seed: same seed, same data.")
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -50,7 +49,8 @@ def sample(
     import bowfree as bf
     from bowfree.datasets.tables import Table, write_table
 
-    refuse_existing(out)
+    with naming("--out"):
+        check_new_file(out)
     rng = np.random.default_rng(seed)
     if model is None:
         sem = bf.random_sem(read_graph(graph, graph_file, graph_format), rng=rng)

@@ -8,16 +8,18 @@ from pathlib import Path
 import click
 
 from bowfree.cli.folder import refuse_existing, write_folder
+from bowfree.cli.numbers import Whole
+from bowfree.cli.terminal import naming
 from bowfree.options import GraphClass
 
 __all__ = ["simulate"]
 
 
 @click.command(epilog="Example: bowfree simulate --nodes 10 --max-in-degree 2 --seed 1 --out truth")
-@click.option("--nodes", type=click.IntRange(min=1), required=True, help="Number of variables.")
-@click.option("--n", type=click.IntRange(min=1), default=1000, show_default=True, help="Rows.")
-@click.option("--max-in-degree", type=click.IntRange(min=0), help="Most arrowheads at a node.")
-@click.option("--max-edges", type=click.IntRange(min=0), help="Most edges.")
+@click.option("--nodes", type=Whole(min=1), required=True, help="Number of variables.")
+@click.option("--n", type=Whole(min=1), default=1000, show_default=True, help="Rows.")
+@click.option("--max-in-degree", type=Whole(min=0), help="Most arrowheads at a node.")
+@click.option("--max-edges", type=Whole(min=0), help="Most edges.")
 @click.option(
     "--class",
     "graph_class",
@@ -26,9 +28,7 @@ __all__ = ["simulate"]
     show_default=True,
     help="Which graphs to draw from, uniformly.",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), required=True, help="Seed: same seed, same data."
-)
+@click.option("--seed", type=Whole(min=0), required=True, help="Seed: same seed, same data.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -49,7 +49,8 @@ def simulate(
     import bowfree as bf
     from bowfree.datasets.tables import Table, write_table
 
-    refuse_existing(out)
+    with naming("--out"):
+        refuse_existing(out)
     rng = np.random.default_rng(seed)
     graph = bf.random_bap(
         nodes,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bowfree.cli.numbers import Whole
 from bowfree.errors import BowfreeError
 
 if TYPE_CHECKING:
@@ -29,21 +30,21 @@ def _options(*wanted: str) -> Callable[[Command], Command]:
         ),
         "seed": click.option(
             "--seed",
-            type=click.IntRange(min=0),
+            type=Whole(min=0),
             default=2017,
             show_default=True,
             help="Seed: same seed, same result.",
         ),
         "jobs": click.option(
             "--jobs",
-            type=click.IntRange(min=1),
+            type=Whole(min=1),
             default=1,
             show_default=True,
             help="Simulations, or threads of a search, at a time.",
         ),
         "n_sims": click.option(
             "--n-sims",
-            type=click.IntRange(min=1),
+            type=Whole(min=1),
             default=100,
             show_default=True,
             help="Simulations of each protocol.",
@@ -101,7 +102,7 @@ def sachs(out: Path, sachs: Path | None, jobs: int, seed: int) -> None:
 
 @study.command(epilog="Example: bowfree study uniformity --out results")
 @_options("out", "seed")
-@click.option("--samples", type=click.IntRange(min=1), default=30_000, show_default=True)
+@click.option("--samples", type=Whole(min=1), default=30_000, show_default=True)
 def uniformity(out: Path, seed: int, samples: int) -> None:
     """Count random graphs on three nodes (section 3.2, figure "uniform")."""
     _new_folder(out)

@@ -9,7 +9,9 @@ from typing import Any
 
 import click
 import numpy as np
+import numpy.typing as npt
 
+from bowfree.cli.numbers import Real
 from bowfree.datasets.tables import Table, read_covariance, read_table
 from bowfree.errors import DataError
 
@@ -38,7 +40,7 @@ class Source:
         if self.cov:
             matrix = read_covariance(self.path, columns=chosen)
             if self.standardize:
-                sd = np.sqrt(np.diag(matrix.X))
+                sd = _scales(np.diag(matrix.X))
                 matrix = replace(matrix, X=matrix.X / np.outer(sd, sd))
             return {"cov": matrix, "n": self.n, "ddof": self.ddof}
         table = read_table(self.path, columns=chosen)
@@ -47,9 +49,9 @@ class Source:
         if self.log:
             table = _logarithm(table)
         if self.standardize:
-            sd = table.X.std(axis=0)
-            # A constant column keeps its scale: the gate for data names it in its own words.
-            table = replace(table, X=table.X / np.where(sd > 0, sd, 1.0))
+            with np.errstate(all="ignore"):  # no rows, or values too large to square
+                variances = table.X.var(axis=0) if len(table.X) else np.ones(len(table))
+            table = replace(table, X=table.X / _scales(variances))
         return {"data": table}
 
 
@@ -65,7 +67,7 @@ _OPTIONS = (
         type=click.Choice(["0", "1"]),
         help="The covariance matrix has divisor n - ddof. [default: 1]",
     ),
-    click.option("--n", type=float, help="Number of observations behind the covariances."),
+    click.option("--n", type=Real(min=2), help="Number of observations behind the covariances."),
     click.option("--cov", is_flag=True, help="DATA is a covariance matrix; give --n, too."),
     click.argument("data", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
 )
@@ -103,6 +105,12 @@ def read_source(
     return Source(data, cov, n, divisor, chosen, log, standardize, drop_missing)
 
 
+def _scales(variances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return standard deviations; where there is none, 1: the gate for data names the column."""
+    usable = np.isfinite(variances) & (variances > 0)
+    return np.sqrt(np.where(usable, variances, 1.0))
+
+
 def _complete_rows(table: Table) -> Table:
     missing = np.isnan(table.X).any(axis=1)
     if missing.any():
@@ -113,7 +121,8 @@ def _complete_rows(table: Table) -> Table:
 
 def _logarithm(table: Table) -> Table:
     for name in table.names:
-        smallest = table[name].min()
+        # A table without rows has no smallest value; the gate for data says what it lacks.
+        smallest = table[name].min(initial=np.inf)
         if smallest <= 0:
             raise DataError(
                 f"--log: column {name!r} has the value {smallest:g}, which has no logarithm; "

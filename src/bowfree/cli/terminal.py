@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bowfree.errors import BowfreeError
+from bowfree.text_input import brief
 
 if TYPE_CHECKING:
     from bowfree.budget import Progress
@@ -30,6 +31,9 @@ def naming(option: str) -> Iterator[None]:
     except BowfreeError as error:
         error.args = (f"{option}: {error}",)
         raise
+    except OSError as error:
+        name = brief(str(error.filename))
+        raise BowfreeError(f"{option}: {name}: {error.strerror}") from error
 
 
 @contextmanager

@@ -4,7 +4,8 @@ An adjacency matrix says nothing about its own direction: ``[i, j] = 1`` is ``i 
 package and ``j -> i`` in the next. So each matrix format is a *table* from the two entries of a
 pair, ``(M[i, j], M[j, i])``, to the edges between ``i`` and ``j``; a pair of entries that the table
 does not have is refused. The tables are in ``ggm.py``, ``pcalg.py``, ``causal_learn.py``,
-``pywhy.py`` and ``lingam.py``.
+``pywhy.py`` and ``lingam.py``; what their functions repeat is documentation only, since each has a
+page of its own in the reference.
 """
 
 from __future__ import annotations

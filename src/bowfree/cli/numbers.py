@@ -1,0 +1,51 @@
+"""Numbers on the command line: ASCII digits, finite, within limits.
+
+Python, and click with it, also take ``1_000``, the digits of other scripts and ``nan``, which is
+within any limits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+from bowfree.text_input import number, shown
+
+__all__ = ["Real", "Whole"]
+
+
+class Whole(click.IntRange):
+    """A whole number that fits into 64 bits."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, or fail in the words of the option."""
+        value = _checked(self, value, param, ctx)
+        result = super().convert(value, param, ctx)
+        if abs(result) >= 2**63:
+            self.fail(f"{shown(value)} is too large.", param, ctx)
+        return result
+
+
+class Real(click.FloatRange):
+    """A finite number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, or fail in the words of the option."""
+        value = _checked(self, value, param, ctx)
+        result = super().convert(value, param, ctx)
+        if not math.isfinite(result):
+            self.fail(f"{shown(value)} is not a finite number.", param, ctx)
+        return result
+
+
+def _checked(
+    kind: Whole | Real, value: Any, param: click.Parameter | None, ctx: click.Context | None
+) -> Any:
+    if isinstance(value, str):  # not a default
+        try:
+            number(value)
+        except ValueError as error:
+            kind.fail(f"{shown(value)} {error}.", param, ctx)
+    return value
