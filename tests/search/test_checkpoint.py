@@ -169,6 +169,8 @@ EDITS = {
     "not hexadecimal": _pool_of([["g", *["0"] * 6], NO_SPOUSES]),
     "numbers for text": _pool_of([[0] * 7, [0] * 7]),
     "no graph": _pool_of(None),
+    "no pool": lambda content: content.update(pool=[]),
+    "pool without the best": lambda content: content.update(pool=content["pool"][-1:]),
     "end of a run": _run_with(end=_cycle(7)),
     "score": _run_with(score=float("nan")),
     "score as text": _run_with(score="1"),
