@@ -12,6 +12,7 @@ no other exception, and no crash (run it once with a build that has sanitizers).
 from __future__ import annotations
 
 import argparse
+import copy
 import hashlib
 import json
 import random
@@ -82,7 +83,7 @@ def edited(content: bytes, rng: random.Random) -> bytes:
             if rng.random() < 0.2:
                 del inside[key]
             else:
-                inside[key] = rng.choice(VALUES)
+                inside[key] = copy.deepcopy(rng.choice(VALUES))
             break
     text = json.dumps(body).encode()
     header["sha256"] = hashlib.sha256(text).hexdigest()

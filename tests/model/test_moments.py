@@ -464,20 +464,27 @@ OBJECTS = st.one_of(
     ),
     st.builds(lambda values: pd.Series(values, dtype=float), st.lists(st.floats())),
 )
+TABLES = st.builds(  # which can be data, in all units that there are
+    lambda seed, size, power: np.random.default_rng(seed).normal(size=size) * 10.0**power,
+    st.integers(0, 9),
+    st.tuples(st.integers(1, 6), st.integers(1, 3)),
+    st.integers(-320, 306),
+)
 NUMERIC = st.one_of(st.sampled_from([0, 1, 2, 0.5, 10, math.inf, math.nan]), SCALARS, ARRAYS)
 
 
 @settings(max_examples=100)
 @given(
-    arguments=st.fixed_dictionaries(
-        {},
-        optional={
-            "data": OBJECTS,
-            "cov": OBJECTS,
-            "n": NUMERIC,
-            "ddof": NUMERIC,
-            "shrinkage": NUMERIC,
-        },
+    arguments=st.one_of(
+        st.fixed_dictionaries({"data": OBJECTS}),
+        st.fixed_dictionaries({"data": TABLES}, optional={"shrinkage": NUMERIC}),
+        st.fixed_dictionaries({"cov": OBJECTS, "n": NUMERIC}),
+        st.fixed_dictionaries(
+            {"cov": TABLES.map(lambda X: X.T @ X if abs(X).max() < 1e150 else X), "n": NUMERIC}
+        ),
+        st.fixed_dictionaries(
+            {}, optional=dict.fromkeys(["data", "cov"], OBJECTS) | {"n": NUMERIC, "ddof": NUMERIC}
+        ),
     )
 )
 def test_anything_ends_in_moments_or_in_our_own_error(arguments):

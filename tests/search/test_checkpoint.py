@@ -19,6 +19,7 @@ from search_cases import essence, simulate
 
 S, _ = simulate(21, 7)
 SEARCH = {"cov": S, "n": 1000, "restarts": 8, "rounds": 2, "rng": 3}
+NODES = tuple(f"x{i + 1}" for i in range(7))
 SMALL = {"cov": simulate(0, 5)[0], "n": 1000, "rng": 0}
 
 
@@ -169,6 +170,8 @@ EDITS = {
     "not hexadecimal": _pool_of([["g", *["0"] * 6], NO_SPOUSES]),
     "numbers for text": _pool_of([[0] * 7, [0] * 7]),
     "no graph": _pool_of(None),
+    "no pool": lambda content: content.update(pool=[]),
+    "pool without the best": lambda content: content.update(pool=content["pool"][-1:]),
     "end of a run": _run_with(end=_cycle(7)),
     "score": _run_with(score=float("nan")),
     "score as text": _run_with(score="1"),
@@ -190,10 +193,12 @@ EDITS = {
 def test_content_is_not_believed_even_with_the_right_digest(path, finished, edit):
     path.write_bytes(finished)
     content = read(path)
+    memory = module.Checkpoint(str(path), 0, dict(content["fingerprint"]))
+    memory.load(NODES, any_seed=True)
     edit(content)
     rewrite(path, content)
-    with pytest.raises(bf.CheckpointError):
-        bf.greedy_search(**(SEARCH | {"rng": None}), checkpoint=path)
+    with pytest.raises(bf.CheckpointError, match="no search can have written"):
+        memory.load(NODES, any_seed=True)
 
 
 def test_a_graph_that_the_search_does_not_permit(path):
@@ -215,7 +220,7 @@ def test_every_flipped_bit_is_noticed(path, finished):
         spoilt[place] ^= 1 << rng.randrange(8)
         path.write_bytes(spoilt)
         with pytest.raises(bf.CheckpointError):
-            memory.load(("x1", "x2", "x3", "x4", "x5", "x6", "x7"), any_seed=True)
+            memory.load(NODES, any_seed=True)
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -103,6 +103,9 @@ class Checkpoint:
                 for graph, score in content["pool"]
             ]
             seed = _count(content["seed"])
+            best = max((run.score for run in runs.values()), default=-math.inf)
+            if runs and best > max((score for _, score in pool), default=-math.inf):
+                raise ValueError("a pool without the end of the best run")
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             if isinstance(error, CheckpointError):
                 raise
