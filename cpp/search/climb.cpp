@@ -111,7 +111,7 @@ void Climber::climb_and_walk_plateau(int limit) {
         if (visited == 0) seen.insert(table_.key());
         record_neighbours();
         for (const Move& move : moves_) {
-            if (std::abs(table_.gain(move, edge_cost_)) > options_.tolerance) continue;
+            if (!(std::abs(table_.gain(move, edge_cost_)) <= options_.tolerance)) continue;
             if (!seen.insert(table_.key_after(move)).second) continue;
             waiting.push_back(table_.graph());
             set_edge(waiting.back(), move.i, move.j, move.edge);

@@ -63,8 +63,8 @@ class MoveTable {
 
     /// The score of the graph, bit for bit that of `Scorer::score`.
     double score();
-    /// How much the score grows by `move`, an edge costing `edge_cost`. Never NaN: what cannot be
-    /// compared gains minus infinity.
+    /// How much the score grows by `move`, an edge costing `edge_cost`. What cannot be compared
+    /// gains minus infinity.
     double gain(const Move& move, double edge_cost) {
         const int change = (move.edge != Edge::none) - (edge(move.i, move.j) != Edge::none);
         return likelihood_gain(move) - edge_cost * change;
