@@ -117,7 +117,7 @@ def test_moments_as_text():
     population = bf.moments(cov=np.eye(14), n=math.inf)
     assert str(population).startswith("population covariance of 14 variables\n")
     assert "... and 2 more" in str(population)
-    assert "mean" not in str(population)
+    assert "mean" not in str(population).splitlines()[1]
     plain = json.loads(json.dumps(moments.to_dict()))
     assert plain["names"] == ["a", "<b>"]
     assert plain["n"] == 3

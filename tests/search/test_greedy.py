@@ -414,7 +414,7 @@ GOOD = {"cov": S3, "n": 100}
         ({"cov": np.ones((2, 2)), "n": 50}, "duplicated columns"),
         ({"cov": [[1, 1, 2], [1, 2, 3], [2, 3, 5]], "n": 50}, "not positive definite"),
         ({"n": math.inf}, "give the n that the penalty"),
-        ({"shrinkage": 1.5}, "must be between 0"),
+        ({"shrinkage": 1.5}, "must be a number between 0"),
         ({"penalty": -1.0}, "penalty = -1.0: must be a finite number >= 0"),
         ({"penalty": math.nan}, "penalty = nan: must be"),
         ({"restarts": -1}, "restarts must be a whole number of at least 1, got -1"),

@@ -50,11 +50,7 @@ class Conductor:
         """Do the first round, then rounds of kicks until they bring nothing or time is up."""
         self.do_round(0, plan.first_tasks(self.memory.seed, ground), plan.first)
         number, without_gain = 0, 0
-        while (
-            not self.stopped
-            and number < plan.rounds
-            and without_gain < patience_for(len(self.names))
-        ):
+        while not self.stopped and number < plan.rounds and without_gain < self.patience():
             number += 1
             ends = self.best_ends()
             tasks = plan.kick_tasks(self.memory.seed, number, ends)
@@ -119,6 +115,13 @@ class Conductor:
         """Tell whoever wants to know how far the search is."""
         best = max((run.score for run in self.runs.values()), default=None)
         self.budget.tell("runs", len(self.runs), self.planned, best)
+
+    def patience(self) -> int:
+        """Return how many rounds in a row may bring no gain, as things stand."""
+        best = max(run.score for run in self.runs.values())
+        first = [run for (number, _), run in self.runs.items() if number == 0]
+        agreeing = sum(run.score >= best - TOLERANCE for run in first)
+        return patience_for(len(self.names), len(first), agreeing)
 
     def best_ends(self) -> list[ScoredGraph]:
         """Return the ends of runs, best first, one for each score."""
