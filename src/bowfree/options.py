@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Real
 from reprlib import repr as shown
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeGuard
 
 from bowfree.errors import BowfreeError
 
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from bowfree.space.knowledge import Knowledge
 
 __all__ = ["BudgetOptions", "DataOptions", "ScoreOptions", "SolverOptions", "SpaceOptions"]
+
+Rng: TypeAlias = "int | np.random.Generator | None"
+"""What :func:`numpy.random.default_rng` takes."""
 
 GraphClass = Literal["bap", "dag", "bidirected", "ancestral", "arid"]
 Method = Literal["newton", "ricf"]
@@ -137,7 +140,7 @@ class SolverOptions(TypedDict, total=False):
 
     tol: float | None
     n_starts: int
-    rng: int | np.random.Generator | None
+    rng: Rng
 
 
 class FitOptions(DataOptions, ScoreOptions, SolverOptions, total=False):
@@ -162,7 +165,7 @@ class BudgetOptions(TypedDict, total=False):
         Where independent pieces of work are done instead of threads of this process.
     """
 
-    rng: int | np.random.Generator | None
+    rng: Rng
     n_jobs: int | None
     time_limit: float | None
     progress: Callable[[Progress], None] | None

@@ -62,5 +62,6 @@ def test_signatures_can_be_read(name):
     """A dozen parameters at most, data and graph first, everything else by keyword."""
     parameters = signature(PUBLIC[name]).parameters
     assert len(parameters) <= 12
+    assert "g" not in parameters
     positional = [p.name for p in parameters.values() if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
     assert len(positional) <= 3

@@ -16,10 +16,12 @@ from bowfree import _core
 from bowfree.budget import Budget
 from bowfree.display import Shown, count
 from bowfree.equivalence.classes import EquivalenceClass, equivalence_class
+from bowfree.equivalence.decision import algebra_seed
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BIDIRECTED, EDGES, FORWARD
 from bowfree.json_values import json_values
+from bowfree.options import Rng
 
 __all__ = ["Atlas", "SkeletonEntry", "atlas", "count_baps"]
 
@@ -127,17 +129,17 @@ class Atlas(Shown):
         return content
 
 
-def atlas(d: int, *, rng: int = 0, n_jobs: int | None = None) -> Atlas:
+def atlas(d: int, *, rng: Rng = None, n_jobs: int | None = None) -> Atlas:
     """Sort all labelled BAPs on d nodes into exact equivalence classes.
 
     Parameters
     ----------
     d : int
         Number of nodes, 1 to 5.
-    rng : int
-        Seed of the random parameters behind the exact test.
+    rng : int or numpy.random.Generator, optional
+        As for :func:`bowfree.equivalent`.
     n_jobs : int, optional
-        Threads; by default, or with -1, one for each core.
+        Threads; None is one, -1 one for each core.
 
     Returns
     -------
@@ -159,15 +161,13 @@ def atlas(d: int, *, rng: int = 0, n_jobs: int | None = None) -> Atlas:
     if isinstance(d, bool) or d != int(d) or d < 1:
         raise BowfreeError(f"d = {d!r}: the number of nodes must be a whole number of at least 1")
     if d > LARGEST:
-        size = f"{count_baps(d):,}" if d <= 12 else f"about 10^{len(str(count_baps(d))) - 1}"
         raise BowfreeError(
-            f"d = {d}: there are {size} BAPs on {d} labelled nodes, too many to sort; atlas goes "
-            f"up to d = {LARGEST}, and equivalence_class lists the class of one graph"
+            f"d = {d}: there are {_how_many(d)} BAPs on {d} labelled nodes, too many to sort; "
+            f"atlas goes up to d = {LARGEST}, and equivalence_class lists the class of one graph"
         )
     names = [f"x{i + 1}" for i in range(d)]
     entries = []
-    budget = Budget(n_jobs=-1 if n_jobs is None else n_jobs)
-    for row in _core.atlas(d, rng % 2**64, budget.n_threads):
+    for row in _core.atlas(d, algebra_seed(rng), Budget(n_jobs=n_jobs).n_threads):
         edges, orbit, n_baps, n_classes, largest_class, n_split, example = row
         named = tuple((names[i], names[j]) for i, j in edges)
         split = _marked(names, named, example) if example else None
@@ -204,6 +204,13 @@ def count_baps(d: int) -> int:
             )
         )
     return counts[d]
+
+
+def _how_many(d: int) -> str:
+    if d > 100:  # the exact number takes seconds, and nobody needs it
+        return "an astronomical number of"
+    exact = count_baps(d)
+    return f"{exact:,}" if d <= 12 else f"about 10^{len(str(exact)) - 1}"
 
 
 def _marked(

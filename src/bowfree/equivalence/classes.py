@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.display import Shown, Table, count, shorten
-from bowfree.equivalence.decision import adjacency, aligned, draw_small_seed
+from bowfree.equivalence.decision import adjacency, algebra_seed, aligned
 from bowfree.errors import BowfreeError, GraphError
 from bowfree.frames import data_frame
 from bowfree.frozen import Frozen
@@ -42,6 +42,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place
 from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, EDGES, FORWARD
 from bowfree.graph.text import quote
+from bowfree.options import Rng
 from bowfree.pictures import svg
 from bowfree.pictures.drawn import Drawn
 from bowfree.space.knowledge import Knowledge
@@ -456,7 +457,7 @@ def equivalence_class(
     method: Method = "exact",
     limit: int | None = None,
     time_limit: float | None = None,
-    rng: Any = 0,
+    rng: Rng = None,
 ) -> EquivalenceClass:
     """Find the BAPs that are equivalent to a graph.
 
@@ -477,7 +478,7 @@ def equivalence_class(
         the skeleton.
     time_limit : float, optional
         Seconds after which the search ends with what it has found.
-    rng : int or anything that ``numpy.random.default_rng`` takes
+    rng : int or numpy.random.Generator, optional
         As for :func:`bowfree.equivalent`.
 
     Returns
@@ -520,7 +521,7 @@ def equivalence_class(
         whole = EquivalenceClass(g, method, True, sizes, None)
     else:
         found = _core.class_factors(
-            *g._bits(), method == "exact", draw_small_seed(rng), limit or STORED_MEMBERS, time_limit
+            *g._bits(), method == "exact", algebra_seed(rng), limit or STORED_MEMBERS, time_limit
         )
         factors = to_factors(found)
         complete = all(done for _, _, done in found)

@@ -23,20 +23,21 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree.display import MOST_ROWS, Shown, Table, count
-from bowfree.equivalence.decision import separating_set
 from bowfree.errors import DataError
 from bowfree.frames import data_frame
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.separation import minimal_separator
 from bowfree.graph.text import quote
 from bowfree.json_values import json_values
-from bowfree.model.moments import read_moments
+from bowfree.model.given import graph_and_moments
+from bowfree.options import DataOptions, split_options
 
 __all__ = ["Constraint", "ConstraintTest", "ConstraintTests", "constraints", "test_constraints"]
 
@@ -158,7 +159,7 @@ def constraints(graph: GraphLike) -> tuple[Constraint, ...]:
     for a, b in combinations(g.nodes, 2):
         if g.adjacent(a, b):
             continue
-        given = separating_set(g, a, b)
+        given = minimal_separator(g, a, b)
         if given is None:
             found.append(Constraint(g, a, b, "Verma", ()))
         else:
@@ -275,12 +276,7 @@ class ConstraintTests(Shown):
 
 
 def test_constraints(
-    graph: GraphLike,
-    data: Any = None,
-    *,
-    cov: Any = None,
-    n: float | None = None,
-    ddof: int = 1,
+    graph: GraphLike, data: Any = None, **options: Unpack[DataOptions]
 ) -> ConstraintTests:
     """Test each equation of a BAP on data.
 
@@ -288,8 +284,11 @@ def test_constraints(
     ----------
     graph : MixedGraph, or a result that has one
         A BAP.
-    data, cov, n, ddof
-        The data, as for :func:`bowfree.fit`; n must be finite.
+    data : array_like of shape (n, d), data frame or Moments, optional
+        Observations in rows; the result of a search brings its own.
+    **options
+        ``cov``, ``n``, ``ddof``, ``shrinkage``: a covariance matrix in place of `data`
+        (:class:`~bowfree.options.DataOptions`); n must be finite.
 
     Returns
     -------
@@ -310,9 +309,9 @@ def test_constraints(
      value     z       p  constraint (n = 200)
     0.1260  1.77  0.0762  corr(x, z | y) = 0
     """
-    g = graph_of(graph)
+    (data_options,) = split_options("test_constraints", options, DataOptions)
+    g, moments = graph_and_moments(graph, data, data_options)
     equations = constraints(g)
-    moments = read_moments(data, cov=cov, n=n, ddof=ddof, graph=g)
     if moments.n == math.inf:
         raise DataError(
             "n = inf: a population covariance matrix leaves nothing to test; give a finite n, or "

@@ -30,15 +30,16 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
 
-import numpy as np
-
 from bowfree import _core
+from bowfree.budget import Budget
 from bowfree.display import Shown
 from bowfree.errors import GraphError
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.separation import minimal_separator
 from bowfree.graph.text import quote
 from bowfree.json_values import json_values
+from bowfree.options import Rng
 
 __all__ = [
     "EquivalenceVerdict",
@@ -62,14 +63,14 @@ Reason = Literal[
 ]
 
 
-def equivalent(graph: GraphLike, other: GraphLike, *, rng: Any = 0) -> bool:
+def equivalent(graph: GraphLike, other: GraphLike, *, rng: Rng = None) -> bool:
     """Decide whether two BAPs are distributionally equivalent.
 
     Parameters
     ----------
     graph, other : MixedGraph, or results that have one
         BAPs on the same nodes, in any order.
-    rng : int or anything that ``numpy.random.default_rng`` takes
+    rng : int or numpy.random.Generator, optional
         Where the random parameters come from. The answer does not depend on it, except with a
         probability of about d^6 / 10^36.
 
@@ -100,7 +101,7 @@ def equivalent(graph: GraphLike, other: GraphLike, *, rng: Any = 0) -> bool:
     return _decide(graph_of(graph), graph_of(other), rng, equivalence=True)[0] == 1
 
 
-def contains(graph: GraphLike, other: GraphLike, *, rng: Any = 0) -> bool:
+def contains(graph: GraphLike, other: GraphLike, *, rng: Rng = None) -> bool:
     """Decide whether the model of `graph` lies inside the model of `other`.
 
     Parameters
@@ -109,7 +110,7 @@ def contains(graph: GraphLike, other: GraphLike, *, rng: Any = 0) -> bool:
         An acyclic graph; bows are allowed.
     other : MixedGraph, or a result that has one
         A BAP on the same nodes.
-    rng : int or anything that ``numpy.random.default_rng`` takes
+    rng : int or numpy.random.Generator, optional
         As for :func:`equivalent`.
 
     Returns
@@ -217,7 +218,7 @@ def markov_equivalent(graph: GraphLike, other: GraphLike) -> bool:
 
 
 def distinguishing_subgraph(
-    graph: GraphLike, other: GraphLike, *, size: int | None = None, rng: Any = 0
+    graph: GraphLike, other: GraphLike, *, size: int | None = None, rng: Rng = None
 ) -> tuple[str, ...] | None:
     """Find nodes on which the induced subgraphs of two BAPs are not equivalent, if there are some.
 
@@ -228,7 +229,7 @@ def distinguishing_subgraph(
     size : int, optional
         Look at all sets of up to so many nodes, the smaller ones first. By default nodes are left
         out of the whole set one by one, which takes one test per node.
-    rng : int or anything that ``numpy.random.default_rng`` takes
+    rng : int or numpy.random.Generator, optional
         As for :func:`equivalent`.
 
     Returns
@@ -249,7 +250,7 @@ def distinguishing_subgraph(
     Theorem "subgraph" of section 2.4: induced subgraphs of equivalent BAPs are equivalent.
     """
     g, h = _aligned_baps(graph, other)
-    seed = draw_small_seed(rng)
+    seed = algebra_seed(rng)
     if size is not None:
         for k in range(2, min(size, len(g)) + 1):
             for nodes in combinations(g.nodes, k):
@@ -307,7 +308,9 @@ class EquivalenceVerdict(Shown):
         return f"{answer}: {self.text} ({self.reference})"
 
 
-def explain_equivalence(graph: GraphLike, other: GraphLike, *, rng: Any = 0) -> EquivalenceVerdict:
+def explain_equivalence(
+    graph: GraphLike, other: GraphLike, *, rng: Rng = None
+) -> EquivalenceVerdict:
     """Decide whether two BAPs are equivalent, and say why.
 
     The reasons are tried from the plainest to the least plain: skeleton, v-structures, collider
@@ -318,7 +321,7 @@ def explain_equivalence(graph: GraphLike, other: GraphLike, *, rng: Any = 0) -> 
     ----------
     graph, other : MixedGraph, or results that have one
         BAPs on the same nodes.
-    rng : int or anything that ``numpy.random.default_rng`` takes
+    rng : int or numpy.random.Generator, optional
         As for :func:`equivalent`.
 
     Returns
@@ -389,7 +392,7 @@ def explain_equivalence(graph: GraphLike, other: GraphLike, *, rng: Any = 0) -> 
 def _decide(g: MixedGraph, h: MixedGraph, rng: Any, *, equivalence: bool) -> tuple[int, int, int]:
     """Ask the core; cycles and bows are noticed there, and named here."""
     h = aligned(g, h)
-    decision = _core.decide(len(g), *_words(g), *_words(h), draw_small_seed(rng), equivalence)
+    decision = _core.decide(len(g), *_words(g), *_words(h), algebra_seed(rng), equivalence)
     if decision[0] == -1:
         g.check_bap() if equivalence else g.check_acyclic()
     if decision[0] == -2:
@@ -405,10 +408,15 @@ def _words(graph: MixedGraph) -> tuple[Sequence[int], Sequence[int]]:
     return parents.ravel().tolist(), spouses.ravel().tolist()
 
 
-def draw_small_seed(rng: Any) -> int:
-    if isinstance(rng, int):
-        return rng % 2**64
-    return int(np.random.default_rng(rng).integers(2**63))
+def algebra_seed(rng: Rng) -> int:
+    """Return the seed of the parameters behind an exact test.
+
+    The answer depends on it with a probability below 1e-15, so that None may stand for one fixed
+    draw: a decision takes microseconds, and a fresh seed would take longer than that.
+    """
+    if rng is None:
+        return 0
+    return rng % 2**64 if isinstance(rng, int) else Budget(rng).seed()
 
 
 def aligned(g: MixedGraph, h: MixedGraph) -> MixedGraph:
@@ -442,31 +450,6 @@ def adjacency(graph: MixedGraph) -> list[int]:
 # -- m-separations --
 
 
-def separating_set(
-    graph: MixedGraph, a: str, b: str, *, including: tuple[str, ...] = ()
-) -> tuple[str, ...] | None:
-    """Return a smallest-by-inclusion set that m-separates a and b, or None when there is none.
-
-    If any set separates them, their ancestors do; with `including`, the ancestors of all.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> from bowfree.equivalence.decision import separating_set
-    >>> separating_set(bf.parse("w -> x -> y -> z <- w"), "x", "z")
-    ('w', 'y')
-    >>> separating_set(bf.parse("x -> y <-> z"), "x", "z", including=("y",)) is None
-    True
-    """
-    given = graph.ancestors((a, b, *including)) - {a, b}
-    if not graph.m_separated(a, b, given):
-        return None
-    for node in sorted(given - set(including), key=graph._node):
-        if graph.m_separated(a, b, given - {node}):
-            given = given - {node}
-    return tuple(sorted(given, key=graph._node))
-
-
 def _separation_difference(
     g: MixedGraph, h: MixedGraph
 ) -> tuple[str, str, tuple[str, ...], bool] | None:
@@ -474,7 +457,7 @@ def _separation_difference(
     for a, b, including in _questions(g, h):
         in_g = _separable(g, a, b, including)
         if in_g != _separable(h, a, b, including):
-            given = separating_set(g if in_g else h, a, b, including=including)
+            given = minimal_separator(g if in_g else h, a, b, including=including)
             assert given is not None
             return a, b, given, in_g
     return None
