@@ -144,6 +144,7 @@ void bind_equivalence(nb::module_& m) {
                 return to_numpy(interruptibly([&](const Stop& stop) {
                     std::vector<std::uint8_t> answers;
                     for_each_graph(self.d(), parents, spouses, [&](const Graph& H) {
+                        stop.check();
                         answers.push_back(self.inside(H, stop).answer == Inclusion::yes);
                     });
                     return answers;

@@ -29,7 +29,7 @@ Marks marks_of(const Graph& graph, const std::vector<std::pair<int, int>>& edges
 Graph marked_graph(int d, const std::vector<std::pair<int, int>>& edges, const Edge* marks) {
     Graph graph(d);
     for (std::size_t e = 0; e < edges.size(); ++e)
-        set_edge(graph, edges[e].first, edges[e].second, marks[e]);
+        add_edge(graph, edges[e].first, edges[e].second, marks[e]);
     return graph;
 }
 
@@ -345,7 +345,7 @@ std::vector<ClassFactor> class_factors(const Graph& graph, ClassMethod method,
             const auto [i, j] = edges[e];
             if (local[i] < 0) continue;
             factor.edges.push_back(static_cast<int>(e));
-            set_edge(component, local[i], local[j], get_edge(graph, i, j));
+            add_edge(component, local[i], local[j], get_edge(graph, i, j));
         }
         factor.members = method == ClassMethod::exact ? exact_class(component, options, stop)
                                                       : edge_change_class(component, options, stop);

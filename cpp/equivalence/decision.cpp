@@ -22,7 +22,7 @@ std::vector<Element> random_covariance(const Graph& graph, const std::vector<int
     }
     // (I-B)^-1 Omega, row by row along the order: X_v = eps_v + sum_p B_vp X_p ...
     for (int v : order) {
-        stop.check();
+        if (d >= field::long_work) stop.check();
         for (int w = 0; w < d; ++w) {
             field::Sum sum;
             sum.add(Sigma[at(v, w)], 1);
@@ -33,7 +33,7 @@ std::vector<Element> random_covariance(const Graph& graph, const std::vector<int
     }
     // ... and the same for the columns.
     for (int w : order) {
-        stop.check();
+        if (d >= field::long_work) stop.check();
         for (int v = 0; v < d; ++v) {
             field::Sum sum;
             sum.add(Sigma[at(v, w)], 1);
@@ -53,6 +53,7 @@ InclusionTest produces(const Graph& H, const std::vector<int>& order, const Elem
     std::vector<Element> M, a(d + 1);
     std::vector<int> P;
     for (int step = 0; step < d; ++step) {
+        if (d >= field::long_work) stop.check();
         const int v = order[step];
         P.clear();
         for_each_node(H.parents(v), H.words(), [&](int p) { P.push_back(p); });

@@ -77,13 +77,17 @@ class Draw {
     std::uint64_t state_;
 };
 
+/// Below this number of nodes or unknowns a step takes microseconds, and it is left to the caller
+/// to ask for a stop between the steps.
+inline constexpr int long_work = 64;
+
 /// Solves `M x = 0` for the k x (k + 1) row-major matrix `M` (overwritten) with `x[k] != 0`.
 /// Returns false when the leading k x k block is singular. No division is ever made: rows and the
 /// solution are known up to a factor only, which is all that a test for zero needs.
 inline bool null_vector(Element* M, int k, Element* x, const Stop& stop) {
     const int columns = k + 1;
     for (int c = 0; c < k; ++c) {
-        stop.check();
+        if (k >= long_work) stop.check();
         int pivot = c;
         while (pivot < k && M[pivot * columns + c] == 0) ++pivot;
         if (pivot == k) return false;

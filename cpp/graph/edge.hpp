@@ -36,13 +36,18 @@ inline Edge get_edge(const Graph& graph, int i, int j) {
     return graph.directed(j, i) ? Edge::backward : Edge::none;
 }
 
+/// Gives a pair without an edge this one.
+inline void add_edge(Graph& graph, int i, int j, Edge edge) {
+    if (edge == Edge::forward) graph.add_directed(i, j);
+    if (edge == Edge::backward) graph.add_directed(j, i);
+    if (edge == Edge::bidirected) graph.add_bidirected(i, j);
+}
+
 inline void set_edge(Graph& graph, int i, int j, Edge edge) {
     graph.remove_directed(i, j);
     graph.remove_directed(j, i);
     graph.remove_bidirected(i, j);
-    if (edge == Edge::forward) graph.add_directed(i, j);
-    if (edge == Edge::backward) graph.add_directed(j, i);
-    if (edge == Edge::bidirected) graph.add_bidirected(i, j);
+    add_edge(graph, i, j, edge);
 }
 
 /// Arrowheads at node i: parents and spouses, the in-degree of section 3.2.
