@@ -154,6 +154,7 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
     std::vector<double> optima;
     for (int start = 0; start < std::max(options.n_starts, canonical_starts); ++start) {
         if (start >= options.n_starts && best_certified) break;
+        if (stop_) stop_->check();
         set_start(start, district, random);
         const bool certified =
             climb(start < options.n_starts ? max_steps : max_rescue_steps) && definite;

@@ -14,6 +14,9 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+// So few parameters take a millisecond or two: too little to ask in between whether to stop.
+constexpr int soon_done = 50;
+
 // Levenberg-Marquardt damping, relative to the Hessian's diagonal. The factors are the usual rule
 // of thumb (be quick to distrust the model and slower to trust it again); the values were chosen on
 // the districts of benchmarks/climbs.py, on which none of them matters by more than a few per cent.
@@ -41,7 +44,6 @@ void Newton::reset(const District& district, const double* S, const double* X, R
     S_ = S;
     X_ = X;
     ricf_ = &ricf;
-    stop_ = stop;
     k_ = district.k;
     m_ = district.m();
     n_steps_ = 0;
@@ -54,6 +56,7 @@ void Newton::reset(const District& district, const double* S, const double* X, R
     n_rows_ = static_cast<int>(entries_.size());
     for (auto [a, b] : district.spouse_pairs) entries_.push_back({a, b});
     n_ = static_cast<int>(entries_.size());
+    stop_ = n_ > soon_done ? stop : nullptr;
 
     for (auto* vector : {&theta_, &trial_, &best_, &gradient_, &step_}) vector->resize(n_);
     for (auto* matrix : {&L_, &W_, &Q_, &Omega_}) matrix->resize(k_ * k_);

@@ -10,6 +10,9 @@ namespace bowfree {
 
 namespace {
 
+// Sweeps over so few members take some microseconds: too little to ask in between whether to stop.
+constexpr int soon_done = 16;
+
 // Relative difference of log|Omega|, updated and anew, that many sweeps may leave: what is printed
 // of a score has fewer digits.
 constexpr double drift = 1e-6;
@@ -19,8 +22,8 @@ constexpr double drift = 1e-6;
 void Ricf::reset(const District& district, const double* S, const Stop* stop) {
     district_ = &district;
     S_ = S;
-    stop_ = stop;
     k_ = district.k;
+    stop_ = k_ > soon_done ? stop : nullptr;
     m_ = district.m();
 
     if (static_cast<int>(spouses_.size()) < k_) spouses_.resize(k_);
@@ -205,6 +208,7 @@ DistrictFit ricf(const double* S, int d, const District& district, int max_iter,
         A = state.A();
         Omega = state.Omega();
         ++fit.n_iter;
+        if (stop) stop->check();
         if (!state.sweep()) break;
         double change = 0.0;
         for (int i = 0; i < k * m; ++i) change += std::abs(A[i] - state.A()[i]);

@@ -97,6 +97,8 @@ def test_a_chain_with_one_column_in_tiny_units(unit):
         other = _core.fit_graph(S * np.outer(units, units), *graph._bits())
         F = sum(other.objective) - 2 * np.log(units).sum()
         assert_allclose(F, sum(one.objective), atol=1e-12)
+        expected = bf.fit(graph, cov=S, n=100).chi2
+        assert_allclose(bf.fit(graph, cov=S * np.outer(units, units), n=100).chi2, expected)
 
 
 def test_scores_too():

@@ -139,10 +139,21 @@ def fit_indices(S: Floats, Sigma: Floats, n: float, n_parameters: int) -> FitInd
     )
 
 
+def units_of(S: Floats) -> Floats:
+    """Return the powers of two next to the standard deviations: to divide by them rounds nothing.
+
+    Solving linear equations with pivots is at the mercy of units; in these, all variables are
+    alike.
+    """
+    units: Floats = np.exp2(np.round(np.log2(np.diag(S)) / 2))
+    return units
+
+
 def discrepancy(S: Floats, Sigma: Floats) -> float:
     """F_ML, as a sum of non-negative terms: no cancellation when Sigma is close to S."""
-    root = np.linalg.cholesky(Sigma)
-    whitened = np.linalg.solve(root, np.linalg.solve(root, S).T)
+    units = units_of(S)
+    root = np.linalg.cholesky(Sigma / units / units[:, None])
+    whitened = np.linalg.solve(root, np.linalg.solve(root, S / units / units[:, None]).T)
     ratios = np.linalg.eigvalsh((whitened + whitened.T) / 2)
     if ratios[0] <= len(S) * np.finfo(float).eps * ratios[-1]:
         return math.nan

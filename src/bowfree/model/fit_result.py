@@ -26,7 +26,12 @@ from bowfree.graph.names import said_edge
 from bowfree.graph.text import quote
 from bowfree.json_values import json_values
 from bowfree.model import inference
-from bowfree.model.fit_indices import FitIndices, fit_indices, residual_correlations
+from bowfree.model.fit_indices import (
+    FitIndices,
+    fit_indices,
+    residual_correlations,
+    units_of,
+)
 from bowfree.model.fit_summary import FitSummary, html_parts, summarize, text_parts
 from bowfree.model.inference import Information, StandardErrors, TotalEffects
 from bowfree.model.linear_sem import LinearSEM
@@ -170,8 +175,9 @@ class Fit(Shown, Frozen, ReportShortcut):
     @cached_property
     def Sigma(self) -> Floats:
         """Fitted covariance matrix ``(I-B)^-1 Omega (I-B)^-T`` (eq. covmat)."""
-        E = np.linalg.inv(np.eye(len(self.B)) - self.B)
-        Sigma = E @ self.Omega @ E.T
+        units = units_of(self.S)
+        E = np.linalg.inv(np.eye(len(self.B)) - self.B * units / units[:, None])
+        Sigma = (E @ (self.Omega / units / units[:, None]) @ E.T) * units * units[:, None]
         symmetric: Floats = (Sigma + Sigma.T) / 2
         lock_arrays(symmetric)
         return symmetric
