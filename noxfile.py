@@ -132,6 +132,7 @@ def lowest(session: nox.Session) -> None:
     constraints = Path(session.create_tmp()) / "lowest.txt"
     # `==2.2` alone means 2.2.0: the very first release is what the bound promises.
     lines = sorted({f"{match[1]}=={match[2]}" for match in found if match})
+    lines.append("pyparsing<3.3")  # warns matplotlib 3.10.0, and a warning is an error here
     constraints.write_text("\n".join(lines) + "\n", encoding="utf-8")
     session.install("--constraint", str(constraints), f".[{','.join(names)}]")
     session.run("pytest", *session.posargs)
