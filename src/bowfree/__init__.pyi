@@ -112,7 +112,7 @@ from .uncertainty.averaged_effects import (
     AveragedEffect as AveragedEffect,
     AveragedEffects as AveragedEffects,
 )
-from .uncertainty.edge_probability import EdgeProbability as EdgeProbability
+from .uncertainty.edge_share import EdgeShare as EdgeShare
 from .uncertainty.averaging import averaged_effects as averaged_effects
 from .uncertainty.structure_mcmc import structure_mcmc as structure_mcmc
 from .uncertainty.structure_samples import StructureSamples as StructureSamples

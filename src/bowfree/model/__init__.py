@@ -2,5 +2,5 @@
 
 Data come in by ``moments``. ``linear_sem`` is a model with known parameters, ``fitting`` estimates
 them, ``fit_result`` is what comes out, with ``inference``, ``fit_indices`` and ``fit_summary``.
-``scoring`` compares graphs.
+``scoring`` compares graphs, ``effect_tables`` lists matrices of effects by name.
 """

@@ -17,7 +17,7 @@ from bowfree.graph.names import place
 from bowfree.graph.text import quote
 from bowfree.json_values import json_values
 from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
-from bowfree.uncertainty.edge_probability import EdgeProbability, edge_probability
+from bowfree.uncertainty.edge_share import EdgeShare, edge_share
 from bowfree.uncertainty.structure_samples import StructureSamples
 
 __all__ = ["AveragedClass", "AveragedEffect", "AveragedEffects"]
@@ -166,7 +166,7 @@ class AveragedEffects(Shown, Frozen):
         at = place(on, self.names), place(of, self.names)
         return AveragedEffect(of, on, *(float(getattr(self, name)[at]) for name in _EFFECTS))
 
-    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeProbability:
+    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeShare:
         """Return the probability of one edge.
 
         Parameters
@@ -175,7 +175,7 @@ class AveragedEffects(Shown, Frozen):
             ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as
             one text, ``.edge("x -> y")``.
         """
-        return edge_probability(self.names, (a, mark, b), self.directed, self.bidirected)
+        return edge_share(self.names, (a, mark, b), self.directed, self.bidirected)
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each ordered pair of variables.

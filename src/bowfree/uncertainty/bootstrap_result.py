@@ -17,7 +17,7 @@ from bowfree.graph.names import place
 from bowfree.graph.text import quote
 from bowfree.json_values import json_values
 from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
-from bowfree.uncertainty.edge_probability import EdgeProbability, edge_probability
+from bowfree.uncertainty.edge_share import EdgeShare, edge_share
 
 __all__ = ["BootstrapResult", "ResampledEffect"]
 
@@ -136,7 +136,7 @@ class BootstrapResult(Shown, Frozen):
             ends(self.total_effect_interval),
         )
 
-    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeProbability:
+    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeShare:
         """Return the frequency, with its interval, of one edge.
 
         Parameters
@@ -145,7 +145,7 @@ class BootstrapResult(Shown, Frozen):
             ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as
             one text, ``.edge("x -> y")``.
         """
-        return edge_probability(
+        return edge_share(
             self.names,
             (a, mark, b),
             self.directed,

@@ -32,7 +32,7 @@ from bowfree.json_values import json_values
 from bowfree.model.moments import Moments
 from bowfree.search.result import ScoredGraph
 from bowfree.space.search_space import SearchSpace
-from bowfree.uncertainty.edge_probability import EdgeProbability, edge_probability
+from bowfree.uncertainty.edge_share import EdgeShare, edge_share
 from bowfree.uncertainty.mcmc_diagnostics import effective_sample_size, split_r_hat
 
 __all__ = ["StructureSamples"]
@@ -138,7 +138,7 @@ class StructureSamples(Shown, Frozen):
     def _graph(self, states: States) -> MixedGraph:
         return graph_of_states(self.names, states)
 
-    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeProbability:
+    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeShare:
         """Return the frequency of one edge.
 
         Parameters
@@ -147,7 +147,7 @@ class StructureSamples(Shown, Frozen):
             ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as
             one text, ``.edge("x -> y")``.
         """
-        return edge_probability(self.names, (a, mark, b), self.directed, self.bidirected)
+        return edge_share(self.names, (a, mark, b), self.directed, self.bidirected)
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each possible edge.

@@ -1,4 +1,4 @@
-"""How probable an edge is: what averages, chains and resamples answer when asked for one."""
+"""The share of an edge: what averages, chains and resamples answer when asked for one."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from bowfree.display import Shown
 from bowfree.graph.names import said_edge
 from bowfree.graph.text import quote
 
-__all__ = ["EdgeProbability", "edge_probability"]
+__all__ = ["EdgeShare", "edge_share"]
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
-class EdgeProbability(Shown):
-    """An edge and its probability, or how often it was found; ``float`` gives the number.
+class EdgeShare(Shown):
+    """How much of an average, or how many of the graphs, have an edge; ``float`` gives the number.
 
     Attributes
     ----------
     a, mark, b : str
         ``a -> b`` or ``a <-> b``.
-    probability : float
-        Between 0 and 1.
+    share : float
+        Between 0 and 1: the probability of the edge, for an average and for chains that have walked
+        long enough; how often it was found, for a bootstrap.
     interval : (float, float) or None
         A confidence interval, where the result has one.
     """
@@ -34,24 +35,24 @@ class EdgeProbability(Shown):
     a: str
     mark: str
     b: str
-    probability: float
+    share: float
     interval: tuple[float, float] | None = None
 
     def __float__(self) -> float:
-        return self.probability
+        return self.share
 
     def _brief(self) -> str:
         ends = "" if self.interval is None else " ({:.2f} to {:.2f})".format(*self.interval)
-        return f"{quote(self.a)} {self.mark} {quote(self.b)}: {self.probability:.3f}{ends}"
+        return f"{quote(self.a)} {self.mark} {quote(self.b)}: {self.share:.3f}{ends}"
 
 
-def edge_probability(
+def edge_share(
     names: Sequence[str],
     edge: tuple[str, str | None, str | None],
     directed: Floats,
     bidirected: Floats,
     intervals: tuple[Floats, Floats] | None = None,
-) -> EdgeProbability:
+) -> EdgeShare:
     """Return the entry of an edge, in three words or one text, and of its interval."""
     i, mark, j = said_edge(names, *edge)
     kind = 0 if mark == "->" else 1
@@ -60,5 +61,5 @@ def edge_probability(
     if intervals is not None:
         low, high = (float(end[at]) for end in intervals[kind])
         interval = low, high
-    probability = float((directed, bidirected)[kind][at])
-    return EdgeProbability(names[i], mark, names[j], probability, interval)
+    share = float((directed, bidirected)[kind][at])
+    return EdgeShare(names[i], mark, names[j], share, interval)
