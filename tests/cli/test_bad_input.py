@@ -197,7 +197,7 @@ def test_a_signal_ends_the_search_with_the_best_so_far(number, folder, tmp_path)
     code = (
         "import bowfree as bf; from bowfree.cli import main\n"
         "search = bf.greedy_search\n"
-        "def tell(progress):\n    if progress.runs_done: print('searching', flush=True)\n"
+        "def tell(progress):\n    if progress.done: print('searching', flush=True)\n"
         "def loud(**options): return search(**options | {'progress': tell})\n"
         f"bf.greedy_search = loud\nmain({[*arguments, '--out', str(out)]!r})"
     )

@@ -100,8 +100,11 @@ LONG_CALLS = {
         cov=correlated(7),
         n=500,
     ),
-    "averaged_effects": lambda: partial(
-        bf.averaged_effects, [path(120)], cov=correlated(120), n=500, limit=10**6
+    "averaged_effects": lambda: (
+        lambda: [
+            bf.averaged_effects([path(120)], cov=correlated(120), n=500, limit=10**6)
+            for _ in range(50)
+        ]
     ),
     "atlas": lambda: lambda: [bf.atlas(5, n_jobs=2) for _ in range(50)],
     "exhaustive_search": lambda: partial(bf.exhaustive_search, cov=correlated(5), n=500),
