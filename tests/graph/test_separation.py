@@ -121,7 +121,6 @@ def test_separation_means_zero_partial_correlation(g, seed):
     The partial covariance of a and b given C is a multiple of det Sigma[aC, bC]. If it is not zero
     for all parameters, a random integer point makes it zero with probability below 1e-7.
     """
-
     random = Random(seed)  # not hypothesis's own, which likes to draw equal numbers
 
     def draw():
