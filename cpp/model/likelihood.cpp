@@ -88,8 +88,7 @@ bool DistrictFitter::standardize(const District& given) {
 /// correlations on the bidirected edges.
 void DistrictFitter::set_start(int start, const District& district, Rng& random) {
     const int k = district.k, m = district.m();
-    // Uniform on (-1, 1), by hand: the library's distributions differ between platforms.
-    const auto uniform = [&] { return 0x1p-52 * static_cast<double>(random.next() >> 11) - 1.0; };
+    const auto uniform = [&] { return 2.0 * random.uniform() - 1.0; };  // on [-1, 1)
     start_.assign(k * m, 0.0);
     for (int v = 0; v < k; ++v) {
         const std::vector<int>& P = district.parents[v];

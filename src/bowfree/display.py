@@ -183,5 +183,5 @@ def p_text(p_value: float) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with so many decimals; nothing for NaN, which says "not available"."""
+    """Return a number with this many decimals; nothing for NaN, which says "not available"."""
     return "" if value != value else f"{value:.{digits}f}"

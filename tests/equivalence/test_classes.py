@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -262,3 +263,18 @@ def test_drawn_with_circles_where_members_disagree():
     ]
     assert "x1 o-&gt; x2" in svg
     assert "equivalence class: 2 members" in svg
+
+
+def test_classes_of_large_graphs_end_or_are_refused():
+    # The search goes as deep as there are edges: it must neither overflow the stack nor try to.
+    names = [f"v{i}" for i in range(140)]
+    pairs = list(itertools.combinations(names, 2))
+    within = bf.MixedGraph(names, directed=pairs[:9_700])
+    assert not bf.equivalence_class(within, time_limit=0.5).complete
+    with ThreadPoolExecutor(1) as thread:
+        assert not thread.submit(bf.equivalence_class, within, time_limit=0.5).result().complete
+    names = [f"v{i}" for i in range(150)]
+    beyond = bf.MixedGraph(names, directed=list(itertools.combinations(names, 2)))
+    with pytest.raises(bf.GraphError, match="11,175 edges, and a class is searched"):
+        bf.equivalence_class(beyond)
+    assert bf.equivalence_class(beyond, method="colliders").size > 1

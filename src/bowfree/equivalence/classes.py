@@ -52,6 +52,9 @@ __all__ = ["ClassSummary", "EdgeSummary", "EquivalenceClass", "equivalence_class
 
 Method = Literal["exact", "edge-changes", "colliders"]
 
+MOST_EDGES = 10_000
+"""Most edges of a graph whose class is looked for."""
+
 STORED_MEMBERS = 1_000_000
 """Most members that a search keeps per component of the skeleton; one takes a byte per edge."""
 
@@ -474,8 +477,8 @@ def equivalence_class(
         All members; those within reach of single-edge changes; those with the same collider
         triples.
     limit : int, optional
-        At most so many members. Without it a search keeps up to 1,000,000 members per component of
-        the skeleton.
+        At most this many members. Without it a search keeps up to 1,000,000 members per component
+        of the skeleton.
     time_limit : float, optional
         Seconds after which the search ends with what it has found.
     rng : int or numpy.random.Generator, optional
@@ -513,6 +516,8 @@ def equivalence_class(
     """
     g = graph_of(graph)
     g.check_bap()
+    if method != "colliders":
+        check_size(g)
     if method not in get_args(Method):
         raise BowfreeError(f"method = {method!r}: must be one of {', '.join(get_args(Method))}")
     check_limits(limit, time_limit)
@@ -537,6 +542,7 @@ def class_by_components(graph: GraphLike, limit: int) -> EquivalenceClass:
     effects do, has no need of that.
     """
     g = graph_of(graph)
+    check_size(g)
     found = _core.class_factors(*g._bits(), True, 0, limit, None)
     factors = to_factors(found)
     sizes = tuple(len(factor.marks) for factor in factors)
@@ -548,6 +554,16 @@ def _within_space_of(given: GraphLike, members: EquivalenceClass) -> Equivalence
     """Return the members that a search left open; all of them, when a plain graph was given."""
     space = getattr(given, "space", None)
     return members.permitted_by(space) if isinstance(space, SearchSpace) else members
+
+
+def check_size(graph: MixedGraph) -> None:
+    """Refuse a graph whose class is out of reach: the search goes as deep as there are edges."""
+    if graph.n_edges > MOST_EDGES:
+        raise GraphError(
+            f"the graph has {graph.n_edges:,} edges, and a class is searched for up to "
+            f"{MOST_EDGES:,}; leave out edges, or ask for method='colliders', which lists part of "
+            "the class"
+        )
 
 
 def check_limits(limit: int | None, time_limit: float | None) -> None:

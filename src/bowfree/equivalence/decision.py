@@ -227,7 +227,7 @@ def distinguishing_subgraph(
     graph, other : MixedGraph, or results that have one
         BAPs on the same nodes.
     size : int, optional
-        Look at all sets of up to so many nodes, the smaller ones first. By default nodes are left
+        Look at all sets of up to this many nodes, the smaller ones first. By default nodes are left
         out of the whole set one by one, which takes one test per node.
     rng : int or numpy.random.Generator, optional
         As for :func:`equivalent`.

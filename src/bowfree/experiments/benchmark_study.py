@@ -252,7 +252,7 @@ def bowfree_benchmark(
     folder : path
         Has files ``graph-K.txt`` and ``sample-K.txt``, K = 0, 1, ...
     max_sets : int, optional
-        Only the first so many.
+        Only this many, the first.
     n_jobs : int
         Threads of each search.
     progress : callable, optional

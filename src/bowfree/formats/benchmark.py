@@ -128,7 +128,7 @@ def from_benchmark(text: str, nodes: Sequence[str] | None = None) -> MixedGraph:
 
 
 def _numbers(line: str, number: int, *, count: int) -> list[tuple[int, int]]:
-    """Read so many natural numbers from a line, each with its column."""
+    """Read this many natural numbers from a line, each with its column."""
     words = [(match.group(), match.start() + 1) for match in re.finditer(r"\S+", line)]
     if len(words) != count:
         refuse("benchmark", number, 1, f"expected {count} numbers, found {shown(line.strip())}")

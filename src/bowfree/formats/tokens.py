@@ -153,7 +153,7 @@ class GraphBuilder:
         self._nodes.setdefault(name)
 
     def announce(self, count: int, line: int, column: int) -> None:
-        """Make room for so many edges at once: each of a group with each of another."""
+        """Make room for this many edges at once: each of a group with each of another."""
         self._room -= count
         if self._room < 0:
             refuse(

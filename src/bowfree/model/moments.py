@@ -49,7 +49,7 @@ _PRINTING, _ROUNDING = 1e-8, 1e-12
 # Values and standard deviations within these bounds have covariances whose products are neither
 # infinite nor zero: a double ends at 2^1024 and 2^-1022.
 _SMALLEST, _LARGEST = 2.0**-250, 2.0**250
-# A covariance matrix of so many variables has 800 MB; a search is lost long before.
+# A covariance matrix of this many variables takes 800 MB; a search is lost long before.
 _MOST_VARIABLES = 10_000
 
 

@@ -35,7 +35,7 @@ CLIMB, SPARSE, DAG_FIRST, KICKS = range(4)
 # costs a hundred times as much as one on 10, so there are fewer, while kicks on DAGs cost next to
 # nothing and make the start of all the rest.
 SPARSE_SHARE = 4  # every fourth run of the first round is a sparse one...
-SPARSE_NODES = 12  # ...up to so many variables; beyond, such runs end in huge districts
+SPARSE_NODES = 12  # ...up to this many variables; beyond, such runs end in huge districts
 
 
 def first_runs_for(d: int) -> int:

@@ -119,7 +119,7 @@ class AveragedEffects(Shown, Frozen):
     n_left_out : int
         Classes within the window that `max_classes` kept out.
     window, temper : float
-        Classes within so many units of ``n * score`` of the best; weights are
+        Classes within this many units of ``n * score`` of the best; weights are
         ``exp(n * (score - best) / temper)``.
     formula : {"corrected", "as-published"}
         ``(I - B)^-1``, or the authors' ``(I + B)^-1``.
