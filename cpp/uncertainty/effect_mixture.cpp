@@ -22,7 +22,7 @@ void EffectMixture::add(std::vector<Component>& components, double scale) {
     const std::size_t before = components_.size();
     for (const Component& next : components) {
         const double weight = scale * next.weight;
-        probability_ += weight;
+        with_effect_ += weight;
         // Estimates ascend, so that a twin is among the last.
         const double close = same * next.error;
         std::size_t twin = components_.size();
@@ -34,6 +34,12 @@ void EffectMixture::add(std::vector<Component>& components, double scale) {
         else
             components_.push_back({weight, next.estimate, next.error});
     }
+}
+
+EffectMixture& EffectMixture::operator+=(const EffectMixture& other) {
+    components_.insert(components_.end(), other.components_.begin(), other.components_.end());
+    with_effect_ += other.with_effect_;
+    return *this;
 }
 
 double EffectMixture::below(double x) const {
@@ -66,14 +72,15 @@ double EffectMixture::quantile(double p, double at_zero, double scale) const {
     return 0.5 * (low + high);
 }
 
-std::pair<double, double> EffectMixture::interval(double level) const {
+std::pair<double, double> EffectMixture::interval(double level, double total) const {
     if (components_.empty()) return {0.0, 0.0};
-    const double tail = 0.5 * (1.0 - level), none = std::max(0.0, 1.0 - probability_);
-    double lower = quantile(tail, none, 1.0), upper = quantile(1.0 - tail, none, 1.0);
-    if (probability_ >= improbable) {
-        const double scale = 1.0 / probability_;
-        lower = std::min(lower, quantile(tail, 0.0, scale));
-        upper = std::max(upper, quantile(1.0 - tail, 0.0, scale));
+    const double tail = 0.5 * (1.0 - level), probability = with_effect_ / total;
+    const double none = std::max(0.0, 1.0 - probability);
+    double lower = quantile(tail, none, 1.0 / total);
+    double upper = quantile(1.0 - tail, none, 1.0 / total);
+    if (probability >= improbable) {
+        lower = std::min(lower, quantile(tail, 0.0, 1.0 / with_effect_));
+        upper = std::max(upper, quantile(1.0 - tail, 0.0, 1.0 / with_effect_));
     }
     return {lower, upper};
 }

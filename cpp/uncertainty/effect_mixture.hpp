@@ -18,15 +18,14 @@ class EffectMixture {
     /// effect. Sorts its argument.
     void add(std::vector<Component>& components, double scale);
 
-    /// The weight of all components, which is the probability of an effect. What is missing to 1
-    /// is the point mass at zero.
-    double probability() const { return probability_; }
+    EffectMixture& operator+=(const EffectMixture& other);
 
-    /// An interval that holds a share `level` of the mixture between equal tails and, unless an
+    /// For a whole weight of `total`, what the components leave of it being the mass at zero: an
+    /// interval that holds a share `level` of the mixture between equal tails and, unless an
     /// effect is too improbable to speak of, as much of the mixture without its point mass. Without
     /// the second part every effect of small probability would have the interval [0, 0], which
     /// covers none of those that exist.
-    std::pair<double, double> interval(double level) const;
+    std::pair<double, double> interval(double level, double total) const;
 
   private:
     /// The smallest x with F(x) >= p; F has the mass `at_zero` there, and weights times `scale`.
@@ -34,7 +33,7 @@ class EffectMixture {
     double below(double x) const;
 
     std::vector<Component> components_;
-    double probability_ = 0.0;
+    double with_effect_ = 0.0;  // weight of all components
 };
 
 }  // namespace bowfree
