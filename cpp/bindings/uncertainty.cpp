@@ -4,6 +4,9 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <numeric>
+#include <tuple>
+
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"
@@ -75,8 +78,8 @@ auto first_of_class(const BitStack& parents, const BitStack& spouses, std::uint6
 
 AverageAndSizes average_classes(EffectCounter& counter, const BitStack& parents,
                                 const BitStack& spouses, const std::vector<double>& weights,
-                                std::uint64_t limit, double zero, const Bytes& knowledge,
-                                std::optional<double> seconds) {
+                                double n, double level, std::uint64_t limit, double zero,
+                                const Bytes& knowledge, std::optional<double> seconds) {
     const auto graphs = to_graphs(parents, spouses);
     if (weights.size() != graphs.size())
         throw std::invalid_argument("one weight per graph is needed");
@@ -94,8 +97,8 @@ AverageAndSizes average_classes(EffectCounter& counter, const BitStack& parents,
         try {
             for (std::size_t c = 0; c < graphs.size(); ++c) {
                 const auto [components, complete] =
-                    add_class(counter, graphs[c], weights[c], options, masks, zero, average, stop,
-                              c == 0 ? patient : stop);
+                    add_class(counter, graphs[c], weights[c], n, options, masks, zero, average,
+                              stop, c == 0 ? patient : stop);
                 sizes.emplace_back(components, complete);
             }
         } catch (const Stopped&) {
@@ -104,8 +107,19 @@ AverageAndSizes average_classes(EffectCounter& counter, const BitStack& parents,
     const auto matrix = [d](std::vector<double>& values) {
         return to_numpy(std::move(values), {d, d});
     };
+    const double looked_at = std::accumulate(weights.begin(), weights.begin() + sizes.size(), 0.0);
+    std::vector<double> lower(d * d), upper(d * d);
+    interruptibly([&](const Stop& stop) {
+        for (std::size_t at = 0; at < d * d; ++at) {
+            stop.check();
+            std::tie(lower[at], upper[at]) = average.laws[at].interval(level, looked_at);
+        }
+    });
+    for (std::size_t v = 0; v < d; ++v) lower[v * d + v] = upper[v * d + v] = 1.0;
     Named found;
-    found["probability"] = matrix(average.probability);
+    found["lower"] = matrix(lower);
+    found["upper"] = matrix(upper);
+    found["probability_all_members"] = matrix(average.all_members);
     found["min_abs"] = matrix(average.min_abs);
     found["mean_abs"] = matrix(average.mean_abs);
     found["max_abs"] = matrix(average.max_abs);
@@ -129,8 +143,8 @@ void bind_uncertainty(nb::module_& m) {
     m.def("first_of_class", &first_of_class, nb::arg("parents"), nb::arg("spouses"),
           nb::arg("seed"), "For each BAP the index of the first one that is equivalent to it.");
     m.def("average_classes", &average_classes, nb::arg("counter"), nb::arg("parents"),
-          nb::arg("spouses"), nb::arg("weights"), nb::arg("limit"), nb::arg("zero"),
-          nb::arg("knowledge"), nb::arg("seconds").none(),
+          nb::arg("spouses"), nb::arg("weights"), nb::arg("n"), nb::arg("level"), nb::arg("limit"),
+          nb::arg("zero"), nb::arg("knowledge"), nb::arg("seconds").none(),
           "Weighted sums over the exact classes of these BAPs, and (members of each component, "
           "complete) of each class. When time is up, of the first classes only.");
 }

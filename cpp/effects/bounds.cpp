@@ -5,7 +5,9 @@
 #include <limits>
 #include <utility>
 
+#include "model/dense.hpp"
 #include "model/district.hpp"
+#include "model/information.hpp"
 
 namespace bowfree {
 
@@ -47,7 +49,7 @@ const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
     ++n_fits_;
     n_uncertified_ += !fit.converged;
     for (int a = 0; a < local.m(); ++a) local_[local.nodes[a]] = a;
-    Rows rows{fit.objective, {}};
+    Rows rows{fit.objective, {}, coefficient_covariance(S_.data(), d_, local, fit)};
     for (int v = 0; v < local.k; ++v)
         for_each_node(graph.parents(local.nodes[v]), graph.words(), [&](int p) {
             rows.coefficients.push_back(fit.B[v * local.m() + local_[p]]);
@@ -65,14 +67,20 @@ void EffectCounter::add(const Graph& graph, const std::vector<int>& nodes) {
     if (stop_ != nullptr) stop_->check();
     std::vector<Word> done(graph.words()), wanted(graph.words());
     for (const int v : nodes) insert(wanted.data(), v);
+    blocks_.clear();
     for (const int v : nodes) {
         if (contains(done.data(), v)) continue;
         const auto district = district_of(graph, v);
         for (const int u : district) insert(done.data(), u);
-        const double* next = rows_of(graph, district).coefficients.data();
+        const Rows& rows = rows_of(graph, district);
+        if (rows.coefficients.empty()) continue;
+        Block block{{}, rows.covariance};
         for (const int u : district)
-            for_each_node(graph.parents(u), graph.words(),
-                          [&](int p) { B_[u * d_ + p] = *next++; });
+            for_each_node(graph.parents(u), graph.words(), [&](int p) {
+                B_[u * d_ + p] = rows.coefficients[block.at.size()];
+                block.at.emplace_back(u, p);
+            });
+        blocks_.push_back(std::move(block));
     }
     // Row by row in topological order: an effect that the graph excludes is exactly zero.
     for (const int v : topological_order(graph)) {
@@ -87,6 +95,25 @@ void EffectCounter::add(const Graph& graph, const std::vector<int>& nodes) {
         });
     }
     count_effects(nodes);
+}
+
+double EffectCounter::variance(int i, int j) const {
+    double total = 0.0;
+    std::vector<double> slope;
+    for (const Block& block : blocks_) {
+        const int p = static_cast<int>(block.at.size());
+        slope.clear();
+        bool matters = false;
+        for (const auto& [child, parent] : block.at) {
+            slope.push_back(E_[i * d_ + child] * E_[parent * d_ + j]);
+            matters |= slope.back() != 0.0;
+        }
+        if (!matters) continue;
+        if (block.covariance.empty()) return std::numeric_limits<double>::quiet_NaN();
+        for (int s = 0; s < p; ++s)
+            if (slope[s] != 0.0) total += slope[s] * dot(&block.covariance[s * p], slope.data(), p);
+    }
+    return total;
 }
 
 void EffectCounter::count_effects(const std::vector<int>& nodes) {

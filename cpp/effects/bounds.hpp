@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.hpp"
@@ -52,6 +53,14 @@ class EffectCounter {
     /// nodes that are joined with any of them.
     void add(const Graph& graph, const std::vector<int>& nodes);
 
+    /// The effects of the member added last, d x d; only entries among its nodes hold.
+    const std::vector<double>& effects() const { return E_; }
+
+    /// The variance of one of these effects for one observation (divide by n), by the delta method:
+    /// dE_ij is the sum of E_ik dB_kl E_lj over the edges l -> k. NaN when a coefficient that it
+    /// depends on has none (see information.hpp).
+    double variance(int i, int j) const;
+
     /// The sum of F over the districts of a graph, through the same memory of fits.
     double objective(const Graph& graph);
 
@@ -63,6 +72,13 @@ class EffectCounter {
     struct Rows {
         double objective = 0.0;
         std::vector<double> coefficients;  ///< members ascending, for each its parents ascending
+        std::vector<double> covariance;    ///< of these, see `coefficient_covariance`
+    };
+
+    /// The coefficients of one district of the member added last.
+    struct Block {
+        std::vector<std::pair<int, int>> at;  ///< (child, parent) of each
+        std::vector<double> covariance;
     };
 
     /// The fit of a district, from memory if it is known.
@@ -78,7 +94,8 @@ class EffectCounter {
     std::unordered_map<Key, Rows, KeyHash> known_;
     std::uint64_t n_fits_ = 0, n_uncertified_ = 0;
     EffectTally tally_;
-    std::vector<double> B_, E_;  // scratch, d x d
+    std::vector<Block> blocks_;  // of the member added last
+    std::vector<double> B_, E_;  // of the member added last, d x d
     std::vector<int> local_;     // scratch: local number of a node in a district
 };
 

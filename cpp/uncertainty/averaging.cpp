@@ -1,6 +1,7 @@
 #include "uncertainty/averaging.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 #include <utility>
 
@@ -57,7 +58,7 @@ std::vector<int> first_equivalents(const std::vector<Graph>& graphs, std::uint64
 namespace {
 
 constexpr std::vector<double> ClassAverage::* matrices[] = {
-    &ClassAverage::probability, &ClassAverage::min_abs,  &ClassAverage::mean_abs,
+    &ClassAverage::all_members, &ClassAverage::min_abs,  &ClassAverage::mean_abs,
     &ClassAverage::max_abs,     &ClassAverage::mean,     &ClassAverage::positive,
     &ClassAverage::negative,    &ClassAverage::directed, &ClassAverage::bidirected};
 
@@ -67,11 +68,30 @@ struct Component {
     std::vector<int> nodes;
 };
 
-/// Counts the permitted members of a component, and in `seen` (4 * edge + kind) their edges. False
-/// when `stop` came after the first.
+using Laws = std::vector<std::vector<EffectMixture::Component>>;
+
+/// Notes the effects of the member that was counted last, each with its standard error; `laws` has
+/// one list for each ordered pair of nodes.
+void note_effects(const EffectCounter& counter, const std::vector<int>& nodes, double n,
+                  double zero, Laws& laws) {
+    auto law = laws.begin();
+    for (const int i : nodes)
+        for (const int j : nodes) {
+            const double effect = counter.effects()[static_cast<std::size_t>(i) * counter.d() + j];
+            if (i != j && std::abs(effect) > zero) {
+                const double error = std::sqrt(counter.variance(i, j) / n);
+                // An effect without a standard error is known to its order of magnitude.
+                law->push_back({1.0, effect, error > 0.0 ? error : std::abs(effect)});
+            }
+            ++law;
+        }
+}
+
+/// Counts the permitted members of a component, in `seen` (4 * edge + kind) their edges and in
+/// `laws` their effects. False when `stop` came after the first.
 bool count_members(EffectCounter& counter, const ClassMembers& members, const Component& component,
                    const std::vector<std::uint8_t>& knowledge, std::vector<std::uint64_t>& seen,
-                   const Stop& stop, const Stop& first_stop) {
+                   double n, double zero, Laws& laws, const Stop& stop, const Stop& first_stop) {
     const int d = counter.d();
     const std::size_t n_edges = component.edges.size();
     const auto permitted = [&](const Edge* marks) {
@@ -94,6 +114,7 @@ bool count_members(EffectCounter& counter, const ClassMembers& members, const Co
             return false;
         }
         for (std::size_t e = 0; e < n_edges; ++e) ++seen[4 * e + static_cast<int>(marks[e])];
+        note_effects(counter, component.nodes, n, zero, laws);
         if (counter.tally().n_members == 1) counter.obey(stop);
     }
     return true;
@@ -101,7 +122,7 @@ bool count_members(EffectCounter& counter, const ClassMembers& members, const Co
 
 }  // namespace
 
-ClassAverage::ClassAverage(int d) {
+ClassAverage::ClassAverage(int d) : laws(static_cast<std::size_t>(d) * d) {
     for (const auto matrix : matrices) (this->*matrix).assign(static_cast<std::size_t>(d) * d, 0.0);
 }
 
@@ -109,10 +130,11 @@ ClassAverage& ClassAverage::operator+=(const ClassAverage& other) {
     for (const auto matrix : matrices)
         for (std::size_t at = 0; at < (this->*matrix).size(); ++at)
             (this->*matrix)[at] += (other.*matrix)[at];
+    for (std::size_t at = 0; at < laws.size(); ++at) laws[at] += other.laws[at];
     return *this;
 }
 
-ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight,
+ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight, double n,
                     const ClassOptions& options, const std::vector<std::uint8_t>& knowledge,
                     double zero, ClassAverage& average, const Stop& stop, const Stop& first_stop) {
     const int d = graph.d();
@@ -121,7 +143,7 @@ ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight,
     ClassAverage own(d);
     // A variable's effect on itself is 1. All other effects stay inside a component.
     for (int v = 0; v < d; ++v)
-        for (auto* matrix : {&own.probability, &own.min_abs, &own.mean_abs, &own.max_abs, &own.mean,
+        for (auto* matrix : {&own.all_members, &own.min_abs, &own.mean_abs, &own.max_abs, &own.mean,
                              &own.positive})
             (*matrix)[v * d + v] = weight;
     for (const ClassFactor& factor : class_factors(graph, ClassMethod::exact, options, stop)) {
@@ -135,18 +157,22 @@ ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight,
         std::sort(nodes.begin(), nodes.end());
         nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
         std::vector<std::uint64_t> seen(4 * component.edges.size());
-        size.complete &=
-            count_members(counter, factor.members, component, knowledge, seen, stop, first_stop);
+        Laws laws(nodes.size() * nodes.size());
+        size.complete &= count_members(counter, factor.members, component, knowledge, seen, n, zero,
+                                       laws, stop, first_stop);
         const EffectTally& tally = counter.tally();
         size.components.push_back(tally.n_members);
         size.complete &= factor.members.complete;
         if (tally.n_members == 0) continue;
         const double share = weight / static_cast<double>(tally.n_members);
+        auto law = laws.begin();
+        for (const int i : nodes)
+            for (const int j : nodes) own.laws[i * d + j].add(*law++, share);
         for (const int i : nodes)
             for (const int j : nodes) {
                 if (i == j) continue;
                 const std::size_t at = static_cast<std::size_t>(i) * d + j;
-                own.probability[at] = tally.min_abs[at] > zero ? weight : 0.0;
+                own.all_members[at] = tally.min_abs[at] > zero ? weight : 0.0;
                 own.min_abs[at] = weight * tally.min_abs[at];
                 own.max_abs[at] = weight * tally.max_abs[at];
                 own.mean_abs[at] = share * tally.sum_abs[at];

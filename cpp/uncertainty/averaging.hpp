@@ -9,6 +9,7 @@
 #include "equivalence/classes.hpp"
 #include "graph/graph.hpp"
 #include "stop.hpp"
+#include "uncertainty/effect_mixture.hpp"
 
 namespace bowfree {
 
@@ -23,11 +24,12 @@ struct ClassAverage {
     explicit ClassAverage(int d);
     ClassAverage& operator+=(const ClassAverage& other);
 
-    std::vector<double> probability;                 ///< of classes whose smallest effect is not 0
+    std::vector<double> all_members;                 ///< of classes whose smallest effect is not 0
     std::vector<double> min_abs, mean_abs, max_abs;  ///< of the absolute effect over the class
     std::vector<double> mean;                        ///< effect
     std::vector<double> positive, negative;          ///< share of members with such an effect
     std::vector<double> directed, bidirected;        ///< share of members with such an edge
+    std::vector<EffectMixture> laws;                 ///< of the effects, members counted
 };
 
 struct ClassSize {
@@ -39,8 +41,8 @@ struct ClassSize {
 /// looked at, and of these the ones that `knowledge` permits (as in `Rules`; empty: all). `stop`
 /// cuts the class where it is; only `first_stop` ends the work on the first member of a component.
 /// When one of these is missing, nothing is added and `Stopped` comes out. An effect is zero when
-/// its absolute value is at most `zero`.
-ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight,
+/// its absolute value is at most `zero`; standard errors are those of `n` observations.
+ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight, double n,
                     const ClassOptions& options, const std::vector<std::uint8_t>& knowledge,
                     double zero, ClassAverage& average, const Stop& stop, const Stop& first_stop);
 

@@ -100,9 +100,9 @@ def test_probabilities_of_the_average_rank_the_pairs(monkeypatch):
     for simulation, (moments, average) in zip(study.simulations, averages, strict=True):
         members = bf.equivalence_class(simulation.truth)
         truth = bf.effect_bounds(members, cov=moments.S, n=moments.n, ddof=0).min_abs
-        assert simulation.roc.auc == paper_roc(truth, average.probability).auc
+        assert simulation.roc.auc == paper_roc(truth, average.probability_all_members).auc
         assert simulation.ordinary_auc == pytest.approx(
-            ordinary_auc(truth, average.probability), nan_ok=True
+            ordinary_auc(truth, average.probability_all_members), nan_ok=True
         )
         other_ranks += simulation.roc.auc != paper_roc(truth, average.min_abs).auc
     assert other_ranks > 0  # the size of the effects would have ranked otherwise

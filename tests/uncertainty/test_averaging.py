@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.special import ndtr
 
 import bowfree as bf
 from bowfree.search.result import ScoredGraph
@@ -16,7 +18,8 @@ from graph_strategies import all_baps
 from random_models import random_bap, random_covariance, random_parameters, sample_covariance
 from twins import graph_matrices, implied_covariance
 
-MATRICES = ("probability", "min_abs", "mean_abs", "max_abs", "mean", "positive", "negative")
+SIZES = ("min_abs", "mean_abs", "max_abs", "mean", "positive", "negative")
+MATRICES = ("probability_all_members", *SIZES)
 EDGES = ("directed", "bidirected")
 
 
@@ -37,8 +40,8 @@ def average_twin(scored, S, n, *, window, temper=1.0):
     for (graph, _), weight in zip(classes, weights, strict=True):
         members = list(bf.equivalence_class(graph))
         bounds = bf.effect_bounds(members, cov=S, n=n)
-        total["probability"] += weight * (bounds.min_abs > 1e-8)
-        for name in MATRICES[1:]:
+        total["probability_all_members"] += weight * (bounds.min_abs > 1e-8)
+        for name in SIZES:
             total[name] += weight * getattr(bounds, name)
         for member in members:
             for a, mark, b in member.edges:
@@ -49,6 +52,43 @@ def average_twin(scored, S, n, *, window, temper=1.0):
                     total["bidirected"][i, j] += weight / len(members)
                     total["bidirected"][j, i] += weight / len(members)
     return total, weights
+
+
+def law_twin(classes, weights, S, n):
+    """Return {(i, j): [(weight, estimate, standard error), ...]}, one entry per member."""
+    laws = {}
+    for graph, weight in zip(classes, weights, strict=True):
+        members = list(bf.equivalence_class(graph))
+        for member in members:
+            fit = bf.fit(member, cov=S, n=n, ddof=0)
+            found = fit.total_effects(information="observed")
+            for i, j in zip(*np.nonzero(np.isfinite(found.se)), strict=True):
+                component = (weight / len(members), found.estimate[i, j], found.se[i, j])
+                laws.setdefault((int(i), int(j)), []).append(component)
+    return laws
+
+
+def interval_twin(law, level):
+    """Solve F(x) = p by root finding, for all graphs and for those with an effect."""
+    weight, estimate, error = np.array(law).T
+    no_effect = 1 - weight.sum()
+
+    def quantile(p, weight, at_zero):
+        def below(x):
+            return weight @ ndtr((x - estimate) / error)
+
+        if below(0.0) < p <= below(0.0) + at_zero:
+            return 0.0
+        shift = at_zero if below(0.0) < p else 0.0
+        wide = 10 * (np.abs(estimate) + error).max()
+        return brentq(lambda x: below(x) + shift - p, -wide, wide, xtol=1e-12)
+
+    tails = (0.5 * (1 - level), 0.5 * (1 + level))
+    ends = [[quantile(p, weight, no_effect) for p in tails]]
+    if weight.sum() >= 0.01:
+        ends.append([quantile(p, weight / weight.sum(), 0.0) for p in tails])
+    lower, upper = np.transpose(ends)
+    return lower.min(), upper.max()
 
 
 def assert_equal(average, twin):
@@ -69,8 +109,52 @@ def test_two_variables():
     assert average.adjacent[0, 1] == pytest.approx(edge)
     np.testing.assert_allclose(average.directed, [[0, edge / 3], [edge / 3, 0]])
     np.testing.assert_allclose(average.max_abs, [[1, 0.35 * edge], [0.35 * edge, 1]])
-    np.testing.assert_allclose(average.probability, np.eye(2))
+    np.testing.assert_allclose(average.probability_all_members, np.eye(2))
+    np.testing.assert_allclose(average.probability, [[1, edge / 3], [edge / 3, 1]])
     assert average.complete
+
+
+def test_effect_that_all_members_share_has_the_interval_of_a_fit():
+    # x1 *-> x2 <-* x3, x2 -> x4: the members differ in x1 and x3, all have the same x2 -> x4.
+    S = np.array([[1, 0.5, 0, 0.3], [0.5, 1.2, 0.4, 0.6], [0, 0.4, 0.9, 0.2], [0.3, 0.6, 0.2, 1]])
+    graph = bf.parse("x1 -> x2 <- x3, x2 -> x4")
+    average = bf.averaged_effects([graph], cov=S, n=100, ddof=0, level=0.9)
+    found = bf.fit(graph, cov=S, n=100, ddof=0).total_effects(information="observed")
+    half = 1.6448536269514722 * found.se[3, 1]
+    assert average.classes[0].n_members > 1
+    assert average.probability[3, 1] == average.probability_all_members[3, 1] == pytest.approx(1)
+    assert average.lower[3, 1] == pytest.approx(found.estimate[3, 1] - half, abs=2e-3 * half)
+    assert average.upper[3, 1] == pytest.approx(found.estimate[3, 1] + half, abs=2e-3 * half)
+    assert average.lower[1, 3] == average.upper[1, 3] == 0  # no member has such an effect
+    assert average.lower[1, 1] == average.upper[1, 1] == 1
+
+
+def test_interval_of_an_improbable_effect_is_not_empty():
+    # x1 -> x2 has a weight of about .02: both quantiles of the mixture are 0, yet if there is an
+    # effect it is near .2.
+    S, n = [[1.0, 0.2], [0.2, 1.0]], 100
+    average = bf.averaged_effects(bf.exhaustive_search(cov=S, n=n, ddof=0))
+    assert 0.01 < average.probability[1, 0] < 0.025
+    assert average.lower[1, 0] == 0
+    assert average.upper[1, 0] == pytest.approx(0.2 + 1.96 * np.sqrt((1 - 0.2**2) / n), abs=1e-3)
+
+
+@pytest.mark.parametrize(("d", "n", "seed"), [(3, 80, 0), (3, 400, 1), (4, 120, 2)])
+def test_intervals_against_root_finding(d, n, seed):
+    S = random_covariance(np.random.default_rng(seed), d, n)
+    average = bf.averaged_effects(
+        bf.exhaustive_search(cov=S, n=n, ddof=0), window=3.0, max_classes=40
+    )
+    laws = law_twin([cls.graph for cls in average.classes], average.weights, S, n)
+    assert laws
+    for (i, j), law in laws.items():
+        lower, upper = interval_twin(law, 0.95)
+        # The core stops halving at a thousandth of the narrowest standard error, and takes
+        # components for one that are as close.
+        near = 5e-3 * max(error for _, _, error in law)
+        assert average.lower[i, j] == pytest.approx(lower, abs=near)
+        assert average.upper[i, j] == pytest.approx(upper, abs=near)
+        assert average.probability[i, j] == pytest.approx(sum(w for w, _, _ in law), abs=1e-9)
 
 
 @pytest.mark.parametrize(("d", "seed", "temper"), [(3, 0, 1.0), (3, 1, 2.0), (4, 2, 1.0)])

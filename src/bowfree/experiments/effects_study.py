@@ -398,7 +398,7 @@ def _simulate(
     true_effects = minimal_effects(true_class)
     if report == "averaged":
         assert result is not None
-        estimate = averaged_effects(result, rng=searcher).probability
+        estimate = averaged_effects(result, rng=searcher).probability_all_members
     else:
         estimate = minimal_effects(found_class)
     return Simulation(

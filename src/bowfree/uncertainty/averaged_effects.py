@@ -24,7 +24,18 @@ __all__ = ["AveragedClass", "AveragedEffect", "AveragedEffects"]
 
 Floats = npt.NDArray[np.float64]
 
-_EFFECTS = ("probability", "min_abs", "mean_abs", "max_abs", "mean", "positive", "negative")
+_EFFECTS = (
+    "probability",
+    "positive",
+    "negative",
+    "mean",
+    "lower",
+    "upper",
+    "probability_all_members",
+    "min_abs",
+    "mean_abs",
+    "max_abs",
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,29 +76,37 @@ class AveragedEffect(Shown):
     of, on : str
         The cause and what it acts on.
     probability : float
+        Probability of an effect; within a class the share of members.
+    positive, negative : float
+        Probability of a positive and of a negative effect.
+    mean : float
+        Weighted mean of the effect.
+    lower, upper : float
+        Its interval.
+    probability_all_members : float
         Weight of the classes in which every member has the effect.
     min_abs, mean_abs, max_abs : float
         Weighted means of the smallest, the mean and the largest absolute effect over the class.
-    mean : float
-        Weighted mean of the effect.
-    positive, negative : float
-        Probability of a positive and of a negative effect.
     """
 
     of: str
     on: str
     probability: float
+    positive: float
+    negative: float
+    mean: float
+    lower: float
+    upper: float
+    probability_all_members: float
     min_abs: float
     mean_abs: float
     max_abs: float
-    mean: float
-    positive: float
-    negative: float
 
     def _brief(self) -> str:
         return (
             f"{quote(self.of)} on {quote(self.on)}: probability {self.probability:.3f}, "
-            f"mean {self.mean:.4f}, P(+) {self.positive:.3f}, P(-) {self.negative:.3f}"
+            f"mean {self.mean:.4f} [{self.lower:.4f}, {self.upper:.4f}], "
+            f"P(+) {self.positive:.3f}, P(-) {self.negative:.3f}"
         )
 
 
@@ -99,7 +118,12 @@ class AveragedEffects(Shown, Frozen):
     ----------
     names : tuple of str
         The variables, in the order of rows and columns.
-    probability : ndarray of shape (d, d)
+    lower, upper : ndarray of shape (d, d)
+        Interval of the effect, with the error of the estimates, the members of a class and the
+        choice of the class in it. It leaves at most ``(1 - level) / 2`` of the weight on either
+        side, among all graphs and (unless an effect is less probable than 0.01) among those with
+        an effect.
+    probability_all_members : ndarray of shape (d, d)
         Weight of the classes in which every member has an effect of j on i: the probability that
         the minimal absolute effect over the class is not zero.
     min_abs, mean_abs, max_abs : ndarray of shape (d, d)
@@ -118,6 +142,8 @@ class AveragedEffects(Shown, Frozen):
         Number of graphs that the classes were found from.
     n_left_out : int
         Classes within the window that `max_classes` kept out.
+    level : float
+        What the intervals should cover.
     window, temper : float
         Classes within this many units of ``n * score`` of the best; weights are
         ``exp(n * (score - best) / temper)``.
@@ -128,7 +154,9 @@ class AveragedEffects(Shown, Frozen):
     """
 
     names: tuple[str, ...]
-    probability: Floats
+    lower: Floats
+    upper: Floats
+    probability_all_members: Floats
     min_abs: Floats
     mean_abs: Floats
     max_abs: Floats
@@ -140,10 +168,18 @@ class AveragedEffects(Shown, Frozen):
     classes: tuple[AveragedClass, ...]
     n_graphs: int
     n_left_out: int
+    level: float
     window: float
     temper: float
     formula: Formula
     samples: StructureSamples | None
+
+    @property
+    def probability(self) -> Floats:
+        """Probability of an effect, shape (d, d); within a class the share of members."""
+        total: Floats = self.positive + self.negative
+        total.setflags(write=False)
+        return total
 
     @property
     def adjacent(self) -> Floats:
@@ -188,8 +224,9 @@ class AveragedEffects(Shown, Frozen):
         Returns
         -------
         data frame
-            Columns cause, effect, probability, min_abs, mean_abs, max_abs, mean, positive,
-            negative, directed (probability of cause -> effect), bidirected.
+            Columns cause, effect, probability, positive, negative, mean, lower, upper,
+            probability_all_members, min_abs, mean_abs, max_abs, directed (probability of cause ->
+            effect), bidirected.
         """
         names = (*_EFFECTS, "directed", "bidirected")
         return effect_frame(self.names, {name: getattr(self, name) for name in names}, backend)
@@ -197,7 +234,7 @@ class AveragedEffects(Shown, Frozen):
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
         matrices = (*_EFFECTS, "directed", "bidirected", "adjacent")
-        names = ("n_graphs", "n_left_out", "window", "temper", "formula", "complete")
+        names = ("n_graphs", "n_left_out", "level", "window", "temper", "formula", "complete")
         content: dict[str, Any] = json_values(
             {name: getattr(self, name) for name in ("names", *matrices, "classes", *names)}
         )
@@ -230,11 +267,11 @@ class AveragedEffects(Shown, Frozen):
             pairs,
             {
                 "P(effect)": decimals(self.probability, 2),
-                "min |.|": decimals(self.min_abs, 3),
-                "mean |.|": decimals(self.mean_abs, 3),
-                "max |.|": decimals(self.max_abs, 3),
                 "P(+)": decimals(self.positive, 2),
                 "P(-)": decimals(self.negative, 2),
+                "mean": decimals(self.mean, 3),
+                "lower": decimals(self.lower, 3),
+                "upper": decimals(self.upper, 3),
             },
             size=self.probability,
         )

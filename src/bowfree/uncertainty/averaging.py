@@ -74,6 +74,8 @@ class AveragingOptions(TypedDict, total=False):
         leaves out weights below ``exp(-10)``.
     temper : float
         Weights are ``exp(n * (score - best) / temper)``; above 1 they are flatter.
+    level : float
+        What the intervals of the effects should cover (0.95).
     penalty : float
         Penalty of the score, by default that of the search (1.0 for an iterable of graphs).
     widen : int
@@ -91,6 +93,7 @@ class AveragingOptions(TypedDict, total=False):
 
     window: float
     temper: float
+    level: float
     penalty: float | None
     widen: int
     max_classes: int
@@ -105,6 +108,7 @@ class Averaging:
 
     window: float = 10.0
     temper: float = 1.0
+    level: float = 0.95
     penalty: float | None = None
     widen: int = 30_000
     max_classes: int = 1000
@@ -115,6 +119,8 @@ class Averaging:
     def __post_init__(self) -> None:
         positive("window", self.window)
         positive("temper", self.temper)
+        if not 0 < self.level < 1:
+            raise BowfreeError(f"level = {self.level!r}: must be a number between 0 and 1")
         at_least("widen", self.widen, 0)
         at_least("max_classes", self.max_classes, 1)
         check_limits(self.limit, None)
@@ -152,7 +158,7 @@ def averaged_effects(
             A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`).
         ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
             Fields of the space, by themselves (:class:`~bowfree.options.SpaceOptions`).
-        ``window``, ``temper``, ``penalty``, ``widen``, ``max_classes``, ``limit``, \
+        ``window``, ``temper``, ``level``, ``penalty``, ``widen``, ``max_classes``, ``limit``, \
 ``effects``, ``zero``
             What is averaged, and with which weights
             (:class:`~bowfree.uncertainty.averaging.AveragingOptions`).
@@ -331,6 +337,8 @@ def _average(
         counter,
         *_stacks([graph for graph, _ in classes]),
         weights.tolist(),
+        moments.n,
+        averaging.level,
         averaging.limit,
         averaging.zero,
         space.member_masks(moments.names),
@@ -340,7 +348,10 @@ def _average(
         left_out += len(classes) - len(sizes)
         classes = classes[: len(sizes)]
         weights = weights[: len(sizes)]
-        total = {name: matrix / weights.sum() for name, matrix in total.items()}
+        total = {
+            name: matrix if name in ("lower", "upper") else matrix / weights.sum()
+            for name, matrix in total.items()
+        }
         weights = weights / weights.sum()
     entries = [
         AveragedClass(graph, score, weight, math.prod(components), complete)
@@ -356,6 +367,7 @@ def _average(
         classes=tuple(entries),
         n_graphs=len({graph for graph, _ in near}),
         n_left_out=left_out,
+        level=float(averaging.level),
         window=float(averaging.window),
         temper=float(averaging.temper),
         formula=averaging.effects,

@@ -203,7 +203,7 @@ def _resample(
     parents, spouses = result.graph._bits()
     masks = result.space.member_masks(result.graph.nodes)
     total, _ = _core.average_classes(
-        counter, parents[None], spouses[None], [1.0], limit, zero, masks, None
+        counter, parents[None], spouses[None], [1.0], moments.n, 0.95, limit, zero, masks, None
     )
     return _Resample(
         graph=result.graph,
@@ -211,7 +211,7 @@ def _resample(
         directed=total["directed"],
         bidirected=total["bidirected"],
         min_abs=bounds.min_abs,
-        effect=total["probability"],
+        effect=total["probability_all_members"],
         lower=bounds.lower,
         upper=bounds.upper,
         complete=bounds.complete,
