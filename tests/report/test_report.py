@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from scipy import stats
 
 import bowfree as bf
+from bowfree.report.cautions import cautions
 from bowfree.report.data_checks import check_data
 from bowfree.report.score_svg import steps_svg, time_svg
 from browser import Browser, find_browser
@@ -546,3 +548,31 @@ def test_the_script_draws_what_python_drew(tab):
     redrawn = [np.array(re.findall(r"-?[\d.]+", d), dtype=float) for d in again]
     # Both cut curves at boxes on grids of their own: two units at most.
     assert max(np.abs(a - b).max() for a, b in zip(numbers, redrawn, strict=True)) < 2
+
+
+def test_cautions_after_a_search():
+    S = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.4], [0.2, 0.4, 1.0]])
+    result = bf.greedy_search(cov=S, n=400, rng=0)
+    fit, summary = result.fit(), result.equivalence_class().summary()
+
+    def sentences(search, fitted=fit):
+        return " ".join(cautions(fitted, fitted.estimates(), summary, search=search))
+
+    assert "chosen on the same data" in sentences(result)
+    assert "runs reached" not in sentences(result)
+    assert "chosen on the same data" not in sentences(None)
+    lonely = [replace(run, score=run.score - 1.0) for run in result.runs[1:]]
+    few = replace(result, runs=(result.runs[0], *lonely), complete=False)
+    assert f"Only 1 of {len(few.runs)} runs reached the best score" in sentences(few)
+    assert "ended early" in sentences(few)
+
+
+@pytest.mark.parametrize(("n", "words"), [(20_000, "see the residual"), (10**7, "negligible")])
+def test_a_rejection_with_many_observations_is_put_into_proportion(n, words):
+    misfit = 0.1 if n < 10**6 else 0.003
+    S = np.array([[1.0, 0.5, 0.25 + misfit], [0.5, 1.0, 0.5], [0.25 + misfit, 0.5, 1.0]])
+    fit = bf.fit(bf.parse("x -> y -> z"), cov=S, n=n)
+    summary = bf.equivalence_class(fit).summary()
+    (found,) = cautions(fit, fit.estimates(), summary)
+    assert "rejects the graph (p < 0.001)" in found
+    assert words in found

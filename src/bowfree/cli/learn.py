@@ -6,6 +6,7 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -154,6 +155,8 @@ def learn(
 
 
 def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None:
+    from bowfree.report.cautions import cautions
+
     names = result.graph.nodes
     click.echo(f"{fitted.n:.0f} observations of {len(names)} variables")
     click.echo(f"best graph: {result.graph}\n")
@@ -166,7 +169,9 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
     told = "" if result.space.knowledge == Knowledge() else " that the knowledge permits"
     kind = {"dag": "DAG", "bidirected": "bidirected graph"}.get(result.space.graph_class, "graph")
     if members.size == 1:
-        click.echo(f"no other {kind}{told} fits every data set equally well: all edges are settled")
+        click.echo(
+            f"no other {kind}{told} fits every data set equally well: the model settles every edge"
+        )
     else:
         more = "" if members.complete else " or more"
         click.echo(
@@ -175,13 +180,16 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
         )
     runs = result.runs
     best = sum(run.score >= result.score - 1e-9 for run in runs)
-    p = "" if fitted.df == 0 else f", p = {fitted.p_value:.3f}"
+    small = fitted.df > 0 and fitted.p_value < 0.001
+    p = "" if fitted.df == 0 else ", p < 0.001" if small else f", p = {fitted.p_value:.3f}"
     click.echo(
         f"chi-square {fitted.chi2:.2f} on {fitted.df} degrees of freedom{p}; "
         f"RMSEA {fitted.rmsea:.3f}\n"
         f"score {result.score:.6f} (penalty {result.penalty:g}); "
         f"{best} of {len(runs)} runs reached it; {result.seconds:.2f} s"
     )
+    for sentence in cautions(fitted, fitted.estimates(), members.summary(), search=result):
+        click.echo(fill(f"! {sentence}", width=100, subsequent_indent="  "))
 
 
 def _edge_rows(fitted: Fit, summary: ClassSummary) -> list[tuple[str, ...]]:

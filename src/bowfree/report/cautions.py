@@ -10,19 +10,28 @@ from bowfree.equivalence.classes import ClassSummary
 from bowfree.model.fit_result import Estimate, Fit
 from bowfree.report.cells import p_text
 from bowfree.report.data_checks import DataChecks
+from bowfree.search.result import SearchResult
 
 __all__ = ["cautions"]
+
+
+FEW_RUNS = 0.1  # share of the runs of a search that should have reached the best score
+NEGLIGIBLE = 0.01  # RMSEA below which a rejected graph fits all the same, for what it is worth
 
 
 def cautions(
     fit: Fit,
     estimates: Sequence[Estimate],
     summary: ClassSummary,
-    bounds: EffectBounds,
-    checks: DataChecks | None,
-    complete: bool,
+    *,
+    search: SearchResult | None = None,
+    bounds: EffectBounds | None = None,
+    checks: DataChecks | None = None,
 ) -> list[str]:
-    """Return one sentence for everything that makes the numbers less certain than they look."""
+    """Return one sentence for everything that makes the numbers less certain than they look.
+
+    The page and the terminal show the same ones.
+    """
     found = []
     for district in fit.certificate:
         where = f"District {{{', '.join(district.nodes)}}}"
@@ -32,16 +41,16 @@ def cautions(
             found.append(f"{where}: the fit is not certified to be a maximum of the likelihood.")
         if district.n_optima > 1:
             found.append(f"{where}: the likelihood has {district.n_optima} local maxima.")
-    if not complete:
-        found.append("The search was ended early: a longer one may find a better graph.")
+    if search is not None:
+        found += _search_cautions(search)
     if not summary.complete:
         found.append(
             "The equivalence class is larger than what was listed; shares and bounds are over the "
             "members listed, which are not a fair sample of all."
         )
-    if summary.complete and not bounds.complete:
+    if bounds is not None and summary.complete and not bounds.complete:
         found.append("Bounds of effects are over a part of the class; the true ones may be wider.")
-    if bounds.n_uncertified:
+    if bounds is not None and bounds.n_uncertified:
         found.append(
             f"{bounds.n_uncertified} of {bounds.n_fits} fits behind the bounds of effects are not "
             "certified to be a maximum of the likelihood."
@@ -57,8 +66,30 @@ def cautions(
             "tests are rough below five observations per parameter."
         )
     if math.isfinite(fit.p_value) and fit.p_value < 0.01:
+        p = p_text(fit.p_value)
+        rejected = f"The chi-square test rejects the graph (p {p if '<' in p else f'= {p}'})"
         found.append(
-            f"The chi-square test rejects the graph (p = {p_text(fit.p_value)}): see the residual "
-            "correlations for where it does not fit."
+            f"{rejected}, but with {fit.n:,.0f} observations it sees the smallest misfit, and this "
+            f"one is negligible (RMSEA {fit.rmsea:.4f})."
+            if fit.rmsea < NEGLIGIBLE
+            else f"{rejected}: see the residual correlations for where it does not fit."
         )
     return found + ([] if checks is None else checks.warnings())
+
+
+def _search_cautions(search: SearchResult) -> list[str]:
+    found = []
+    if not search.complete:
+        found.append("The search was ended early: a longer one may find a better graph.")
+    at_best = sum(run.score >= search.score - 1e-9 for run in search.runs)
+    if len(search.runs) > 1 and at_best < max(2.0, FEW_RUNS * len(search.runs)):
+        found.append(
+            f"Only {at_best} of {len(search.runs)} runs reached the best score: a better graph may "
+            "exist. Search longer, with more restarts."
+        )
+    found.append(
+        "The graph was chosen on the same data: standard errors, intervals and the chi-square test "
+        "take it as given, and look more certain than they are. Fresh data, or averaged effects, "
+        "take the choice into account."
+    )
+    return found

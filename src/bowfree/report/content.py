@@ -104,9 +104,7 @@ def gather(
         "view_json": _script_json(view.script),
         "state": fit_title(fit),
         "facts": fit_facts(fit),
-        "cautions": cautions(
-            fit, estimates, summary, bounds, checks, search is None or search.complete
-        ),
+        "cautions": cautions(fit, estimates, summary, search=search, bounds=bounds, checks=checks),
         "class_size": f"{summary.n_members:,}" + ("" if summary.complete else " or more"),
         "class_summary": summary,
         "n_causes": counted(graph.n_directed, "direct effect"),
