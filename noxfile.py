@@ -64,37 +64,48 @@ def bench(session: nox.Session) -> None:
             session.run("python", str(script))
 
 
-@nox.session
-def sanitize(session: nox.Session) -> None:
-    """Run the tests on a core built with the address and undefined-behaviour sanitizers (GCC)."""
+def _sanitized(
+    session: nox.Session, sanitizers: str, runtimes: tuple[str, ...], **env: str
+) -> None:
+    """Run the tests on a core built with sanitizers (GCC)."""
     session.install(*EXTRAS["test"], *PROJECT["project"]["dependencies"])
     session.install(
         "--no-deps",
-        "--config-settings=cmake.define.BOWFREE_SANITIZE=ON",
-        "--config-settings=build-dir=build/sanitize",
+        f"--config-settings=cmake.define.BOWFREE_SANITIZE={sanitizers}",
+        f"--config-settings=build-dir=build/{session.name}",
         ".",
     )
     # Python itself is not instrumented, so the runtime has to be there before it starts. libstdc++
     # comes along because the runtime looks for its `throw` at start-up.
-    compiler = shutil.which("g++") or session.error("the sanitize session needs g++")
+    compiler = shutil.which("g++") or session.error(f"the {session.name} session needs g++")
     libraries = [
         subprocess.run(
             [compiler, f"-print-file-name={name}"], check=True, capture_output=True, text=True
         ).stdout.strip()
-        for name in ("libasan.so", "libubsan.so", "libstdc++.so.6")
+        for name in (*runtimes, "libstdc++.so.6")
     ]
-    session.run(
-        "python",
-        "-m",
-        "pytest",
-        *session.posargs,
-        env={
-            "LD_PRELOAD": " ".join(libraries),
-            # The interpreter keeps memory until it ends; only errors of access are of interest.
-            "ASAN_OPTIONS": "detect_leaks=0",
-            "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-        },
+    session.env.update(env | {"LD_PRELOAD": " ".join(libraries)})
+
+
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """Run the tests on a core built with the address and undefined-behaviour sanitizers (GCC)."""
+    _sanitized(
+        session,
+        "address,undefined",
+        ("libasan.so", "libubsan.so"),
+        # The interpreter keeps memory until it ends; only errors of access are of interest.
+        ASAN_OPTIONS="detect_leaks=0",
+        UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1",
     )
+    session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session
+def threads(session: nox.Session) -> None:
+    """Search, chains and atlas with four threads on a core built with the thread sanitizer."""
+    _sanitized(session, "thread", ("libtsan.so",), TSAN_OPTIONS="halt_on_error=1:exitcode=66")
+    session.run("python", "tests/fuzz/four_threads.py", *session.posargs)
 
 
 @nox.session
