@@ -417,6 +417,7 @@ GOOD = {"cov": S3, "n": 100}
         ({"shrinkage": 1.5}, "must be a number between 0"),
         ({"penalty": -1.0}, "penalty = -1.0: must be a finite number >= 0"),
         ({"penalty": math.nan}, "penalty = nan: must be"),
+        ({"restarts": 10**7}, "at most 100,000 runs"),
         ({"restarts": -1}, "restarts must be a whole number of at least 1, got -1"),
         ({"strategy": "restart", "restarts": -1}, "at least 0, got -1"),
         ({"strategy": "restart", "rounds": 3}, "rounds belongs to strategy='ils'"),

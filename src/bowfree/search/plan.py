@@ -25,6 +25,8 @@ Direction = Literal["both", "forward", "backward", "forward-change", "backward-c
 
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)  # in the order of cpp/search/climb.hpp
 
+MOST_RUNS = 100_000  # of a first round; every one is kept in the result
+
 # Scores closer than this are equal: equivalent graphs differ by rounding only.
 TOLERANCE = 1e-9
 
@@ -175,6 +177,11 @@ class Strategy:
         at_least("keep", self.keep, 1)
         positive("window", self.window)
         positive("cache_mb", self.cache_mb)
+        if isinstance(self.restarts, int) and self.restarts > MOST_RUNS:
+            raise BowfreeError(
+                f"restarts = {self.restarts}: at most {MOST_RUNS:,} runs are planned at a time; "
+                "search several times, with other seeds"
+            )
         if self.strategy == "restart" and self.rounds is not None:
             raise BowfreeError("rounds belongs to strategy='ils'; leave it out with 'restart'")
         if self.strategy == "ils" and self.direction != "both":
