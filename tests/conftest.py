@@ -1,6 +1,7 @@
 """Settings that hold for every test file."""
 
 import os
+import signal
 
 from hypothesis import settings
 
@@ -11,3 +12,6 @@ settings.load_profile("bowfree")
 
 # Pictures are drawn into memory: no window opens, with a screen or without.
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+# A shell starts its background jobs with Ctrl-C ignored, and some tests are about Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
