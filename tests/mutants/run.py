@@ -89,15 +89,17 @@ class Workshop:
         self._run("cmake", "--build", self.build)
         self._run("cmake", "--install", self.build, "--prefix", self.root / "src")
 
-    def tests_pass(self, tests: tuple[str, ...]) -> bool:
-        """Run some tests up to the first failure."""
+    def failures(self, tests: tuple[str, ...], *options: str) -> list[str]:
+        """Run some tests; return a line for each failure, none when all pass."""
         try:
-            done = self._pytest("-x", "-q", "-p", "no:cacheprovider", *tests)
+            done = self._pytest("-q", "-rfE", "-p", "no:cacheprovider", *options, *tests)
         except subprocess.TimeoutExpired:
-            return False
+            return [f"TIMEOUT after {TIME_LIMIT} s"]
         if done.returncode not in (0, 1, 2):  # 2: collecting failed, as after a broken import
             raise RuntimeError(f"pytest {' '.join(tests)}:\n{done.stdout[-2000:]}{done.stderr}")
-        return done.returncode == 0
+        lines = done.stdout.splitlines()
+        found = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+        return found or lines[-1:] if done.returncode else []
 
     def _pytest(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -125,7 +127,7 @@ class Workshop:
         try:
             if in_core:
                 self.make()
-            return "SURVIVED" if self.tests_pass(mutation.tests) else "killed"
+            return "killed" if self.failures(mutation.tests, "-x") else "SURVIVED"
         finally:
             path.write_text(original, encoding="utf-8")
 
@@ -146,8 +148,8 @@ def main(words: list[str]) -> int:
         chosen.sort(key=lambda mutation: mutation.file.startswith("cpp/"))
         shop.make()
         # A test that fails anyway notices nothing.
-        if not shop.tests_pass(tuple(sorted({test for m in chosen for test in m.tests}))):
-            print("some of the tests fail without any mutation")
+        if failed := shop.failures(tuple(sorted({test for m in chosen for test in m.tests}))):
+            print("fails without any mutation:", *failed, sep="\n")
             return 1
         fates = []
         for mutation in chosen:
