@@ -118,8 +118,8 @@ class Workshop:
         if done.returncode:
             raise RuntimeError(f"{command[0]} failed:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
 
-    def fate_of(self, mutation: Mutation) -> str:
-        """Return "killed" or "SURVIVED", and leave the copy as it was."""
+    def noticed_by(self, mutation: Mutation) -> list[str]:
+        """Return what failed with the mistake in place, and leave the copy as it was."""
         path = self.root / mutation.file
         original = path.read_text(encoding="utf-8")
         in_core = mutation.file.startswith("cpp/")
@@ -127,7 +127,7 @@ class Workshop:
         try:
             if in_core:
                 self.make()
-            return "killed" if self.failures(mutation.tests, "-x") else "SURVIVED"
+            return self.failures(mutation.tests, "-x")
         finally:
             path.write_text(original, encoding="utf-8")
 
@@ -155,11 +155,14 @@ def main(words: list[str]) -> int:
         for mutation in chosen:
             began = time.monotonic()
             try:
-                fates.append(shop.fate_of(mutation))
+                failed = shop.noticed_by(mutation)
+                fates.append("killed" if failed else "SURVIVED")
             except (ValueError, RuntimeError) as error:
-                fates.append(f"NOT TRIED: {error}")
+                failed = [str(error)]
+                fates.append("NOT TRIED")
             seconds = time.monotonic() - began
-            print(f"{fates[-1]:8}  {seconds:4.0f} s  {mutation.file}: {mutation.what}", flush=True)
+            print(f"{fates[-1]:9}  {seconds:4.0f} s  {mutation.file}: {mutation.what}")
+            print("".join(f"{'':19}{line}\n" for line in failed[:1]), end="", flush=True)
     killed = fates.count("killed")
     print(f"{killed} of {len(fates)} mutations killed")
     return 0 if killed == len(fates) else 1
