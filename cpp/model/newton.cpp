@@ -18,8 +18,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int soon_done = 50;
 
 // Levenberg-Marquardt damping, relative to the Hessian's diagonal. The factors are the usual rule
-// of thumb (be quick to distrust the model and slower to trust it again); the values were chosen on
-// the districts of benchmarks/climbs.py, on which none of them matters by more than a few per cent.
+// of thumb: be quick to distrust the model and slower to trust it again.
 constexpr double first_damping = 1e-3;    // once a plain step has failed
 constexpr double least_damping = 1e-7;    // below it: none
 constexpr double most_damping = 1e12;     // beyond it the step is rounding
