@@ -2,6 +2,7 @@
 // `bowfree.uncertainty.averaging` drive them.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <numeric>
@@ -17,58 +18,102 @@ namespace bowfree::bindings {
 
 namespace {
 
-/// Members of each component of a class, and whether these are all.
-using Size = std::pair<std::vector<std::uint64_t>, bool>;
-using AverageAndSizes = std::pair<Named, std::vector<Size>>;
+/// Weight of a class, members of each of its components, and whether these are all.
+using Part = std::tuple<double, std::vector<std::uint64_t>, bool>;
+using AverageAndParts = std::tuple<Named, std::vector<Part>, double>;
 
-Named structure_chains(const Matrix& S, double n, double penalty, std::size_t cache_bytes,
-                       const Rules& rules, const std::vector<std::pair<Bits, Bits>>& starts,
-                       std::int64_t steps, std::int64_t burn_in, std::int64_t thin, double temper,
-                       std::size_t keep, double window, bool one_per_class, std::uint64_t seed,
-                       int n_threads) {
-    const int d = static_cast<int>(S.shape(0));
-    std::vector<Graph> graphs;
-    for (const auto& [parents, spouses] : starts) {
-        graphs.push_back(to_graph(parents, spouses));
-        expect_nodes(graphs.back(), d);
+/// Chains with all they need, for Python to hold.
+class HeldChains {
+  public:
+    HeldChains(const Matrix& S, double n, double penalty, std::size_t cache_bytes,
+               const Rules& rules, const std::vector<std::pair<Bits, Bits>>& starts, double temper,
+               std::vector<double> log_prior, std::size_t keep, double window, std::uint64_t seed)
+        : d_(static_cast<int>(S.shape(0))),
+          scorer_(to_square(S), d_, n, penalty, cache_bytes),
+          chains_(scorer_, rules, graphs(rules, starts), law(n, temper, std::move(log_prior)), keep,
+                  window, seed) {}
+
+    HeldChains(const HeldChains&) = delete;  // the chains refer to the scorer
+    HeldChains& operator=(const HeldChains&) = delete;
+
+    void offer(const BitStack& parents, const BitStack& spouses) {
+        const auto known = to_graphs(parents, spouses);
+        for (const Graph& graph : known) expect_nodes(graph, d_);
+        interruptibly([&](const Stop& stop) {
+            for (const Graph& graph : known) chains_.offer(graph, stop);
+        });
     }
-    expect_nodes(rules, d);
-    const ChainOptions options{steps, burn_in, thin, n / temper, keep, window, one_per_class};
-    Scorer scorer(to_square(S), d, n, penalty, cache_bytes);
-    std::vector<ChainRecord> records;
-    std::vector<double> pool_scores;
-    GraphStack pool_graphs(d);
-    interruptibly([&](const Stop& stop) {
-        records = run_chains(scorer, rules, graphs, options, seed, n_threads, stop);
-        Pool pool(keep, window);
-        for (const auto& record : records) pool.merge(record.pool);
-        // A graph that was only looked at has the score of its neighbour plus a gain, with their
-        // rounding; scored afresh it is the same whoever met it.
-        Workspace workspace(scorer, stop);
-        for (const Scored& scored : pool.sorted()) {
-            pool_scores.push_back(scorer.score(scored.graph, workspace));
-            pool_graphs.push(scored.graph);
+
+    bool walk(std::int64_t steps, std::int64_t thin, int n_threads, std::optional<double> seconds) {
+        return interruptibly(seconds, [&](const Stop& stop) {
+            try {
+                chains_.walk(steps, thin, n_threads, stop);
+                return true;
+            } catch (const Stopped&) {
+                return false;
+            }
+        });
+    }
+
+    void renew_list() {
+        interruptibly([&](const Stop& stop) { chains_.renew_list(stop); });
+    }
+
+    nb::typed<nb::list, Named> samples() const {
+        const std::size_t pairs = static_cast<std::size_t>(d_) * (d_ - 1) / 2;
+        nb::typed<nb::list, Named> found;
+        for (const Chain& chain : chains_.chains()) {
+            Named one;
+            one["scores"] = to_numpy(std::vector(chain.scores));
+            one["states"] = to_numpy(std::vector(chain.states), {chain.scores.size(), pairs});
+            one["steps"] = chain.steps;
+            one["accepted"] = chain.accepted;
+            found.append(one);
         }
-    });
-    const std::size_t pairs = static_cast<std::size_t>(d) * (d - 1) / 2;
-    nb::list chains;
-    for (auto& record : records) {
-        nb::dict chain;
-        const std::size_t samples = record.scores.size();
-        chain["scores"] = to_numpy(std::move(record.scores));
-        chain["states"] = to_numpy(std::move(record.states), {samples, pairs});
-        chain["accepted"] = record.accepted;
-        chain["fits"] = record.effort.fits;
-        chains.append(chain);
+        return found;
     }
-    auto [parents, spouses] = std::move(pool_graphs).to_python();
-    Named found;
-    found["chains"] = chains;
-    found["pool_parents"] = parents;
-    found["pool_spouses"] = spouses;
-    found["pool_scores"] = to_numpy(std::move(pool_scores));
-    return found;
-}
+
+    Named pool() const {
+        const auto best = interruptibly([&](const Stop& stop) { return chains_.pool(stop); });
+        std::vector<double> scores;
+        GraphStack graphs(d_);
+        for (const Scored& scored : best) {
+            scores.push_back(scored.score);
+            graphs.push(scored.graph);
+        }
+        auto [parents, spouses] = std::move(graphs).to_python();
+        Named found;
+        found["parents"] = parents;
+        found["spouses"] = spouses;
+        found["scores"] = to_numpy(std::move(scores));
+        return found;
+    }
+
+  private:
+    std::vector<Graph> graphs(const Rules& rules,
+                              const std::vector<std::pair<Bits, Bits>>& starts) const {
+        std::vector<Graph> found;
+        for (const auto& [parents, spouses] : starts) {
+            found.push_back(to_graph(parents, spouses));
+            expect_nodes(found.back(), d_);
+        }
+        expect_nodes(rules, d_);
+        return found;
+    }
+
+    GraphLaw law(double n, double temper, std::vector<double> log_prior) const {
+        if (!log_prior.empty() &&
+            log_prior.size() != static_cast<std::size_t>(d_) * (d_ - 1) / 2 + 1)
+            throw std::invalid_argument(
+                "log_prior must have an entry for 0, 1, ..., d (d - 1) / 2");
+        for (double& value : log_prior) value /= temper;
+        return {n / temper, std::move(log_prior)};
+    }
+
+    int d_;
+    Scorer scorer_;
+    StructureChains chains_;
+};
 
 auto first_of_class(const BitStack& parents, const BitStack& spouses, std::uint64_t seed) {
     const auto graphs = to_graphs(parents, spouses);
@@ -76,77 +121,111 @@ auto first_of_class(const BitStack& parents, const BitStack& spouses, std::uint6
         interruptibly([&](const Stop& stop) { return first_equivalents(graphs, seed, stop); }));
 }
 
-AverageAndSizes average_classes(EffectCounter& counter, const BitStack& parents,
-                                const BitStack& spouses, const std::vector<double>& weights,
-                                double n, double level, std::uint64_t limit, double zero,
+AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
+                                const BitStack& spouses, const std::vector<double>& shares,
+                                const std::vector<std::size_t>& sizes, std::size_t n_classes,
+                                int power, double n, double level, std::uint64_t limit, double zero,
                                 const Bytes& knowledge, std::optional<double> seconds) {
     const auto graphs = to_graphs(parents, spouses);
-    if (weights.size() != graphs.size())
-        throw std::invalid_argument("one weight per graph is needed");
+    if (shares.size() != graphs.size() ||
+        std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}) != graphs.size())
+        throw std::invalid_argument("one share per graph, and sizes that sum to the graphs");
     for (const Graph& graph : graphs) expect_nodes(graph, counter.d());
     const auto d = static_cast<std::size_t>(counter.d());
     if (knowledge.size() > 0)
         expect_shape(knowledge, {d, d}, "knowledge must have shape (d, d) or (0, 0)");
-    const std::vector<std::uint8_t> masks(knowledge.data(), knowledge.data() + knowledge.size());
-    const ClassOptions options{0, limit};
-    ClassAverage average(counter.d());
-    std::vector<Size> sizes;
+    const AverageOptions options{
+        n, zero, {0, limit}, {knowledge.data(), knowledge.data() + knowledge.size()}};
+    GraphSums sums(counter.d());
+    ClassSums class_sums(counter.d());
+    std::vector<Part> parts;
+    double of_classes = 0.0, total = 0.0;
     interruptibly(seconds, [&](const Stop& stop) {
         // Without a member of the best class there is no result, so that one is waited for.
         const Stop patient(&handle_signals);
+        std::size_t next = 0;
         try {
-            for (std::size_t c = 0; c < graphs.size(); ++c) {
-                const auto [components, complete] =
-                    add_class(counter, graphs[c], weights[c], n, options, masks, zero, average,
-                              stop, c == 0 ? patient : stop);
-                sizes.emplace_back(components, complete);
+            for (std::size_t c = 0; c < sizes.size(); ++c) {
+                const std::size_t first = next;
+                next += sizes[c];
+                if (c < n_classes) {
+                    const ClassVotes votes{{graphs.begin() + first, graphs.begin() + next},
+                                           {shares.begin() + first, shares.begin() + next},
+                                           power};
+                    const ClassPart part = add_class(counter, votes, options, sums, class_sums,
+                                                     stop, c == 0 ? patient : stop);
+                    parts.emplace_back(part.weight, part.components, part.complete);
+                    of_classes += part.weight;
+                    total += part.weight;
+                } else {
+                    counter.obey(stop);
+                    for (std::size_t g = first; g < next; ++g) {
+                        add_graph(counter, graphs[g], shares[g], options, sums);
+                        total += shares[g];
+                    }
+                }
             }
         } catch (const Stopped&) {
         }
     });
-    const auto matrix = [d](std::vector<double>& values) {
-        return to_numpy(std::move(values), {d, d});
-    };
-    const double looked_at = std::accumulate(weights.begin(), weights.begin() + sizes.size(), 0.0);
     std::vector<double> lower(d * d), upper(d * d);
     interruptibly([&](const Stop& stop) {
         for (std::size_t at = 0; at < d * d; ++at) {
             stop.check();
-            std::tie(lower[at], upper[at]) = average.laws[at].interval(level, looked_at);
+            std::tie(lower[at], upper[at]) = sums.laws[at].interval(level, total);
         }
     });
-    for (std::size_t v = 0; v < d; ++v) lower[v * d + v] = upper[v * d + v] = 1.0;
+    // Probabilities and means out of sums; an effect of a variable on itself is 1.
+    const auto matrix = [d](std::vector<double>& values, double weight, double diagonal) {
+        for (double& value : values) value /= weight;
+        for (std::size_t v = 0; v < d; ++v) values[v * d + v] = diagonal;
+        return to_numpy(std::move(values), {d, d});
+    };
     Named found;
-    found["lower"] = matrix(lower);
-    found["upper"] = matrix(upper);
-    found["probability_all_members"] = matrix(average.all_members);
-    found["min_abs"] = matrix(average.min_abs);
-    found["mean_abs"] = matrix(average.mean_abs);
-    found["max_abs"] = matrix(average.max_abs);
-    found["mean"] = matrix(average.mean);
-    found["positive"] = matrix(average.positive);
-    found["negative"] = matrix(average.negative);
-    found["directed"] = matrix(average.directed);
-    found["bidirected"] = matrix(average.bidirected);
-    return {found, sizes};
+    found["lower"] = matrix(lower, 1.0, 1.0);
+    found["upper"] = matrix(upper, 1.0, 1.0);
+    found["probability_all_members"] = matrix(class_sums.all_members, of_classes, 1.0);
+    found["min_abs"] = matrix(class_sums.min_abs, of_classes, 1.0);
+    found["max_abs"] = matrix(class_sums.max_abs, of_classes, 1.0);
+    found["mean_abs"] = matrix(sums.mean_abs, total, 1.0);
+    found["mean"] = matrix(sums.mean, total, 1.0);
+    found["positive"] = matrix(sums.positive, total, 1.0);
+    found["negative"] = matrix(sums.negative, total, 0.0);
+    found["directed"] = matrix(sums.directed, total, 0.0);
+    found["bidirected"] = matrix(sums.bidirected, total, 0.0);
+    return {found, parts, total};
 }
 
 }  // namespace
 
 void bind_uncertainty(nb::module_& m) {
-    m.def("structure_chains", &structure_chains, nb::arg("S"), nb::arg("n"), nb::arg("penalty"),
-          nb::arg("cache_bytes"), nb::arg("rules"), nb::arg("starts"), nb::kw_only(),
-          nb::arg("steps"), nb::arg("burn_in"), nb::arg("thin"), nb::arg("temper"), nb::arg("keep"),
-          nb::arg("window"), nb::arg("one_per_class"), nb::arg("seed"), nb::arg("n_threads"),
-          "Metropolis-Hastings chains, one per start, on one cache of scores. Returns the samples "
-          "of each chain, and the best distinct graphs met by any.");
+    nb::class_<HeldChains>(m, "StructureChains",
+                           "Markov chains over graphs, one per start, on one cache of scores.")
+        .def(nb::init<const Matrix&, double, double, std::size_t, const Rules&,
+                      const std::vector<std::pair<Bits, Bits>>&, double, std::vector<double>,
+                      std::size_t, double, std::uint64_t>(),
+             nb::arg("S"), nb::arg("n"), nb::arg("penalty"), nb::arg("cache_bytes"),
+             nb::arg("rules"), nb::arg("starts"), nb::kw_only(), nb::arg("temper"),
+             nb::arg("log_prior"), nb::arg("keep"), nb::arg("window"), nb::arg("seed"))
+        .def("offer", &HeldChains::offer, nb::arg("parents"), nb::arg("spouses"),
+             "Makes graphs known; the chains may jump to them.")
+        .def("walk", &HeldChains::walk, nb::arg("steps"), nb::arg("thin"), nb::arg("n_threads"),
+             nb::arg("seconds").none(),
+             "Every chain takes so many steps, the burn-in with thin = 0. False when time was up.")
+        .def("renew_list", &HeldChains::renew_list,
+             "From here on the chains jump among the best graphs that are known by now.")
+        .def("samples", &HeldChains::samples, "What each chain noted.")
+        .def("pool", &HeldChains::pool, "The best distinct graphs that any chain knows.");
     m.def("first_of_class", &first_of_class, nb::arg("parents"), nb::arg("spouses"),
           nb::arg("seed"), "For each BAP the index of the first one that is equivalent to it.");
     m.def("average_classes", &average_classes, nb::arg("counter"), nb::arg("parents"),
-          nb::arg("spouses"), nb::arg("weights"), nb::arg("n"), nb::arg("level"), nb::arg("limit"),
-          nb::arg("zero"), nb::arg("knowledge"), nb::arg("seconds").none(),
-          "Weighted sums over the exact classes of these BAPs, and (members of each component, "
-          "complete) of each class. When time is up, of the first classes only.");
+          nb::arg("spouses"), nb::arg("shares"), nb::arg("sizes"), nb::arg("n_classes"),
+          nb::arg("power"), nb::arg("n"), nb::arg("level"), nb::arg("limit"), nb::arg("zero"),
+          nb::arg("knowledge"), nb::arg("seconds").none(),
+          "Average over graphs that come class by class, so many of each. Of the first `n_classes` "
+          "all members count, of the others the graphs given. Returns the averages, of each class "
+          "(weight, members of each component, complete), and the weight of all that was looked "
+          "at before time was up.");
 }
 
 }  // namespace bowfree::bindings

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
 #include "equivalence/decision.hpp"
+#include "graph/edge.hpp"
 #include "graph/key.hpp"
 
 namespace bowfree {
@@ -57,10 +59,9 @@ std::vector<int> first_equivalents(const std::vector<Graph>& graphs, std::uint64
 
 namespace {
 
-constexpr std::vector<double> ClassAverage::* matrices[] = {
-    &ClassAverage::all_members, &ClassAverage::min_abs,  &ClassAverage::mean_abs,
-    &ClassAverage::max_abs,     &ClassAverage::mean,     &ClassAverage::positive,
-    &ClassAverage::negative,    &ClassAverage::directed, &ClassAverage::bidirected};
+constexpr std::vector<double> GraphSums::* matrices[] = {
+    &GraphSums::mean,     &GraphSums::mean_abs, &GraphSums::positive,
+    &GraphSums::negative, &GraphSums::directed, &GraphSums::bidirected};
 
 /// One component of the skeleton: its edges, and the nodes at their ends.
 struct Component {
@@ -68,37 +69,43 @@ struct Component {
     std::vector<int> nodes;
 };
 
-using Laws = std::vector<std::vector<EffectMixture::Component>>;
-
-/// Notes the effects of the member that was counted last, each with its standard error; `laws` has
-/// one list for each ordered pair of nodes.
-void note_effects(const EffectCounter& counter, const std::vector<int>& nodes, double n,
-                  double zero, Laws& laws) {
-    auto law = laws.begin();
+/// Adds the effects of the member that was counted last, each with its standard error, to `sums`.
+void add_effects(const EffectCounter& counter, const std::vector<int>& nodes, double weight,
+                 const AverageOptions& options, GraphSums& sums) {
     for (const int i : nodes)
         for (const int j : nodes) {
-            const double effect = counter.effects()[static_cast<std::size_t>(i) * counter.d() + j];
-            if (i != j && std::abs(effect) > zero) {
-                const double error = std::sqrt(counter.variance(i, j) / n);
-                // An effect without a standard error is known to its order of magnitude.
-                law->push_back({1.0, effect, error > 0.0 ? error : std::abs(effect)});
-            }
-            ++law;
+            const std::size_t at = static_cast<std::size_t>(i) * counter.d() + j;
+            const double effect = counter.effects()[at];
+            if (i == j || !(std::abs(effect) > options.zero)) continue;
+            const double error = std::sqrt(counter.variance(i, j) / options.n);
+            // An effect without a standard error is known to its order of magnitude.
+            sums.laws[at].add({weight, effect, error > 0.0 ? error : std::abs(effect)});
+            (effect > 0.0 ? sums.positive : sums.negative)[at] += weight;
+            sums.mean[at] += weight * effect;
+            sums.mean_abs[at] += weight * std::abs(effect);
         }
 }
 
-/// Counts the permitted members of a component, in `seen` (4 * edge + kind) their edges and in
-/// `laws` their effects. False when `stop` came after the first.
-bool count_members(EffectCounter& counter, const ClassMembers& members, const Component& component,
-                   const std::vector<std::uint8_t>& knowledge, std::vector<std::uint64_t>& seen,
-                   double n, double zero, Laws& laws, const Stop& stop, const Stop& first_stop) {
+void add_edge(int d, int i, int j, Edge edge, double weight, GraphSums& sums) {
+    if (edge == Edge::forward) sums.directed[static_cast<std::size_t>(j) * d + i] += weight;
+    if (edge == Edge::backward) sums.directed[static_cast<std::size_t>(i) * d + j] += weight;
+    if (edge == Edge::bidirected)
+        for (const auto [row, column] : {std::pair(i, j), std::pair(j, i)})
+            sums.bidirected[static_cast<std::size_t>(row) * d + column] += weight;
+}
+
+/// Adds the permitted members of a component, each with weight 1; the counter's tally is then of
+/// these. False when `stop` came after the first.
+bool add_members(EffectCounter& counter, const ClassMembers& members, const Component& component,
+                 const AverageOptions& options, GraphSums& sums, const Stop& stop,
+                 const Stop& first_stop) {
     const int d = counter.d();
     const std::size_t n_edges = component.edges.size();
     const auto permitted = [&](const Edge* marks) {
-        if (knowledge.empty()) return true;
+        if (options.knowledge.empty()) return true;
         for (std::size_t e = 0; e < n_edges; ++e) {
             const auto [i, j] = component.edges[e];
-            if (!(knowledge[i * d + j] >> static_cast<int>(marks[e]) & 1)) return false;
+            if (!(options.knowledge[i * d + j] >> static_cast<int>(marks[e]) & 1)) return false;
         }
         return true;
     };
@@ -113,8 +120,11 @@ bool count_members(EffectCounter& counter, const ClassMembers& members, const Co
             if (counter.tally().n_members == 0) throw;
             return false;
         }
-        for (std::size_t e = 0; e < n_edges; ++e) ++seen[4 * e + static_cast<int>(marks[e])];
-        note_effects(counter, component.nodes, n, zero, laws);
+        add_effects(counter, component.nodes, 1.0, options, sums);
+        for (std::size_t e = 0; e < n_edges; ++e) {
+            const auto [i, j] = component.edges[e];
+            add_edge(d, i, j, marks[e], 1.0, sums);
+        }
         if (counter.tally().n_members == 1) counter.obey(stop);
     }
     return true;
@@ -122,31 +132,44 @@ bool count_members(EffectCounter& counter, const ClassMembers& members, const Co
 
 }  // namespace
 
-ClassAverage::ClassAverage(int d) : laws(static_cast<std::size_t>(d) * d) {
+GraphSums::GraphSums(int d) : laws(static_cast<std::size_t>(d) * d) {
     for (const auto matrix : matrices) (this->*matrix).assign(static_cast<std::size_t>(d) * d, 0.0);
 }
 
-ClassAverage& ClassAverage::operator+=(const ClassAverage& other) {
+void GraphSums::add(const GraphSums& other, double scale) {
     for (const auto matrix : matrices)
         for (std::size_t at = 0; at < (this->*matrix).size(); ++at)
-            (this->*matrix)[at] += (other.*matrix)[at];
-    for (std::size_t at = 0; at < laws.size(); ++at) laws[at] += other.laws[at];
-    return *this;
+            (this->*matrix)[at] += scale * (other.*matrix)[at];
+    for (std::size_t at = 0; at < laws.size(); ++at) laws[at].add(other.laws[at], scale);
 }
 
-ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight, double n,
-                    const ClassOptions& options, const std::vector<std::uint8_t>& knowledge,
-                    double zero, ClassAverage& average, const Stop& stop, const Stop& first_stop) {
+ClassSums::ClassSums(int d)
+    : all_members(static_cast<std::size_t>(d) * d), min_abs(all_members), max_abs(all_members) {}
+
+void add_graph(EffectCounter& counter, const Graph& graph, double weight,
+               const AverageOptions& options, GraphSums& sums) {
+    std::vector<int> nodes(graph.d());
+    std::iota(nodes.begin(), nodes.end(), 0);
+    counter.reset();
+    counter.add(graph, nodes);
+    add_effects(counter, nodes, weight, options, sums);
+    for (int j = 1; j < graph.d(); ++j)
+        for (int i = 0; i < j; ++i) add_edge(graph.d(), i, j, get_edge(graph, i, j), weight, sums);
+}
+
+ClassPart add_class(EffectCounter& counter, const ClassVotes& votes, const AverageOptions& options,
+                    GraphSums& sums, ClassSums& class_sums, const Stop& stop,
+                    const Stop& first_stop) {
+    const Graph& graph = votes.graphs.front();
     const int d = graph.d();
     const auto all_pairs = skeleton_edges(graph);
-    ClassSize size;
-    ClassAverage own(d);
-    // A variable's effect on itself is 1. All other effects stay inside a component.
-    for (int v = 0; v < d; ++v)
-        for (auto* matrix : {&own.all_members, &own.min_abs, &own.mean_abs, &own.max_abs, &own.mean,
-                             &own.positive})
-            (*matrix)[v * d + v] = weight;
-    for (const ClassFactor& factor : class_factors(graph, ClassMethod::exact, options, stop)) {
+    ClassPart part;
+    GraphSums own(d);
+    ClassSums whole(d);
+    double n_members = 1.0;
+    // Effects stay inside a component of the skeleton, and so the components come one by one.
+    for (const ClassFactor& factor :
+         class_factors(graph, ClassMethod::exact, options.members, stop)) {
         Component component;
         for (const int e : factor.edges) {
             component.edges.push_back(all_pairs[e]);
@@ -156,43 +179,38 @@ ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight, d
         auto& nodes = component.nodes;
         std::sort(nodes.begin(), nodes.end());
         nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-        std::vector<std::uint64_t> seen(4 * component.edges.size());
-        Laws laws(nodes.size() * nodes.size());
-        size.complete &= count_members(counter, factor.members, component, knowledge, seen, n, zero,
-                                       laws, stop, first_stop);
+        GraphSums members(d);
+        part.complete &=
+            add_members(counter, factor.members, component, options, members, stop, first_stop);
         const EffectTally& tally = counter.tally();
-        size.components.push_back(tally.n_members);
-        size.complete &= factor.members.complete;
+        part.components.push_back(tally.n_members);
+        part.complete &= factor.members.complete;
+        n_members *= static_cast<double>(tally.n_members);
         if (tally.n_members == 0) continue;
-        const double share = weight / static_cast<double>(tally.n_members);
-        auto law = laws.begin();
-        for (const int i : nodes)
-            for (const int j : nodes) own.laws[i * d + j].add(*law++, share);
+        own.add(members, 1.0 / static_cast<double>(tally.n_members));
         for (const int i : nodes)
             for (const int j : nodes) {
-                if (i == j) continue;
                 const std::size_t at = static_cast<std::size_t>(i) * d + j;
-                own.all_members[at] = tally.min_abs[at] > zero ? weight : 0.0;
-                own.min_abs[at] = weight * tally.min_abs[at];
-                own.max_abs[at] = weight * tally.max_abs[at];
-                own.mean_abs[at] = share * tally.sum_abs[at];
-                own.mean[at] = share * tally.sum[at];
-                own.positive[at] = share * tally.positive[at];
-                own.negative[at] = share * tally.negative[at];
+                whole.all_members[at] = tally.min_abs[at] > options.zero ? 1.0 : 0.0;
+                whole.min_abs[at] = tally.min_abs[at];
+                whole.max_abs[at] = tally.max_abs[at];
             }
-        for (std::size_t e = 0; e < component.edges.size(); ++e) {
-            const auto [i, j] = component.edges[e];
-            const auto at = [&](int row, int column) { return row * d + column; };
-            const auto part = [&](Edge kind) {
-                return share * static_cast<double>(seen[4 * e + static_cast<int>(kind)]);
-            };
-            own.directed[at(j, i)] = part(Edge::forward);
-            own.directed[at(i, j)] = part(Edge::backward);
-            own.bidirected[at(i, j)] = own.bidirected[at(j, i)] = part(Edge::bidirected);
-        }
     }
-    average += own;
-    return size;
+    const double met = std::accumulate(votes.shares.begin(), votes.shares.end(), 0.0);
+    part.weight = met * std::pow(std::max(n_members, 1.0), votes.power);
+    if (!part.complete && votes.graphs.size() > 1) {
+        own = GraphSums(d);
+        counter.obey(first_stop);
+        for (std::size_t g = 0; g < votes.graphs.size(); ++g)
+            add_graph(counter, votes.graphs[g], votes.shares[g] / met, options, own);
+    }
+    sums.add(own, part.weight);
+    for (std::size_t at = 0; at < whole.min_abs.size(); ++at) {
+        class_sums.all_members[at] += part.weight * whole.all_members[at];
+        class_sums.min_abs[at] += part.weight * whole.min_abs[at];
+        class_sums.max_abs[at] += part.weight * whole.max_abs[at];
+    }
+    return part;
 }
 
 }  // namespace bowfree

@@ -1,5 +1,5 @@
-// From a pool of graphs to an average over their classes: which graphs are equivalent, and what the
-// members of each class say about effects and edges.
+// From graphs to an average over their classes: which graphs are equivalent, and what the members
+// of each class say about effects and edges.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +18,59 @@ namespace bowfree {
 std::vector<int> first_equivalents(const std::vector<Graph>& graphs, std::uint64_t seed,
                                    const Stop& stop);
 
-/// Weighted sums over classes, d x d, row-major. Effects: [i, j] is that of j on i; edges: [i, j]
-/// of `directed` is j -> i.
-struct ClassAverage {
-    explicit ClassAverage(int d);
-    ClassAverage& operator+=(const ClassAverage& other);
+/// Weighted sums of what graphs say, d x d, row-major. Effects: [i, j] is that of j on i; edges:
+/// [i, j] of `directed` is j -> i. The diagonal is left alone.
+struct GraphSums {
+    explicit GraphSums(int d);
+    void add(const GraphSums& other, double scale);
 
-    std::vector<double> all_members;                 ///< of classes whose smallest effect is not 0
-    std::vector<double> min_abs, mean_abs, max_abs;  ///< of the absolute effect over the class
-    std::vector<double> mean;                        ///< effect
-    std::vector<double> positive, negative;          ///< share of members with such an effect
-    std::vector<double> directed, bidirected;        ///< share of members with such an edge
-    std::vector<EffectMixture> laws;                 ///< of the effects, members counted
+    std::vector<double> mean, mean_abs;        ///< of the effect, and of its absolute value
+    std::vector<double> positive, negative;    ///< of graphs with such an effect
+    std::vector<double> directed, bidirected;  ///< of graphs with such an edge
+    std::vector<EffectMixture> laws;           ///< of the effects
 };
 
-struct ClassSize {
+/// Weighted sums of what can only be said of a class as a whole, d x d like the others.
+struct ClassSums {
+    explicit ClassSums(int d);
+    std::vector<double> all_members;       ///< of classes whose smallest absolute effect is not 0
+    std::vector<double> min_abs, max_abs;  ///< of the absolute effect over the class
+};
+
+/// What stays the same from class to class.
+struct AverageOptions {
+    double n;                             ///< observations, for the standard errors
+    double zero;                          ///< effects up to this absolute value are none
+    ClassOptions members;                 ///< `limit`: for each component of the skeleton
+    std::vector<std::uint8_t> knowledge;  ///< which members count, as in `Rules`; empty: all
+};
+
+/// A class, as it takes part in an average.
+struct ClassVotes {
+    std::vector<Graph> graphs;   ///< those of the class that were met
+    std::vector<double> shares;  ///< of each
+    /// The weight of the class is the sum of the shares times this power of the number of members.
+    int power = 0;
+};
+
+/// The part that a class had.
+struct ClassPart {
+    double weight = 0.0;
     std::vector<std::uint64_t> components;  ///< members of each component of the skeleton
     bool complete = true;                   ///< false when limit or stop cut one of them
 };
 
-/// Adds the exact class of a BAP with its weight. At most `limit` members of each component are
-/// looked at, and of these the ones that `knowledge` permits (as in `Rules`; empty: all). `stop`
-/// cuts the class where it is; only `first_stop` ends the work on the first member of a component.
-/// When one of these is missing, nothing is added and `Stopped` comes out. An effect is zero when
-/// its absolute value is at most `zero`; standard errors are those of `n` observations.
-ClassSize add_class(EffectCounter& counter, const Graph& graph, double weight, double n,
-                    const ClassOptions& options, const std::vector<std::uint8_t>& knowledge,
-                    double zero, ClassAverage& average, const Stop& stop, const Stop& first_stop);
+/// Adds a graph with its weight.
+void add_graph(EffectCounter& counter, const Graph& graph, double weight,
+               const AverageOptions& options, GraphSums& sums);
+
+/// Adds a class: every permitted member has an equal part in its weight. When there are more
+/// members than the limit, the graphs that were met speak for all, since the first few of an
+/// enumeration are no fair sample. `stop` cuts the class where it is; only `first_stop` ends the
+/// work on the first member of a component. When one of these is missing, nothing is added and
+/// `Stopped` comes out.
+ClassPart add_class(EffectCounter& counter, const ClassVotes& votes, const AverageOptions& options,
+                    GraphSums& sums, ClassSums& class_sums, const Stop& stop,
+                    const Stop& first_stop);
 
 }  // namespace bowfree

@@ -3,43 +3,51 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 namespace bowfree {
 
 namespace {
 
-constexpr double same = 1e-3;        // in standard errors: components this close are one
+constexpr double same = 0.01;        // in standard errors: components this close are joined
+constexpr double fine = 1e-3;        // in standard errors: how exact a quantile is
+constexpr std::size_t many = 256;    // components that are worth joining
 constexpr double improbable = 0.01;  // effects below have no interval of their own
 constexpr double far = 8.5;          // standard errors beyond which a normal law has no mass
 constexpr int max_halvings = 60;
 
 }  // namespace
 
-void EffectMixture::add(std::vector<Component>& components, double scale) {
-    std::sort(components.begin(), components.end(), [](const Component& a, const Component& b) {
-        return a.estimate != b.estimate ? a.estimate < b.estimate : a.error < b.error;
-    });
-    const std::size_t before = components_.size();
-    for (const Component& next : components) {
-        const double weight = scale * next.weight;
-        with_effect_ += weight;
-        // Estimates ascend, so that a twin is among the last.
-        const double close = same * next.error;
-        std::size_t twin = components_.size();
-        while (twin > before && next.estimate - components_[twin - 1].estimate < close &&
-               std::abs(next.error - components_[twin - 1].error) >= close)
-            --twin;
-        if (twin > before && next.estimate - components_[twin - 1].estimate < close)
-            components_[twin - 1].weight += weight;
-        else
-            components_.push_back({weight, next.estimate, next.error});
-    }
+void EffectMixture::add(const Component& component) {
+    components_.push_back(component);
+    with_effect_ += component.weight;
+    if (components_.size() > 2 * joined_ + many) join();
 }
 
-EffectMixture& EffectMixture::operator+=(const EffectMixture& other) {
-    components_.insert(components_.end(), other.components_.begin(), other.components_.end());
-    with_effect_ += other.with_effect_;
-    return *this;
+void EffectMixture::add(const EffectMixture& other, double scale) {
+    for (const Component& c : other.components_) add({scale * c.weight, c.estimate, c.error});
+}
+
+void EffectMixture::join() {
+    std::sort(components_.begin(), components_.end(), [](const Component& a, const Component& b) {
+        return a.estimate != b.estimate ? a.estimate < b.estimate : a.error < b.error;
+    });
+    std::vector<Component> kept;
+    for (const Component& next : components_) {
+        // Estimates ascend, so that a twin is among the last. It keeps its place: the sum of many
+        // small shifts would be none.
+        const double close = same * next.error;
+        auto twin = kept.rbegin();
+        while (twin != kept.rend() && next.estimate - twin->estimate < close &&
+               std::abs(next.error - twin->error) >= close)
+            ++twin;
+        if (twin != kept.rend() && next.estimate - twin->estimate < close)
+            twin->weight += next.weight;
+        else
+            kept.push_back(next);
+    }
+    components_ = std::move(kept);
+    joined_ = components_.size();
 }
 
 double EffectMixture::below(double x) const {
@@ -65,15 +73,16 @@ double EffectMixture::quantile(double p, double at_zero, double scale) const {
     }
     const double mass = negative >= p ? 0.0 : at_zero;
     (negative >= p ? high : low) = 0.0;
-    for (int step = 0; step < max_halvings && high - low > same * narrowest; ++step) {
+    for (int step = 0; step < max_halvings && high - low > fine * narrowest; ++step) {
         const double middle = 0.5 * (low + high);
         (scale * below(middle) + mass >= p ? high : low) = middle;
     }
     return 0.5 * (low + high);
 }
 
-std::pair<double, double> EffectMixture::interval(double level, double total) const {
+std::pair<double, double> EffectMixture::interval(double level, double total) {
     if (components_.empty()) return {0.0, 0.0};
+    join();
     const double tail = 0.5 * (1.0 - level), probability = with_effect_ / total;
     const double none = std::max(0.0, 1.0 - probability);
     double lower = quantile(tail, none, 1.0 / total);

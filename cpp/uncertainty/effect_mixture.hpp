@@ -13,26 +13,27 @@ class EffectMixture {
         double weight, estimate, error;  ///< `error`, the standard error, is positive
     };
 
-    /// Adds components, each with `scale` times its weight. Components that lie closer together
-    /// than a thousandth of their standard error become one: equivalent graphs often agree on an
-    /// effect. Sorts its argument.
-    void add(std::vector<Component>& components, double scale);
-
-    EffectMixture& operator+=(const EffectMixture& other);
+    void add(const Component& component);
+    /// Adds the components of another mixture, with `scale` times their weights.
+    void add(const EffectMixture& other, double scale);
 
     /// For a whole weight of `total`, what the components leave of it being the mass at zero: an
     /// interval that holds a share `level` of the mixture between equal tails and, unless an
     /// effect is too improbable to speak of, as much of the mixture without its point mass. Without
     /// the second part every effect of small probability would have the interval [0, 0], which
     /// covers none of those that exist.
-    std::pair<double, double> interval(double level, double total) const;
+    std::pair<double, double> interval(double level, double total);
 
   private:
     /// The smallest x with F(x) >= p; F has the mass `at_zero` there, and weights times `scale`.
     double quantile(double p, double at_zero, double scale) const;
     double below(double x) const;
+    /// Joins components that hardly differ: equivalent graphs often agree on an effect, and graphs
+    /// with most edges in common nearly do.
+    void join();
 
     std::vector<Component> components_;
+    std::size_t joined_ = 0;    // components after the last `join`
     double with_effect_ = 0.0;  // weight of all components
 };
 

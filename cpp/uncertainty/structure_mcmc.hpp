@@ -1,15 +1,24 @@
-// Metropolis-Hastings over graphs: a chain whose stationary law is proportional to
-// exp(n score / temper) on the graphs that the rules permit.
+// Markov chains over graphs: they stay at a graph G in proportion to
 //
-// A step draws one of the d (d - 1) / 2 pairs and one of the three states that the pair is not in,
-// both uniformly. The step back is drawn with the same probability, so that the ratio of proposals
-// is one, and a move is accepted with probability min(1, exp(n gain / temper)). What the rules
-// forbid is rejected, which keeps the balance. The rules are hereditary, so every permitted graph
-// is reached through the graph of the required edges.
+//   exp(n score(G) / temper) * prior(number of edges of G)
+//
+// among the graphs that the rules permit (a `GraphLaw`). Two kinds of steps, either of which keeps
+// that law:
+//
+//   - *change*: one of the d (d - 1) / 2 pairs and one of the three states that the pair is not in,
+//     both uniformly. The step back is drawn with the same probability, so that a change is
+//     accepted with the ratio of the laws; what the rules forbid is rejected, which keeps the
+//     balance. The rules are hereditary, so every permitted graph is reached through the graph of
+//     the required edges.
+//   - *jump*: when the graph is in a list of good graphs, one is drawn from the list in proportion
+//     to the law, and always accepted: a Gibbs step on the list. (Elsewhere the chain stays.) It
+//     leads at once from one member of a class to another, and from one class to the next, where
+//     changes would have to cross a valley. The list is fixed when the burn-in ends: what a chain
+//     learned on its way must not bend the way.
 #pragma once
 
 #include <cstdint>
-#include <utility>
+#include <unordered_set>
 #include <vector>
 
 #include "rng.hpp"
@@ -18,34 +27,72 @@
 
 namespace bowfree {
 
-struct ChainOptions {
-    std::int64_t steps = 0;  ///< after the burn-in
-    std::int64_t burn_in = 0;
-    std::int64_t thin = 1;        ///< every so many steps the graph is noted
-    double inverse_temper = 0.0;  ///< n / temper
-    std::size_t keep = 0;         ///< graphs in the pool
-    double window = 0.0;          ///< of the pool, in units of the score
-    bool one_per_class = false;   ///< the pool keeps one graph of each skeleton and score
+/// How much weight a graph has, as a logarithm.
+struct GraphLaw {
+    double per_score = 0.0;         ///< n / temper
+    std::vector<double> log_prior;  ///< by the number of edges, over temper; empty: all equal
+
+    double operator()(double score, int n_edges) const {
+        return per_score * score + prior(n_edges);
+    }
+    double prior(int n_edges) const { return log_prior.empty() ? 0.0 : log_prior[n_edges]; }
 };
 
-/// What a chain leaves behind.
-struct ChainRecord {
-    explicit ChainRecord(Pool kept) : pool(std::move(kept)) {}
-    std::vector<double> scores;        ///< per sample
-    std::vector<std::uint8_t> states;  ///< samples x pairs, values as in edge.hpp; the pairs are
-                                       ///< (0,1), (0,2), (1,2), (0,3), ...
-    std::int64_t accepted = 0;         ///< of the steps after the burn-in
-    Pool pool;                         ///< best graphs met, whether moved to or only looked at
-    Effort effort;
+/// One chain: where it is, and what it leaves behind.
+struct Chain {
+    Graph graph;
+    Rng rng;
+    Pool pool;  ///< heaviest graphs met, by the law, whether moved to or only looked at
+    std::int64_t clock = 0;                ///< steps of any kind
+    std::int64_t steps = 0, accepted = 0;  ///< since the burn-in; changes only
+    std::vector<double> scores;            ///< per sample
+    std::vector<std::uint8_t> states;      ///< samples x pairs, values as in edge.hpp; the pairs
+                                           ///< are (0,1), (0,2), (1,2), (0,3), ...
 };
 
-/// Runs a chain from `start`; throws `Stopped` when the stop is raised.
-ChainRecord run_chain(Scorer& scorer, const Rules& rules, const Graph& start,
-                      const ChainOptions& options, Rng rng, const Stop& stop);
+class StructureChains {
+  public:
+    /// Chain number c starts at `starts[c]`, on the c-th stream of random numbers. Pool and list
+    /// keep at most `keep` graphs, with a law within `window` of the best.
+    StructureChains(Scorer& scorer, Rules rules, const std::vector<Graph>& starts, GraphLaw law,
+                    std::size_t keep, double window, std::uint64_t seed);
 
-/// Runs a chain from each of the starts, number c on the c-th stream of random numbers.
-std::vector<ChainRecord> run_chains(Scorer& scorer, const Rules& rules,
-                                    const std::vector<Graph>& starts, const ChainOptions& options,
-                                    std::uint64_t seed, int n_threads, const Stop& stop);
+    /// Makes a graph known: the chains may jump to it.
+    void offer(const Graph& graph, const Stop& stop);
+
+    /// Every chain takes so many steps. With `thin` = 0 it is the burn-in and nothing is noted but
+    /// the pool; otherwise every thin-th graph is a sample. Walks may be cut into pieces as one
+    /// likes. When `stop` is raised the chains end where they are, with what they have noted, and
+    /// `Stopped` comes out.
+    void walk(std::int64_t steps, std::int64_t thin, int n_threads, const Stop& stop);
+
+    /// From here on there are jumps among the best graphs known to any chain by now. Only before
+    /// and during the burn-in: the law is kept by a list that stays.
+    void renew_list(const Stop& stop);
+
+    /// The best graphs known to any chain, heaviest first, each with its score worked out afresh: a
+    /// graph that was only looked at had the score of its neighbour plus a gain, with their
+    /// rounding.
+    std::vector<Scored> pool(const Stop& stop) const;
+
+    const std::vector<Chain>& chains() const { return chains_; }
+
+  private:
+    void walk_one(Chain& chain, std::int64_t steps, std::int64_t thin, const Stop& stop) const;
+    /// `score` is that of the table's graph, before and after.
+    void change(Chain& chain, MoveTable& table, double& score) const;
+    void jump(Chain& chain, MoveTable& table, double& score) const;
+
+    Scorer& scorer_;
+    Rules rules_;
+    GraphLaw law_;
+    std::size_t keep_;
+    double window_;
+    Pool known_;
+    std::vector<Chain> chains_;
+    std::vector<Graph> list_;        // where jumps lead
+    std::vector<double> cumulated_;  // law of the list, added up
+    std::unordered_set<Key, KeyHash> in_list_;
+};
 
 }  // namespace bowfree

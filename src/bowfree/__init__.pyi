@@ -112,6 +112,7 @@ from .uncertainty.averaged_effects import (
     AveragedEffect as AveragedEffect,
     AveragedEffects as AveragedEffects,
 )
+from .uncertainty.graph_law import GraphLaw as GraphLaw
 from .uncertainty.edge_share import EdgeShare as EdgeShare
 from .uncertainty.averaging import averaged_effects as averaged_effects
 from .uncertainty.structure_mcmc import structure_mcmc as structure_mcmc

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,13 @@ class Budget:
     def piece(self, rng: int | np.random.Generator) -> Budget:
         """Return the budget of one piece of this work: other random numbers, one thread."""
         return Budget(rng, None, self.seconds_left, cancelled=self.cancelled)
+
+    def part(self, share: float) -> Budget:
+        """Return a budget like this one with a share of the time that is left."""
+        left = self.seconds_left
+        return replace(
+            self, time_limit=None if left is None else share * left, began=time.monotonic()
+        )
 
     # --- randomness ---
 

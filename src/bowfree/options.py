@@ -147,8 +147,8 @@ class FitOptions(DataOptions, ScoreOptions, SolverOptions, total=False):
     """All options of :func:`bowfree.fit` and :func:`bowfree.score`."""
 
 
-class BudgetOptions(TypedDict, total=False):
-    """What may be spent, and where; the fields of :class:`bowfree.budget.Budget`.
+class LocalBudgetOptions(TypedDict, total=False):
+    """What may be spent by work that stays in this process; a part of :class:`BudgetOptions`.
 
     Attributes
     ----------
@@ -161,14 +161,25 @@ class BudgetOptions(TypedDict, total=False):
         Seconds after which the function returns what it has, marked as incomplete.
     progress : callable
         Called with a :class:`bowfree.Progress` several times a second.
-    executor : concurrent.futures.Executor
-        Where independent pieces of work are done instead of threads of this process.
     """
 
     rng: Rng
     n_jobs: int | None
     time_limit: float | None
     progress: Callable[[Progress], None] | None
+
+
+class BudgetOptions(LocalBudgetOptions, total=False):
+    """What may be spent, and where; the fields of :class:`bowfree.budget.Budget`.
+
+    Attributes
+    ----------
+    rng, n_jobs, time_limit, progress
+        As in :class:`LocalBudgetOptions`.
+    executor : concurrent.futures.Executor
+        Where independent pieces of work are done instead of threads of this process.
+    """
+
     executor: Executor | None
 
 

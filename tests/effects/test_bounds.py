@@ -337,7 +337,13 @@ BAD = {
     "average window": (lambda: bf.averaged_effects(EXHAUSTIVE, window=0), "window"),
     "average temper": (lambda: bf.averaged_effects(EXHAUSTIVE, temper=-1), "temper"),
     "average without n": (lambda: bf.averaged_effects([EDGE], cov=S2, n=np.inf), "n = inf"),
-    "average penalty": (lambda: bf.averaged_effects(EXHAUSTIVE, penalty=2.0), "exhaustive_search"),
+    "average penalty": (lambda: bf.averaged_effects(EXHAUSTIVE, penalty=-1.0), "penalty = -1"),
+    "average prior": (lambda: bf.averaged_effects(EXHAUSTIVE, prior="x"), "unknown prior 'x'"),
+    "average count": (lambda: bf.averaged_effects(EXHAUSTIVE, count="x"), "unknown count 'x'"),
+    "average other law": (
+        lambda: bf.averaged_effects(bf.structure_mcmc(cov=S2, n=50, steps=100), penalty=1.0),
+        "give it to structure_mcmc",
+    ),
     "average formula": (lambda: bf.averaged_effects(EXHAUSTIVE, effects="R"), "as-published"),
     "average class": (
         lambda: bf.averaged_effects(EXHAUSTIVE, graph_class="mag"),
@@ -358,7 +364,7 @@ BAD = {
     "no starts": (lambda: bf.structure_mcmc(cov=S2, n=50, starts=[]), "starts is empty"),
     "start elsewhere": (lambda: bf.structure_mcmc(cov=S2, n=50, starts=[EDGE]), "nodes"),
     "cold chain": (lambda: bf.structure_mcmc(cov=S2, n=50, temper=0.0), "temper"),
-    "distinct": (lambda: bf.structure_mcmc(cov=S2, n=50, distinct="all"), "distinct"),
+    "flat chain": (lambda: bf.structure_mcmc(cov=S2, n=50, prior="none"), "unknown prior 'none'"),
     "few resamples": (lambda: bf.bootstrap(ROWS, n_resamples=10), "at least 40 are needed"),
     "no resamples": (lambda: bf.bootstrap(ROWS, n_resamples=0), "n_resamples"),
     "confidence": (lambda: bf.bootstrap(ROWS, confidence=95), "between 0 and 1"),

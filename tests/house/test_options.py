@@ -17,6 +17,7 @@ from bowfree.options import (
 )
 from bowfree.search.plan import Strategy, StrategyOptions
 from bowfree.uncertainty.averaging import Averaging, AveragingOptions
+from bowfree.uncertainty.graph_law import GraphLaw, LawOptions
 from bowfree.uncertainty.structure_mcmc import ChainOptions, ChainPlan
 
 PUBLIC = {name: getattr(bf, name) for name in bf.__all__ if isfunction(getattr(bf, name))}
@@ -29,7 +30,8 @@ PUBLIC = {name: getattr(bf, name) for name in bf.__all__ if isfunction(getattr(b
         (ScoreOptions, ScoringRule, set()),
         (BudgetOptions, Budget, {"began", "cancelled"}),
         (StrategyOptions, Strategy, {"strategy", "starts"}),
-        (ChainOptions, ChainPlan, {"steps", "starts"}),
+        (ChainOptions, ChainPlan, {"steps", "starts", "known"}),
+        (LawOptions, GraphLaw, set()),
         (AveragingOptions, Averaging, set()),
     ],
 )

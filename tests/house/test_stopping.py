@@ -214,7 +214,7 @@ def test_classes_that_time_did_not_suffice_for_are_left_out():
     given = {"cov": S, "n": 500, "limit": 10**6, "window": 1e9}
     cut = bf.averaged_effects(graphs, **given, time_limit=1e-3)
     assert len(cut.classes) == 1
-    assert cut.n_left_out == 1
+    assert cut.n_classes == 2
     assert cut.classes[0].weight == 1.0
     assert not cut.complete
     assert np.triu(cut.adjacent, 1).sum() == pytest.approx(d - 1)

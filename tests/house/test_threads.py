@@ -72,12 +72,12 @@ def test_what_a_job_throws_reaches_the_caller():
         from bowfree import _core
         rules = _core.Rules(0, -1, -1, -1, np.zeros((0, 0), dtype=np.uint8))
         empty = np.zeros((2500, 40), dtype=np.uint64)
-        options = dict(steps=10, burn_in=0, thin=1, temper=1.0, keep=1, window=1.0, seed=0)
         try:
-            _core.structure_chains(
-                np.eye(2500), 200, 1.0, 2**20, rules, [(empty, empty)] * 4, **options,
-                one_per_class=False, n_threads=2,
+            chains = _core.StructureChains(
+                np.eye(2500), 200, 1.0, 2**20, rules, [(empty, empty)] * 4,
+                temper=1.0, log_prior=[], keep=1, window=1.0, seed=0,
             )
+            chains.walk(10, 1, 2, None)
         except MemoryError:
             print("MemoryError")
         """,

@@ -48,23 +48,22 @@ def test_a_run_stays_where_it_is(kind):
 
 def test_a_chain_stays_where_it_is():
     S, _ = simulate(3, D)
-    found = _core.structure_chains(
+    chains = _core.StructureChains(
         S,
         500.0,
         np.nan,
         2**24,
         rules(),
         [MixedGraph(NAMES)._bits()],
-        steps=3_000,
-        burn_in=0,
-        thin=1,
         temper=1.0,
+        log_prior=[],
         keep=20,
         window=1.0,
-        one_per_class=True,
         seed=0,
-        n_threads=1,
     )
-    assert found["chains"][0]["accepted"] == 0
-    assert (found["chains"][0]["states"] == 0).all()
-    assert len(found["pool_scores"]) == 0
+    chains.renew_list()
+    assert chains.walk(3_000, 1, 1, None)
+    (found,) = chains.samples()
+    assert found["accepted"] == 0
+    assert (found["states"] == 0).all()
+    assert len(chains.pool()["scores"]) == 0

@@ -40,7 +40,7 @@ def test_what_follows_a_search_keeps_to_its_space():
     assert all(graph.is_dag() for graph in bf.equivalence_class(result))
     assert not all(graph.is_dag() for graph in bf.equivalence_class(result.graph))
     assert list(result.equivalence_class()) == list(bf.equivalence_class(result))
-    averaged = bf.averaged_effects(result, widen=500, rng=0)
+    averaged = bf.averaged_effects(result, steps=500, rng=0)
     assert averaged.bidirected.max() == 0.0
     exhaustive = bf.exhaustive_search(cov=S, n=300, space=result.space)
     assert all(graph.is_dag() for graph in exhaustive.equivalence_class())

@@ -47,7 +47,7 @@ def _options(*wanted: str) -> Callable[[Command], Command]:
             type=Whole(min=1),
             default=100,
             show_default=True,
-            help="Simulations of each protocol.",
+            help="Simulations of each row of the table.",
         ),
         "protocols": click.option(
             "--protocol",
@@ -90,6 +90,14 @@ def effects(out: Path, n_sims: int, protocols: tuple[str, ...], jobs: int, seed:
     """Find causal effects in simulated data (section 4.1, figure "simulation")."""
     _new_folder(out)
     _effects(out, n_sims, protocols, jobs, seed)
+
+
+@study.command(epilog="Example: bowfree study calibration --n-sims 20 --out results")
+@_options("out", "n_sims", "jobs", "seed")
+def calibration(out: Path, n_sims: int, jobs: int, seed: int) -> None:
+    """Check in simulations that stated probabilities and intervals come true."""
+    _new_folder(out)
+    _calibration(out, n_sims, jobs, seed)
 
 
 @study.command(epilog="Example: bowfree study sachs --sachs data/sachs --out results")
@@ -135,6 +143,7 @@ def all(
     else:
         click.echo("no --bench given: the benchmark is left out", err=True)
     _effects(out, n_sims, (), jobs, seed)
+    _calibration(out, n_sims, jobs, seed)
 
 
 def _new_folder(out: Path) -> None:
@@ -160,6 +169,12 @@ def _effects(out: Path, n_sims: int, protocols: tuple[str, ...], jobs: int, seed
         rng=seed,
     )
     _finish(found, out)
+
+
+def _calibration(out: Path, n_sims: int, jobs: int, seed: int) -> None:
+    from bowfree.experiments import calibration_study
+
+    _finish(calibration_study(n_sims, n_jobs=jobs, progress=_tell, rng=seed), out)
 
 
 def _sachs(out: Path, folder: Path | None, jobs: int, seed: int) -> None:

@@ -4,12 +4,19 @@
   as published, corrected, and with what helps;
 - :func:`sachs_study`: section 4.2, figures "real" and "real2";
 - :func:`uniformity_study`: section 3.2, figure "uniform";
+- :func:`calibration_study`: whether stated certainties come true;
 - :func:`bowfree_benchmark`: the public benchmark of Dash, Gonçalves and Gao (2025).
 
 ``bowfree study all --out results/`` runs them all; ``docs/results.md`` has what came out.
 """
 
 from bowfree.experiments.benchmark_study import BenchmarkStudy, bowfree_benchmark
+from bowfree.experiments.calibration_study import (
+    CalibrationCell,
+    CalibrationStudy,
+    ReliabilityBin,
+    calibration_study,
+)
 from bowfree.experiments.effects_study import EffectsStudy, Simulation, causal_effect_study
 from bowfree.experiments.protocols import PROTOCOLS, ProtocolTable, compare_protocols
 from bowfree.experiments.roc import RocCurve, ordinary_auc, paper_roc
@@ -19,13 +26,17 @@ from bowfree.experiments.uniformity_study import UniformityStudy, uniformity_stu
 __all__ = [
     "PROTOCOLS",
     "BenchmarkStudy",
+    "CalibrationCell",
+    "CalibrationStudy",
     "EffectsStudy",
     "ProtocolTable",
+    "ReliabilityBin",
     "RocCurve",
     "SachsStudy",
     "Simulation",
     "UniformityStudy",
     "bowfree_benchmark",
+    "calibration_study",
     "causal_effect_study",
     "compare_protocols",
     "ordinary_auc",

@@ -115,6 +115,11 @@ class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
         """Return the graph of the given rank, 0 for the best."""
         return graph_of_states(self.moments.names, self._states(rank, rank + 1)[0])
 
+    def edge_counts(self) -> npt.NDArray[np.intp]:
+        """Return the number of edges of every graph, best first."""
+        counts: npt.NDArray[np.intp] = (self._states() != NONE).sum(axis=1)
+        return counts
+
     def ranking(self, window: float) -> Iterator[ScoredGraph]:
         """Yield the graphs within `window` units of ``n * score`` of the best, best first."""
         count = int((self.scores >= self.scores[0] - window / self.moments.n).sum())

@@ -18,6 +18,7 @@ from bowfree.graph.text import quote
 from bowfree.json_values import json_values
 from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
 from bowfree.uncertainty.edge_share import EdgeShare, edge_share
+from bowfree.uncertainty.graph_law import GraphLaw
 from bowfree.uncertainty.structure_samples import StructureSamples
 
 __all__ = ["AveragedClass", "AveragedEffect", "AveragedEffects"]
@@ -45,11 +46,9 @@ class AveragedClass(Shown):
     Attributes
     ----------
     graph : MixedGraph
-        Its best-scoring graph among those given.
-    score : float
-        The score of that graph.
+        One of its members.
     weight : float
-        Weight of the class; the weights of all classes sum to 1.
+        Probability of the class.
     n_members : int
         Members found.
     complete : bool
@@ -57,26 +56,25 @@ class AveragedClass(Shown):
     """
 
     graph: MixedGraph
-    score: float
     weight: float
     n_members: int
     complete: bool
 
     def _brief(self) -> str:
         members = count(self.n_members, "member")
-        return f"weight {self.weight:.3f}, score {self.score:.6f}, {members}, {self.graph}"
+        return f"weight {self.weight:.3f}, {members}, {self.graph}"
 
 
 @dataclass(frozen=True, repr=False)
 class AveragedEffect(Shown):
-    """The effect of one variable on another, averaged over classes.
+    """The effect of one variable on another, averaged over graphs.
 
     Attributes
     ----------
     of, on : str
         The cause and what it acts on.
     probability : float
-        Probability of an effect; within a class the share of members.
+        Probability of an effect.
     positive, negative : float
         Probability of a positive and of a negative effect.
     mean : float
@@ -84,7 +82,7 @@ class AveragedEffect(Shown):
     lower, upper : float
         Its interval.
     probability_all_members : float
-        Weight of the classes in which every member has the effect.
+        Probability that every member of the class has the effect.
     min_abs, mean_abs, max_abs : float
         Weighted means of the smallest, the mean and the largest absolute effect over the class.
     """
@@ -112,7 +110,7 @@ class AveragedEffect(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AveragedEffects(Shown, Frozen):
-    """Effects and edges, averaged over classes; ``[i, j]`` is about the effect of j on i.
+    """Effects and edges, averaged over graphs; ``[i, j]`` is about the effect of j on i.
 
     Attributes
     ----------
@@ -123,60 +121,62 @@ class AveragedEffects(Shown, Frozen):
         choice of the class in it. It leaves at most ``(1 - level) / 2`` of the weight on either
         side, among all graphs and (unless an effect is less probable than 0.01) among those with
         an effect.
-    probability_all_members : ndarray of shape (d, d)
-        Weight of the classes in which every member has an effect of j on i: the probability that
-        the minimal absolute effect over the class is not zero.
-    min_abs, mean_abs, max_abs : ndarray of shape (d, d)
-        Weighted means of the smallest, the mean and the largest absolute effect over the class.
-    mean : ndarray of shape (d, d)
-        Weighted mean of the effect.
+    mean, mean_abs : ndarray of shape (d, d)
+        Mean of the effect, and of its absolute value.
     positive, negative : ndarray of shape (d, d)
-        Probability of a positive and of a negative effect; within a class the share of members.
+        Probability of a positive and of a negative effect.
     directed : ndarray of shape (d, d)
-        Probability of the edge j -> i; within a class the share of members.
+        Probability of the edge j -> i.
     bidirected : ndarray of shape (d, d)
-        The same for i <-> j.
+        Probability of the edge i <-> j.
+    probability_all_members : ndarray of shape (d, d)
+        Probability that every member of the class has an effect of j on i. This and the next two
+        are averages over `classes`.
+    min_abs, max_abs : ndarray of shape (d, d)
+        Mean of the smallest and of the largest absolute effect over the class.
     classes : tuple of AveragedClass
-        What was averaged, best first.
-    n_graphs : int
-        Number of graphs that the classes were found from.
-    n_left_out : int
-        Classes within the window that `max_classes` kept out.
+        The classes that were enumerated, the most probable first.
+    n_graphs, n_classes : int
+        Number of graphs that took part, and of their classes.
     level : float
         What the intervals should cover.
-    window, temper : float
-        Classes within this many units of ``n * score`` of the best; weights are
-        ``exp(n * (score - best) / temper)``.
+    count : {"graphs", "classes"}
+        What counts once.
+    law : GraphLaw
+        How probable a graph is: penalty, prior, temper.
     formula : {"corrected", "as-published"}
         ``(I - B)^-1``, or the authors' ``(I + B)^-1``.
+    complete : bool
+        False when `time_limit`, `max_classes` or `limit` left out graphs that should count.
     samples : StructureSamples or None
-        The chains that widened the pool, with their diagnostics.
+        The chains that sampled the graphs, with their diagnostics.
     """
 
     names: tuple[str, ...]
     lower: Floats
     upper: Floats
-    probability_all_members: Floats
-    min_abs: Floats
-    mean_abs: Floats
-    max_abs: Floats
     mean: Floats
+    mean_abs: Floats
     positive: Floats
     negative: Floats
     directed: Floats
     bidirected: Floats
+    probability_all_members: Floats
+    min_abs: Floats
+    max_abs: Floats
     classes: tuple[AveragedClass, ...]
     n_graphs: int
-    n_left_out: int
+    n_classes: int
     level: float
-    window: float
-    temper: float
+    count: str
+    law: GraphLaw
     formula: Formula
+    complete: bool
     samples: StructureSamples | None
 
     @property
     def probability(self) -> Floats:
-        """Probability of an effect, shape (d, d); within a class the share of members."""
+        """Probability of an effect, shape (d, d)."""
         total: Floats = self.positive + self.negative
         total.setflags(write=False)
         return total
@@ -188,14 +188,9 @@ class AveragedEffects(Shown, Frozen):
         return total
 
     @property
-    def weights(self) -> Floats:
-        """Weights of the classes, best first."""
-        return np.array([cls.weight for cls in self.classes])
-
-    @property
-    def complete(self) -> bool:
-        """Whether all members of all classes in the window were looked at."""
-        return self.n_left_out == 0 and all(cls.complete for cls in self.classes)
+    def mixed(self) -> bool:
+        """Whether the chains agree; see :attr:`StructureSamples.mixed`."""
+        return self.samples is None or self.samples.mixed
 
     def effect(self, *, of: str, on: str) -> AveragedEffect:
         """Return the averaged effect of one variable on another."""
@@ -234,31 +229,30 @@ class AveragedEffects(Shown, Frozen):
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
         matrices = (*_EFFECTS, "directed", "bidirected", "adjacent")
-        names = ("n_graphs", "n_left_out", "level", "window", "temper", "formula", "complete")
+        names = ("n_graphs", "n_classes", "level", "count", "law", "formula", "complete", "mixed")
         content: dict[str, Any] = json_values(
             {name: getattr(self, name) for name in ("names", *matrices, "classes", *names)}
         )
         return content
 
     def _brief(self) -> str:
-        some = (
-            f"{count(len(self.names), 'variable')}, {count(len(self.classes), 'class', 'classes')}"
-        )
-        return some if self.complete else f"{some}, not complete"
+        some = f"{count(len(self.names), 'variable')}, {count(self.n_classes, 'class', 'classes')}"
+        doubts = (", not complete" * (not self.complete)) + ", chains NOT MIXED" * (not self.mixed)
+        return some + doubts
 
     def _shown(self) -> Iterator[str | Table]:
         yield (
-            f"effects averaged over {count(len(self.classes), 'class', 'classes')}, "
-            f"the best with weight {self.classes[0].weight:.2f}"
+            f"averaged over {count(self.n_graphs, 'graph')} in "
+            f"{count(self.n_classes, 'class', 'classes')}, the most probable class with "
+            f"{self.classes[0].weight:.2f}"
         )
-        cut = sum(not cls.complete for cls in self.classes)
-        if cut:
-            yield f"{cut} of them NOT COMPLETE: `limit` or `time_limit` kept members out"
-        if self.n_left_out:
+        if not self.mixed:
             yield (
-                f"{self.n_left_out} classes of lower score were left out (`max_classes` or "
-                "`time_limit`)"
+                "NOT MIXED: the chains disagree on edges; more `steps` make these numbers more "
+                "exact"
             )
+        if not self.complete:
+            yield "NOT COMPLETE: `time_limit`, `max_classes` or `limit` left graphs out"
         pairs = effect_pairs((self.probability >= 0.01) | (self.mean_abs >= 0.01))
         pairs.sort(key=lambda pair: (-self.probability[pair], -self.mean_abs[pair]))
         yield effect_table(

@@ -1,18 +1,18 @@
-"""Effects and edges averaged over all graphs that come close to the best (model averaging).
+"""Effects and edges averaged over all graphs that the data leave probable (model averaging).
 
-One best graph is a bold statement: with finite data many graphs score almost as well, and weak
-edges are often not worth their penalty. Instead of committing to one, take the classes of all
-graphs near the optimum, and let a class speak with the weight ``exp(n (score - best))``. For an
-ordered pair (j, i) the question "is the smallest effect of j on i over the class not zero?" then
-has a probability instead of an answer. In the simulations of section 4.1 ranking pairs by it is
-the largest gain in AUC known, larger than what any better search can bring.
+One best graph is a bold statement: with finite data many graphs are almost as probable, an edge
+that is not quite worth its penalty may be there all the same, and standard errors computed as if
+the graph had been given forget that it was learned from the same data. Instead of committing to
+one graph, average over all of them, each with its probability
+(:mod:`bowfree.uncertainty.graph_law`). Every ordered pair of variables then has a probability of an
+effect, and an interval with three kinds of doubt in it: about the estimate in a given graph, about
+the member of an equivalence class, and about the class.
 
-A class counts once, by its best score, however many members it has: a class is one statistical
-model, and the number of its graphs is no evidence for it.
-
-The graphs come from the pool of a search, widened by a short run of
-:mod:`bowfree.uncertainty.structure_mcmc`; or from an exhaustive search, which makes the weights
-exact on up to five variables.
+The graphs are sampled by chains that start from the pool of a search
+(:mod:`bowfree.uncertainty.structure_mcmc`), or come from an exhaustive search, which makes all
+weights exact on up to five variables. Equivalent graphs are equally probable. So the members of a
+class are not left to chance: the heaviest classes are enumerated, and every member has an equal
+part in the weight of its class.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack, get_args
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -40,10 +40,9 @@ from bowfree.equivalence.classes import check_limits, check_size
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.moments import Moments
-from bowfree.model.scoring_rule import ScoringRule
 from bowfree.options import (
-    BudgetOptions,
     DataOptions,
+    LocalBudgetOptions,
     SpaceOptions,
     at_least,
     one_of,
@@ -52,10 +51,11 @@ from bowfree.options import (
 )
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.greedy import check_finite_n
-from bowfree.search.result import ScoredGraph, SearchResult
+from bowfree.search.result import SearchResult
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.averaged_effects import AveragedClass, AveragedEffects
-from bowfree.uncertainty.structure_mcmc import ChainPlan, sample_structures
+from bowfree.uncertainty.graph_law import GraphLaw, LawOptions
+from bowfree.uncertainty.structure_mcmc import ChainPlan, sample_structures, starts_over
 from bowfree.uncertainty.structure_samples import StructureSamples
 
 __all__ = ["averaged_effects"]
@@ -63,39 +63,44 @@ __all__ = ["averaged_effects"]
 Floats = npt.NDArray[np.float64]
 Bits = npt.NDArray[np.uint64]
 
+Counted = Literal["graphs", "classes"]
+
+MOST_SAMPLES = 1000  # of each chain
+MOST_ENTRIES = 10**6  # of effects in the samples of a chain: fewer samples for many variables
+
 
 class AveragingOptions(TypedDict, total=False):
-    """What is averaged, and with which weights.
+    """What is averaged.
 
     Attributes
     ----------
-    window : float
-        Classes within this many units of ``n * score`` of the best are averaged: 10, the default,
-        leaves out weights below ``exp(-10)``.
-    temper : float
-        Weights are ``exp(n * (score - best) / temper)``; above 1 they are flatter.
     level : float
         What the intervals of the effects should cover (0.95).
-    penalty : float
-        Penalty of the score, by default that of the search (1.0 for an iterable of graphs).
-    widen : int
-        Steps of each of the four chains that widen the pool of a search (30,000); 0 for none.
+    count : {"graphs", "classes"}
+        Whether every graph counts once, so that a class weighs as much as all its members together
+        (the default), or every class counts once, however many members it has.
+    steps : int
+        Steps of each of the four chains that sample graphs after a search (40,000), a quarter as
+        many as their burn-in.
+    window : float
+        Of an exhaustive search and of given graphs: those count whose logarithm of the weight is
+        within this distance of the best (15).
     max_classes : int
-        At most this many classes, the best (1,000).
+        So many classes are enumerated, the heaviest (300). Of the others the sampled graphs
+        count.
     limit : int
-        At most this many members of each connected component of a class (5,000). The result says
-        which classes have more.
+        Of each connected component of a class at most so many members are enumerated (300). Where
+        there are more, the sampled graphs of the class stand for them; the result says where.
     effects : {"corrected", "as-published"}
         As for :func:`bowfree.effect_bounds`.
     zero : float
         Effects with an absolute value up to this count as none.
     """
 
-    window: float
-    temper: float
     level: float
-    penalty: float | None
-    widen: int
+    count: Counted
+    steps: int
+    window: float
     max_classes: int
     limit: int
     effects: Formula
@@ -106,22 +111,21 @@ class AveragingOptions(TypedDict, total=False):
 class Averaging:
     """The options of :class:`AveragingOptions`, checked."""
 
-    window: float = 10.0
-    temper: float = 1.0
     level: float = 0.95
-    penalty: float | None = None
-    widen: int = 30_000
-    max_classes: int = 1000
-    limit: int = 5000
+    count: Counted = "graphs"
+    steps: int = 40_000
+    window: float = 15.0
+    max_classes: int = 300
+    limit: int = 300
     effects: Formula = "corrected"
     zero: float = ZERO
 
     def __post_init__(self) -> None:
-        positive("window", self.window)
-        positive("temper", self.temper)
         if not 0 < self.level < 1:
             raise BowfreeError(f"level = {self.level!r}: must be a number between 0 and 1")
-        at_least("widen", self.widen, 0)
+        one_of("count", self.count, get_args(Counted))
+        at_least("steps", self.steps, 4)
+        positive("window", self.window)
         at_least("max_classes", self.max_classes, 1)
         check_limits(self.limit, None)
         one_of("effects", self.effects, get_args(Formula))
@@ -130,7 +134,7 @@ class Averaging:
 
 
 class AveragedEffectsOptions(
-    DataOptions, SpaceOptions, AveragingOptions, BudgetOptions, total=False
+    DataOptions, SpaceOptions, LawOptions, AveragingOptions, LocalBudgetOptions, total=False
 ):
     """All options of :func:`averaged_effects` that it does not name itself."""
 
@@ -158,15 +162,16 @@ def averaged_effects(
             A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`).
         ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
             Fields of the space, by themselves (:class:`~bowfree.options.SpaceOptions`).
-        ``window``, ``temper``, ``level``, ``penalty``, ``widen``, ``max_classes``, ``limit``, \
-``effects``, ``zero``
-            What is averaged, and with which weights
-            (:class:`~bowfree.uncertainty.averaging.AveragingOptions`).
-        ``rng``, ``n_jobs``, ``time_limit``
-            What may be spent (:class:`~bowfree.options.BudgetOptions`). Random numbers and threads
-            are for the chains. The time limit holds for the members of the classes, the best class
-            first. Of the best class at least one member counts; classes that time did not suffice
-            for are left out, as beyond ``max_classes``.
+        ``penalty``, ``prior``, ``temper``
+            How probable a graph is (:class:`~bowfree.uncertainty.graph_law.LawOptions`).
+        ``level``, ``count``, ``steps``, ``window``, ``max_classes``, ``limit``, ``effects``, \
+``zero``
+            What is averaged (:class:`~bowfree.uncertainty.averaging.AveragingOptions`).
+        ``rng``, ``n_jobs``, ``time_limit``, ``progress``
+            What may be spent (:class:`~bowfree.options.LocalBudgetOptions`). Random numbers and
+            threads are for the chains. Half of the time is for them, the rest for the classes, the
+            heaviest first; of that one at least one member counts, and what time did not suffice
+            for is left out.
 
     Returns
     -------
@@ -183,10 +188,11 @@ def averaged_effects(
     >>> g = bf.parse("x -> y <- z, y -> w")
     >>> sem = bf.LinearSEM(g, [[0, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0]],
     ...                    [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
-    >>> result = bf.exhaustive_search(sem.sample(500, rng=1, as_frame="pandas"))
+    >>> result = bf.exhaustive_search(sem.sample(2000, rng=2, as_frame="pandas"))
     >>> average = bf.averaged_effects(result)
-    >>> average.effect(of="y", on="w").probability > 0.9
-    True
+    >>> found = average.effect(of="y", on="w")
+    >>> found.probability > 0.9, found.lower < 1 < found.upper
+    (True, True)
     >>> average.effect(of="w", on="y").probability < 0.1
     True
 
@@ -196,9 +202,15 @@ def averaged_effects(
     classes goes beyond the paper.
     """
     groups = split_options(
-        "averaged_effects", options, DataOptions, SpaceOptions, AveragingOptions, BudgetOptions
+        "averaged_effects",
+        options,
+        DataOptions,
+        SpaceOptions,
+        LawOptions,
+        AveragingOptions,
+        LocalBudgetOptions,
     )
-    data_options, space_options, averaging_options, budget_options = groups
+    data_options, space_options, law_options, averaging_options, budget_options = groups
     averaging, budget = Averaging(**averaging_options), Budget(**budget_options)
     within = SearchSpace.of(space or getattr(graphs, "space", None), **space_options)
     if not isinstance(graphs, SearchResult) and space_options.get("graph_class") in (
@@ -209,6 +221,7 @@ def averaged_effects(
             f"graph_class = {within.graph_class!r}: only the chains after a search can keep to it; "
             "give 'bap', 'dag' or 'bidirected' here"
         )
+    law = GraphLaw(**law_options)
     if isinstance(graphs, SearchResult | ExhaustiveResult | StructureSamples):
         if data is not None or data_options:
             raise BowfreeError(
@@ -217,92 +230,117 @@ def averaged_effects(
             )
         moments = graphs.moments
         check_finite_n(moments)
-        counter = effect_counter(moments, averaging.effects, averaging.zero)
-        scored, samples = _graphs_of_result(graphs, within, averaging, budget, counter)
     else:
         first, rest = given_first(given_iterable(graphs))
         moments = given_moments(graphs, first, data, data_options)
         check_finite_n(moments)
-        counter = effect_counter(moments, averaging.effects, averaging.zero)
-        given, samples = [given_checked(graph, first) for graph in rest], None
-        rule = ScoringRule(1.0 if averaging.penalty is None else averaging.penalty)
-        scored = _scored(given, counter, moments, rule)
-    if not scored:
-        raise BowfreeError("no graphs to average over: the pool is empty (keep = 0?)")
-    return _average(scored, counter, moments, within, averaging, budget, samples)
+        graphs = [given_checked(graph, first) for graph in rest]
+    counter = effect_counter(moments, averaging.effects, averaging.zero)
+    if isinstance(graphs, SearchResult):
+        votes = _sampled(_chains(graphs, within, law, averaging, budget))
+    elif isinstance(graphs, StructureSamples):
+        if law_options:
+            raise BowfreeError(
+                f"{', '.join(law_options)}: the chains have sampled from a law of their own; give "
+                "it to structure_mcmc"
+            )
+        law = graphs.law
+        votes = _sampled(graphs)
+    elif isinstance(graphs, ExhaustiveResult):
+        votes = _listed(graphs, within, law, averaging)
+    else:
+        votes = _given(graphs, counter, moments, within, law, averaging)
+    if not votes.graphs:
+        raise BowfreeError("no graphs to average over: none was given")
+    return _average(votes, counter, moments, within, law, averaging, budget)
 
 
-# --- the graphs -----------------------------------------------------------------------------------
+# --- the graphs and their shares ------------------------------------------------------------------
 
 
-def _graphs_of_result(
-    found: SearchResult | ExhaustiveResult | StructureSamples,
+class Votes(NamedTuple):
+    """Graphs and what each weighs, before classes come into it."""
+
+    graphs: Sequence[MixedGraph]
+    shares: Floats  # sum to 1
+    all_graphs: bool  # True: a class weighs what its graphs here weigh; False: one graph for each
+    samples: StructureSamples | None  # where they come from
+
+
+def _chains(
+    found: SearchResult,
     space: SearchSpace,
-    averaging: Averaging,
-    budget: Budget,
-    counter: _core.EffectCounter,
-) -> tuple[list[ScoredGraph], StructureSamples | None]:
-    """Return the scored graphs that a result brings, and the chains that widened its pool."""
-    moments = found.moments
-    if isinstance(found, ExhaustiveResult):
-        if averaging.penalty is not None:
-            raise BowfreeError("penalty belongs to exhaustive_search here: give it there")
-        return list(found.ranking(averaging.window)), None
-    rule = ScoringRule(found.penalty if averaging.penalty is None else averaging.penalty)
-    scored, samples = list(found.pool), None
-    # Scores of another kind, another penalty or unconverged fits, are no weights here.
-    if rule != (found.rule if isinstance(found, SearchResult) else ScoringRule(found.penalty)):
-        scored = _scored([graph for graph, _ in scored], counter, moments, rule)
-    if isinstance(found, SearchResult) and averaging.widen and len(moments.names) > 1:
-        samples = _widen(scored, moments, space, rule, averaging, budget)
-        scored += samples.pool
-    return scored, samples
-
-
-def _widen(
-    pool: Sequence[ScoredGraph],
-    moments: Moments,
-    space: SearchSpace,
-    rule: ScoringRule,
+    law: GraphLaw,
     averaging: Averaging,
     budget: Budget,
 ) -> StructureSamples:
-    """Run short chains from graphs all over the pool; they keep one graph of each class."""
-    d = len(moments.names)
+    """Sample graphs, starting from graphs all over the pool of a search."""
+    d = len(found.moments.names)
+    size = max(4, min(MOST_SAMPLES, averaging.steps, MOST_ENTRIES // d**2))
+    known = [graph for graph, _ in found.pool] or [found.graph]
     plan = ChainPlan(
-        steps=max(averaging.widen, 4),
-        burn_in=0,
-        thin=max(1, min(d * (d - 1) // 2, averaging.widen // 4)),
-        starts=[pool[(k * (len(pool) - 1)) // 3].graph for k in range(4)],
-        keep=5000,
-        window=averaging.window,
-        distinct="classes",
+        steps=averaging.steps,
+        thin=averaging.steps // size,
+        starts=starts_over(known),
+        known=known,
     )
-    return sample_structures(moments, space, rule, plan, budget)
+    return sample_structures(found.moments, space, law, plan, budget.part(0.5))
 
 
-def _scored(
+def _sampled(samples: StructureSamples) -> Votes:
+    """Return the distinct graphs that chains visited, and how often they did."""
+    counts = samples.counts()
+    times = np.array(list(counts.values()), dtype=np.float64)
+    return Votes(list(counts), times / times.sum(), True, samples)
+
+
+def _listed(
+    found: ExhaustiveResult, space: SearchSpace, law: GraphLaw, averaging: Averaging
+) -> Votes:
+    """Return all graphs that matter of an exhaustive search, with their exact weights."""
+    n, d = found.moments.n, len(found.moments.names)
+    n_edges = found.edge_counts()
+    # The same fits, at another price of an edge.
+    scores = found.scores + (found.penalty - law.penalty) * math.log(n) / n * n_edges
+    weights = law.log_weights(scores, n_edges, n, d, space)
+    near = np.flatnonzero(weights >= weights.max() - averaging.window)
+    near = near[np.argsort(-weights[near], kind="stable")]
+    return Votes([found.graph_at(int(k)) for k in near], _shares(weights[near]), True, None)
+
+
+def _given(
     graphs: Sequence[MixedGraph],
     counter: _core.EffectCounter,
     moments: Moments,
-    rule: ScoringRule,
-) -> list[ScoredGraph]:
-    """Score graphs by fits that the effects will need again; they are converged."""
+    space: SearchSpace,
+    law: GraphLaw,
+    averaging: Averaging,
+) -> Votes:
+    """Return one graph for each class of the given ones; the fits are needed again for effects."""
+    graphs = list(dict.fromkeys(graphs))
     F = counter.objectives(*_stacks(graphs))
-    d, price = len(moments.names), rule.penalty * math.log(moments.n) / moments.n
-    return [
-        ScoredGraph(
-            graph, float(-0.5 * (d * math.log(2 * math.pi) + f) - price * (d + graph.n_edges))
-        )
-        for graph, f in zip(graphs, F, strict=True)
-    ]
+    d, n_edges = len(moments.names), np.array([graph.n_edges for graph in graphs])
+    scores = -0.5 * F - law.penalty * math.log(moments.n) / moments.n * n_edges
+    weights = law.log_weights(scores, n_edges, moments.n, d, space)
+    near = np.argsort(-weights, kind="stable")
+    near = near[weights[near] >= weights.max() - averaging.window]
+    graphs = [graphs[k] for k in near]
+    first = first_of_class(graphs)
+    kept = np.flatnonzero(first == np.arange(len(first)))
+    return Votes([graphs[k] for k in kept], _shares(weights[near][kept]), False, None)
 
 
-def group_by_class(scored: Iterable[ScoredGraph]) -> list[ScoredGraph]:
-    """Return one graph per class, the best of those given, best first; equivalence is exact."""
-    ranked = sorted(dict(reversed(list(scored))).items(), key=lambda entry: -entry[1])
-    first = _core.first_of_class(*_stacks([graph for graph, _ in ranked]), 0)
-    return [ScoredGraph(*ranked[k]) for k in np.flatnonzero(first == np.arange(len(first)))]
+def _shares(log_weights: Floats) -> Floats:
+    weights: Floats = np.exp(log_weights - log_weights.max())
+    weights /= weights.sum()
+    return weights
+
+
+def first_of_class(graphs: Sequence[MixedGraph]) -> npt.NDArray[np.intp]:
+    """Return for each graph the place of the first that is equivalent to it; exact."""
+    for graph in graphs:
+        check_size(graph)
+    return np.asarray(_core.first_of_class(*_stacks(graphs), 0), dtype=np.intp)
 
 
 def _stacks(graphs: Sequence[MixedGraph]) -> tuple[Bits, Bits]:
@@ -315,28 +353,37 @@ def _stacks(graphs: Sequence[MixedGraph]) -> tuple[Bits, Bits]:
 
 
 def _average(
-    scored: Sequence[ScoredGraph],
+    votes: Votes,
     counter: _core.EffectCounter,
     moments: Moments,
     space: SearchSpace,
+    law: GraphLaw,
     averaging: Averaging,
     budget: Budget,
-    samples: StructureSamples | None,
 ) -> AveragedEffects:
-    best = max(score for _, score in scored)
-    near = [entry for entry in scored if moments.n * (best - entry.score) <= averaging.window]
-    for graph, _ in near:
-        check_size(graph)
-    classes = group_by_class(near)
-    left_out = max(0, len(classes) - averaging.max_classes)
-    classes = classes[: averaging.max_classes]
-    gaps = np.array([moments.n * (score - best) for _, score in classes])
-    weights = np.exp(gaps / averaging.temper)
-    weights /= weights.sum()
-    total, sizes = _core.average_classes(
+    """Average over the classes of the graphs, the heaviest class first."""
+    first = first_of_class(votes.graphs)
+    mass = np.bincount(first, weights=votes.shares, minlength=len(first))
+    order = np.lexsort((np.arange(len(first)), first, -mass[first]))
+    begins = np.flatnonzero(np.diff(first[order], prepend=-1))
+    sizes = np.diff(begins, append=len(order))
+    graphs, shares = [votes.graphs[k] for k in order], votes.shares[order]
+    # What the shares of a class have to be multiplied by: its number of members to this power.
+    power = {(True, "graphs"): 0, (True, "classes"): -1, (False, "graphs"): 1}.get(
+        (votes.all_graphs, averaging.count), 0
+    )
+    enumerated = min(len(sizes), averaging.max_classes)
+    everything = not power or enumerated == len(sizes)
+    if power:  # weights are known only where members were counted
+        sizes = sizes[:enumerated]
+        graphs, shares = graphs[: sizes.sum()], shares[: sizes.sum()]
+    total, parts, weight = _core.average_classes(
         counter,
-        *_stacks([graph for graph, _ in classes]),
-        weights.tolist(),
+        *_stacks(graphs),
+        shares.tolist(),
+        sizes.tolist(),
+        enumerated,
+        power,
         moments.n,
         averaging.level,
         averaging.limit,
@@ -344,32 +391,29 @@ def _average(
         space.member_masks(moments.names),
         budget.seconds_left,
     )
-    if len(sizes) < len(classes):  # time was up: the classes looked at share the weight
-        left_out += len(classes) - len(sizes)
-        classes = classes[: len(sizes)]
-        weights = weights[: len(sizes)]
-        total = {
-            name: matrix if name in ("lower", "upper") else matrix / weights.sum()
-            for name, matrix in total.items()
-        }
-        weights = weights / weights.sum()
     entries = [
-        AveragedClass(graph, score, weight, math.prod(components), complete)
-        for (graph, score), weight, (components, complete) in zip(
-            classes, weights.tolist(), sizes, strict=True
-        )
+        AveragedClass(graphs[begin], part / weight, math.prod(components), complete)
+        for begin, (part, components, complete) in zip(begins, parts, strict=False)
     ]
+    entries.sort(key=lambda entry: -entry.weight)
     for matrix in total.values():
         matrix.setflags(write=False)
     return AveragedEffects(
         names=moments.names,
         **total,
         classes=tuple(entries),
-        n_graphs=len({graph for graph, _ in near}),
-        n_left_out=left_out,
+        n_graphs=len(votes.graphs),
+        n_classes=len(begins),
         level=float(averaging.level),
-        window=float(averaging.window),
-        temper=float(averaging.temper),
+        count=averaging.count,
+        law=law,
         formula=averaging.effects,
-        samples=samples,
+        complete=(
+            everything
+            and len(parts) == enumerated
+            and (power != 0 or weight > 1 - 1e-9)
+            and (power == 0 or all(entry.complete for entry in entries))
+            and (votes.samples is None or votes.samples.complete)
+        ),
+        samples=votes.samples,
     )

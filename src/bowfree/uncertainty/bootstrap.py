@@ -202,8 +202,20 @@ def _resample(
     bounds = class_bounds(counter, class_by_components(result, limit), limit, "corrected", zero)
     parents, spouses = result.graph._bits()
     masks = result.space.member_masks(result.graph.nodes)
-    total, _ = _core.average_classes(
-        counter, parents[None], spouses[None], [1.0], moments.n, 0.95, limit, zero, masks, None
+    total, _, _ = _core.average_classes(
+        counter,
+        parents[None],
+        spouses[None],
+        shares=[1.0],
+        sizes=[1],
+        n_classes=1,
+        power=0,
+        n=moments.n,
+        level=0.95,
+        limit=limit,
+        zero=zero,
+        knowledge=masks,
+        seconds=None,
     )
     return _Resample(
         graph=result.graph,

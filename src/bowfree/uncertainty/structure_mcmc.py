@@ -1,21 +1,24 @@
 """Markov chain Monte Carlo over graphs: which graphs the data support, not only which is best.
 
-A chain walks over BAPs by single-edge changes and stays at a graph G in proportion to
-``exp(n s(G) / temper)``, s being the penalised score. With ``penalty=0.5`` that is the BIC
-approximation of a posterior over graphs under a uniform prior. Proposals are symmetric: one of the
-``d (d - 1) / 2`` pairs, one of the three states it is not in. Scores come from the same kernels
-and the same kind of cache as in the search, so a step that looks at known districts costs less
-than a microsecond.
+A chain walks over BAPs and stays at a graph in proportion to its weight
+(:mod:`bowfree.uncertainty.graph_law`): by default the BIC approximation of its posterior
+probability, under a prior that does not favour graphs with many edges. Most steps propose to change
+one pair of variables; every twentieth jumps among the best graphs that are known when the burn-in
+ends, from the pool of a search or met by the chains, in proportion to their weights. Without jumps
+chains stay for long in the valley where they started. Scores come from the same kernels and the
+same kind of cache as in the search, so a step that looks at known districts costs less than a
+microsecond.
 
-Two uses: edge frequencies with honest diagnostics (:mod:`bowfree.uncertainty.mcmc_diagnostics`),
-and a pool of good graphs wider than the search's, for :mod:`bowfree.uncertainty.averaging`.
+Are the samples to be trusted? Chains from different starts must agree on every edge, which the
+worst split R-hat of an edge tells (:mod:`bowfree.uncertainty.mcmc_diagnostics`); the score's R-hat
+alone often looks fine when edges do not. A result of chains that have not mixed says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -25,37 +28,38 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import index_pairs
 from bowfree.model.moments import Moments, read_moments
-from bowfree.model.scoring_rule import ScoringRule
 from bowfree.options import (
     DataOptions,
-    PenaltyOption,
+    LocalBudgetOptions,
     SpaceOptions,
     at_least,
-    one_of,
     positive,
     split_options,
 )
 from bowfree.search.greedy import check_finite_n
-from bowfree.search.result import ScoredGraph
+from bowfree.search.result import ScoredGraph, SearchResult
 from bowfree.space.search_space import SearchSpace
+from bowfree.uncertainty.graph_law import GraphLaw, LawOptions
 from bowfree.uncertainty.structure_samples import StructureSamples
 
 __all__ = ["structure_mcmc"]
+
+SLICES = 50  # between which whoever waits is told how far the chains are
+SLICE = 5000  # steps at most, so that no chain is far ahead when time is up
 
 
 @dataclass(frozen=True)
 class ChainPlan:
     """How long chains walk and what they keep; the options of :class:`ChainOptions`, checked."""
 
-    steps: int = 50_000
+    steps: int = 200_000
     burn_in: int | None = None
     thin: int | None = None
     chains: int | None = None
     starts: Sequence[MixedGraph] | None = None
-    temper: float = 1.0
-    keep: int = 1000
+    known: Sequence[MixedGraph] = ()
+    keep: int = 5000
     window: float = 10.0
-    distinct: Literal["graphs", "classes"] = "graphs"
     cache_mb: float = 256.0
 
     def __post_init__(self) -> None:
@@ -64,9 +68,8 @@ class ChainPlan:
             if getattr(self, name) is not None:
                 at_least(name, getattr(self, name), least)
         at_least("keep", self.keep, 0)
-        for name in ("temper", "window", "cache_mb"):
+        for name in ("window", "cache_mb"):
             positive(name, getattr(self, name))
-        one_of("distinct", self.distinct, ("graphs", "classes"))
         if self.starts is not None and not self.starts:
             raise BowfreeError("starts is empty: give at least one graph, or leave it out")
 
@@ -83,19 +86,15 @@ class ChainOptions(TypedDict, total=False):
     Attributes
     ----------
     burn_in : int
-        Steps before the first sample; by default half of `steps`.
+        Steps before the first sample; by default a quarter of `steps`.
     thin : int
         Steps from one sample to the next; by default the number of pairs of variables.
     chains : int
         Number of chains; by default 4, or as many as there are `starts`.
-    temper : float
-        Above 1 the law is flatter and the chains move more freely.
     keep, window : int, float
-        The pool keeps this many of the best graphs met (1000), within this many units of
-        ``n * score`` (10).
-    distinct : {"graphs", "classes"}
-        The pool has every graph, or one graph for each skeleton and score: one for each class, as
-        equivalent graphs have both in common.
+        The pool keeps this many of the heaviest graphs met (5000), with a logarithm of the weight
+        within this distance of the best (10). Those known at the end of the burn-in are the ones
+        that chains jump among; with ``keep=0`` there are no jumps.
     cache_mb : float
         Memory for known district scores, in megabytes (256).
     """
@@ -103,22 +102,13 @@ class ChainOptions(TypedDict, total=False):
     burn_in: int | None
     thin: int | None
     chains: int | None
-    temper: float
     keep: int
     window: float
-    distinct: Literal["graphs", "classes"]
     cache_mb: float
 
 
-class ChainBudget(TypedDict, total=False):
-    """The part of :class:`~bowfree.options.BudgetOptions` that chains know."""
-
-    rng: int | np.random.Generator | None
-    n_jobs: int | None
-
-
 class StructureOptions(
-    DataOptions, SpaceOptions, PenaltyOption, ChainOptions, ChainBudget, total=False
+    DataOptions, SpaceOptions, LawOptions, ChainOptions, LocalBudgetOptions, total=False
 ):
     """All options of :func:`structure_mcmc` that it does not name itself."""
 
@@ -127,16 +117,17 @@ def structure_mcmc(
     data: Any = None,
     *,
     space: SearchSpace | None = None,
-    steps: int = 50_000,
+    steps: int = 200_000,
     starts: Sequence[MixedGraph] | None = None,
     **options: Unpack[StructureOptions],
 ) -> StructureSamples:
-    """Sample graphs in proportion to ``exp(n * score / temper)``.
+    """Sample graphs in proportion to how probable the data make them.
 
     Parameters
     ----------
-    data : array_like of shape (n, d), data frame or Moments, optional
-        Observations in rows.
+    data : SearchResult, array_like of shape (n, d), data frame or Moments, optional
+        Observations in rows. Of a search its data and its space are used, its pool is known to the
+        chains from the beginning, and they start from graphs all over it.
     space : SearchSpace, optional
         The graphs to walk among; by default all BAPs.
     steps : int
@@ -149,15 +140,14 @@ def structure_mcmc(
             A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`).
         ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
             Fields of the space, by themselves (:class:`~bowfree.options.SpaceOptions`).
-        ``penalty``
-            Weight of ``log n`` per node and edge: 1 is the paper's, 0.5 the usual BIC.
-        ``burn_in``, ``thin``, ``chains``, ``temper``, ``keep``, ``window``, ``distinct``, \
-``cache_mb``
+        ``penalty``, ``prior``, ``temper``
+            How probable a graph is (:class:`~bowfree.uncertainty.graph_law.LawOptions`).
+        ``burn_in``, ``thin``, ``chains``, ``keep``, ``window``, ``cache_mb``
             How the chains walk and what they keep
             (:class:`~bowfree.uncertainty.structure_mcmc.ChainOptions`).
-        ``rng``, ``n_jobs``
-            Random numbers and threads (:class:`~bowfree.options.BudgetOptions`), one chain per
-            thread at most.
+        ``rng``, ``n_jobs``, ``time_limit``, ``progress``
+            What may be spent (:class:`~bowfree.options.LocalBudgetOptions`); at most one thread per
+            chain. When time is up the samples there are come back, marked incomplete.
 
     Returns
     -------
@@ -166,7 +156,7 @@ def structure_mcmc(
     Raises
     ------
     BowfreeError, DataError, GraphError, KnowledgeError
-        Input that cannot be used.
+        Input that cannot be used, or a time limit that leaves fewer than 4 samples per chain.
 
     Examples
     --------
@@ -176,7 +166,7 @@ def structure_mcmc(
     >>> S = [[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]]
     >>> samples = bf.structure_mcmc(cov=S, n=300, steps=20_000, rng=1)
     >>> adjacent = samples.directed + samples.directed.T + samples.bidirected
-    >>> bool(adjacent[0, 1] > 0.99), bool(adjacent[0, 2] < 0.1), samples.r_hat < 1.1
+    >>> bool(adjacent[0, 1] > 0.99), bool(adjacent[0, 2] < 0.1), samples.mixed
     (True, True, True)
 
     References
@@ -188,36 +178,52 @@ def structure_mcmc(
         options,
         DataOptions,
         SpaceOptions,
-        PenaltyOption,
+        LawOptions,
         ChainOptions,
-        ChainBudget,
+        LocalBudgetOptions,
     )
-    data_options, space_options, penalty_option, chain_options, budget_options = groups
+    data_options, space_options, law_options, chain_options, budget_options = groups
+    known: tuple[MixedGraph, ...] = ()
+    if isinstance(data, SearchResult):
+        if data_options:
+            raise BowfreeError(
+                f"a SearchResult brings its own data: leave out {', '.join(data_options)}"
+            )
+        known = tuple(graph for graph, _ in data.pool)
+        space, moments = space or data.space, data.moments
+        starts = starts or starts_over(known) or [data.graph]
+    else:
+        moments = read_moments(data, **data_options)
     return sample_structures(
-        read_moments(data, **data_options),
+        moments,
         SearchSpace.of(space, **space_options),
-        ScoringRule(**penalty_option),
-        ChainPlan(steps, starts=starts, **chain_options),
+        GraphLaw(**law_options),
+        ChainPlan(steps, starts=starts, known=known, **chain_options),
         Budget(**budget_options),
     )
 
 
+def starts_over(pool: Sequence[MixedGraph], size: int = 4) -> list[MixedGraph]:
+    """Return graphs from all over a pool, the best and the worst among them."""
+    return [pool[(k * (len(pool) - 1)) // (size - 1)] for k in range(size)] if pool else []
+
+
 def sample_structures(
-    moments: Moments, space: SearchSpace, rule: ScoringRule, plan: ChainPlan, budget: Budget
+    moments: Moments, space: SearchSpace, law: GraphLaw, plan: ChainPlan, budget: Budget
 ) -> StructureSamples:
     """Do the work of :func:`structure_mcmc` on moments that were read already."""
     check_finite_n(moments)
     names, d = moments.names, len(moments.names)
     n_pairs = d * (d - 1) // 2
     every = max(1, n_pairs) if plan.thin is None else plan.thin
-    warm_up = plan.steps // 2 if plan.burn_in is None else plan.burn_in
+    warm_up = plan.steps // 4 if plan.burn_in is None else plan.burn_in
     if plan.steps < 4 * every:
         raise BowfreeError(
             f"steps = {plan.steps} with a sample every {every} steps leaves "
             f"{plan.steps // every} samples per chain: at least 4 are needed; raise steps or lower "
             "thin"
         )
-    ground, seed = space.ground(names), budget.seed()
+    ground, seed, rules = space.ground(names), budget.seed(), space.rules(names)
     if plan.starts is None:
         sparse = SearchSpace.of(space, max_edges=ground.n_edges + d // 2)
         parents, spouses = _core.sample_mcmc(
@@ -228,45 +234,73 @@ def sample_structures(
         for graph in plan.starts:
             space.check_start(graph, names)
         begin = [plan.starts[k % len(plan.starts)]._bits() for k in range(plan.n_chains)]
-    found = _core.structure_chains(
+    chains = _core.StructureChains(
         moments.S,
         moments.n,
-        rule.penalty,
+        law.penalty,
         int(plan.cache_mb * 2**20),
-        space.rules(names),
+        rules,
         begin,
-        steps=plan.steps,
-        burn_in=warm_up,
-        thin=every,
-        temper=plan.temper,
+        temper=law.temper,
+        log_prior=law.log_prior(d, space).tolist(),
         keep=plan.keep,
-        window=plan.window / moments.n,
-        one_per_class=plan.distinct == "classes",
+        window=plan.window,
         seed=seed,
-        n_threads=budget.n_threads,
     )
+    known = [graph._bits() for graph in plan.known]
+    known = [bits for bits in known if rules.permits(*bits)]
+    if known and plan.keep:
+        chains.offer(np.stack([p for p, _ in known]), np.stack([s for _, s in known]))
+    complete = _walk(chains, warm_up, every, plan.steps, budget)
+    found = chains.samples()
+    shortest = min(len(chain["scores"]) for chain in found)
+    if shortest < 4:
+        raise BowfreeError(
+            f"time_limit = {budget.time_limit:g} s ended before every chain had 4 samples: raise "
+            "it, or ask for fewer steps or a shorter burn_in"
+        )
+    best = chains.pool()
     pool = [
         ScoredGraph(MixedGraph._from_bits(names, p, s), float(score))
-        for p, s, score in zip(
-            found["pool_parents"], found["pool_spouses"], found["pool_scores"], strict=True
-        )
+        for p, s, score in zip(best["parents"], best["spouses"], best["scores"], strict=True)
     ]
-    pool.sort(key=lambda entry: -entry.score)
     result = StructureSamples(
         names=names,
-        scores=np.stack([chain["scores"] for chain in found["chains"]]),
-        states=np.stack([chain["states"] for chain in found["chains"]]),
+        scores=np.stack([chain["scores"][:shortest] for chain in found]),
+        states=np.stack([chain["states"][:shortest] for chain in found]),
         pairs=tuple((names[i], names[j]) for i, j in index_pairs(d)),
-        acceptance=np.array([chain["accepted"] / plan.steps for chain in found["chains"]]),
+        acceptance=np.array([chain["accepted"] / chain["steps"] for chain in found]),
         pool=tuple(pool),
         moments=moments,
         space=space,
-        penalty=rule.penalty,
-        temper=float(plan.temper),
+        law=law,
         steps=plan.steps,
         burn_in=warm_up,
         thin=every,
+        complete=complete,
     )
     for array in (result.scores, result.states, result.acceptance):
         array.setflags(write=False)
     return result
+
+
+def _walk(
+    chains: _core.StructureChains, warm_up: int, thin: int, steps: int, budget: Budget
+) -> bool:
+    """Walk the burn-in and the rest, slice by slice; return False when time was up before."""
+    planned, done = warm_up + steps, 0
+    budget.tell("steps", done, planned)
+    # The list to jump among is renewed half-way through the burn-in: the first jumps lead to places
+    # that the chains would not have found by themselves.
+    half = warm_up // 2
+    for stage, every in ((half, 0), (warm_up - half, 0), (steps, thin)):
+        end = done + stage
+        while done < end:
+            size = min(end - done, -(-planned // SLICES), SLICE)
+            if budget.over or not chains.walk(size, every, budget.n_threads, budget.seconds_left):
+                return False
+            done += size
+            budget.tell("steps", done, planned)
+        if not every:
+            chains.renew_list()
+    return True

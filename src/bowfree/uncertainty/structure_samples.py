@@ -33,11 +33,15 @@ from bowfree.model.moments import Moments
 from bowfree.search.result import ScoredGraph
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.edge_share import EdgeShare, edge_share
-from bowfree.uncertainty.mcmc_diagnostics import effective_sample_size, split_r_hat
+from bowfree.uncertainty.graph_law import GraphLaw
+from bowfree.uncertainty.mcmc_diagnostics import effective_sample_size, normal_ranks, split_r_hat
 
 __all__ = ["StructureSamples"]
 
 Floats = npt.NDArray[np.float64]
+
+MIXED = 1.05  # chains whose worst R-hat is above disagree by more than chance
+RARE = 0.01  # of the samples: an edge seen less often says little about the chains
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,15 +61,18 @@ class StructureSamples(Shown, Frozen):
     acceptance : ndarray of shape (chains,)
         Share of the proposals that were accepted after the burn-in.
     pool : tuple of ScoredGraph
-        The best distinct graphs met, best first; also those that were only looked at.
+        The heaviest distinct graphs known, heaviest first; also those that were only looked at.
     moments : Moments
         The data as the chains saw them.
     space : SearchSpace
         Where they walked.
-    penalty, temper : float
-        The target is ``exp(n * score / temper)``.
+    law : GraphLaw
+        What was sampled from: penalty, prior, temper.
     steps, burn_in, thin : int
-        Steps per chain after the burn-in, steps of the burn-in, steps from sample to sample.
+        Planned steps per chain after the burn-in, steps of the burn-in, steps from sample to
+        sample.
+    complete : bool
+        False when the time limit came before the last step.
     """
 
     names: tuple[str, ...]
@@ -76,16 +83,34 @@ class StructureSamples(Shown, Frozen):
     pool: tuple[ScoredGraph, ...]
     moments: Moments
     space: SearchSpace
-    penalty: float
-    temper: float
+    law: GraphLaw
     steps: int
     burn_in: int
     thin: int
+    complete: bool
+
+    @property
+    def penalty(self) -> float:
+        """Penalty per node and edge, in units of ``log n``."""
+        return self.law.penalty
 
     @property
     def r_hat(self) -> float:
-        """Split R-hat of the score."""
-        return split_r_hat(self.scores)
+        """Rank-normalised split R-hat of the score."""
+        return split_r_hat(normal_ranks(self.scores))
+
+    @property
+    def worst_r_hat(self) -> float:
+        """The largest split R-hat of an edge that is in at least one of a hundred samples.
+
+        Rank normalisation would change nothing for an edge, which is there or not.
+        """
+        return float(np.max(self.edge_r_hat, where=self._shares() >= RARE, initial=1.0))
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the chains agree on every edge: `worst_r_hat` below 1.05."""
+        return self.worst_r_hat < MIXED
 
     @property
     def ess(self) -> float:
@@ -181,7 +206,8 @@ class StructureSamples(Shown, Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """Return summaries, not the samples, ready for ``json.dumps`` (NaN becomes None)."""
-        names = ("steps", "burn_in", "thin", "penalty", "temper", "acceptance", "r_hat", "ess")
+        plan = ("steps", "burn_in", "thin", "complete", "law")
+        names = (*plan, "acceptance", "r_hat", "ess", "worst_r_hat", "mixed")
         content: dict[str, Any] = json_values(
             {
                 "names": self.names,
@@ -196,11 +222,11 @@ class StructureSamples(Shown, Frozen):
     def _brief(self) -> str:
         chains, samples = self.scores.shape
         variables = count(len(self.names), "variable")
-        return f"{variables}, {count(chains, 'chain')} of {count(samples, 'sample')}"
+        some = f"{variables}, {count(chains, 'chain')} of {count(samples, 'sample')}"
+        return some if self.mixed else f"{some}, NOT MIXED"
 
     def _shown(self) -> Iterator[str | Table]:
         chains, samples = self.scores.shape
-        worst = float(np.max(self.edge_r_hat, initial=1.0))
         yield (
             f"{count(chains, 'chain')} of {count(samples, 'sample')}, every {self.thin} steps "
             f"after a burn-in of {self.burn_in}; "
@@ -208,8 +234,15 @@ class StructureSamples(Shown, Frozen):
         )
         yield (
             f"score: R-hat {self.r_hat:.3f}, effective sample size {self.ess:.0f}; "
-            f"edges: worst R-hat {worst:.3f}"
+            f"edges: worst R-hat {self.worst_r_hat:.3f}"
         )
+        if not self.mixed:
+            yield (
+                "NOT MIXED: the chains disagree on edges; ask for more `steps` before trusting "
+                "these frequencies"
+            )
+        if not self.complete:
+            yield "NOT COMPLETE: the time limit came before the last step"
         if self.pool:
             graph, score = self.pool[0]
             text = shorten(str(graph), ".pool[0].graph has all")
