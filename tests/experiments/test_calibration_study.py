@@ -81,7 +81,7 @@ def test_statements_come_true(tmp_path):
     ]
     assert study.table().count("\n") == 2
     assert json.loads(paths[1].read_text())[0]["simulations"] == 12
-    rows = list(csv.DictReader(paths[2].open()))
+    rows = list(csv.DictReader(paths[2].read_text().splitlines()))
     assert {row["what"] for row in rows} == {"effects", "edges", "adjacent"}
     assert sum(int(row["count"]) for row in rows if row["what"] == "adjacent") == 12 * 6
     assert paths[3].stat().st_size > 10_000

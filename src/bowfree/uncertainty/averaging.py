@@ -80,7 +80,7 @@ class AveragingOptions(TypedDict, total=False):
         Whether every graph counts once, so that a class weighs as much as all its members together
         (the default), or every class counts once, however many members it has.
     steps : int
-        Steps of each of the four chains that sample graphs after a search (40,000), a quarter as
+        Steps of each of the four chains that sample graphs after a search (80,000), a quarter as
         many as their burn-in.
     window : float
         Of an exhaustive search and of given graphs: those count whose logarithm of the weight is
@@ -113,7 +113,7 @@ class Averaging:
 
     level: float = 0.95
     count: Counted = "graphs"
-    steps: int = 40_000
+    steps: int = 80_000
     window: float = 15.0
     max_classes: int = 300
     limit: int = 300
