@@ -52,11 +52,11 @@ __all__ = ["ClassSummary", "EdgeSummary", "EquivalenceClass", "equivalence_class
 
 Method = Literal["exact", "edge-changes", "colliders"]
 
-MOST_EDGES = 10_000
-"""Most edges of a graph whose class is looked for."""
-
 STORED_MEMBERS = 1_000_000
-"""Most members that a search keeps per component of the skeleton; one takes a byte per edge."""
+"""Most members that a search keeps per component of the skeleton."""
+
+_STORED_BYTES = 10**9
+"""And most memory for them; a member takes a byte per edge."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -478,7 +478,7 @@ def equivalence_class(
         triples.
     limit : int, optional
         At most this many members. Without it a search keeps up to 1,000,000 members per component
-        of the skeleton.
+        of the skeleton, fewer for graphs of more than 1,000 edges: as many as a gigabyte holds.
     time_limit : float, optional
         Seconds after which the search ends with what it has found.
     rng : int or numpy.random.Generator, optional
@@ -516,8 +516,6 @@ def equivalence_class(
     """
     g = graph_of(graph)
     g.check_bap()
-    if method != "colliders":
-        check_size(g)
     if method not in get_args(Method):
         raise BowfreeError(f"method = {method!r}: must be one of {', '.join(get_args(Method))}")
     check_limits(limit, time_limit)
@@ -526,7 +524,7 @@ def equivalence_class(
         whole = EquivalenceClass(g, method, True, sizes, None)
     else:
         found = _core.class_factors(
-            *g._bits(), method == "exact", algebra_seed(rng), limit or STORED_MEMBERS, time_limit
+            *g._bits(), method == "exact", algebra_seed(rng), limit or stored_members(g), time_limit
         )
         factors = to_factors(found)
         complete = all(done for _, _, done in found)
@@ -542,7 +540,6 @@ def class_by_components(graph: GraphLike, limit: int) -> EquivalenceClass:
     effects do, has no need of that.
     """
     g = graph_of(graph)
-    check_size(g)
     found = _core.class_factors(*g._bits(), True, 0, limit, None)
     factors = to_factors(found)
     sizes = tuple(len(factor.marks) for factor in factors)
@@ -556,14 +553,9 @@ def _within_space_of(given: GraphLike, members: EquivalenceClass) -> Equivalence
     return members.permitted_by(space) if isinstance(space, SearchSpace) else members
 
 
-def check_size(graph: MixedGraph) -> None:
-    """Refuse a graph whose class is out of reach: the search goes as deep as there are edges."""
-    if graph.n_edges > MOST_EDGES:
-        raise GraphError(
-            f"the graph has {graph.n_edges:,} edges, and a class is searched for up to "
-            f"{MOST_EDGES:,}; leave out edges, or ask for method='colliders', which lists part of "
-            "the class"
-        )
+def stored_members(graph: MixedGraph) -> int:
+    """Return how many members of a class are kept when nobody says how many."""
+    return min(STORED_MEMBERS, _STORED_BYTES // max(graph.n_edges, 1))
 
 
 def check_limits(limit: int | None, time_limit: float | None) -> None:

@@ -21,10 +21,10 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.equivalence.classes import (
-    STORED_MEMBERS,
     EquivalenceClass,
     check_limits,
     class_of_marks,
+    stored_members,
 )
 from bowfree.errors import BowfreeError, DataError
 from bowfree.graph.given import GraphLike
@@ -129,7 +129,7 @@ def empirical_class(
         *g._bits(),
         epsilon,
         d * (d - 1) // 2,
-        limit or STORED_MEMBERS,
+        limit or stored_members(g),
         time_limit,
         rule.sweeps,
     )

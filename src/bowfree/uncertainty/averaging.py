@@ -36,7 +36,7 @@ from bowfree.effects.bounds import (
     given_moments,
 )
 from bowfree.effects.effect_bounds import Formula
-from bowfree.equivalence.classes import check_limits, check_size
+from bowfree.equivalence.classes import check_limits
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.moments import Moments
@@ -325,8 +325,6 @@ def _average(
 ) -> AveragedEffects:
     best = max(score for _, score in scored)
     near = [entry for entry in scored if moments.n * (best - entry.score) <= averaging.window]
-    for graph, _ in near:
-        check_size(graph)
     classes = group_by_class(near)
     left_out = max(0, len(classes) - averaging.max_classes)
     classes = classes[: averaging.max_classes]
