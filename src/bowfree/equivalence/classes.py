@@ -33,7 +33,7 @@ import numpy.typing as npt
 from bowfree import _core
 from bowfree.display import Shown, Table, count, shorten
 from bowfree.equivalence.decision import adjacency, algebra_seed, aligned
-from bowfree.errors import BowfreeError, GraphError
+from bowfree.errors import GraphError
 from bowfree.frames import data_frame
 from bowfree.frozen import Frozen
 from bowfree.graph.bit_sets import members
@@ -42,7 +42,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place
 from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, EDGES, FORWARD
 from bowfree.graph.text import quote
-from bowfree.options import Rng
+from bowfree.options import Rng, at_least, one_of, positive
 from bowfree.pictures import svg
 from bowfree.pictures.drawn import Drawn
 from bowfree.space.knowledge import Knowledge
@@ -516,9 +516,8 @@ def equivalence_class(
     """
     g = graph_of(graph)
     g.check_bap()
-    if method not in get_args(Method):
-        raise BowfreeError(f"method = {method!r}: must be one of {', '.join(get_args(Method))}")
-    check_limits(limit, time_limit)
+    one_of("method", method, get_args(Method))
+    limit, time_limit = checked_limits(limit, time_limit)
     if method == "colliders":
         sizes = tuple(_core.collider_sizes(*g._bits()))
         whole = EquivalenceClass(g, method, True, sizes, None)
@@ -558,12 +557,12 @@ def stored_members(graph: MixedGraph) -> int:
     return min(STORED_MEMBERS, _STORED_BYTES // max(graph.n_edges, 1))
 
 
-def check_limits(limit: int | None, time_limit: float | None) -> None:
-    """Refuse limits that leave nothing to find."""
-    if limit is not None and (isinstance(limit, bool) or limit < 1 or limit != int(limit)):
-        raise BowfreeError(f"limit = {limit!r}: must be a whole number of at least 1, or None")
-    if time_limit is not None and not time_limit > 0:
-        raise BowfreeError(f"time_limit = {time_limit!r}: must be a number of seconds above 0")
+def checked_limits(limit: int | None, time_limit: float | None) -> tuple[int | None, float | None]:
+    """Return both as numbers; refuse limits that leave nothing to find."""
+    return (
+        None if limit is None else at_least("limit", limit, 1),
+        None if time_limit is None else positive("time_limit", time_limit),
+    )
 
 
 def class_of_marks(

@@ -36,7 +36,6 @@ from bowfree.effects.bounds import (
     given_moments,
 )
 from bowfree.effects.effect_bounds import Formula
-from bowfree.equivalence.classes import check_limits
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.moments import Moments
@@ -46,8 +45,10 @@ from bowfree.options import (
     DataOptions,
     SpaceOptions,
     at_least,
+    not_negative,
     one_of,
     positive,
+    share,
     split_options,
 )
 from bowfree.search.exhaustive import ExhaustiveResult
@@ -117,16 +118,14 @@ class Averaging:
     zero: float = ZERO
 
     def __post_init__(self) -> None:
-        positive("window", self.window)
-        positive("temper", self.temper)
-        if not 0 < self.level < 1:
-            raise BowfreeError(f"level = {self.level!r}: must be a number between 0 and 1")
+        for name in ("window", "temper"):
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
+        share("level", self.level)
         at_least("widen", self.widen, 0)
         at_least("max_classes", self.max_classes, 1)
-        check_limits(self.limit, None)
+        at_least("limit", self.limit, 1)
         one_of("effects", self.effects, get_args(Formula))
-        if not self.zero >= 0:
-            raise BowfreeError(f"zero = {self.zero!r}: must be a number of at least 0")
+        object.__setattr__(self, "zero", not_negative("zero", self.zero))
 
 
 class AveragedEffectsOptions(
@@ -200,7 +199,9 @@ def averaged_effects(
     )
     data_options, space_options, averaging_options, budget_options = groups
     averaging, budget = Averaging(**averaging_options), Budget(**budget_options)
-    within = SearchSpace.of(space or getattr(graphs, "space", None), **space_options)
+    within = SearchSpace.of(
+        getattr(graphs, "space", None) if space is None else space, **space_options
+    )
     if not isinstance(graphs, SearchResult) and space_options.get("graph_class") in (
         "ancestral",
         "arid",

@@ -25,7 +25,8 @@ from bowfree.frozen import Frozen
 from bowfree.json_values import json_values
 from bowfree.model.fitting import fit_moments
 from bowfree.model.moments import Moments
-from bowfree.options import BudgetOptions, at_least, split_options
+from bowfree.options import BudgetOptions, as_float, at_least, each, is_number, split_options
+from bowfree.text_input import shown
 from bowfree.uncertainty.resampling import Recipe, Rows
 
 __all__ = ["PenaltyChoice", "choose_penalty"]
@@ -182,17 +183,19 @@ def choose_penalty(
     The footnote on the penalty in section 2.3 of the paper; the one-standard-error rule is that of
     L. Breiman, J. Friedman, R. Olshen, C. Stone, Classification and Regression Trees, 1984.
     """
-    values = tuple(sorted({float(penalty) for penalty in penalties}))
-    if len(values) < 2 or values[0] < 0 or not math.isfinite(values[-1]):
+    given = list(each("penalties", penalties, "numbers"))
+    values = tuple(sorted({as_float(value) for value in given if is_number(value)}))
+    fit = len(values) >= 2 and all(0 <= value < math.inf for value in values)
+    if not fit or not all(map(is_number, given)):
         raise BowfreeError(
-            f"penalties = {list(values)}: give at least two different finite numbers >= 0"
+            f"penalties = {shown(given)}: give at least two different finite numbers >= 0"
         )
     at_least("cv", cv, 2)
     (budget_options,) = split_options("choose_penalty", options, BudgetOptions)
     budget = Budget(**budget_options)
+    recipe = Recipe.of(search)
     if search is not None and "penalty" in search:
         raise BowfreeError("search has a penalty, which is what is to be chosen: leave it out")
-    recipe = Recipe.of(search)
     rows = Rows.of(data, recipe)
     generator = budget.generator()
     order = generator.permutation(len(rows))

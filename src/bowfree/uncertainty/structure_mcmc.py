@@ -31,6 +31,7 @@ from bowfree.options import (
     PenaltyOption,
     SpaceOptions,
     at_least,
+    each,
     one_of,
     positive,
     split_options,
@@ -65,9 +66,11 @@ class ChainPlan:
                 at_least(name, getattr(self, name), least)
         at_least("keep", self.keep, 0)
         for name in ("temper", "window", "cache_mb"):
-            positive(name, getattr(self, name))
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
         one_of("distinct", self.distinct, ("graphs", "classes"))
-        if self.starts is not None and not self.starts:
+        if self.starts is not None:
+            object.__setattr__(self, "starts", tuple(each("starts", self.starts, "graphs")))
+        if self.starts == ():
             raise BowfreeError("starts is empty: give at least one graph, or leave it out")
 
     @property
@@ -232,7 +235,7 @@ def sample_structures(
         moments.S,
         moments.n,
         rule.penalty,
-        int(plan.cache_mb * 2**20),
+        int(min(plan.cache_mb, 2**40) * 2**20),
         space.rules(names),
         begin,
         steps=plan.steps,
