@@ -42,8 +42,16 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Feed broken files to every reader, for ten minutes or ``-- --minutes M --seed S``."""
+    """Feed broken files to every reader, for ten minutes or ``-- --minutes M --seed S``.
+
+    Before that, wrong arguments to every public function: one at a time all that we know, and
+    fifty times as many combinations as in the tests.
+    """
     session.install(".[test]")
+    session.run("python", "tests/fuzz/wrong_arguments.py")
+    session.run(
+        "pytest", "-q", "tests/house/test_public_api.py", env={"BOWFREE_API_EXAMPLES": "300"}
+    )
     session.run("python", "tests/fuzz/fuzz_parsers.py", *session.posargs)
 
 

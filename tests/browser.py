@@ -12,10 +12,22 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+# Run by a small Python that then becomes the browser: with `preexec_fn` this process would be
+# forked, of which libraries with threads warn.
+CONNECT = """
+import os, sys
+for end, number in zip(sys.argv[1:3], (3, 4)):
+    os.dup2(int(end), number)
+    os.close(int(end))
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 def find_browser():
@@ -37,26 +49,19 @@ class Browser:
         theirs_in, ours_out = (fcntl.fcntl(f, fcntl.F_DUPFD, 20) for f in os.pipe())
         ours_in, theirs_out = (fcntl.fcntl(f, fcntl.F_DUPFD, 20) for f in os.pipe())
         self.ours_in, self.ours_out = ours_in, ours_out
-
-        def connect():
-            os.dup2(theirs_in, 3)
-            os.dup2(theirs_out, 4)
-            for end in (theirs_in, theirs_out, ours_in, ours_out):
-                os.close(end)
-
         quiet = (
             "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
             "--disable-background-networking --disable-component-update --disable-sync "
             "--disable-default-apps --disable-extensions --disable-dev-shm-usage "
             "--hide-scrollbars --force-device-scale-factor=1 --remote-debugging-pipe"
         )
+        become = [sys.executable, "-c", CONNECT, str(theirs_in), str(theirs_out)]
         self.process = subprocess.Popen(
-            [path, *quiet.split(), f"--user-data-dir={profile}", "about:blank"],
+            [*become, path, *quiet.split(), f"--user-data-dir={profile}", "about:blank"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            preexec_fn=connect,
-            close_fds=False,
+            pass_fds=(theirs_in, theirs_out),
         )
         os.close(theirs_in)
         os.close(theirs_out)

@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.options import checked_penalty
+from bowfree.options import (
+    LARGEST_COUNT,
+    at_least,
+    checked_penalty,
+    each,
+    file_path,
+    not_negative,
+    one_of,
+    positive,
+    share,
+)
 
 S = [[1.0, 0.5], [0.5, 1.0]]
 EDGE = bf.parse("x1 -> x2")
@@ -40,3 +50,58 @@ def test_every_score_asks_for_a_sensible_penalty(penalty):
     ):
         with pytest.raises(bf.BowfreeError, match="penalty"):
             ask()
+
+
+ODD = [None, "", "2", [], np.array([1, 2]), np.array(1.5), 1j, ...]
+
+
+@pytest.mark.parametrize("value", [*ODD, True, 0, -3, 1.0, LARGEST_COUNT + 1, 10**400], ids=str)
+def test_a_count(value):
+    with pytest.raises(bf.BowfreeError, match="rounds") as caught:
+        at_least("rounds", value, 1)
+    assert len(str(caught.value)) < 200
+
+
+def test_counts_of_any_type():
+    assert at_least("rounds", np.uint8(3), 1) == 3
+    assert at_least("rounds", LARGEST_COUNT, 1) == LARGEST_COUNT
+
+
+@pytest.mark.parametrize("check", [positive, not_negative, share])
+@pytest.mark.parametrize("value", [*ODD, True, -0.5, math.nan], ids=str)
+def test_a_number(check, value):
+    with pytest.raises(bf.BowfreeError, match=r"width\b.*(positive|at least 0|between 0 and 1)"):
+        check("width", value)
+
+
+def test_numbers_of_any_type_become_floats():
+    assert positive("width", 10**400) == not_negative("width", Fraction(10**400)) == math.inf
+    assert share("width", Fraction(1, 4)) == positive("width", np.float32(0.25)) == 0.25
+    assert not_negative("width", 0) == 0.0
+    for check, value in ((positive, 0), (share, 0), (share, 1), (share, 1.5)):
+        with pytest.raises(bf.BowfreeError, match="width"):
+            check("width", value)
+
+
+@pytest.mark.parametrize("value", [*ODD, "summer " * 1000], ids=lambda value: str(value)[:9])
+def test_a_choice(value):
+    with pytest.raises(bf.BowfreeError, match=r"unknown season .*; choose one of dry, wet") as seen:
+        one_of("season", value, ("dry", "wet"))
+    assert len(str(seen.value)) < 200
+
+
+@pytest.mark.parametrize("value", [None, 3, np.array(1.0), ...], ids=str)
+def test_a_collection(value):
+    with pytest.raises(bf.GraphError, match=r"nodes is .*; give a list of names"):
+        each("nodes", value, "names", bf.GraphError)
+    assert each("nodes", iter("ab"), "names") == ["a", "b"]
+
+
+@pytest.mark.parametrize("value", [None, 0, True, "", b"out", "a\0b", "\ud800"], ids=ascii)
+def test_a_path(value):
+    with pytest.raises(bf.BowfreeError, match="give the path of a file"):
+        file_path("path", value)
+
+
+def test_paths_of_any_type(tmp_path):
+    assert file_path("path", tmp_path) == file_path("path", str(tmp_path)) == str(tmp_path)

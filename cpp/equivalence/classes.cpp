@@ -58,6 +58,15 @@ void include(const Marks& own, ClassMembers& members) {
 enum End : std::uint8_t { open, tail, head };
 enum class State : std::uint8_t { unopened, waiting, placed };
 
+/// One decision of the search, as much of it as is needed to take it back.
+enum class Step : std::uint8_t {
+    parent,         ///< a neighbour that is placed is a parent
+    opened_parent,  ///< a neighbour that was not opened before is a parent
+    head,           ///< a neighbour is none
+    placed,         ///< a node is placed, and the one that waited for it goes on
+    placed_opened,  ///< a node is placed, none waited, and a new one is opened
+};
+
 /// Thrown inside a search when a system is singular: the search starts again with another draw.
 struct SingularDraw {};
 
@@ -97,7 +106,7 @@ class OrderSearch {
 
     ClassMembers run() {
         try {
-            resume();
+            search();
             found_.complete = true;
         } catch (const Stopped&) {
         }
@@ -143,58 +152,93 @@ class OrderSearch {
         }
     }
 
-    /// Goes on where the search was left when the last node was opened; without such a place, opens
-    /// the first node never opened, and without such a node has a whole graph.
-    void resume() {
-        if (!later_.empty()) {
-            const auto [t, i] = later_.back();
-            later_.pop_back();
-            choose_parents(t, i);
-            later_.emplace_back(t, i);
-            return;
-        }
-        for (int t : targets_)
-            if (state_[t] == State::unopened) {
-                open_node(t);
-                return;
+    /// Depth first through all decisions. A path has as many as there are edges and nodes, which is
+    /// why it is kept here and not on the stack of calls.
+    void search() {
+        open_next();
+        do {
+            while (advance()) {
             }
-        record();
+        } while (retreat());
     }
 
     void open_node(int t) {
         state_[t] = State::waiting;
-        choose_parents(t, 0);
-        state_[t] = State::unopened;
+        waiting_.emplace_back(t, 0);
     }
 
-    /// Decides from the i-th neighbour of t on which neighbours are its parents, in every way that
-    /// the v-structures allow, and goes on from there. A parent that is not placed yet is opened
-    /// and placed before the next neighbour is looked at, so that its constraints are checked
-    /// first.
-    void choose_parents(int t, std::size_t i) {
+    void close_node() {
+        state_[waiting_.back().first] = State::unopened;
+        waiting_.pop_back();
+    }
+
+    /// Opens the first node never opened, if there is one.
+    bool open_next() {
+        for (int t : targets_)
+            if (state_[t] == State::unopened) {
+                open_node(t);
+                return true;
+            }
+        return false;
+    }
+
+    /// Takes the next decision about the node opened last; false at a dead end or a whole graph. A
+    /// parent that is not placed yet is opened and placed before the next neighbour is looked at,
+    /// so that its constraints are checked first.
+    bool advance() {
         stop_.check();
+        if (waiting_.empty()) {
+            record();
+            return false;
+        }
+        const auto [t, i] = waiting_.back();
         if (i == neighbours_[t].size()) {
             ++found_.n_visited;
-            place(t);
-            return;
+            return place(t);
         }
         const int u = neighbours_[t][i];
         // A waiting node is a descendant of t, so it cannot be a parent.
-        if (forced_[at(u, t)] != head && state_[u] != State::waiting) {
-            end_[at(u, t)] = tail;
-            if (state_[u] == State::placed) {
-                choose_parents(t, i + 1);
-            } else {
-                later_.emplace_back(t, i + 1);
-                open_node(u);
-                later_.pop_back();
+        if (forced_[at(u, t)] == head || state_[u] == State::waiting) return put_head(u, t);
+        end_[at(u, t)] = tail;
+        ++waiting_.back().second;
+        if (state_[u] == State::placed) {
+            path_.push_back(Step::parent);
+        } else {
+            path_.push_back(Step::opened_parent);
+            open_node(u);
+        }
+        return true;
+    }
+
+    /// Takes back decisions up to one that can be taken otherwise, and takes it so; false when
+    /// there is none left.
+    bool retreat() {
+        while (!path_.empty()) {
+            const Step step = path_.back();
+            path_.pop_back();
+            if (step == Step::opened_parent || step == Step::placed_opened) close_node();
+            if (step == Step::placed || step == Step::placed_opened) {
+                const int t = order_.back();
+                order_.pop_back();
+                state_[t] = State::waiting;
+                waiting_.emplace_back(t, neighbours_[t].size());
+                continue;
             }
+            auto& [t, i] = waiting_.back();
+            const int u = neighbours_[t][--i];
+            if (step != Step::head && put_head(u, t)) return true;
+            end_[at(u, t)] = open;
         }
-        if (head_fits(u, t)) {
-            end_[at(u, t)] = head;
-            choose_parents(t, i + 1);
-        }
-        end_[at(u, t)] = open;
+        return false;
+    }
+
+    /// Decides for a head at u, the next neighbour of t, if one fits.
+    bool put_head(int u, int t) {
+        if (!head_fits(u, t)) return false;
+        end_[at(u, t)] = head;
+        ++waiting_.back().second;
+        path_.push_back(Step::head);
+        return true;
     }
 
     /// May the edge between u and t have a head at u?
@@ -205,8 +249,9 @@ class OrderSearch {
         return true;
     }
 
-    /// Solves for row t, checks t's constraints with the nodes placed, and goes on.
-    void place(int t) {
+    /// Solves for row t, the node opened last, and places it if its constraints with the nodes
+    /// placed hold. Then it is the turn of the node that waited for it, or of a new one.
+    bool place(int t) {
         parents_.clear();
         for (int u : neighbours_[t])
             if (end_[at(u, t)] == tail) parents_.push_back(u);
@@ -223,7 +268,7 @@ class OrderSearch {
             field::Sum sum;
             for (int i = 0; i < k; ++i) sum.add(a_[i], R_[at(u, parents_[i])]);
             sum.add(a_[k], R_[at(u, t)]);
-            if (sum.value() != 0) return;
+            if (sum.value() != 0) return false;
         }
         for (int w = 0; w < n_; ++w) {
             field::Sum sum;
@@ -233,9 +278,9 @@ class OrderSearch {
         }
         state_[t] = State::placed;
         order_.push_back(t);
-        resume();
-        order_.pop_back();
-        state_[t] = State::waiting;
+        waiting_.pop_back();
+        path_.push_back(waiting_.empty() && open_next() ? Step::placed_opened : Step::placed);
+        return true;
     }
 
     /// A whole graph: the second draw confirms it.
@@ -268,7 +313,9 @@ class OrderSearch {
     std::vector<Element> R_;         // row v: cov(eps_v, X)
     std::vector<State> state_;
     std::vector<int> order_, parents_;
-    std::vector<std::pair<int, std::size_t>> later_;  // nodes with undecided neighbours: from where
+    // Nodes opened and not placed, each the child of the next; from which neighbour on undecided.
+    std::vector<std::pair<int, std::size_t>> waiting_;
+    std::vector<Step> path_;
     std::vector<std::vector<int>> neighbours_;
     Marks marks_;
     std::vector<Element> M_, a_;

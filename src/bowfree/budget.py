@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 
 from bowfree.errors import BowfreeError
-from bowfree.options import at_least, positive
+from bowfree.options import at_least, is_number, positive
+from bowfree.text_input import shown
 
-__all__ = ["Budget", "Progress"]
+__all__ = ["Budget", "Progress", "random_generator"]
 
 IN_FLIGHT = 256  # pieces handed out and not yet back: enough for any number of workers at hand
 
@@ -68,15 +69,15 @@ class Budget:
     began: float = field(default_factory=time.monotonic, repr=False)
 
     def __post_init__(self) -> None:
-        if self.n_jobs is not None and self.n_jobs != -1:
-            at_least("n_jobs", self.n_jobs, 1)
+        if self.n_jobs is not None and not (is_number(self.n_jobs) and self.n_jobs == -1):
+            object.__setattr__(self, "n_jobs", at_least("n_jobs", self.n_jobs, 1))
         if self.time_limit is not None:
-            positive("time_limit", self.time_limit)
+            object.__setattr__(self, "time_limit", positive("time_limit", self.time_limit))
         if self.progress is not None and not callable(self.progress):
-            raise BowfreeError(f"progress must be callable, got {self.progress!r}")
+            raise BowfreeError(f"progress must be callable, got {shown(self.progress)}")
         if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
             raise BowfreeError(
-                f"executor must be a concurrent.futures.Executor, got {self.executor!r}"
+                f"executor must be a concurrent.futures.Executor, got {shown(self.executor)}"
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -99,12 +100,7 @@ class Budget:
 
     def generator(self) -> np.random.Generator:
         """Return the random numbers that everything else grows from."""
-        try:
-            return np.random.default_rng(self.rng)
-        except (TypeError, ValueError) as error:
-            raise BowfreeError(
-                f"rng = {self.rng!r}: give a whole number >= 0, a numpy.random.Generator, or None"
-            ) from error
+        return random_generator(self.rng)
 
     def seed(self) -> int:
         """Draw the 64-bit seed that the core's streams grow from."""
@@ -199,6 +195,16 @@ class Budget:
                 future.cancel()
             if self.executor is None:
                 executor.shutdown(wait=True, cancel_futures=True)
+
+
+def random_generator(rng: Any) -> np.random.Generator:
+    """Return the random numbers that a user's `rng` stands for."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise BowfreeError(
+            f"rng = {shown(rng)}: give a whole number >= 0, a numpy.random.Generator, or None"
+        ) from error
 
 
 def _n_cores() -> int:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bowfree.errors import BowfreeError
+from bowfree.text_input import shown
 
 __all__ = ["data_frame"]
 
@@ -16,7 +17,7 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 def data_frame(
-    columns: Mapping[str, Any], backend: str = "pandas", *, option: str = "backend"
+    columns: Mapping[str, Any], backend: object = "pandas", *, option: str = "backend"
 ) -> Any:
     """Return a data frame of a library.
 
@@ -43,9 +44,9 @@ def data_frame(
     """
     import narwhals as nw
 
-    if backend not in LIBRARIES:
+    if not isinstance(backend, str) or backend not in LIBRARIES:
         *others, last = map(repr, LIBRARIES)
-        raise BowfreeError(f"{option}={backend!r}: choose {', '.join(others)} or {last}")
+        raise BowfreeError(f"{option}={shown(backend)}: choose {', '.join(others)} or {last}")
     try:
         return nw.from_dict(dict(columns), backend=backend).to_native()  # type: ignore[arg-type]
     except ModuleNotFoundError as error:

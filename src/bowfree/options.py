@@ -16,14 +16,16 @@ and a group is said once, here, as a :class:`typing.TypedDict`; a function that 
 
 from __future__ import annotations
 
+import math
 import operator
+import os
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Real
-from reprlib import repr as shown
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeGuard
 
 from bowfree.errors import BowfreeError
+from bowfree.text_input import shown
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -44,6 +46,9 @@ Method = Literal["newton", "ricf"]
 # Beyond this a score is nearly all penalty: rounding swallows what the likelihood says, and with
 # 1e308 the score is no finite number.
 LARGEST_PENALTY = 1e6
+
+# Of whatever is counted; the core counts some of it with 32 bits.
+LARGEST_COUNT = 2**31 - 1
 
 
 class DataOptions(TypedDict, total=False):
@@ -184,7 +189,7 @@ class BudgetOptions(LocalBudgetOptions, total=False):
 
 
 def split_options(
-    function: str, options: Mapping[str, Any], *groups: type
+    function: str, options: Mapping[Any, Any], *groups: type
 ) -> tuple[dict[str, Any], ...]:
     """Return the options that belong to each of the groups, in their order.
 
@@ -197,9 +202,9 @@ def split_options(
     known = [word for group in words for word in group]
     for name in options:
         if name not in known:
-            close = get_close_matches(name, known, n=1)
+            close = get_close_matches(name, known, n=1) if isinstance(name, str) else []
             hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(sorted(known))}"
-            raise BowfreeError(f"{function} has no option {name!r}; {hint}")
+            raise BowfreeError(f"{function} has no option {shown(name)}; {hint}")
     return tuple({name: options[name] for name in group if name in options} for group in words)
 
 
@@ -210,7 +215,9 @@ def at_least(name: str, value: int, least: int) -> int:
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or number < least:
-        raise BowfreeError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        raise BowfreeError(f"{name} must be a whole number of at least {least}, got {shown(value)}")
+    if number > LARGEST_COUNT:
+        raise BowfreeError(f"{name} = {shown(value)} is too large: at most {LARGEST_COUNT:,}")
     return number
 
 
@@ -221,27 +228,69 @@ def is_number(value: object) -> TypeGuard[float]:
 
 def checked_penalty(value: object) -> float:
     """Return the penalty of a score as a float, or raise when it is not a sensible number."""
-    if not is_number(value) or not 0.0 <= value <= LARGEST_PENALTY:
+    number = as_float(value) if is_number(value) else math.nan
+    if not 0.0 <= number <= LARGEST_PENALTY:
         raise BowfreeError(
             f"penalty = {shown(value)}: must be a finite number >= 0 and at most "
             f"{LARGEST_PENALTY:g} (1 is the paper's, 0.5 the usual BIC)"
         )
-    return float(value)
+    return number
 
 
-def one_of(name: str, value: str, choices: Sequence[str]) -> int:
+def one_of(name: str, value: object, choices: Sequence[str]) -> int:
     """Return the place of ``value`` among ``choices``, or raise."""
-    if value not in choices:
-        raise BowfreeError(f"unknown {name} {value!r}; choose one of {', '.join(choices)}")
+    if not isinstance(value, str) or value not in choices:
+        raise BowfreeError(f"unknown {name} {shown(value)}; choose one of {', '.join(choices)}")
     return choices.index(value)
 
 
 def positive(name: str, value: float) -> float:
-    """Return ``value``, or raise when it is not a positive number (NaN is not)."""
+    """Return ``value`` as a float, or raise when it is not a positive number (NaN is not)."""
+    if not is_number(value) or not value > 0:
+        raise BowfreeError(f"{name} must be positive, got {shown(value)}")
+    return as_float(value)
+
+
+def not_negative(name: str, value: float) -> float:
+    """Return ``value`` as a float, or raise when it is not a number of at least 0."""
+    if not is_number(value) or not value >= 0:
+        raise BowfreeError(f"{name} = {shown(value)}: must be a number of at least 0")
+    return as_float(value)
+
+
+def share(name: str, value: float) -> float:
+    """Return ``value`` as a float, or raise when it does not lie between 0 and 1."""
+    if not is_number(value) or not 0 < value < 1:
+        raise BowfreeError(f"{name} = {shown(value)}: must be a number between 0 and 1")
+    return as_float(value)
+
+
+def as_float(value: float) -> float:
+    """Return the number as a float, infinity for one that is too large."""
     try:
-        fits = bool(value > 0)
-    except (TypeError, ValueError):
-        fits = False
-    if not fits:
-        raise BowfreeError(f"{name} must be positive, got {value!r}")
-    return value
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def each(name: str, values: Any, what: str, error: type[BowfreeError] = BowfreeError) -> list[Any]:
+    """Return a list of what is in a collection, or raise when it is none; `what` it should hold.
+
+    A text passes: whether its letters will do is for the caller to say.
+    """
+    try:
+        return list(values)
+    except TypeError:
+        raise error(f"{name} is {shown(values)}; give a list of {what}") from None
+
+
+def file_path(name: str, value: object) -> str:
+    """Return the path of a file as text, or raise when it cannot be one."""
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    try:
+        usable = isinstance(path, str) and b"\0" not in os.fsencode(path) and path != ""
+    except UnicodeEncodeError:
+        usable = False
+    if not isinstance(path, str) or not usable:
+        raise BowfreeError(f"{name} = {shown(value)}: give the path of a file, such as 'out.html'")
+    return path

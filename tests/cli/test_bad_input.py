@@ -16,6 +16,7 @@ from bowfree.cli import main
 from bowfree.datasets.tables import write_table
 
 GRAPH = ("--graph", "sun -> leaves")
+MANY = ", ".join(f"x{k}" for k in range(99))
 XY = bf.parse("x -> y").to_dict()
 
 
@@ -179,7 +180,8 @@ def bowfree(*arguments, **options):
         (["fit", "binary.csv", *GRAPH], {}, "UTF-8"),
         (["convert", "folder.csv", "--from", "dot", "--to", "text"], {}, "folder.csv"),
         (["equiv", "--graph", "𝒳 -> y"], {"PYTHONIOENCODING": "latin-1"}, "PYTHONUTF8=1"),
-        (["sample", "--graph", "x", "--seed", "1", "--n", "9" * 17], {}, "memory"),
+        (["sample", "--graph", "x", "--seed", "1", "--n", "9" * 17], {}, "too large: at most"),
+        (["sample", "--graph", MANY, "--seed", "1", "--n", "2147483647"], {}, "memory"),
     ],
 )
 def test_also_in_a_process_of_its_own(arguments, environment, words, folder):

@@ -320,7 +320,10 @@ BAD = {
     ),
     "no data": (lambda: bf.effect_bounds([EDGE]), "neither was given"),
     "formula": (lambda: bf.effect_bounds([EDGE], cov=S2, n=50, effects="R"), "as-published"),
-    "limit": (lambda: bf.effect_bounds([EDGE], cov=S2, n=50, limit=0), "limit = 0"),
+    "limit": (
+        lambda: bf.effect_bounds([EDGE], cov=S2, n=50, limit=0),
+        "limit must be a whole number",
+    ),
     "zero": (lambda: bf.effect_bounds([EDGE], cov=S2, n=50, zero=-1.0), "zero = -1"),
     "do nothing": (lambda: bf.intervene(SEM, do={}), "do is empty"),
     "do unknown": (lambda: bf.intervene(SEM, do={"w": 1.0}), "w"),

@@ -104,7 +104,7 @@ CASES = {
     "order with a node missing": (
         lambda: G.reorder(["x", "y", "y"]),
         bf.GraphError,
-        "the new order ['x', 'y', 'y'] must list each of the nodes",
+        "the new order x, y, y must list each of the nodes x, y, z once",
     ),
     "overlapping sets": (
         lambda: G.m_separated("x", ["y", "x"]),
@@ -149,12 +149,12 @@ CASES = {
     "indefinite Omega": (
         lambda: bf.LinearSEM(G, B, changed(changed(OMEGA, 1, 2, 2.0), 2, 1, 2.0)),
         bf.DataError,
-        "Omega is not positive definite: its smallest eigenvalue is -1; raise the error variances",
+        "Omega is not positive definite: the smallest eigenvalue of its correlations is -1; raise",
     ),
     "singular Omega": (
         lambda: bf.LinearSEM(G, B, changed(OMEGA, 0, 0, 0.0)),
         bf.DataError,
-        "smallest eigenvalue is 0",
+        "Omega is not positive definite: the error variance of 'x' is 0; raise the error variances",
     ),
     "B of the wrong shape": (
         lambda: bf.LinearSEM(G, B[:2], OMEGA),

@@ -164,7 +164,7 @@ def test_population_has_no_standard_errors():
 
 def test_unknown_information():
     fit = bf.fit(bf.MixedGraph(list("xy")), cov=np.eye(2), n=10)
-    with pytest.raises(ValueError, match="must be 'expected' or 'observed'"):
+    with pytest.raises(ValueError, match="choose one of expected, observed"):
         fit.standard_errors(information="sandwich")
 
 

@@ -290,3 +290,25 @@ def test_covariance_agrees_with_the_matrix_formula(g, seed):
     assert (
         np.abs(moved.covariance() - Sigma[np.ix_(index, index)]) <= 1e-10 * scale.max(initial=0)
     ).all()
+
+
+@pytest.mark.parametrize(("b", "variance"), [(1e200, 1.0), (3.0, 1e308)])
+def test_no_covariance_beyond_the_largest_number(b, variance):
+    with pytest.raises(bf.DataError, match="beyond the largest number"):
+        bf.LinearSEM(bf.parse("x -> y"), [[0, 0], [b, 0]], variance * np.eye(2))
+
+
+def test_numbers_close_to_the_largest():
+    Omega = np.array([[1e308, 4e307], [4e307, 1e308]])
+    sem = bf.LinearSEM(bf.parse("x <-> y"), np.zeros((2, 2)), Omega)
+    np.testing.assert_allclose(sem.covariance(), Omega)
+    assert np.isfinite(sem.sample(3, rng=1)).all()
+
+
+def test_units_do_not_decide_what_is_positive_definite():
+    # Standard deviations 1 and 1e-9: one eigenvalue is 1e-18 of the other, and nothing is wrong.
+    g = bf.parse("x <-> y")
+    sem = bf.LinearSEM(g, np.zeros((2, 2)), [[1.0, 5e-10], [5e-10, 1e-18]])
+    np.testing.assert_allclose(sem.standardized().Omega[0, 1], 0.5)
+    with pytest.raises(bf.DataError, match="smallest eigenvalue of its correlations"):
+        bf.LinearSEM(g, np.zeros((2, 2)), [[1.0, 1e-9], [1e-9, 1e-18]])

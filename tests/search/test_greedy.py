@@ -3,6 +3,7 @@
 The smallest search has two variables: no edge, or one of three equivalent ones.
 """
 
+import itertools
 import json
 import math
 import os
@@ -456,3 +457,12 @@ GOOD = {"cov": S3, "n": 100}
 def test_bad_input(options, message):
     with pytest.raises(bf.BowfreeError, match=message):
         bf.greedy_search(**(GOOD | options))
+
+
+def test_errors_about_large_graphs_are_short():
+    names = [f"v{i}" for i in range(60)]
+    dense = bf.MixedGraph(names, directed=list(itertools.combinations(names, 2)))
+    for start, limits in ((dense, {"max_edges": 3}), (dense.relabel({"v0": "u"}), {})):
+        with pytest.raises(bf.GraphError, match="start graph") as caught:
+            bf.greedy_search(cov=np.eye(60), n=99, starts=[start], **limits)
+        assert len(str(caught.value)) < 300

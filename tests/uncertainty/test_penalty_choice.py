@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import bowfree as bf
-from bowfree.uncertainty.penalty_choice import held_out_loglik
+from bowfree.uncertainty.penalty_choice import _chosen, held_out_loglik
 from random_models import collider_data
 
 QUICK = {"restarts": 2, "rounds": 0}
@@ -75,6 +75,23 @@ def test_one_standard_error_rule(seed, chosen):
     assert choice.one_standard_error == largest[2] == chosen < largest[1]
     gaps = choice.folds - choice.folds[:, [best]]
     np.testing.assert_allclose(choice.standard_error, gaps.std(axis=0, ddof=1) / 2, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_fold_that_differs_is_within_one_standard_error(seed):
+    # Its gap g / cv equals the standard error, and rounding must not decide.
+    rng = np.random.default_rng(seed)
+    folds = np.repeat(rng.normal(-5, 1, size=(5, 1)), 4, axis=1)
+    folds[seed % 5, 2] -= 10.0 ** rng.uniform(-6, 6)
+    folds[:, 3] -= 1.0
+    folds[:, 1] += 1e-14 * rng.normal(size=5)  # an equivalent graph, scored in another order
+    assert _chosen(folds) == (0, 2)
+
+
+def test_more_than_one_standard_error_is_not_within():
+    folds = np.zeros((5, 2))
+    folds[:2, 1] = (-1.0, -1e-3)
+    assert _chosen(folds) == (0, 0)
 
 
 def test_same_folds_for_every_number_of_jobs():

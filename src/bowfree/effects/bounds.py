@@ -21,6 +21,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Unpack, get_args
 
 import numpy as np
@@ -31,7 +32,6 @@ from bowfree.effects.effect_bounds import EffectBounds, Formula
 from bowfree.equivalence.classes import (
     EquivalenceClass,
     Factor,
-    check_limits,
     class_by_components,
     marks_of,
 )
@@ -39,9 +39,10 @@ from bowfree.equivalence.decision import aligned
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.moments import Moments, read_moments
-from bowfree.options import DataOptions, split_options
+from bowfree.options import DataOptions, at_least, not_negative, one_of, split_options
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
+from bowfree.text_input import brief, shown
 
 __all__ = ["effect_bounds"]
 
@@ -132,12 +133,9 @@ def effect_bounds(
     Sections 3.3 and 4.1 of the paper, equation (causaleffect) of section 2.2.
     """
     (data_options,) = split_options("effect_bounds", options, DataOptions)
-    check_limits(limit, None)
-    if effects not in get_args(Formula):
-        raise BowfreeError(f"effects = {effects!r}: must be 'corrected' or 'as-published'")
-    if not zero >= 0:
-        raise BowfreeError(f"zero = {zero!r}: must be a number of at least 0")
-    most = MAX_MEMBERS if limit is None else int(limit)
+    one_of("effects", effects, get_args(Formula))
+    zero = not_negative("zero", zero)
+    most = MAX_MEMBERS if limit is None else at_least("limit", limit, 1)
     members: Any = (
         class_by_components(graphs, most)
         if isinstance(graphs, SearchResult | ExhaustiveResult)
@@ -171,14 +169,16 @@ def given_iterable(graphs: Any) -> Any:
     """Return the graphs, or say why they are none."""
     if isinstance(graphs, MixedGraph):
         raise BowfreeError(
-            f"a single graph ({graphs}) was given: pass bowfree.equivalence_class(graph) for its "
-            "class, or [graph] for its own effects"
+            f"a single graph ({brief(str(graphs))}) was given: pass "
+            "bowfree.equivalence_class(graph) for its class, or [graph] for its own effects"
         )
-    if not isinstance(graphs, Iterable) or isinstance(graphs, str):
-        raise BowfreeError(
-            f"graphs is {graphs!r}: give an equivalence class, a search result, or graphs"
-        )
-    return graphs
+    if hasattr(type(graphs), "__iter__") and not isinstance(graphs, str):
+        with suppress(TypeError):  # an array of no dimension
+            iter(graphs)
+            return graphs
+    raise BowfreeError(
+        f"graphs is {shown(graphs)}: give an equivalence class, a search result, or graphs"
+    )
 
 
 def given_first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[MixedGraph]]:
@@ -188,7 +188,7 @@ def given_first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[Mixe
     if first is None:
         raise BowfreeError("no graphs were given: bounds need at least one member")
     if not isinstance(first, MixedGraph):
-        raise BowfreeError(f"graphs holds {first!r}: every member must be a MixedGraph")
+        raise BowfreeError(f"graphs holds {shown(first)}: every member must be a MixedGraph")
     return first, itertools.chain([first], rest)
 
 
@@ -320,7 +320,7 @@ def _graph_bounds(
 def given_checked(graph: MixedGraph, first: MixedGraph) -> MixedGraph:
     """Return a member with the nodes in the order of the first."""
     if not isinstance(graph, MixedGraph):
-        raise BowfreeError(f"graphs holds {graph!r}: every member must be a MixedGraph")
+        raise BowfreeError(f"graphs holds {shown(graph)}: every member must be a MixedGraph")
     graph.check_bap()
     return aligned(first, graph)
 

@@ -28,6 +28,8 @@ from bowfree.graph.text import quote
 from bowfree.json_values import json_values
 from bowfree.model.fit_result import Fit
 from bowfree.model.linear_sem import LinearSEM
+from bowfree.options import each
+from bowfree.text_input import listed, shown
 
 __all__ = ["IntervenedVariable", "Intervention", "intervene"]
 
@@ -176,10 +178,14 @@ def intervene(
     ----------
     Section 2.2 of the paper, equation (causaleffect).
     """
+    if not isinstance(model, Fit | LinearSEM):
+        raise DataError(f"model is {shown(model)}: give a Fit or a LinearSEM")
     graph = model.graph
+    if not isinstance(do, Mapping):
+        raise DataError(f"do is {shown(do)}: give names and values, as do={{'x': 1.0}}")
     if not do:
         raise DataError("do is empty: name at least one variable and its value, as do={'x': 1.0}")
-    values = {name: _number(f"do[{name!r}]", value) for name, value in do.items()}
+    values = {name: _number(f"do[{shown(name)}]", value) for name, value in do.items()}
     fixed = [graph._node(name) for name in values]
     base = _means(mean, graph.nodes)
     B, Omega = model.B.copy(), model.Omega.copy()
@@ -189,11 +195,17 @@ def intervene(
     push = np.zeros(len(graph))
     push[fixed] = np.array(list(values.values())) - base[fixed]
     E = np.linalg.inv(np.eye(len(graph)) - B)
-    covariance = E @ Omega @ E.T
+    with np.errstate(over="ignore", invalid="ignore"):
+        covariance = E @ Omega @ E.T
+        shifted = base + E @ push
+    if not (np.isfinite(shifted).all() and np.isfinite(covariance).all()):
+        raise DataError(
+            "means or variances under the intervention are beyond the largest number, 1.8e308; "
+            "set smaller values"
+        )
     # Exactly zero, and not some 1e-17, where nothing is left to vary.
     covariance[fixed] = 0.0
     covariance[:, fixed] = 0.0
-    shifted = base + E @ push
     shifted[fixed] = list(values.values())
     return Intervention(graph.nodes, values, shifted, (covariance + covariance.T) / 2)
 
@@ -201,10 +213,10 @@ def intervene(
 def _number(what: str, value: Any) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise DataError(f"{what} is {value!r}: it must be a finite number")
+        raise DataError(f"{what} is {shown(value)}: it must be a finite number")
     return number
 
 
@@ -216,11 +228,13 @@ def _means(mean: Any, names: tuple[str, ...]) -> Floats:
         unknown = [name for name in mean if name not in names]
         if missing or unknown:
             raise GraphError(
-                f"mean must have one value for each of {', '.join(names)}; "
-                f"missing: {', '.join(missing) or 'none'}, unknown: {', '.join(unknown) or 'none'}"
+                f"mean must have one value for each of {listed(names)}; missing: "
+                f"{listed(missing) or 'none'}, unknown: {shown(unknown) if unknown else 'none'}"
             )
         mean = [mean[name] for name in names]
-    listed = list(mean)
-    if len(listed) != len(names):
-        raise DataError(f"mean has {len(listed)} values, the model has {len(names)} variables")
-    return np.array([_number(f"mean[{name!r}]", m) for name, m in zip(names, listed, strict=True)])
+    values = list(each("mean", mean, "numbers", DataError))
+    if len(values) != len(names):
+        raise DataError(f"mean has {len(values)} values, the model has {len(names)} variables")
+    return np.array(
+        [_number(f"mean[{shown(name)}]", m) for name, m in zip(names, values, strict=True)]
+    )

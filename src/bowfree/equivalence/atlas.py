@@ -21,7 +21,7 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BIDIRECTED, EDGES, FORWARD
 from bowfree.json_values import json_values
-from bowfree.options import Rng
+from bowfree.options import Rng, at_least
 
 __all__ = ["Atlas", "SkeletonEntry", "atlas", "count_baps"]
 
@@ -158,8 +158,7 @@ def atlas(d: int, *, rng: Rng = None, n_jobs: int | None = None) -> Atlas:
     >>> str(bf.atlas(3)).split(" (")[0]
     '62 BAPs on 3 labelled nodes in 11 classes'
     """
-    if isinstance(d, bool) or d != int(d) or d < 1:
-        raise BowfreeError(f"d = {d!r}: the number of nodes must be a whole number of at least 1")
+    d = at_least("d", d, 1)
     if d > LARGEST:
         raise BowfreeError(
             f"d = {d}: there are {_how_many(d)} BAPs on {d} labelled nodes, too many to sort; "

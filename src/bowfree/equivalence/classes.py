@@ -33,7 +33,7 @@ import numpy.typing as npt
 from bowfree import _core
 from bowfree.display import Shown, Table, count, shorten
 from bowfree.equivalence.decision import adjacency, algebra_seed, aligned
-from bowfree.errors import BowfreeError, GraphError
+from bowfree.errors import GraphError
 from bowfree.frames import data_frame
 from bowfree.frozen import Frozen
 from bowfree.graph.bit_sets import members
@@ -42,7 +42,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place
 from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, EDGES, FORWARD
 from bowfree.graph.text import quote
-from bowfree.options import Rng
+from bowfree.options import Rng, at_least, one_of, positive
 from bowfree.pictures import svg
 from bowfree.pictures.drawn import Drawn
 from bowfree.space.knowledge import Knowledge
@@ -52,11 +52,11 @@ __all__ = ["ClassSummary", "EdgeSummary", "EquivalenceClass", "equivalence_class
 
 Method = Literal["exact", "edge-changes", "colliders"]
 
-MOST_EDGES = 10_000
-"""Most edges of a graph whose class is looked for."""
-
 STORED_MEMBERS = 1_000_000
-"""Most members that a search keeps per component of the skeleton; one takes a byte per edge."""
+"""Most members that a search keeps per component of the skeleton."""
+
+_STORED_BYTES = 10**9
+"""And most memory for them; a member takes a byte per edge."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -478,7 +478,7 @@ def equivalence_class(
         triples.
     limit : int, optional
         At most this many members. Without it a search keeps up to 1,000,000 members per component
-        of the skeleton.
+        of the skeleton, fewer for graphs of more than 1,000 edges: as many as a gigabyte holds.
     time_limit : float, optional
         Seconds after which the search ends with what it has found.
     rng : int or numpy.random.Generator, optional
@@ -516,17 +516,14 @@ def equivalence_class(
     """
     g = graph_of(graph)
     g.check_bap()
-    if method != "colliders":
-        check_size(g)
-    if method not in get_args(Method):
-        raise BowfreeError(f"method = {method!r}: must be one of {', '.join(get_args(Method))}")
-    check_limits(limit, time_limit)
+    one_of("method", method, get_args(Method))
+    limit, time_limit = checked_limits(limit, time_limit)
     if method == "colliders":
         sizes = tuple(_core.collider_sizes(*g._bits()))
         whole = EquivalenceClass(g, method, True, sizes, None)
     else:
         found = _core.class_factors(
-            *g._bits(), method == "exact", algebra_seed(rng), limit or STORED_MEMBERS, time_limit
+            *g._bits(), method == "exact", algebra_seed(rng), limit or stored_members(g), time_limit
         )
         factors = to_factors(found)
         complete = all(done for _, _, done in found)
@@ -542,7 +539,6 @@ def class_by_components(graph: GraphLike, limit: int) -> EquivalenceClass:
     effects do, has no need of that.
     """
     g = graph_of(graph)
-    check_size(g)
     found = _core.class_factors(*g._bits(), True, 0, limit, None)
     factors = to_factors(found)
     sizes = tuple(len(factor.marks) for factor in factors)
@@ -556,22 +552,17 @@ def _within_space_of(given: GraphLike, members: EquivalenceClass) -> Equivalence
     return members.permitted_by(space) if isinstance(space, SearchSpace) else members
 
 
-def check_size(graph: MixedGraph) -> None:
-    """Refuse a graph whose class is out of reach: the search goes as deep as there are edges."""
-    if graph.n_edges > MOST_EDGES:
-        raise GraphError(
-            f"the graph has {graph.n_edges:,} edges, and a class is searched for up to "
-            f"{MOST_EDGES:,}; leave out edges, or ask for method='colliders', which lists part of "
-            "the class"
-        )
+def stored_members(graph: MixedGraph) -> int:
+    """Return how many members of a class are kept when nobody says how many."""
+    return min(STORED_MEMBERS, _STORED_BYTES // max(graph.n_edges, 1))
 
 
-def check_limits(limit: int | None, time_limit: float | None) -> None:
-    """Refuse limits that leave nothing to find."""
-    if limit is not None and (isinstance(limit, bool) or limit < 1 or limit != int(limit)):
-        raise BowfreeError(f"limit = {limit!r}: must be a whole number of at least 1, or None")
-    if time_limit is not None and not time_limit > 0:
-        raise BowfreeError(f"time_limit = {time_limit!r}: must be a number of seconds above 0")
+def checked_limits(limit: int | None, time_limit: float | None) -> tuple[int | None, float | None]:
+    """Return both as numbers; refuse limits that leave nothing to find."""
+    return (
+        None if limit is None else at_least("limit", limit, 1),
+        None if time_limit is None else positive("time_limit", time_limit),
+    )
 
 
 def class_of_marks(

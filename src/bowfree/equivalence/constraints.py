@@ -37,6 +37,7 @@ from bowfree.graph.separation import minimal_separator
 from bowfree.graph.text import quote
 from bowfree.json_values import json_values
 from bowfree.model.given import graph_and_moments
+from bowfree.model.moments import read_moments
 from bowfree.options import DataOptions, split_options
 
 __all__ = ["Constraint", "ConstraintTest", "ConstraintTests", "constraints", "test_constraints"]
@@ -79,7 +80,8 @@ class Constraint(Shown):
 
     def value(self, S: npt.ArrayLike) -> float:
         """Evaluate the left-hand side, as a correlation, on a covariance matrix in node order."""
-        return float(self._correlation(np.asarray(S, dtype=np.float64)).real)
+        moments = read_moments(cov=S, n=math.inf, graph=self.graph)
+        return float(self._correlation(moments.S))
 
     def _correlation(self, S: npt.NDArray[Any]) -> Any:
         """Real or complex: differentiated by complex steps below, so nothing is conjugated."""

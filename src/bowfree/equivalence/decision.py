@@ -39,7 +39,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.separation import minimal_separator
 from bowfree.graph.text import quote
 from bowfree.json_values import json_values
-from bowfree.options import Rng
+from bowfree.options import Rng, at_least
 
 __all__ = [
     "EquivalenceVerdict",
@@ -252,7 +252,7 @@ def distinguishing_subgraph(
     g, h = _aligned_baps(graph, other)
     seed = algebra_seed(rng)
     if size is not None:
-        for k in range(2, min(size, len(g)) + 1):
+        for k in range(2, min(at_least("size", size, 1), len(g)) + 1):
             for nodes in combinations(g.nodes, k):
                 if not equivalent(g.subgraph(nodes), h.subgraph(nodes), rng=seed):
                     return nodes

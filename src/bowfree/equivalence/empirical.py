@@ -21,16 +21,16 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.equivalence.classes import (
-    STORED_MEMBERS,
     EquivalenceClass,
-    check_limits,
+    checked_limits,
     class_of_marks,
+    stored_members,
 )
-from bowfree.errors import BowfreeError, DataError
+from bowfree.errors import DataError
 from bowfree.graph.given import GraphLike
 from bowfree.model.given import graph_and_moments
 from bowfree.model.scoring_rule import ScoringRule
-from bowfree.options import DataOptions, ScoreOptions, split_options
+from bowfree.options import DataOptions, ScoreOptions, not_negative, split_options
 
 __all__ = ["EmpiricalClass", "empirical_class"]
 
@@ -116,9 +116,8 @@ def empirical_class(
     ----------
     Section 3.3 of the paper.
     """
-    if not epsilon >= 0:
-        raise BowfreeError(f"epsilon = {epsilon!r}: must be a number of at least 0")
-    check_limits(limit, time_limit)
+    epsilon = not_negative("epsilon", epsilon)
+    limit, time_limit = checked_limits(limit, time_limit)
     groups = split_options("empirical_class", options, DataOptions, ScoreOptions)
     data_options, score_options = groups
     g, moments = graph_and_moments(graph, data, data_options)
@@ -129,7 +128,7 @@ def empirical_class(
         *g._bits(),
         epsilon,
         d * (d - 1) // 2,
-        limit or STORED_MEMBERS,
+        limit or stored_members(g),
         time_limit,
         rule.sweeps,
     )

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import BowfreeError
+from bowfree.model.linear_sem import real_array
+from bowfree.text_input import shown
 
 __all__ = ["THRESHOLD", "RocCurve", "ordinary_auc", "paper_roc"]
 
@@ -113,7 +115,11 @@ def ordinary_auc(truth: npt.ArrayLike, estimate: npt.ArrayLike) -> float:
 
 def _pairs(truth: npt.ArrayLike, estimate: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], Floats]:
     """Return which ordered pairs are true, and the estimates, without the diagonal."""
-    E, F = np.asarray(truth, dtype=float), np.asarray(estimate, dtype=float)
+    try:
+        E, F = real_array(truth), real_array(estimate)
+    except (TypeError, ValueError, OverflowError):
+        given = f"{shown(truth)} and {shown(estimate)}"
+        raise BowfreeError(f"truth and estimate must be matrices of numbers, not {given}") from None
     if E.ndim != 2 or E.shape[0] != E.shape[1] or E.shape != F.shape:
         raise BowfreeError(f"truth has shape {E.shape} and estimate {F.shape}; both must be (d, d)")
     if np.isnan(E).any() or np.isnan(F).any():

@@ -49,6 +49,7 @@ from bowfree.formats.networkx import (
 from bowfree.formats.pcalg import from_pcalg, to_pcalg
 from bowfree.formats.pywhy import from_pywhy, to_pywhy
 from bowfree.formats.tetrad import from_tetrad, to_tetrad
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.parsing import parse
 from bowfree.text_input import check_text, shown
@@ -169,10 +170,10 @@ def write(graph: MixedGraph, *, format: str) -> str:
     x,0,1
     y,0,0
     """
-    return _named(format).write(graph)
+    return _named(format).write(graph_of(graph))
 
 
-def _named(format: str) -> _TextFormat:
-    if format not in FORMATS:
+def _named(format: object) -> _TextFormat:
+    if not isinstance(format, str) or format not in FORMATS:
         raise BowfreeError(f"unknown format {shown(format)}; known are {', '.join(FORMATS)}")
     return _FORMATS[format]

@@ -19,7 +19,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from bowfree.formats.matrix import listed_names
 from bowfree.formats.tokens import GraphBuilder, refuse
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.text_input import check_nodes, check_text, shown, split_lines, whole_number
 
@@ -47,6 +49,7 @@ def to_benchmark(graph: MixedGraph) -> str:
     bidirected
     1 2
     """
+    graph = graph_of(graph)
     index = {name: i for i, name in enumerate(graph.nodes)}
     directed = sorted((index[a], index[b]) for a, b in graph.directed)
     bidirected = sorted(
@@ -97,9 +100,9 @@ def from_benchmark(text: str, nodes: Sequence[str] | None = None) -> MixedGraph:
     number, line = next_line()
     (d, _), (n_directed, _), (n_bidirected, _) = _numbers(line, number, count=3)
     check_nodes(d, "benchmark", line=number)
-    if nodes is not None and len(nodes) != d:
-        refuse("benchmark", number, 1, f"the graph has {d} nodes but {len(nodes)} names are given")
-    names = list(nodes) if nodes is not None else [str(i) for i in range(d)]
+    names = [str(i) for i in range(d)] if nodes is None else listed_names(nodes, "benchmark")
+    if len(names) != d:
+        refuse("benchmark", number, 1, f"the graph has {d} nodes but {len(names)} names are given")
     builder = GraphBuilder("benchmark", text)
     for heading, count, mark in (
         ("directed", n_directed, "->"),

@@ -25,6 +25,7 @@ from typing import Literal
 
 from bowfree.errors import GraphError
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, refuse, unquoted
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.text_input import brief, number, shown
 
@@ -77,6 +78,9 @@ def to_dagitty(
     y <-> z
     }
     """
+    graph = graph_of(graph)
+    if not isinstance(positions, Mapping | None):
+        raise GraphError(f"positions is {shown(positions)}; give a mapping from names to (x, y)")
     positions = dict(positions or {})
     for name in positions:
         if name not in graph.nodes:
@@ -87,7 +91,11 @@ def to_dagitty(
     for name in graph.nodes:
         place = ""
         if name in positions:
-            x, y = positions[name]
+            try:
+                x, y = map(float, positions[name])
+            except (TypeError, ValueError, OverflowError):
+                where = shown(positions[name])
+                raise GraphError(f"the position of {shown(name)} is {where}, not (x, y)") from None
             place = f' [pos="{x:.17g},{y:.17g}"]'
         lines.append(_quoted(name) + place)
     lines += [f"{_quoted(a)} -> {_quoted(b)}" for a, b in graph.directed]

@@ -20,6 +20,7 @@ import itertools
 import re
 
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, refuse, unquoted
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_dot", "to_dot"]
@@ -58,6 +59,7 @@ def to_dot(graph: MixedGraph) -> str:
       "y" -> "z" [dir=both, style=dashed, color=red];
     }
     """
+    graph = graph_of(graph)
     lines = [f"  {quoted(name)};" for name in graph.nodes]
     lines += [f"  {quoted(a)} -> {quoted(b)};" for a, b in graph.directed]
     lines += [

@@ -11,6 +11,7 @@ here under the names that all formats have.
 
 from __future__ import annotations
 
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_json", "to_json"]
@@ -31,7 +32,7 @@ def to_json(graph: MixedGraph) -> str:
     >>> json.loads(bf.formats.to_json(bf.parse("x -> y")))["directed"]
     [['x', 'y']]
     """
-    return graph.to_json(indent=2) + "\n"
+    return graph_of(graph).to_json(indent=2) + "\n"
 
 
 def from_json(text: str) -> MixedGraph:

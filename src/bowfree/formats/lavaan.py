@@ -21,6 +21,7 @@ import re
 
 from bowfree.errors import GraphError
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, refuse
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.text_input import brief, number, shown
 
@@ -79,6 +80,7 @@ def to_lavaan(graph: MixedGraph, *, fixed_zeros: bool = True) -> str:
     # no other covariances
     x ~~ 0*y + 0*z
     """
+    graph = graph_of(graph)
     for name in graph.nodes:
         if not re.fullmatch(_NAME, name) or name == "NA":
             raise GraphError(

@@ -16,7 +16,10 @@ import numpy.typing as npt
 
 from bowfree.errors import GraphError
 from bowfree.formats.matrix import CellError, named_square
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.linear_sem import real_array
+from bowfree.text_input import shown
 
 __all__ = ["from_lingam", "to_lingam"]
 
@@ -49,8 +52,12 @@ def to_lingam(graph: MixedGraph, *, B: npt.ArrayLike | None = None) -> npt.NDArr
     >>> bf.formats.to_lingam(g).tolist()
     [[0.0, 0.0, 0.0], [1.0, 0.0, nan], [0.0, nan, 0.0]]
     """
+    graph = graph_of(graph)
     d = len(graph.nodes)
-    weights = np.ones((d, d)) if B is None else np.asarray(B, dtype=np.float64)
+    try:
+        weights = np.ones((d, d)) if B is None else real_array(B)
+    except (TypeError, ValueError, OverflowError):
+        raise GraphError(f"B must be a matrix of numbers, not {shown(B)}") from None
     if weights.shape != (d, d):
         raise GraphError(f"B has shape {weights.shape} but the graph has {d} nodes")
     index = {name: i for i, name in enumerate(graph.nodes)}

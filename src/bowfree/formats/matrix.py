@@ -11,7 +11,7 @@ page of its own in the reference.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,9 @@ import numpy.typing as npt
 from bowfree.errors import GraphError, ParseError
 from bowfree.formats.csv_text import CsvReader, Row, read_name, write_line, write_name
 from bowfree.formats.tokens import refuse
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.options import each
 from bowfree.text_input import brief, check_nodes, listed, number, shown
 
 __all__ = [
@@ -66,6 +68,7 @@ class MatrixFormat:
 
     def encode(self, graph: MixedGraph) -> npt.NDArray[np.int64]:
         """Return the matrix of a graph, shape (d, d); rows and columns follow ``graph.nodes``."""
+        graph = graph_of(graph)
         d = len(graph.nodes)
         codes = {edges: entries for entries, edges in self.table.items()}
         matrix = np.zeros((d, d), dtype=np.int64)
@@ -145,7 +148,7 @@ def named_square(
 ) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
     """Return a square matrix as numbers, with the names of its rows and columns."""
     if nodes is None and hasattr(matrix, "columns"):
-        nodes = [str(name) for name in _listed_names(matrix.columns, format)]
+        nodes = [str(name) for name in listed_names(matrix.columns, format)]
         # A data frame whose rows are in another order than its columns is a trap, not a graph.
         rows = [str(name) for name in getattr(matrix, "index", nodes)]
         if rows != nodes and rows != [str(i) for i in range(len(rows))]:
@@ -160,7 +163,7 @@ def named_square(
         )
     if nodes is None:
         nodes = [f"x{i + 1}" for i in range(len(values))]
-    names = tuple(_listed_names(nodes, format))
+    names = tuple(listed_names(nodes, format))
     if len(names) != len(values):
         raise ParseError(
             f"{format}: {len(names)} node names for a matrix with {len(values)} rows; "
@@ -183,10 +186,13 @@ def _numbers(matrix: Any, format: str) -> npt.NDArray[np.float64]:
         ) from None
 
 
-def _listed_names(nodes: Any, format: str) -> list[Any]:
-    if isinstance(nodes, str) or not isinstance(nodes, Iterable):
+def listed_names(nodes: Any, format: str) -> list[Any]:
+    """Return the names that a user gave for the nodes of a graph, or raise."""
+    names = [] if isinstance(nodes, str) else each("nodes", nodes, "names", ParseError)
+    listed = list(names)
+    if isinstance(nodes, str) or not all(isinstance(name, str) for name in listed):
         raise ParseError(f"{format}: node names are a list such as ['x', 'y'], not {shown(nodes)}")
-    return list(nodes)
+    return listed
 
 
 def write_csv(nodes: Sequence[str], matrix: npt.NDArray[Any]) -> str:

@@ -15,7 +15,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from bowfree.errors import ParseError
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.options import each
 from bowfree.text_input import shown
 
 __all__ = ["from_edge_lists", "from_networkx", "to_edge_lists", "to_networkx"]
@@ -46,6 +48,7 @@ def to_networkx(graph: MixedGraph) -> Any:
     """
     import networkx as nx
 
+    graph = graph_of(graph)
     result = nx.MultiDiGraph()
     result.add_nodes_from(graph.nodes)
     for a, b in graph.directed:
@@ -121,6 +124,7 @@ def to_edge_lists(
     >>> bf.formats.to_edge_lists(bf.parse("x -> y, y <-> z"))
     (['x', 'y', 'z'], [('x', 'y')], [('y', 'z')])
     """
+    graph = graph_of(graph)
     return list(graph.nodes), list(graph.directed), list(graph.bidirected)
 
 
@@ -173,6 +177,6 @@ def from_edge_lists(
 
 
 def _listed(values: Any) -> list[Any]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if isinstance(values, str):
         raise ParseError(f"edge lists: expected a list, not {shown(values)}")
-    return list(values)
+    return list(each("edge lists: one", values, "names or pairs", ParseError))

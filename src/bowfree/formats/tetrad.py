@@ -21,6 +21,7 @@ import re
 
 from bowfree.errors import GraphError
 from bowfree.formats.tokens import GraphBuilder, refuse
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.text_input import check_text, shown, split_lines
 
@@ -58,6 +59,7 @@ def to_tetrad(graph: MixedGraph) -> str:
     1. x --> y
     2. y <-> z
     """
+    graph = graph_of(graph)
     for name in graph.nodes:
         if not name or re.search(r"[\s;,]", name):
             raise GraphError(
@@ -91,11 +93,12 @@ def from_tetrad(text: str) -> MixedGraph:
     >>> bf.formats.from_tetrad(text) == bf.parse("x -> y, y <-> z")
     True
     """
+    text = check_text(text, "tetrad")
     builder = GraphBuilder("tetrad", text)
     section = ""
     seen: set[str] = set()
     last = 1
-    for number, line in enumerate(split_lines(check_text(text, "tetrad")), start=1):
+    for number, line in enumerate(split_lines(text), start=1):
         heading = line.strip()
         if not heading:
             continue

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from bowfree.errors import GraphError
 from bowfree.graph.bit_sets import members
 from bowfree.graph.text import quote, read_statements
+from bowfree.options import each
+from bowfree.text_input import listed, shown
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
@@ -61,7 +63,7 @@ def add(
     >>> print(g.add(directed=[("z", "w")], nodes=["w"]))
     x -> y, z -> w
     """
-    new = (nodes,) if isinstance(nodes, str) else tuple(nodes)
+    new = (nodes,) if isinstance(nodes, str) else tuple(each("nodes", nodes, "names", GraphError))
     if new:
         graph = type(graph)(graph.nodes + new, graph.directed, graph.bidirected)
     parents, spouses = list(graph._parents), list(graph._spouses)
@@ -181,11 +183,12 @@ def reorder(graph: MixedGraph, nodes: Iterable[str]) -> MixedGraph:
     >>> bf.parse("a -> b").reorder(["b", "a"]).nodes
     ('b', 'a')
     """
-    order = [graph._node(v) for v in ([nodes] if isinstance(nodes, str) else nodes)]
+    given = [nodes] if isinstance(nodes, str) else each("nodes", nodes, "names", GraphError)
+    order = [graph._node(v) for v in given]
     if sorted(order) != list(range(len(graph))):
         names = [graph._nodes[v] for v in order]
         raise GraphError(
-            f"the new order {names} must list each of the nodes {list(graph.nodes)} once"
+            f"the new order {listed(names)} must list each of the nodes {listed(graph.nodes)} once"
         )
     return _pick(graph, order)
 
@@ -229,6 +232,8 @@ def relabel(graph: MixedGraph, names: Mapping[str, str]) -> MixedGraph:
     >>> print(bf.parse("a -> b <-> c").relabel({"a": "b", "b": "a"}))
     b -> a <-> c
     """
+    if not isinstance(names, Mapping):
+        raise GraphError(f"names is {shown(names)}; give a mapping from old to new names")
     for old in names:
         graph._node(old)
     renamed = type(graph)(names.get(name, name) for name in graph.nodes)
@@ -255,14 +260,15 @@ def _edge_list(
     graph: MixedGraph, texts: Iterable[str], directed: Pairs, bidirected: Pairs
 ) -> list[tuple[int, str, int]]:
     """Read the three ways to give edges; names become indices, and must be known."""
-    result = [(*graph._pair(pair), "->") for pair in directed]
-    result += [(*graph._pair(pair), "<->") for pair in bidirected]
+    pairs = "pairs of nodes"
+    result = [(*graph._pair(p), "->") for p in each("directed", directed, pairs, GraphError)]
+    result += [(*graph._pair(p), "<->") for p in each("bidirected", bidirected, pairs, GraphError)]
     for text in texts:
         names, edges = read_statements(text)
         alone = set(names).difference(*((a, b) for a, _, b in edges))
         if alone or not edges:
             raise GraphError(
-                f"{text!r} should name edges, such as 'x -> y'; nodes go under nodes=[...]"
+                f"{shown(text)} should name edges, such as 'x -> y'; nodes go under nodes=[...]"
             )
         result += [(*graph._pair((a, b)), mark) for a, mark, b in edges]
     return [(i, mark, j) for i, j, mark in result]

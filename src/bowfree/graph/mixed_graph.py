@@ -31,6 +31,7 @@ from bowfree.graph import paths as _paths
 from bowfree.graph import treks as _treks
 from bowfree.graph.bit_sets import closure, members, transpose, union
 from bowfree.graph.names import unknown_node
+from bowfree.options import each
 from bowfree.shortcuts import GraphShortcuts
 from bowfree.text_input import brief, load_json, shown
 
@@ -102,10 +103,10 @@ class MixedGraph(GraphShortcuts):
         names = _checked_names(nodes)
         self._set(names, {name: i for i, name in enumerate(names)}, (), ())
         parents, spouses = [0] * len(names), [0] * len(names)
-        for pair in directed:
+        for pair in each("directed", directed, "pairs of nodes", GraphError):
             a, b = self._pair(pair)
             parents[b] |= 1 << a
-        for pair in bidirected:
+        for pair in each("bidirected", bidirected, "pairs of nodes", GraphError):
             a, b = self._pair(pair)
             spouses[b] |= 1 << a
             spouses[a] |= 1 << b
@@ -211,7 +212,7 @@ class MixedGraph(GraphShortcuts):
         if isinstance(nodes, str):
             return 1 << self._node(nodes)
         mask = 0
-        for name in nodes:
+        for name in each("nodes", nodes, "names", GraphError):
             mask |= 1 << self._node(name)
         return mask
 
@@ -410,9 +411,7 @@ def _checked_names(nodes: Iterable[str]) -> tuple[str, ...]:
             f"nodes is the string {shown(nodes)}; give a list of names, such as ['x', 'y'], "
             "or use bowfree.parse for a graph written as text"
         )
-    if not isinstance(nodes, Iterable):
-        raise GraphError(f"nodes is {shown(nodes)}; give a list of names, such as ['x', 'y']")
-    names = tuple(nodes)
+    names = tuple(each("nodes", nodes, "names, such as ['x', 'y']", GraphError))
     seen: set[str] = set()
     for name in names:
         if not isinstance(name, str):

@@ -25,7 +25,7 @@ def unknown_node(name: object, nodes: Sequence[str]) -> str:
     return f"unknown node {shown(name)}; {hint or f'nodes are: {listed(nodes)}'}"
 
 
-def place(name: str, names: Sequence[str]) -> int:
+def place(name: object, names: Sequence[str]) -> int:
     """Return the place of a variable among the names, or raise a GraphError.
 
     Examples
@@ -34,10 +34,9 @@ def place(name: str, names: Sequence[str]) -> int:
     >>> place("y", ("x", "y"))
     1
     """
-    try:
-        return names.index(name)
-    except ValueError:
-        raise GraphError(unknown_node(name, names)) from None
+    if not isinstance(name, str) or name not in names:
+        raise GraphError(unknown_node(name, names))
+    return names.index(name)
 
 
 def said_edge(
@@ -72,12 +71,12 @@ def said_edge(
     if mark is None and b is None:
         alone, edges = read_statements(a)
         if len(edges) != 1 or len(alone) != 2:
-            raise GraphError(f"{a!r} should be one edge, such as 'x -> y'")
+            raise GraphError(f"{shown(a)} should be one edge, such as 'x -> y'")
         a, mark, b = edges[0]
-    if mark not in ("->", "<-", "<->") or b is None:
+    if not isinstance(mark, str) or mark not in ("->", "<-", "<->") or b is None:
         raise GraphError(
             f"an edge has two ends and a mark between them, '->', '<-' or '<->', "
-            f"and not {(a, mark, b)!r}"
+            f"and not {shown((a, mark, b))}"
         )
     i, j = place(a, names), place(b, names)
     if i == j:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from bowfree.errors import ParseError
 from bowfree.graph.bit_sets import members
+from bowfree.options import at_least
 from bowfree.text_input import brief, check_nodes, check_text, place, shown
 
 if TYPE_CHECKING:
@@ -193,7 +194,8 @@ def to_json(graph: MixedGraph, *, indent: int | None = None) -> str:
     >>> bf.MixedGraph.from_json(g.to_json()) == g
     True
     """
-    return json.dumps(to_dict(graph), indent=indent, ensure_ascii=False)
+    wide = None if indent is None else at_least("indent", indent, 0)
+    return json.dumps(to_dict(graph), indent=wide, ensure_ascii=False)
 
 
 def dict_parts(data: Any) -> tuple[list[str], list[tuple[str, str]], list[tuple[str, str]]]:

@@ -32,6 +32,7 @@ from bowfree.options import (
     ScoreOptions,
     SolverOptions,
     at_least,
+    not_negative,
     split_options,
 )
 
@@ -115,17 +116,14 @@ def fit_moments(
     """Fit a graph to moments that have passed the gate; the options are those of :func:`fit`."""
     if rule.method == "newton" and tol is not None:
         raise BowfreeError("tol is an option of method='ricf'; 'newton' runs until it is certified")
-    if rule.method == "ricf" and n_starts != 1:
+    if at_least("n_starts", n_starts, 1) != 1 and rule.method == "ricf":
         raise BowfreeError("n_starts is an option of method='newton'; 'ricf' has the paper's start")
-    at_least("n_starts", n_starts, 1)
-    if tol is not None and not tol >= 0:
-        raise BowfreeError(f"tol = {tol!r}: must be a number >= 0")
     core = _core.fit_graph(
         np.ascontiguousarray(moments.S),
         *graph._bits(),
         method=rule.method,
         max_iter=rule.sweeps,
-        tol=1e-6 if tol is None else tol,
+        tol=1e-6 if tol is None else not_negative("tol", tol),
         n_starts=n_starts,
         seed=int(Budget(rng).generator().integers(2**63)) if n_starts > 1 else 0,
     )

@@ -24,12 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.display import MOST_ROWS, Shown, Table, count, number, p_text
-from bowfree.errors import BowfreeError, FitWarning
+from bowfree.errors import FitWarning
 from bowfree.frozen import Frozen
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
 from bowfree.json_values import json_values
 from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
+from bowfree.options import one_of, share
 
 __all__ = [
     "Information",
@@ -133,8 +134,7 @@ class TotalEffect(Shown):
         >>> f"{low:.3f} to {high:.3f}"
         '0.402 to 0.598'
         """
-        if not 0.0 < confidence < 1.0:
-            raise BowfreeError(f"confidence = {confidence!r}: must be between 0 and 1")
+        confidence = share("confidence", confidence)
         from scipy.special import ndtri
 
         half = float(ndtri((1 + confidence) / 2)) * self.se
@@ -325,8 +325,7 @@ def standard_errors(
     information: Information,
 ) -> StandardErrors:
     """Invert the information matrix; see :meth:`bowfree.Fit.standard_errors`."""
-    if information not in ("expected", "observed"):
-        raise BowfreeError(f"information = {information!r}: must be 'expected' or 'observed'")
+    one_of("information", information, ("expected", "observed"))
     if not np.isfinite(n):  # A population matrix has no sampling error to speak of.
         covariance = np.full((len(parameters), len(parameters)), np.nan)
     elif information == "expected":

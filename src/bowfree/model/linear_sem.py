@@ -13,24 +13,26 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.budget import random_generator
 from bowfree.display import MOST_ROWS, Table, count
-from bowfree.errors import DataError
+from bowfree.errors import DataError, GraphError
 from bowfree.frames import data_frame
 from bowfree.frozen import Frozen
 from bowfree.graph.bit_sets import members
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.paths import Path
 from bowfree.graph.text import quote
+from bowfree.graph.treks import Trek
 from bowfree.model.inference import TotalEffects
+from bowfree.options import LARGEST_COUNT, each
 from bowfree.pictures.drawn import Drawn
-
-if TYPE_CHECKING:
-    from bowfree.graph.paths import Path
-    from bowfree.graph.treks import Trek
+from bowfree.text_input import shown
 
 __all__ = ["LinearSEM", "random_sem"]
 
@@ -96,6 +98,7 @@ class LinearSEM(Drawn, Frozen):
     Omega: Matrix
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "graph", graph_of(self.graph))
         self.graph.check_acyclic()
         B = _matrix(self.B, "B", self.graph)
         Omega = _matrix(self.Omega, "Omega", self.graph)
@@ -103,9 +106,15 @@ class LinearSEM(Drawn, Frozen):
         _check_support(B, "B", directed, self.graph, "->")
         Omega = _symmetric(Omega, self.graph)
         _check_support(Omega, "Omega", bidirected, self.graph, "<->")
-        _check_positive_definite(Omega)
+        _check_positive_definite(Omega, self.graph)
         for name, matrix in (("B", B), ("Omega", Omega)):
             object.__setattr__(self, name, matrix)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(self.covariance()).all():
+                raise DataError(
+                    "the covariances of the variables are beyond the largest number, 1.8e308; "
+                    "give B and Omega in other units"
+                )
         super().__post_init__()
 
     def __eq__(self, other: object) -> bool:
@@ -193,7 +202,7 @@ class LinearSEM(Drawn, Frozen):
         """
         E = self._effects()
         Sigma = E @ self.Omega @ E.T
-        return (Sigma + Sigma.T) / 2  # rounding leaves the product slightly asymmetric
+        return Sigma / 2 + Sigma.T / 2  # rounding leaves the product slightly asymmetric
 
     def standardized(self) -> LinearSEM:
         """Return the same model in units in which every variable has variance 1.
@@ -234,8 +243,12 @@ class LinearSEM(Drawn, Frozen):
         except TypeError:
             size = -1
         if size < 1:
-            raise DataError(f"n must be a positive integer, the number of observations, not {n!r}")
-        white = np.random.default_rng(rng).standard_normal((size, len(self.graph)))
+            raise DataError(
+                f"n must be a positive integer, the number of observations, not {shown(n)}"
+            )
+        if size > LARGEST_COUNT:
+            raise DataError(f"n = {shown(n)} is too large: at most {LARGEST_COUNT:,} observations")
+        white = random_generator(rng).standard_normal((size, len(self.graph)))
         X = white @ (self._effects() @ np.linalg.cholesky(self.Omega)).T
         if as_frame is None:
             return X
@@ -256,6 +269,8 @@ class LinearSEM(Drawn, Frozen):
         >>> [sem.edge_product(path) for path in g.paths("x", "z")]
         [1.0]
         """
+        if not isinstance(path, Path | Trek):
+            raise GraphError(f"expected a Path or a Trek, got {shown(path)}; see MixedGraph.paths")
         product = 1.0
         for a, mark, b in path.edges:
             i, j = self.graph._node(a), self.graph._node(b)
@@ -350,8 +365,9 @@ def random_sem(graph: MixedGraph, *, rng: Any = None) -> LinearSEM:
     ----------
     Section 4.1 of the paper.
     """
+    graph = graph_of(graph)
     graph.check_acyclic()
-    generator = np.random.default_rng(rng)
+    generator = random_generator(rng)
     d = len(graph)
     B = np.zeros((d, d))
     for a, b in graph.directed:
@@ -370,16 +386,18 @@ def _matrix(value: Any, name: str, graph: MixedGraph) -> Matrix:
     """Copy to a float array; check labels, shape and entries."""
     if hasattr(value, "columns"):  # a data frame; some kinds have row labels too
         rows = getattr(value, "index", range(len(graph)))
-        for kind, labels in (("columns", tuple(value.columns)), ("rows", tuple(rows))):
+        for kind, found in (("columns", value.columns), ("rows", rows)):
+            labels = tuple(each(f"{kind} of {name}", found, "nodes", DataError))
             if labels != graph.nodes and (kind == "columns" or labels != tuple(range(len(graph)))):
                 raise DataError(
-                    f"{name} has {kind} {list(labels)} but the nodes are {list(graph.nodes)}; "
+                    f"{name} has {kind} {shown(list(labels))} but the nodes are "
+                    f"{shown(list(graph.nodes))}; "
                     "bring rows and columns into node order"
                 )
     try:
-        matrix = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{name} must be a matrix of numbers, not {value!r}") from None
+        matrix = real_array(value)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"{name} must be a matrix of numbers, not {shown(value)}") from None
     d = len(graph)
     if matrix.shape != (d, d):
         raise DataError(
@@ -393,6 +411,20 @@ def _matrix(value: Any, name: str, graph: MixedGraph) -> Matrix:
             "every entry must be a finite number"
         )
     return matrix
+
+
+def real_array(value: Any) -> Matrix:
+    """Copy what a user gave to an array of floats.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        It has something else than real numbers in it, or rows of different lengths.
+    """
+    found = np.asarray(value)
+    if np.iscomplexobj(found):
+        raise TypeError("complex numbers are not real")
+    return found.astype(np.float64)
 
 
 def _supports(graph: MixedGraph) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
@@ -431,16 +463,27 @@ def _symmetric(Omega: Matrix, graph: MixedGraph) -> Matrix:
             f"Omega is not symmetric: Omega[{a}, {b}] is {Omega[i, j]:g} but Omega[{b}, {a}] is "
             f"{Omega[j, i]:g}; use (Omega + Omega.T) / 2 if the difference is rounding"
         )
-    return (Omega + Omega.T) / 2
+    return Omega / 2 + Omega.T / 2
 
 
-def _check_positive_definite(Omega: Matrix) -> None:
+def _check_positive_definite(Omega: Matrix, graph: MixedGraph) -> None:
     if not Omega.size:
         return
-    eigenvalues = np.linalg.eigvalsh(Omega)
+    way_out = "raise the error variances (the diagonal) or lower the error covariances"
+    variances = np.diag(Omega)
+    if variances.min() <= 0:
+        name = shown(graph.nodes[int(variances.argmin())])
+        raise DataError(
+            f"Omega is not positive definite: the error variance of {name} is "
+            f"{variances.min():.3g}; {way_out}"
+        )
+    # In units of the errors' standard deviations: there nothing overflows, and which unit a
+    # variable is measured in plays no part.
+    sd = np.sqrt(variances)
+    eigenvalues = np.linalg.eigvalsh(Omega / sd / sd[:, None])
     # An eigenvalue that is zero in exact arithmetic comes out as d rounding errors of the largest.
     if eigenvalues[0] <= len(Omega) * np.finfo(float).eps * eigenvalues[-1]:
         raise DataError(
-            f"Omega is not positive definite: its smallest eigenvalue is {eigenvalues[0]:.3g}; "
-            "raise the error variances (the diagonal) or lower the error covariances"
+            "Omega is not positive definite: the smallest eigenvalue of its correlations is "
+            f"{eigenvalues[0]:.3g}; {way_out}"
         )

@@ -258,6 +258,8 @@ def _from_data(data: Any, n: float | None, graph: MixedGraph | None) -> Moments:
             f"n = {shown(n)} was given with `data`: leave it out, n is the number of rows"
         )
     names, X = read_observations(data, graph, "data")
+    if not names:
+        raise DataError("there are no variables: the graph has no nodes")
     if len(X) < 2:
         raise DataError(f"n = {len(X)}: data need at least 2 rows (observations in rows)")
     low, high = X.min(axis=0), X.max(axis=0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bowfree.errors import BowfreeError
-from bowfree.options import Method, checked_penalty
+from bowfree.options import Method, at_least, checked_penalty, one_of
 
 __all__ = ["DEFAULT_RULE", "ScoringRule"]
 
@@ -33,14 +33,13 @@ class ScoringRule:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "penalty", checked_penalty(self.penalty))
-        if self.method not in ("newton", "ricf"):
-            raise BowfreeError(f"method = {self.method!r}: must be 'newton' or 'ricf'")
+        one_of("method", self.method, ("newton", "ricf"))
         if self.method == "newton" and self.max_iter is not None:
             raise BowfreeError(
                 "max_iter is an option of method='ricf'; 'newton' runs until it is certified"
             )
-        if self.max_iter is not None and not self.max_iter >= 1:
-            raise BowfreeError(f"max_iter = {self.max_iter}: must be at least 1")
+        if self.max_iter is not None:
+            at_least("max_iter", self.max_iter, 1)
 
     @property
     def sweeps(self) -> int:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.errors import BowfreeError
 from bowfree.graph.bit_sets import members
+from bowfree.options import one_of
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
@@ -257,10 +257,7 @@ def _spread(
 
 def layout_by_name(graph: MixedGraph, name: str) -> Layout:
     """Return the layout called "circle" or "layered"; "auto" prefers layers where they exist."""
+    one_of("layout", name, ("auto", "circle", "layered"))
     if name == "auto":
         name = "layered" if graph.n_directed and graph.is_acyclic() else "circle"
-    if name == "circle":
-        return circle_layout(graph)
-    if name == "layered":
-        return layered_layout(graph)
-    raise BowfreeError(f"unknown layout {name!r}; choose 'auto', 'circle' or 'layered'")
+    return circle_layout(graph) if name == "circle" else layered_layout(graph)

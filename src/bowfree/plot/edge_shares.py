@@ -10,8 +10,10 @@ from matplotlib.axes import Axes
 
 from bowfree.equivalence.classes import ClassSummary, EquivalenceClass
 from bowfree.errors import BowfreeError
+from bowfree.options import as_float, each, is_number
 from bowfree.pictures.svg import printable
 from bowfree.plot.canvas import new_axes
+from bowfree.text_input import shown
 
 __all__ = ["bootstrap_edges", "class_summary"]
 
@@ -49,7 +51,9 @@ def class_summary(
     ----------
     Section 2.4 of the paper.
     """
-    counted = summary if isinstance(summary, ClassSummary) else summary.summary()
+    counted = summary.summary() if isinstance(summary, EquivalenceClass) else summary
+    if not isinstance(counted, ClassSummary):
+        raise BowfreeError(f"summary is {shown(summary)}: give an equivalence class or its summary")
     if not counted.edges:
         raise BowfreeError("the class has no edges: there is nothing to draw")
     n = counted.n_members
@@ -91,6 +95,9 @@ def bootstrap_edges(frequencies: Any, *, at_least: float = 0.05, ax: Axes | None
     >>> import matplotlib.pyplot as plt
     >>> plt.close(ax.figure)
     """
+    if not is_number(at_least):
+        raise BowfreeError(f"at_least = {shown(at_least)}: must be a number, such as 0.05")
+    at_least = as_float(at_least)
     rows = [
         (f"{a} – {b}", float(forward), float(backward), float(both))
         for a, b, forward, backward, both in frequency_rows(frequencies)
@@ -106,8 +113,15 @@ def bootstrap_edges(frequencies: Any, *, at_least: float = 0.05, ax: Axes | None
 
 
 def frequency_rows(frequencies: Any) -> Sequence[tuple[str, str, float, float, float]]:
-    if not hasattr(frequencies, "directed"):
-        return list(frequencies)
+    if not all(hasattr(frequencies, word) for word in ("names", "directed", "bidirected")):
+        rows = list(each("frequencies", frequencies, "rows (a, b, forward, backward, bidirected)"))
+        for row in rows:
+            if not isinstance(row, list | tuple) or [*map(is_number, row[2:])] != [True] * 3:
+                raise BowfreeError(
+                    f"frequencies has the row {shown(row)}: give (a, b, forward, backward, "
+                    "bidirected), names and shares"
+                )
+        return rows
     names, D, Bi = frequencies.names, frequencies.directed, frequencies.bidirected
     return [
         (names[i], names[j], D[j, i], D[i, j], Bi[i, j])

@@ -17,8 +17,11 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize
 
 from bowfree.errors import BowfreeError
+from bowfree.model.linear_sem import real_array
+from bowfree.options import each
 from bowfree.pictures.svg import printable
 from bowfree.plot.canvas import new_axes
+from bowfree.text_input import shown
 
 __all__ = ["effects"]
 
@@ -70,6 +73,8 @@ def effects(
     off = ~np.eye(d, dtype=bool)
     finite = np.abs(np.concatenate([lower[off], upper[off]]))
     top = float(finite[np.isfinite(finite)].max(initial=0.0)) or 1.0
+    if top > 1e300:  # the colours span twice that
+        raise BowfreeError(f"an effect of {top:.3g} is too large to be drawn; use other units")
     cell = 0.42 if d <= _WRITTEN else 0.25
     ax = ax or new_axes(1.9 + cell * d, 1.2 + 0.9 * cell * d)
     ax.set_aspect("equal")
@@ -126,16 +131,25 @@ def _bounds(effects: Any) -> tuple[Floats, Floats]:
         if single is None or callable(single):  # an array has a method of that name
             single = effects
         pair = single, single
-    lower, upper = (np.asarray(bound, dtype=np.float64) for bound in pair)
+    try:
+        lower, upper = (real_array(bound) for bound in pair)
+    except (TypeError, ValueError, OverflowError):
+        raise BowfreeError(
+            f"effects is {shown(effects)}: give bounds, effects of a fit, or a matrix"
+        ) from None
     if lower.ndim != 2 or lower.shape[0] != lower.shape[1] or lower.shape != upper.shape:
         raise BowfreeError(f"effects have shape {lower.shape}: expected a square matrix")
+    if not len(lower):
+        raise BowfreeError("effects are of no variables: there is nothing to draw")
     return lower, upper
 
 
 def _names(effects: Any, names: Sequence[str] | None, d: int) -> list[str]:
     found = names if names is not None else getattr(effects, "names", None)
     listed = (
-        [f"x{i + 1}" for i in range(d)] if found is None else [printable(str(x)) for x in found]
+        [f"x{i + 1}" for i in range(d)]
+        if found is None
+        else [printable(str(x)) for x in each("names", found, "names")]
     )
     if len(listed) != d:
         raise BowfreeError(f"{len(listed)} names for {d} variables")

@@ -24,11 +24,13 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.linear_sem import LinearSEM
+from bowfree.options import is_number
 from bowfree.pictures import svg
 from bowfree.pictures.edge_labels import place_labels
 from bowfree.pictures.layout import FONT_SIZE, layout_by_name
 from bowfree.pictures.routing import Curve, edge_curves, points_on
 from bowfree.plot.canvas import ScaledText, new_axes
+from bowfree.text_input import shown
 
 __all__ = ["graph"]
 
@@ -128,6 +130,10 @@ def _numbers(graph: MixedGraph, weights: Fit | LinearSEM | Weights | None) -> We
     """Return the weights by edge, spelled as the graph spells its edges."""
     if weights is None:
         return {}
+    if not isinstance(weights, Mapping | Fit | LinearSEM):
+        raise BowfreeError(
+            f"weights is {shown(weights)}: give a fit, a LinearSEM, or a mapping from edges"
+        )
     if not isinstance(weights, Mapping):
         if set(weights.graph.nodes) != set(graph.nodes):
             raise BowfreeError("the weights belong to a graph with other nodes")
@@ -144,9 +150,12 @@ def _numbers(graph: MixedGraph, weights: Fit | LinearSEM | Weights | None) -> We
     strange = [edge for edge in weights if edge not in known]
     if strange:
         raise BowfreeError(
-            f"weight for {strange[0]!r}, which is no edge of the graph; "
+            f"weight for {shown(strange[0])}, which is no edge of the graph; "
             f"edges are written like {next(iter(graph.edges), ('x', '->', 'y'))!r}"
         )
+    for edge, value in weights.items():
+        if not is_number(value):
+            raise BowfreeError(f"weight {shown(value)} of {shown(edge)}: must be a number")
     return {known[edge]: float(value) for edge, value in weights.items()}
 
 
@@ -154,6 +163,8 @@ def _ends(marks: EquivalenceClass | ClassSummary | None) -> svg.Ends:
     if marks is None:
         return {}
     summary = marks.summary() if isinstance(marks, EquivalenceClass) else marks
+    if not isinstance(summary, ClassSummary):
+        raise BowfreeError(f"marks is {shown(marks)}: give an equivalence class or its summary")
     return {(edge.a, edge.b): (edge.end_at_a, edge.end_at_b) for edge in summary.edges}
 
 

@@ -10,7 +10,9 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from bowfree.errors import BowfreeError
+from bowfree.options import each
 from bowfree.plot.canvas import new_axes
+from bowfree.text_input import shown
 
 __all__ = ["roc"]
 
@@ -81,34 +83,41 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
 
 def _bundle(name: str, given: Any) -> list[tuple[Floats, Floats]]:
     """Read one pair of rates, or a list of pairs."""
-    pairs = [given] if hasattr(given, "fpr") or _is_pair(given) else list(given)
+    single = hasattr(given, "fpr") or _is_pair(given)
+    pairs = [given] if single else each("curves", given, "pairs of rates")
     bundle = []
     for pair in ((p.fpr, p.tpr) if hasattr(p, "fpr") else p for p in pairs):
         if not _is_pair(pair):
             raise BowfreeError(
-                f"ROC curve {name!r}: expected a pair (false positive rate, true positive rate) "
-                f"of equal length, or a list of pairs, found {pair!r:.80}"
+                f"ROC curve {shown(name)}: expected a pair (false positive rate, true positive "
+                f"rate) of equal length, or a list of pairs, found {shown(pair)}"
             )
-        x, y = (np.asarray(rate, dtype=np.float64) for rate in pair)
+        try:
+            x, y = (np.asarray(rate, dtype=np.float64) for rate in pair)
+        except (TypeError, ValueError, OverflowError):
+            raise BowfreeError(
+                f"ROC curve {shown(name)}: rates are numbers, found {shown(pair)}"
+            ) from None
         ends = x[0] == y[0] == 0 and x[-1] == y[-1] == 1
         if not ends or (np.diff(x) < 0).any() or (np.diff(y) < 0).any():
             raise BowfreeError(
-                f"ROC curve {name!r}: both rates must rise from 0 to 1, "
+                f"ROC curve {shown(name)}: both rates must rise from 0 to 1, "
                 f"found {x[0]:g} … {x[-1]:g} and {y[0]:g} … {y[-1]:g}"
             )
         bundle.append((x, y))
     if not bundle:
-        raise BowfreeError(f"ROC curve {name!r}: the list of curves is empty")
+        raise BowfreeError(f"ROC curve {shown(name)}: the list of curves is empty")
     return bundle
 
 
 def _is_pair(given: Any) -> bool:
-    return (
-        isinstance(given, tuple | list | np.ndarray)
-        and len(given) == 2
-        and all(np.ndim(rate) == 1 for rate in given)
-        and 2 <= len(given[0]) == len(given[1])
-    )
+    if not isinstance(given, tuple | list | np.ndarray):
+        return False
+    try:
+        shapes = [np.shape(rate) for rate in given]
+    except (TypeError, ValueError):  # an array of no dimension; rows of different lengths
+        return False
+    return len(shapes) == 2 and len(shapes[0]) == 1 and shapes[0] == shapes[1] >= (2,)
 
 
 def _height(x: Floats, y: Floats, grid: Floats) -> Floats:

@@ -14,8 +14,10 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from bowfree.errors import BowfreeError
+from bowfree.options import as_float, each, is_number, one_of
 from bowfree.pictures.climb_window import climb_window
 from bowfree.plot.canvas import new_axes
+from bowfree.text_input import shown
 
 __all__ = ["scores"]
 
@@ -63,19 +65,23 @@ def scores(
     ----------
     Section 3.2 of the paper.
     """
-    listed = list(getattr(runs, "runs", runs))
+    listed = list(each("runs", getattr(runs, "runs", runs), "runs, or the result of a search"))
+    for run in listed:
+        if not (hasattr(run, "path") and hasattr(run, "seconds")):
+            raise BowfreeError(f"runs holds {shown(run)}: give the runs of a search")
+    if reference is not None and not is_number(reference):
+        raise BowfreeError(f"reference = {shown(reference)}: must be a score")
     paths = [np.asarray(run.path, dtype=np.float64) for run in listed]
     if not paths or any(len(path) == 0 for path in paths):
         raise BowfreeError("there are no score paths to draw: the search has no runs")
-    if against not in ("steps", "time"):
-        raise BowfreeError(f"against = {against!r}: must be 'steps' or 'time'")
+    one_of("value of against", against, ("steps", "time"))
     ax = ax or new_axes(6.0, 3.6)
     if against == "steps":
         _against_steps(ax, paths)
     else:
         _against_time(ax, paths, [float(run.seconds) for run in listed])
     if reference is not None:
-        ax.axhline(reference, color="0.45", lw=1, ls="--", label="reference", zorder=1)
+        ax.axhline(as_float(reference), color="0.45", lw=1, ls="--", label="reference", zorder=1)
     ax.set_ylabel("score")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(loc="best", frameon=False)

@@ -20,6 +20,7 @@ from typing import Any
 from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.classes import EquivalenceClass
 from bowfree.model.fit_result import Fit
+from bowfree.options import file_path
 from bowfree.report.content import gather
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
@@ -57,7 +58,7 @@ def write(
     ...     file.read_text(encoding="utf-8").splitlines()[0]
     '<!DOCTYPE html>'
     """
-    target = Path(path)
+    target = Path(file_path("path", path))
     target.write_text(render(result, **options), encoding="utf-8", newline="\n")
     return target
 
@@ -121,8 +122,8 @@ def render(
     folder = Path(__file__).parent
     html: str = environment.get_template("page.html").render(
         **content,
-        title=title,
-        note=note,
+        title=str(title),
+        note=str(note),
         style=(folder / "style.css").read_text(encoding="utf-8"),
         script=(folder / "script.js").read_text(encoding="utf-8"),
     )

@@ -48,6 +48,7 @@ from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
+from bowfree.text_input import shown
 
 __all__ = ["gather"]
 
@@ -73,6 +74,16 @@ def gather(
             f"no report on a {type(result).__name__}: give the result of a search, or fit a graph "
             "and give the Fit"
         )
+    given = (
+        ("members", members, EquivalenceClass),
+        ("bounds", bounds, EffectBounds),
+        ("settings", settings, Mapping),
+    )
+    for word, value, kind in given:
+        if value is not None and not isinstance(value, kind):
+            raise BowfreeError(f"{word} is {shown(value)}: give an object of type {kind.__name__}")
+    if bootstrap is not None and not {"names", "bidirected"} <= set(dir(bootstrap)):
+        raise BowfreeError(f"bootstrap is {shown(bootstrap)}: give a BootstrapResult")
     search = result if isinstance(result, SearchResult) else None
     fit = result if isinstance(result, Fit) else result.fit()
     graph = fit.graph

@@ -148,8 +148,11 @@ def check_data(fit: Fit, data: Any, *, listed: int = 10) -> DataChecks:
 
     names, X = read_observations(data, fit.graph, "data")
     n, d = X.shape
-    deviations = X - X.mean(axis=0)
-    variances = (deviations**2).mean(axis=0)
+    if n == 0:
+        raise DataError("data have no rows; give the data of the fit")
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not the fit's data
+        deviations = X - X.mean(axis=0)
+        variances = (deviations**2).mean(axis=0)
     if n != fit.n or not np.allclose(variances, np.diag(fit.S), rtol=1e-6):
         raise DataError(
             f"these are not the data of the fit: {n} rows against n = {fit.n:g}, variance of "

@@ -31,6 +31,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.moments import Moments
 from bowfree.search.plan import RUN_KINDS
 from bowfree.search.result import ScoredGraph, SearchRun
+from bowfree.text_input import brief, shown
 
 __all__ = ["Checkpoint"]
 
@@ -82,8 +83,8 @@ class Checkpoint:
             _write_file(self.path, header + b"\n" + body + b"\n")
         except OSError as error:
             raise CheckpointError(
-                f"the checkpoint {self.path} cannot be written ({error.strerror or error}): make "
-                "room, or give a path in a folder that can be written to"
+                f"the checkpoint {brief(self.path)} cannot be written ({error.strerror or error}): "
+                "make room, or give a path in a folder that can be written to"
             ) from error
 
     def load(self, nodes: tuple[str, ...], *, any_seed: bool) -> None:
@@ -134,8 +135,8 @@ class Checkpoint:
         for graph in self._graphs():
             if not permits(graph):
                 raise CheckpointError(
-                    f"{self.path} holds the graph {graph}, which this search does not permit: "
-                    "delete the file, or give another path"
+                    f"{brief(self.path)} holds the graph {brief(str(graph))}, which this search "
+                    "does not permit: delete the file, or give another path"
                 )
 
     def _graphs(self) -> Iterator[MixedGraph]:
@@ -188,8 +189,8 @@ def _write_file(path: str, content: bytes) -> None:
 def _read_body(path: str) -> dict[str, Any]:
     """Return the content of a file whose digest is right."""
     incomplete = CheckpointError(
-        f"{path} is not a complete checkpoint (cut short, or another kind of file): delete it, or "
-        "give another path"
+        f"{brief(path)} is not a complete checkpoint (cut short, or another kind of file): delete "
+        "it, or give another path"
     )
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -198,7 +199,8 @@ def _read_body(path: str) -> dict[str, Any]:
             first, _, rest = file.read().partition(b"\n")
     except OSError as error:
         raise CheckpointError(
-            f"the checkpoint {path} cannot be read ({error.strerror or error}): give another path"
+            f"the checkpoint {brief(path)} cannot be read ({error.strerror or error}): give "
+            "another path"
         ) from error
     header = _from_json(first)
     if not isinstance(header, dict) or "format" not in header:
@@ -206,7 +208,7 @@ def _read_body(path: str) -> dict[str, Any]:
     found = header["format"]
     if found != FORMAT:
         raise CheckpointError(
-            f"{path} was written by another version ({str(found)[:60]!r}, this is {FORMAT!r}): "
+            f"{brief(path)} was written by another version ({shown(found)}, this is {FORMAT!r}): "
             "finish that search with the version that began it, or give another path"
         )
     if not rest.endswith(b"\n"):
@@ -214,8 +216,8 @@ def _read_body(path: str) -> dict[str, Any]:
     body = rest[:-1]
     if header.get("sha256") != hashlib.sha256(body).hexdigest():
         raise CheckpointError(
-            f"{path} is damaged, its content does not match its digest: delete it, or give another "
-            "path"
+            f"{brief(path)} is damaged, its content does not match its digest: delete it, or give "
+            "another path"
         )
     content = _from_json(body)
     if not isinstance(content, dict):

@@ -18,13 +18,20 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.display import Shown, count
-from bowfree.errors import DataError
+from bowfree.errors import BowfreeError, DataError
 from bowfree.frozen import Frozen
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import EDGES, MARKS, NONE, graph_of_states, index_pairs
 from bowfree.model.moments import Moments, read_moments
 from bowfree.model.scoring_rule import ScoringRule
-from bowfree.options import DataOptions, ScoreOptions, SpaceOptions, split_options
+from bowfree.options import (
+    DataOptions,
+    ScoreOptions,
+    SpaceOptions,
+    at_least,
+    not_negative,
+    split_options,
+)
 from bowfree.pictures.drawn import Drawn
 from bowfree.search.greedy import check_finite_n
 from bowfree.search.plan import TOLERANCE, Strategy
@@ -113,6 +120,8 @@ class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
 
     def graph_at(self, rank: int) -> MixedGraph:
         """Return the graph of the given rank, 0 for the best."""
+        if at_least("rank", rank, 0) >= len(self):
+            raise BowfreeError(f"rank = {rank}: there are {len(self):,} graphs, 0 is the best")
         return graph_of_states(self.moments.names, self._states(rank, rank + 1)[0])
 
     def edge_counts(self) -> npt.NDArray[np.intp]:
@@ -122,7 +131,7 @@ class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
 
     def ranking(self, window: float) -> Iterator[ScoredGraph]:
         """Yield the graphs within `window` units of ``n * score`` of the best, best first."""
-        count = int((self.scores >= self.scores[0] - window / self.moments.n).sum())
+        count = self._within(window)
         for rank in range(count):
             yield ScoredGraph(self.graph_at(rank), float(self.scores[rank]))
 
@@ -143,7 +152,7 @@ class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
 
     def classes(self, window: float = 10.0) -> tuple[ScoredClass, ...]:
         """Group the graphs within `window` units of ``n * score`` of the best by class."""
-        count = int((self.scores >= self.scores[0] - window / self.moments.n).sum())
+        count = self._within(window)
         weights, skeletons = self.weights()[:count], self._states(0, count) != NONE
         groups: list[list[int]] = []
         open_groups: dict[bytes, list[int]] = {}
@@ -178,6 +187,11 @@ class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
                 {"graph": str(graph), "score": score} for graph, score in self.ranking(window)
             ],
         }
+
+    def _within(self, window: float) -> int:
+        """Return how many graphs are within `window` units of ``n * score`` of the best."""
+        gap = not_negative("window", window) / self.moments.n
+        return int((self.scores >= self.scores[0] - gap).sum())
 
     def _states(self, first: int = 0, last: int | None = None) -> npt.NDArray[np.uint8]:
         """Return the states of all pairs, one row for each of the ranks first..last-1."""

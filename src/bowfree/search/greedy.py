@@ -36,6 +36,7 @@ from bowfree.options import (
     DataOptions,
     ScoreOptions,
     SpaceOptions,
+    file_path,
     split_options,
 )
 from bowfree.search.checkpoint import Checkpoint, data_digest
@@ -124,14 +125,15 @@ def greedy_search(
     )
     data_options, space_options, score_options, strategy_options, budget_options = groups
     budget = Budget(**budget_options)
+    climbs = Strategy(strategy, starts, **strategy_options)
     return search_moments(
         read_moments(data, **data_options),
         SearchSpace.of(space, **space_options),
         ScoringRule(**score_options),
-        Strategy(strategy, starts, **strategy_options),
+        climbs,
         budget,
         checkpoint=checkpoint,
-        settings=_settings({"strategy": strategy, "starts": starts} | options),
+        settings=_settings({"strategy": strategy, "starts": climbs.starts} | options),
     )
 
 
@@ -164,7 +166,7 @@ def search_moments(
         rule.sweeps,
     )
     memory = Checkpoint(
-        path="" if checkpoint is None else os.fspath(checkpoint),
+        path="" if checkpoint is None else file_path("checkpoint", checkpoint),
         seed=budget.seed(),
         fingerprint={
             "data": data_digest(moments),

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypedDict, get_args
 from bowfree import _core
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.options import GraphClass, at_least, one_of, positive
+from bowfree.options import GraphClass, at_least, each, one_of, positive
 from bowfree.search.result import ScoredGraph
 from bowfree.space.random_graphs import default_burn_in
 
@@ -174,9 +174,11 @@ class Strategy:
         for name, least in (("neighbours", 1), ("max_steps", 0), ("plateau", 0)):
             if getattr(self, name) is not None:
                 at_least(name, getattr(self, name), least)
+        if self.starts is not None:
+            object.__setattr__(self, "starts", tuple(each("starts", self.starts, "graphs")))
         at_least("keep", self.keep, 1)
-        positive("window", self.window)
-        positive("cache_mb", self.cache_mb)
+        for name in ("window", "cache_mb"):
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
         if isinstance(self.restarts, int) and self.restarts > MOST_RUNS:
             raise BowfreeError(
                 f"restarts = {self.restarts}: at most {MOST_RUNS:,} runs are planned at a time; "

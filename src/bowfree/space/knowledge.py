@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import KnowledgeError
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, FORWARD, index_pairs, states_of_graph
 from bowfree.graph.text import quote
+from bowfree.options import file_path
 from bowfree.text_input import brief, close_names, listed, read_text, shown
 
 __all__ = ["Knowledge"]
@@ -113,9 +116,10 @@ class Knowledge:
         """Read from a TOML file with the keys of :meth:`from_dict`."""
         import tomllib
 
-        name = Path(path).name
+        file = Path(file_path("path", path))
+        name = file.name
         try:
-            text = read_text(Path(path))
+            text = read_text(file)
             if _DOTTED.search(text):
                 raise ValueError("a key has more than twenty parts")
             content = tomllib.loads(text)
@@ -139,6 +143,7 @@ class Knowledge:
 
     def permits(self, graph: MixedGraph) -> bool:
         """Say whether a graph has all that is required and nothing that is forbidden."""
+        graph = graph_of(graph)
         masks = self.masks(graph.nodes)
         pairs = zip(index_pairs(len(graph)), states_of_graph(graph).tolist(), strict=True)
         return all(bool(masks[pair] >> state & 1) for pair, state in pairs)
@@ -157,6 +162,7 @@ class Knowledge:
         KnowledgeError
             When a name is unknown, or when no graph can satisfy everything.
         """
+        nodes = _names(nodes, "nodes")
         index = {name: i for i, name in enumerate(nodes)}
         self._check_names(index)
         masks = np.full((len(nodes), len(nodes)), _ALL, dtype=np.uint8)
@@ -245,10 +251,11 @@ def _listed(values: Any, where: str) -> list[Any]:
         raise KnowledgeError(
             f"{where}: expected a list, got the text {shown(values)}; write [{shown(values)}]"
         )
-    if isinstance(values, bytes | Mapping) or not isinstance(values, Iterable):
-        kind = type(values).__name__
-        raise KnowledgeError(f"{where}: expected a list, got {shown(values)} ({kind})")
-    return list(values)
+    if not isinstance(values, bytes | Mapping):
+        with suppress(TypeError):  # not every Iterable can be gone through: a 0-d array cannot
+            return list(values)
+    kind = type(values).__name__
+    raise KnowledgeError(f"{where}: expected a list, got {shown(values)} ({kind})")
 
 
 def _names(values: Any, where: str) -> tuple[str, ...]:

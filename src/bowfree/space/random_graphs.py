@@ -24,6 +24,7 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.options import SpaceOptions, at_least, one_of, split_options
 from bowfree.space.search_space import SearchSpace
+from bowfree.text_input import shown
 
 __all__ = ["random_bap"]
 
@@ -170,7 +171,9 @@ def default_burn_in(d: int) -> int:
 def node_names(nodes: int | Sequence[str]) -> tuple[str, ...]:
     """Return the given names, or ``x1, x2, ...`` for a number of nodes."""
     if isinstance(nodes, str):
-        raise BowfreeError(f"nodes must be a number or a sequence of names, got the text {nodes!r}")
+        raise BowfreeError(
+            f"nodes must be a number or a sequence of names, got the text {shown(nodes)}"
+        )
     if isinstance(nodes, Sequence):
         return MixedGraph(nodes).nodes
     return tuple(f"x{i + 1}" for i in range(at_least("number of nodes", nodes, 1)))

@@ -21,10 +21,12 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.errors import BowfreeError, GraphError, KnowledgeError
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, FORWARD
 from bowfree.options import GraphClass, at_least, one_of
 from bowfree.space.knowledge import Knowledge
+from bowfree.text_input import brief, listed, shown
 
 __all__ = ["SearchSpace"]
 
@@ -98,6 +100,7 @@ class SearchSpace:
 
     def permits(self, graph: MixedGraph) -> bool:
         """Say whether a graph is in the space."""
+        graph = graph_of(graph)
         return self.rules(graph.nodes).permits(*graph._bits())
 
     def rules(self, names: tuple[str, ...]) -> _core.Rules:
@@ -116,8 +119,8 @@ class SearchSpace:
         ground = self.knowledge.ground(names)
         if not self.permits(ground):
             raise KnowledgeError(
-                f"the required edges ({ground}) are not possible among {self.described_limits()}; "
-                "relax one of them"
+                f"the required edges ({brief(str(ground))}) are not possible among "
+                f"{self.described_limits()}; relax one of them"
             )
         return ground
 
@@ -125,14 +128,15 @@ class SearchSpace:
         """Raise when a search or a chain may not begin at this graph."""
         if not isinstance(graph, MixedGraph):
             raise GraphError(f"a start must be a MixedGraph, got {type(graph).__name__}")
-        if graph.nodes != names:
+        data_names = MixedGraph(names).nodes
+        if graph.nodes != data_names:
             raise GraphError(
-                f"start graph has the nodes {', '.join(graph.nodes)}, the data have "
-                f"{', '.join(names)}; they must be the same, in the same order"
+                f"start graph has the nodes {listed(graph.nodes)}, the data have "
+                f"{listed(data_names)}; they must be the same, in the same order"
             )
         if not self.permits(graph):
             what = "is not a BAP" if not graph.is_bap() else "breaks the knowledge, class or limits"
-            raise GraphError(f"start graph {graph} {what}; drop the edges at fault")
+            raise GraphError(f"start graph {brief(str(graph))} {what}; drop the edges at fault")
 
     # --- asked by equivalence classes ---
 
@@ -177,9 +181,12 @@ class SearchSpace:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> SearchSpace:
         """Read what :meth:`to_dict` wrote."""
-        unknown = sorted(set(content) - {entry.name for entry in fields(cls)})
+        if not isinstance(content, Mapping):
+            raise BowfreeError(f"expected the fields of a search space, got {shown(content)}")
+        known = {entry.name for entry in fields(cls)}
+        unknown = [name for name in content if name not in known]
         if unknown:
-            raise BowfreeError(f"unknown field {unknown[0]!r} of a search space")
+            raise BowfreeError(f"unknown field {shown(unknown[0])} of a search space")
         return cls(**{**content, "knowledge": Knowledge.from_dict(content.get("knowledge", {}))})
 
 

@@ -36,7 +36,6 @@ from bowfree.effects.bounds import (
     given_moments,
 )
 from bowfree.effects.effect_bounds import Formula
-from bowfree.equivalence.classes import check_limits, check_size
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.moments import Moments
@@ -45,8 +44,10 @@ from bowfree.options import (
     LocalBudgetOptions,
     SpaceOptions,
     at_least,
+    not_negative,
     one_of,
     positive,
+    share,
     split_options,
 )
 from bowfree.search.exhaustive import ExhaustiveResult
@@ -54,7 +55,7 @@ from bowfree.search.greedy import check_finite_n
 from bowfree.search.result import SearchResult
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.averaged_effects import AveragedClass, AveragedEffects
-from bowfree.uncertainty.graph_law import GraphLaw, LawOptions
+from bowfree.uncertainty.graph_law import GraphLaw, LawOptions, log_weights
 from bowfree.uncertainty.structure_mcmc import ChainPlan, sample_structures, starts_over
 from bowfree.uncertainty.structure_samples import StructureSamples
 
@@ -121,16 +122,14 @@ class Averaging:
     zero: float = ZERO
 
     def __post_init__(self) -> None:
-        if not 0 < self.level < 1:
-            raise BowfreeError(f"level = {self.level!r}: must be a number between 0 and 1")
+        share("level", self.level)
         one_of("count", self.count, get_args(Counted))
         at_least("steps", self.steps, 4)
-        positive("window", self.window)
+        object.__setattr__(self, "window", positive("window", self.window))
         at_least("max_classes", self.max_classes, 1)
-        check_limits(self.limit, None)
+        at_least("limit", self.limit, 1)
         one_of("effects", self.effects, get_args(Formula))
-        if not self.zero >= 0:
-            raise BowfreeError(f"zero = {self.zero!r}: must be a number of at least 0")
+        object.__setattr__(self, "zero", not_negative("zero", self.zero))
 
 
 class AveragedEffectsOptions(
@@ -212,7 +211,9 @@ def averaged_effects(
     )
     data_options, space_options, law_options, averaging_options, budget_options = groups
     averaging, budget = Averaging(**averaging_options), Budget(**budget_options)
-    within = SearchSpace.of(space or getattr(graphs, "space", None), **space_options)
+    within = SearchSpace.of(
+        getattr(graphs, "space", None) if space is None else space, **space_options
+    )
     if not isinstance(graphs, SearchResult) and space_options.get("graph_class") in (
         "ancestral",
         "arid",
@@ -298,11 +299,11 @@ def _listed(
     found: ExhaustiveResult, space: SearchSpace, law: GraphLaw, averaging: Averaging
 ) -> Votes:
     """Return all graphs that matter of an exhaustive search, with their exact weights."""
-    n, d = found.moments.n, len(found.moments.names)
+    n = found.moments.n
     n_edges = found.edge_counts()
     # The same fits, at another price of an edge.
     scores = found.scores + (found.penalty - law.penalty) * math.log(n) / n * n_edges
-    weights = law.log_weights(scores, n_edges, n, d, space)
+    weights = log_weights(law, scores, n_edges, found.moments, space)
     near = np.flatnonzero(weights >= weights.max() - averaging.window)
     near = near[np.argsort(-weights[near], kind="stable")]
     return Votes([found.graph_at(int(k)) for k in near], _shares(weights[near]), True, None)
@@ -319,9 +320,9 @@ def _given(
     """Return one graph for each class of the given ones; the fits are needed again for effects."""
     graphs = list(dict.fromkeys(graphs))
     F = counter.objectives(*_stacks(graphs))
-    d, n_edges = len(moments.names), np.array([graph.n_edges for graph in graphs])
+    n_edges = np.array([graph.n_edges for graph in graphs])
     scores = -0.5 * F - law.penalty * math.log(moments.n) / moments.n * n_edges
-    weights = law.log_weights(scores, n_edges, moments.n, d, space)
+    weights = log_weights(law, scores, n_edges, moments, space)
     near = np.argsort(-weights, kind="stable")
     near = near[weights[near] >= weights.max() - averaging.window]
     graphs = [graphs[k] for k in near]
@@ -338,8 +339,6 @@ def _shares(log_weights: Floats) -> Floats:
 
 def first_of_class(graphs: Sequence[MixedGraph]) -> npt.NDArray[np.intp]:
     """Return for each graph the place of the first that is equivalent to it; exact."""
-    for graph in graphs:
-        check_size(graph)
     return np.asarray(_core.first_of_class(*_stacks(graphs), 0), dtype=np.intp)
 
 

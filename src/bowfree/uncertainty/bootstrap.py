@@ -28,7 +28,7 @@ from bowfree.equivalence.classes import class_by_components
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.moments import Moments
-from bowfree.options import BudgetOptions, at_least, split_options
+from bowfree.options import BudgetOptions, at_least, not_negative, share, split_options
 from bowfree.uncertainty.bootstrap_result import BootstrapResult
 from bowfree.uncertainty.resampling import Recipe, Rows
 
@@ -97,8 +97,7 @@ def bootstrap(
     B. Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993; E. B. Wilson, Probable
     inference, the law of succession, and statistical inference, JASA 22 (1927).
     """
-    if not 0.0 < confidence < 1.0:
-        raise BowfreeError(f"confidence = {confidence!r}: must be between 0 and 1, such as 0.95")
+    confidence, zero = share("confidence", confidence), not_negative("zero", zero)
     needed = math.ceil(2.0 / (1.0 - confidence) - 1e-9)
     if at_least("n_resamples", n_resamples, 1) < needed:
         raise BowfreeError(

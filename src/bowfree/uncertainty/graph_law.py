@@ -36,11 +36,11 @@ from typing import Literal, TypedDict, get_args
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.model.scoring_rule import ScoringRule
+from bowfree.model.moments import Moments
 from bowfree.options import checked_penalty, one_of, positive
 from bowfree.space.search_space import SearchSpace
 
-__all__ = ["GraphLaw", "LawOptions", "Prior"]
+__all__ = ["GraphLaw", "LawOptions", "Prior", "log_prior", "log_weights"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -78,32 +78,33 @@ class GraphLaw:
     temper: float = 1.0
 
     def __post_init__(self) -> None:
-        checked_penalty(self.penalty)
+        object.__setattr__(self, "penalty", checked_penalty(self.penalty))
         one_of("prior", self.prior, get_args(Prior))
-        positive("temper", self.temper)
+        object.__setattr__(self, "temper", positive("temper", self.temper))
 
-    @property
-    def rule(self) -> ScoringRule:
-        """The score that the law is made of."""
-        return ScoringRule(self.penalty)
 
-    def log_prior(self, d: int, space: SearchSpace) -> Floats:
-        """Return the logarithm of the prior for 0, 1, ..., d (d - 1) / 2 edges.
+def log_prior(law: GraphLaw, d: int, space: SearchSpace) -> Floats:
+    """Return the logarithm of the prior for 0, 1, ..., d (d - 1) / 2 edges.
 
-        It is 0 for no edge. For k of m pairs the prior is one over the number of graphs with so
-        many edges, acyclic or not: ``1 / (binomial(m, k) * kinds ** k)``.
-        """
-        m = d * (d - 1) // 2
-        if self.prior == "flat":
-            return np.zeros(m + 1)
-        k = np.arange(1, m + 1)
-        graphs = np.cumsum(np.log((m - k + 1) / k)) + k * math.log(KINDS.get(space.graph_class, 3))
-        return np.concatenate([[0.0], -graphs])
+    It is 0 for no edge. For k of m pairs the prior is one over the number of graphs with so many
+    edges, acyclic or not: ``1 / (binomial(m, k) * kinds ** k)``.
+    """
+    m = d * (d - 1) // 2
+    if law.prior == "flat":
+        return np.zeros(m + 1)
+    k = np.arange(1, m + 1)
+    graphs = np.cumsum(np.log((m - k + 1) / k)) + k * math.log(KINDS.get(space.graph_class, 3))
+    return np.concatenate([[0.0], -graphs])
 
-    def log_weights(
-        self, scores: npt.ArrayLike, n_edges: npt.ArrayLike, n: float, d: int, space: SearchSpace
-    ) -> Floats:
-        """Return the logarithms of the weights of graphs with these scores and edges."""
-        prior = self.log_prior(d, space)[np.asarray(n_edges, dtype=np.intp)]
-        weights: Floats = (n * np.asarray(scores, dtype=np.float64) + prior) / self.temper
-        return weights
+
+def log_weights(
+    law: GraphLaw,
+    scores: Floats,
+    n_edges: npt.NDArray[np.intp],
+    moments: Moments,
+    space: SearchSpace,
+) -> Floats:
+    """Return the logarithms of the weights of graphs with these scores and numbers of edges."""
+    prior = log_prior(law, len(moments.names), space)[n_edges]
+    weights: Floats = (moments.n * scores + prior) / law.temper
+    return weights

@@ -25,7 +25,9 @@ from bowfree.frozen import Frozen
 from bowfree.json_values import json_values
 from bowfree.model.fitting import fit_moments
 from bowfree.model.moments import Moments
-from bowfree.options import BudgetOptions, at_least, split_options
+from bowfree.options import BudgetOptions, as_float, at_least, each, is_number, split_options
+from bowfree.search.plan import TOLERANCE
+from bowfree.text_input import shown
 from bowfree.uncertainty.resampling import Recipe, Rows
 
 __all__ = ["PenaltyChoice", "choose_penalty"]
@@ -33,6 +35,8 @@ __all__ = ["PenaltyChoice", "choose_penalty"]
 Floats = npt.NDArray[np.float64]
 
 PENALTIES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
+
+_ROUNDING = 1e-9  # relative; sums over folds are right to about 1e-15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -182,17 +186,19 @@ def choose_penalty(
     The footnote on the penalty in section 2.3 of the paper; the one-standard-error rule is that of
     L. Breiman, J. Friedman, R. Olshen, C. Stone, Classification and Regression Trees, 1984.
     """
-    values = tuple(sorted({float(penalty) for penalty in penalties}))
-    if len(values) < 2 or values[0] < 0 or not math.isfinite(values[-1]):
+    given = list(each("penalties", penalties, "numbers"))
+    values = tuple(sorted({as_float(value) for value in given if is_number(value)}))
+    fit = len(values) >= 2 and all(0 <= value < math.inf for value in values)
+    if not fit or not all(map(is_number, given)):
         raise BowfreeError(
-            f"penalties = {list(values)}: give at least two different finite numbers >= 0"
+            f"penalties = {shown(given)}: give at least two different finite numbers >= 0"
         )
     at_least("cv", cv, 2)
     (budget_options,) = split_options("choose_penalty", options, BudgetOptions)
     budget = Budget(**budget_options)
+    recipe = Recipe.of(search)
     if search is not None and "penalty" in search:
         raise BowfreeError("search has a penalty, which is what is to be chosen: leave it out")
-    recipe = Recipe.of(search)
     rows = Rows.of(data, recipe)
     generator = budget.generator()
     order = generator.permutation(len(rows))
@@ -226,12 +232,23 @@ def choose_penalty(
     done = [one for one in found if one is not None]
     folds = np.array([loglik for loglik, _ in done]).reshape(cv, len(values))
     edges = np.array([size for _, size in done]).reshape(cv, len(values))
+    best, largest = _chosen(folds)
+    return PenaltyChoice(values, folds, edges, values[best], values[largest])
+
+
+def _chosen(folds: Floats) -> tuple[int, int]:
+    """Return which penalty is the best, and which the largest within one standard error of it.
+
+    Two cases would be decided by the last bit. Penalties that led to equivalent graphs are equal:
+    the smallest counts as the best. And when a penalty differs in one fold alone, by g, then
+    the gap of the means is g / cv and so is its standard error, exactly: that is within.
+    """
     mean = folds.mean(axis=0)
-    best = int(mean.argmax())
-    gaps = folds - folds[:, [best]]
-    error = gaps.std(axis=0, ddof=1) / math.sqrt(cv)
-    near = [k for k in range(len(values)) if mean[best] - mean[k] <= error[k]]
-    return PenaltyChoice(values, folds, edges, values[best], values[near[-1]])
+    best = int(np.flatnonzero(mean >= mean.max() - TOLERANCE)[0])
+    gaps = folds[:, [best]] - folds
+    error = gaps.std(axis=0, ddof=1) / math.sqrt(len(folds))
+    within = gaps.mean(axis=0) <= error * (1 + _ROUNDING) + TOLERANCE
+    return best, int(np.flatnonzero(within)[-1])
 
 
 def _validate(piece: tuple[Recipe, Moments, Floats, Budget]) -> tuple[float, int] | None:

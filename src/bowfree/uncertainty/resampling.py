@@ -21,6 +21,7 @@ from bowfree.search.greedy import search_moments
 from bowfree.search.plan import Strategy, StrategyName, StrategyOptions
 from bowfree.search.result import SearchResult
 from bowfree.space.search_space import SearchSpace
+from bowfree.text_input import shown
 
 __all__ = ["Recipe", "Rows"]
 
@@ -59,7 +60,7 @@ class Recipe:
         for name in (*ours, "checkpoint"):
             if name in options:
                 raise BowfreeError(
-                    f"search may not set {name!r}: every repetition has its own; rng, n_jobs, "
+                    f"search may not set {shown(name)}: every repetition has its own; rng, n_jobs, "
                     "time_limit and progress are options of the function itself"
                 )
         space_options, score_options, strategy_options, other = split_options(

@@ -33,13 +33,14 @@ from bowfree.options import (
     LocalBudgetOptions,
     SpaceOptions,
     at_least,
+    each,
     positive,
     split_options,
 )
 from bowfree.search.greedy import check_finite_n
 from bowfree.search.result import ScoredGraph, SearchResult
 from bowfree.space.search_space import SearchSpace
-from bowfree.uncertainty.graph_law import GraphLaw, LawOptions
+from bowfree.uncertainty.graph_law import GraphLaw, LawOptions, log_prior
 from bowfree.uncertainty.structure_samples import StructureSamples
 
 __all__ = ["structure_mcmc"]
@@ -69,8 +70,10 @@ class ChainPlan:
                 at_least(name, getattr(self, name), least)
         at_least("keep", self.keep, 0)
         for name in ("window", "cache_mb"):
-            positive(name, getattr(self, name))
-        if self.starts is not None and not self.starts:
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
+        if self.starts is not None:
+            object.__setattr__(self, "starts", tuple(each("starts", self.starts, "graphs")))
+        if self.starts == ():
             raise BowfreeError("starts is empty: give at least one graph, or leave it out")
 
     @property
@@ -238,11 +241,11 @@ def sample_structures(
         moments.S,
         moments.n,
         law.penalty,
-        int(plan.cache_mb * 2**20),
+        int(min(plan.cache_mb, 2**40) * 2**20),
         rules,
         begin,
         temper=law.temper,
-        log_prior=law.log_prior(d, space).tolist(),
+        log_prior=log_prior(law, d, space).tolist(),
         keep=plan.keep,
         window=plan.window,
         seed=seed,
