@@ -13,7 +13,8 @@ data = bf.datasets.load_demo()
 truth = bf.datasets.demo_model()
 
 for graph_class in ("dag", "bap"):
-    result = bf.greedy_search(data, graph_class=graph_class, rng=0)
+    # Half of the rows are put aside: by them the fit is judged.
+    result = bf.greedy_search(data, graph_class=graph_class, holdout=0.5, rng=0)
     fit = result.fit()
     print(f"{graph_class}: {result.graph}")
     print(f"     score {result.score:.4f}, chi-square {fit.chi2:.1f} on {fit.df} df")

@@ -88,6 +88,7 @@ from .search.result import (
     SearchResult as SearchResult,
     SearchRun as SearchRun,
 )
+from .search.sureness import Sureness as Sureness
 from .search.exhaustive import (
     ExhaustiveResult as ExhaustiveResult,
     ScoredClass as ScoredClass,
@@ -122,6 +123,10 @@ from .uncertainty.bootstrap_result import (
     BootstrapResult as BootstrapResult,
     ResampledEffect as ResampledEffect,
 )
+from .uncertainty.stability import (
+    StablePairs as StablePairs,
+    stability_selection as stability_selection,
+)
 from .uncertainty.penalty_choice import (
     PenaltyChoice as PenaltyChoice,
     choose_penalty as choose_penalty,
@@ -136,6 +141,7 @@ from .errors import (
     FitWarning as FitWarning,
     GraphError as GraphError,
     KnowledgeError as KnowledgeError,
+    LearnedGraphWarning as LearnedGraphWarning,
     ParseError as ParseError,
 )
 

@@ -1,4 +1,4 @@
-"""The exceptions and the warning of bowfree.
+"""The exceptions and the warnings of bowfree.
 
 All exceptions are :class:`ValueError`, so that code which only wants to know "the input was bad"
 needs no import from here. Each message says what was wrong, the value seen, and the way out.
@@ -11,6 +11,7 @@ __all__ = [
     "FitWarning",
     "GraphError",
     "KnowledgeError",
+    "LearnedGraphWarning",
     "ParseError",
 ]
 
@@ -53,3 +54,7 @@ class CheckpointError(BowfreeError):
 
 class FitWarning(UserWarning):
     """A result worth less than it looks: no convergence, divergence, singular information."""
+
+
+class LearnedGraphWarning(FitWarning):
+    """Standard errors and tests on the rows that the graph was learned from: they say too much."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bowfree.equivalence.classes import EquivalenceClass
     from bowfree.model.fit_result import Fit
+    from bowfree.model.moments import Moments
 
 __all__ = ["FoundShortcuts", "GraphShortcuts", "ReportShortcut"]
 
@@ -83,11 +84,27 @@ class ReportShortcut:
 class FoundShortcuts(ReportShortcut):
     """What the result of a search offers from upstairs: it has a graph, moments and a space."""
 
-    def fit(self, **options: Any) -> Fit:
-        """Fit the best graph to the data of the search; the options are those of :func:`bf.fit`."""
+    moments: Moments
+
+    @property
+    def learned_from(self) -> Moments:
+        """The data that the graph was learned from."""
+        return self.moments
+
+    def fit(self, *, holdout: Any = None, **options: Any) -> Fit:
+        """Fit the best graph.
+
+        Parameters
+        ----------
+        holdout : array_like of shape (n, d), data frame or Moments, optional
+            Rows that the search has not seen. By default those that it put aside; without any, the
+            rows of the search, which warns.
+        **options
+            Those of :func:`bowfree.fit`.
+        """
         from bowfree.model.fitting import fit
 
-        return fit(self, **options)  # type: ignore[arg-type]
+        return fit(self, holdout, **options)  # type: ignore[arg-type]
 
     def equivalence_class(self, **options: Any) -> EquivalenceClass:
         """Return the graphs of the search space that no data can tell from the best one.

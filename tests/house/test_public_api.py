@@ -74,13 +74,15 @@ def results() -> dict[type, Any]:
     done = bf.intervene(fit, {"a": 1.0})
     pair = {"of": "a", "on": "b"}
     made = [
-        search, fit, fit.summary(), fit.indices, *fit.estimates(), fit.standard_errors(),
+        search, search.sureness, fit, fit.summary(), fit.indices, *fit.estimates(),
+        fit.standard_errors(),
         fit.total_effects(), fit.total_effects().effect(**pair), fit.sem(), members,
         members.summary(), bf.empirical_class(GRAPH, DATA), bf.explain_equivalence(GRAPH, GRAPH),
         bf.test_constraints(GRAPH, DATA), bounds, bounds.effect(**pair),
         bf.district_scores(GRAPH, DATA), done, done.variable("b"), samples, average,
         average.effect(**pair), average.edge("a -> b"), again, again.effect(**pair), exact,
         exact.classes(), bf.choose_penalty(DATA, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),
+        bf.stability_selection(DATA, n_halves=2, search=QUICK, rng=1),
         bf.atlas(2), bf.Progress("runs", 1, 2, 0.5, 0.5), bf.SearchInterrupted(search),
         next(GRAPH.paths("a", "b")), next(GRAPH.treks("b", "c")),
         bf.BAPLearner(random_state=1, **QUICK).fit(DATA), GRAPH, bf.Moments(GRAPH.nodes, COV, 60),
@@ -194,6 +196,9 @@ VALID: dict[str, Callable[[], Any]] = {
     "chains": lambda: 2,
     "temper": lambda: 1.0,
     "prior": lambda: "flat",
+    "n_halves": lambda: 2,
+    "max_false": lambda: 1.0,
+    "holdout": lambda: 0.5,
     "count": lambda: "graphs",
     "max_classes": lambda: 3,
     "level": lambda: 0.9,
@@ -241,6 +246,8 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
     ("MixedGraph.m_separated", "given"): lambda: ["c"],
     ("LinearSEM.edge_product", "path"): lambda: next(GRAPH.paths("a", "b")),
     ("LinearSEM.sample", "n"): lambda: 4,
+    ("SearchResult.fit", "holdout"): lambda: DATA,
+    ("ExhaustiveResult.fit", "holdout"): lambda: DATA,
     ("Knowledge.from_toml", "path"): lambda: written("knowledge.toml", 'forbidden = ["a -> b"]'),
     ("random_bap", "method"): lambda: "mcmc",
     ("equivalence_class", "method"): lambda: "exact",
@@ -263,6 +270,7 @@ CHEAP: dict[str, tuple[str, ...]] = {
     "structure_mcmc": ("data", "steps", "burn_in", "thin", "chains", "rng"),
     "averaged_effects": ("data", "steps", "rng"),
     "bootstrap": ("n_resamples", "confidence", "search", "rng"),
+    "stability_selection": ("n_halves", "search", "rng"),
     "choose_penalty": ("penalties", "cv", "search", "rng"),
     "empirical_class": ("data",),
     **dict.fromkeys(

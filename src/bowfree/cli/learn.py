@@ -62,6 +62,11 @@ CLASS_SECONDS = 20.0  # for the equivalence class; a larger one is summarised in
     help="Weight of log n per node and edge; 0.5 is the usual BIC.",
 )
 @click.option(
+    "--holdout",
+    type=Real(min=0, max=1, min_open=True, max_open=True),
+    help="Share of the rows to put aside for standard errors and tests, such as 0.5.",
+)
+@click.option(
     "--time-limit",
     type=Real(min=0, min_open=True),
     help="Seconds after which the best graph so far is taken.",
@@ -94,6 +99,7 @@ def learn(
     strategy: StrategyName,
     restarts: int | None,
     penalty: float,
+    holdout: float | None,
     time_limit: float | None,
     jobs: int,
     seed: int,
@@ -105,6 +111,7 @@ def learn(
     no data can tell apart, say about it: `x o-> y` may be x -> y or x <-> y.
     """
     import bowfree as bf
+    from bowfree.model.fitting import fit_given
 
     if as_json and graph_format is not None:
         raise click.UsageError("choose one of --json and --format")
@@ -114,6 +121,8 @@ def learn(
     with naming("--report"):
         check_new_file(report)
     arguments = source.arguments()
+    if holdout is not None and "data" not in arguments:
+        raise click.UsageError("--holdout puts rows aside: give a table of observations")
     with naming("--knowledge"):
         known = None if knowledge is None else Knowledge.from_toml(knowledge)
     interrupted = False
@@ -127,6 +136,7 @@ def learn(
                 strategy=strategy,
                 restarts=restarts,
                 penalty=penalty,
+                holdout=holdout,
                 time_limit=time_limit,
                 n_jobs=jobs,
                 rng=seed,
@@ -136,7 +146,7 @@ def learn(
         result, interrupted = interrupt.result, True
     if not result.complete:
         click.echo("Warning: the search was ended early; a longer one may find better", err=True)
-    fitted = result.fit()
+    fitted = fit_given("fit", result, None, {})
     members = result.equivalence_class(time_limit=CLASS_SECONDS)
     if out is not None:
         write_folder(out, _files(result, fitted, members, graph_format))
@@ -157,8 +167,7 @@ def learn(
 def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None:
     from bowfree.report.cautions import cautions
 
-    names = result.graph.nodes
-    click.echo(f"{fitted.n:.0f} observations of {len(names)} variables")
+    click.echo(_observations(result))
     click.echo(f"best graph: {result.graph}\n")
     if result.graph.n_edges:
         print_table(
@@ -190,6 +199,16 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
     )
     for sentence in cautions(fitted, fitted.estimates(), members.summary(), search=result):
         click.echo(fill(f"! {sentence}", width=100, subsequent_indent="  "))
+
+
+def _observations(result: SearchResult) -> str:
+    variables = f"of {len(result.graph.nodes)} variables"
+    if result.holdout is None:
+        return f"{result.moments.n:.0f} observations {variables}"
+    return (
+        f"{result.moments.n:.0f} observations {variables} for the search; estimates and tests by "
+        f"{result.holdout.n:.0f} others"
+    )
 
 
 def _edge_rows(fitted: Fit, summary: ClassSummary) -> list[tuple[str, ...]]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from bowfree import _core
 from bowfree.budget import Budget
-from bowfree.errors import BowfreeError, FitWarning
+from bowfree.errors import BowfreeError, FitWarning, LearnedGraphWarning
 from bowfree.graph.given import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Certificate, Fit
@@ -45,7 +45,8 @@ def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fi
     Parameters
     ----------
     graph : MixedGraph, or a result that has one
-        A bow-free acyclic path diagram. The result of a search brings its data and its penalty.
+        A bow-free acyclic path diagram. The result of a search brings its data (the rows put
+        aside, if it has a holdout) and its penalty.
     data : array_like of shape (n, d), data frame or Moments, optional
         Observations in rows; columns of a data frame are matched with the nodes by name.
     **options
@@ -74,6 +75,9 @@ def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fi
     -----
     FitWarning
         When a district's fit is not certified, or a coefficient runs to infinity.
+    LearnedGraphWarning
+        When the graph was learned from the same rows: standard errors and tests take it as given,
+        and say too much. Search with ``holdout=0.5``, or fit it to other rows.
 
     References
     ----------
@@ -92,6 +96,7 @@ def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fi
     """
     result = fit_given("fit", graph, data, options)
     warn_if_doubtful(result.certificate, stacklevel=3)
+    warn_if_learned(graph, result, stacklevel=3)
     return result
 
 
@@ -166,3 +171,16 @@ def warn_if_doubtful(certificate: tuple[Certificate, ...], *, stacklevel: int) -
                 FitWarning,
                 stacklevel=stacklevel + 1,
             )
+
+
+def warn_if_learned(given: GraphLike, result: Fit, *, stacklevel: int) -> None:
+    """Say that a search has chosen the graph on these very rows."""
+    learned = getattr(given, "learned_from", None)
+    if learned is not None and learned.n == result.n and np.array_equal(learned.S, result.S):
+        warnings.warn(
+            "the graph was learned from the same rows: standard errors, intervals and the "
+            "chi-square test take it as given, and say too much; search with holdout=0.5, give "
+            "other rows by result.fit(holdout=rows), or see averaged_effects",
+            LearnedGraphWarning,
+            stacklevel=stacklevel + 1,
+        )

@@ -18,8 +18,11 @@ __all__ = ["graph_and_moments"]
 def graph_and_moments(
     given: GraphLike, data: Any, data_options: Mapping[str, Any]
 ) -> tuple[MixedGraph, Moments]:
-    """Return the graph, and the moments of its variables in the order of its nodes."""
+    """Return the graph, and the moments of its variables in the order of its nodes.
+
+    Of a search with a holdout, these are the rows put aside.
+    """
     graph = graph_of(given)
     if data is None and data_options.get("cov") is None:
-        data = getattr(given, "moments", None)
+        data = getattr(given, "holdout", None) or getattr(given, "moments", None)
     return graph, read_moments(data, graph=graph, **data_options)

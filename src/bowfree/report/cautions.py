@@ -87,9 +87,10 @@ def _search_cautions(search: SearchResult) -> list[str]:
             f"Only {at_best} of {len(search.runs)} runs reached the best score: a better graph may "
             "exist. Search longer, with more restarts."
         )
-    found.append(
-        "The graph was chosen on the same data: standard errors, intervals and the chi-square test "
-        "take it as given, and look more certain than they are. Fresh data, or averaged effects, "
-        "take the choice into account."
-    )
+    if search.holdout is None:
+        found.append(
+            "The graph was chosen on the same data: standard errors, intervals and the chi-square "
+            "test take it as given, and look more certain than they are. Rows put aside (holdout), "
+            "or averaged effects, take the choice into account."
+        )
     return found

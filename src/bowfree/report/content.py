@@ -26,6 +26,7 @@ from bowfree.equivalence.classes import (
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import fit_facts, fit_title
+from bowfree.model.fitting import fit_given
 from bowfree.pictures.svg import printable
 from bowfree.report.cautions import cautions
 from bowfree.report.cells import counted
@@ -85,7 +86,7 @@ def gather(
     if bootstrap is not None and not {"names", "bidirected"} <= set(dir(bootstrap)):
         raise BowfreeError(f"bootstrap is {shown(bootstrap)}: give a BootstrapResult")
     search = result if isinstance(result, SearchResult) else None
-    fit = result if isinstance(result, Fit) else result.fit()
+    fit = result if isinstance(result, Fit) else fit_given("fit", result, None, {})
     graph = fit.graph
     runs = () if search is None else search.runs
     space = SearchSpace() if isinstance(result, Fit) else result.space

@@ -29,6 +29,7 @@ from bowfree import _core
 from bowfree.budget import Budget
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.holdout import split_rows
 from bowfree.model.moments import Moments, read_moments
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.options import (
@@ -60,6 +61,7 @@ def greedy_search(
     space: SearchSpace | None = None,
     strategy: StrategyName = "ils",
     starts: Sequence[MixedGraph] | None = None,
+    holdout: float | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     **options: Unpack[SearchOptions],
 ) -> SearchResult:
@@ -77,6 +79,10 @@ def greedy_search(
     starts : sequence of MixedGraph, optional
         Graphs to start from. With ``"restart"`` they take the place of the empty graph, and
         `restarts` is then 0 unless given; with ``"ils"`` they are kicked in the first round.
+    holdout : float, optional
+        The share of the rows, such as 0.5, to put aside by chance before the search. The best graph
+        is fitted to these (:meth:`SearchResult.fit`), so that its standard errors and tests mean
+        what they say.
     checkpoint : path, optional
         A file that finished runs are kept in; if it exists, the search goes on from there.
     **options
@@ -126,6 +132,10 @@ def greedy_search(
     data_options, space_options, score_options, strategy_options, budget_options = groups
     budget = Budget(**budget_options)
     climbs = Strategy(strategy, starts, **strategy_options)
+    aside = None
+    if holdout is not None:
+        data, rest = split_rows(data, holdout, budget.generator().spawn(1)[0])
+        aside = read_moments(rest, **data_options)
     return search_moments(
         read_moments(data, **data_options),
         SearchSpace.of(space, **space_options),
@@ -133,7 +143,10 @@ def greedy_search(
         climbs,
         budget,
         checkpoint=checkpoint,
-        settings=_settings({"strategy": strategy, "starts": climbs.starts} | options),
+        settings=_settings(
+            {"strategy": strategy, "starts": climbs.starts, "holdout": holdout} | options
+        ),
+        holdout=aside,
     )
 
 
@@ -146,6 +159,7 @@ def search_moments(
     *,
     checkpoint: str | os.PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
+    holdout: Moments | None = None,
 ) -> SearchResult:
     """Search on moments that have passed the gate; what :func:`greedy_search` does."""
     check_finite_n(moments)
@@ -188,7 +202,12 @@ def search_moments(
         if not conductor.runs:
             raise  # so early that there is nothing to keep
     result = _make_result(
-        conductor, moments=moments, space=space, rule=rule, settings=settings or {}
+        conductor,
+        moments=moments,
+        space=space,
+        rule=rule,
+        settings=settings or {},
+        holdout=holdout,
     )
     if interrupted:
         raise SearchInterrupted(result)
@@ -229,6 +248,8 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
     chosen = {name: value for name, value in given.items() if name not in apart}
     if chosen["strategy"] == "ils":
         del chosen["strategy"]
+    if chosen["holdout"] is None:
+        del chosen["holdout"]
     starts = chosen.pop("starts")
     if starts is not None:
         chosen["starts"] = f"{len(starts)} graphs"

@@ -16,6 +16,7 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.options import GraphClass, at_least, each, one_of, positive
 from bowfree.search.result import ScoredGraph
+from bowfree.search.sureness import agree
 from bowfree.space.random_graphs import default_burn_in
 
 __all__ = ["KICKS", "RUN_KINDS", "Plan", "Strategy", "StrategyName", "StrategyOptions"]
@@ -68,10 +69,9 @@ def patience_for(d: int, first: int, agreeing: int) -> int:
     places, and it is worth looking longer. (On the ten sets of bowfree10, with three seeds each,
     fewer agreed in 16 of 30 searches, and one of these had stopped too early.)
     """
-    agree = agreeing >= max(1, first // 8)
     if d > SPARSE_NODES:  # where a round costs a hundred times as much
-        return 1 if agree else 2
-    return 3 if agree else 8
+        return 1 if agree(first, agreeing) else 2
+    return 3 if agree(first, agreeing) else 8
 
 
 def plateau_for(d: int) -> int:

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 from bowfree.display import Shown, count, shorten
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.json_values import json_values
 from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.pictures.drawn import Drawn
+from bowfree.search.sureness import Sureness, judge
 from bowfree.shortcuts import FoundShortcuts
 from bowfree.space.search_space import SearchSpace
 
@@ -111,6 +113,8 @@ class SearchResult(Drawn, FoundShortcuts):
         Time taken.
     settings : mapping
         Options of the search that were not left to their defaults, for the record.
+    holdout : Moments or None
+        Rows put aside, which the search has not seen; :meth:`fit` uses them.
 
     See Also
     --------
@@ -128,11 +132,18 @@ class SearchResult(Drawn, FoundShortcuts):
     complete: bool
     seconds: float
     settings: Mapping[str, Any] = field(default_factory=dict)
+    holdout: Moments | None = None
 
     @property
     def penalty(self) -> float:
         """Penalty per node and edge, in units of ``log n``."""
         return self.rule.penalty
+
+    @property
+    def sureness(self) -> Sureness:
+        """How sure the search can be that there is no better graph."""
+        first = [run.score for run in self.runs if run.strategy != "kicks"]
+        return judge(first, self.score, n_nodes=len(self.graph), complete=self.complete)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists and numbers."""
@@ -143,6 +154,7 @@ class SearchResult(Drawn, FoundShortcuts):
             "penalty": self.penalty,
             "space": self.space.to_dict(),
             "complete": self.complete,
+            "sureness": json_values(self.sureness),
             "seconds": self.seconds,
             "best_graphs": [str(graph) for graph in self.best_graphs],
             "pool": [{"graph": str(graph), "score": score} for graph, score in self.pool],

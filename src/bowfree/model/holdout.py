@@ -1,0 +1,61 @@
+"""Rows put aside: some to learn a graph from, the others to judge it by.
+
+Whoever looks for the best of many graphs finds one that fits these very rows better than it should.
+Standard errors and tests know nothing of that, and say too much. On rows that the search has not
+seen they mean what they always mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.errors import DataError
+from bowfree.options import share
+
+__all__ = ["split_rows"]
+
+
+def split_rows(data: Any, part: float, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return two tables of the kind given: the rows to keep, and a random `part` put aside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bowfree.model.holdout import split_rows
+    >>> kept, aside = split_rows({"x": [1, 2, 3, 4]}, 0.25, np.random.default_rng(0))
+    >>> len(kept["x"]), len(aside["x"])
+    (3, 1)
+    """
+    share("holdout", part)
+    n = _n_rows(data)
+    aside = np.zeros(n, dtype=bool)
+    aside[rng.permutation(n)[: round(part * n)]] = True
+    return _rows(data, ~aside), _rows(data, aside)
+
+
+def _n_rows(data: Any) -> int:
+    if isinstance(data, Mapping):
+        lengths = {np.asarray(column).shape[:1] for column in data.values()}
+        if len(lengths) == 1 and (only := lengths.pop()):
+            return int(only[0])
+    elif hasattr(data, "__len__") or hasattr(data, "__array__"):
+        return len(data) if hasattr(data, "__len__") else len(np.asarray(data))
+    raise DataError(
+        "holdout needs observations in rows, to put some of them aside; with a covariance matrix "
+        "or moments, compute them from a part of the rows, and fit the graph to the others"
+    )
+
+
+def _rows(data: Any, chosen: npt.NDArray[np.bool_]) -> Any:
+    import narwhals as nw
+
+    if isinstance(data, Mapping):
+        return {name: np.asarray(column)[chosen] for name, column in data.items()}
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame.filter(chosen.tolist()).to_native()
+    return np.asarray(data)[chosen]

@@ -1,0 +1,101 @@
+"""Stability selection: the halves, the threshold, and the bound that it keeps."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+from bowfree.budget import Budget
+from bowfree.uncertainty.resampling import Recipe, Rows
+from bowfree.uncertainty.stability import _Halves, _threshold
+
+QUICK = {"restarts": 1, "rounds": 0}
+CHAIN = bf.LinearSEM(
+    bf.parse("a -> b -> c, d, e"),
+    np.array([[0, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0] * 5, [0] * 5]),
+    np.eye(5),
+)
+
+
+def test_halves_come_in_complementary_pairs():
+    X = np.random.default_rng(0).normal(size=(11, 2))
+    halves = _Halves(Rows.of(X, Recipe.of(None)), [5, 6, 7, 8], Budget(0))
+    moments = [halves[k][0] for k in range(4)]
+    assert [m.n for m in moments] == [5, 5, 5, 5]
+    # The sums of squares of two halves are those of ten different rows.
+    rng = np.random.default_rng(5)
+    order = rng.permutation(11)
+    for k, rows in ((0, order[:5]), (1, order[5:10])):
+        np.testing.assert_allclose(moments[k].S, np.cov(X[rows], rowvar=False, ddof=0))
+
+
+def bound(tau, n):
+    return 1 / (2 * (2 * tau - 1 - 1 / n)) if tau <= 0.75 else 4 * (1 - tau + 1 / n) / (1 + 2 / n)
+
+
+@pytest.mark.parametrize("most", [0.05, 0.1, 0.3, 0.6, 0.9, 1.1, 2.0, 10.0, 1e9])
+def test_threshold_is_the_smallest(most):
+    taus = np.linspace(0.52, 1.0, 4801)
+    enough = [tau for tau in taus if bound(tau, 50) <= most]
+    found = _threshold(most, 50)
+    if enough:
+        assert found == pytest.approx(min(enough), abs=2e-3) or found < taus[0]
+    else:
+        assert found > 1
+
+
+def test_threshold_and_pairs():
+    data = CHAIN.sample(400, rng=1)
+    found = bf.stability_selection(data, n_halves=30, search=QUICK, rng=0)
+    graphs = found.frequency
+    np.testing.assert_array_equal(graphs, graphs.T)
+    assert found.n_joined == pytest.approx(np.triu(graphs, 1).sum())
+    share = found.n_joined**2 / 10
+    assert bound(found.threshold, 30) * share == pytest.approx(1.0)
+    assert set(found.pairs) == {("x1", "x2"), ("x2", "x3")}
+    frame = found.to_frame()
+    assert frame["stable"].sum() == 2
+    assert "at most 1 expected to be false" in str(found)
+    assert json.loads(json.dumps(found.to_dict()))["n_halves"] == 30
+    again = bf.stability_selection(data, n_halves=30, search=QUICK, rng=0, n_jobs=2)
+    np.testing.assert_array_equal(found.frequency, again.frequency)
+    strict = bf.stability_selection(data, n_halves=10, max_false=0.01, search=QUICK, rng=0)
+    assert strict.threshold > 1
+    assert strict.pairs == ()
+    assert "no pair is stable enough" in str(strict)
+
+
+def test_the_bound_is_kept():
+    # On noise every pair is false. By a small penalty there are many in each half.
+    rng = np.random.default_rng(3)
+    false = [
+        len(
+            bf.stability_selection(
+                rng.normal(size=(60, 6)),
+                n_halves=20,
+                max_false=1.0,
+                search={**QUICK, "penalty": 0.4},
+                rng=k,
+            ).pairs
+        )
+        for k in range(12)
+    ]
+    assert np.mean(false) <= 1.0
+
+
+def test_time_limit_and_bad_input():
+    data = CHAIN.sample(400, rng=1)
+    began = time.monotonic()
+    cut = bf.stability_selection(data, n_halves=10**6, search=QUICK, rng=0, time_limit=0.5)
+    assert time.monotonic() - began < 3
+    assert not cut.complete
+    assert "NOT COMPLETE" in str(cut)
+    for options in ({"max_false": 0}, {"n_halves": 1}, {"search": {"rng": 1}}, {"wild": 1}):
+        with pytest.raises(bf.BowfreeError):
+            bf.stability_selection(data, **options)
+    with pytest.raises(bf.BowfreeError, match="at least 2"):
+        bf.stability_selection(data[:3, :1])
