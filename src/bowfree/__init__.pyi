@@ -18,10 +18,8 @@ from .space.search_space import SearchSpace as SearchSpace
 from .space.random_graphs import random_bap as random_bap
 
 # model
-from .model.moments import (
-    Moments as Moments,
-    moments as moments,
-)
+from .model.moments import Moments as Moments
+from .model.gate import moments as moments
 from .model.linear_sem import (
     LinearSEM as LinearSEM,
     random_sem as random_sem,

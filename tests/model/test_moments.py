@@ -19,7 +19,7 @@ from hypothesis.extra import numpy as np_st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bowfree as bf
-from bowfree.model.moments import read_moments
+from bowfree.model.gate import read_moments
 
 #   a -> b <-> c
 GRAPH = bf.MixedGraph(list("abc"), directed=[("a", "b")], bidirected=[("b", "c")])

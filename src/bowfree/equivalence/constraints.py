@@ -37,7 +37,7 @@ from bowfree.graph.separation import minimal_separator
 from bowfree.graph.text import quote
 from bowfree.json_values import json_values
 from bowfree.model.given import graph_and_moments
-from bowfree.model.moments import read_moments
+from bowfree.model.gate import read_moments
 from bowfree.options import DataOptions, split_options
 
 __all__ = ["Constraint", "ConstraintTest", "ConstraintTests", "constraints", "test_constraints"]

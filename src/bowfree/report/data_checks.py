@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from bowfree.errors import DataError
 from bowfree.model.fit_result import Fit
-from bowfree.model.moments import read_observations
+from bowfree.model.reading import read_observations
 
 __all__ = ["DataChecks", "Outlier", "VariableCheck", "check_data"]
 
