@@ -32,7 +32,10 @@ from .model.fit_result import (
 from .model.fit_summary import FitSummary as FitSummary
 from .model.fitting import fit as fit
 from .model.scoring_rule import ScoringRule as ScoringRule
-from .model.fit_indices import FitIndices as FitIndices
+from .model.fit_indices import (
+    FitIndices as FitIndices,
+    ScaledIndices as ScaledIndices,
+)
 from .model.inference import (
     StandardErrors as StandardErrors,
     TotalEffect as TotalEffect,

@@ -84,6 +84,7 @@ def _whole(n: float) -> float | None:
 
 
 def missing_values(names: Sequence[str], values: Floats, what: str) -> DataError:
+    """Return the error that names all columns with gaps, and the way out."""
     bad = ~np.isfinite(values)
     count, first = bad.sum(axis=0), bad.argmax(axis=0)
     places = [
@@ -93,7 +94,13 @@ def missing_values(names: Sequence[str], values: Floats, what: str) -> DataError
     listed = ", ".join(places[:12]) + (
         f" and {len(places) - 12} more columns" if len(places) > 12 else ""
     )
-    return DataError(f"missing or infinite values in {listed}: drop or impute those observations")
+    way_out = "drop or impute those observations"
+    if what == "value" and not np.isinf(values).any():
+        way_out = (
+            "missing='fiml' uses all cells that are there, missing='listwise' leaves out rows with "
+            f"gaps ({int(bad.any(axis=1).sum())} of {len(values)})"
+        )
+    return DataError(f"missing or infinite values in {listed}: {way_out}")
 
 
 def check_scale(names: Sequence[str], size: Floats, what: str) -> None:

@@ -59,7 +59,7 @@ class FitSummary(Shown):
         return html_page(html_parts(self))
 
 
-def summarize(fit: Fit, information: Information) -> FitSummary:
+def summarize(fit: Fit, information: Information | None) -> FitSummary:
     """Gather what :meth:`bowfree.Fit.summary` returns."""
     estimates = fit.estimates(information=information)
     return FitSummary(
@@ -143,6 +143,8 @@ def fit_facts(fit: Fit) -> list[tuple[str, str]]:
         ("AIC", number(fit.aic)),
         ("BIC", number(fit.bic)),
         *fit.indices.facts(),
+        *(() if fit.scaled is None else fit.scaled.facts()),
+        ("Standard errors", "" if fit.se == "standard" else fit.se),
     ]
     return [(label, value) for label, value in facts if value]
 

@@ -36,6 +36,7 @@ from bowfree.model.covariance import (
     missing_values,
     read_covariance,
 )
+from bowfree.model.missing import read_incomplete
 from bowfree.model.moments import Moments
 from bowfree.model.reading import quoted, read_observations
 from bowfree.model.sample import CompleteRows, Shrunk, shrink
@@ -233,23 +234,112 @@ def _from_data(
         raise DataError(
             f"n = {shown(n)} was given with `data`: leave it out, n is the number of rows"
         )
-    names, X = read_observations(data, graph, "data")
+    categories: dict[str, tuple[str, ...]] = {}
+    names, X = read_observations(data, graph, "data", categories=categories)
+    names, X, weights = _take_weights(names, X, data, treatment.weights)
     if len(X) < 2:
         raise DataError(f"n = {len(X)}: data need at least 2 rows (observations in rows)")
+    declared = _declared(names, categories, treatment.ordinal)
+    X, weights, notes = _complete(names, X, weights, declared, treatment)
+    if np.isnan(X).any():
+        assert treatment.missing in ("fiml", "two-stage")
+        taken, rows, more = read_incomplete(names, X, treatment.missing, weights)
+        return Moments._gated(names, *taken, rows, notes + more)
     low, high = X.min(axis=0), X.max(axis=0)
-    lowest, highest = float(low.min()), float(high.max())  # NaN if there is one
-    if not (math.isfinite(lowest) and math.isfinite(highest)):
-        raise missing_values(names, X, "value")
     if (low == high).any():
         constant = [names[i] for i in np.flatnonzero(low == high)]
         raise DataError(
             f"constant column {quoted(constant)}: drop it, it has no variance to explain"
         )
-    if max(-lowest, highest) > LARGEST:  # no further: the squares would be infinite
+    if max(-float(low.min()), float(high.max())) > LARGEST:  # the squares would be infinite
         check_scale(names, np.maximum(-low, high), "values up to")
-    mean = X.mean(axis=0)
-    rows = CompleteRows(X - mean)
-    S = rows.covariance()
+    mean = np.average(X, axis=0, weights=weights) if weights is not None else X.mean(axis=0)
+    complete = CompleteRows(X - mean, weights)
+    S = complete.covariance()
     if S.diagonal().min() < SMALLEST**2:
         check_scale(names, np.maximum(-low, high), "values no larger than")
-    return Moments._gated(names, S, float(len(X)), mean, rows)
+    return Moments._gated(names, S, _worth(len(X), weights), mean, complete, notes)
+
+
+def _complete(
+    names: tuple[str, ...],
+    X: Floats,
+    weights: Floats | None,
+    declared: Mapping[str, tuple[str, ...] | None],
+    treatment: Treatment,
+) -> tuple[Floats, Floats | None, tuple[str, ...]]:
+    """Refuse gaps, or leave out rows, or leave gaps to those who can deal with them."""
+    # One pass over complete data, which is what most data are: the sum is not finite if a cell is.
+    with np.errstate(invalid="ignore", over="ignore"):
+        finite = math.isfinite(float(X.sum())) or np.isfinite(X).all()
+    if finite:
+        return X, weights, ()
+    if np.isinf(X).any() or treatment.missing is None:
+        raise missing_values(names, X, "value")
+    if treatment.missing == "listwise":
+        keep = np.isfinite(X).all(axis=1)
+        if keep.sum() < 2:
+            raise DataError(
+                f"{int(keep.sum())} of {len(X)} rows are complete: missing='listwise' leaves "
+                "nothing; use missing='fiml', or drop the columns with most gaps"
+            )
+        note = f"{len(X) - int(keep.sum())} of {len(X)} rows have gaps and are left out"
+        weights = None if weights is None else weights[keep] / weights[keep].mean()
+        return X[keep], weights, (note,)
+    if treatment.correlation != "pearson" or declared:
+        what = "ordered categories" if declared else f"correlation={treatment.correlation!r}"
+        raise DataError(
+            f"missing={treatment.missing!r} is for covariances of numbers: with {what} use "
+            "missing='listwise'"
+        )
+    return X, weights, ()
+
+
+def _take_weights(
+    names: tuple[str, ...], X: Floats, data: Any, weights: Any
+) -> tuple[tuple[str, ...], Floats, Floats | None]:
+    """Return the variables, and the weights with mean one."""
+    if weights is None:
+        return names, X, None
+    if isinstance(weights, str):
+        if weights in names:
+            keep = [k for k, name in enumerate(names) if name != weights]
+            w = X[:, names.index(weights)]
+            names, X = tuple(names[k] for k in keep), X[:, keep]
+        else:  # a column that the graph does not have
+            w = read_observations(data, MixedGraph([weights]), "data")[1][:, 0]
+    else:
+        try:
+            w = np.asarray(weights, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(f"weights = {shown(weights)}: must be numbers") from None
+    if w.shape != (len(X),):
+        raise DataError(
+            f"weights has shape {w.shape}: one weight for each of the {len(X)} rows is needed"
+        )
+    if not (np.isfinite(w).all() and (w > 0).all()):
+        k = int(np.flatnonzero(~(np.isfinite(w) & (w > 0)))[0])
+        raise DataError(
+            f"weights has {w[k]:g} in row {k}: must be positive numbers; leave out rows that do "
+            "not count"
+        )
+    return names, X, w / w.mean()
+
+
+def _worth(n: int, weights: Floats | None) -> float:
+    """Return Kish's effective sample size: n divided by one plus the variance of the weights."""
+    if weights is None:
+        return float(n)
+    return float(max(2.0, np.round(n * n / np.sum(weights**2))))
+
+
+def _declared(
+    names: tuple[str, ...],
+    categories: Mapping[str, tuple[str, ...]],
+    ordinal: Sequence[str],
+) -> dict[str, tuple[str, ...] | None]:
+    """Return the columns of ordered categories, with their labels where they have some."""
+    unknown = [name for name in ordinal if name not in names]
+    if unknown:
+        raise DataError(f"ordinal has {quoted(unknown)}, which is no column: {quoted(names)}")
+    return {name: categories.get(name) for name in names if name in {*ordinal, *categories}}

@@ -23,8 +23,9 @@ from bowfree.errors import DataError
 from bowfree.frozen import Frozen, lock_arrays
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.covariance import read_covariance
+from bowfree.model.missing import Gaps, IncompleteRows
 from bowfree.model.reading import read_observations
-from bowfree.model.sample import Sample, normal_gamma
+from bowfree.model.sample import Sample, Summary, normal_gamma
 
 __all__ = ["Moments"]
 
@@ -111,6 +112,12 @@ class Moments(Shown, Frozen):
         lock_arrays(G)
         return G
 
+    @cached_property
+    def gaps(self) -> Gaps | None:
+        """Patterns of missing cells, and Little's test; None where no cell is missing."""
+        rows = self.sample
+        return Gaps.of(self.names, rows) if isinstance(rows, IncompleteRows) else None
+
     def take(self, names: Sequence[str]) -> Moments:
         """Return the moments of some of the variables, in this order.
 
@@ -126,9 +133,10 @@ class Moments(Shown, Frozen):
             raise DataError(f"the moments are of {self.names}, not of {unknown[0]!r}")
         order = [self.names.index(name) for name in names]
         mean = None if self.mean is None else self.mean[order]
-        sample = None if self.sample is None else self.sample.take(order)
-        S = np.ascontiguousarray(self.S[np.ix_(order, order)])
-        return Moments._gated(tuple(names), S, self.n, mean, sample, self.notes)
+        taken, sample = Summary(self.S[np.ix_(order, order)], self.n, mean), self.sample
+        if sample is not None:
+            taken, sample = sample.take(order, taken)
+        return Moments._gated(tuple(names), *taken, sample, self.notes)
 
     def without_rows(self) -> Moments:
         """Return the moments alone, without the observations behind them: lighter to send around.

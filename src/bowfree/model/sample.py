@@ -14,18 +14,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CompleteRows", "Sample", "Shrunk", "lower_triangle", "normal_gamma", "taken_gamma"]
+__all__ = ["CompleteRows", "Sample", "Shrunk", "Summary", "lower_triangle", "normal_gamma"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
 # Rows whose products are formed at a time: 4096 rows of 20 variables take 7 MB.
 _CHUNK = 4096
+
+
+class Summary(NamedTuple):
+    """What the likelihood needs of observations: S, the n that they are worth, and the mean."""
+
+    S: Floats
+    n: float
+    mean: Floats | None
 
 
 class Sample(Protocol):
@@ -45,8 +53,8 @@ class Sample(Protocol):
         """Return the asymptotic covariance matrix of ``sqrt(n_rows) S``, normal or not."""
         ...
 
-    def take(self, order: Sequence[int]) -> Sample:
-        """Return the same observations of some of the variables."""
+    def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, Sample]:
+        """Return the same observations of some variables; `taken` has the blocks of S and mean."""
         ...
 
     def redrawn(self, rows: Indices) -> tuple[Floats, Sample]:
@@ -107,9 +115,9 @@ class CompleteRows:
             total += products.T @ products
         return total / self.n_rows
 
-    def take(self, order: Sequence[int]) -> CompleteRows:
+    def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, CompleteRows]:
         """Return the same rows of some of the variables."""
-        return replace(self, deviations=self.deviations[:, list(order)])
+        return taken, replace(self, deviations=self.deviations[:, list(order)])
 
     def redrawn(self, rows: Indices) -> tuple[Floats, CompleteRows]:
         """Return S of these rows, and the rows."""
@@ -151,9 +159,10 @@ class Shrunk:
         scale = np.where(i == j, 1.0, self.factor)
         return G * scale * scale[:, None]
 
-    def take(self, order: Sequence[int]) -> Shrunk:
+    def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, Shrunk]:
         """Return the same for some of the variables."""
-        return Shrunk(self.sample.take(order), self.factor)
+        _, sample = self.sample.take(order, taken)
+        return taken, Shrunk(sample, self.factor)
 
     def redrawn(self, rows: Indices) -> tuple[Floats, Shrunk]:
         """Return the shrunk S of these rows, and the rows."""
@@ -181,17 +190,6 @@ def chunks(n: int) -> Iterator[slice]:
 def lower_triangle(d: int) -> tuple[Indices, Indices]:
     """Return row and column of each entry of the lower triangle, row by row."""
     return np.tril_indices(d)
-
-
-def taken_gamma(G: Floats, order: Sequence[int], d: int) -> Floats:
-    """Return the rows and columns of Gamma that belong to some variables, in their order."""
-    place = np.zeros((d, d), dtype=np.intp)
-    i, j = lower_triangle(d)
-    place[i, j] = place[j, i] = np.arange(len(i))
-    i, j = lower_triangle(len(order))
-    chosen = np.asarray(order)
-    rows = place[chosen[i], chosen[j]]
-    return G[np.ix_(rows, rows)]
 
 
 def normal_gamma(S: Floats) -> Floats:
