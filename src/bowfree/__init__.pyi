@@ -20,6 +20,7 @@ from .space.random_graphs import random_bap as random_bap
 # model
 from .model.moments import Moments as Moments
 from .model.gate import moments as moments
+from .model.missing import Gaps as Gaps
 from .model.linear_sem import (
     LinearSEM as LinearSEM,
     random_sem as random_sem,

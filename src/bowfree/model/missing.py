@@ -24,9 +24,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Shown, Table, count, p_text, percent
+from bowfree.display import MOST_ROWS, Shown, Table, count, p_text, percent, shorten
 from bowfree.errors import DataError
 from bowfree.frozen import Frozen
+from bowfree.graph.text import quote
 from bowfree.json_values import json_values
 from bowfree.model.covariance import LARGEST, check_scale
 from bowfree.model.inference import safe_inverse
@@ -265,11 +266,9 @@ class Gaps(Shown, Frozen):
 
     def _shown(self) -> Iterator[str | Table]:
         yield self._brief()
-        cells = [
-            (f"{rows:g}", *("-" if gap else "x" for gap in pattern))
-            for rows, pattern in zip(self.rows, self.patterns, strict=True)
-        ]
-        total = ("missing", *(str(k) for k in self.missing))
-        yield Table(
-            ("rows", *self.names), [*cells[: MOST_ROWS - 1], total], left=(), rest="more patterns"
-        )
+        names = [quote(name) for name in self.names]
+        rows = []
+        for size, pattern in zip(self.rows, self.patterns, strict=True):
+            lacking = ", ".join(name for name, gap in zip(names, pattern, strict=True) if gap)
+            rows.append((f"{size:g}", shorten(lacking or "nothing", "more", most=100)))
+        yield Table(("rows", "lack"), rows, left=(1,), most=MOST_ROWS, rest="more patterns")

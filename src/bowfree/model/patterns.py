@@ -258,7 +258,7 @@ def saturated(patterns: Patterns) -> Saturated:
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, np.nan], [3.0, 2.0]])
     >>> found = saturated(Patterns.of(X))
     >>> found.mean.round(6), found.converged
-    (array([1.5     , 1.178571]), True)
+    (array([1.5     , 1.071429]), True)
     """
     share = patterns.count[:, None] * patterns.observed
     weight = share.sum(axis=0)
