@@ -332,9 +332,7 @@ def test_constraints(
      value     z       p  constraint (n = 200)
     0.1260  1.77  0.0762  corr(x, z | y) = 0
     """
-    data_options, wanted = split_options(
-        "test_constraints", options, DataOptions, RobustOption
-    )
+    data_options, wanted = split_options("test_constraints", options, DataOptions, RobustOption)
     g, moments = graph_and_moments(graph, data, data_options)
     equations = constraints(g)
     if moments.n == math.inf:

@@ -132,9 +132,11 @@ def fit_title(fit: Fit) -> str:
 def fit_facts(fit: Fit) -> list[tuple[str, str]]:
     """Return label and value of what stands above the tables; what is not available is left out."""
     population = not math.isfinite(fit.n)
+    rows = fit.moments.sample
     optima = max(district.n_optima for district in fit.certificate)
     facts = [
         ("Observations", "population" if population else f"{fit.n:.0f}"),
+        ("Data", "" if rows is None or rows.plain else rows.says()),
         ("Free parameters", str(fit.n_parameters)),
         ("Districts", str(len(fit.certificate))),
         ("Local maxima met (worst district)", str(optima) if optima > 1 else ""),

@@ -38,6 +38,8 @@ from bowfree.model.covariance import (
 )
 from bowfree.model.missing import read_incomplete
 from bowfree.model.moments import Moments
+from bowfree.model.ordinal import read_mixed
+from bowfree.model.ranks import read_ranks
 from bowfree.model.reading import quoted, read_observations
 from bowfree.model.sample import CompleteRows, Shrunk, shrink
 from bowfree.options import Correlation, DataOptions, Missing, is_number
@@ -251,6 +253,8 @@ def _from_data(
         raise DataError(
             f"constant column {quoted(constant)}: drop it, it has no variance to explain"
         )
+    if declared or treatment.correlation != "pearson":
+        return _from_order(names, X, weights, declared, treatment, notes)
     if max(-float(low.min()), float(high.max())) > LARGEST:  # the squares would be infinite
         check_scale(names, np.maximum(-low, high), "values up to")
     mean = np.average(X, axis=0, weights=weights) if weights is not None else X.mean(axis=0)
@@ -259,6 +263,30 @@ def _from_data(
     if S.diagonal().min() < SMALLEST**2:
         check_scale(names, np.maximum(-low, high), "values no larger than")
     return Moments._gated(names, S, _worth(len(X), weights), mean, complete, notes)
+
+
+def _from_order(
+    names: tuple[str, ...],
+    X: Floats,
+    weights: Floats | None,
+    declared: Mapping[str, tuple[str, ...] | None],
+    treatment: Treatment,
+    notes: tuple[str, ...],
+) -> Moments:
+    """Make moments of categories, or of ranks."""
+    if weights is not None:
+        what = "ordered categories" if declared else "ranks"
+        raise DataError(f"weights are for covariances of numbers: they were given with {what}")
+    if treatment.correlation == "pearson":
+        taken, mixed, more = read_mixed(names, X, declared)
+        return Moments._gated(names, *taken, mixed, notes + more)
+    if declared:
+        raise DataError(
+            f"correlation = {treatment.correlation!r} was given with ordered categories "
+            f"({quoted(list(declared))}), whose correlations are polychoric: leave it out"
+        )
+    taken, ranked, more = read_ranks(names, X, treatment.correlation)
+    return Moments._gated(names, *taken, ranked, notes + more)
 
 
 def _complete(

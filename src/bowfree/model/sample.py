@@ -99,6 +99,11 @@ class CompleteRows:
         S: Floats = weighted.T @ self.deviations / self.n_rows
         return S
 
+    def table(self, names: Sequence[str], mean: Floats | None) -> dict[str, Floats]:
+        """Return the rows as they came, by column."""
+        X = self.deviations if mean is None else self.deviations + mean
+        return dict(zip(names, X.T, strict=True))
+
     def gamma(self) -> Floats:
         """Return the covariance matrix of the products of deviations: fourth moments.
 

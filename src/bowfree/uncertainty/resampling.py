@@ -17,6 +17,7 @@ from bowfree.errors import BowfreeError, DataError
 from bowfree.model.gate import read_moments
 from bowfree.model.moments import Moments
 from bowfree.model.reading import read_observations
+from bowfree.model.sample import CompleteRows
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.options import ScoreOptions, SpaceOptions, split_options
 from bowfree.search.greedy import search_moments
@@ -91,6 +92,8 @@ class Rows:
     @classmethod
     def of(cls, data: Any, recipe: Recipe) -> Rows:
         """Read the data, after the checks that every function makes."""
+        if isinstance(data, Moments) and isinstance(data.sample, CompleteRows):
+            data = data.sample.table(data.names, data.mean)
         if data is None or isinstance(data, Moments):
             raise DataError(
                 "observations are missing: resampling needs the rows themselves, not a covariance "
