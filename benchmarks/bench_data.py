@@ -353,7 +353,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=500)
     parser.add_argument("--graphs", type=int, default=50)
-    parser.add_argument("parts", nargs="*", choices=["times", "recovery", "coverage"])
+    parser.add_argument(
+        "parts", nargs="*", help="times, recovery, coverage; all unless some are named"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore", bf.FitWarning)
     parts = {

@@ -112,6 +112,11 @@ class Moments(Shown, Frozen):
         lock_arrays(G)
         return G
 
+    @property
+    def plain(self) -> bool:
+        """Whether normal theory needs no more than S and n: complete rows, each counted once."""
+        return self.sample is None or self.sample.plain
+
     @cached_property
     def gaps(self) -> Gaps | None:
         """Patterns of missing cells, and Little's test; None where no cell is missing."""

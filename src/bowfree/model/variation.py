@@ -148,7 +148,7 @@ def choose_inference(
             "test='satorra-bentler' is for estimates from a covariance matrix: with "
             "missing='fiml' use test='yuan-bentler', or choose missing='two-stage'"
         )
-    normal = full_information or moments.sample is None or moments.sample.plain
+    normal = full_information or moments.plain
     return (
         se if se is not None else "standard" if normal else "robust",
         test if test is not None else "standard" if normal else "satorra-bentler",

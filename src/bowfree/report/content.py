@@ -104,7 +104,7 @@ def gather(
         estimates = fit.estimates()
         effects = fit.total_effects()
     edges = edge_rows(fit, estimates, summary)
-    checks = None if data is None else check_data(fit, data)
+    checks = None if data is None or not fit.moments.plain else check_data(fit, data)
     notes = [node_note(fit, i) for i in range(len(graph))]
     view = graph_view(graph, edges, [edge_tip(row) for row in edges], notes)
     return {

@@ -92,7 +92,7 @@ class Rows:
     @classmethod
     def of(cls, data: Any, recipe: Recipe) -> Rows:
         """Read the data, after the checks that every function makes."""
-        if isinstance(data, Moments) and isinstance(data.sample, CompleteRows):
+        if isinstance(data, Moments) and isinstance(data.sample, CompleteRows) and data.plain:
             data = data.sample.table(data.names, data.mean)
         if data is None or isinstance(data, Moments):
             raise DataError(
