@@ -175,3 +175,20 @@ def test_a_covariance_matrix_does_not_say_how_it_varies():
 def test_no_standard_errors_of_a_population():
     fit = bf.fit(GRAPH, cov=SEM.covariance(), n=math.inf)
     assert math.isnan(fit.edge("a -> b").se)
+
+
+def test_a_negative_factor_is_no_scale():
+    rng = np.random.default_rng(0)
+    wrong = bf.parse("a, b, c")
+    found = []
+    for _ in range(200):
+        X = rng.standard_t(3, size=(25, 1)) + 0.1 * rng.normal(size=(25, 3))
+        fit = bf.fit(wrong, pd.DataFrame(X, columns=list("abc")), test="yuan-bentler")
+        found.append(fit)
+    negative = [fit for fit in found if fit.scaling_factor < 0]
+    assert negative
+    for fit in negative:
+        assert math.isnan(fit.chi2_scaled)
+        assert math.isnan(fit.p_value_scaled)
+        assert math.isnan(fit.scaled.rmsea_upper)
+        assert "Scaled chi-square" not in str(fit.summary())

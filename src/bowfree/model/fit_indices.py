@@ -109,7 +109,8 @@ class ScaledIndices(Shown):
     test : {"satorra-bentler", "yuan-bentler"}
         How the factor was found.
     chi2, scaling_factor, p_value : float
-        Chi-square divided by the factor, the factor, and the p-value of the quotient.
+        Chi-square divided by the factor, the factor, and the p-value of the quotient. In small
+        samples Yuan and Bentler's factor can be negative; there is no scaled test then (NaN).
     rmsea, rmsea_lower, rmsea_upper : float
         Root mean square error of approximation and its 90 % interval.
     cfi, tli : float
@@ -262,25 +263,29 @@ def scaled_indices(
     """
     df, df0 = indices.df, indices.baseline_df
     chi2, chi2_0 = indices.chi2, indices.baseline_chi2
-    factor0 = expected[1] / df0 if df0 else math.nan
-    factor = expected[0] / df if df else math.nan
+    factor, factor0 = _factor(expected[0], df), _factor(expected[1], df0)
     F, mean = near.misfit[0], near.expected[0]
-    unit = mean / df if df else math.nan
+    unit = _factor(mean, df)
     lower, upper, _ = _rmsea_interval(n * F / unit, df, n)
     excess, excess0 = F - mean / n, near.misfit[1] - near.expected[1] / n
     return ScaledIndices(
         test=test,
         chi2=chi2 / factor,
-        scaling_factor=factor,
+        scaling_factor=expected[0] / df if df else math.nan,
         p_value=_chi2_upper_tail(chi2 / factor, df),
         rmsea=math.sqrt(max(excess, 0.0) / df) if df else 0.0,
         rmsea_lower=math.sqrt(unit) * lower,
         rmsea_upper=math.sqrt(unit) * upper,
         cfi=_cfi(excess, excess0, df),
-        tli=1 - excess / df * df0 / excess0 if df else 1.0,
+        tli=(1 - excess / df * df0 / excess0 if excess0 else math.nan) if df else 1.0,
         baseline_chi2=chi2_0 / factor0,
         baseline_scaling_factor=factor0,
     )
+
+
+def _factor(mean: float, df: int) -> float:
+    """Return the mean over df, NaN where it cannot be a scale: a difference may be negative."""
+    return mean / df if df and mean > 0 else math.nan
 
 
 def units_of(S: Floats) -> Floats:

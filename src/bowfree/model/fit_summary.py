@@ -126,7 +126,8 @@ def fit_title(fit: Fit) -> str:
         state = f"converged after {fit.n_iter} iterations"
     else:
         state = f"NOT CERTIFIED after {fit.n_iter} iterations"
-    return f"Maximum likelihood fit of a bow-free path diagram ({fit.method}): {state}"
+    kind = "Full-information maximum" if fit.full_information else "Maximum"
+    return f"{kind} likelihood fit of a bow-free path diagram ({fit.method}): {state}"
 
 
 def fit_facts(fit: Fit) -> list[tuple[str, str]]:
@@ -138,7 +139,7 @@ def fit_facts(fit: Fit) -> list[tuple[str, str]]:
         ("Observations", "population" if population else f"{fit.n:.0f}"),
         ("Data", "" if rows is None or rows.plain else rows.says()),
         ("Free parameters", str(fit.n_parameters)),
-        ("Districts", str(len(fit.certificate))),
+        ("Districts", "" if fit.full_information else str(len(fit.certificate))),
         ("Local maxima met (worst district)", str(optima) if optima > 1 else ""),
         ("Log-likelihood" + (" per observation" if population else ""), number(fit.loglik)),
         (f"Score (penalty {fit.penalty:g})", number(fit.score, 6)),

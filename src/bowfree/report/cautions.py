@@ -107,7 +107,7 @@ def _data_cautions(fit: Fit, checks: DataChecks | None) -> list[str]:
         test = (
             f"; chi-square {robust.chi2_scaled:.2f} in place of {fit.chi2:.2f} "
             f"(p {_p_equals(robust.p_value_scaled)})"
-            if fit.df
+            if math.isfinite(robust.chi2_scaled)
             else ""
         )
         found.append(
