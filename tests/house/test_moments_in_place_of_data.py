@@ -21,17 +21,19 @@ CALLS = {
     "greedy_search": lambda data: bf.greedy_search(data, rng=1, **QUICK).score,
     "exhaustive_search": lambda data: bf.exhaustive_search(data).scores[:5],
     "effect_bounds": lambda data: bf.effect_bounds(bf.equivalence_class(GRAPH), data).lower,
-    "structure_mcmc": lambda data: bf.structure_mcmc(
-        data, steps=100, burn_in=10, thin=5, chains=1, rng=1
-    ).directed,
+    "structure_mcmc": lambda data: (
+        bf.structure_mcmc(data, steps=100, burn_in=10, thin=5, chains=1, rng=1).directed
+    ),
     "averaged_effects": lambda data: bf.averaged_effects([GRAPH], data, rng=1).mean,
 }
 # These draw rows anew: they take moments that have their rows with them.
 RESAMPLING = {
-    "bootstrap": lambda data: bf.bootstrap(data, n_resamples=20, confidence=0.9, search=QUICK, rng=1).directed,
-    "choose_penalty": lambda data: bf.choose_penalty(
-        data, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1
-    ).best,
+    "bootstrap": lambda data: (
+        bf.bootstrap(data, n_resamples=20, confidence=0.9, search=QUICK, rng=1).directed
+    ),
+    "choose_penalty": lambda data: (
+        bf.choose_penalty(data, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1).best
+    ),
 }
 
 gappy = DATA.mask(np.random.default_rng(1).random(DATA.shape) < 0.1)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -87,13 +88,13 @@ def test_maximum_and_its_slow_twin():
 
     def loss(r):
         total = 0.0
-        for i, j in zip(x, y, strict=True):
+        for (i, j), rows in Counter(zip(x, y, strict=True)).items():
             corners = [
                 binormal_cdf(np.array(a[i + p]), np.array(b[j + q]), r) * (-1) ** (p + q)
                 for p in (0, 1)
                 for q in (0, 1)
             ]
-            total -= np.log(sum(corners))
+            total -= rows * np.log(sum(corners))
         return total
 
     best = minimize_scalar(loss, bounds=(-0.99, 0.99), method="bounded", options={"xatol": 1e-7})
@@ -114,20 +115,43 @@ def test_polyserial_maximum_and_its_slow_twin():
     assert_allclose(polyserial(x, y).r, best.x, atol=1e-5)
 
 
-@pytest.mark.parametrize("ordinal", [(True, True, True), (False, True, True), (True, False, False)])
+def test_influences_of_categories_and_their_slow_twin():
+    # A table as the model has it, so that expected and observed information agree; what leaving
+    # out a row of each cell changes, times n - 1, is its influence but for terms of order 1/n.
+    a, b = np.array([-np.inf, -0.5, 0.8, np.inf]), np.array([-np.inf, -1.0, 0.0, 1.0, np.inf])
+    corners = binormal_cdf(a[:, None], b[None], 0.5)
+    counts = np.round(20_000 * np.diff(np.diff(corners, axis=0), axis=1)).astype(int)
+    x, y = np.repeat(np.argwhere(counts > 0), counts[counts > 0], axis=0).T
+    whole = polychoric(x, y)
+    for k in np.concatenate([[0], np.cumsum(counts[counts > 0])[:-1]]):
+        one_less = polychoric(np.delete(x, k), np.delete(y, k)).r
+        assert_allclose((len(x) - 1) * (whole.r - one_less), whole.influence[k], atol=0.02)
+
+
+def test_influences_of_mixed_pairs_and_their_slow_twin():
+    Z = normal_rows(4000, 8)
+    x, y = Z[:, 0], np.digitize(Z[:, 1], CUTS[1])
+    whole = polyserial(x, y)
+    rows = np.arange(0, 4000, 200)
+    one_less = np.array([polyserial(np.delete(x, k), np.delete(y, k)).r for k in rows])
+    # Here the information is the mean of squared scores: right but for 1/sqrt(n).
+    assert_allclose(3999 * (whole.r - one_less), whole.influence[rows], atol=0.1)
+
+
+@pytest.mark.parametrize("ordinal", [(False, True, True), (True, False, False)])
 def test_gamma_is_the_covariance_over_samples(ordinal):
     def rows(seed):
         Z = normal_rows(400, seed) * [1, 2, 3]
         codes = categories(Z / [1, 2, 3])
         return MixedRows(np.where(ordinal, codes, Z), ordinal)
 
-    drawn = [rows(seed) for seed in range(200)]
+    drawn = [rows(seed) for seed in range(100)]
     place = np.tril_indices(3)
     over_samples = 400 * np.cov([rows.covariance()[0][place] for rows in drawn], rowvar=False)
-    gamma = np.mean([rows.gamma() for rows in drawn[:50]], axis=0)
+    gamma = np.mean([rows.gamma() for rows in drawn[:30]], axis=0)
     scale = np.sqrt(np.outer(np.diag(over_samples), np.diag(over_samples))) + 1e-9
-    # 200 samples know a variance to 10 %, and a correlation to .07.
-    assert_allclose(gamma / scale, over_samples / scale, atol=0.3)
+    # 100 samples know a variance to 14 %, and a correlation to .1.
+    assert_allclose(gamma / scale, over_samples / scale, atol=0.4)
 
 
 def test_declared_by_name_or_by_the_frame():

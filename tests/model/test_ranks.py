@@ -68,6 +68,19 @@ def test_coefficients_are_scipys(ties):
 
 @pytest.mark.parametrize("coefficient", ["spearman", "kendall"])
 @pytest.mark.parametrize("ties", [False, True])
+def test_influences_and_their_slow_twin(coefficient, ties):
+    # What leaving out a row changes, times n - 1, is its influence but for terms of order 1/n.
+    X = normal_rows(150, 7)
+    if ties:
+        X = np.round(X)
+    r, influence = RankedRows.of(X, coefficient)._found
+    without = [RankedRows.of(np.delete(X, k, axis=0), coefficient)._found[0] for k in range(150)]
+    jackknife = 149 * (r - np.array(without))
+    assert_allclose(jackknife, influence - influence.mean(axis=0), atol=0.08)
+
+
+@pytest.mark.parametrize("coefficient", ["spearman", "kendall"])
+@pytest.mark.parametrize("ties", [False, True])
 def test_gamma_is_the_variance_over_samples(coefficient, ties):
     def rows(seed):
         X = normal_rows(250, seed)
