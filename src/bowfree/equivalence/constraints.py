@@ -36,8 +36,8 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.separation import minimal_separator
 from bowfree.graph.text import quote
 from bowfree.json_values import json_values
-from bowfree.model.given import graph_and_moments
 from bowfree.model.gate import read_moments
+from bowfree.model.given import graph_and_moments
 from bowfree.model.moments import Moments
 from bowfree.model.variation import choose_inference
 from bowfree.options import DataOptions, split_options

@@ -4,8 +4,8 @@ Data come in by ``gate`` and become ``moments``: ``reading`` knows tables, ``cov
 matrix must be, and behind the moments stands a ``sample``: complete rows, rows with gaps
 (``missing``, ``patterns``), ``ranks`` or categories (``ordinal``, ``bivariate_normal``).
 
-``linear_sem`` is a model with known parameters, ``fitting`` estimates them (``fiml`` where cells are
-missing), ``fit_result`` is what comes out, with ``inference``, ``fit_indices`` and ``fit_summary``.
-How sure it is, ``variation`` tells, by normal theory or ``robust``.
+``linear_sem`` is a model with known parameters, ``fitting`` estimates them (``fiml`` where cells
+are missing), ``fit_result`` is what comes out, with ``inference``, ``fit_indices`` and
+``fit_summary``. How sure it is, ``variation`` tells, by normal theory or ``robust``.
 ``scoring`` compares graphs, ``effect_tables`` lists matrices of effects by name.
 """

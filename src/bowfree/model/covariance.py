@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from reprlib import repr as shown
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.structure import district_masks
 from bowfree.model.reading import quoted, read_observations
 from bowfree.options import is_number
+from bowfree.text_input import shown
 
 __all__ = ["check_definite", "check_scale", "read_covariance"]
 

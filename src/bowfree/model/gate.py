@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from reprlib import repr as shown
 from typing import Any, Unpack
 
 import numpy as np
@@ -43,6 +42,7 @@ from bowfree.model.ranks import read_ranks
 from bowfree.model.reading import quoted, read_observations
 from bowfree.model.sample import CompleteRows, Shrunk, shrink
 from bowfree.options import Correlation, DataOptions, Missing, is_number
+from bowfree.text_input import shown
 
 __all__ = ["moments", "read_moments"]
 
@@ -239,6 +239,8 @@ def _from_data(
     categories: dict[str, tuple[str, ...]] = {}
     names, X = read_observations(data, graph, "data", categories=categories)
     names, X, weights = _take_weights(names, X, data, treatment.weights)
+    if not names:
+        raise DataError("there are no variables: the graph has no nodes")
     if len(X) < 2:
         raise DataError(f"n = {len(X)}: data need at least 2 rows (observations in rows)")
     declared = _declared(names, categories, treatment.ordinal)

@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from reprlib import repr as shown
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from bowfree.model.covariance import read_covariance
 from bowfree.model.missing import Gaps, IncompleteRows
 from bowfree.model.reading import read_observations
 from bowfree.model.sample import Sample, Summary, normal_gamma
+from bowfree.text_input import shown
 
 __all__ = ["Moments"]
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from reprlib import repr as shown
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy.typing as npt
 
 from bowfree.errors import BowfreeError, DataError
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.text_input import shown
 
 __all__ = ["quoted", "read_observations"]
 
