@@ -9,6 +9,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"
+#include "model/concordance.hpp"
 #include "model/likelihood.hpp"
 
 namespace bowfree::bindings {
@@ -78,6 +79,20 @@ GraphFit fit_graph(const Matrix& S, const Bits& parents, const Bits& spouses,
     });
 }
 
+using Ranks = Array<std::int32_t, 1>;
+
+auto count_concordance(const Ranks& x, const Ranks& y) {
+    expect_shape(y, {x.shape(0)}, "x and y must have the same length");
+    const int n = static_cast<int>(x.shape(0));
+    for (const Ranks* ranks : {&x, &y})
+        for (int i = 0; i < n; ++i)
+            if (ranks->data()[i] < 0 || ranks->data()[i] >= n)
+                throw std::invalid_argument("ranks must be at least 0 and below n");
+    std::vector<std::int64_t> sum =
+        interruptibly([&](const Stop& stop) { return concordance(x.data(), y.data(), n, &stop); });
+    return to_numpy(std::move(sum), {x.shape(0)});
+}
+
 }  // namespace
 
 void bind_model(nb::module_& m) {
@@ -112,6 +127,10 @@ void bind_model(nb::module_& m) {
           "Maximum likelihood fit of a BAP to the covariance matrix S (divisor n).\n\n"
           "`max_iter` and `tol` are those of method 'ricf', the paper's; `n_starts` and `seed`\n"
           "those of 'newton'. Parents and spouses are bitsets of shape (d, words).");
+
+    m.def("concordance", &count_concordance, "x"_a, "y"_a,
+          "For each row the number of rows in the same order in x and y, minus those in opposite\n"
+          "order; x and y are dense ranks, int32 from 0.");
 }
 
 }  // namespace bowfree::bindings

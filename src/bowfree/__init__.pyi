@@ -18,10 +18,9 @@ from .space.search_space import SearchSpace as SearchSpace
 from .space.random_graphs import random_bap as random_bap
 
 # model
-from .model.moments import (
-    Moments as Moments,
-    moments as moments,
-)
+from .model.moments import Moments as Moments
+from .model.gate import moments as moments
+from .model.missing import Gaps as Gaps
 from .model.linear_sem import (
     LinearSEM as LinearSEM,
     random_sem as random_sem,
@@ -34,7 +33,10 @@ from .model.fit_result import (
 from .model.fit_summary import FitSummary as FitSummary
 from .model.fitting import fit as fit
 from .model.scoring_rule import ScoringRule as ScoringRule
-from .model.fit_indices import FitIndices as FitIndices
+from .model.fit_indices import (
+    FitIndices as FitIndices,
+    ScaledIndices as ScaledIndices,
+)
 from .model.inference import (
     StandardErrors as StandardErrors,
     TotalEffect as TotalEffect,

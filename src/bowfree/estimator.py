@@ -30,7 +30,7 @@ from bowfree.errors import DataError
 from bowfree.formats import to_lingam
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
-from bowfree.model.fitting import fit_given
+from bowfree.model.fitting import fit_quietly
 from bowfree.model.linear_sem import LinearSEM
 from bowfree.options import GraphClass
 from bowfree.search.greedy import greedy_search
@@ -204,7 +204,7 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
             n_jobs=self.n_jobs,
             rng=_rng(self.random_state),
         )
-        fitted = fit_given("fit", result, None, {})
+        fitted = fit_quietly(result)
         residual = np.eye(len(fitted.B)) - fitted.B
         self.location_ = values.mean(axis=0)
         self.causal_graph_ = result.graph

@@ -6,10 +6,11 @@ and a group is said once, here, as a :class:`typing.TypedDict`; a function that 
 :func:`split_options` takes the groups apart again and refuses a word that nobody knows.
 
 ===================  ==============================================================
-:class:`DataOptions`    a covariance matrix in place of data, and shrinkage
+:class:`DataOptions`    gaps, ranks, categories, weights; a covariance matrix in place of data
 :class:`SpaceOptions`   class of graphs, limits, knowledge: :class:`bowfree.SearchSpace`
 :class:`ScoreOptions`   penalty, converged scores or the paper's
 :class:`SolverOptions`  how the maximum of one graph's likelihood is looked for
+:class:`InferenceOptions`  what standard errors and tests rely on
 :class:`BudgetOptions`  random numbers, threads, time: :class:`bowfree.budget.Budget`
 ===================  ==============================================================
 """
@@ -42,6 +43,10 @@ Rng: TypeAlias = "int | np.random.Generator | None"
 
 GraphClass = Literal["bap", "dag", "bidirected", "ancestral", "arid"]
 Method = Literal["newton", "ricf"]
+Missing = Literal["fiml", "two-stage", "listwise"]
+Correlation = Literal["pearson", "spearman", "kendall"]
+StandardErrorKind = Literal["standard", "robust", "robust-huber-white", "bootstrap"]
+TestKind = Literal["standard", "satorra-bentler", "yuan-bentler"]
 
 # Beyond this a score is nearly all penalty: rounding swallows what the likelihood says, and with
 # 1e308 the score is no finite number.
@@ -64,12 +69,25 @@ class DataOptions(TypedDict, total=False):
         `cov` was computed with divisor ``n - ddof``; 1 unless said otherwise, never guessed.
     shrinkage : float
         Work with ``(1 - shrinkage) S + shrinkage diag(S)``; the way out when n <= d.
+    missing : {"fiml", "two-stage", "listwise"}
+        What to do about missing values; without it they are an error.
+    correlation : {"pearson", "spearman", "kendall"}
+        Covariances, or ranks, which see through monotone distortions.
+    ordinal : sequence of str
+        Columns of ordered categories, by their numbers; those that a data frame declares to be
+        ordered need not be named.
+    weights : array_like of shape (n,) or str
+        Sampling weights, or the column that has them.
     """
 
     cov: Any
     n: float | None
     ddof: int
     shrinkage: float
+    missing: Missing | None
+    correlation: Correlation
+    ordinal: Sequence[str]
+    weights: Any
 
 
 class SpaceOptions(TypedDict, total=False):
@@ -148,8 +166,32 @@ class SolverOptions(TypedDict, total=False):
     rng: Rng
 
 
-class FitOptions(DataOptions, ScoreOptions, SolverOptions, total=False):
-    """All options of :func:`bowfree.fit` and :func:`bowfree.score`."""
+class InferenceOptions(TypedDict, total=False):
+    """What standard errors and tests of a fit rely on.
+
+    Attributes
+    ----------
+    se : {"standard", "robust", "robust-huber-white", "bootstrap"}
+        Standard errors: those of normal theory; sandwiches around expected or observed information,
+        which need no normality; or the spread over resampled rows. By default the first where
+        the rows are complete and count once, else the second.
+    test : {"standard", "satorra-bentler", "yuan-bentler"}
+        The chi-square statistic as it is, or scaled for data that are not normal.
+    n_bootstrap : int
+        Number of samples for ``se="bootstrap"``, 1000 unless said otherwise; `rng` draws them.
+    """
+
+    se: StandardErrorKind | None
+    test: TestKind | None
+    n_bootstrap: int
+
+
+class GraphScoreOptions(DataOptions, ScoreOptions, SolverOptions, total=False):
+    """All options of :func:`bowfree.score`."""
+
+
+class FitOptions(GraphScoreOptions, InferenceOptions, total=False):
+    """All options of :func:`bowfree.fit`."""
 
 
 class LocalBudgetOptions(TypedDict, total=False):

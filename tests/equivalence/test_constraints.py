@@ -127,3 +127,42 @@ def test_a_broken_equation_is_found():
     assert "corr(x1, x3 | x2) = 0" in str(tests)
     assert tests.to_dict()["tests"][1]["kind"] == "Verma"
     assert len(tests) == len(list(tests)) == 2
+
+
+def test_robust_statistics_are_standard_normal_whatever_the_errors():
+    # Errors of Student's t that share their scale are uncorrelated, not independent: normal theory
+    # takes their dependence for a broken equation.
+    graph = bf.parse("x1 -> x2 -> x3 -> x4 <-> x2")
+    sem = bf.random_sem(graph, rng=5)
+    root, E = np.linalg.cholesky(sem.Omega), np.linalg.inv(np.eye(4) - sem.B)
+    rng = np.random.default_rng(1)
+    robust, standard = [], []
+    for _ in range(300):
+        scale = np.sqrt(6 / rng.chisquare(6, size=(400, 1)))
+        data = (rng.normal(size=(400, 4)) * scale) @ (E @ root).T
+        for se, kept in (("robust", robust), ("standard", standard)):
+            kept.append([t.statistic for t in bf.test_constraints(graph, data, se=se)])
+    # 300 draws know a standard deviation to 4 %.
+    assert np.all(np.abs(np.std(robust, axis=0) - 1) < 0.12)
+    assert np.all(np.std(standard, axis=0) > 1.12)
+
+
+def test_robust_tests_of_normal_data_are_the_same():
+    graph = bf.parse("x1 -> x2 -> x3 -> x4 <-> x2")
+    data = bf.random_sem(graph, rng=5).sample(50_000, rng=1)
+    plain, robust = (bf.test_constraints(graph, data, se=se) for se in ("standard", "robust"))
+    for a, b in zip(plain, robust, strict=True):
+        assert a.value == b.value
+        assert abs(a.statistic - b.statistic) < 0.03 * (1 + abs(a.statistic))
+
+
+def test_gaps_choose_robust_tests():
+    graph = bf.parse("x1 -> x2 -> x3")
+    data = bf.random_sem(graph, rng=5).sample(300, rng=1)
+    data[::3, 1] = np.nan
+    tests = bf.test_constraints(graph, data, missing="two-stage")
+    by_name = bf.test_constraints(graph, data, missing="two-stage", se="robust")
+    assert tests[0].statistic == by_name[0].statistic
+    assert tests.n == 300
+    with pytest.raises(bf.BowfreeError, match="se = 'bootstrap': must be 'standard' or 'robust'"):
+        bf.test_constraints(graph, data, missing="two-stage", se="bootstrap")

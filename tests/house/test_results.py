@@ -39,7 +39,10 @@ def results(graph, data):
     bounds = bf.effect_bounds(members, data)
     a, b = graph.nodes[:2]
     tests = bf.test_constraints(graph, data)
+    gappy = data.assign(**{a: data[a].where(data[b] < data[b].quantile(0.8))})
+    robust = bf.fit(graph, gappy, missing="fiml", se="robust", test="yuan-bentler")
     made = [
+        robust.scaled, robust.moments.gaps,
         search, search.runs[0], fit, fit.summary(), fit.indices, fit.certificate[0],
         fit.estimates()[0], fit.standard_errors(), fit.total_effects(),
         fit.total_effects().effect(of=a, on=b), fit.sem(), members, summary, summary.edges[0],

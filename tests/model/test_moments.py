@@ -19,7 +19,7 @@ from hypothesis.extra import numpy as np_st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bowfree as bf
-from bowfree.model.moments import read_moments
+from bowfree.model.gate import read_moments
 
 #   a -> b <-> c
 GRAPH = bf.MixedGraph(list("abc"), directed=[("a", "b")], bidirected=[("b", "c")])
@@ -388,7 +388,7 @@ BAD_INPUT = {
     "shrinkage > 1": ({"data": X, "shrinkage": 1.5}, "shrinkage = 1.5: must be a number between"),
     "n is true": ({"cov": S, "n": True}, "n = True: must be a whole number, or inf"),
     "n is text": ({"cov": S, "n": "100"}, "n = '100': must be a whole number, or inf"),
-    "n too large": ({"cov": S, "n": 10**400}, "n = 1000.*: must be a whole number"),
+    "n too large": ({"cov": S, "n": 10**400}, "n = .*: must be a whole number"),
     "n with moments": ({"data": bf.moments(X, graph=GRAPH), "n": 9}, "n = 9 was given with momen"),
     "ddof is true": ({"cov": S, "n": 20, "ddof": True}, "ddof = True: must be 1"),
     "ddof is a list": ({"cov": S, "n": 20, "ddof": [1]}, r"ddof = \[1\]: must be 1"),

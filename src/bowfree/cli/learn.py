@@ -111,7 +111,7 @@ def learn(
     no data can tell apart, say about it: `x o-> y` may be x -> y or x <-> y.
     """
     import bowfree as bf
-    from bowfree.model.fitting import fit_given
+    from bowfree.model.fitting import fit_quietly
 
     if as_json and graph_format is not None:
         raise click.UsageError("choose one of --json and --format")
@@ -146,7 +146,7 @@ def learn(
         result, interrupted = interrupt.result, True
     if not result.complete:
         click.echo("Warning: the search was ended early; a longer one may find better", err=True)
-    fitted = fit_given("fit", result, None, {})
+    fitted = fit_quietly(result)
     members = result.equivalence_class(time_limit=CLASS_SECONDS)
     if out is not None:
         write_folder(out, _files(result, fitted, members, graph_format))

@@ -38,7 +38,8 @@ from bowfree.equivalence.classes import (
 from bowfree.equivalence.decision import aligned
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.moments import Moments, read_moments
+from bowfree.model.gate import read_moments
+from bowfree.model.moments import Moments
 from bowfree.options import DataOptions, at_least, not_negative, one_of, split_options
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult

@@ -23,21 +23,23 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree.display import MOST_ROWS, Shown, Table, count
-from bowfree.errors import DataError
+from bowfree.errors import BowfreeError, DataError
 from bowfree.frames import data_frame
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.separation import minimal_separator
 from bowfree.graph.text import quote
 from bowfree.json_values import json_values
+from bowfree.model.gate import read_moments
 from bowfree.model.given import graph_and_moments
-from bowfree.model.moments import read_moments
+from bowfree.model.moments import Moments
+from bowfree.model.variation import choose_inference
 from bowfree.options import DataOptions, split_options
 
 __all__ = ["Constraint", "ConstraintTest", "ConstraintTests", "constraints", "test_constraints"]
@@ -169,6 +171,22 @@ def constraints(graph: GraphLike) -> tuple[Constraint, ...]:
     return tuple(found)
 
 
+class RobustOption(TypedDict, total=False):
+    """What tests of equations rely on.
+
+    Attributes
+    ----------
+    se : {"standard", "robust"}
+        Normal theory, or the covariance matrix of the entries of S.
+    """
+
+    se: Literal["standard", "robust"] | None
+
+
+class ConstraintOptions(DataOptions, RobustOption, total=False):
+    """All options of :func:`test_constraints`."""
+
+
 @dataclass(frozen=True, repr=False)
 class ConstraintTest(Shown):
     """An equation of a graph confronted with data.
@@ -278,7 +296,7 @@ class ConstraintTests(Shown):
 
 
 def test_constraints(
-    graph: GraphLike, data: Any = None, **options: Unpack[DataOptions]
+    graph: GraphLike, data: Any = None, **options: Unpack[ConstraintOptions]
 ) -> ConstraintTests:
     """Test each equation of a BAP on data.
 
@@ -289,8 +307,10 @@ def test_constraints(
     data : array_like of shape (n, d), data frame or Moments, optional
         Observations in rows; the result of a search brings its own.
     **options
-        ``cov``, ``n``, ``ddof``, ``shrinkage``: a covariance matrix in place of `data`
-        (:class:`~bowfree.options.DataOptions`); n must be finite.
+        ``cov``, ``n``, ``ddof``, ``shrinkage``: a covariance matrix in place of `data`; n must be
+        finite. ``missing``, ``correlation``, ``ordinal``, ``weights``: as for
+        :func:`bowfree.moments`. ``se="robust"``: no normality; the default where rows are not
+        complete, are ranks or categories, or have weights.
 
     Returns
     -------
@@ -302,6 +322,7 @@ def test_constraints(
     Partial correlations r given k nodes: Fisher's z, sqrt(n - k - 3) atanh(r). Verma type: the
     error correlation r as a function of the sample covariances, whose asymptotic variance under
     normality is (2/n) tr(G S G S) with the gradient G (delta method, on the scale of atanh r).
+    Robust tests have g^T Gamma g / n for both, with g the gradient by the entries of S.
 
     Examples
     --------
@@ -311,7 +332,7 @@ def test_constraints(
      value     z       p  constraint (n = 200)
     0.1260  1.77  0.0762  corr(x, z | y) = 0
     """
-    (data_options,) = split_options("test_constraints", options, DataOptions)
+    data_options, wanted = split_options("test_constraints", options, DataOptions, RobustOption)
     g, moments = graph_and_moments(graph, data, data_options)
     equations = constraints(g)
     if moments.n == math.inf:
@@ -319,7 +340,14 @@ def test_constraints(
             "n = inf: a population covariance matrix leaves nothing to test; give a finite n, or "
             "look at constraint.value(S)"
         )
-    return ConstraintTests(tuple(_test(c, moments.S, moments.n) for c in equations), moments.n)
+    se, _ = choose_inference(moments, wanted.get("se"), None, full_information=False)
+    if se not in ("standard", "robust"):
+        raise BowfreeError(f"se = {se!r}: must be 'standard' or 'robust'")
+    if se == "standard":
+        tests = tuple(_test(c, moments.S, moments.n_rows) for c in equations)
+    else:
+        tests = tuple(_robust_test(c, moments) for c in equations)
+    return ConstraintTests(tests, moments.n_rows)
 
 
 # pytest takes functions of this name for tests wherever they are imported.
@@ -343,10 +371,22 @@ def _test(constraint: Constraint, S: npt.NDArray[np.float64], n: float) -> Const
     return ConstraintTest(constraint, r, z, math.erfc(abs(z) / math.sqrt(2)))
 
 
+def _robust_test(constraint: Constraint, moments: Moments) -> ConstraintTest:
+    r = constraint.value(moments.S)
+    i, j = np.tril_indices(len(moments.names))
+    G = _gradient(constraint, moments.S)
+    slope = np.where(i == j, 1.0, 2.0) * G[i, j]
+    variance = float(slope @ moments.Gamma @ slope) / moments.n_rows
+    z = math.atanh(r) * (1 - r * r) / math.sqrt(variance)
+    return ConstraintTest(constraint, r, z, math.erfc(abs(z) / math.sqrt(2)))
+
+
 def _gradient(constraint: Constraint, S: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Differentiate the correlation by complex steps, which are exact for rational functions."""
     graph = constraint.graph
-    involved = sorted(map(graph._node, graph.ancestors((constraint.a, constraint.b))))
+    involved = sorted(
+        map(graph._node, graph.ancestors((constraint.a, constraint.b, *constraint.given)))
+    )
     scale = np.sqrt(np.diag(S))
     G = np.zeros_like(S)
     for k, i in enumerate(involved):

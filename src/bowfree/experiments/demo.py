@@ -22,7 +22,7 @@ from bowfree.equivalence.classes import EdgeSummary, EquivalenceClass, equivalen
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
-from bowfree.model.fitting import fit_given
+from bowfree.model.fitting import fit_quietly
 from bowfree.model.linear_sem import LinearSEM
 from bowfree.report import render
 from bowfree.search.greedy import greedy_search
@@ -104,7 +104,7 @@ def run_demo(folder: Path, *, progress: Callable[[Progress], None] | None = None
     data = datasets.load_demo()
     result = greedy_search(data, rng=1, progress=progress)
     members = equivalence_class(result.graph)
-    fitted = fit_given("fit", result, None, {})
+    fitted = fit_quietly(result)
     # Everything is worked out before the first file is written: no half-filled folder on an error.
     contents = {
         "data.csv": write_table(data, decimals=4),

@@ -33,8 +33,9 @@ from bowfree.equivalence.empirical import empirical_class
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.experiments.roc import RocCurve, ordinary_auc, paper_roc
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.gate import read_moments
 from bowfree.model.linear_sem import random_sem
-from bowfree.model.moments import Moments, read_moments
+from bowfree.model.moments import Moments
 from bowfree.model.scoring import score
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.options import Method, at_least, one_of

@@ -1,6 +1,11 @@
 """The linear Gaussian model of a graph (sections 2.2 and 2.3 of the paper).
 
-Data come in by ``moments``. ``linear_sem`` is a model with known parameters, ``fitting`` estimates
-them, ``fit_result`` is what comes out, with ``inference``, ``fit_indices`` and ``fit_summary``.
+Data come in by ``gate`` and become ``moments``: ``reading`` knows tables, ``covariance`` what a
+matrix must be, and behind the moments stands a ``sample``: complete rows, rows with gaps
+(``missing``, ``patterns``), ``ranks`` or categories (``ordinal``, ``bivariate_normal``).
+
+``linear_sem`` is a model with known parameters, ``fitting`` estimates them (``fiml`` where cells
+are missing), ``fit_result`` is what comes out, with ``inference``, ``fit_indices`` and
+``fit_summary``. How sure it is, ``variation`` tells, by normal theory or ``robust``.
 ``scoring`` compares graphs, ``effect_tables`` lists matrices of effects by name.
 """

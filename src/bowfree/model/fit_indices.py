@@ -15,15 +15,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree.display import Shown, Table, number
 from bowfree.json_values import json_values
+from bowfree.options import TestKind
 
-__all__ = ["FitIndices", "fit_indices", "residual_correlations"]
+__all__ = [
+    "FitIndices",
+    "ScaledIndices",
+    "fit_indices",
+    "residual_correlations",
+    "scaled_indices",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -90,7 +97,77 @@ class FitIndices(Shown):
         yield Table((), self.facts())
 
 
-def fit_indices(S: Floats, Sigma: Floats, n: float, n_parameters: int) -> FitIndices:
+@dataclass(frozen=True, repr=False)
+class ScaledIndices(Shown):
+    """The chi-square test, scaled for data that are not normal, and the indices that follow.
+
+    RMSEA, CFI and TLI estimate the same population values as those of normal data do; only what
+    is subtracted for chance differs (lavaan's "robust").
+
+    Attributes
+    ----------
+    test : {"satorra-bentler", "yuan-bentler"}
+        How the factor was found.
+    chi2, scaling_factor, p_value : float
+        Chi-square divided by the factor, the factor, and the p-value of the quotient. In small
+        samples Yuan and Bentler's factor can be negative; there is no scaled test then (NaN).
+    rmsea, rmsea_lower, rmsea_upper : float
+        Root mean square error of approximation and its 90 % interval.
+    cfi, tli : float
+        Comparative fit index and Tucker–Lewis index.
+    baseline_chi2, baseline_scaling_factor : float
+        The same test for the empty graph.
+    """
+
+    test: TestKind
+    chi2: float
+    scaling_factor: float
+    p_value: float
+    rmsea: float
+    rmsea_lower: float
+    rmsea_upper: float
+    cfi: float
+    tli: float
+    baseline_chi2: float
+    baseline_scaling_factor: float
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return label and value of each index; what is not available is left out."""
+        names = {"satorra-bentler": "Satorra–Bentler", "yuan-bentler": "Yuan–Bentler"}
+        interval = f"{self.rmsea_lower:.3f} – {self.rmsea_upper:.3f}"
+        listed = [
+            (f"Scaled chi-square ({names.get(self.test, self.test)})", number(self.chi2)),
+            ("Scaling factor", number(self.scaling_factor)),
+            ("P-value (scaled chi-square)", number(self.p_value)),
+            ("Robust CFI", number(self.cfi)),
+            ("Robust TLI", number(self.tli)),
+            ("Robust RMSEA", number(self.rmsea)),
+            ("Robust RMSEA 90 % interval", "" if math.isnan(self.rmsea_lower) else interval),
+        ]
+        return [(label, value) for label, value in listed if value]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all indices by name, ready for ``json.dumps`` (NaN becomes None)."""
+        content: dict[str, Any] = json_values(self)
+        return content
+
+    def _brief(self) -> str:
+        return (
+            f"scaled chi-square {self.chi2:.3f} (factor {self.scaling_factor:.3f}), "
+            f"RMSEA {self.rmsea:.3f}, CFI {self.cfi:.3f}"
+        )
+
+    def _shown(self) -> Iterator[str | Table]:
+        yield Table((), self.facts())
+
+
+def fit_indices(
+    S: Floats,
+    Sigma: Floats,
+    n: float,
+    n_parameters: int,
+    misfit: tuple[float, float] | None = None,
+) -> FitIndices:
     """Compute all indices of a fit.
 
     Parameters
@@ -101,6 +178,8 @@ def fit_indices(S: Floats, Sigma: Floats, n: float, n_parameters: int) -> FitInd
         Number of observations, ``inf`` for a population.
     n_parameters : int
         Number of nodes and edges of the graph.
+    misfit : tuple of float, optional
+        Chi-square per observation of the graph and of the empty graph, where it is not F_ML.
 
     Returns
     -------
@@ -117,7 +196,9 @@ def fit_indices(S: Floats, Sigma: Floats, n: float, n_parameters: int) -> FitInd
     """
     d = len(S)
     df, baseline_df = d * (d + 1) // 2 - n_parameters, d * (d - 1) // 2
-    F, F0 = discrepancy(S, Sigma), discrepancy(S, np.diag(np.diag(S)))
+    if misfit is None:
+        misfit = discrepancy(S, Sigma), discrepancy(S, np.diag(np.diag(S)))
+    F, F0 = misfit
     # Per observation, so that n = inf is a limit like any other: the expected chi2 under the
     # model is df, which is df / n of F.
     excess, excess0 = F - df / n, F0 - baseline_df / n
@@ -137,6 +218,74 @@ def fit_indices(S: Floats, Sigma: Floats, n: float, n_parameters: int) -> FitInd
         baseline_chi2=baseline_chi2,
         baseline_df=baseline_df,
     )
+
+
+class Approximation(NamedTuple):
+    """What indices of approximate fit go by, for a graph and for the empty graph.
+
+    Attributes
+    ----------
+    misfit : tuple of float
+        Distances from the data, per observation.
+    expected : tuple of float
+        Means of n times these distances, if the graphs were true.
+    """
+
+    misfit: tuple[float, float]
+    expected: tuple[float, float]
+
+
+def scaled_indices(
+    indices: FitIndices,
+    n: float,
+    test: TestKind,
+    expected: tuple[float, float],
+    near: Approximation,
+) -> ScaledIndices:
+    """Scale a test, and correct the indices.
+
+    Parameters
+    ----------
+    indices : FitIndices
+        Those of normal theory.
+    n : float
+        Number of observations.
+    test : {"satorra-bentler", "yuan-bentler"}
+        How the means were found.
+    expected : tuple of float
+        Means of chi-square, for the graph and for the empty graph, if they were true.
+    near : Approximation
+        What the indices go by; where nothing is missing it is the same.
+
+    Returns
+    -------
+    ScaledIndices
+    """
+    df, df0 = indices.df, indices.baseline_df
+    chi2, chi2_0 = indices.chi2, indices.baseline_chi2
+    factor, factor0 = _factor(expected[0], df), _factor(expected[1], df0)
+    F, mean = near.misfit[0], near.expected[0]
+    unit = _factor(mean, df)
+    lower, upper, _ = _rmsea_interval(n * F / unit, df, n)
+    excess, excess0 = F - mean / n, near.misfit[1] - near.expected[1] / n
+    return ScaledIndices(
+        test=test,
+        chi2=chi2 / factor,
+        scaling_factor=expected[0] / df if df else math.nan,
+        p_value=_chi2_upper_tail(chi2 / factor, df),
+        rmsea=math.sqrt(max(excess, 0.0) / df) if df else 0.0,
+        rmsea_lower=math.sqrt(unit) * lower,
+        rmsea_upper=math.sqrt(unit) * upper,
+        cfi=_cfi(excess, excess0, df),
+        tli=(1 - excess / df * df0 / excess0 if excess0 else math.nan) if df else 1.0,
+        baseline_chi2=chi2_0 / factor0,
+        baseline_scaling_factor=factor0,
+    )
+
+
+def _factor(mean: float, df: int) -> float:
+    """Return the mean over df, NaN where it cannot be a scale: a difference may be negative."""
+    return mean / df if df and mean > 0 else math.nan
 
 
 def units_of(S: Floats) -> Floats:

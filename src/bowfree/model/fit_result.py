@@ -26,16 +26,22 @@ from bowfree.graph.names import said_edge
 from bowfree.graph.text import quote
 from bowfree.json_values import json_values
 from bowfree.model import inference
+from bowfree.model.fiml import FullInformation
 from bowfree.model.fit_indices import (
     FitIndices,
+    ScaledIndices,
     fit_indices,
     residual_correlations,
+    scaled_indices,
     units_of,
 )
 from bowfree.model.fit_summary import FitSummary, html_parts, summarize, text_parts
 from bowfree.model.inference import Information, StandardErrors, TotalEffects
 from bowfree.model.linear_sem import LinearSEM
-from bowfree.options import Method
+from bowfree.model.missing import IncompleteRows
+from bowfree.model.moments import Moments
+from bowfree.model.variation import MomentVariation, Variation
+from bowfree.options import Method, StandardErrorKind, TestKind, one_of
 from bowfree.shortcuts import ReportShortcut
 
 __all__ = ["Certificate", "Estimate", "Fit"]
@@ -150,6 +156,20 @@ class Fit(Shown, Frozen, ReportShortcut):
         How it was fitted.
     certificate : tuple of Certificate
         One for each district.
+    mean : ndarray of shape (d,) or None
+        Means of the variables; None when a covariance matrix was given.
+    moments : Moments
+        What was fitted.
+    se : {"standard", "robust", "robust-huber-white", "bootstrap"}
+        What the standard errors rely on.
+    test : {"standard", "satorra-bentler", "yuan-bentler"}
+        Whether, and how, the chi-square statistic is scaled.
+    resampled : ndarray of shape (m, q) or None
+        For ``se="bootstrap"``: the parameters in each of the m samples, in the order of
+        :meth:`estimates`.
+    full_information : bool
+        Whether the likelihood is that of the observed cells of rows with gaps
+        (``missing="fiml"``), and not a function of `S`.
     """
 
     graph: MixedGraph
@@ -160,6 +180,12 @@ class Fit(Shown, Frozen, ReportShortcut):
     penalty: float
     method: Method
     certificate: tuple[Certificate, ...]
+    mean: Floats | None
+    moments: Moments
+    se: StandardErrorKind = "standard"
+    test: TestKind = "standard"
+    resampled: Floats | None = None
+    full_information: bool = False
 
     def sem(self) -> LinearSEM:
         """Return the fitted model, to sample from or to ask for effects.
@@ -221,7 +247,47 @@ class Fit(Shown, Frozen, ReportShortcut):
     @cached_property
     def indices(self) -> FitIndices:
         """All fit indices, with the RMSEA's interval and the baseline model."""
-        return fit_indices(self.S, self.Sigma, self.n, self.n_parameters)
+        misfit = self._variation.misfit()
+        return fit_indices(self.S, self.Sigma, self.n, self.n_parameters, misfit)
+
+    @cached_property
+    def scaled(self) -> ScaledIndices | None:
+        """The scaled test and its indices; None when ``test="standard"``."""
+        if self.test == "standard":
+            return None
+        expected = self._variation.expected_chi2(self.test)
+        near = self._variation.approximation(self.test)
+        return scaled_indices(self.indices, self.n, self.test, expected, near)
+
+    @property
+    def chi2_scaled(self) -> float:
+        """:attr:`chi2` divided by :attr:`scaling_factor`; NaN when ``test="standard"``."""
+        return math.nan if self.scaled is None else self.scaled.chi2
+
+    @property
+    def scaling_factor(self) -> float:
+        """How much larger than df chi-square is expected to be; NaN when ``test="standard"``."""
+        return math.nan if self.scaled is None else self.scaled.scaling_factor
+
+    @property
+    def p_value_scaled(self) -> float:
+        """Upper tail probability of :attr:`chi2_scaled`; NaN when ``test="standard"``."""
+        return math.nan if self.scaled is None else self.scaled.p_value
+
+    @property
+    def rmsea_robust(self) -> float:
+        """RMSEA with the scaling factor taken into account; NaN when ``test="standard"``."""
+        return math.nan if self.scaled is None else self.scaled.rmsea
+
+    @property
+    def cfi_robust(self) -> float:
+        """CFI with the scaling factors taken into account; NaN when ``test="standard"``."""
+        return math.nan if self.scaled is None else self.scaled.cfi
+
+    @property
+    def tli_robust(self) -> float:
+        """TLI with the scaling factors taken into account; NaN when ``test="standard"``."""
+        return math.nan if self.scaled is None else self.scaled.tli
 
     @property
     def chi2(self) -> float:
@@ -271,13 +337,26 @@ class Fit(Shown, Frozen, ReportShortcut):
             [list(members(mask)) for mask in self.graph._spouses],
         )
 
-    def standard_errors(self, *, information: Information = "expected") -> StandardErrors:
-        """Return standard errors of all parameters.
+    @cached_property
+    def _variation(self) -> Variation:
+        rows = self.moments.sample
+        if self.full_information and isinstance(rows, IncompleteRows) and self.mean is not None:
+            return FullInformation(
+                self.B, self.Omega, self.mean, self.loglik, rows, self._parameters
+            )
+        return MomentVariation(
+            self.B, self.Omega, self.Sigma, self.moments, self.n, self._parameters
+        )
+
+    def standard_errors(self, *, information: Information | None = None) -> StandardErrors:
+        """Return standard errors of all parameters, of the kind :attr:`se` that was chosen.
 
         Parameters
         ----------
-        information : {"expected", "observed"}
-            Expected (Fisher) information, or minus the Hessian of the log-likelihood.
+        information : {"expected", "observed"}, optional
+            Expected (Fisher) information, or minus the Hessian of the log-likelihood; by default
+            what goes with :attr:`se`: observed for ``"robust-huber-white"`` and for
+            ``missing="fiml"``, else expected.
 
         Returns
         -------
@@ -285,17 +364,24 @@ class Fit(Shown, Frozen, ReportShortcut):
             NaN throughout, with a :class:`FitWarning`, where the information is singular; NaN
             without a warning for ``n = inf``.
         """
+        if information is not None:
+            one_of("information", information, ("expected", "observed"))
+        chosen = information or self._variation.information(self.se)
+        if self.resampled is not None:
+            covariance = np.atleast_2d(np.cov(self.resampled, rowvar=False))
+        else:
+            covariance = self._variation.covariance(self.se, chosen)
         return inference.standard_errors(
-            self.graph.nodes, self.B, self.Omega, self.S, self.n, self._parameters, information
+            self.graph.nodes, self._parameters, covariance, chosen, self.se
         )
 
-    def estimates(self, *, information: Information = "expected") -> tuple[Estimate, ...]:
+    def estimates(self, *, information: Information | None = None) -> tuple[Estimate, ...]:
         """Return the table of parameters: regressions, covariances, variances.
 
         Parameters
         ----------
-        information : {"expected", "observed"}
-            What the standard errors are computed from.
+        information : {"expected", "observed"}, optional
+            What the standard errors are computed from, as in :meth:`standard_errors`.
 
         Returns
         -------
@@ -304,9 +390,7 @@ class Fit(Shown, Frozen, ReportShortcut):
         errors = self.standard_errors(information=information)
         standardized_B, standardized_Omega = self._standardized()
         names, sd_errors = self.graph.nodes, np.sqrt(np.diag(self.Omega))
-        values = np.array(
-            [(self.B if kind == "B" else self.Omega)[i, j] for kind, i, j in self._parameters]
-        )
+        values = self._values()
         se = np.sqrt(np.diag(errors.covariance))
         z, p_value = inference.wald(values, se)
         table = []
@@ -320,6 +404,12 @@ class Fit(Shown, Frozen, ReportShortcut):
             numbers = (float(x) for x in (values[s], se[s], z[s], p_value[s], std_all))
             table.append(Estimate(names[i], "~" if kind == "B" else "~~", names[j], *numbers))
         return tuple(table)
+
+    def _values(self) -> Floats:
+        """Return the parameters as one vector."""
+        return np.array(
+            [(self.B if kind == "B" else self.Omega)[i, j] for kind, i, j in self._parameters]
+        )
 
     def edge(self, a: str, mark: str | None = None, b: str | None = None) -> Estimate:
         """Return the estimate that belongs to an edge.
@@ -377,13 +467,13 @@ class Fit(Shown, Frozen, ReportShortcut):
         sd = np.sqrt(np.diag(self.Sigma))
         return self.B * np.outer(1 / sd, sd), self.Omega / np.outer(sd, sd)
 
-    def total_effects(self, *, information: Information = "expected") -> TotalEffects:
+    def total_effects(self, *, information: Information | None = None) -> TotalEffects:
         """Return total causal effects ``(I-B)^-1`` with delta-method standard errors.
 
         Parameters
         ----------
-        information : {"expected", "observed"}
-            What the standard errors are computed from.
+        information : {"expected", "observed"}, optional
+            What the standard errors are computed from, as in :meth:`standard_errors`.
 
         Returns
         -------
@@ -415,13 +505,13 @@ class Fit(Shown, Frozen, ReportShortcut):
 
     # --- output ---
 
-    def summary(self, *, information: Information = "expected") -> FitSummary:
+    def summary(self, *, information: Information | None = None) -> FitSummary:
         """Return the tables of the fit, laid out as a lavaan user expects them; ``print`` it.
 
         Parameters
         ----------
-        information : {"expected", "observed"}
-            What the standard errors are computed from.
+        information : {"expected", "observed"}, optional
+            What the standard errors are computed from, as in :meth:`standard_errors`.
 
         Returns
         -------
@@ -484,6 +574,9 @@ class Fit(Shown, Frozen, ReportShortcut):
                 "method": self.method,
                 **{name: getattr(self, name) for name in numbers},
                 **self.indices.to_dict(),
+                "se": self.se,
+                "test": self.test,
+                "scaled": self.scaled,
                 "B": self.B,
                 "Omega": self.Omega,
                 "estimates": self.estimates(),

@@ -59,7 +59,7 @@ class FitSummary(Shown):
         return html_page(html_parts(self))
 
 
-def summarize(fit: Fit, information: Information) -> FitSummary:
+def summarize(fit: Fit, information: Information | None) -> FitSummary:
     """Gather what :meth:`bowfree.Fit.summary` returns."""
     estimates = fit.estimates(information=information)
     return FitSummary(
@@ -126,23 +126,28 @@ def fit_title(fit: Fit) -> str:
         state = f"converged after {fit.n_iter} iterations"
     else:
         state = f"NOT CERTIFIED after {fit.n_iter} iterations"
-    return f"Maximum likelihood fit of a bow-free path diagram ({fit.method}): {state}"
+    kind = "Full-information maximum" if fit.full_information else "Maximum"
+    return f"{kind} likelihood fit of a bow-free path diagram ({fit.method}): {state}"
 
 
 def fit_facts(fit: Fit) -> list[tuple[str, str]]:
     """Return label and value of what stands above the tables; what is not available is left out."""
     population = not math.isfinite(fit.n)
+    rows = fit.moments.sample
     optima = max(district.n_optima for district in fit.certificate)
     facts = [
         ("Observations", "population" if population else f"{fit.n:.0f}"),
+        ("Data", "" if rows is None or rows.plain else rows.says()),
         ("Free parameters", str(fit.n_parameters)),
-        ("Districts", str(len(fit.certificate))),
+        ("Districts", "" if fit.full_information else str(len(fit.certificate))),
         ("Local maxima met (worst district)", str(optima) if optima > 1 else ""),
         ("Log-likelihood" + (" per observation" if population else ""), number(fit.loglik)),
         (f"Score (penalty {fit.penalty:g})", number(fit.score, 6)),
         ("AIC", number(fit.aic)),
         ("BIC", number(fit.bic)),
         *fit.indices.facts(),
+        *(() if fit.scaled is None else fit.scaled.facts()),
+        ("Standard errors", "" if fit.se == "standard" else fit.se),
     ]
     return [(label, value) for label, value in facts if value]
 

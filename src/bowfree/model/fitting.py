@@ -11,24 +11,32 @@ compared).
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.budget import Budget
 from bowfree.errors import BowfreeError, FitWarning, LearnedGraphWarning
 from bowfree.graph.given import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.covariance import check_definite
+from bowfree.model.fiml import maximize
 from bowfree.model.fit_result import Certificate, Fit
 from bowfree.model.given import graph_and_moments
+from bowfree.model.missing import IncompleteRows
 from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import DEFAULT_RULE, ScoringRule
+from bowfree.model.variation import choose_inference
 from bowfree.options import (
     DataOptions,
     FitOptions,
+    InferenceOptions,
     ScoreOptions,
     SolverOptions,
     at_least,
@@ -37,6 +45,11 @@ from bowfree.options import (
 )
 
 __all__ = ["fit"]
+
+Floats = npt.NDArray[np.float64]
+
+# A coefficient of this size, in standard deviations, is on its way to infinity.
+_RUNAWAY = 1e3
 
 
 def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fit:
@@ -55,6 +68,11 @@ def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fi
             ``n=inf``, a population covariance matrix, the log-likelihood is per observation, the
             score has no penalty, and what speaks of samples (AIC, BIC, chi-square, standard errors)
             is NaN.
+        ``missing``, ``correlation``, ``ordinal``, ``weights``
+            Gaps, ranks, ordered categories and sampling weights, as for :func:`bowfree.moments`.
+        ``se``, ``test``, ``n_bootstrap``
+            Standard errors and tests for data that are not normal
+            (:class:`~bowfree.options.InferenceOptions`).
         ``penalty``
             Weight of ``log n`` per node and edge in the score: 1, the default, is the paper's, 0.5
             the usual BIC.
@@ -94,14 +112,90 @@ def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fi
     >>> round(float(result.B[1, 0]), 3), round(float(result.B[2, 1]), 3)
     (0.5, 0.6)
     """
-    result = fit_given("fit", graph, data, options)
-    warn_if_doubtful(result.certificate, stacklevel=3)
-    warn_if_learned(graph, result, stacklevel=3)
+    result = fit_quietly(graph, data, options)
+    warn_if_doubtful(result.certificate, stacklevel=2)
+    warn_if_learned(graph, result, stacklevel=2)
     return result
 
 
+def fit_quietly(
+    given: GraphLike, data: Any = None, options: Mapping[str, Any] | None = None
+) -> Fit:
+    """Do what :func:`fit` does, for those who tell the user by other means what is doubtful."""
+    words = (DataOptions, ScoreOptions, SolverOptions, InferenceOptions)
+    data_options, score_options, solver_options, wanted = split_options(
+        "fit", options or {}, *words
+    )
+    bap, moments = graph_and_moments(given, data, data_options)
+    score_options.setdefault("penalty", getattr(given, "penalty", 1.0))
+    rule = ScoringRule(**score_options)
+    rows = moments.sample
+    full = isinstance(rows, IncompleteRows) and rows.approach == "fiml"
+    se, test = choose_inference(
+        moments, wanted.get("se"), wanted.get("test"), full_information=full
+    )
+    rng = Budget(solver_options.pop("rng", None)).generator()
+    result = fit_moments(bap, moments, rule, n=moments.n_rows, rng=rng, **solver_options)
+    if full:
+        result = fit_cells(result)
+    resampled = None
+    if se == "bootstrap":
+        n_bootstrap = at_least("n_bootstrap", wanted.get("n_bootstrap", 1000), 2)
+        resampled = _resampled(result, rule, n_bootstrap, rng)
+    return replace(result, se=se, test=test, resampled=resampled)
+
+
+def fit_cells(start: Fit) -> Fit:
+    """Go from a fit to the moments of rows with gaps to the maximum of their likelihood."""
+    rows = start.moments.sample
+    if not isinstance(rows, IncompleteRows):
+        raise TypeError(f"no gaps in {rows!r}")
+    if start.method != "newton":
+        raise BowfreeError(
+            f"method={start.method!r} fits covariance matrices: with missing='fiml' leave it out, "
+            "or choose missing='two-stage'"
+        )
+    best = maximize(rows, start.B, start.Omega, start._parameters)
+    # One certificate for all: with gaps the likelihood does not split over the districts.
+    per_row = -2 * best.loglik / start.n - len(start.B) * math.log(2 * math.pi)
+    diverging = not best.converged and bool(np.abs(start._standardized()[0]).max() > _RUNAWAY)
+    certificate = Certificate(
+        start.graph.nodes,
+        per_row,
+        best.converged,
+        best.decrement,
+        best.gradient_norm,
+        best.smallest_eigenvalue,
+        diverging,
+        best.n_iter,
+        max(district.n_optima for district in start.certificate),
+    )
+    return replace(
+        start,
+        B=best.B,
+        Omega=best.Omega,
+        mean=best.mean,
+        certificate=(certificate,),
+        full_information=True,
+    )
+
+
+def _resampled(fit: Fit, rule: ScoringRule, count: int, rng: np.random.Generator) -> Floats:
+    """Return the parameters of fits to resampled rows, one sample to a row."""
+    sample = fit.moments.sample
+    assert sample is not None  # choose_inference has refused it
+    drawn = []
+    for _ in range(count):
+        S, rows = sample.redrawn(rng.integers(sample.n_rows, size=sample.n_rows))
+        moments = Moments._gated(fit.graph.nodes, S, float(sample.n_rows), None, rows)
+        check_definite(moments.names, S, moments.n, fit.graph)
+        again = fit_moments(fit.graph, moments, rule)
+        drawn.append((fit_cells(again) if fit.full_information else again)._values())
+    return np.array(drawn)
+
+
 def fit_given(function: str, given: GraphLike, data: Any, options: Mapping[str, Any]) -> Fit:
-    """Fit what the user of `function` gave; no warnings."""
+    """Fit what the user of `function` gave, to be scored; no warnings."""
     groups = split_options(function, options, DataOptions, ScoreOptions, SolverOptions)
     data_options, score_options, solver_options = groups
     graph, moments = graph_and_moments(given, data, data_options)
@@ -114,11 +208,15 @@ def fit_moments(
     moments: Moments,
     rule: ScoringRule = DEFAULT_RULE,
     *,
+    n: float | None = None,
     tol: float | None = None,
     n_starts: int = 1,
     rng: Any = None,
 ) -> Fit:
-    """Fit a graph to moments that have passed the gate; the options are those of :func:`fit`."""
+    """Fit a graph to moments that have passed the gate; the options are those of :func:`fit`.
+
+    The likelihood is that of `n` observations, by default those that the moments are worth.
+    """
     if rule.method == "newton" and tol is not None:
         raise BowfreeError("tol is an option of method='ricf'; 'newton' runs until it is certified")
     if at_least("n_starts", n_starts, 1) != 1 and rule.method == "ricf":
@@ -149,7 +247,18 @@ def fit_moments(
     )
     B, Omega = core.B, core.Omega
     B.flags.writeable = Omega.flags.writeable = False
-    return Fit(graph, moments.n, moments.S, B, Omega, rule.penalty, rule.method, certificate)
+    return Fit(
+        graph,
+        moments.n if n is None else n,
+        moments.S,
+        B,
+        Omega,
+        rule.penalty,
+        rule.method,
+        certificate,
+        moments.mean,
+        moments,
+    )
 
 
 def warn_if_doubtful(certificate: tuple[Certificate, ...], *, stacklevel: int) -> None:

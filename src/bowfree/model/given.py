@@ -10,7 +10,8 @@ from typing import Any
 
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.moments import Moments, read_moments
+from bowfree.model.gate import read_moments
+from bowfree.model.moments import Moments
 
 __all__ = ["graph_and_moments"]
 

@@ -30,7 +30,7 @@ from bowfree.graph.names import place
 from bowfree.graph.text import quote
 from bowfree.json_values import json_values
 from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
-from bowfree.options import one_of, share
+from bowfree.options import StandardErrorKind, share
 
 __all__ = [
     "Information",
@@ -61,9 +61,11 @@ class StandardErrors(Shown, Frozen):
     parameters : tuple
         ``("B", i, j)`` or ``("Omega", i, j)`` for each row of `covariance`.
     covariance : ndarray of shape (q, q)
-        Covariance matrix of the estimates: the inverse of the information matrix.
+        Covariance matrix of the estimates: the inverse of the information matrix, or a sandwich.
     information : {"expected", "observed"}
         Which information was inverted.
+    se : {"standard", "robust", "robust-huber-white", "bootstrap"}
+        What they rely on.
     """
 
     names: tuple[str, ...]
@@ -72,6 +74,7 @@ class StandardErrors(Shown, Frozen):
     parameters: tuple[Parameter, ...]
     covariance: Floats
     information: Information
+    se: StandardErrorKind = "standard"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
@@ -79,7 +82,9 @@ class StandardErrors(Shown, Frozen):
         return content
 
     def _brief(self) -> str:
-        return f"of {count(len(self.parameters), 'parameter')}, {self.information} information"
+        kind = {"standard": "", "bootstrap": "bootstrap, "}.get(self.se, "robust, ")
+        source = "" if self.se == "bootstrap" else f"{self.information} information"
+        return f"of {count(len(self.parameters), 'parameter')}, {kind}{source}".rstrip(", ")
 
     def _shown(self) -> Iterator[str | Table]:
         yield f"standard errors {self._brief()}"
@@ -315,33 +320,41 @@ def _trace_form(M: Floats, N: Floats, a: npt.NDArray[np.int_], b: npt.NDArray[np
     return form
 
 
-def standard_errors(
-    names: tuple[str, ...],
+def normal_covariance(
     B: Floats,
     Omega: Floats,
     S: Floats,
     n: float,
-    parameters: tuple[Parameter, ...],
+    parameters: Sequence[Parameter],
     information: Information,
-) -> StandardErrors:
-    """Invert the information matrix; see :meth:`bowfree.Fit.standard_errors`."""
-    one_of("information", information, ("expected", "observed"))
+) -> Floats:
+    """Return the covariance matrix of the estimates by normal theory: inverse information."""
     if not np.isfinite(n):  # A population matrix has no sampling error to speak of.
-        covariance = np.full((len(parameters), len(parameters)), np.nan)
-    elif information == "expected":
-        covariance = _inverse(expected_information(B, Omega, n, parameters))
-    else:
-        covariance = _inverse(observed_information(B, Omega, S, n, parameters))
-    se_B, se_Omega = np.full(B.shape, np.nan), np.full(B.shape, np.nan)
+        return np.full((len(parameters), len(parameters)), np.nan)
+    if information == "expected":
+        return safe_inverse(expected_information(B, Omega, n, parameters))
+    return safe_inverse(observed_information(B, Omega, S, n, parameters))
+
+
+def standard_errors(
+    names: tuple[str, ...],
+    parameters: tuple[Parameter, ...],
+    covariance: Floats,
+    information: Information,
+    se: StandardErrorKind,
+) -> StandardErrors:
+    """Label the square roots of variances; see :meth:`bowfree.Fit.standard_errors`."""
+    d = len(names)
+    se_B, se_Omega = np.full((d, d), np.nan), np.full((d, d), np.nan)
     for (kind, i, j), variance in zip(parameters, np.diag(covariance), strict=True):
         if kind == "B":
             se_B[i, j] = np.sqrt(variance)
         else:
             se_Omega[i, j] = se_Omega[j, i] = np.sqrt(variance)
-    return StandardErrors(names, se_B, se_Omega, parameters, covariance, information)
+    return StandardErrors(names, se_B, se_Omega, parameters, covariance, information, se)
 
 
-def _inverse(information: Floats) -> Floats:
+def safe_inverse(information: Floats) -> Floats:
     """Inverse of a positive definite matrix, scaled first so that units do not matter."""
     with np.errstate(invalid="ignore"):
         scale = 1 / np.sqrt(np.diag(information))

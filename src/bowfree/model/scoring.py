@@ -22,7 +22,7 @@ from bowfree.display import MOST_ROWS, Shown, Table, count
 from bowfree.graph.given import GraphLike
 from bowfree.graph.text import quote
 from bowfree.model.fitting import fit_given, warn_if_doubtful
-from bowfree.options import FitOptions
+from bowfree.options import GraphScoreOptions
 
 __all__ = ["DistrictScores", "district_scores", "score"]
 
@@ -77,7 +77,7 @@ class DistrictScores(Shown, Mapping[tuple[str, ...], float]):
 
 
 def district_scores(
-    graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]
+    graph: GraphLike, data: Any = None, **options: Unpack[GraphScoreOptions]
 ) -> DistrictScores:
     """Score each district of a graph.
 
@@ -129,7 +129,7 @@ def district_scores(
     )
 
 
-def score(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> float:
+def score(graph: GraphLike, data: Any = None, **options: Unpack[GraphScoreOptions]) -> float:
     """Return the penalised score of a graph, higher is better.
 
     Parameters

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
+from bowfree.display import percent
 from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.classes import ClassSummary
 from bowfree.model.fit_result import Estimate, Fit
@@ -16,6 +18,7 @@ __all__ = ["cautions"]
 
 
 FEW_RUNS = 0.1  # share of the runs of a search that should have reached the best score
+ROBUST_WORK = 2e10  # operations for robust standard errors that a report may take unasked: seconds
 NEGLIGIBLE = 0.01  # RMSEA below which a rejected graph fits all the same, for what it is worth
 
 
@@ -65,9 +68,10 @@ def cautions(
             f"{fit.n:.0f} observations for {fit.n_parameters} parameters: standard errors and "
             "tests are rough below five observations per parameter."
         )
-    if math.isfinite(fit.p_value) and fit.p_value < 0.01:
-        p = p_text(fit.p_value)
-        rejected = f"The chi-square test rejects the graph (p {p if '<' in p else f'= {p}'})"
+    found += _data_cautions(fit, checks)
+    p_value = fit.p_value if fit.scaled is None else fit.p_value_scaled
+    if math.isfinite(p_value) and p_value < 0.01:
+        rejected = f"The chi-square test rejects the graph (p {_p_equals(p_value)})"
         found.append(
             f"{rejected}, but with {fit.n:,.0f} observations it sees the smallest misfit, and this "
             f"one is negligible (RMSEA {fit.rmsea:.4f})."
@@ -75,6 +79,47 @@ def cautions(
             else f"{rejected}: see the residual correlations for where it does not fit."
         )
     return found + ([] if checks is None else checks.warnings())
+
+
+def _data_cautions(fit: Fit, checks: DataChecks | None) -> list[str]:
+    """Say what was done to the data, what the gaps look like, and what robust numbers would be."""
+    found = [f"{note[0].upper()}{note[1:]}." for note in fit.moments.notes]
+    gaps = fit.moments.gaps
+    if gaps is not None:
+        share = sum(gaps.missing) / (sum(gaps.rows) * len(gaps.names))
+        found.append(
+            f"{percent(share)} of the cells are missing, in {len(gaps.rows)} patterns; "
+            "Little's test that they are missing completely at random: "
+            f"p {_p_equals(gaps.p_value)}."
+        )
+    rows, entries = fit.moments.n_rows, len(fit.B) * (len(fit.B) + 1) / 2
+    if (
+        checks is not None
+        and checks.rejects_normality
+        and fit.se == "standard"
+        and fit.moments.sample is not None
+        and rows * entries**2 < ROBUST_WORK
+    ):
+        robust = replace(fit, se="robust-huber-white", test="yuan-bentler")
+        ratios = [
+            a.se / b.se for a, b in zip(robust.estimates(), fit.estimates(), strict=True) if b.se
+        ]
+        test = (
+            f"; chi-square {robust.chi2_scaled:.2f} in place of {fit.chi2:.2f} "
+            f"(p {_p_equals(robust.p_value_scaled)})"
+            if math.isfinite(robust.chi2_scaled)
+            else ""
+        )
+        found.append(
+            "Without the assumption of normality (se='robust-huber-white', test='yuan-bentler') "
+            f"standard errors are {min(ratios):.2f} to {max(ratios):.2f} times those shown{test}."
+        )
+    return found
+
+
+def _p_equals(p_value: float) -> str:
+    p = p_text(p_value)
+    return p if "<" in p else f"= {p}"
 
 
 def _search_cautions(search: SearchResult) -> list[str]:

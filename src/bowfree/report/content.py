@@ -26,7 +26,7 @@ from bowfree.equivalence.classes import (
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import fit_facts, fit_title
-from bowfree.model.fitting import fit_given
+from bowfree.model.fitting import fit_quietly
 from bowfree.pictures.svg import printable
 from bowfree.report.cautions import cautions
 from bowfree.report.cells import counted
@@ -86,7 +86,7 @@ def gather(
     if bootstrap is not None and not {"names", "bidirected"} <= set(dir(bootstrap)):
         raise BowfreeError(f"bootstrap is {shown(bootstrap)}: give a BootstrapResult")
     search = result if isinstance(result, SearchResult) else None
-    fit = result if isinstance(result, Fit) else fit_given("fit", result, None, {})
+    fit = result if isinstance(result, Fit) else fit_quietly(result)
     graph = fit.graph
     runs = () if search is None else search.runs
     space = SearchSpace() if isinstance(result, Fit) else result.space
@@ -105,7 +105,7 @@ def gather(
         estimates = fit.estimates()
         effects = fit.total_effects()
     edges = edge_rows(fit, estimates, summary)
-    checks = None if data is None else check_data(fit, data)
+    checks = None if data is None or not fit.moments.plain else check_data(fit, data)
     notes = [node_note(fit, i) for i in range(len(graph))]
     view = graph_view(graph, edges, [edge_tip(row) for row in edges], notes)
     return {

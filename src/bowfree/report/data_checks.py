@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from bowfree.errors import DataError
 from bowfree.model.fit_result import Fit
-from bowfree.model.moments import read_observations
+from bowfree.model.reading import read_observations
 
 __all__ = ["DataChecks", "Outlier", "VariableCheck", "check_data"]
 
@@ -84,11 +84,22 @@ class DataChecks:
     outliers: tuple[Outlier, ...]
     n_outliers: int
 
+    @property
+    def not_normal(self) -> list[str]:
+        """The variables that are not normal, at the 1 % level corrected for their number."""
+        level = LEVEL / (2 * len(self.variables))
+        return [v.name for v in self.variables if v.p_skewness < level or v.p_kurtosis < level]
+
+    @property
+    def rejects_normality(self) -> bool:
+        """Whether any variable, or all together, are not normal."""
+        jointly = min(self.p_mardia_skewness, self.p_mardia_kurtosis) < LEVEL
+        return jointly or bool(self.not_normal)
+
     def warnings(self) -> list[str]:
         """Return one sentence for each thing to look at."""
         found = []
-        level = LEVEL / (2 * len(self.variables))
-        strange = [v.name for v in self.variables if v.p_skewness < level or v.p_kurtosis < level]
+        strange = self.not_normal
         if strange:
             most = max(self.variables, key=lambda v: max(abs(v.skewness), abs(v.kurtosis)))
             found.append(

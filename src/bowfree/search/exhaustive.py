@@ -22,7 +22,8 @@ from bowfree.errors import BowfreeError, DataError
 from bowfree.frozen import Frozen
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import EDGES, MARKS, NONE, graph_of_states, index_pairs
-from bowfree.model.moments import Moments, read_moments
+from bowfree.model.gate import read_moments
+from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.options import (
     DataOptions,

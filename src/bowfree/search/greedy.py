@@ -29,8 +29,9 @@ from bowfree import _core
 from bowfree.budget import Budget
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.gate import read_moments
 from bowfree.model.holdout import split_rows
-from bowfree.model.moments import Moments, read_moments
+from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.options import (
     BudgetOptions,

@@ -189,6 +189,7 @@ class SearchResult(Drawn, FoundShortcuts):
             f"score {self.score:.6f} (n = {self.moments.n:g}, penalty {self.penalty:g}), "
             f"{count(len(self.best_graphs), 'graph')} met with it"
         )
+        yield from self.moments.notes
         yield (
             f"{count(len(self.runs), 'run')}, {at_best} ended there; "
             f"{fits:,} districts fitted, {known:,} known already; {self.seconds:.2f} s"

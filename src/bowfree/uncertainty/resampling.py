@@ -14,7 +14,10 @@ import numpy.typing as npt
 
 from bowfree.budget import Budget
 from bowfree.errors import BowfreeError, DataError
-from bowfree.model.moments import Moments, read_moments, read_observations
+from bowfree.model.gate import read_moments
+from bowfree.model.moments import Moments
+from bowfree.model.reading import read_observations
+from bowfree.model.sample import CompleteRows
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.options import ScoreOptions, SpaceOptions, split_options
 from bowfree.search.greedy import search_moments
@@ -89,6 +92,8 @@ class Rows:
     @classmethod
     def of(cls, data: Any, recipe: Recipe) -> Rows:
         """Read the data, after the checks that every function makes."""
+        if isinstance(data, Moments) and isinstance(data.sample, CompleteRows) and data.plain:
+            data = data.sample.table(data.names, data.mean)
         if data is None or isinstance(data, Moments):
             raise DataError(
                 "observations are missing: resampling needs the rows themselves, not a covariance "
@@ -103,4 +108,4 @@ class Rows:
     def moments(self, chosen: npt.NDArray[Any]) -> Moments:
         """Return the moments of some rows: their numbers, or a mask."""
         columns = dict(zip(self.names, self.X[chosen].T, strict=True))
-        return read_moments(columns, shrinkage=self.shrinkage)
+        return read_moments(columns, shrinkage=self.shrinkage).without_rows()

@@ -27,7 +27,8 @@ from bowfree.budget import Budget
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import index_pairs
-from bowfree.model.moments import Moments, read_moments
+from bowfree.model.gate import read_moments
+from bowfree.model.moments import Moments
 from bowfree.options import (
     DataOptions,
     LocalBudgetOptions,

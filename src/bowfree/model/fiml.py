@@ -1,0 +1,336 @@
+"""Full-information maximum likelihood: a graph fitted to the cells that are there.
+
+The likelihood of rows with gaps (:mod:`bowfree.model.patterns`) does not split over districts, so
+all parameters and the means are found together: Newton's method from the two-stage estimates, with
+the exact Hessian
+
+    -d2l = Delta^T J Delta - tr(G d2Sigma),
+
+where J and G are information and gradient by the entries of mean and Sigma, and Delta their
+derivatives by the parameters. The same matrix is the observed information of the standard errors;
+the expected one would be inconsistent where gaps depend on observed values. Everything is computed
+in units in which the observed cells of each column have variance one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.errors import BowfreeError
+from bowfree.model.fit_indices import Approximation, discrepancy
+from bowfree.model.inference import Information, Parameter, safe_inverse
+from bowfree.model.missing import IncompleteRows
+from bowfree.model.robust import jacobian, normal_weight
+from bowfree.model.sample import lower_triangle
+from bowfree.options import StandardErrorKind, TestKind
+
+__all__ = ["FullInformation", "Maximum", "maximize"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_STEPS = 200
+# Log-likelihood per row that the last step may promise: what rounding leaves.
+_GAIN = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Maximum:
+    """Where the likelihood of a graph is largest.
+
+    Attributes
+    ----------
+    B, Omega, mean : ndarray
+        The estimates, in the units of the data.
+    loglik : float
+        Log-likelihood of the observed cells.
+    converged : bool
+        Gradient zero and Hessian negative definite, up to rounding.
+    decrement : float
+        Half the squared Newton decrement per row: what the score could still gain.
+    gradient_norm : float
+        Largest entry of the gradient per row, in standard units.
+    smallest_eigenvalue : float
+        Of the error correlation matrix.
+    n_iter : int
+        Newton steps.
+    """
+
+    B: Floats
+    Omega: Floats
+    mean: Floats
+    loglik: float
+    converged: bool
+    decrement: float
+    gradient_norm: float
+    smallest_eigenvalue: float
+    n_iter: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Parameters and means in standard units, with the likelihood's derivatives there."""
+
+    rows: IncompleteRows
+    parameters: tuple[Parameter, ...]
+    mu: Floats
+    values: Floats
+
+    @property
+    def matrices(self) -> tuple[Floats, Floats]:
+        d = len(self.mu)
+        B, Omega = np.zeros((d, d)), np.zeros((d, d))
+        for (matrix, i, j), value in zip(self.parameters, self.values, strict=True):
+            if matrix == "B":
+                B[i, j] = value
+            else:
+                Omega[i, j] = Omega[j, i] = value
+        return B, Omega
+
+    @property
+    def Sigma(self) -> Floats:
+        B, Omega = self.matrices
+        E = np.linalg.inv(np.eye(len(B)) - B)
+        Sigma: Floats = E @ Omega @ E.T
+        return (Sigma + Sigma.T) / 2
+
+    @cached_property
+    def loglik(self) -> float:
+        if not np.linalg.eigvalsh(self.matrices[1])[0] > 0:
+            return -math.inf
+        return self.rows.patterns.loglik(self.mu, self.Sigma)
+
+    def moved(self, step: Floats) -> _Point:
+        d = len(self.mu)
+        return _Point(self.rows, self.parameters, self.mu + step[:d], self.values + step[d:])
+
+    def slopes(self) -> Floats:
+        """Return the derivatives of means and entries of Sigma by means and parameters."""
+        Delta = jacobian(*self.matrices, self.parameters)
+        d = len(self.mu)
+        joint = np.zeros((d + len(Delta), d + Delta.shape[1]))
+        joint[:d, :d] = np.eye(d)
+        joint[d:, d:] = Delta
+        return joint
+
+    def derivatives(self) -> tuple[Floats, Floats]:
+        """Return the gradient of the log-likelihood, and minus its Hessian."""
+        by_mu, G = self.rows.patterns.gradient(self.mu, self.Sigma)
+        slopes, d = self.slopes(), len(self.mu)
+        a, b = lower_triangle(d)
+        by_entries = np.concatenate([by_mu, np.where(a == b, 1.0, 2.0) * G[a, b]])
+        H = slopes.T @ self.rows.patterns.information(self.mu, self.Sigma) @ slopes
+        H[d:, d:] -= curvature(*self.matrices, G, self.parameters)
+        return slopes.T @ by_entries, H
+
+    def score_products(self) -> Floats:
+        """Return the sum over rows of the outer product of their scores."""
+        rows, slopes = self.rows, self.slopes()
+        products = rows.patterns.score_products(rows.X, self.mu, self.Sigma, rows.weights)
+        meat: Floats = slopes.T @ products @ slopes
+        return meat
+
+
+def curvature(B: Floats, Omega: Floats, G: Floats, parameters: Sequence[Parameter]) -> Floats:
+    """Return ``tr(G d2Sigma)`` for each pair of parameters.
+
+    With ``E = (I-B)^-1`` and directions D of B and H of Omega, from ``dSigma = E D Sigma + Sigma
+    D^T E^T + E H E^T``: half of it is ``tr(G E D' E D Sigma) + tr(G E D E D' Sigma) +
+    tr(G E D Sigma D'^T E^T)`` for two effects, ``tr(G E D E H E^T)`` for an effect and an entry of
+    Omega, and nothing for two entries of Omega, in which Sigma is linear.
+    """
+    E = np.linalg.inv(np.eye(len(B)) - B)
+    Sigma = E @ Omega @ E.T
+    SGE, EGE = Sigma @ G @ E, E.T @ G @ E
+    q_B = sum(matrix == "B" for matrix, _, _ in parameters)
+    rows, columns = np.array([(i, j) for _, i, j in parameters]).T
+    i, j = rows[:q_B], columns[:q_B]
+    a, b = rows[q_B:], columns[q_B:]
+    counted = np.where(a == b, 0.5, 1.0)
+    C = np.zeros((len(parameters), len(parameters)))
+    # For D = e_i e_j^T and D' = e_k e_l^T the first trace is (Sigma G E)_jk E_li.
+    crossed = SGE[np.ix_(j, i)] * E[np.ix_(j, i)].T
+    C[:q_B, :q_B] = 2 * (crossed + crossed.T + EGE[np.ix_(i, i)] * Sigma[np.ix_(j, j)])
+    mixed = E[np.ix_(j, a)] * EGE[np.ix_(i, b)] + E[np.ix_(j, b)] * EGE[np.ix_(i, a)]
+    C[:q_B, q_B:] = 2 * mixed * counted
+    C[q_B:, :q_B] = C[:q_B, q_B:].T
+    return C
+
+
+def maximize(
+    rows: IncompleteRows, B: Floats, Omega: Floats, parameters: tuple[Parameter, ...]
+) -> Maximum:
+    """Go from the two-stage estimates to the maximum."""
+    units = _units(rows.scale, parameters)
+    values = np.array([(B if m == "B" else Omega)[i, j] for m, i, j in parameters]) / units
+    point = _Point(rows, parameters, rows.saturated.mean, values)
+    total = rows.patterns.total
+    converged, decrement, gradient = False, math.inf, np.full(len(values), math.inf)
+    n_iter = 0
+    while n_iter < _MOST_STEPS:
+        n_iter += 1
+        gradient, H = point.derivatives()
+        step, decrement, definite = _ascent(gradient, H)
+        if decrement <= _GAIN * total:
+            converged = definite
+            break
+        ahead = _line_search(point, step, float(gradient @ step))
+        if ahead is None:  # nothing left but rounding
+            converged = definite and decrement <= 1e-10 * total
+            break
+        point = ahead
+    d = len(rows.scale)
+    fitted_B, fitted_Omega = point.matrices
+    sd = np.sqrt(np.diag(fitted_Omega))
+    cells = rows.patterns.count @ rows.patterns.observed
+    return Maximum(
+        fitted_B * np.outer(rows.scale, 1 / rows.scale),
+        fitted_Omega * np.outer(rows.scale, rows.scale),
+        rows.center + point.mu * rows.scale,
+        point.loglik - float(cells @ np.log(rows.scale)),
+        converged,
+        decrement / total,
+        float(np.abs(gradient[d:]).max()) / total,
+        float(np.linalg.eigvalsh(fitted_Omega / np.outer(sd, sd))[0]),
+        n_iter,
+    )
+
+
+def _units(scale: Floats, parameters: Sequence[Parameter]) -> Floats:
+    """Return what one standard unit of each parameter is in the units of the data."""
+    return np.array(
+        [scale[i] / scale[j] if m == "B" else scale[i] * scale[j] for m, i, j in parameters]
+    )
+
+
+def _ascent(gradient: Floats, H: Floats) -> tuple[Floats, float, bool]:
+    """Return a Newton step that goes uphill, what it promises, and whether H is definite."""
+    scale = 1 / np.sqrt(np.maximum(np.abs(np.diag(H)), np.finfo(float).tiny))
+    eigenvalues, vectors = np.linalg.eigh(H * np.outer(scale, scale))
+    least = 1e-10 * eigenvalues[-1]
+    bent = np.maximum(np.abs(eigenvalues), least)  # a saddle is left along its own directions
+    along = vectors.T @ (scale * gradient)
+    step = scale * (vectors @ (along / bent))
+    return step, float(along @ (along / bent)) / 2, bool(eigenvalues[0] > least)
+
+
+def _line_search(point: _Point, step: Floats, slope: float) -> _Point | None:
+    for k in range(40):
+        share = 0.5**k
+        ahead = point.moved(share * step)
+        if ahead.loglik >= point.loglik + 1e-4 * share * slope:
+            return ahead
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class FullInformation:
+    """How full-information estimates and their chi-square statistic vary.
+
+    Attributes
+    ----------
+    B, Omega, mean : ndarray
+        The estimates, in the units of the data.
+    loglik : float
+        Their log-likelihood.
+    rows : IncompleteRows
+        What was fitted.
+    parameters : tuple
+        The parameters, in the order of the covariance matrix.
+    """
+
+    B: Floats
+    Omega: Floats
+    mean: Floats
+    loglik: float
+    rows: IncompleteRows
+    parameters: tuple[Parameter, ...]
+
+    @cached_property
+    def _graph(self) -> _Point:
+        units = _units(self.rows.scale, self.parameters)
+        raw = [(self.B if m == "B" else self.Omega)[i, j] for m, i, j in self.parameters]
+        mu = (self.mean - self.rows.center) / self.rows.scale
+        return _Point(self.rows, self.parameters, mu, np.array(raw) / units)
+
+    @cached_property
+    def _empty(self) -> _Point:
+        """The empty graph, whose maximum is the mean and variance of each column by itself."""
+        patterns = self.rows.patterns
+        share = patterns.count[:, None] * patterns.observed
+        mu = (share * patterns.mean).sum(axis=0) / share.sum(axis=0)
+        z = (patterns.mean - mu) * patterns.observed
+        squares = patterns.scatter.diagonal(axis1=1, axis2=2) + z**2
+        variances = (share * squares).sum(axis=0) / share.sum(axis=0)
+        own: tuple[Parameter, ...] = tuple(("Omega", i, i) for i in range(len(mu)))
+        return _Point(self.rows, own, mu, variances)
+
+    def information(self, se: StandardErrorKind) -> Information:
+        """Return "observed": the expected information is wrong where gaps depend on values."""
+        return "observed"
+
+    def covariance(self, se: StandardErrorKind, information: Information) -> Floats:
+        """Return the inverse observed information, or Huber and White's sandwich around it."""
+        if information == "expected":
+            raise BowfreeError(
+                "information = 'expected' is inconsistent where cells are missing at random: "
+                "leave it out, with missing='fiml' it is the observed one"
+            )
+        _, H = self._graph.derivatives()
+        V = safe_inverse(H)
+        if se != "standard":
+            V = V @ self._graph.score_products() @ V
+        d = len(self.mean)
+        units = _units(self.rows.scale, self.parameters)
+        covariance: Floats = V[d:, d:] * np.outer(units, units)
+        return covariance
+
+    def misfit(self) -> tuple[float, float]:
+        """Return twice the log-likelihoods lost against the saturated model, per row."""
+        best, total = self.rows.saturated.loglik, self.rows.patterns.total
+        lost = best - self._graph.loglik, best - self._empty.loglik
+        return 2 * max(lost[0], 0.0) / total, 2 * max(lost[1], 0.0) / total
+
+    def expected_chi2(self, test: TestKind) -> tuple[float, float]:
+        """Return Yuan and Bentler's traces: saturated minus graph, saturated minus empty graph."""
+        found, patterns = self.rows.saturated, self.rows.patterns
+        meat = patterns.score_products(self.rows.X, found.mean, found.Sigma, self.rows.weights)
+        J = safe_inverse(patterns.information(found.mean, found.Sigma))
+        most = float(np.sum(J * meat))
+        graph, empty = (
+            float(np.sum(safe_inverse(point.derivatives()[1]) * point.score_products()))
+            for point in (self._graph, self._empty)
+        )
+        return most - graph, most - empty
+
+    def approximation(self, test: TestKind) -> Approximation:
+        """Return distances from the saturated mean and Sigma as if rows were complete.
+
+        Chi-square weighs what the gaps let it see; RMSEA and CFI are to be those of complete data
+        (Zhang and Savalei, New computations for RMSEA and CFI following FIML and TS estimation
+        with missing data, Psychological Methods 2023). The residuals are ``(I - P)(s - sigma)``
+        with P the projection of the full-information estimates on Delta.
+        """
+        found, patterns, n = self.rows.saturated, self.rows.patterns, self.rows.n_rows
+        A = patterns.information(found.mean, found.Sigma) / n
+        meat = patterns.score_products(self.rows.X, found.mean, found.Sigma, self.rows.weights) / n
+        inverse = safe_inverse(A)
+        Gamma = inverse @ meat @ inverse
+        d = len(found.mean)
+        W = np.zeros_like(A)
+        W[:d, :d] = np.linalg.inv(found.Sigma)
+        W[d:, d:] = normal_weight(found.Sigma)
+        misfit, expected = [], []
+        for point in (self._graph, self._empty):
+            Delta, z = point.slopes(), found.mean - point.mu
+            P = Delta @ safe_inverse(Delta.T @ A @ Delta) @ Delta.T @ A
+            rest = np.eye(len(A)) - P
+            expected.append(float(np.sum((rest.T @ W @ rest) * Gamma)))
+            F = discrepancy(found.Sigma, point.Sigma)
+            misfit.append(F + float(z @ np.linalg.solve(point.Sigma, z)))
+        return Approximation((misfit[0], misfit[1]), (expected[0], expected[1]))

@@ -1,0 +1,375 @@
+"""The gate for data: whatever the user has becomes :class:`bowfree.Moments`, or an error.
+
+Every function that takes data takes them in one of three forms:
+
+- ``data``: observations in rows; an array, a data frame of any kind that narwhals reads, or a
+  mapping from names to columns. ``missing`` says what to do about gaps, ``correlation`` asks for
+  ranks, ``ordinal`` names columns of ordered categories, ``weights`` has sampling weights;
+- ``cov`` with ``n``: a covariance matrix; ``ddof`` says its divisor ``n - ddof`` (never guessed);
+- :class:`bowfree.Moments`, which :func:`moments` has made of one of these: the gate passed once,
+  for several functions.
+
+Columns are matched with the nodes of a graph by name. What comes out has divisor n, because that is
+the matrix whose fit maximises the likelihood of section 2.3. Bad input ends here, so that the
+core may assume a finite, symmetric, positive definite matrix. Next: :mod:`bowfree.model.fitting`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.errors import DataError
+from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.covariance import (
+    LARGEST,
+    SMALLEST,
+    check_definite,
+    check_scale,
+    missing_values,
+    read_covariance,
+)
+from bowfree.model.missing import read_incomplete
+from bowfree.model.moments import Moments
+from bowfree.model.ordinal import read_mixed
+from bowfree.model.ranks import read_ranks
+from bowfree.model.reading import quoted, read_observations
+from bowfree.model.sample import CompleteRows, Shrunk, shrink
+from bowfree.options import Correlation, DataOptions, Missing, is_number
+from bowfree.text_input import shown
+
+__all__ = ["moments", "read_moments"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def moments(
+    data: Any = None,
+    *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    graph: GraphLike | None = None,
+    shrinkage: float = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+) -> Moments:
+    """Turn data or a covariance matrix into :class:`Moments`, or say what is wrong with it.
+
+    Parameters
+    ----------
+    data : array_like of shape (n, d), data frame, mapping of names to columns, or Moments, optional
+        Observations in rows. Columns of a data frame that `graph` does not have are left out.
+    cov : array_like of shape (d, d) or data frame, optional
+        Covariance matrix, in place of `data`.
+    n : int or inf, optional
+        Number of observations behind `cov`; ``inf`` for a population covariance matrix.
+    ddof : {1, 0}
+        `cov` was computed with divisor ``n - ddof``.
+    graph : MixedGraph, or a result that has one, optional
+        The BAP to be fitted. Columns are matched with its nodes by name; a bare array has no names,
+        and is taken to be in the order of its nodes. With ``n <= d`` the covariance matrix is
+        singular, which is no obstacle as long as every district and its parents are fewer than n.
+    shrinkage : float
+        Between 0 and 1: covariances are multiplied by ``1 - shrinkage``, variances stay. Anything
+        above 0 makes a singular matrix positive definite.
+    missing : {"fiml", "two-stage", "listwise"}, optional
+        What to do about missing values (NaN, None, null): the default is an error. ``"fiml"`` and
+        ``"two-stage"`` use all cells, by the mean and covariance matrix of largest likelihood; they
+        differ in :func:`bowfree.fit`, which then maximises the likelihood of the observed cells, or
+        takes that matrix for the data. ``"listwise"`` leaves out rows with gaps.
+    correlation : {"pearson", "spearman", "kendall"}
+        Covariances; or rank correlations, translated to those of the normal variables of which the
+        columns are monotone functions (Gaussian copula).
+    ordinal : sequence of str
+        Columns of ordered categories; their order is that of their numbers. Ordered categoricals of
+        pandas and polars need not be named. Their correlations are polychoric and polyserial.
+    weights : array_like of shape (n,) or str, optional
+        Sampling weights, or the column that has them.
+
+    Returns
+    -------
+    Moments
+
+    Raises
+    ------
+    DataError
+        When the data cannot be used; it says why, where, and what to do about it.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> m = bf.moments({"x": [1.0, 2.0, 3.0], "y": [0.0, 5.0, 1.0]})
+    >>> m
+    <Moments: 3 observations of 2 variables>
+    >>> m.S.round(3)
+    array([[0.667, 0.333],
+           [0.333, 4.667]])
+    >>> bf.fit(bf.parse("x -> y"), m).n
+    3.0
+    """
+    bap = None if graph is None else graph_of(graph)
+    return read_moments(
+        data,
+        graph=bap,
+        cov=cov,
+        n=n,
+        ddof=ddof,
+        shrinkage=shrinkage,
+        missing=missing,
+        correlation=correlation,
+        ordinal=ordinal,
+        weights=weights,
+    )
+
+
+def read_moments(
+    data: Any = None, *, graph: MixedGraph | None = None, **options: Unpack[DataOptions]
+) -> Moments:
+    """Do what :func:`moments` does: its name inside the package, where ``moments`` is a variable.
+
+    Examples
+    --------
+    >>> from bowfree.model.gate import read_moments
+    >>> read_moments([[1.0, 0.0], [2.0, 5.0], [3.0, 1.0]]).names
+    ('x1', 'x2')
+    """
+    cov, n, ddof = options.get("cov"), options.get("n"), options.get("ddof", 1)
+    if (data is None) == (cov is None):
+        what = "both were given" if cov is not None else "neither was given"
+        raise DataError(f"{what}: give either `data`, or `cov` with `n`")
+    if not is_number(ddof) or ddof not in (0, 1):
+        raise DataError(f"ddof = {shown(ddof)}: must be 1 (divisor n - 1) or 0 (divisor n)")
+    shrinkage = options.get("shrinkage", 0.0)
+    if not is_number(shrinkage) or not 0.0 <= shrinkage <= 1.0:
+        raise DataError(
+            f"shrinkage = {shown(shrinkage)}: must be a number between 0 (none) and 1 (diagonal)"
+        )
+    treatment = Treatment.of(options)
+    if graph is not None:
+        graph.check_bap()
+    if isinstance(data, Moments):
+        treatment.refuse("moments, which are made already: use it where they are made")
+        found = _from_moments(data, n, graph)
+    elif data is not None:
+        found = _from_data(data, n, graph, treatment)
+    else:
+        treatment.refuse("a covariance matrix: it is about rows, give them as `data`")
+        found = Moments._gated(*read_covariance(cov, n, ddof, graph))
+    if shrinkage:
+        factor = 1.0 - float(shrinkage)
+        sample = None if found.sample is None else Shrunk(found.sample, factor)
+        found = Moments._gated(
+            found.names, shrink(found.S, factor), found.n, found.mean, sample, found.notes
+        )
+    check_definite(found.names, found.S, found.n, graph)
+    return found
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """What is to be done with rows, checked; the words are explained in :func:`moments`."""
+
+    missing: Missing | None = None
+    correlation: Correlation = "pearson"
+    ordinal: tuple[str, ...] = ()
+    weights: Any = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Treatment:
+        """Check the words."""
+        missing, correlation = options.get("missing"), options.get("correlation", "pearson")
+        choices = ("fiml", "two-stage", "listwise")
+        if missing is not None and missing not in choices:
+            raise DataError(f"missing = {shown(missing)}: must be one of {', '.join(choices)}")
+        if correlation not in ("pearson", "spearman", "kendall"):
+            raise DataError(
+                f"correlation = {shown(correlation)}: must be one of pearson, spearman, kendall"
+            )
+        ordinal = options.get("ordinal", ())
+        if isinstance(ordinal, str) or not isinstance(ordinal, Sequence):
+            raise DataError(
+                f"ordinal = {shown(ordinal)}: must be a list of names of columns, such as ['x']"
+            )
+        return cls(missing, correlation, tuple(map(str, ordinal)), options.get("weights"))
+
+    def refuse(self, where: str) -> None:
+        """Raise when anything was asked for, where there are no rows that it could be done with."""
+        for word in fields(self):
+            value = getattr(self, word.name)
+            if value is not word.default and value != word.default:
+                raise DataError(f"{word.name} = {shown(value)} was given with {where}")
+
+
+# --- the three forms of input ---------------------------------------------------------------------
+
+
+def _from_moments(given: Moments, n: float | None, graph: MixedGraph | None) -> Moments:
+    """Take moments that have passed the gate before, in the order of the graph's nodes."""
+    if n is not None:
+        raise DataError(
+            f"n = {shown(n)} was given with moments, which bring their own: leave it out"
+        )
+    if graph is None or graph.nodes == given.names:
+        return given
+    missing = [name for name in graph.nodes if name not in given.names]
+    if missing:
+        raise DataError(
+            f"the graph has {quoted(missing)}, which the data have not; they have "
+            f"{quoted(given.names)}"
+        )
+    return given.take(graph.nodes)
+
+
+def _from_data(
+    data: Any, n: float | None, graph: MixedGraph | None, treatment: Treatment
+) -> Moments:
+    if n is not None:
+        raise DataError(
+            f"n = {shown(n)} was given with `data`: leave it out, n is the number of rows"
+        )
+    categories: dict[str, tuple[str, ...]] = {}
+    names, X = read_observations(data, graph, "data", categories=categories)
+    names, X, weights = _take_weights(names, X, data, treatment.weights)
+    if not names:
+        raise DataError("there are no variables: the graph has no nodes")
+    if len(X) < 2:
+        raise DataError(f"n = {len(X)}: data need at least 2 rows (observations in rows)")
+    declared = _declared(names, categories, treatment.ordinal)
+    X, weights, notes = _complete(names, X, weights, declared, treatment)
+    if np.isnan(X).any():
+        assert treatment.missing in ("fiml", "two-stage")
+        taken, rows, more = read_incomplete(names, X, treatment.missing, weights)
+        return Moments._gated(names, *taken, rows, notes + more)
+    low, high = X.min(axis=0), X.max(axis=0)
+    if (low == high).any():
+        constant = [names[i] for i in np.flatnonzero(low == high)]
+        raise DataError(
+            f"constant column {quoted(constant)}: drop it, it has no variance to explain"
+        )
+    if declared or treatment.correlation != "pearson":
+        return _from_order(names, X, weights, declared, treatment, notes)
+    if max(-float(low.min()), float(high.max())) > LARGEST:  # the squares would be infinite
+        check_scale(names, np.maximum(-low, high), "values up to")
+    mean = np.average(X, axis=0, weights=weights) if weights is not None else X.mean(axis=0)
+    complete = CompleteRows(X - mean, weights)
+    S = complete.covariance()
+    if S.diagonal().min() < SMALLEST**2:
+        check_scale(names, np.maximum(-low, high), "values no larger than")
+    return Moments._gated(names, S, _worth(len(X), weights), mean, complete, notes)
+
+
+def _from_order(
+    names: tuple[str, ...],
+    X: Floats,
+    weights: Floats | None,
+    declared: Mapping[str, tuple[str, ...] | None],
+    treatment: Treatment,
+    notes: tuple[str, ...],
+) -> Moments:
+    """Make moments of categories, or of ranks."""
+    if weights is not None:
+        what = "ordered categories" if declared else "ranks"
+        raise DataError(f"weights are for covariances of numbers: they were given with {what}")
+    if treatment.correlation == "pearson":
+        taken, mixed, more = read_mixed(names, X, declared)
+        return Moments._gated(names, *taken, mixed, notes + more)
+    if declared:
+        raise DataError(
+            f"correlation = {treatment.correlation!r} was given with ordered categories "
+            f"({quoted(list(declared))}), whose correlations are polychoric: leave it out"
+        )
+    taken, ranked, more = read_ranks(names, X, treatment.correlation)
+    return Moments._gated(names, *taken, ranked, notes + more)
+
+
+def _complete(
+    names: tuple[str, ...],
+    X: Floats,
+    weights: Floats | None,
+    declared: Mapping[str, tuple[str, ...] | None],
+    treatment: Treatment,
+) -> tuple[Floats, Floats | None, tuple[str, ...]]:
+    """Refuse gaps, or leave out rows, or leave gaps to those who can deal with them."""
+    # One pass over complete data, which is what most data are: the sum is not finite if a cell is.
+    with np.errstate(invalid="ignore", over="ignore"):
+        finite = math.isfinite(float(X.sum())) or np.isfinite(X).all()
+    if finite:
+        return X, weights, ()
+    if np.isinf(X).any() or treatment.missing is None:
+        raise missing_values(names, X, "value")
+    if treatment.missing == "listwise":
+        keep = np.isfinite(X).all(axis=1)
+        if keep.sum() < 2:
+            raise DataError(
+                f"{int(keep.sum())} of {len(X)} rows are complete: missing='listwise' leaves "
+                "nothing; use missing='fiml', or drop the columns with most gaps"
+            )
+        note = f"{len(X) - int(keep.sum())} of {len(X)} rows have gaps and are left out"
+        weights = None if weights is None else weights[keep] / weights[keep].mean()
+        return X[keep], weights, (note,)
+    if treatment.correlation != "pearson" or declared:
+        what = "ordered categories" if declared else f"correlation={treatment.correlation!r}"
+        raise DataError(
+            f"missing={treatment.missing!r} is for covariances of numbers: with {what} use "
+            "missing='listwise'"
+        )
+    return X, weights, ()
+
+
+def _take_weights(
+    names: tuple[str, ...], X: Floats, data: Any, weights: Any
+) -> tuple[tuple[str, ...], Floats, Floats | None]:
+    """Return the variables, and the weights with mean one."""
+    if weights is None:
+        return names, X, None
+    if isinstance(weights, str):
+        if weights in names:
+            keep = [k for k, name in enumerate(names) if name != weights]
+            w = X[:, names.index(weights)]
+            names, X = tuple(names[k] for k in keep), X[:, keep]
+        else:  # a column that the graph does not have
+            w = read_observations(data, MixedGraph([weights]), "data")[1][:, 0]
+    else:
+        try:
+            w = np.asarray(weights, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(f"weights = {shown(weights)}: must be numbers") from None
+    if w.shape != (len(X),):
+        raise DataError(
+            f"weights has shape {w.shape}: one weight for each of the {len(X)} rows is needed"
+        )
+    if not (np.isfinite(w).all() and (w > 0).all()):
+        k = int(np.flatnonzero(~(np.isfinite(w) & (w > 0)))[0])
+        raise DataError(
+            f"weights has {w[k]:g} in row {k}: must be positive numbers; leave out rows that do "
+            "not count"
+        )
+    return names, X, w / w.mean()
+
+
+def _worth(n: int, weights: Floats | None) -> float:
+    """Return Kish's effective sample size: n divided by one plus the variance of the weights."""
+    if weights is None:
+        return float(n)
+    return float(max(2.0, np.round(n * n / np.sum(weights**2))))
+
+
+def _declared(
+    names: tuple[str, ...],
+    categories: Mapping[str, tuple[str, ...]],
+    ordinal: Sequence[str],
+) -> dict[str, tuple[str, ...] | None]:
+    """Return the columns of ordered categories, with their labels where they have some."""
+    unknown = [name for name in ordinal if name not in names]
+    if unknown:
+        raise DataError(f"ordinal has {quoted(unknown)}, which is no column: {quoted(names)}")
+    return {name: categories.get(name) for name in names if name in {*ordinal, *categories}}

@@ -1,0 +1,81 @@
+"""Every function that takes data takes moments in their place, whatever they were made of."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+
+GRAPH = bf.parse("a -> b -> c, d <-> c")
+DATA = bf.random_sem(GRAPH, rng=1).sample(300, rng=1, as_frame="pandas")
+QUICK = {"restarts": 1, "rounds": 0}
+# How each function is called, and what of its answer is compared.
+CALLS = {
+    "moments": lambda data: bf.moments(data).S,
+    "fit": lambda data: bf.fit(GRAPH, data).B,
+    "score": lambda data: bf.score(GRAPH, data),
+    "district_scores": lambda data: bf.district_scores(GRAPH, data).total,
+    "test_constraints": lambda data: [t.statistic for t in bf.test_constraints(GRAPH, data)],
+    "empirical_class": lambda data: len(bf.empirical_class(GRAPH, data, limit=50)),
+    "greedy_search": lambda data: bf.greedy_search(data, rng=1, **QUICK).score,
+    "exhaustive_search": lambda data: bf.exhaustive_search(data).scores[:5],
+    "effect_bounds": lambda data: bf.effect_bounds(bf.equivalence_class(GRAPH), data).lower,
+    "structure_mcmc": lambda data: (
+        bf.structure_mcmc(data, steps=100, burn_in=10, thin=5, chains=1, rng=1).directed
+    ),
+    "averaged_effects": lambda data: bf.averaged_effects([GRAPH], data, rng=1).mean,
+}
+# These draw rows anew: they take moments that have their rows with them.
+RESAMPLING = {
+    "stability_selection": lambda data: (
+        bf.stability_selection(data, n_halves=4, search=QUICK, rng=1).frequency
+    ),
+    "bootstrap": lambda data: (
+        bf.bootstrap(data, n_resamples=20, confidence=0.9, search=QUICK, rng=1).directed
+    ),
+    "choose_penalty": lambda data: (
+        bf.choose_penalty(data, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1).best
+    ),
+}
+
+gappy = DATA.mask(np.random.default_rng(1).random(DATA.shape) < 0.1)
+SOURCES = {
+    "rows": bf.moments(DATA),
+    "rows with gaps": bf.moments(gappy, missing="fiml"),
+    "two stages": bf.moments(gappy, missing="two-stage"),
+    "ranks": bf.moments(np.exp(DATA), correlation="kendall"),
+    "categories": bf.moments((DATA > 0).astype(float), ordinal=list("ab")),
+    "weights": bf.moments(DATA, weights=np.linspace(1, 2, 300)),
+    "shrunk": bf.moments(DATA, shrinkage=0.1),
+    "a matrix": bf.moments(cov=DATA.cov(), n=300),
+}
+
+
+def test_all_functions_are_here():
+    functions = {
+        name
+        for name in bf.__all__
+        if inspect.isroutine(getattr(bf, name))
+        and "data" in inspect.signature(getattr(bf, name)).parameters
+    }
+    assert functions == {*CALLS, *RESAMPLING}
+
+
+@pytest.mark.parametrize("name", {**CALLS, **RESAMPLING})
+def test_moments_are_as_good_as_rows(name):
+    call = {**CALLS, **RESAMPLING}[name]
+    np.testing.assert_allclose(call(SOURCES["rows"]), call(DATA), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("name", CALLS)
+def test_moments_of_any_kind(name, source):
+    assert np.all(np.isfinite(np.asarray(CALLS[name](SOURCES[source]), dtype=float)))
+
+
+@pytest.mark.parametrize("name", RESAMPLING)
+def test_resampling_needs_rows(name):
+    for source in ("a matrix", "weights", "ranks"):
+        with pytest.raises(bf.DataError, match="resampling needs the rows themselves"):
+            RESAMPLING[name](SOURCES[source])

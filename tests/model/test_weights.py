@@ -1,0 +1,95 @@
+"""Sampling weights: weighted moments, and inference that knows a weight from a number of rows."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import bowfree as bf
+
+CHAIN = bf.parse("a -> b -> c")
+SEM = bf.LinearSEM(CHAIN, [[0, 0, 0], [0.8, 0, 0], [0, -0.7, 0]], np.eye(3))
+DATA = SEM.sample(200, rng=1, as_frame="pandas")
+WEIGHTS = np.random.default_rng(1).integers(1, 4, size=200)
+
+
+def test_smallest_example():
+    # A weight of two is a row given twice.
+    moments = bf.moments({"x": [0.0, 2.0, 3.0]}, weights=[1, 1, 1])
+    assert_allclose(moments.S, bf.moments({"x": [0.0, 2.0, 3.0]}).S)
+    weighted = bf.moments({"x": [0.0, 2.5]}, weights=[1, 2])
+    assert_allclose(weighted.mean, [5 / 3])
+    assert_allclose(weighted.S, bf.moments({"x": [0.0, 2.5, 2.5]}).S)
+
+
+def test_estimates_are_those_of_repeated_rows():
+    repeated = DATA.loc[np.repeat(DATA.index, WEIGHTS)]
+    weighted = bf.fit(CHAIN, DATA, weights=WEIGHTS)
+    assert_allclose(weighted.B, bf.fit(CHAIN, repeated).B)
+    assert weighted.n == 200
+    assert (weighted.se, weighted.test) == ("robust", "satorra-bentler")
+
+
+def test_gamma_and_its_slow_twin():
+    moments = bf.moments(DATA, weights=WEIGHTS)
+    w = WEIGHTS / WEIGHTS.mean()
+    total = 0.0
+    for row, weight in zip(DATA.to_numpy() - moments.mean, w, strict=True):
+        share = weight * (np.outer(row, row) - moments.S)[np.tril_indices(3)]
+        total = total + np.outer(share, share) / 200
+    assert_allclose(moments.Gamma, total)
+
+
+def test_effective_n_is_kishs():
+    moments = bf.moments(DATA, weights=WEIGHTS)
+    assert moments.n == round(WEIGHTS.sum() ** 2 / np.sum(WEIGHTS**2))
+    assert moments.n < moments.n_rows == 200
+
+
+def test_standard_errors_cover_a_sample_drawn_unequally():
+    # Rows with large a are drawn more often, and weighted down: the slope of b on a is as it was,
+    # and its standard error is that over samples, where counting rows would claim more.
+    rng = np.random.default_rng(2)
+    estimates, errors, naive = [], [], []
+    for _ in range(150):
+        data = SEM.sample(1200, rng=rng, as_frame="pandas")
+        keep = 0.1 + 0.9 * (data["a"] > 0.5)
+        drawn = rng.random(1200) < keep
+        fit = bf.fit(CHAIN, data[drawn], weights=1 / keep[drawn])
+        estimates.append(fit.B[1, 0])
+        errors.append(fit.edge("a -> b").se)
+        plain = bf.fit(CHAIN, cov=fit.S, n=fit.n, ddof=0)
+        naive.append(plain.edge("a -> b").se)
+    spread = np.std(estimates)
+    assert abs(np.mean(estimates) - 0.8) < 4 * spread / np.sqrt(150)
+    # 150 samples know a standard deviation to 6 %; the sandwich is a few percent low by itself.
+    assert 0.8 < np.mean(errors) / spread < 1.1
+    assert np.mean(naive) / spread < 0.7
+
+
+def test_weights_in_a_column():
+    data = DATA.assign(w=WEIGHTS)
+    by_name = bf.moments(data, weights="w")
+    assert by_name.names == ("a", "b", "c")
+    assert_allclose(by_name.S, bf.moments(DATA, weights=WEIGHTS).S)
+    assert_allclose(bf.fit(CHAIN, data, weights="w").B, bf.fit(CHAIN, DATA, weights=WEIGHTS).B)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ones(3), r"weights has shape \(3,\): one weight for each of the 200 rows"),
+        (np.r_[0, np.ones(199)], "weights has 0 in row 0: must be positive numbers"),
+        (np.r_[np.ones(199), np.nan], "weights has nan in row 199: must be positive"),
+        (["x"] * 200, "weights = .*: must be numbers"),
+        ("w", "has no column for the graph's node 'w'"),
+    ],
+)
+def test_bad_weights(weights, message):
+    with pytest.raises(bf.DataError, match=message):
+        bf.moments(DATA, weights=weights)
+
+
+def test_search_takes_weights():
+    found = bf.greedy_search(DATA, weights=WEIGHTS, rng=1)
+    assert found.moments.n < 200
+    assert_allclose(found.moments.S, bf.moments(DATA, weights=WEIGHTS).S)
