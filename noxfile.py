@@ -56,6 +56,21 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
+def neighbours(session: nox.Session) -> None:
+    """Hand graphs to other packages and see whether they see the same."""
+    session.install(".[test]", "causal-learn", "dowhy", "pgmpy>=1.1", "pywhy-graphs", "y0")
+    session.run("pytest", "tests/formats", "tests/graph/test_pag.py", *session.posargs)
+
+
+@nox.session
+def ananke(session: nox.Session) -> None:
+    """Do the same with ananke, which needs libraries of 2023."""
+    session.install("ananke-causal==0.5.0", "scipy<1.14", "numpy<2", "pytest", "lazy_loader")
+    session.install("--no-deps", ".")
+    session.run("pytest", "tests/formats/test_neighbours.py", *session.posargs)
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation; a warning is an error."""
     session.install(".[docs]")

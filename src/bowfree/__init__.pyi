@@ -8,6 +8,11 @@ from .graph.mixed_graph import MixedGraph as MixedGraph
 from .graph.parsing import parse as parse
 from .graph.paths import Path as Path
 from .graph.treks import Trek as Trek
+from .graph.identification import (
+    EdgeIdentification as EdgeIdentification,
+    Identification as Identification,
+)
+from .graph.pag import PAG as PAG
 
 # beside the rooms
 from .budget import Progress as Progress

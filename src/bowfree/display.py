@@ -10,6 +10,7 @@ Next: :mod:`bowfree.frames`, which makes data frames of results.
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ __all__ = [
     "p_text",
     "percent",
     "shorten",
+    "significant",
 ]
 
 MOST_ROWS = 40
@@ -185,3 +187,23 @@ def p_text(p_value: float) -> str:
 def number(value: float, digits: int = 3) -> str:
     """Return a number with this many decimals; nothing for NaN, which says "not available"."""
     return "" if value != value else f"{value:.{digits}f}"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Return a number with this many significant digits, whatever its unit; nothing for NaN.
+
+    Examples
+    --------
+    >>> from bowfree.display import significant
+    >>> significant(242.88), significant(0.5), significant(-0.0032104), significant(2e-9)
+    ('243', '0.500', '-0.00321', '2.00e-09')
+    """
+    if value != value:
+        return ""
+    if value == 0 or math.isinf(value):
+        return f"{value + 0.0:g}"  # no "-0"
+    # Rounded first: 9.996 has one digit before the point more than it seems.
+    exponent = int(f"{value:.{digits - 1}e}".rpartition("e")[2])
+    if not -5 <= exponent <= 6:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:.{max(0, digits - 1 - exponent)}f}"

@@ -33,7 +33,10 @@ def plants(tmp_path_factory):
 def test_learn_prints_the_graph_and_what_is_settled(plants):
     out = run("learn", plants).stdout
     result = bf.greedy_search(bf.datasets.load_demo(), rng=0)
-    assert f"best graph: {result.graph}\n" in out
+    edges = ", ".join(f"{a} {mark} {b}" for a, mark, b in result.graph.edges)
+    assert f"best graph: {edges}" in " ".join(out.split())
+    assert "in class" in out
+    assert "known" in out
     rows = {line.split("  ")[0].strip(): line.split() for line in out.splitlines()}
     assert rows["sun -> leaves"][-5:] == ["50", "%", "sun", "o->", "leaves"]
     assert rows["roots <-> fruit"][-5:] == ["100", "%", "roots", "<->", "fruit"]
@@ -210,3 +213,59 @@ def test_a_bar_on_a_terminal_and_none_in_a_pipe(plants):
     # One line has the seconds.
     shown, told = (re.sub(r"[\d.]+ s$", "", text, flags=re.M) for text in (table, piped.stdout))
     assert shown.splitlines() == told.splitlines()
+
+
+def test_a_variable_without_edges_is_named_as_such(tmp_path):
+    sem = bf.LinearSEM(
+        bf.MixedGraph(["alone", "y", "x"], [("x", "y")]),
+        [[0, 0, 0], [0, 0, 2.0], [0, 0, 0]],
+        np.eye(3) * 1e-6,
+    )
+    path = tmp_path / "data.csv"
+    sem.sample(300, rng=1, as_frame="pandas").to_csv(path, index=False)
+    out = run("learn", path, "--restarts", 1).stdout
+    first = next(line for line in out.splitlines() if line.startswith("best graph"))
+    assert first.endswith("; without edges: alone")
+    (row,) = [line for line in out.splitlines() if line.startswith(("x -> y", "y -> x", "x <-> y"))]
+    assert " 0.000 " not in row  # small units have digits, too
+
+
+def test_many_edges_are_counted(tmp_path):
+    names = [f"v{i}" for i in range(8)]
+    graph = bf.MixedGraph(names, [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]])
+    path = tmp_path / "data.csv"
+    bf.random_sem(graph, rng=2).sample(2000, rng=1, as_frame="pandas").to_csv(path, index=False)
+    out = run("learn", path, "--restarts", 0, "--time-limit", 5).stdout
+    first = next(line for line in out.splitlines() if line.startswith("best graph"))
+    assert "listed below" in first
+    assert len(first) <= 100
+
+
+def test_a_narrow_terminal_breaks_between_words(monkeypatch, capsys):
+    from bowfree.cli import terminal
+
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    names = "a rather long name", "another long name"
+    terminal.print_table(
+        ("edge", "share>", "known"), [(" -> ".join(names), "50 %", "<-> ".join(names))]
+    )
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 60
+    for word in " ".join(names).split():
+        assert re.search(rf"\b{word}\b", printed)
+
+
+def test_interrupted_while_loading():
+    code = (
+        "import sys\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'click': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        "from bowfree.__main__ import run\n"
+        "run()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr

@@ -39,7 +39,9 @@ GRAPHS = [
 EXTRA = {
     "tetrad": ["Graph Nodes:\nx,y\n\nGraph Edges:\n1. x --> y dd nl\n\nGraph Attributes:\nS: 1\n"],
     "dagitty": ['mag "m" { bb="0,0,1,1" /* r */ x [exposure,pos="1,0"]; {x w} -> y <- z // q\n}'],
-    "lavaan": ["y ~ b1*x + NA*z +\n start(0.5)*w ! r\ny ~ 1\nx ~~ z; w ~~ .5*z\nab := b1*2\n"],
+    "lavaan": [
+        "y ~ b1*x + NA*z +\n start(0.5)*w ! r\ny ~ 1\nx ~~ z; w ~~ v*z\nab := -b1^2*(v - .5)/2\n"
+    ],
     "dot": ['strict digraph g {\n rankdir=LR; node [shape=box]\n a -> b -> 3 [dir="back"] # d\n}'],
     "text": ["a -> b  # r\n\nb <-> c,\r\n d <- a"],
 }

@@ -48,7 +48,8 @@ def results(graph, data):
         fit.total_effects().effect(of=a, on=b), fit.sem(), members, summary, summary.edges[0],
         bf.empirical_class(graph, data, limit=20), bf.explain_equivalence(graph, graph),
         tests, tests[0], tests[0].constraint, bounds, bounds.effect(of=a, on=b),
-        bf.district_scores(graph, data), bf.intervene(fit, {a: 1.0}),
+        bf.district_scores(graph, data), bf.intervene(fit, {a: 1.0}), graph.pag(),
+        graph.identified(), graph.identified().edges[0],
         bf.intervene(fit, {a: 1.0}).variable(b),
     ]  # fmt: skip
     samples = bf.structure_mcmc(data, steps=200, burn_in=20, thin=5, chains=2, rng=1)

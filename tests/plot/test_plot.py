@@ -73,7 +73,7 @@ def test_parts_of_the_picture():
     texts = [text.get_text() for text in ax.texts]
     assert texts[:4] == list(FIGURE_1B.nodes)
     assert texts[4:] == [
-        f"{sem.B[1, 0]:.2f}", f"{sem.B[2, 1]:.2f}", f"{sem.B[3, 2]:.2f}", f"{sem.Omega[1, 3]:.2f}"
+        "0.35", "0.82", "0.33", "-1.3"
     ]  # fmt: skip
     arc = next(patch for patch in ax.patches if patch.get_gid() == "x2 <-> x4")
     assert mpl.colors.to_hex(arc.get_edgecolor()) == BIDIRECTED_COLOUR
@@ -269,3 +269,56 @@ def test_without_matplotlib_the_error_names_the_extra():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 'pip install "bowfree[plot]"' in found.stdout
+
+
+# --- units ---
+
+
+def test_weights_have_significant_digits():
+    graph = bf.parse("x -> y <-> z")
+    ax = bf.plot.graph(graph, weights={("x", "->", "y"): 242.88, ("y", "<->", "z"): -0.0032})
+    assert [text.get_text() for text in ax.texts][3:] == ["243", "-0.0032"]
+
+
+def test_effects_of_a_fit_are_standardised():
+    # y in units of a millionth: its raw effect would outshine all others.
+    cov = np.array([[1.0, 5e5, 0.3], [5e5, 1e12, 2e5], [0.3, 2e5, 1.0]])
+    fit = bf.fit(bf.parse("x -> y -> z"), cov=cov, n=100)
+    ax = bf.plot.effects(fit)
+    values = np.asarray(ax.collections[0].get_array())
+    assert np.abs(values).max() == pytest.approx(0.5)
+    total = fit.total_effects()
+    same = bf.plot.effects(total, sd=fit)
+    assert np.allclose(same.collections[0].get_array(), values)
+    raw = bf.plot.effects(total)
+    assert raw.collections[0].norm.vmax < 5e5  # the scale ends at what is usual
+    with pytest.raises(bf.BowfreeError, match="3 standard deviations"):
+        bf.plot.effects(total, sd=[1.0, 2.0])
+
+
+def test_labels_of_the_map_do_not_touch():
+    names = [f"a long name {k}" for k in range(6)]
+    E = np.random.default_rng(1).standard_normal((6, 6))
+    ax = bf.plot.effects(E, names=names)
+    ax.figure.canvas.draw()
+    for labels in (ax.get_xticklabels(), ax.get_yticklabels()):
+        boxes = [label.get_window_extent() for label in labels]
+        for k, box in enumerate(boxes):
+            assert not any(box.overlaps(other) for other in boxes[k + 1 :])
+    whole = ax.figure.bbox
+    for axes in ax.figure.axes:  # the map and its scale, with all that is written on them
+        box = axes.get_tightbbox()
+        assert box.x0 >= whole.x0 - 1
+        assert box.x1 <= whole.x1 + 1
+        assert box.y0 >= whole.y0 - 1
+        assert box.y1 <= whole.y1 + 1
+
+
+def test_bars_are_for_undecided_edges():
+    # w -> x <- y, x -> z: the last edge is the same in all members
+    ax = bf.plot.class_summary(bf.equivalence_class(bf.parse("w -> x <- y, x -> z")))
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["w – x", "x – y"]
+    assert "agree on 1 other" in ax.get_xlabel()
+    alone = bf.equivalence_class(bf.parse("w -> x <- y, x -> z"), limit=1)
+    settled = bf.plot.class_summary(bf.equivalence_class(bf.parse("a <-> b <-> c <-> d <-> a")))
+    assert "all members agree on all 4 edges" in settled.texts[0].get_text(), alone

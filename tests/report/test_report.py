@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from scipy import stats
 
 import bowfree as bf
+from bowfree.display import significant
 from bowfree.report.cautions import cautions
 from bowfree.report.data_checks import check_data
 from bowfree.report.score_svg import steps_svg, time_svg
@@ -446,7 +447,8 @@ def test_hover_shows_weight_error_and_share(tab, result):
     value, errors = (fit.B, fit.standard_errors().B) if mark == "->" else (
         fit.Omega, fit.standard_errors().Omega
     )  # fmt: skip
-    assert f"{value[i, j]:.3f} (standard error {errors[i, j]:.3f})" in tip
+    numbers = f"{significant(value[i, j], 4)} (standard error {significant(errors[i, j], 4)})"
+    assert numbers in tip
     assert "% of the equivalent graphs" in tip
     tab.mouse("Moved", 1, 1)
     assert tab.evaluate("document.getElementById('tip').hidden") is True
@@ -477,6 +479,40 @@ def test_toggles_and_slider_hide_edges(tab, result):
     assert visible(tab, "directed") + visible(tab, "bidirected") == strong
     click(tab, "#restore")
     assert visible(tab, "directed") == g.n_directed
+
+
+def picture_width(tab):
+    return tab.evaluate("document.getElementById('picture').getBoundingClientRect().width")
+
+
+def test_the_picture_can_be_made_larger_and_whole(tab):
+    whole = picture_width(tab)
+    click(tab, "#larger")
+    assert picture_width(tab) == pytest.approx(1.25 * whole, abs=2)
+    click(tab, "#smaller")
+    assert picture_width(tab) == pytest.approx(whole, abs=2)
+
+
+def test_names_can_be_read_on_a_telephone(tab):
+    tab.open(tab.file, width=400, height=800)
+    height = tab.evaluate("document.querySelector('.node text').getBoundingClientRect().height")
+    assert height >= 11
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 400
+    click(tab, "#whole")
+    assert picture_width(tab) <= 400
+    tab.open(tab.file)
+
+
+def test_only_what_is_around_a_variable(tab, result):
+    tab.evaluate(
+        "(() => { const s = document.getElementById('around'); s.value = '0';"
+        " s.dispatchEvent(new Event('input')); })()"
+    )
+    name = result.graph.nodes[0]
+    shown = tab.evaluate("document.querySelectorAll('.node:not(.gone)').length")
+    assert shown == 1 + len(result.graph.neighbours(name))
+    click(tab, "#restore")
+    assert tab.evaluate("document.querySelectorAll('.node.gone').length") == 0
 
 
 def test_nodes_move_with_pointer_and_keys(tab):
@@ -576,3 +612,31 @@ def test_a_rejection_with_many_observations_is_put_into_proportion(n, words):
     (found,) = cautions(fit, fit.estimates(), summary)
     assert "rejects the graph (p < 0.001)" in found
     assert words in found
+
+
+def test_small_units_have_digits_and_p_values_one_sign():
+    graph = bf.parse("x -> y -> z")
+    scale = np.diag([1e-5, 1.0, 1e4])
+    cov = scale @ np.array([[1, 0.5, 0.5], [0.5, 1, 0.5], [0.5, 0.5, 1]]) @ scale
+    html = bf.report.render(bf.fit(graph, cov=cov, n=500))
+    assert "p = <" not in html
+    assert "p = 0.000" not in html
+    assert "on 1 df, p &lt; 0.001" in html
+    assert ">0.00001000<" in html or ">1.000e-05<" in html  # the standard deviation of x
+    assert "A district is" in html
+
+
+def test_bars_are_for_undecided_edges():
+    html = bf.report.render(bf.fit(bf.parse("a <-> b <-> c <-> d <-> a"), cov=np.eye(4), n=50))
+    assert 'class="bars"' not in html
+    assert "agree on 4 of 4 edges" in html
+
+
+def test_dense_graphs_begin_with_their_strongest_edges():
+    names = [f"v{i}" for i in range(12)]
+    graph = bf.MixedGraph(names, [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]])
+    sem = bf.random_sem(graph, rng=1).standardized()
+    fit = bf.fit(graph, cov=sem.covariance(), n=300)
+    least = float(re.search(r'id="strength"[^>]* value="([0-9.]+)"', bf.report.render(fit))[1])
+    strengths = [abs(e.std_all) for e in fit.estimates() if e.lhs != e.rhs]
+    assert 30 <= sum(s >= least for s in strengths) <= 40

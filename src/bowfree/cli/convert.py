@@ -6,8 +6,9 @@ from typing import BinaryIO
 
 import click
 
+from bowfree.cli.graphs import lavaan_auto, read_named
 from bowfree.cli.terminal import naming
-from bowfree.formats import FORMATS, read, write
+from bowfree.formats import FORMATS, write
 from bowfree.text_input import decode
 
 __all__ = ["convert"]
@@ -17,10 +18,11 @@ __all__ = ["convert"]
 @click.argument("file", type=click.File("rb"))
 @click.option("--from", "source", type=click.Choice(FORMATS), required=True, help="Its format.")
 @click.option("--to", "target", type=click.Choice(FORMATS), required=True, help="The new format.")
-def convert(file: BinaryIO, source: str, target: str) -> None:
+@lavaan_auto
+def convert(file: BinaryIO, source: str, target: str, auto: str) -> None:
     """Write the graph in FILE (- for standard input) in another format."""
     with naming("FILE"):
-        graph = read(decode(file.read(), "FILE"), format=source)
+        graph = read_named(decode(file.read(), "FILE"), source, auto)
     with naming("--to"):
         text = write(graph, format=target)
     click.echo(text, nl=False)

@@ -24,6 +24,7 @@ def effects(
     graph: str | None,
     graph_file: Path | None,
     graph_format: str | None,
+    auto: str,
     limit: int | None,
     as_json: bool,
     **given: Any,
@@ -35,7 +36,7 @@ def effects(
     """
     import bowfree as bf
 
-    bap = read_graph(graph, graph_file, graph_format)
+    bap = read_graph(graph, graph_file, graph_format, auto)
     arguments = read_source(**given).arguments(bap.nodes)
     bounds = bf.effect_bounds(bf.equivalence_class(bap), **arguments, limit=limit)
     if as_json:

@@ -40,6 +40,7 @@ def equiv(
     graph: str | None,
     graph_file: Path | None,
     graph_format: str | None,
+    auto: str,
     other: str | None,
     method: Method,
     n_listed: int,
@@ -50,7 +51,7 @@ def equiv(
     """Summarise the equivalence class of a graph, or compare two graphs."""
     import bowfree as bf
 
-    bap = read_graph(graph, graph_file, graph_format)
+    bap = read_graph(graph, graph_file, graph_format, auto)
     if other is not None:
         if n_listed or svg is not None or method != "exact":
             raise click.UsageError("--list, --svg and --method describe a class, --and compares")

@@ -7,10 +7,12 @@ from typing import Any
 
 import click
 
-from bowfree.cli.graphs import graph_options, read_graph
+from bowfree.cli.graphs import graph_options, read_model
 from bowfree.cli.numbers import Real
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json
+from bowfree.formats import LavaanModel
+from bowfree.graph.given import graph_of
 
 __all__ = ["fit"]
 
@@ -32,6 +34,7 @@ def fit(
     graph: str | None,
     graph_file: Path | None,
     graph_format: str | None,
+    auto: str,
     penalty: float,
     as_json: bool,
     **given: Any,
@@ -39,9 +42,15 @@ def fit(
     """Fit the parameters of a graph to DATA (.csv, .tsv or .parquet with named columns)."""
     import bowfree as bf
 
-    bap = read_graph(graph, graph_file, graph_format)
-    result = bf.fit(bap, **read_source(**given).arguments(bap.nodes), penalty=penalty)
+    model = read_model(graph, graph_file, graph_format, auto)
+    nodes = graph_of(model).nodes
+    result = bf.fit(model, **read_source(**given).arguments(nodes), penalty=penalty)
+    defined = None
+    if isinstance(model, LavaanModel) and model.definitions:
+        defined = model.defined(result)
     if as_json:
-        print_json(result.to_dict())
-    else:
-        click.echo(result.summary())
+        print_json(result.to_dict() | ({"defined": defined.to_dict()} if defined else {}))
+        return
+    click.echo(result.summary())
+    if defined:
+        click.echo(f"\nDefined parameters\n{defined}")

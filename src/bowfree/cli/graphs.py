@@ -9,13 +9,23 @@ from typing import Any
 import click
 
 from bowfree.cli.terminal import naming
-from bowfree.formats import FORMATS, read
+from bowfree.formats import FORMATS, LavaanModel, read, read_lavaan
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.text_input import read_text
 
-__all__ = ["graph_options", "read_graph"]
+__all__ = ["graph_options", "lavaan_auto", "read_graph", "read_model", "read_named"]
+
+lavaan_auto = click.option(
+    "--auto",
+    type=click.Choice(["sem", "none"]),
+    default="sem",
+    show_default=True,
+    help="Read a lavaan text as sem() would, or only what is written.",
+)
 
 _OPTIONS = (
+    lavaan_auto,
     click.option(
         "--format",
         "graph_format",
@@ -32,14 +42,26 @@ _OPTIONS = (
 
 
 def graph_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--graph``, ``--graph-file`` and ``--format`` to a command; see `read_graph`."""
+    """Add the options that say which graph is meant to a command; see `read_graph`."""
     for option in _OPTIONS:
         command = option(command)
     return command
 
 
-def read_graph(graph: str | None, graph_file: Path | None, graph_format: str | None) -> MixedGraph:
-    """Return the graph that the options of `graph_options` name."""
+def read_named(text: str, format: str, auto: str) -> MixedGraph | LavaanModel:
+    """Return what a text in this format says; on what lavaan would add there is a message."""
+    if format != "lavaan":
+        return read(text, format=format)
+    model = read_lavaan(text, auto=auto)  # type: ignore[arg-type]  # click knows the choices
+    if model.note:
+        click.echo(f"note: {model.note} (--auto)", err=True)
+    return model
+
+
+def read_model(
+    graph: str | None, graph_file: Path | None, graph_format: str | None, auto: str
+) -> MixedGraph | LavaanModel:
+    """Return the graph, or lavaan's model, that the options of `graph_options` name."""
     if graph is not None and graph_file is None:
         if graph_format is not None:
             raise click.UsageError("--format belongs to --graph-file")
@@ -47,5 +69,12 @@ def read_graph(graph: str | None, graph_file: Path | None, graph_format: str | N
             return read(graph, format="text")
     if graph is None and graph_file is not None:
         with naming("--graph-file"):
-            return read(read_text(graph_file), format=graph_format or "text")
+            return read_named(read_text(graph_file), graph_format or "text", auto)
     raise click.UsageError("give the graph as one of --graph or --graph-file")
+
+
+def read_graph(
+    graph: str | None, graph_file: Path | None, graph_format: str | None, auto: str
+) -> MixedGraph:
+    """Return the graph that the options of `graph_options` name."""
+    return graph_of(read_model(graph, graph_file, graph_format, auto))

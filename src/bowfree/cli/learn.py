@@ -15,11 +15,14 @@ from bowfree.cli.folder import check_new_file, refuse_existing, write_folder
 from bowfree.cli.numbers import Real, Whole
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import naming, print_json, print_table, search_bar
+from bowfree.display import count, significant
 from bowfree.formats import FORMATS, write
+from bowfree.graph.text import quote
 from bowfree.space.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from bowfree.equivalence.classes import ClassSummary, EquivalenceClass
+    from bowfree.graph.mixed_graph import MixedGraph
     from bowfree.model.fit_result import Fit
     from bowfree.options import GraphClass
     from bowfree.search.plan import StrategyName
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["learn"]
 
+MOST_LISTED = 12  # edges in the first line; the table below has them all
 CLASS_SECONDS = 20.0  # for the equivalence class; a larger one is summarised in part
 
 
@@ -168,10 +172,19 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
     from bowfree.report.cautions import cautions
 
     click.echo(_observations(result))
-    click.echo(f"best graph: {result.graph}\n")
+    click.echo(
+        fill(
+            f"best graph: {_in_words(result.graph)}",
+            width=100,
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        + "\n"
+    )
     if result.graph.n_edges:
         print_table(
-            ("edge", "estimate>", "std. error>", "std. all>", "share>", "class"),
+            ("edge", "estimate>", "std. error>", "std. all>", "in class>", "known"),
             _edge_rows(fitted, members.summary()),
         )
         click.echo()
@@ -185,7 +198,7 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
         more = "" if members.complete else " or more"
         click.echo(
             f"{members.size:,}{more} equivalent {kind}s{told} fit every data set equally well;\n"
-            "`share` of them have this edge; `class` has a circle (o) where they disagree"
+            "`in class`: share of them with this edge; `known`: what all agree on, o: they differ"
         )
     runs = result.runs
     best = sum(run.score >= result.score - 1e-9 for run in runs)
@@ -194,11 +207,29 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
     click.echo(
         f"chi-square {fitted.chi2:.2f} on {fitted.df} degrees of freedom{p}; "
         f"RMSEA {fitted.rmsea:.3f}\n"
-        f"score {result.score:.6f} (penalty {result.penalty:g}); "
+        f"score {result.score:.6f} (penalty {result.penalty:g} log n per variable and edge); "
         f"{best} of {len(runs)} runs reached it; {result.seconds:.2f} s"
     )
     for sentence in cautions(fitted, fitted.estimates(), members.summary(), search=result):
-        click.echo(fill(f"! {sentence}", width=100, subsequent_indent="  "))
+        line = fill(
+            f"! {sentence}",
+            width=100,
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        click.echo(line)
+
+
+def _in_words(graph: MixedGraph) -> str:
+    """List the edges, or count them when they are many, and name the variables without any."""
+    if not graph.n_edges:
+        return "no edges"
+    edges = ", ".join(f"{quote(a)} {mark} {quote(b)}" for a, mark, b in graph.edges)
+    if graph.n_edges > MOST_LISTED:
+        edges = f"{count(graph.n_directed, 'edge')} -> and {graph.n_bidirected:,} <->, listed below"
+    alone = [quote(name) for name in graph.nodes if not graph.neighbours(name)]
+    return edges + (f"; without edges: {', '.join(alone)}" if alone else "")
 
 
 def _observations(result: SearchResult) -> str:
@@ -226,8 +257,8 @@ def _edge_rows(fitted: Fit, summary: ClassSummary) -> list[tuple[str, ...]]:
         rows.append(
             (
                 f"{row.rhs} {mark} {row.lhs}",
-                f"{row.estimate:.3f}",
-                f"{row.se:.3f}",
+                significant(row.estimate),
+                significant(row.se),
                 f"{row.std_all:.3f}",
                 f"{100 * same / summary.n_members:.0f} %",
                 str(edge),

@@ -38,6 +38,7 @@ def sample(
     graph: str | None,
     graph_file: Path | None,
     graph_format: str | None,
+    auto: str,
     model: Path | None,
     n: int,
     seed: int,
@@ -53,7 +54,7 @@ def sample(
         check_new_file(out)
     rng = np.random.default_rng(seed)
     if model is None:
-        sem = bf.random_sem(read_graph(graph, graph_file, graph_format), rng=rng)
+        sem = bf.random_sem(read_graph(graph, graph_file, graph_format, auto), rng=rng)
     elif graph is None and graph_file is None and graph_format is None:
         with naming("--model"):
             sem = _read_model(model)

@@ -62,7 +62,10 @@ def search_bar() -> Iterator[Callable[[Progress], None] | None]:
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows of texts; a heading that ends with `>` stands over numbers, set to the right."""
+    """Print rows of texts; a heading that ends with `>` stands over numbers, set to the right.
+
+    On a terminal that is too narrow, texts go on in the next line, between words.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -72,15 +75,20 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for heading in headings:
         right = heading.endswith(">")
         table.add_column(
-            heading.removesuffix(">"), justify="right" if right else "left", no_wrap=True
+            heading.removesuffix(">"), justify="right" if right else "left", no_wrap=right
         )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    wanted = sum(max(len(row[k]) for row in [headings, *rows]) + 3 for k in range(len(headings)))
     console = Console(file=sys.stdout, highlight=False)
-    # Rich cuts cells that do not fit. A narrow terminal wraps the line instead, a pipe has no edge.
-    if console.width < wanted:
-        console.width = wanted
+    # A pipe has no edge. On a terminal the columns of text share what the numbers leave; where that
+    # is less than a word needs, the terminal has to break the line.
+    texts = [k for k, heading in enumerate(headings) if not heading.endswith(">")]
+    widest = {k: max(len(row[k]) for row in [headings, *rows]) + 3 for k in range(len(headings))}
+    words = {
+        k: max(len(word) for row in [headings, *rows] for word in row[k].split()) + 3 for k in texts
+    }
+    needed = widest | words if console.is_terminal else widest
+    console.width = max(console.width, sum(needed.values()))
     with console.capture() as captured:
         console.print(table)
     lines = [line.rstrip() for line in captured.get().splitlines()]

@@ -21,8 +21,9 @@ content:
 
 `read` and `write` work on text (matrices as CSV with names); the functions ``to_x`` and
 ``from_x`` on the objects themselves. networkx graphs and edge lists have no text: `to_networkx`,
-`to_edge_lists`. Bad input raises `bowfree.ParseError` with line and column, and nothing partial
-is returned.
+`to_edge_lists`. To the graphs of DoWhy, y0, ananke, pgmpy and SEMID there is one way only:
+`to_dowhy`, `to_y0`, `to_ananke`, `to_pgmpy`, `to_semid`. Bad input raises `bowfree.ParseError` with
+line and column, and nothing partial is returned.
 """
 
 from __future__ import annotations
@@ -31,13 +32,17 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from bowfree.errors import BowfreeError
+from bowfree.formats.ananke import to_ananke
 from bowfree.formats.benchmark import from_benchmark, to_benchmark
 from bowfree.formats.causal_learn import from_causal_learn, to_causal_learn
 from bowfree.formats.dagitty import dagitty_positions, from_dagitty, to_dagitty
 from bowfree.formats.dot import from_dot, to_dot
+from bowfree.formats.dowhy import to_dowhy
 from bowfree.formats.ggm import from_ggm, to_ggm
 from bowfree.formats.json_text import from_json, to_json
-from bowfree.formats.lavaan import from_lavaan, to_lavaan
+from bowfree.formats.lavaan import from_lavaan, read_lavaan, to_lavaan
+from bowfree.formats.lavaan_definitions import DefinedParameter, DefinedParameters
+from bowfree.formats.lavaan_model import LavaanModel
 from bowfree.formats.lingam import from_lingam, to_lingam
 from bowfree.formats.matrix import read_csv, write_csv
 from bowfree.formats.networkx import (
@@ -46,9 +51,13 @@ from bowfree.formats.networkx import (
     to_edge_lists,
     to_networkx,
 )
+from bowfree.formats.partial import PAGLike, pag_of
 from bowfree.formats.pcalg import from_pcalg, to_pcalg
+from bowfree.formats.pgmpy import to_pgmpy
 from bowfree.formats.pywhy import from_pywhy, to_pywhy
+from bowfree.formats.semid import to_semid
 from bowfree.formats.tetrad import from_tetrad, to_tetrad
+from bowfree.formats.y0 import to_y0
 from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.parsing import parse
@@ -56,6 +65,9 @@ from bowfree.text_input import check_text, shown
 
 __all__ = [
     "FORMATS",
+    "DefinedParameter",
+    "DefinedParameters",
+    "LavaanModel",
     "dagitty_positions",
     "from_benchmark",
     "from_causal_learn",
@@ -71,10 +83,13 @@ __all__ = [
     "from_pywhy",
     "from_tetrad",
     "read",
+    "read_lavaan",
+    "to_ananke",
     "to_benchmark",
     "to_causal_learn",
     "to_dagitty",
     "to_dot",
+    "to_dowhy",
     "to_edge_lists",
     "to_ggm",
     "to_json",
@@ -82,38 +97,47 @@ __all__ = [
     "to_lingam",
     "to_networkx",
     "to_pcalg",
+    "to_pgmpy",
     "to_pywhy",
+    "to_semid",
     "to_tetrad",
+    "to_y0",
     "write",
 ]
 
 
 class _TextFormat(NamedTuple):
     read: Callable[[str], MixedGraph]
-    write: Callable[[MixedGraph], str]
+    write: Callable[[Any], str]
+    circles: bool = False  # whether it can hold a PAG
 
 
 def _as_csv(
-    name: str, from_matrix: Callable[..., MixedGraph], to_matrix: Callable[[MixedGraph], Any]
+    name: str,
+    from_matrix: Callable[..., MixedGraph],
+    to_matrix: Callable[..., Any],
+    *,
+    circles: bool = False,
 ) -> _TextFormat:
     """Make a text format of a matrix format: CSV with the nodes' names."""
     return _TextFormat(
         lambda text: read_csv(text, from_matrix, format=name),
         lambda graph: write_csv(graph.nodes, to_matrix(graph)),
+        circles,
     )
 
 
 _FORMATS = {
     "text": _TextFormat(parse, lambda graph: f"{graph}\n"),
     "json": _TextFormat(from_json, to_json),
-    "tetrad": _TextFormat(from_tetrad, to_tetrad),
+    "tetrad": _TextFormat(from_tetrad, to_tetrad, circles=True),
     "dagitty": _TextFormat(from_dagitty, to_dagitty),
     "lavaan": _TextFormat(from_lavaan, to_lavaan),
     "dot": _TextFormat(from_dot, to_dot),
     "benchmark": _TextFormat(from_benchmark, to_benchmark),
     "ggm": _as_csv("ggm", from_ggm, to_ggm),
-    "pcalg": _as_csv("pcalg", from_pcalg, to_pcalg),
-    "causal-learn": _as_csv("causal-learn", from_causal_learn, to_causal_learn),
+    "pcalg": _as_csv("pcalg", from_pcalg, to_pcalg, circles=True),
+    "causal-learn": _as_csv("causal-learn", from_causal_learn, to_causal_learn, circles=True),
     "pywhy": _as_csv("pywhy", from_pywhy, to_pywhy),
     "lingam": _as_csv("lingam", from_lingam, to_lingam),
 }
@@ -147,13 +171,15 @@ def read(text: str, *, format: str) -> MixedGraph:
     return _named(format).read(check_text(text, format))
 
 
-def write(graph: MixedGraph, *, format: str) -> str:
+def write(graph: PAGLike, *, format: str) -> str:
     """Write a graph as text in a named format; `read` reads it back.
 
     Parameters
     ----------
-    graph : MixedGraph
-        Any mixed graph; some formats have no room for bows or for some names and say so.
+    graph : MixedGraph, a result that has one, EquivalenceClass or PAG
+        Any mixed graph; some formats have no room for bows or for some names and say so. A class
+        is written as its PAG where the format has circles (``pcalg``, ``causal-learn``,
+        ``tetrad``), and else as the graph that it was asked about.
     format : str
         One of `FORMATS`.
 
@@ -170,7 +196,8 @@ def write(graph: MixedGraph, *, format: str) -> str:
     x,0,1
     y,0,0
     """
-    return _named(format).write(graph_of(graph))
+    chosen, pag = _named(format), pag_of(graph)
+    return chosen.write(pag if chosen.circles and pag is not None else graph_of(graph))
 
 
 def _named(format: object) -> _TextFormat:

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 from bowfree.formats.matrix import listed_names
 from bowfree.formats.tokens import GraphBuilder, refuse
-from bowfree.graph.given import graph_of
+from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.text_input import check_nodes, check_text, shown, split_lines, whole_number
 
@@ -30,12 +30,12 @@ __all__ = ["from_benchmark", "to_benchmark"]
 _HEADER = "n_nodes n_directed n_bidirected"
 
 
-def to_benchmark(graph: MixedGraph) -> str:
+def to_benchmark(graph: GraphLike) -> str:
     """Write a graph as a file of the benchmark; node names are lost, their order is kept.
 
     Parameters
     ----------
-    graph : MixedGraph
+    graph : MixedGraph, or a result that has one
         Any mixed graph.
 
     Examples

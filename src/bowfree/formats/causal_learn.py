@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.formats.matrix import MatrixFormat
+from bowfree.formats.partial import PAGLike, pag_of
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_causal_learn", "to_causal_learn"]
@@ -34,18 +36,20 @@ FORMAT = MatrixFormat(
 )
 
 
-def to_causal_learn(graph: MixedGraph) -> npt.NDArray[np.int64]:
+def to_causal_learn(graph: PAGLike) -> npt.NDArray[np.int64]:
     """Write a graph as the matrix of causal-learn.
 
     Parameters
     ----------
-    graph : MixedGraph
-        Rows and columns follow ``graph.nodes``.
+    graph : MixedGraph, a result that has one, EquivalenceClass or PAG
+        Rows and columns follow ``graph.nodes``. A class is written as its PAG: the marks in which
+        all graphs with the same m-separations agree.
 
     Returns
     -------
     ndarray of int64, shape (d, d)
-        ``[a, b]`` is the mark at a: -1 tail, 1 arrowhead. i -> j: ``[j, i] = 1, [i, j] = -1``.
+        ``[a, b]`` is the mark at a: -1 tail, 1 arrowhead, 2 circle. i -> j: ``[j, i] = 1, [i, j] =
+        -1``.
 
     Examples
     --------
@@ -53,8 +57,15 @@ def to_causal_learn(graph: MixedGraph) -> npt.NDArray[np.int64]:
     >>> g = bf.parse("x -> y <-> z")
     >>> bf.formats.to_causal_learn(g).tolist()
     [[0, -1, 0], [1, 0, 1], [0, 1, 0]]
+    >>> bf.formats.to_causal_learn(bf.equivalence_class(g)).tolist()
+    [[0, 2, 0], [1, 0, 1], [0, 2, 0]]
     """
-    return FORMAT.encode(graph)
+    pag = pag_of(graph)
+    if pag is not None:
+        codes = np.array([0, 2, 1, -1])  # of none, circle, arrowhead, tail
+        marks = np.array(pag.marks, dtype=np.int64).reshape(len(pag.nodes), len(pag.nodes))
+        return codes[marks.T]
+    return FORMAT.encode(graph_of(graph))
 
 
 def from_causal_learn(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:

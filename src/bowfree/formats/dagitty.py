@@ -25,7 +25,7 @@ from typing import Literal
 
 from bowfree.errors import GraphError
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, refuse, unquoted
-from bowfree.graph.given import graph_of
+from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.text_input import brief, number, shown
 
@@ -50,13 +50,13 @@ Positions = dict[str, tuple[float, float]]
 
 
 def to_dagitty(
-    graph: MixedGraph, *, positions: Mapping[str, tuple[float, float]] | None = None
+    graph: GraphLike, *, positions: Mapping[str, tuple[float, float]] | None = None
 ) -> str:
     """Write a graph as dagitty's model text.
 
     Parameters
     ----------
-    graph : MixedGraph
+    graph : MixedGraph, or a result that has one
         Any mixed graph.
     positions : mapping from node to (x, y), optional
         Where dagitty draws the nodes; y points down.

@@ -20,7 +20,7 @@ import itertools
 import re
 
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, refuse, unquoted
-from bowfree.graph.given import graph_of
+from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_dot", "to_dot"]
@@ -39,12 +39,12 @@ _TOKENS = re.compile(
 _DIRECTIONS = {"forward": "->", "back": "<-", "both": "<->"}
 
 
-def to_dot(graph: MixedGraph) -> str:
+def to_dot(graph: GraphLike) -> str:
     """Write a graph in the DOT language.
 
     Parameters
     ----------
-    graph : MixedGraph
+    graph : MixedGraph, or a result that has one
         Any mixed graph.
 
     Examples

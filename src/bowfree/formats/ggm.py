@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.formats.matrix import MatrixFormat, additive_codes
+from bowfree.graph.given import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_ggm", "to_ggm"]
@@ -26,12 +27,12 @@ FORMAT = MatrixFormat(
 )
 
 
-def to_ggm(graph: MixedGraph) -> npt.NDArray[np.int64]:
+def to_ggm(graph: GraphLike) -> npt.NDArray[np.int64]:
     """Write a graph as the matrix of ggm and greedyBAPs.
 
     Parameters
     ----------
-    graph : MixedGraph
+    graph : MixedGraph, or a result that has one
         Rows and columns follow ``graph.nodes``.
 
     Returns

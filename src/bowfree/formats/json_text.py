@@ -11,18 +11,18 @@ here under the names that all formats have.
 
 from __future__ import annotations
 
-from bowfree.graph.given import graph_of
+from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_json", "to_json"]
 
 
-def to_json(graph: MixedGraph) -> str:
+def to_json(graph: GraphLike) -> str:
     """Write a graph as bowfree's JSON.
 
     Parameters
     ----------
-    graph : MixedGraph
+    graph : MixedGraph, or a result that has one
         Any mixed graph.
 
     Examples

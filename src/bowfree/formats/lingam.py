@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from bowfree.errors import GraphError
 from bowfree.formats.matrix import CellError, named_square
-from bowfree.graph.given import graph_of
+from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.linear_sem import real_array
 from bowfree.text_input import shown
@@ -24,12 +24,12 @@ from bowfree.text_input import shown
 __all__ = ["from_lingam", "to_lingam"]
 
 
-def to_lingam(graph: MixedGraph, *, B: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
+def to_lingam(graph: GraphLike, *, B: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
     """Write a graph as the adjacency matrix of lingam.
 
     Parameters
     ----------
-    graph : MixedGraph
+    graph : MixedGraph, or a result that has one
         Without bows: NaN leaves no room for an effect.
     B : array_like, shape (d, d), optional
         Effects to write at the directed edges, ``B[i, j]`` of j on i; by default 1. An effect of

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from bowfree.errors import GraphError, ParseError
 from bowfree.formats.csv_text import CsvReader, Row, read_name, write_line, write_name
 from bowfree.formats.tokens import refuse
-from bowfree.graph.given import graph_of
+from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.options import each
 from bowfree.text_input import brief, check_nodes, listed, number, shown
@@ -66,7 +66,7 @@ class MatrixFormat:
     table: CodeTable
     hint: str
 
-    def encode(self, graph: MixedGraph) -> npt.NDArray[np.int64]:
+    def encode(self, graph: GraphLike) -> npt.NDArray[np.int64]:
         """Return the matrix of a graph, shape (d, d); rows and columns follow ``graph.nodes``."""
         graph = graph_of(graph)
         d = len(graph.nodes)

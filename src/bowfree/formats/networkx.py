@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bowfree.errors import ParseError
-from bowfree.graph.given import graph_of
+from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.options import each
 from bowfree.text_input import shown
@@ -25,12 +25,12 @@ __all__ = ["from_edge_lists", "from_networkx", "to_edge_lists", "to_networkx"]
 _TYPES = ("directed", "bidirected")
 
 
-def to_networkx(graph: MixedGraph) -> Any:
+def to_networkx(graph: GraphLike) -> Any:
     """Write a graph as a ``networkx.MultiDiGraph``.
 
     Parameters
     ----------
-    graph : MixedGraph
+    graph : MixedGraph, or a result that has one
         Any mixed graph.
 
     Returns
@@ -104,13 +104,13 @@ def from_networkx(graph: Any) -> MixedGraph:
 
 
 def to_edge_lists(
-    graph: MixedGraph,
+    graph: GraphLike,
 ) -> tuple[list[str], list[tuple[str, str]], list[tuple[str, str]]]:
     """Write a graph as the three lists that ananke's and pywhy-graphs' ``ADMG`` are made from.
 
     Parameters
     ----------
-    graph : MixedGraph
+    graph : MixedGraph, or a result that has one
         Any mixed graph.
 
     Returns

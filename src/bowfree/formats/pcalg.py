@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.formats.matrix import MatrixFormat
+from bowfree.formats.partial import PAGLike, pag_of
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_pcalg", "to_pcalg"]
@@ -32,18 +34,20 @@ FORMAT = MatrixFormat(
 )
 
 
-def to_pcalg(graph: MixedGraph) -> npt.NDArray[np.int64]:
+def to_pcalg(graph: PAGLike) -> npt.NDArray[np.int64]:
     """Write a graph as pcalg's ``amat.pag``.
 
     Parameters
     ----------
-    graph : MixedGraph
-        Without bows: the matrix has room for one edge per pair.
+    graph : MixedGraph, a result that has one, EquivalenceClass or PAG
+        Without bows: the matrix has room for one edge per pair. A class is written as its PAG:
+        the marks in which all graphs with the same m-separations agree.
 
     Returns
     -------
     ndarray of int64, shape (d, d)
-        ``[a, b]`` is the mark at b: 2 arrowhead, 3 tail. a -> b: ``[a, b] = 2, [b, a] = 3``.
+        ``[a, b]`` is the mark at b: 1 circle, 2 arrowhead, 3 tail. a -> b: ``[a, b] = 2``,
+        ``[b, a] = 3``.
 
     Raises
     ------
@@ -56,8 +60,13 @@ def to_pcalg(graph: MixedGraph) -> npt.NDArray[np.int64]:
     >>> g = bf.parse("x -> y <-> z")
     >>> bf.formats.to_pcalg(g).tolist()
     [[0, 2, 0], [3, 0, 2], [0, 2, 0]]
+    >>> bf.formats.to_pcalg(bf.equivalence_class(g)).tolist()
+    [[0, 2, 0], [1, 0, 1], [0, 2, 0]]
     """
-    return FORMAT.encode(graph)
+    pag = pag_of(graph)
+    if pag is not None:
+        return np.array(pag.marks, dtype=np.int64).reshape(len(pag.nodes), len(pag.nodes))
+    return FORMAT.encode(graph_of(graph))
 
 
 def from_pcalg(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.formats.matrix import MatrixFormat, additive_codes
+from bowfree.graph.given import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 
 __all__ = ["from_pywhy", "to_pywhy"]
@@ -25,12 +26,12 @@ FORMAT = MatrixFormat(
 )
 
 
-def to_pywhy(graph: MixedGraph) -> npt.NDArray[np.int64]:
+def to_pywhy(graph: GraphLike) -> npt.NDArray[np.int64]:
     """Write a graph as the array of pywhy-graphs.
 
     Parameters
     ----------
-    graph : MixedGraph
+    graph : MixedGraph, or a result that has one
         Rows and columns follow ``graph.nodes``.
 
     Returns

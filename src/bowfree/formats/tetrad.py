@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 
 from bowfree.errors import GraphError
+from bowfree.formats.partial import PAGLike, pag_of
 from bowfree.formats.tokens import GraphBuilder, refuse
 from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
@@ -35,13 +36,14 @@ _OTHER_SECTIONS = re.compile(
 )
 
 
-def to_tetrad(graph: MixedGraph) -> str:
+def to_tetrad(graph: PAGLike) -> str:
     """Write a graph as Tetrad's text.
 
     Parameters
     ----------
-    graph : MixedGraph
-        Any mixed graph whose names have neither spaces nor ``;`` or ``,``.
+    graph : MixedGraph, a result that has one, EquivalenceClass or PAG
+        Any mixed graph whose names have neither spaces nor ``;`` or ``,``. A class is written as
+        its PAG, with ``o->`` and ``o-o``.
 
     Raises
     ------
@@ -59,15 +61,15 @@ def to_tetrad(graph: MixedGraph) -> str:
     1. x --> y
     2. y <-> z
     """
-    graph = graph_of(graph)
+    pag = pag_of(graph)
+    graph = graph_of(graph) if pag is None else pag
     for name in graph.nodes:
         if not name or re.search(r"[\s;,]", name):
             raise GraphError(
                 f"Tetrad's text cannot hold the node name {shown(name)}: no spaces, ';' or ','; "
                 "rename it with relabel"
             )
-    edges = [f"{a} --> {b}" for a, b in graph.directed]
-    edges += [f"{a} <-> {b}" for a, b in graph.bidirected]
+    edges = [f"{a} {'-->' if mark == '->' else mark} {b}" for a, mark, b in graph.edges]
     lines = ["Graph Nodes:", ";".join(graph.nodes), "", "Graph Edges:"]
     lines += [f"{number}. {edge}" for number, edge in enumerate(edges, start=1)]
     return "\n".join(lines) + "\n"

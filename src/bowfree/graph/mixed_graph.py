@@ -10,6 +10,9 @@ table of contents::
     treks.py        collider-free paths, which make up the covariances
     separation.py   m-separation
     projection.py   latent projection
+    identification.py   which coefficients the covariances determine; half_treks.py has the rule
+    ancestral.py    the maximal ancestral graph with the same m-separations
+    pag.py          what all of those with the same m-separations have in common
     text.py         str and JSON; parsing.py is the way back
     names.py        names as a user says them, and what is answered to an unknown one
 
@@ -26,7 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import GraphError
-from bowfree.graph import edits, projection, separation, structure, text
+from bowfree.graph import ancestral, edits, identification, projection, separation, structure, text
+from bowfree.graph import pag as _pag
 from bowfree.graph import paths as _paths
 from bowfree.graph import treks as _treks
 from bowfree.graph.bit_sets import closure, members, transpose, union
@@ -336,6 +340,9 @@ class MixedGraph(GraphShortcuts):
     treks = _treks.treks
     m_separated = separation.m_separated
     latent_projection = projection.latent_projection
+    identified = identification.identified
+    mag = ancestral.mag
+    pag = _pag.pag
 
     to_dict = text.to_dict
     to_json = text.to_json

@@ -19,12 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.budget import random_generator
-from bowfree.display import MOST_ROWS, Table, count
+from bowfree.display import MOST_ROWS, Table, count, shorten
 from bowfree.errors import DataError, GraphError
 from bowfree.frames import data_frame
 from bowfree.frozen import Frozen
 from bowfree.graph.bit_sets import members
 from bowfree.graph.given import graph_of
+from bowfree.graph.half_treks import half_trek_equations
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.paths import Path
 from bowfree.graph.text import quote
@@ -40,6 +41,8 @@ Matrix = npt.NDArray[np.float64]
 
 _SMALLEST_EIGENVALUE = 1e-6  # section 4.1, footnote
 _ASYMMETRY = 1e-10  # relative; more than rounding leaves behind, less than a mistake
+_ASIDE = 1e-8  # an error correlation where there is no edge: rounding, or another model
+_WORST_CONDITION = 1e12  # beyond it the solution has no digit that means anything
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,6 +119,101 @@ class LinearSEM(Drawn, Frozen):
                     "give B and Omega in other units"
                 )
         super().__post_init__()
+
+    @classmethod
+    def from_covariance(cls, graph: MixedGraph, Sigma: Any) -> LinearSEM:
+        """Return the parameters that belong to a covariance matrix of the model.
+
+        No iteration: the coefficients into a node solve a linear system, ancestors of it first
+        where it needs them (the half-trek criterion). Without bows this always works; with bows
+        where ``graph.identified()`` says that all is identified.
+
+        Parameters
+        ----------
+        graph : MixedGraph
+            Acyclic.
+        Sigma : array-like (d, d) or data frame
+            A covariance matrix that the graph implies, up to rounding. For one that it does not
+            imply, such as one computed from data, there is :func:`bowfree.fit`.
+
+        Returns
+        -------
+        LinearSEM
+
+        Raises
+        ------
+        GraphError
+            The graph has a cycle, or a parameter that the covariances do not determine.
+        DataError
+            The matrix is no covariance matrix, or not one of this model.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> sem = bf.random_sem(bf.parse("z -> x -> y <-> x"), rng=1)
+        >>> again = bf.LinearSEM.from_covariance(sem.graph, sem.covariance())
+        >>> bool(abs(again.B - sem.B).max() < 1e-12)
+        True
+
+        References
+        ----------
+        Foygel, Draisma and Drton (2012), Theorem 1.
+        """
+        graph = graph_of(graph)
+        graph.check_acyclic()
+        S = _symmetric(_matrix(Sigma, "Sigma", graph), graph, "Sigma")
+        equations = half_trek_equations(graph)
+        if len(equations) < len(graph):
+            unsolved = [e for e in graph.identified().edges if e.verdict != "identified"]
+            some = shorten(
+                ", ".join(f"{e.a} {e.mark} {e.b}" for e in unsolved), "and others", most=99
+            )
+            raise GraphError(
+                f"the covariances are not known to determine the parameters of {some}; "
+                "graph.identified() tells more"
+            )
+        # In units of variance one, in which "up to rounding" means the same for every variable.
+        with np.errstate(invalid="ignore"):
+            sd = np.sqrt(np.diag(S))
+        if not (sd > 0).all():
+            v = int(np.argmin(sd > 0))
+            raise DataError(
+                f"the variance of {quote(graph.nodes[v])} is {S[v, v]:g}; it must be > 0"
+            )
+        R = S / np.outer(sd, sd)
+        smallest = float(np.linalg.eigvalsh(R)[0]) if R.size else 1.0
+        if smallest <= len(R) * np.finfo(float).eps:
+            raise DataError(
+                "Sigma is not positive definite: the smallest eigenvalue of its correlations is "
+                f"{smallest:.3g}; it is no covariance matrix of such a model"
+            )
+        B = np.zeros_like(R)
+        rows = R.copy()  # row y of R, or of (I - B) R once the coefficients into y are known
+        for v, sources, reached in equations:
+            parents = list(members(graph._parents[v]))
+            used = np.array([rows[y] if reached >> y & 1 else R[y] for y in sources])
+            if parents:
+                A, b = used[:, parents], used[:, v]
+                if np.linalg.cond(A) > _WORST_CONDITION:
+                    raise DataError(
+                        f"at this Sigma the coefficients into {quote(graph.nodes[v])} are not "
+                        "determined: their equations are singular (an instrument without effect?)"
+                    )
+                B[v, parents] = np.linalg.solve(A, b)
+            rows[v] = R[v] - B[v] @ R
+        Omega = (np.eye(len(R)) - B) @ R @ (np.eye(len(R)) - B).T
+        outside = ~_supports(graph)[1]
+        gap = np.where(outside, np.abs(Omega), 0.0)
+        if gap.size and gap.max() > _ASIDE:
+            i, j = np.unravel_index(gap.argmax(), gap.shape)
+            x, y = quote(graph.nodes[i]), quote(graph.nodes[j])
+            raise DataError(
+                f"Sigma is no covariance matrix of this graph: the errors of {x} and {y} would "
+                f"have covariance {Omega[i, j]:.3g} (at unit variances) without {x} <-> {y}; "
+                "bowfree.fit finds the closest model"
+            )
+        Omega[outside] = 0.0
+        return cls(graph, B * np.outer(sd, 1 / sd), Omega * np.outer(sd, sd))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinearSEM):
@@ -454,14 +552,14 @@ def _check_support(
         )
 
 
-def _symmetric(Omega: Matrix, graph: MixedGraph) -> Matrix:
+def _symmetric(Omega: Matrix, graph: MixedGraph, name: str = "Omega") -> Matrix:
     gap = np.abs(Omega - Omega.T)
     if gap.size and gap.max() > _ASYMMETRY * np.abs(Omega).max():
         i, j = np.unravel_index(gap.argmax(), gap.shape)
         a, b = graph.nodes[i], graph.nodes[j]
         raise DataError(
-            f"Omega is not symmetric: Omega[{a}, {b}] is {Omega[i, j]:g} but Omega[{b}, {a}] is "
-            f"{Omega[j, i]:g}; use (Omega + Omega.T) / 2 if the difference is rounding"
+            f"{name} is not symmetric: {name}[{a}, {b}] is {Omega[i, j]:g} but {name}[{b}, {a}] is "
+            f"{Omega[j, i]:g}; use ({name} + {name}.T) / 2 if the difference is rounding"
         )
     return Omega / 2 + Omega.T / 2
 

@@ -35,8 +35,8 @@ def class_summary(
     Returns
     -------
     Axes
-        One bar per edge of the skeleton, from the share of ``a -> b`` on the left to that of
-        ``a <-> b`` on the right.
+        One bar per edge on which the members disagree, from the share of ``a -> b`` on the left
+        to that of ``a <-> b`` on the right; below stands on how many others all members agree.
 
     Examples
     --------
@@ -60,10 +60,18 @@ def class_summary(
     rows = [
         (f"{e.a} – {e.b}", e.n_forward / n, e.n_backward / n, e.n_bidirected / n)
         for e in counted.edges
+        if not e.invariant
     ]
+    agreed = len(counted.edges) - len(rows)
+    if not rows:
+        ax = ax or new_axes(6.0, 0.9)
+        ax.text(0.5, 0.5, f"all members agree on all {agreed} edges", ha="center", va="center")
+        ax.set_axis_off()
+        return ax
     ax = _bars(rows, ax)
     more = "" if counted.complete else " found"
-    ax.set_xlabel(f"share of the {n:,} member{'s' if n != 1 else ''}{more}")
+    others = f"; all agree on {agreed} other{'s' * (agreed != 1)}" if agreed else ""
+    ax.set_xlabel(f"share of the {n:,} members{more}{others}")
     return ax
 
 

@@ -3,6 +3,10 @@
 Bounds over an equivalence class are two numbers per pair. Each cell is cut along its diagonal: the
 lower bound below, the upper bound above. A cell of one colour is an effect that all members agree
 on; a pale triangle says that some member sees no effect.
+
+Effects have units, the effect's per unit of the cause, and one variable in small units has effects
+that outshine all others. So effects are drawn in standard deviations where these are known, and
+where they are not, the scale of colours ends at what is usual in the map.
 """
 
 from __future__ import annotations
@@ -16,7 +20,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize
 
+from bowfree.display import significant
 from bowfree.errors import BowfreeError
+from bowfree.model.fit_result import Fit
 from bowfree.model.linear_sem import real_array
 from bowfree.options import each
 from bowfree.pictures.svg import printable
@@ -28,11 +34,14 @@ __all__ = ["effects"]
 Floats = npt.NDArray[np.float64]
 
 _WRITTEN = 12  # numbers are written into the cells up to this many variables
+_LETTER = 0.085  # inches that a letter of a label takes
+_LONGEST = 28  # letters of a label
 
 
 def effects(
     effects: Any,
     *,
+    sd: Any = None,
     names: Sequence[str] | None = None,
     colorbar: bool = True,
     ax: Axes | None = None,
@@ -41,9 +50,13 @@ def effects(
 
     Parameters
     ----------
-    effects : EffectBounds, TotalEffects, AveragedEffects, BootstrapResult or array_like (d, d)
+    effects : Fit, EffectBounds, TotalEffects, AveragedEffects, BootstrapResult or array_like (d, d)
         Entry ``[i, j]`` is the effect of j on i. Bounds and intervals have a lower and an upper
-        end; of an average its ``mean`` is drawn.
+        end; of an average its ``mean`` is drawn. A fit has standard deviations and is drawn in
+        their units.
+    sd : Fit, SearchResult, Moments or array_like (d,), optional
+        Standard deviations, or what has them, for effects that do not: an effect is then drawn in
+        standard deviations per standard deviation.
     names : sequence of str, optional
         The variables, where `effects` does not know them.
     colorbar : bool
@@ -67,16 +80,22 @@ def effects(
     >>> import matplotlib.pyplot as plt
     >>> plt.close(ax.figure)
     """
+    if isinstance(effects, Fit):
+        sd = effects if sd is None else sd
+        effects = effects.total_effects()
     lower, upper = _bounds(effects)
     d = len(lower)
-    labels = _names(effects, names, d)
+    if sd is not None:
+        scale = _deviations(sd, d)
+        lower, upper = (bound * scale / scale[:, None] for bound in (lower, upper))
+    labels = [_shortened(label) for label in _names(effects, names, d)]
     off = ~np.eye(d, dtype=bool)
-    finite = np.abs(np.concatenate([lower[off], upper[off]]))
-    top = float(finite[np.isfinite(finite)].max(initial=0.0)) or 1.0
+    top, beyond = _largest(np.concatenate([lower[off], upper[off]]))
     if top > 1e300:  # the colours span twice that
         raise BowfreeError(f"an effect of {top:.3g} is too large to be drawn; use other units")
-    cell = 0.42 if d <= _WRITTEN else 0.25
-    ax = ax or new_axes(1.9 + cell * d, 1.2 + 0.9 * cell * d)
+    cell = 0.46 if d <= _WRITTEN else 0.25
+    room = _LETTER * max(map(len, labels), default=0)
+    ax = ax or new_axes(2.0 + room + cell * d, 0.8 + room + cell * d)
     ax.set_aspect("equal")
     ax.set_xlim(-0.5, d - 0.5)
     ax.set_ylim(d - 0.5, -0.5)
@@ -101,22 +120,20 @@ def effects(
         ax.axvline(k - 0.5, color=ax.get_facecolor(), lw=1.2)
     if d <= _WRITTEN:
         _write_numbers(ax, lower, upper, top)
-    ax.set_xticks(range(d), labels, rotation=90 if d > 6 else 0, parse_math=False)
+    ax.set_xticks(range(d), labels, rotation=90 if room > cell else 0, parse_math=False)
     ax.set_yticks(range(d), labels, parse_math=False)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_xlabel("cause")
+    split = not np.array_equal(lower, upper, equal_nan=True)
+    ax.set_xlabel("cause" + split * "\nlower left: smallest effect, upper right: largest")
     ax.set_ylabel("effect on")
     if colorbar:
         assert ax.figure is not None
-        split = not np.array_equal(lower, upper, equal_nan=True)
         ax.figure.colorbar(
             mesh,
             ax=ax,
-            shrink=0.8,
-            label="lower bound (lower left), upper bound (upper right)"
-            if split
-            else "total effect",
+            extend="both" if beyond else "neither",
+            label="total effect" + (" (in SD)" if sd is not None else ""),
         )
     return ax
 
@@ -144,6 +161,33 @@ def _bounds(effects: Any) -> tuple[Floats, Floats]:
     return lower, upper
 
 
+def _deviations(sd: Any, d: int) -> Floats:
+    """Return standard deviations, given as such or as what has a covariance matrix."""
+    covariance = getattr(getattr(sd, "moments", sd), "S", None)
+    found = np.asarray(sd if covariance is None else np.sqrt(np.diag(covariance)), dtype=np.float64)
+    if found.shape != (d,) or not (found > 0).all():
+        raise BowfreeError(
+            f"sd has shape {found.shape}: expected {d} standard deviations > 0, or what has them"
+        )
+    return found
+
+
+def _largest(values: Floats) -> tuple[float, bool]:
+    """Return where the scale of colours ends, and whether effects go beyond.
+
+    At ten times the median: one variable in other units must not bleach all the others.
+    """
+    sizes = np.abs(values[np.isfinite(values) & (values != 0)])
+    if not sizes.size:
+        return 1.0, False
+    largest, usual = float(sizes.max()), 10 * float(np.median(sizes))
+    return min(largest, usual), largest > usual
+
+
+def _shortened(label: str) -> str:
+    return label if len(label) <= _LONGEST else label[: _LONGEST - 1] + "…"
+
+
 def _names(effects: Any, names: Sequence[str] | None, d: int) -> list[str]:
     found = names if names is not None else getattr(effects, "names", None)
     listed = (
@@ -157,9 +201,9 @@ def _names(effects: Any, names: Sequence[str] | None, d: int) -> list[str]:
 
 
 def _short(value: float) -> str:
-    """Two digits, without the zero before the point: cells are small."""
-    text = f"{value:.2f}"
-    return "0" if float(text) == 0 else text.replace("0.", ".", 1) if abs(value) < 1 else text
+    """Two significant digits, without the zero before the point: cells are small."""
+    text = significant(value, 2)
+    return text.replace("0.", ".", 1) if abs(value) < 1 else text
 
 
 def _write_numbers(ax: Axes, lower: Floats, upper: Floats, top: float) -> None:

@@ -19,6 +19,7 @@ from matplotlib.patches import Circle, FancyBboxPatch, PathPatch, Polygon
 from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 
+from bowfree.display import significant
 from bowfree.equivalence.classes import ClassSummary, EquivalenceClass
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
@@ -71,7 +72,8 @@ def graph(
         Rows from causes to effects, or a circle in node order. "auto" takes rows for an acyclic
         graph with directed edges, and else the circle.
     digits : int
-        Digits of the weights behind the point.
+        Significant digits of the weights, so that variables in small and in large units can both
+        be read.
     ax : Axes, optional
         Where to draw; without it, on a new figure of a size that suits the graph.
 
@@ -103,7 +105,7 @@ def graph(
         placed = placed.spread(_SPREAD)
     curves = edge_curves(drawn, placed)
     shown = [curve for curve in curves if curve.edge in numbers]
-    labels = [f"{numbers[curve.edge]:.{digits}f}" for curve in shown]
+    labels = [significant(numbers[curve.edge], digits) for curve in shown]
     widths = [[_text_width(label, _WEIGHT_SIZE) + 3, _WEIGHT_SIZE] for label in labels]
     spots = place_labels(shown, placed, np.array(widths).reshape(-1, 2))
 

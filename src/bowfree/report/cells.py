@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from bowfree.display import significant
+
 __all__ = ["Cell", "Table"]
 
 MAX_ROWS = 600  # of one table: a page with more is slow to sort and too long to read
@@ -66,6 +68,12 @@ def number(value: float, digits: int = 3) -> Cell:
     return Cell(f"{rounded:.{digits}f}" if abs(value) < 1e6 else f"{value:.4g}", value)
 
 
+def quantity(value: float) -> Cell:
+    """Return a number that has a unit, which may be a small one: four significant digits."""
+    value = float(value)
+    return Cell(significant(value, 4), value) if math.isfinite(value) else Cell("–", math.nan)
+
+
 def count(value: int) -> Cell:
     return Cell(str(value), float(value))
 
@@ -82,3 +90,9 @@ def p_text(value: float) -> str:
     if math.isnan(value):
         return "–"
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def p_phrase(value: float) -> str:
+    """Return "p < 0.001", "p = 0.012"."""
+    text = p_text(value)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"

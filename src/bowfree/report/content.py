@@ -29,7 +29,7 @@ from bowfree.model.fit_summary import fit_facts, fit_title
 from bowfree.model.fitting import fit_quietly
 from bowfree.pictures.svg import printable
 from bowfree.report.cautions import cautions
-from bowfree.report.cells import counted
+from bowfree.report.cells import counted, p_phrase
 from bowfree.report.data_checks import check_data
 from bowfree.report.graph_view import graph_view
 from bowfree.report.score_svg import steps_svg, time_svg
@@ -119,6 +119,8 @@ def gather(
         "cautions": cautions(fit, estimates, summary, search=search, bounds=bounds, checks=checks),
         "class_size": f"{summary.n_members:,}" + ("" if summary.complete else " or more"),
         "class_summary": summary,
+        "undecided": [edge for edge in summary.edges if not edge.invariant],
+        "p_value": p_phrase(fit.p_value),
         "n_causes": counted(graph.n_directed, "direct effect"),
         "n_confounders": counted(graph.n_bidirected, "hidden common cause"),
         "n_invariant": sum(edge.invariant for edge in summary.edges),

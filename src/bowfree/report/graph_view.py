@@ -6,6 +6,7 @@ of each edge, as :mod:`bowfree.pictures.svg` does. Colours come from the page's 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.display import significant
 from bowfree.equivalence.classes import ClassSummary, EdgeSummary
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.pictures import svg
@@ -27,6 +29,7 @@ Floats = npt.NDArray[np.float64]
 _LABEL_HEIGHT, _DIGIT = 11.0, 6.4
 _SPREAD = 1.25
 _MARGIN = 22.0
+_MOST_SHOWN = 40  # edges that a picture starts with
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,8 @@ class GraphView:
         SVG attributes of boxes and curves.
     frame : tuple
         ``(x, y, width, height)`` of the view box.
+    least : float
+        Strength below which edges are hidden at first, so that a dense graph can be read.
     script : dict
         Centres, sizes and bends for the page's script, by layout.
     """
@@ -83,6 +88,7 @@ class GraphView:
     nodes: list[dict[str, Any]]
     edges: list[dict[str, Any]]
     frame: tuple[float, float, float, float]
+    least: float
     script: dict[str, Any]
 
 
@@ -163,6 +169,7 @@ def graph_view(
             for row, curve, spot in zip(rows, first["curves"], first["spots"], strict=True)
         ],
         frame=first["frame"],
+        least=_least([abs(row.std) for row in rows if np.isfinite(row.std)]),
         script={
             "sizes": np.round(first["placed"].sizes, 1).tolist(),
             "edges": [
@@ -204,11 +211,21 @@ def _svg_edge(row: EdgeRow, curve: Curve, spot: Floats) -> dict[str, Any]:
         "line": f"M{svg.xy(start)} Q{svg.xy(control)} {svg.xy(end)}",
         "heads": heads,
         "width": round(1.1 + 1.7 * strength, 2),
+        "weight": significant(row.weight, 4),
+        "se": significant(row.se, 4),
         "label": f"{row.std:.2f}" if np.isfinite(row.std) else "",
         "label_x": round(float(spot[0]), 1),
         "label_y": round(float(spot[1]), 1),
         "label_w": round(_DIGIT * len(f"{row.std:.2f}") + 2, 1),
     }
+
+
+def _least(strengths: Sequence[float]) -> float:
+    """Return a strength that no more than `_MOST_SHOWN` edges reach; 0 when there are no more."""
+    if len(strengths) <= _MOST_SHOWN:
+        return 0.0
+    hidden = sorted(strengths, reverse=True)[_MOST_SHOWN]
+    return min(1.0, math.floor(100 * hidden + 1) / 100)
 
 
 def _round(values: Sequence[float]) -> list[float]:

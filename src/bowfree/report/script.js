@@ -4,7 +4,7 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const view = JSON.parse(byId("view-data").textContent);
-  const picture = byId("picture"), tip = byId("tip"), figure = picture.parentElement;
+  const picture = byId("picture"), tip = byId("tip"), figure = picture.closest("figure");
   const edges = [...document.querySelectorAll("#lines .edge")];
   const labels = [...document.querySelectorAll("#labels .weight")];
   const nodes = [...document.querySelectorAll("#nodes .node")];
@@ -103,9 +103,35 @@
     layout = view.layouts[name];
     centres = layout.centres.map((centre) => [...centre]);
     picture.setAttribute("viewBox", layout.frame.join(" "));
-    picture.style.maxWidth = `${Math.round(1.25 * layout.frame[2])}px`;
     drawAll(layout.spots);
+    fitPicture();
   }
+
+  // --- zoom: as large as the window permits, but never with names that cannot be read ---
+  const READABLE = 0.75, LARGEST = 4;  // of the size that the letters are meant for
+  let scale = 1;
+
+  function usePictureScale(wanted) {
+    const [, , width, height] = layout.frame, pan = picture.parentElement;
+    const middle = [
+      (pan.scrollLeft + pan.clientWidth / 2) / (scale * width),
+      (pan.scrollTop + pan.clientHeight / 2) / (scale * height)];
+    scale = Math.min(Math.max(wanted, 0.1), LARGEST);
+    picture.style.width = `${Math.round(scale * width)}px`;
+    picture.style.height = `${Math.round(scale * height)}px`;
+    pan.scrollLeft = middle[0] * scale * width - pan.clientWidth / 2;
+    pan.scrollTop = middle[1] * scale * height - pan.clientHeight / 2;
+  }
+
+  function fitPicture(least = READABLE) {
+    const [, , width, height] = layout.frame;
+    const whole = Math.min(1.25, figure.clientWidth / width, 0.85 * innerHeight / height);
+    usePictureScale(Math.max(whole, least));
+  }
+  byId("larger").addEventListener("click", () => usePictureScale(1.25 * scale));
+  byId("smaller").addEventListener("click", () => usePictureScale(scale / 1.25));
+  byId("whole").addEventListener("click", () => fitPicture(0));
+  addEventListener("resize", () => fitPicture());
 
   // --- the tip, for pointer and keyboard ---
   function showTip(lines, element, event) {
@@ -196,18 +222,22 @@
 
   // --- what is shown ---
   function filter() {
-    const least = Number(byId("strength").value);
+    const least = Number(byId("strength").value), around = Number(byId("around").value);
+    const near = new Set([around]);
     let count = 0;
-    view.edges.forEach(({ kind, strength }, k) => {
-      const shown = byId(`show-${kind}`).checked && strength >= least;
+    view.edges.forEach(({ a, b, kind, strength }, k) => {
+      const touching = around < 0 || a === around || b === around;
+      const shown = byId(`show-${kind}`).checked && strength >= least && touching;
+      if (shown) near.add(a).add(b);
       edges[k].classList.toggle("gone", !shown);
       labels[k].classList.toggle("gone", !shown);
       count += shown;
     });
+    nodes.forEach((node, v) => node.classList.toggle("gone", around >= 0 && !near.has(v)));
     byId("strength-value").textContent = least.toFixed(2);
     byId("shown").textContent = `${count} of ${edges.length} edges shown`;
   }
-  for (const id of ["show-directed", "show-bidirected", "strength"]) {
+  for (const id of ["show-directed", "show-bidirected", "strength", "around"]) {
     byId(id).addEventListener("input", filter);
   }
   byId("show-weights").addEventListener("input", (event) => {
@@ -233,6 +263,8 @@
   byId("controls").reset();  // a browser may remember the controls of an earlier visit
   layout = view.layouts[byId("layout").value];
   centres = layout.centres.map((centre) => [...centre]);
+  filter();
+  fitPicture();
 
   // --- tables ---
   const collator = new Intl.Collator(undefined, { numeric: true });

@@ -16,7 +16,18 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Estimate, Fit
 from bowfree.model.inference import TotalEffects
 from bowfree.pictures.svg import printable
-from bowfree.report.cells import MAX_ROWS, Cell, Table, count, cut_rows, number, p_text, percent
+from bowfree.report.cells import (
+    MAX_ROWS,
+    Cell,
+    Table,
+    count,
+    cut_rows,
+    number,
+    p_phrase,
+    p_text,
+    percent,
+    quantity,
+)
 from bowfree.report.data_checks import DataChecks
 from bowfree.report.graph_view import EdgeRow, class_edges
 from bowfree.search.result import SearchResult
@@ -66,8 +77,8 @@ def edge_table(
     for row in rows:
         cells = [
             Cell(printable(row.arrow)),
-            number(row.weight),
-            number(row.se),
+            quantity(row.weight),
+            quantity(row.se),
             number(row.z, 2),
             Cell(p_text(row.p_value), row.p_value),
             number(row.std),
@@ -130,13 +141,13 @@ def effect_table(effects: TotalEffects, bounds: EffectBounds) -> Table:
         cells = [
             Cell(printable(names[j])),
             Cell(printable(names[i])),
-            number(effects.estimate[i, j]),
-            number(effects.se[i, j]),
+            quantity(effects.estimate[i, j]),
+            quantity(effects.se[i, j]),
             number(effects.z[i, j], 2),
             Cell(p_text(p), p),
-            number(bounds.lower[i, j]),
-            number(bounds.upper[i, j]),
-            number(bounds.min_abs[i, j]),
+            quantity(bounds.lower[i, j]),
+            quantity(bounds.upper[i, j]),
+            quantity(bounds.min_abs[i, j]),
             percent(float(bounds.nonzero[i, j])),
         ]
         rows.append(cells)
@@ -218,14 +229,14 @@ def variable_table(fit: Fit, checks: DataChecks | None) -> Table:
     for i, name in enumerate(fit.graph.nodes):
         cells = [
             Cell(printable(name)),
-            number(math.sqrt(fit.S[i, i])),
+            quantity(math.sqrt(fit.S[i, i])),
             number(r_squared(fit, i)),
             count(len(fit.graph.parents(name))),
             count(len(fit.graph.spouses(name))),
         ]
         if checks is not None:
             check = checks.variables[i]
-            cells[1:2] = [number(check.mean), number(check.sd)]
+            cells[1:2] = [quantity(check.mean), quantity(check.sd)]
             cells += [number(check.skewness, 2), number(check.kurtosis, 2)]
             cells += [Cell(p_text(p), p) for p in (check.p_skewness, check.p_kurtosis)]
         rows.append(cells)
@@ -270,8 +281,8 @@ def edge_tip(row: EdgeRow) -> list[str]:
     kind = "effect" if row.mark == "->" else "error covariance"
     return [
         printable(row.arrow),
-        f"{kind} {number(row.weight).text} (standard error {number(row.se).text})",
-        f"standardised {number(row.std).text}, p {p_text(row.p_value)}",
+        f"{kind} {quantity(row.weight).text} (standard error {quantity(row.se).text})",
+        f"standardised {number(row.std).text}, {p_phrase(row.p_value)}",
         f"in {percent(row.share).text} of the equivalent graphs",
         f"all agree on: {printable(row.in_class)}",
     ]

@@ -1,0 +1,33 @@
+"""Mixed graphs of y0, ``y0.graph.NxMixedGraph``; what it calls undirected is bidirected here.
+
+y0 is imported when the function is called.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bowfree.graph.given import GraphLike, graph_of
+
+__all__ = ["to_y0"]
+
+
+def to_y0(graph: GraphLike) -> Any:
+    """Write a graph as a mixed graph of y0.
+
+    Parameters
+    ----------
+    graph : MixedGraph, or a result that has one
+        Any mixed graph; y0 asks for an acyclic one when it identifies an effect.
+
+    Returns
+    -------
+    y0.graph.NxMixedGraph
+        Its nodes are ``y0.dsl.Variable`` with our names.
+    """
+    from y0.graph import NxMixedGraph
+
+    graph = graph_of(graph)
+    return NxMixedGraph.from_str_edges(
+        nodes=graph.nodes, directed=graph.directed, undirected=graph.bidirected
+    )

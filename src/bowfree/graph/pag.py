@@ -1,0 +1,330 @@
+"""Partial ancestral graphs (PAGs): what all graphs with the same m-separations have in common.
+
+The MAGs with the m-separations of a graph share their adjacencies, and at some ends of the edges
+they share the mark: an arrowhead ``>`` (no ancestor of the other end), or a tail ``-`` (an
+ancestor of it). At the other ends some have one and some the other: a circle ``o``.
+
+The marks are found by Zhang's orientation rules, applied to a known MAG instead of to tests of
+independence: unshielded colliders first, then R1 to R4 until no arrowhead is added, then R8 to R10
+for the tails. R5 to R7 are about selection bias, which these graphs do not have. In the comments
+``*`` stands for any mark::
+
+    R1   a *-> b o-* c, a and c apart                    =>  b -> c
+    R2   a -> b *-> c or a *-> b -> c, and a *-o c       =>  a *-> c
+    R3   a *-> b <-* c, a *-o e o-* c, a and c apart,
+         and e *-o b                                     =>  e *-> b
+    R4   discriminating path from t over a and b to c    =>  b -> c, or a <-> b <-> c
+    R8   a -> b -> c, and a o-> c                        =>  a -> c
+    R9   a o-> c, and an uncovered, possibly directed
+         path a, b, ..., c with b and c apart            =>  a -> c
+    R10  a o-> c, and two such paths to parents of c
+         whose second nodes are apart                    =>  a -> c
+
+A path is uncovered when nodes two steps apart are not adjacent, and possibly directed when no mark
+on it speaks against its direction.
+
+A PAG is about m-separations only. Linear models can say more: :func:`bowfree.equivalence_class`
+has the BAPs with the same *model*, and a mark that is open here can be settled there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
+
+from bowfree.display import Shown, count, shorten
+from bowfree.errors import GraphError
+from bowfree.graph.names import place
+from bowfree.graph.text import quote
+
+if TYPE_CHECKING:
+    from bowfree.graph.mixed_graph import MixedGraph
+
+__all__ = ["PAG"]
+
+# The codes of pcalg's amat.pag.
+NONE, CIRCLE, HEAD, TAIL = range(4)
+
+_LEFT = {CIRCLE: "o", HEAD: "<", TAIL: "-"}
+_RIGHT = {CIRCLE: "o", HEAD: ">", TAIL: "-"}
+_END: dict[int, Literal["circle", "head", "tail"]] = {CIRCLE: "circle", HEAD: "head", TAIL: "tail"}
+
+
+@dataclass(frozen=True, repr=False)
+class PAG(Shown):
+    """A partial ancestral graph; made by :meth:`MixedGraph.pag`.
+
+    Attributes
+    ----------
+    nodes : tuple of str
+        The names.
+    marks : tuple of tuple of int
+        ``marks[a][b]`` is the mark at b of the edge between a and b: 0 no edge, 1 circle,
+        2 arrowhead, 3 tail; as pcalg's ``amat.pag``.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> pag = bf.parse("w -> x -> z, y -> x").pag()
+    >>> print(pag)
+    w o-> x, x -> z, y o-> x
+    >>> pag.mark_at("x", "w"), pag.mark_at("w", "x")
+    ('head', 'circle')
+
+    References
+    ----------
+    J. Zhang, On the completeness of orientation rules for causal discovery in the presence of
+    latent confounders and selection bias, Artificial Intelligence 172 (2008).
+    """
+
+    nodes: tuple[str, ...]
+    marks: tuple[tuple[int, ...], ...]
+
+    @property
+    def edges(self) -> tuple[tuple[str, str, str], ...]:
+        """The edges as (a, mark, b), tail or circle first where there is one.
+
+        The mark is ``"->"``, ``"<->"``, ``"o->"`` or ``"o-o"``.
+        """
+        return tuple(self._edges())
+
+    def _edges(self) -> Iterator[tuple[str, str, str]]:
+        for i, j in combinations(range(len(self.nodes)), 2):
+            if self.marks[i][j] == NONE:
+                continue
+            if self.marks[j][i] == HEAD and self.marks[i][j] != HEAD:
+                i, j = j, i
+            mark = f"{_LEFT[self.marks[j][i]]}-{_RIGHT[self.marks[i][j]]}"
+            yield self.nodes[i], mark.replace("-->", "->"), self.nodes[j]
+
+    def mark_at(self, end: str, other: str) -> Literal["circle", "head", "tail"]:
+        """Return the mark at `end` of the edge between two nodes.
+
+        Raises
+        ------
+        GraphError
+            A name that is unknown, or nodes that are not adjacent.
+        """
+        code = self.marks[place(other, self.nodes)][place(end, self.nodes)]
+        if code == NONE:
+            raise GraphError(f"{quote(end)} and {quote(other)} are not adjacent in the PAG")
+        return _END[code]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and texts, ready for ``json.dumps``."""
+        return {"nodes": list(self.nodes), "edges": [list(edge) for edge in self.edges]}
+
+    def _brief(self) -> str:
+        return f"{count(len(self.nodes), 'node')}, {count(len(self.edges), 'edge')}: {self}"
+
+    def _shown(self) -> Iterator[str]:
+        edges = self.edges
+        alone = set(self.nodes) - {end for a, _, b in edges for end in (a, b)}
+        written = [f"{quote(a)} {mark} {quote(b)}" for a, mark, b in edges]
+        text = ", ".join([*written, *(quote(name) for name in self.nodes if name in alone)])
+        yield shorten(text, "edges has all")
+
+
+def pag(graph: MixedGraph) -> PAG:
+    """Return the partial ancestral graph: the marks in which all MAGs of the class agree.
+
+    Returns
+    -------
+    PAG
+        An arrowhead or tail stands in every MAG with the same m-separations; where there is a
+        circle, some of them have an arrowhead and some a tail.
+
+    Raises
+    ------
+    GraphError
+        When the graph has a directed cycle.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> print(bf.parse("x1 -> x2 -> x3 -> x4, x2 <-> x4").pag())
+    x1 o-o x2, x1 o-> x4, x2 o-o x3, x2 o-> x4, x3 o-> x4
+
+    References
+    ----------
+    J. Zhang, On the completeness of orientation rules for causal discovery in the presence of
+    latent confounders and selection bias, Artificial Intelligence 172 (2008).
+    """
+    orienting = _Orienting(graph.mag())
+    orienting.unshielded_colliders()
+    while any([orienting.away_from_heads(), orienting.no_cycles(), orienting.discriminating()]):
+        pass
+    while any([orienting.tails_by_one_step(), orienting.tails_by_paths()]):
+        pass
+    return PAG(graph.nodes, tuple(map(tuple, orienting.marks)))
+
+
+class _Orienting:
+    """A PAG being oriented; ``marks[a][b]`` is the mark at b, as in :class:`PAG`."""
+
+    def __init__(self, mag: MixedGraph) -> None:
+        d = len(mag)
+        self.true = [[NONE] * d for _ in range(d)]
+        for a, b in mag.directed:
+            i, j = mag._node(a), mag._node(b)
+            self.true[i][j], self.true[j][i] = HEAD, TAIL
+        for a, b in mag.bidirected:
+            i, j = mag._node(a), mag._node(b)
+            self.true[i][j] = self.true[j][i] = HEAD
+        self.marks = [[CIRCLE if mark else NONE for mark in row] for row in self.true]
+        self.near = [[b for b in range(d) if row[b]] for row in self.true]
+
+    def _put(self, a: int, b: int, mark: int) -> bool:
+        """Write the mark at b where a circle is, and say whether there was one."""
+        if self.marks[a][b] != CIRCLE:
+            return False
+        self.marks[a][b] = mark
+        return True
+
+    def _pairs_apart(self, middle: int) -> Iterator[tuple[int, int]]:
+        """Return the pairs of neighbours of a node that are not adjacent to each other."""
+        for a, c in combinations(self.near[middle], 2):
+            if not self.marks[a][c]:
+                yield a, c
+
+    def unshielded_colliders(self) -> None:
+        for b in range(len(self.marks)):
+            for a, c in self._pairs_apart(b):
+                if self.true[a][b] == HEAD and self.true[c][b] == HEAD:
+                    self.marks[a][b] = self.marks[c][b] = HEAD
+
+    def away_from_heads(self) -> bool:
+        """R1 and R3: what is no collider, and what would make one or a cycle."""
+        marks, changed = self.marks, False
+        for b in range(len(marks)):
+            for pair in self._pairs_apart(b):
+                for a, c in (pair, pair[::-1]):
+                    if marks[a][b] == HEAD and marks[c][b] == CIRCLE:
+                        marks[c][b] = TAIL
+                        self._put(b, c, HEAD)
+                        changed = True
+                a, c = pair
+                if marks[a][b] == HEAD and marks[c][b] == HEAD:
+                    for e in self.near[b]:
+                        if marks[e][b] == CIRCLE and marks[a][e] == marks[c][e] == CIRCLE:
+                            marks[e][b] = HEAD
+                            changed = True
+        return changed
+
+    def no_cycles(self) -> bool:
+        """R2: what would make a directed cycle, or an almost directed one."""
+        marks, changed = self.marks, False
+        for b in range(len(marks)):
+            for a in self.near[b]:
+                for c in self.near[b]:
+                    if (
+                        marks[a][c] == CIRCLE
+                        and marks[a][b] == HEAD
+                        and marks[b][c] == HEAD
+                        and TAIL in (marks[b][a], marks[c][b])
+                    ):
+                        marks[a][c] = HEAD
+                        changed = True
+        return changed
+
+    def discriminating(self) -> bool:
+        """R4: whether b is a collider on a discriminating path is the same in all MAGs."""
+        changed = False
+        for b in range(len(self.marks)):
+            for c in self.near[b]:
+                if self.marks[c][b] != CIRCLE:
+                    continue
+                a = self._discriminated_by(b, c)
+                if a is None:
+                    continue
+                changed = True
+                if self.true[c][b] == TAIL:
+                    self.marks[c][b] = TAIL
+                    self._put(b, c, HEAD)
+                else:
+                    self.marks[c][b] = HEAD
+                    for x, y in ((b, c), (a, b), (b, a)):
+                        self._put(x, y, HEAD)
+        return changed
+
+    def _discriminated_by(self, b: int, c: int) -> int | None:
+        """Return the node before b on a discriminating path ``t, ..., a, b, c``, if there is one.
+
+        All nodes between t and b are colliders on the path and parents of c; t and c are apart.
+        """
+        marks = self.marks
+
+        def parent_of_c(x: int) -> bool:
+            return marks[x][c] == HEAD and marks[c][x] == TAIL
+
+        for a in self.near[b]:
+            if not (marks[b][a] == HEAD and parent_of_c(a)):
+                continue
+            seen, frontier = {a, b, c}, [a]
+            while frontier:
+                x = frontier.pop()
+                for y in self.near[x]:
+                    if y in seen or marks[y][x] != HEAD:
+                        continue
+                    if not marks[y][c]:
+                        return a
+                    if marks[x][y] == HEAD and parent_of_c(y):
+                        seen.add(y)
+                        frontier.append(y)
+        return None
+
+    def tails_by_one_step(self) -> bool:
+        """R8: ``a -> b -> c`` and ``a o-> c``."""
+        changed = False
+        for a, c in self._open_causes():
+            for b in self.near[a]:
+                if self._directed(a, b) and self._directed(b, c):
+                    changed |= self._put(c, a, TAIL)
+        return changed
+
+    def tails_by_paths(self) -> bool:
+        """R9 and R10: a is no collider between the first nodes of paths that lead to c."""
+        changed = False
+        for a, c in self._open_causes():
+            firsts = [b for b in self.near[a] if b != c and self._possible(a, b)]
+            reached = {b: self._led_to(a, b) for b in firsts}
+            causes = {b for b in self.near[c] if self._directed(b, c)}
+            leading = [b for b, nodes in reached.items() if nodes & causes]
+            if any(c in nodes and not self.marks[b][c] for b, nodes in reached.items()) or any(
+                not self.marks[b][e] for b, e in combinations(leading, 2)
+            ):
+                changed |= self._put(c, a, TAIL)
+        return changed
+
+    def _open_causes(self) -> list[tuple[int, int]]:
+        """Return all (a, c) with ``a o-> c``."""
+        return [
+            (a, c)
+            for a in range(len(self.marks))
+            for c in self.near[a]
+            if self.marks[a][c] == HEAD and self.marks[c][a] == CIRCLE
+        ]
+
+    def _directed(self, a: int, b: int) -> bool:
+        return self.marks[a][b] == HEAD and self.marks[b][a] == TAIL
+
+    def _possible(self, a: int, b: int) -> bool:
+        """Whether the edge may be a -> b."""
+        return self.marks[b][a] in (CIRCLE, TAIL) and self.marks[a][b] in (CIRCLE, HEAD)
+
+    def _led_to(self, a: int, b: int) -> set[int]:
+        """Return where uncovered possibly directed walks lead that begin with ``a, b``.
+
+        If a -> b in a MAG of the class, every step of such a walk is directed as well, as no node
+        on it is an unshielded collider; so it is a path, and this is all that R9 and R10 need.
+        """
+        seen, frontier = {(a, b)}, [(a, b)]
+        while frontier:
+            x, y = frontier.pop()
+            for z in self.near[y]:
+                if z != x and not self.marks[x][z] and self._possible(y, z) and (y, z) not in seen:
+                    seen.add((y, z))
+                    frontier.append((y, z))
+        return {y for _, y in seen}
