@@ -33,6 +33,10 @@ from .model.fit_result import (
 )
 from .model.fit_summary import FitSummary as FitSummary
 from .model.fitting import fit as fit
+from .model.modification_indices import (
+    ModificationIndex as ModificationIndex,
+    ModificationIndices as ModificationIndices,
+)
 from .model.scoring_rule import ScoringRule as ScoringRule
 from .model.fit_indices import FitIndices as FitIndices
 from .model.inference import (

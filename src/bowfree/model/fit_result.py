@@ -35,6 +35,7 @@ from bowfree.model.fit_indices import (
 from bowfree.model.fit_summary import FitSummary, html_parts, summarize, text_parts
 from bowfree.model.inference import Information, StandardErrors, TotalEffects
 from bowfree.model.linear_sem import LinearSEM
+from bowfree.model.modification_indices import ModificationIndices, modification_indices
 from bowfree.options import Method
 from bowfree.shortcuts import ReportShortcut
 
@@ -261,6 +262,32 @@ class Fit(Shown, Frozen, ReportShortcut):
     def residual_correlations(self) -> Floats:
         """Correlations of the data minus those of the fit, shape (d, d)."""
         return residual_correlations(self.S, self.Sigma)
+
+    def modification_indices(self) -> ModificationIndices:
+        """Return score tests of all edges that could be added, with the expected change.
+
+        Returns
+        -------
+        ModificationIndices
+            The largest first. :func:`bowfree.edge_changes` refits instead, and also has what is
+            lost without an edge or by turning it.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> S = [[1.0, 0.5, 0.4], [0.5, 1.0, 0.6], [0.4, 0.6, 1.0]]
+        >>> fit = bf.fit(bf.parse("x -> y -> z"), cov=S, n=200)
+        >>> print(fit.modification_indices())
+        edge     index       p  expected change  std. all
+        x -> z   4.167  0.0412           0.1333     0.133
+        x <-> z  4.167  0.0412           0.1327     0.167
+        skipped: 2 would make a bow, 3 would make a cycle
+
+        References
+        ----------
+        D. Sörbom, Model modification, Psychometrika 54 (1989).
+        """
+        return modification_indices(self)
 
     # --- inference ---
 
