@@ -92,6 +92,11 @@ from .search.result import (
     SearchResult as SearchResult,
     SearchRun as SearchRun,
 )
+from .search.edge_changes import (
+    EdgeChange as EdgeChange,
+    EdgeChanges as EdgeChanges,
+    edge_changes as edge_changes,
+)
 from .search.exhaustive import (
     ExhaustiveResult as ExhaustiveResult,
     ScoredClass as ScoredClass,

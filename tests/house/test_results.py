@@ -47,6 +47,8 @@ def results(graph, data):
         tests, tests[0], tests[0].constraint, bounds, bounds.effect(of=a, on=b),
         bf.district_scores(graph, data), bf.intervene(fit, {a: 1.0}),
         bf.intervene(fit, {a: 1.0}).variable(b),
+        fit.modification_indices(), fit.modification_indices()[0],
+        bf.edge_changes(graph, data), bf.edge_changes(graph, data)[0],
     ]  # fmt: skip
     samples = bf.structure_mcmc(data, steps=200, burn_in=20, thin=5, chains=2, rng=1)
     made += [samples, samples.edge(a, "->", b)]
