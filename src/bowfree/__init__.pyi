@@ -31,6 +31,10 @@ from .model.fit_result import (
     Estimate as Estimate,
     Fit as Fit,
 )
+from .model.cases import (
+    CaseResiduals as CaseResiduals,
+    Prediction as Prediction,
+)
 from .model.fit_summary import FitSummary as FitSummary
 from .model.fitting import fit as fit
 from .model.modification_indices import (

@@ -47,6 +47,7 @@ def results(graph, data):
         tests, tests[0], tests[0].constraint, bounds, bounds.effect(of=a, on=b),
         bf.district_scores(graph, data), bf.intervene(fit, {a: 1.0}),
         bf.intervene(fit, {a: 1.0}).variable(b),
+        fit.residuals(data), fit.predict(data, of=a),
         fit.modification_indices(), fit.modification_indices()[0],
         bf.edge_changes(graph, data), bf.edge_changes(graph, data)[0],
     ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Exact refits of all graphs one edge away: against a fit of each, and in the words of a user."""
 
 import math
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_each_change_is_the_fit_of_its_graph(graph, seed):
         assert c.bic == pytest.approx(refit.bic - fit.bic, abs=1e-5)
         assert c.df == refit.df - fit.df
     scores = [c.score for c in changes]
-    assert all(a >= b - 1e-9 for a, b in zip(scores, scores[1:], strict=False))
+    assert all(a >= b - 1e-9 for a, b in pairwise(scores))
 
 
 def test_the_space_is_obeyed():

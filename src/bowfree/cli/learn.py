@@ -162,7 +162,7 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
     click.echo(f"best graph: {result.graph}\n")
     if result.graph.n_edges:
         print_table(
-            ("edge", "estimate>", "std. error>", "std. all>", "share>", "class"),
+            ("edge", "estimate>", "std. error>", "95 % interval>", "std. all>", "share>", "class"),
             _edge_rows(fitted, members.summary()),
         )
         click.echo()
@@ -203,12 +203,14 @@ def _edge_rows(fitted: Fit, summary: ClassSummary) -> list[tuple[str, ...]]:
             edge = replace(
                 edge, a=edge.b, b=edge.a, n_forward=edge.n_backward, n_backward=edge.n_forward
             )
+        low, high = row.ci()
         mark, same = ("->", edge.n_forward) if row.op == "~" else ("<->", edge.n_bidirected)
         rows.append(
             (
                 f"{row.rhs} {mark} {row.lhs}",
                 f"{row.estimate:.3f}",
                 f"{row.se:.3f}",
+                f"{low:.3f} to {high:.3f}",
                 f"{row.std_all:.3f}",
                 f"{100 * same / summary.n_members:.0f} %",
                 str(edge),

@@ -144,7 +144,8 @@ def fit_moments(
     )
     B, Omega = core.B, core.Omega
     B.flags.writeable = Omega.flags.writeable = False
-    return Fit(graph, moments.n, moments.S, B, Omega, rule.penalty, rule.method, certificate)
+    rest = (rule.penalty, rule.method, certificate, moments.mean)
+    return Fit(graph, moments.n, moments.S, B, Omega, *rest)
 
 
 def warn_if_doubtful(certificate: tuple[Certificate, ...], *, stacklevel: int) -> None:
