@@ -82,6 +82,11 @@ from .equivalence.constraints import (
     constraints as constraints,
     test_constraints as test_constraints,
 )
+from .equivalence.comparison import (
+    Comparison as Comparison,
+    GraphPair as GraphPair,
+    compare as compare,
+)
 from .equivalence.atlas import (
     Atlas as Atlas,
     SkeletonEntry as SkeletonEntry,
@@ -134,6 +139,10 @@ from .uncertainty.bootstrap import bootstrap as bootstrap
 from .uncertainty.bootstrap_result import (
     BootstrapResult as BootstrapResult,
     ResampledEffect as ResampledEffect,
+)
+from .uncertainty.given_model import (
+    ModelBootstrap as ModelBootstrap,
+    ResampledEstimate as ResampledEstimate,
 )
 from .uncertainty.penalty_choice import (
     PenaltyChoice as PenaltyChoice,

@@ -50,16 +50,19 @@ def results(graph, data):
         fit.residuals(data), fit.predict(data, of=a),
         fit.modification_indices(), fit.modification_indices()[0],
         bf.edge_changes(graph, data), bf.edge_changes(graph, data)[0],
+        bf.compare([graph, fit], data), bf.compare([graph, fit], data).pairs[0],
     ]  # fmt: skip
     samples = bf.structure_mcmc(data, steps=200, burn_in=20, thin=5, chains=2, rng=1)
     made += [samples, samples.edge(a, "->", b)]
     if len(graph) <= 5:
         exact = bf.exhaustive_search(data)
         average = bf.averaged_effects(search, rng=1)
+        refits = bf.bootstrap(graph, data, n_resamples=40, bollen_stine=True, rng=1)
         again = bf.bootstrap(data, n_resamples=20, confidence=0.9, search=QUICK, rng=1)
         made += [
             exact, exact.classes()[0], average, average.classes[0], average.effect(of=a, on=b),
             average.edge(a, "->", b), again, again.effect(of=a, on=b),
+            refits, refits.effect(of=a, on=b),
             bf.choose_penalty(data, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),
             bf.atlas(2), bf.atlas(2).skeletons[1],
         ]  # fmt: skip

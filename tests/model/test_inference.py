@@ -204,5 +204,5 @@ def test_intervals_are_in_every_table():
         low,
         high,
     )
-    with pytest.raises(bf.BowfreeError, match=r"confidence = 95: must be between 0 and 1"):
+    with pytest.raises(bf.BowfreeError, match=r"confidence = 95: must be a number between 0 and 1"):
         estimate.ci(95)
