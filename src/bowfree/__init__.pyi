@@ -155,6 +155,7 @@ from .errors import (
     BowfreeError as BowfreeError,
     CheckpointError as CheckpointError,
     DataError as DataError,
+    DataWarning as DataWarning,
     FitWarning as FitWarning,
     GraphError as GraphError,
     KnowledgeError as KnowledgeError,

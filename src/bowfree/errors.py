@@ -1,4 +1,4 @@
-"""The exceptions and the warning of bowfree.
+"""The exceptions and the warnings of bowfree.
 
 All exceptions are :class:`ValueError`, so that code which only wants to know "the input was bad"
 needs no import from here. Each message says what was wrong, the value seen, and the way out.
@@ -8,6 +8,7 @@ __all__ = [
     "BowfreeError",
     "CheckpointError",
     "DataError",
+    "DataWarning",
     "FitWarning",
     "GraphError",
     "KnowledgeError",
@@ -49,6 +50,10 @@ class KnowledgeError(BowfreeError):
 
 class CheckpointError(BowfreeError):
     """A checkpoint that belongs to another search, another version, or is cut short."""
+
+
+class DataWarning(UserWarning):
+    """Data that are probably not what they are taken for: row numbers, categories."""
 
 
 class FitWarning(UserWarning):

@@ -62,14 +62,15 @@ class DataOptions(TypedDict, total=False):
         Number of observations behind `cov`; ``inf`` for a population covariance matrix.
     ddof : {1, 0}
         `cov` was computed with divisor ``n - ddof``; 1 unless said otherwise, never guessed.
-    shrinkage : float
-        Work with ``(1 - shrinkage) S + shrinkage diag(S)``; the way out when n <= d.
+    shrinkage : float or "auto"
+        Work with ``(1 - shrinkage) S + shrinkage diag(S)``; the way out when n <= d. "auto" is
+        Ledoit and Wolf's choice, which needs the rows.
     """
 
     cov: Any
     n: float | None
     ddof: int
-    shrinkage: float
+    shrinkage: float | Literal["auto"]
 
 
 class SpaceOptions(TypedDict, total=False):

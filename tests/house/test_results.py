@@ -88,17 +88,9 @@ def wide():
 
 # What the package returns that shows itself in another way: a graph is drawn, a path is a text, a
 # number of progress is for a callback, a named tuple is a tuple; moments, spaces and rules come in.
-OTHER = {
-    "GraphLaw",
-    "MixedGraph",
-    "Path",
-    "Trek",
-    "Progress",
-    "ScoredGraph",
-    "Moments",
-    "Knowledge",
-}
-OTHER |= {"BAPLearner", "GraphLaw", "SearchInterrupted", "FitWarning", "SearchSpace", "ScoringRule"}
+OTHER = {"MixedGraph", "Path", "Trek", "Progress", "ScoredGraph", "Moments", "Knowledge"}
+OTHER |= {"BAPLearner", "GraphLaw", "SearchInterrupted", "FitWarning", "DataWarning"}
+OTHER |= {"SearchSpace", "ScoringRule"}
 
 
 def public_classes():

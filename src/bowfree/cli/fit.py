@@ -27,21 +27,37 @@ __all__ = ["fit"]
     show_default=True,
     help="Weight of log n per node and edge in the score; 0.5 is the usual BIC.",
 )
+@click.option("--indices", is_flag=True, help="Also score tests of all edges that could be added.")
+@click.option(
+    "--changes", is_flag=True, help="Also exact refits with each edge added, removed or changed."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def fit(
     graph: str | None,
     graph_file: Path | None,
     graph_format: str | None,
     penalty: float,
+    indices: bool,
+    changes: bool,
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Fit the parameters of a graph to DATA (.csv, .tsv or .parquet with named columns)."""
+    """Fit the parameters of a graph to DATA, a file with named columns.
+
+    DATA is a text (.csv, .tsv, .txt, also .gz and .zst), or .parquet, .feather, .sav, .dta, .xlsx
+    where a library that reads it is installed.
+    """
     import bowfree as bf
 
     bap = read_graph(graph, graph_file, graph_format)
-    result = bf.fit(bap, **read_source(**given).arguments(bap.nodes), penalty=penalty)
+    arguments = read_source(**given).arguments(bap.nodes)
+    result = bf.fit(bap, **arguments, penalty=penalty)
+    more: dict[str, Any] = {}
+    if indices:
+        more["modification_indices"] = result.modification_indices()
+    if changes:
+        more["edge_changes"] = bf.edge_changes(bap, **arguments, penalty=penalty)
     if as_json:
-        print_json(result.to_dict())
+        print_json(result.to_dict() | {name: part.to_dict() for name, part in more.items()})
     else:
-        click.echo(result.summary())
+        click.echo("\n\n".join(str(part) for part in (result.summary(), *more.values())))

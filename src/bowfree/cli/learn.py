@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
@@ -99,7 +100,10 @@ def learn(
     seed: int,
     **given: Any,
 ) -> None:
-    """Learn a graph from DATA (.csv, .tsv, .parquet with named columns, or covariances).
+    """Learn a graph from DATA, a file with named columns (or covariances).
+
+    DATA is a text (.csv, .tsv, .txt, also .gz and .zst), or .parquet, .feather, .sav, .dta, .xlsx
+    where a library that reads it is installed.
 
     Prints the best graph with its estimates, and for each edge what all equivalent graphs, which
     no data can tell apart, say about it: `x o-> y` may be x -> y or x <-> y.
@@ -117,6 +121,8 @@ def learn(
     with naming("--knowledge"):
         known = None if knowledge is None else Knowledge.from_toml(knowledge)
     interrupted = False
+    # The columns have been looked at; what was found was said in the words of the command line.
+    warnings.simplefilter("ignore", bf.DataWarning)
     try:
         with search_bar() as progress:
             result = bf.greedy_search(

@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from reprlib import repr as shown
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -141,7 +141,7 @@ def moments(
     n: float | None = None,
     ddof: int = 1,
     graph: GraphLike | None = None,
-    shrinkage: float = 0.0,
+    shrinkage: float | Literal["auto"] = 0.0,
 ) -> Moments:
     """Turn data or a covariance matrix into :class:`Moments`, or say what is wrong with it.
 
@@ -159,9 +159,10 @@ def moments(
         The BAP to be fitted. Columns are matched with its nodes by name; a bare array has no names,
         and is taken to be in the order of its nodes. With ``n <= d`` the covariance matrix is
         singular, which is no obstacle as long as every district and its parents are fewer than n.
-    shrinkage : float
+    shrinkage : float or "auto"
         Between 0 and 1: covariances are multiplied by ``1 - shrinkage``, variances stay. Anything
-        above 0 makes a singular matrix positive definite.
+        above 0 makes a singular matrix positive definite. "auto" is Ledoit and Wolf's choice, from
+        the rows.
 
     Returns
     -------
@@ -195,7 +196,7 @@ def read_moments(
     n: float | None = None,
     ddof: int = 1,
     graph: MixedGraph | None = None,
-    shrinkage: float = 0.0,
+    shrinkage: float | Literal["auto"] = 0.0,
 ) -> Moments:
     """Do what :func:`moments` does: its name inside the package, where ``moments`` is a variable.
 
@@ -210,9 +211,12 @@ def read_moments(
         raise DataError(f"{what}: give either `data`, or `cov` with `n`")
     if not is_number(ddof) or ddof not in (0, 1):
         raise DataError(f"ddof = {shown(ddof)}: must be 1 (divisor n - 1) or 0 (divisor n)")
+    if isinstance(shrinkage, str) and shrinkage == "auto":
+        shrinkage = _ledoit_wolf(data, graph)
     if not is_number(shrinkage) or not 0.0 <= shrinkage <= 1.0:
         raise DataError(
-            f"shrinkage = {shown(shrinkage)}: must be a number between 0 (none) and 1 (diagonal)"
+            f"shrinkage = {shown(shrinkage)}: must be a number between 0 (none) and 1 (diagonal), "
+            "or 'auto'"
         )
     if graph is not None:
         graph.check_bap()
@@ -228,6 +232,15 @@ def read_moments(
         found = Moments._gated(found.names, S, found.n, found.mean)
     _check_definite(found, graph)
     return found
+
+
+def _ledoit_wolf(data: Any, graph: MixedGraph | None) -> float:
+    from bowfree.model.shrinkage import ledoit_wolf_shrinkage
+
+    if data is None or isinstance(data, Moments):
+        raise DataError("shrinkage = 'auto' needs the rows: give `data`, or a number")
+    _from_data(data, None, graph)  # gaps and constants are refused there
+    return ledoit_wolf_shrinkage(read_observations(data, graph, "data")[1])
 
 
 # --- the three forms of input ---------------------------------------------------------------------
