@@ -143,6 +143,8 @@ def test_numbers_that_mean_two_things(text, option, problem, answers, tmp_path):
         ("x;y\n-1,5e3;2\n", -1500.0),
         ("x\n1.5\n", 1.5),
         ("body height\n1.5\n", 1.5),
+        (",0,1\n0,1.5,2\n", 1.5),
+        ("2019,2020\n1.5,2\n", 1.5),
         ("x y\tz\n1.5\t2\n", 1.5),
     ],
 )
@@ -159,6 +161,9 @@ def test_numbers_that_mean_one_thing(text, x, tmp_path):
         ("x;y\n1.234.567;2\n", "'1.234.567' is a number with marks between thousands"),
         ("x;y\n1,5;2\n2.5;3\n", "'2.5' has a decimal point and '1,5' a comma"),
         ("x;y\n1;2\n1;2;3\n", "expected 2 cells"),
+        ("59,2,32.1\n48,1,21.6\n", "numbers where the names of the columns should be"),
+        ("1.5\n2.5\n", "numbers where the names of the columns should be"),
+        ("A title\nx,y\n1,2\n", "expected 1 cells"),
         ("x,y\n5,2,3\n7,1,1\n", "expected 2 cells"),  # no names of rows: a name is missing
         (
             "x,y\n1,red\n",

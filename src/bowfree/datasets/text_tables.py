@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -111,6 +111,14 @@ def find_dialect(text: str, what: str, kind: str, options: ReadOptions) -> Diale
         else _find_separator(text, what, kind, options)
     )
     reader = CsvReader(text, separator=separator, what=what)
+    head = next(iter(reader), Row(0, []))
+    if head.cells and _is_data([read_name(cell) for cell in head.cells if cell]):
+        reader.refuse(
+            head,
+            0,
+            "the first line has numbers where the names of the columns should be; write a line "
+            "with names above it",
+        )
     decimal = (
         {"point": ".", "comma": ","}[options.decimal]
         if options.decimal is not None
@@ -156,17 +164,16 @@ def _find_separator(text: str, what: str, kind: str, options: ReadOptions) -> st
             column=1,
         )
     if not seen:
-        # One column, unless a comma in its cells says otherwise.
-        rows = _first_rows(text, "\t", what)
-        for row in rows[1:]:
-            if "," in row.cells[0] and kind == ".csv":
-                raise ParseError(
-                    f"{what}: the first line has one name, and {shown(row.cells[0])} could be one "
-                    f"number with a decimal comma or two cells: say {choices} and "
-                    f"{options.option('decimal')}",
-                    line=1,
-                    column=1,
-                )
+        # One column, unless commas in its numbers say otherwise.
+        cells = [row.cells[0] for row in _first_rows(text, "\t", what)[1:]]
+        odd = next((cell for cell in cells if _COMMA_NUMBER.fullmatch(cell)), None)
+        if odd and all(_COMMA_NUMBER.fullmatch(cell) or _is_number(cell) for cell in cells):
+            raise ParseError(
+                f"{what}: the first line has one name, and {shown(odd)} could be one number with a "
+                f"decimal comma or two cells: say {choices} and {options.option('decimal')}",
+                line=1,
+                column=1,
+            )
         return "," if kind == ".csv" else "\t"
     # Lines of different lengths: the most likely separator, so that the error is about the line.
     usual = "comma" if kind == ".csv" else "tab"
@@ -273,6 +280,14 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _is_data(names: list[str]) -> bool:
+    """Tell whether names are numbers; those that count, or years, may be names all the same."""
+    if not all(map(_is_number, names)):
+        return False
+    counting = all(name.isdigit() for name in names)
+    return not (counting and all(int(a) < int(b) for a, b in pairwise(names)))
 
 
 # --- what is in it --------------------------------------------------------------------------------
