@@ -88,7 +88,7 @@ class Prediction(Shown, Frozen):
     def _brief(self) -> str:
         return (
             f"{count(len(self), 'case')}, {count(len(self.names), 'variable')} from "
-            f"{', '.join(map(quote, self.given)) or 'nothing'}"
+            f"{listed(self.given)}"
         )
 
     def _shown(self) -> Iterator[str | Table]:

@@ -291,7 +291,7 @@ def bootstrap_model(
     >>> import bowfree as bf
     >>> g = bf.parse("x -> y")
     >>> sem = bf.LinearSEM(g, [[0, 0], [0.5, 0]], [[1, 0], [0, 1]])
-    >>> again = bf.bootstrap(g, sem.sample(200, rng=1), n_resamples=200, rng=1)
+    >>> again = bf.bootstrap(g, sem.sample(200, rng=2), n_resamples=200, rng=1)
     >>> again.edge("x -> y").lower < 0.5 < again.edge("x -> y").upper
     True
     """
