@@ -140,7 +140,7 @@ def test_too_few_rows():
     [
         ((GRAPH, None), {}, "needs the rows themselves"),
         ((GRAPH, bf.moments(DATA)), {}, "needs the rows themselves"),
-        ((GRAPH, DATA), {"interval": "normal"}, "interval = 'normal'"),
+        ((GRAPH, DATA), {"interval": "normal"}, "unknown interval 'normal'"),
         ((GRAPH, DATA), {"n_resamples": 20}, "too few for intervals of level 0.95"),
         ((GRAPH, DATA), {"confidence": 95}, "must be a number between 0 and 1"),
         ((GRAPH, DATA), {"search": {}}, "search and limit are for bootstrap"),

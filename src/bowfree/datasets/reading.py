@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import DataError
+from bowfree.options import each
 from bowfree.text_input import close_names, listed, number, shown
 
-__all__ = ["SEPARATORS", "ReadOptions"]
+__all__ = ["SEPARATORS", "ReadOptions", "WrittenOptions"]
 
 Floats = npt.NDArray[np.float64]
 Decimal = Literal["point", "comma"]
@@ -26,6 +27,15 @@ Decimal = Literal["point", "comma"]
 _MISSING = frozenset({"", "na", "nan", "n/a", "null", "none", "."})
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}
+
+
+class WrittenOptions(TypedDict, total=False):
+    """How a file is written, where it does not show; fields of :class:`ReadOptions`."""
+
+    separator: str | None
+    decimal: Decimal | None
+    encoding: str | None
+    sheet: str | None
 
 
 @dataclass(frozen=True)
@@ -63,12 +73,28 @@ class ReadOptions:
     written: str = field(default="{}=", repr=False)
 
     def __post_init__(self) -> None:
+        for name, what in (("columns", "names"), ("drop", "names"), ("na", "texts")):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, self._texts(name, what))
+        for name in ("encoding", "sheet"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or "\0" in value):
+                raise DataError(f"{self.option(name)} {shown(value)}: must be a text")
         for name, choices in (("separator", (*SEPARATORS,)), ("decimal", ("point", "comma"))):
             value = getattr(self, name)
-            if value is not None and value not in choices:
+            if value is not None and not (isinstance(value, str) and value in choices):
                 raise DataError(
                     f"{self.option(name)} {value!r}: choose one of {', '.join(choices)}"
                 )
+
+    def _texts(self, name: str, what: str) -> tuple[str, ...]:
+        given = getattr(self, name)
+        found = each(self.option(name), given, what, DataError)
+        odd = next((value for value in found if not isinstance(value, str)), None)
+        if isinstance(given, str) or odd is not None:
+            seen = given if odd is None else odd
+            raise DataError(f"{self.option(name)} {shown(seen)}: give a list of {what}")
+        return tuple(found)
 
     def option(self, name: str) -> str:
         """Return the name of an option as the user writes it."""

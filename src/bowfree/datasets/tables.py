@@ -14,17 +14,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from bowfree.datasets.other_files import OTHER_KINDS, read_other
-from bowfree.datasets.reading import ReadOptions
+from bowfree.datasets.reading import ReadOptions, WrittenOptions
 from bowfree.datasets.table import Table, write_table
 from bowfree.datasets.text_tables import fill, find_dialect, parse_table, read_text_table
 from bowfree.datasets.unpacking import PACKED, as_text, kind_of, unpacked
 from bowfree.errors import DataError
 from bowfree.formats.csv_text import CsvReader, Row, read_name
+from bowfree.options import file_path, split_options
 from bowfree.text_input import listed, place
 
 __all__ = ["Table", "parse_table", "read_covariance", "read_table", "write_table"]
@@ -38,7 +39,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     na: Sequence[str] = (),
-    **written: Any,
+    **written: Unpack[WrittenOptions],
 ) -> Table:
     r"""Read a table from a file.
 
@@ -84,7 +85,8 @@ def read_table(
     ...     read_table(path)["x"]
     array([0.5, 1.5])
     """
-    return read_file(Path(path), ReadOptions(columns, drop, na, **written))
+    (known,) = split_options("read_table", written, WrittenOptions)
+    return read_file(Path(file_path("path", path)), ReadOptions(columns, drop, na, **known))
 
 
 def read_file(path: Path, options: ReadOptions) -> Table:
@@ -96,7 +98,7 @@ def read_file(path: Path, options: ReadOptions) -> Table:
 
 
 def read_covariance(
-    path: str | Path, *, columns: Sequence[str] | None = None, **written: Any
+    path: str | Path, *, columns: Sequence[str] | None = None, **written: Unpack[WrittenOptions]
 ) -> Table:
     r"""Read a covariance matrix; its rows may have names in the first column, in any order.
 
@@ -126,7 +128,8 @@ def read_covariance(
     array([[1. , 0.5],
            [0.5, 2. ]])
     """
-    return read_matrix(Path(path), ReadOptions(columns, **written))
+    (known,) = split_options("read_covariance", written, WrittenOptions)
+    return read_matrix(Path(file_path("path", path)), ReadOptions(columns, **known))
 
 
 def read_matrix(path: Path, options: ReadOptions) -> Table:

@@ -17,7 +17,7 @@ from typing import Any
 
 from bowfree.datasets.reading import ReadOptions
 from bowfree.errors import DataError, ParseError
-from bowfree.text_input import decode
+from bowfree.text_input import decode, shown
 
 __all__ = ["PACKED", "as_text", "kind_of", "unpacked"]
 
@@ -100,14 +100,16 @@ def as_text(content: bytes, what: str, options: ReadOptions) -> str:
             text = content.decode(codec)
         except LookupError:
             raise DataError(
-                f"{options.option('encoding')} {options.encoding!r} is not known; such as utf-8, "
-                "cp1252, utf-16"
+                f"{options.option('encoding')} {shown(options.encoding)} is not known; such as "
+                "utf-8, cp1252, utf-16"
             ) from None
         except UnicodeDecodeError as error:
             raise ParseError(
                 f"{what} is not a text in {options.encoding}: found the byte "
                 f"0x{content[error.start]:02x} at place {error.start + 1:,}"
             ) from None
+        except UnicodeError:
+            raise ParseError(f"{what} is not a text in {options.encoding}") from None
         return text.removeprefix("\ufeff")
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return as_text(content, what, replace(options, encoding="utf-16"))

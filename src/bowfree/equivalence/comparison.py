@@ -35,8 +35,8 @@ from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_given, warn_if_doubtful
 from bowfree.model.inference import observed_information
 from bowfree.model.moments import Moments, read_observations
-from bowfree.options import FitOptions
-from bowfree.text_input import close_names, listed
+from bowfree.options import FitOptions, each
+from bowfree.text_input import close_names, listed, shown
 
 __all__ = ["Comparison", "GraphPair", "compare"]
 
@@ -121,15 +121,14 @@ class Comparison(Shown):
         for pair in self.pairs:
             if {pair.a, pair.b} == ends:
                 return pair
-        raise BowfreeError(f"{a!r} twice: a pair has two different graphs")
+        raise BowfreeError(f"{shown(a)} twice: a pair has two different graphs")
 
     def _place(self, name: str) -> int:
-        try:
+        if isinstance(name, str) and name in self.names:
             return self.names.index(name)
-        except ValueError:
-            close = close_names(str(name), self.names)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {listed(self.names)}"
-            raise BowfreeError(f"no graph is called {name!r}; {hint}") from None
+        close = close_names(str(name), self.names) if isinstance(name, str) else []
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {listed(self.names)}"
+        raise BowfreeError(f"no graph is called {shown(name)}; {hint}")
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each graph.
@@ -254,7 +253,10 @@ def compare(
     named = (
         {str(name): graph for name, graph in graphs.items()}
         if isinstance(graphs, Mapping)
-        else {f"G{k}": graph for k, graph in enumerate(graphs, start=1)}
+        else {
+            f"G{k}": graph
+            for k, graph in enumerate(each("graphs", graphs, "graphs", GraphError), start=1)
+        }
     )
     if not named:
         raise BowfreeError("no graphs to compare: give a mapping from names to graphs, or a list")

@@ -12,7 +12,7 @@ The residuals of a case are its errors ``eps = (I - B) (x - mean)``, and its dis
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from bowfree.graph.names import place
 from bowfree.graph.text import quote
 from bowfree.json_values import json_values
 from bowfree.model.moments import read_observations
+from bowfree.options import each
 from bowfree.text_input import listed
 
 if TYPE_CHECKING:
@@ -182,7 +183,10 @@ def predict(fit: Fit, data: Any, of: str | Sequence[str] | None) -> Prediction:
     """Predict variables from others; see :meth:`bowfree.Fit.predict`."""
     mean = _mean(fit, "predict")
     names = fit.graph.nodes
-    wanted = None if of is None else (of,) if isinstance(of, str) else tuple(of)
+    wanted = None
+    if of is not None:
+        said = [of] if isinstance(of, str) else each("of", of, "names of variables")
+        wanted = tuple(names[place(name, names)] for name in said)
     there = _column_names(data)
     if there is None and wanted is None:
         raise DataError(
@@ -199,17 +203,19 @@ def predict(fit: Fit, data: Any, of: str | Sequence[str] | None) -> Prediction:
         raise DataError(
             f"data have none of the variables to predict from: the graph has {listed(names)}"
         )
-    targets = [place(name, names) for name in wanted]
+    targets = [names.index(name) for name in wanted]
     _, X = read_observations(data, MixedGraph(given), "data")
     known = [names.index(name) for name in given]
     Sigma = fit.Sigma
     slopes = np.linalg.solve(Sigma[np.ix_(known, known)], Sigma[np.ix_(known, targets)])
     variance = np.diag(Sigma)[targets]
     rest = variance - np.sum(Sigma[np.ix_(known, targets)] * slopes, axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # gaps, and what is beyond all numbers
+        values = mean[targets] + (X - mean[known]) @ slopes
     return Prediction(
         wanted,
         given,
-        mean[targets] + (X - mean[known]) @ slopes,
+        values,
         np.sqrt(np.maximum(rest, 0.0)),
         1 - np.maximum(rest, 0.0) / variance,
     )
@@ -221,10 +227,10 @@ def residuals(fit: Fit, data: Any) -> CaseResiduals:
 
     mean = _mean(fit, "residuals")
     _, X = read_observations(data, fit.graph, "data")
-    deviations = X - mean
-    errors = deviations @ (np.eye(len(fit.B)) - fit.B).T
-    # Sigma^-1 = (I - B)^T Omega^-1 (I - B), so the distance of x is that of its errors.
-    distance = np.sum(errors * np.linalg.solve(fit.Omega, errors.T).T, axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):  # gaps, and what is beyond all numbers
+        errors = (X - mean) @ (np.eye(len(fit.B)) - fit.B).T
+        # Sigma^-1 = (I - B)^T Omega^-1 (I - B), so the distance of x is that of its errors.
+        distance = np.sum(errors * np.linalg.solve(fit.Omega, errors.T).T, axis=1)
     return CaseResiduals(
         fit.graph.nodes,
         errors,
@@ -248,4 +254,6 @@ def _column_names(data: Any) -> set[str] | None:
     if isinstance(data, Mapping):
         return set(map(str, data))
     columns = getattr(data, "column_names", getattr(data, "columns", None))
-    return None if columns is None else set(map(str, columns))
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        return None
+    return set(map(str, columns))

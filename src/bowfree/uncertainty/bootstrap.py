@@ -26,6 +26,7 @@ from bowfree.budget import Budget
 from bowfree.effects.bounds import MAX_MEMBERS, ZERO, class_bounds, effect_counter
 from bowfree.equivalence.classes import class_by_components
 from bowfree.errors import BowfreeError
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.moments import Moments
@@ -152,6 +153,8 @@ def bootstrap(
         )
     if model_options:
         raise BowfreeError(f"{', '.join(model_options)}: only with a graph, bootstrap(graph, data)")
+    if graph is not None and data is not None:
+        graph_of(graph)  # which says what it is instead
     data = graph if data is None else data
     n_resamples = N_RESAMPLES if n_resamples is None else n_resamples
     confidence, zero = share("confidence", confidence), not_negative("zero", zero)

@@ -37,6 +37,7 @@ from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_moments, warn_if_doubtful
 from bowfree.model.moments import Moments, read_moments, read_observations
 from bowfree.options import at_least, one_of, share
+from bowfree.text_input import shown
 
 __all__ = ["ModelBootstrap", "ModelBootstrapOptions", "ResampledEstimate", "bootstrap_model"]
 
@@ -297,6 +298,8 @@ def bootstrap_model(
     """
     one_of("interval", interval, ("percentile", "bias-corrected"))
     confidence = share("confidence", confidence)
+    if not isinstance(bollen_stine, bool):
+        raise BowfreeError(f"bollen_stine = {shown(bollen_stine)}: must be True or False")
     planned = N_RESAMPLES if n_resamples is None else at_least("n_resamples", n_resamples, 1)
     _check_level(planned, confidence)
     bap = graph_of(graph)
