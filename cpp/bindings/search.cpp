@@ -11,6 +11,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"
 #include "graph/key.hpp"
+#include "search/edge_changes.hpp"
 #include "search/exhaustive.hpp"
 
 namespace bowfree::bindings {
@@ -69,6 +70,26 @@ std::vector<std::pair<BitArrays, double>> ranked_pool(Search& search) {
     for (const Scored& scored : search.pool().sorted())
         found.emplace_back(to_bits(scored.graph), scored.score);
     return found;
+}
+
+/// (k, 3) pairs and their new states, and k gains: every change of one pair that the rules permit.
+auto changes_of_edges(const Matrix& S, const Bits& parents, const Bits& spouses, const Rules& rules,
+                      int sweeps) {
+    const Graph graph = to_graph(parents, spouses);
+    expect_nodes(rules, graph.d());
+    // Gains are asked for without a penalty, so n does not matter. A small cache does: districts
+    // after a change are many, but the parts that are peeled off them come again and again.
+    Scorer scorer(to_square(S, graph.d()), graph.d(), 2.0, 0.0, std::size_t{1} << 24, sweeps);
+    std::vector<std::int32_t> moves;
+    std::vector<double> gains;
+    interruptibly([&](const Stop& stop) {
+        for (const auto& [move, gain] : edge_changes(scorer, graph, rules, stop)) {
+            moves.insert(moves.end(), {move.i, move.j, static_cast<std::int32_t>(move.edge)});
+            gains.push_back(gain);
+        }
+    });
+    const std::size_t size = gains.size();
+    return std::pair(to_numpy(std::move(moves), {size, 3}), to_numpy(std::move(gains)));
 }
 
 }  // namespace
@@ -183,6 +204,11 @@ void bind_search(nb::module_& m) {
             },
             "All graphs on at most 5 nodes, as (codes, scores); see cpp/search/exhaustive.hpp.")
         .def("cache_bytes", [](Search& self) { return self.scorer().cache_bytes(); });
+
+    m.def("edge_changes", &changes_of_edges, nb::arg("S"), nb::arg("parents"), nb::arg("spouses"),
+          nb::arg("rules"), nb::arg("sweeps") = 0,
+          "Every permitted change of one pair, as ((i, j, state), gain in log-likelihood per "
+          "observation).");
 }
 
 }  // namespace bowfree::bindings

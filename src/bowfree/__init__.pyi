@@ -35,8 +35,16 @@ from .model.fit_result import (
     Estimate as Estimate,
     Fit as Fit,
 )
+from .model.cases import (
+    CaseResiduals as CaseResiduals,
+    Prediction as Prediction,
+)
 from .model.fit_summary import FitSummary as FitSummary
 from .model.fitting import fit as fit
+from .model.modification_indices import (
+    ModificationIndex as ModificationIndex,
+    ModificationIndices as ModificationIndices,
+)
 from .model.scoring_rule import ScoringRule as ScoringRule
 from .model.fit_indices import (
     FitIndices as FitIndices,
@@ -81,6 +89,11 @@ from .equivalence.constraints import (
     constraints as constraints,
     test_constraints as test_constraints,
 )
+from .equivalence.comparison import (
+    Comparison as Comparison,
+    GraphPair as GraphPair,
+    compare as compare,
+)
 from .equivalence.atlas import (
     Atlas as Atlas,
     SkeletonEntry as SkeletonEntry,
@@ -96,6 +109,11 @@ from .search.result import (
     SearchRun as SearchRun,
 )
 from .search.sureness import Sureness as Sureness
+from .search.edge_changes import (
+    EdgeChange as EdgeChange,
+    EdgeChanges as EdgeChanges,
+    edge_changes as edge_changes,
+)
 from .search.exhaustive import (
     ExhaustiveResult as ExhaustiveResult,
     ScoredClass as ScoredClass,
@@ -134,6 +152,10 @@ from .uncertainty.stability import (
     StablePairs as StablePairs,
     stability_selection as stability_selection,
 )
+from .uncertainty.given_model import (
+    ModelBootstrap as ModelBootstrap,
+    ResampledEstimate as ResampledEstimate,
+)
 from .uncertainty.penalty_choice import (
     PenaltyChoice as PenaltyChoice,
     choose_penalty as choose_penalty,
@@ -145,6 +167,7 @@ from .errors import (
     BowfreeError as BowfreeError,
     CheckpointError as CheckpointError,
     DataError as DataError,
+    DataWarning as DataWarning,
     FitWarning as FitWarning,
     GraphError as GraphError,
     KnowledgeError as KnowledgeError,

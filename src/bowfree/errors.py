@@ -8,6 +8,7 @@ __all__ = [
     "BowfreeError",
     "CheckpointError",
     "DataError",
+    "DataWarning",
     "FitWarning",
     "GraphError",
     "KnowledgeError",
@@ -50,6 +51,10 @@ class KnowledgeError(BowfreeError):
 
 class CheckpointError(BowfreeError):
     """A checkpoint that belongs to another search, another version, or is cut short."""
+
+
+class DataWarning(UserWarning):
+    """Data that are probably not what they are taken for: row numbers, categories."""
 
 
 class FitWarning(UserWarning):

@@ -67,8 +67,9 @@ class DataOptions(TypedDict, total=False):
         Number of observations behind `cov`; ``inf`` for a population covariance matrix.
     ddof : {1, 0}
         `cov` was computed with divisor ``n - ddof``; 1 unless said otherwise, never guessed.
-    shrinkage : float
-        Work with ``(1 - shrinkage) S + shrinkage diag(S)``; the way out when n <= d.
+    shrinkage : float or "auto"
+        Work with ``(1 - shrinkage) S + shrinkage diag(S)``; the way out when n <= d. "auto" is
+        Ledoit and Wolf's choice, which needs the rows.
     missing : {"fiml", "two-stage", "listwise"}
         What to do about missing values; without it they are an error.
     correlation : {"pearson", "spearman", "kendall"}
@@ -83,7 +84,7 @@ class DataOptions(TypedDict, total=False):
     cov: Any
     n: float | None
     ddof: int
-    shrinkage: float
+    shrinkage: float | Literal["auto"]
     missing: Missing | None
     correlation: Correlation
     ordinal: Sequence[str]

@@ -9,7 +9,7 @@ arguments that are wrong in every way we know (`tests/hostile.py`) among others 
 What may come out, besides a result:
 
 - a `BowfreeError` with a message of bearable length;
-- `FitWarning`, which is an error in these tests;
+- `FitWarning` and `DataWarning`, which are errors in these tests;
 - `OSError` where a path was given: what the file system answers is its own affair;
 - from `BAPLearner`, for a strange `X`, what scikit-learn's conventions ask for.
 
@@ -86,6 +86,10 @@ def results() -> dict[type, Any]:
         bf.atlas(2), bf.Progress("runs", 1, 2, 0.5, 0.5), bf.SearchInterrupted(search),
         next(GRAPH.paths("a", "b")), next(GRAPH.treks("b", "c")),
         bf.BAPLearner(random_state=1, **QUICK).fit(DATA), GRAPH, bf.Moments(GRAPH.nodes, COV, 60),
+        fit.modification_indices(), fit.predict(DATA, of="a"), fit.residuals(DATA),
+        bf.edge_changes(GRAPH, DATA), bf.compare({"a": GRAPH, "b": bf.parse("a, b, c")}, DATA),
+        bf.bootstrap(GRAPH, DATA, n_resamples=3, confidence=0.1, rng=1),
+        bf.bootstrap(GRAPH, DATA, n_resamples=3, confidence=0.1, rng=1).effect(**pair),
     ]  # fmt: skip
     found: dict[type, Any] = {}
     while made:
@@ -259,6 +263,14 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
     ("formats.from_dot", "text"): lambda: bf.formats.to_dot(GRAPH),
     ("formats.from_json", "text"): lambda: bf.formats.to_json(GRAPH),
     ("formats.from_lavaan", "text"): lambda: bf.formats.to_lavaan(GRAPH),
+    ("compare", "graphs"): lambda: [GRAPH, bf.parse("a, b, c")],
+    ("ModificationIndices.edge", "b"): lambda: "c",
+    ("EdgeChanges.to", "b"): lambda: "c",
+    ("Fit.predict", "data"): lambda: DATA[["a", "b"]],
+    ("Fit.predict", "of"): lambda: "c",
+    ("Comparison.fit", "name"): lambda: "a",
+    ("datasets.read_table", "path"): lambda: written("table.csv", "a,b\n1,2\n"),
+    ("datasets.read_table", "columns"): lambda: ["a"],
     ("formats.from_tetrad", "text"): lambda: bf.formats.to_tetrad(GRAPH),
 }
 
@@ -269,16 +281,18 @@ CHEAP: dict[str, tuple[str, ...]] = {
     "random_bap": ("burn_in",),
     "structure_mcmc": ("data", "steps", "burn_in", "thin", "chains", "rng"),
     "averaged_effects": ("data", "steps", "rng"),
-    "bootstrap": ("n_resamples", "confidence", "search", "rng"),
+    "bootstrap": ("data", "n_resamples", "confidence", "search", "rng"),
     "stability_selection": ("n_halves", "search", "rng"),
     "choose_penalty": ("penalties", "cv", "search", "rng"),
     "empirical_class": ("data",),
     **dict.fromkeys(
-        ("fit", "score", "district_scores", "test_constraints", "moments", "effect_bounds"),
+        ("fit", "score", "district_scores", "test_constraints", "moments", "effect_bounds",
+         "edge_changes", "compare"),
         ("data",),
     ),
     **dict.fromkeys(
-        ("Fit.edge", "AveragedEffects.edge", "StructureSamples.edge", "BootstrapResult.edge"),
+        ("Fit.edge", "AveragedEffects.edge", "StructureSamples.edge", "BootstrapResult.edge",
+         "ModelBootstrap.edge", "ModificationIndices.edge", "EdgeChanges.to"),
         ("a", "mark", "b"),
     ),
 }  # fmt: skip
@@ -411,7 +425,7 @@ def attempt(label: str, arguments: dict[str, Any], n_in_place: int = 99) -> None
     except bf.BowfreeError as error:
         if len(str(error)) > LONGEST_MESSAGE:
             raise
-    except bf.FitWarning:
+    except (bf.FitWarning, bf.DataWarning):
         pass
     except OSError:
         if not PATHS & set(arguments):

@@ -51,16 +51,22 @@ def results(graph, data):
         bf.district_scores(graph, data), bf.intervene(fit, {a: 1.0}), graph.pag(),
         graph.identified(), graph.identified().edges[0],
         bf.intervene(fit, {a: 1.0}).variable(b),
+        fit.residuals(data), fit.predict(data, of=a),
+        fit.modification_indices(), fit.modification_indices()[0],
+        bf.edge_changes(graph, data), bf.edge_changes(graph, data)[0],
+        bf.compare([graph, fit], data), bf.compare([graph, fit], data).pairs[0],
     ]  # fmt: skip
     samples = bf.structure_mcmc(data, steps=200, burn_in=20, thin=5, chains=2, rng=1)
     made += [samples, samples.edge(a, "->", b), search.sureness]
     if len(graph) <= 5:
         exact = bf.exhaustive_search(data)
         average = bf.averaged_effects(search, rng=1)
+        refits = bf.bootstrap(graph, data, n_resamples=40, bollen_stine=True, rng=1)
         again = bf.bootstrap(data, n_resamples=20, confidence=0.9, search=QUICK, rng=1)
         made += [
             exact, exact.classes()[0], average, average.classes[0], average.effect(of=a, on=b),
             average.edge(a, "->", b), again, again.effect(of=a, on=b),
+            refits, refits.effect(of=a, on=b),
             bf.choose_penalty(data, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),
             bf.stability_selection(data, n_halves=4, search=QUICK, rng=1),
             bf.atlas(2), bf.atlas(2).skeletons[1],
@@ -88,7 +94,7 @@ def wide():
 # What the package returns that shows itself in another way: a graph is drawn, a path is a text, a
 # number of progress is for a callback, a named tuple is a tuple; moments, spaces and rules come in.
 OTHER = {"MixedGraph", "Path", "Trek", "Progress", "ScoredGraph", "Moments", "Knowledge"}
-OTHER |= {"BAPLearner", "SearchInterrupted", "FitWarning", "LearnedGraphWarning"}
+OTHER |= {"BAPLearner", "SearchInterrupted", "FitWarning", "LearnedGraphWarning", "DataWarning"}
 OTHER |= {"SearchSpace", "ScoringRule", "GraphLaw"}
 
 

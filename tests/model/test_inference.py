@@ -182,3 +182,27 @@ def test_units_carry_through(seed, d):
         assert_allclose(theirs.z, ours.z, rtol=1e-5, atol=1e-6)
         assert_allclose(theirs.std_all, ours.std_all, rtol=1e-5, atol=1e-6)
     assert_allclose(scaled.chi2, fit.chi2, rtol=1e-7, atol=1e-7)
+
+
+def test_intervals_are_in_every_table():
+    fit = bf.fit(bf.parse("x -> y -> z"), cov=np.eye(3) + 0.4, n=150)
+    estimate = fit.edge("x -> y")
+    low, high = estimate.ci()
+    assert (low + high) / 2 == pytest.approx(estimate.estimate)
+    assert high - low == pytest.approx(2 * 1.959963984540054 * estimate.se)
+    frame = fit.to_frame(confidence=0.9)
+    assert frame["upper"][0] - frame["lower"][0] == pytest.approx(
+        2 * 1.6448536269514722 * estimate.se
+    )
+    effects = fit.total_effects()
+    row = effects.to_frame().query("cause == 'x' and effect == 'z'").iloc[0]
+    assert (row["lower"], row["upper"]) == pytest.approx(effects.effect(of="x", on="z").ci())
+    shown = f"{low:.3f}", f"{high:.3f}"
+    assert all(end in str(fit.summary()) for end in shown)
+    assert "{} to {}".format(*shown) in str(effects)
+    assert (fit.to_dict()["estimates"][0]["lower"], fit.to_dict()["estimates"][0]["upper"]) == (
+        low,
+        high,
+    )
+    with pytest.raises(bf.BowfreeError, match=r"confidence = 95: must be a number between 0 and 1"):
+        estimate.ci(95)

@@ -31,6 +31,7 @@ COMMANDS = {
     "demo": "Analyse a shipped data set and say what was found.",
     "learn": "Learn a graph from data.",
     "fit": "Fit the parameters of a given graph to data.",
+    "compare": "Compare several graphs on the same data.",
     "equiv": "Say which graphs no data can tell apart.",
     "effects": "Bound the causal effects over all equivalent graphs.",
     "sample": "Draw data from a graph or a fitted model.",

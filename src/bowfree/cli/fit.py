@@ -29,6 +29,10 @@ __all__ = ["fit"]
     show_default=True,
     help="Weight of log n per node and edge in the score; 0.5 is the usual BIC.",
 )
+@click.option("--indices", is_flag=True, help="Also score tests of all edges that could be added.")
+@click.option(
+    "--changes", is_flag=True, help="Also exact refits with each edge added, removed or changed."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def fit(
     graph: str | None,
@@ -36,21 +40,29 @@ def fit(
     graph_format: str | None,
     auto: str,
     penalty: float,
+    indices: bool,
+    changes: bool,
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Fit the parameters of a graph to DATA (.csv, .tsv or .parquet with named columns)."""
+    """Fit the parameters of a graph to DATA, a file with named columns.
+
+    DATA is a text (.csv, .tsv, .txt, also .gz and .zst), or .parquet, .feather, .sav, .dta, .xlsx
+    where a library that reads it is installed.
+    """
     import bowfree as bf
 
     model = read_model(graph, graph_file, graph_format, auto)
-    nodes = graph_of(model).nodes
-    result = bf.fit(model, **read_source(**given).arguments(nodes), penalty=penalty)
-    defined = None
+    arguments = read_source(**given).arguments(graph_of(model).nodes)
+    result = bf.fit(model, **arguments, penalty=penalty)
+    more: dict[str, Any] = {}
     if isinstance(model, LavaanModel) and model.definitions:
-        defined = model.defined(result)
+        more["defined"] = model.defined(result)
+    if indices:
+        more["modification_indices"] = result.modification_indices()
+    if changes:
+        more["edge_changes"] = bf.edge_changes(model, **arguments, penalty=penalty)
     if as_json:
-        print_json(result.to_dict() | ({"defined": defined.to_dict()} if defined else {}))
-        return
-    click.echo(result.summary())
-    if defined:
-        click.echo(f"\nDefined parameters\n{defined}")
+        print_json(result.to_dict() | {name: part.to_dict() for name, part in more.items()})
+    else:
+        click.echo("\n\n".join(str(part) for part in (result.summary(), *more.values())))

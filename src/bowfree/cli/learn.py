@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
@@ -109,7 +110,10 @@ def learn(
     seed: int,
     **given: Any,
 ) -> None:
-    """Learn a graph from DATA (.csv, .tsv, .parquet with named columns, or covariances).
+    """Learn a graph from DATA, a file with named columns (or covariances).
+
+    DATA is a text (.csv, .tsv, .txt, also .gz and .zst), or .parquet, .feather, .sav, .dta, .xlsx
+    where a library that reads it is installed.
 
     Prints the best graph with its estimates, and for each edge what all equivalent graphs, which
     no data can tell apart, say about it: `x o-> y` may be x -> y or x <-> y.
@@ -130,6 +134,8 @@ def learn(
     with naming("--knowledge"):
         known = None if knowledge is None else Knowledge.from_toml(knowledge)
     interrupted = False
+    # The columns have been looked at; what was found was said in the words of the command line.
+    warnings.simplefilter("ignore", bf.DataWarning)
     try:
         with search_bar() as progress:
             result = bf.greedy_search(
@@ -184,7 +190,15 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
     )
     if result.graph.n_edges:
         print_table(
-            ("edge", "estimate>", "std. error>", "std. all>", "in class>", "known"),
+            (
+                "edge",
+                "estimate>",
+                "std. error>",
+                "95 % interval>",
+                "std. all>",
+                "in class>",
+                "known",
+            ),
             _edge_rows(fitted, members.summary()),
         )
         click.echo()
@@ -253,12 +267,14 @@ def _edge_rows(fitted: Fit, summary: ClassSummary) -> list[tuple[str, ...]]:
             edge = replace(
                 edge, a=edge.b, b=edge.a, n_forward=edge.n_backward, n_backward=edge.n_forward
             )
+        low, high = row.ci()
         mark, same = ("->", edge.n_forward) if row.op == "~" else ("<->", edge.n_bidirected)
         rows.append(
             (
                 f"{row.rhs} {mark} {row.lhs}",
                 significant(row.estimate),
                 significant(row.se),
+                f"{significant(low)} to {significant(high)}",
                 f"{row.std_all:.3f}",
                 f"{100 * same / summary.n_members:.0f} %",
                 str(edge),

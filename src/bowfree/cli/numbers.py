@@ -13,7 +13,7 @@ import click
 
 from bowfree.text_input import number, shown
 
-__all__ = ["Real", "Whole"]
+__all__ = ["Real", "Shrinkage", "Whole"]
 
 
 class Whole(click.IntRange):
@@ -38,6 +38,17 @@ class Real(click.FloatRange):
         if not math.isfinite(result):
             self.fail(f"{shown(value)} is not a finite number.", param, ctx)
         return result
+
+
+class Shrinkage(Real):
+    """A number from 0 to 1, or the word auto."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=1)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number or the word, or fail in the words of the option."""
+        return value if value == "auto" else super().convert(value, param, ctx)
 
 
 def _checked(

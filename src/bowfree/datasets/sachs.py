@@ -162,7 +162,7 @@ def _checked(path: Path, sha256: str) -> bytes:
     if found != sha256:
         raise DataError(
             f"{path} is not the file that was used here: its SHA-256 sum is {found}, expected "
-            f"{sha256}; delete it or get a fresh copy (read_table of bowfree.tables reads any CSV "
+            f"{sha256}; delete it or get a fresh copy (bowfree.datasets.read_table reads any CSV "
             "without this check)"
         )
     return content

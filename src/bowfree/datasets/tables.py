@@ -1,83 +1,66 @@
 """Tables of numbers with named columns, from files, without a data-frame library.
 
-The command line and the data sets that ship with bowfree must work where neither pandas nor
-polars is installed. A `Table` is a mapping from column names to columns, so that every function
+The command line and the data sets that ship with bowfree must work where neither pandas nor polars
+is installed. A :class:`Table` is a mapping from column names to columns, so that every function
 that takes data takes it, and ``pandas.DataFrame(dict(table))`` makes a data frame of it.
-`read_table` reads CSV and TSV itself; Parquet needs pyarrow. `read_covariance` reads a matrix that
-may have the names of its rows in the first column.
+
+`read_table` reads text however it is written (``text_tables``), packed or not (``unpacking``), and
+the files of other programs where a library does it (``other_files``). `read_covariance` reads a
+matrix that may have the names of its rows in the first column. ``reading`` has the options.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
-import numpy.typing as npt
 
-from bowfree.errors import DataError, ParseError
-from bowfree.formats.csv_text import CsvReader, Row, read_name, write_line, write_name
-from bowfree.text_input import brief, close_names, listed, number, read_text, shown
+from bowfree.datasets.other_files import OTHER_KINDS, read_other
+from bowfree.datasets.reading import ReadOptions, WrittenOptions
+from bowfree.datasets.table import Table, write_table
+from bowfree.datasets.text_tables import fill, find_dialect, parse_table, read_text_table
+from bowfree.datasets.unpacking import PACKED, as_text, kind_of, unpacked
+from bowfree.errors import DataError
+from bowfree.formats.csv_text import CsvReader, Row, read_name
+from bowfree.options import file_path, split_options
+from bowfree.text_input import listed, place
 
 __all__ = ["Table", "parse_table", "read_covariance", "read_table", "write_table"]
 
-Floats = npt.NDArray[np.float64]
-
-# What R, pandas, Stata and people write for "not measured".
-_MISSING = {"", "na", "nan", "n/a", "null", "none", "."}
+_TEXT = (".csv", ".tsv", ".txt", ".dat")
 
 
-@dataclass(frozen=True, eq=False)
-class Table(Mapping[str, Floats]):
-    """Numbers with named columns.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The columns, in their order.
-    X : ndarray of shape (n, d)
-        Observations in rows.
-
-    Examples
-    --------
-    >>> from bowfree.datasets.tables import Table
-    >>> import numpy as np
-    >>> table = Table(("x", "y"), np.array([[1.0, 2.0], [3.0, 4.0]]))
-    >>> table["y"]
-    array([2., 4.])
-    """
-
-    names: tuple[str, ...]
-    X: Floats
-
-    def __getitem__(self, name: str) -> Floats:
-        try:
-            return self.X[:, self.names.index(name)]
-        except ValueError:
-            raise KeyError(name) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __repr__(self) -> str:
-        return f"<Table of {len(self.X)} rows: {', '.join(self.names)}>"
-
-
-def read_table(path: str | Path, *, columns: Sequence[str] | None = None) -> Table:
-    r"""Read a table from a file: ``.csv``, ``.tsv``, ``.txt`` (tab-separated) or ``.parquet``.
+def read_table(
+    path: str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    na: Sequence[str] = (),
+    **written: Unpack[WrittenOptions],
+) -> Table:
+    r"""Read a table from a file.
 
     Parameters
     ----------
     path : str or Path
-        The first line of a text file has the columns' names.
+        Text (``.csv``, ``.tsv``, ``.txt``, ``.dat``), also packed (``.gz``, ``.zst``), or
+        ``.parquet``, ``.feather``, ``.arrow``, ``.sav``, ``.dta``, ``.xlsx`` where a library for it
+        is installed. The first line of a text has the columns' names; a first column without a name
+        has those of the rows, and is left out.
     columns : sequence of str, optional
         The columns to read, in this order; the others need not be numbers. By default all.
+    drop : sequence of str
+        Columns to leave out.
+    na : sequence of str
+        Texts and numbers that stand for "not measured", such as ``"-999"``, besides empty cells,
+        NA, NaN, n/a, null, none and a single point.
+    **written
+        ``separator`` ("comma", "semicolon", "tab", "space"), ``decimal`` ("point", "comma"),
+        ``encoding``, ``sheet``: how the file is written, where it does not show
+        (:class:`~bowfree.datasets.reading.ReadOptions`).
 
     Returns
     -------
@@ -87,9 +70,10 @@ def read_table(path: str | Path, *, columns: Sequence[str] | None = None) -> Tab
     Raises
     ------
     ParseError
-        With line and column, if a cell is no number or a line has too many or too few cells.
+        With line and column, if a cell is no number, a line has too many or too few cells, or the
+        file can be read in two ways.
     DataError
-        If the file's kind is not known.
+        If the file's kind is not known, or a column is not there.
 
     Examples
     --------
@@ -97,18 +81,25 @@ def read_table(path: str | Path, *, columns: Sequence[str] | None = None) -> Tab
     >>> from bowfree.datasets.tables import read_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "data.csv")
-    ...     _ = path.write_text("x,y\n1,2\n3,4\n")
-    ...     read_table(path)
-    <Table of 2 rows: x, y>
+    ...     _ = path.write_text('"";"x";"y"\n"1";0,5;2\n"2";1,5;4\n')
+    ...     read_table(path)["x"]
+    array([0.5, 1.5])
     """
-    path = Path(path)
-    if path.suffix.lower() == ".parquet":
-        return _read_parquet(path, columns)
-    text, separator = _read_text(path)
-    return parse_table(text, separator=separator, what=path.name, columns=columns)
+    (known,) = split_options("read_table", written, WrittenOptions)
+    return read_file(Path(file_path("path", path)), ReadOptions(columns, drop, na, **known))
 
 
-def read_covariance(path: str | Path, *, columns: Sequence[str] | None = None) -> Table:
+def read_file(path: Path, options: ReadOptions) -> Table:
+    """Read a table as the options say; what :func:`read_table` does."""
+    kind = kind_of(path)
+    if kind in OTHER_KINDS and path.suffix.lower() not in PACKED:
+        return read_other(path, kind, options)
+    return read_text_table(_text(path, kind, options), path.name, kind, options)
+
+
+def read_covariance(
+    path: str | Path, *, columns: Sequence[str] | None = None, **written: Unpack[WrittenOptions]
+) -> Table:
     r"""Read a covariance matrix; its rows may have names in the first column, in any order.
 
     Parameters
@@ -118,6 +109,8 @@ def read_covariance(path: str | Path, *, columns: Sequence[str] | None = None) -
         in the order of the columns.
     columns : sequence of str, optional
         The variables to keep, in this order. By default all.
+    **written
+        As for `read_table`.
 
     Returns
     -------
@@ -135,207 +128,57 @@ def read_covariance(path: str | Path, *, columns: Sequence[str] | None = None) -
     array([[1. , 0.5],
            [0.5, 2. ]])
     """
-    path = Path(path)
-    text, separator = _read_text(path)
-    reader = CsvReader(text, separator=separator, what=path.name)
-    rows = list(reader)
-    # One more column than rows: the first one has the names of the rows.
-    first = 1 if rows and len(rows) == len(rows[0].cells) else 0
-    labels = [read_name(row.cells[0]) for row in rows[1:]]
-    table = _fill(reader, rows, None, first=first)
+    (known,) = split_options("read_covariance", written, WrittenOptions)
+    return read_matrix(Path(file_path("path", path)), ReadOptions(columns, **known))
+
+
+def read_matrix(path: Path, options: ReadOptions) -> Table:
+    """Read a covariance matrix as the options say; what :func:`read_covariance` does."""
+    kind, what = kind_of(path), path.name
+    text = _text(path, kind, options)
+    dialect = find_dialect(text, what, kind, options)
+    reader = CsvReader(text, separator=dialect.separator, what=what)
+    head, *rows = list(reader) or [Row(0, [])]
+    # One more column than rows: the first one has the names of the rows, whatever it is called.
+    labelled = dialect.row_names or len(head.cells) == len(rows) + 1
+    if labelled and not dialect.row_names:
+        head = Row(head.start, ["", *head.cells[1:]])
+    labels = [read_name(row.cells[0]) for row in rows]
+    given = [head, *rows] if head.cells else []
+    table = fill(reader, given, replace(options, columns=None, drop=()), dialect)
     d = len(table.names)
     if len(table.X) != d:
         raise DataError(
-            f"{path.name}: {len(table.X)} rows and {d} columns; a covariance matrix is square"
+            f"{what}: {len(table.X)} rows and {d} columns; a covariance matrix is square"
         )
-    place = {name: k for k, name in enumerate(labels if first else table.names)}
-    if place.keys() != set(table.names):
-        odd = sorted(place.keys() ^ set(table.names))
-        raise DataError(f"{path.name}: rows and columns have different names: {listed(odd)}")
-    chosen = _chosen(columns, table.names, path.name)
+    position = {name: k for k, name in enumerate(labels if labelled else table.names)}
+    if position.keys() != set(table.names):
+        odd = sorted(position.keys() ^ set(table.names))
+        raise DataError(f"{what}: rows and columns have different names: {listed(odd)}")
+    chosen = options.choose(table.names, what)
     names = tuple(table.names[k] for k in chosen)
-    return Table(names, table.X[np.ix_([place[name] for name in names], chosen)])
+    return Table(names, table.X[np.ix_([position[name] for name in names], chosen)])
 
 
-def _read_text(path: Path) -> tuple[str, str]:
-    """Return the text of a file, and what stands between two of its cells."""
-    kind = path.suffix.lower()
-    if kind not in (".csv", ".tsv", ".txt"):
-        raise DataError(f"{path.name}: unknown kind of table; use .csv, .tsv, .txt or .parquet")
-    return read_text(path), "," if kind == ".csv" else "\t"
+def row_lines(path: Path, options: ReadOptions, rows: Sequence[int]) -> list[int]:
+    """Return the lines of a text file in which some rows of the table begin, counted from 1.
 
-
-def parse_table(
-    text: str,
-    *,
-    separator: str = ",",
-    what: str = "table",
-    columns: Sequence[str] | None = None,
-) -> Table:
-    r"""Read a table from text; the first line has the names.
-
-    Parameters
-    ----------
-    text : str
-        The table.
-    separator : str
-        What stands between two cells.
-    what : str
-        What to call the text in messages.
-    columns : sequence of str, optional
-        The columns to read, in this order; the others need not be numbers. By default all.
-
-    Examples
-    --------
-    >>> from bowfree.datasets.tables import parse_table
-    >>> parse_table("x,y\n1,NA\n")["y"]
-    array([nan])
+    In other files a row of the table is as many rows below the names.
     """
-    reader = CsvReader(text, separator=separator, what=what)
-    return _fill(reader, reader, columns)
+    kind = kind_of(path)
+    if kind in OTHER_KINDS and path.suffix.lower() not in PACKED:
+        return [row + 2 for row in rows]
+    text = _text(path, kind, options)
+    dialect = find_dialect(text, path.name, kind, options)
+    starts = [row.start for row in CsvReader(text, separator=dialect.separator, what=path.name)]
+    return [place(text, starts[row + 1])[0] for row in rows]
 
 
-def _fill(
-    reader: CsvReader, rows: Iterable[Row], columns: Sequence[str] | None, *, first: int = 0
-) -> Table:
-    """Make a table of the cells from column `first` on; the first row has the names."""
-    names: tuple[str, ...] | None = None
-    chosen: list[int] = []
-    values: list[list[float]] = []
-    for row in rows:
-        if names is None:
-            names = _header(reader, row, first)
-            chosen = _chosen(columns, names, reader.what)
-            continue
-        if len(row.cells) != len(names) + first:
-            reader.refuse(
-                row,
-                0,
-                f"expected {len(names) + first} cells, as many as names, found {len(row.cells)}",
-            )
-        values.append([_number(reader, row, k + first, names[k]) for k in chosen])
-    if names is None:
-        raise ParseError(f"{reader.what}: the table is empty", line=1, column=1)
-    X = np.array(values, dtype=np.float64).reshape(len(values), len(chosen))
-    return Table(tuple(names[k] for k in chosen), X)
-
-
-def write_table(table: Table, *, decimals: int | None = None) -> str:
-    """Write a table as CSV text, by default with all digits.
-
-    Parameters
-    ----------
-    table : Table
-        What to write.
-    decimals : int, optional
-        Number of digits behind the point.
-
-    Examples
-    --------
-    >>> from bowfree.datasets.tables import Table, write_table
-    >>> import numpy as np
-    >>> print(write_table(Table(("x", "y"), np.array([[0.5, 1 / 3]])), decimals=2), end="")
-    x,y
-    0.50,0.33
-    """
-    form = "{!r}" if decimals is None else f"{{:.{decimals}f}}"
-    lines = [write_line(write_name(name) for name in table.names)]
-    lines += [",".join(map(form.format, row)) + "\n" for row in table.X.tolist()]
-    return "".join(lines)
-
-
-def _header(reader: CsvReader, row: Row, first: int) -> tuple[str, ...]:
-    names: dict[str, None] = {}
-    for k, cell in enumerate(row.cells[first:], start=first):
-        name = read_name(cell)
-        if not name:
-            reader.refuse(row, k, f"column {k + 1} has no name; the first line names the columns")
-        if name in names:
-            reader.refuse(row, k, f"two columns are named {shown(name)}; rename one")
-        names[name] = None
-    return tuple(names)
-
-
-def _chosen(columns: Sequence[str] | None, names: Sequence[str], what: str) -> list[int]:
-    """Return the positions of the columns asked for."""
-    if columns is None:
-        return list(range(len(names)))
-    place = {name: k for k, name in enumerate(names)}
-    chosen: dict[str, int] = {}
-    for name in columns:
-        if name not in place:
-            close = close_names(name, names)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
-            raise DataError(f"{what} has no column {shown(name)}{hint}; it has {listed(names)}")
-        if name in chosen:
-            raise DataError(f"column {shown(name)} is asked for twice; leave one out")
-        chosen[name] = place[name]
-    return list(chosen.values())
-
-
-def _number(reader: CsvReader, row: Row, k: int, name: str) -> float:
-    cell = row.cells[k]
-    if cell.lower() in _MISSING:
-        return float("nan")
-    try:
-        return number(cell)
-    except ValueError as error:
-        reader.refuse(
-            row,
-            k,
-            f"{shown(cell)} in column {shown(name)} {error}; drop that column or code it as "
-            "numbers",
-        )
-
-
-def _read_parquet(path: Path, columns: Sequence[str] | None) -> Table:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
+def _text(path: Path, kind: str, options: ReadOptions) -> str:
+    if kind not in _TEXT:
+        known = (*_TEXT, *OTHER_KINDS)
         raise DataError(
-            f"{path.name}: reading Parquet needs pyarrow; run `pip install pyarrow`, or give a CSV"
-        ) from error
-    content = path.read_bytes()
-    try:
-        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
-        names = tuple(file.schema_arrow.names)
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise DataError(f"{path.name} cannot be read as Parquet: {brief(str(error))}") from None
-    twice = sorted({name for name, count in Counter(names).items() if count > 1})
-    if twice:
-        raise DataError(f"{path.name}: two columns are named {shown(twice[0])}; rename one")
-    chosen = tuple(names[k] for k in _chosen(columns, names, path.name))
-    _check_cells(file.metadata.num_rows * len(chosen), len(content), path.name)
-    for name in chosen:
-        kind = file.schema_arrow.field(name).type
-        if not any(is_kind(kind) for is_kind in _numeric_kinds(pyarrow.types)):
-            raise DataError(
-                f"{path.name}: column {shown(name)} ({brief(str(kind))}) is not made of numbers; "
-                "drop it or code it as numbers"
-            )
-    try:
-        frame = file.read(columns=list(chosen))
-        values = [np.asarray(frame[name].to_numpy(), dtype=np.float64) for name in chosen]
-    except (pyarrow.ArrowException, OSError, TypeError, ValueError) as error:
-        raise DataError(f"{path.name} cannot be read as Parquet: {brief(str(error))}") from None
-    return Table(chosen, np.column_stack(values) if values else np.empty((0, 0)))
-
-
-def _numeric_kinds(types: Any) -> tuple[Callable[[Any], bool], ...]:
-    """Return what tells a column of numbers: texts such as "1_000" are none."""
-    return (
-        types.is_integer,
-        types.is_floating,
-        types.is_boolean,
-        types.is_decimal,
-        types.is_null,
-    )
-
-
-def _check_cells(count: int, size: int, what: str) -> None:
-    """Refuse a small file that unpacks to a table which fills the memory."""
-    if count > max(10_000_000, 100 * size):
-        raise DataError(
-            f"{what}: {count:,} cells in a file of {size:,} bytes; real data are not that regular"
+            f"{path.name}: unknown kind of table; use {', '.join(known[:-1])} or {known[-1]}, the "
+            f"first {len(_TEXT)} also with {' or '.join(PACKED)} behind"
         )
+    return as_text(unpacked(path), path.name, options)

@@ -2,5 +2,6 @@
 
 ``decision`` answers it for two graphs, ``classes`` finds all graphs equivalent to one,
 ``empirical`` those that given data cannot tell apart, ``constraints`` writes down the equations
-behind it, and ``atlas`` lists all classes on a few nodes.
+behind it, ``comparison`` puts several graphs beside each other on data, and ``atlas`` lists all
+classes on a few nodes.
 """

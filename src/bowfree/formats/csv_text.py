@@ -70,10 +70,10 @@ class CsvReader:
     """
 
     def __init__(self, text: str, *, separator: str = ",", what: str) -> None:
-        self._text = check_text(text, what)
+        self.text = check_text(text, what)
         self._separator = separator
         self.what = what
-        blank = "[ \t]" if separator != "\t" else " "
+        blank = {"\t": " ", " ": "\t"}.get(separator, "[ \t]")
         mark = re.escape(separator)
         # No part of it can be given back (`*+`), so a match takes linear time.
         self._cell = re.compile(
@@ -83,9 +83,9 @@ class CsvReader:
 
     def __iter__(self) -> Iterator[Row]:
         position = 0
-        while position < len(self._text):
+        while position < len(self.text):
             start = position
-            line = _LINE.match(self._text, start)
+            line = _LINE.match(self.text, start)
             assert line is not None  # it matches the empty text, too
             content, position = line.group(1), line.end()
             if '"' in content:  # the row may go on in the next line
@@ -98,7 +98,7 @@ class CsvReader:
     def _cells(self, position: int) -> Iterator[re.Match[str]]:
         """Return the matches of all cells of the row that starts here."""
         while True:
-            cell = self._cell.match(self._text, position)
+            cell = self._cell.match(self.text, position)
             if cell is None:
                 self._refuse_at(position, "a quoted cell is not closed, or text follows it")
             yield cell
@@ -112,7 +112,7 @@ class CsvReader:
         self._refuse_at(cells[min(k, len(cells) - 1)].start(), problem)
 
     def _refuse_at(self, position: int, problem: str) -> NoReturn:
-        line, column = place(self._text, position)
+        line, column = place(self.text, position)
         raise ParseError(f"{self.what}: {problem}", line=line, column=column)
 
 

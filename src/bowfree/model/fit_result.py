@@ -8,7 +8,7 @@ demand is told in :mod:`bowfree.model.inference` (standard errors), :mod:`bowfre
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -25,7 +25,8 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import said_edge
 from bowfree.graph.text import quote
 from bowfree.json_values import json_values
-from bowfree.model import inference
+from bowfree.model import cases, inference
+from bowfree.model.cases import CaseResiduals, Prediction
 from bowfree.model.fiml import FullInformation
 from bowfree.model.fit_indices import (
     FitIndices,
@@ -39,6 +40,7 @@ from bowfree.model.fit_summary import FitSummary, html_parts, summarize, text_pa
 from bowfree.model.inference import Information, StandardErrors, TotalEffects
 from bowfree.model.linear_sem import LinearSEM
 from bowfree.model.missing import IncompleteRows
+from bowfree.model.modification_indices import ModificationIndices, modification_indices
 from bowfree.model.moments import Moments
 from bowfree.model.variation import MomentVariation, Variation
 from bowfree.options import Method, StandardErrorKind, TestKind, one_of
@@ -119,6 +121,20 @@ class Estimate(Shown):
     z: float
     p_value: float
     std_all: float
+
+    def ci(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return the lower and upper end of the normal confidence interval.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=300, ddof=0)
+        >>> low, high = fit.edge("x -> y").ci(0.9)
+        >>> f"{low:.3f} to {high:.3f}"
+        '0.418 to 0.582'
+        """
+        half = inference.normal_quantile(confidence) * self.se
+        return self.estimate - half, self.estimate + half
 
     @property
     def edge(self) -> tuple[str, str, str]:
@@ -328,6 +344,32 @@ class Fit(Shown, Frozen, ReportShortcut):
         """Correlations of the data minus those of the fit, shape (d, d)."""
         return residual_correlations(self.S, self.Sigma)
 
+    def modification_indices(self) -> ModificationIndices:
+        """Return score tests of all edges that could be added, with the expected change.
+
+        Returns
+        -------
+        ModificationIndices
+            The largest first. :func:`bowfree.edge_changes` refits instead, and also has what is
+            lost without an edge or by turning it.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> S = [[1.0, 0.5, 0.4], [0.5, 1.0, 0.6], [0.4, 0.6, 1.0]]
+        >>> fit = bf.fit(bf.parse("x -> y -> z"), cov=S, n=200)
+        >>> print(fit.modification_indices())
+        edge     index       p  expected change  std. all
+        x -> z   4.167  0.0412           0.1333     0.133
+        x <-> z  4.167  0.0412           0.1327     0.167
+        skipped: 2 would make a bow, 3 would make a cycle
+
+        References
+        ----------
+        D. Sörbom, Model modification, Psychometrika 54 (1989).
+        """
+        return modification_indices(self)
+
     # --- inference ---
 
     @cached_property
@@ -481,6 +523,54 @@ class Fit(Shown, Frozen, ReportShortcut):
         """
         return inference.total_effects(self.B, self.standard_errors(information=information))
 
+    # --- cases ---
+
+    def predict(self, data: Any, *, of: str | Sequence[str] | None = None) -> Prediction:
+        """Predict variables from others, case by case: conditional expectations.
+
+        Parameters
+        ----------
+        data : data frame, mapping of names to columns, or array_like of shape (cases, k)
+            What is known of each case. Columns that are no variables of the graph are left out; a
+            bare array has all variables that are not predicted, in the order of the graph's nodes.
+        of : str or sequence of str, optional
+            What to predict; by default the variables that `data` have not.
+
+        Returns
+        -------
+        Prediction
+            NaN for a case with a missing value.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> data = {"x": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 4.1, 5.9, 8.0]}
+        >>> bf.fit(bf.parse("x -> y"), data).predict({"x": [5.0]})["y"].round(2)
+        array([9.95])
+        """
+        return cases.predict(self, data, of)
+
+    def residuals(self, data: Any) -> CaseResiduals:
+        """Return the errors of single cases, and their distances from what the model expects.
+
+        Parameters
+        ----------
+        data : array_like of shape (cases, d), data frame, or mapping of names to columns
+            All variables of the graph, of the cases that were fitted or of others.
+
+        Returns
+        -------
+        CaseResiduals
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> data = {"x": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 4.1, 5.9, 8.0]}
+        >>> bf.fit(bf.parse("x -> y"), data).residuals(data)["y"].round(2)
+        array([-0.03,  0.09, -0.09,  0.03])
+        """
+        return cases.residuals(self, data)
+
     # --- optimality ---
 
     @property
@@ -519,19 +609,22 @@ class Fit(Shown, Frozen, ReportShortcut):
         """
         return summarize(self, information)
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: str = "pandas", *, confidence: float = 0.95) -> Any:
         """Return the estimates as a data frame, one row for each parameter.
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}
             The library of the data frame.
+        confidence : float
+            Level of the intervals.
 
         Returns
         -------
         data frame
-            Columns a, mark, b, estimate, se, z, p_value, std_all. ``x -> y`` has a = x and b = y;
-            the mark of a variance is "variance", and both a and b are the variable.
+            Columns a, mark, b, estimate, se, z, p_value, lower, upper (the confidence interval),
+            std_all. ``x -> y`` has a = x and b = y; the mark of a variance is "variance", and both
+            a and b are the variable.
 
         Examples
         --------
@@ -542,11 +635,15 @@ class Fit(Shown, Frozen, ReportShortcut):
         0  x   ->  y       0.5
         """
         estimates = self.estimates()
-        numbers = ("estimate", "se", "z", "p_value", "std_all")
+        intervals = [e.ci(confidence) for e in estimates]
+        numbers = ("estimate", "se", "z", "p_value")
         return data_frame(
             {
                 **{end: [e.edge[k] for e in estimates] for k, end in enumerate(("a", "mark", "b"))},
                 **{name: [getattr(e, name) for e in estimates] for name in numbers},
+                "lower": [low for low, _ in intervals],
+                "upper": [high for _, high in intervals],
+                "std_all": [e.std_all for e in estimates],
             },
             backend,
         )
@@ -579,8 +676,13 @@ class Fit(Shown, Frozen, ReportShortcut):
                 "scaled": self.scaled,
                 "B": self.B,
                 "Omega": self.Omega,
-                "estimates": self.estimates(),
+                "estimates": [_with_interval(e) for e in self.estimates()],
                 "certificate": self.certificate,
             }
         )
         return content
+
+
+def _with_interval(estimate: Estimate) -> dict[str, Any]:
+    lower, upper = estimate.ci()
+    return {**vars(estimate), "lower": lower, "upper": upper}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FitSummary", "fit_facts", "fit_title", "html_parts", "summarize", "text_parts"]
 
-_COLUMNS = ("Estimate", "Std.Err", "z-value", "P(>|z|)", "Std.all")
+_COLUMNS = ("Estimate", "Std.Err", "z-value", "P(>|z|)", "ci.lower", "ci.upper", "Std.all")
 _REST = "more: print(fit.summary()) has all"
 
 
@@ -153,5 +153,5 @@ def fit_facts(fit: Fit) -> list[tuple[str, str]]:
 
 
 def _cells(estimate: Estimate) -> tuple[str, ...]:
-    numbers = (estimate.estimate, estimate.se, estimate.z, estimate.p_value, estimate.std_all)
-    return tuple(number(value) for value in numbers)
+    tested = (estimate.estimate, estimate.se, estimate.z, estimate.p_value)
+    return tuple(number(value) for value in (*tested, *estimate.ci(), estimate.std_all))

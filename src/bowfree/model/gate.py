@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +56,7 @@ def moments(
     n: float | None = None,
     ddof: int = 1,
     graph: GraphLike | None = None,
-    shrinkage: float = 0.0,
+    shrinkage: float | Literal["auto"] = 0.0,
     missing: Missing | None = None,
     correlation: Correlation = "pearson",
     ordinal: Sequence[str] = (),
@@ -78,9 +78,10 @@ def moments(
         The BAP to be fitted. Columns are matched with its nodes by name; a bare array has no names,
         and is taken to be in the order of its nodes. With ``n <= d`` the covariance matrix is
         singular, which is no obstacle as long as every district and its parents are fewer than n.
-    shrinkage : float
+    shrinkage : float or "auto"
         Between 0 and 1: covariances are multiplied by ``1 - shrinkage``, variances stay. Anything
-        above 0 makes a singular matrix positive definite.
+        above 0 makes a singular matrix positive definite. "auto" is Ledoit and Wolf's choice, from
+        the rows.
     missing : {"fiml", "two-stage", "listwise"}, optional
         What to do about missing values (NaN, None, null): the default is an error. ``"fiml"`` and
         ``"two-stage"`` use all cells, by the mean and covariance matrix of largest likelihood; they
@@ -149,9 +150,11 @@ def read_moments(
     if not is_number(ddof) or ddof not in (0, 1):
         raise DataError(f"ddof = {shown(ddof)}: must be 1 (divisor n - 1) or 0 (divisor n)")
     shrinkage = options.get("shrinkage", 0.0)
-    if not is_number(shrinkage) or not 0.0 <= shrinkage <= 1.0:
+    chosen = is_number(shrinkage) and 0.0 <= shrinkage <= 1.0
+    if not chosen and not (isinstance(shrinkage, str) and shrinkage == "auto"):
         raise DataError(
-            f"shrinkage = {shown(shrinkage)}: must be a number between 0 (none) and 1 (diagonal)"
+            f"shrinkage = {shown(shrinkage)}: must be a number between 0 (none) and 1 (diagonal), "
+            "or 'auto'"
         )
     treatment = Treatment.of(options)
     if graph is not None:
@@ -164,6 +167,8 @@ def read_moments(
     else:
         treatment.refuse("a covariance matrix: it is about rows, give them as `data`")
         found = Moments._gated(*read_covariance(cov, n, ddof, graph))
+    if shrinkage == "auto":
+        shrinkage = _ledoit_wolf(found)
     if shrinkage:
         factor = 1.0 - float(shrinkage)
         sample = None if found.sample is None else Shrunk(found.sample, factor)
@@ -172,6 +177,18 @@ def read_moments(
         )
     check_definite(found.names, found.S, found.n, graph)
     return found
+
+
+def _ledoit_wolf(found: Moments) -> float:
+    from bowfree.model.shrinkage import ledoit_wolf_shrinkage
+
+    rows = found.sample
+    if not isinstance(rows, CompleteRows) or not rows.plain:
+        raise DataError(
+            "shrinkage = 'auto' needs complete rows of numbers, each counted once: give such "
+            "`data`, or a number"
+        )
+    return ledoit_wolf_shrinkage(rows.deviations)
 
 
 @dataclass(frozen=True)

@@ -139,10 +139,7 @@ class TotalEffect(Shown):
         >>> f"{low:.3f} to {high:.3f}"
         '0.402 to 0.598'
         """
-        confidence = share("confidence", confidence)
-        from scipy.special import ndtri
-
-        half = float(ndtri((1 + confidence) / 2)) * self.se
+        half = normal_quantile(confidence) * self.se
         return self.estimate - half, self.estimate + half
 
     def _brief(self) -> str:
@@ -187,26 +184,35 @@ class TotalEffects(Shown, Frozen):
         numbers = (self.estimate[at], self.se[at], self.z[at], self.p_value[at])
         return TotalEffect(of, on, *map(float, numbers))
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: str = "pandas", *, confidence: float = 0.95) -> Any:
         """Return a data frame with one row for each ordered pair of variables.
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}
             The library of the data frame.
+        confidence : float
+            Level of the intervals.
 
         Returns
         -------
         data frame
-            Columns cause, effect, estimate, se, z, p_value.
+            Columns cause, effect, estimate, se, z, p_value, lower, upper: the confidence interval.
         """
         matrices = {name: getattr(self, name) for name in ("estimate", "se", "z", "p_value")}
+        half = normal_quantile(confidence) * self.se
+        matrices |= {"lower": self.estimate - half, "upper": self.estimate + half}
         return effect_frame(self.names, matrices, backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
         content: dict[str, Any] = json_values(self)
         return content
+
+    def _interval(self, i: int, j: int) -> str:
+        half = normal_quantile(0.95) * float(self.se[i, j])
+        centre = float(self.estimate[i, j])
+        return "" if math.isnan(half) else f"{centre - half:.3f} to {centre + half:.3f}"
 
     def _brief(self) -> str:
         effects = count(len(effect_pairs(self.estimate != 0)), "effect")
@@ -222,6 +228,7 @@ class TotalEffects(Shown, Frozen):
             columns["s.e."] = decimals(self.se, 4)
             columns["z"] = decimals(self.z, 2)
             columns["p"] = decimals(self.p_value, 4)
+            columns["95 % interval"] = self._interval
         yield effect_table("effect", self.names, pairs, columns, size=np.abs(self.estimate))
 
 
@@ -396,6 +403,13 @@ def total_effects(B: Floats, errors: StandardErrors) -> TotalEffects:
     se = np.sqrt(np.maximum(variance, 0.0))
     z, p_value = wald(effect, se)
     return TotalEffects(errors.names, effect, se, z, p_value)
+
+
+def normal_quantile(confidence: float) -> float:
+    """Return how many standard errors a two-sided interval of this level reaches to each side."""
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + share("confidence", confidence)) / 2))
 
 
 def wald(estimate: Floats, se: Floats) -> tuple[Floats, Floats]:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import DataError
+from bowfree.model.column_checks import odd_columns, sentences
 from bowfree.model.fit_result import Fit
 from bowfree.model.reading import read_observations
 
@@ -74,6 +75,8 @@ class DataChecks:
         The rows farthest out, farthest first; rows are counted from 1.
     n_outliers : int
         How many rows are out at the 1 % level, corrected for the number of rows.
+    odd_columns : tuple of str
+        A sentence about columns that look like row numbers, and one about those with few values.
     """
 
     variables: tuple[VariableCheck, ...]
@@ -83,6 +86,7 @@ class DataChecks:
     p_mardia_kurtosis: float
     outliers: tuple[Outlier, ...]
     n_outliers: int
+    odd_columns: tuple[str, ...] = ()
 
     @property
     def not_normal(self) -> list[str]:
@@ -98,7 +102,7 @@ class DataChecks:
 
     def warnings(self) -> list[str]:
         """Return one sentence for each thing to look at."""
-        found = []
+        found = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in self.odd_columns]
         strange = self.not_normal
         if strange:
             most = max(self.variables, key=lambda v: max(abs(v.skewness), abs(v.kurtosis)))
@@ -180,10 +184,11 @@ def check_data(fit: Fit, data: Any, *, listed: int = 10) -> DataChecks:
         VariableCheck(name, *(float(column[k]) for column in columns))
         for k, name in enumerate(names)
     )
+    odd = tuple(sentences(odd_columns(names, X), drop="another search without it"))
     S = deviations.T @ deviations / n
     if n <= d + 1 or np.linalg.cond(S) > 1e12:
         nothing = (math.nan,) * 4
-        return DataChecks(variables, *nothing, outliers=(), n_outliers=0)
+        return DataChecks(variables, *nothing, outliers=(), n_outliers=0, odd_columns=odd)
     whitened = np.linalg.solve(np.linalg.cholesky(S), deviations.T).T
     distance2 = (whitened**2).sum(axis=1)
     mardia = _mardia(whitened, distance2) if enough else (math.nan,) * 4
@@ -198,6 +203,7 @@ def check_data(fit: Fit, data: Any, *, listed: int = 10) -> DataChecks:
             for r in farthest
         ),
         n_outliers=int((p_values < LEVEL / n).sum()),
+        odd_columns=odd,
     )
 
 

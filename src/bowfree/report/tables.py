@@ -14,7 +14,7 @@ from bowfree.equivalence.classes import ClassSummary
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Estimate, Fit
-from bowfree.model.inference import TotalEffects
+from bowfree.model.inference import TotalEffects, normal_quantile
 from bowfree.pictures.svg import printable
 from bowfree.report.cells import (
     MAX_ROWS,
@@ -65,6 +65,7 @@ def edge_table(
         ("Std.Err", "standard error"),
         ("z", "estimate / standard error"),
         ("p", "two-sided"),
+        ("95 % interval", "normal confidence interval"),
         ("Standardised", "effect in standard deviations, or correlation of the errors"),
         ("In class", f"share of the {summary.n_members:,} equivalent graphs with this very edge"),
         ("Known", "what all equivalent graphs agree on; o: they differ"),
@@ -81,6 +82,7 @@ def edge_table(
             quantity(row.se),
             number(row.z, 2),
             Cell(p_text(row.p_value), row.p_value),
+            _interval(row.weight, row.se),
             number(row.std),
             percent(row.share),
             Cell(printable(row.in_class)),
@@ -89,7 +91,14 @@ def edge_table(
             shares = bootstrap.directed if row.mark == "->" else bootstrap.bidirected
             cells.append(percent(float(shares[graph._node(row.b), graph._node(row.a)])))
         table.append(cells)
-    return Table("edges", tuple(columns), *cut_rows(table, 5))
+    return Table("edges", tuple(columns), *cut_rows(table, 6))
+
+
+def _interval(estimate: float, se: float) -> Cell:
+    """Return the normal interval at 95 %, which is sorted by its lower end."""
+    half = normal_quantile(0.95) * float(se)
+    low, high = number(estimate - half), number(estimate + half)
+    return low if math.isnan(half) else Cell(f"{low.text} to {high.text}", low.value)
 
 
 def class_table(summary: ClassSummary) -> Table:
@@ -126,6 +135,7 @@ def effect_table(effects: TotalEffects, bounds: EffectBounds) -> Table:
         ("Std.Err", "delta method"),
         ("z", ""),
         ("p", "two-sided"),
+        ("95 % interval", "in the best graph, delta method"),
         ("Lower", "smallest effect over the equivalent graphs"),
         ("Upper", "largest effect over the equivalent graphs"),
         ("Min |.|", "smallest absolute effect: not zero means that all graphs see one"),
@@ -145,6 +155,7 @@ def effect_table(effects: TotalEffects, bounds: EffectBounds) -> Table:
             quantity(effects.se[i, j]),
             number(effects.z[i, j], 2),
             Cell(p_text(p), p),
+            _interval(float(effects.estimate[i, j]), float(effects.se[i, j])),
             quantity(bounds.lower[i, j]),
             quantity(bounds.upper[i, j]),
             quantity(bounds.min_abs[i, j]),

@@ -29,6 +29,7 @@ from bowfree import _core
 from bowfree.budget import Budget
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.column_checks import warn_about_columns
 from bowfree.model.gate import read_moments
 from bowfree.model.holdout import split_rows
 from bowfree.model.moments import Moments
@@ -109,6 +110,11 @@ def greedy_search(
     SearchInterrupted
         On Ctrl-C; a :class:`KeyboardInterrupt` with the best so far in its ``result``.
 
+    Warns
+    -----
+    DataWarning
+        When a column looks like row numbers, or has few values.
+
     References
     ----------
     Section 3 of the paper.
@@ -133,12 +139,14 @@ def greedy_search(
     data_options, space_options, score_options, strategy_options, budget_options = groups
     budget = Budget(**budget_options)
     climbs = Strategy(strategy, starts, **strategy_options)
+    warn_about_columns(data, stacklevel=2)
     aside = None
     if holdout is not None:
         data, rest = split_rows(data, holdout, budget.generator().spawn(1)[0])
         aside = read_moments(rest, **data_options)
+    moments = read_moments(data, **data_options)
     return search_moments(
-        read_moments(data, **data_options),
+        moments,
         SearchSpace.of(space, **space_options),
         ScoringRule(**score_options),
         climbs,

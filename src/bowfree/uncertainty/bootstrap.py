@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -26,35 +26,74 @@ from bowfree.budget import Budget
 from bowfree.effects.bounds import MAX_MEMBERS, ZERO, class_bounds, effect_counter
 from bowfree.equivalence.classes import class_by_components
 from bowfree.errors import BowfreeError
+from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.fit_result import Fit
 from bowfree.model.moments import Moments
 from bowfree.options import BudgetOptions, at_least, not_negative, share, split_options
 from bowfree.uncertainty.bootstrap_result import BootstrapResult
+from bowfree.uncertainty.given_model import (
+    ModelBootstrap,
+    ModelBootstrapOptions,
+    bootstrap_model,
+)
 from bowfree.uncertainty.resampling import Recipe, Rows
 
 __all__ = ["bootstrap"]
 
 Floats = npt.NDArray[np.float64]
 
+N_RESAMPLES = 100
 
+
+class BootstrapOptions(BudgetOptions, ModelBootstrapOptions, total=False):
+    """All options of :func:`bowfree.bootstrap` that are not said in its own signature."""
+
+
+@overload
 def bootstrap(
+    graph: MixedGraph | Fit,
     data: Any,
     *,
-    n_resamples: int = 100,
+    n_resamples: int | None = None,
+    confidence: float = 0.95,
+    **options: Unpack[BootstrapOptions],
+) -> ModelBootstrap: ...
+@overload
+def bootstrap(
+    graph: Any = None,
+    data: Any = None,
+    *,
+    n_resamples: int | None = None,
     confidence: float = 0.95,
     search: Mapping[str, Any] | None = None,
     limit: int | None = None,
     zero: float = ZERO,
-    **options: Unpack[BudgetOptions],
-) -> BootstrapResult:
-    """Search on resampled data, and count edges and effects.
+    **options: Unpack[BootstrapOptions],
+) -> BootstrapResult: ...
+def bootstrap(
+    graph: Any = None,
+    data: Any = None,
+    *,
+    n_resamples: int | None = None,
+    confidence: float = 0.95,
+    search: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+    zero: float = ZERO,
+    **options: Unpack[BootstrapOptions],
+) -> BootstrapResult | ModelBootstrap:
+    """Search on resampled data, and count edges and effects; or fit a given graph to them.
 
     Parameters
     ----------
+    graph : MixedGraph or Fit, optional
+        A given graph: it is fitted to the resamples and nothing is searched. Leave it out,
+        ``bootstrap(data)``, to search on each of them.
     data : array_like of shape (n, d) or data frame
         Observations in rows.
-    n_resamples : int
-        Number of resamples, each of n rows drawn with replacement.
+    n_resamples : int, optional
+        Number of resamples, each of n rows drawn with replacement; by default 100 searches, or 1000
+        fits of a given graph.
     confidence : float
         Level of the intervals. Both tails of the quantiles must hold a resample, so 95 % needs at
         least 40 of them.
@@ -67,11 +106,12 @@ def bootstrap(
     **options
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``: what may be spent
         (:class:`~bowfree.options.BudgetOptions`). When the time is up, the result is made of the
-        resamples that were done.
+        resamples that were done. With a graph also ``interval`` and ``bollen_stine``
+        (:class:`~bowfree.uncertainty.given_model.ModelBootstrapOptions`).
 
     Returns
     -------
-    BootstrapResult
+    BootstrapResult, or ModelBootstrap with a graph
 
     Raises
     ------
@@ -97,6 +137,26 @@ def bootstrap(
     B. Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993; E. B. Wilson, Probable
     inference, the law of succession, and statistical inference, JASA 22 (1927).
     """
+    budget_options, model_options = split_options(
+        "bootstrap", options, BudgetOptions, ModelBootstrapOptions
+    )
+    if isinstance(getattr(graph, "graph", graph), MixedGraph):
+        if search is not None or limit is not None:
+            raise BowfreeError("search and limit are for bootstrap(data), without a graph")
+        return bootstrap_model(
+            graph,
+            data,
+            Budget(**budget_options),
+            n_resamples=n_resamples,
+            confidence=confidence,
+            **model_options,
+        )
+    if model_options:
+        raise BowfreeError(f"{', '.join(model_options)}: only with a graph, bootstrap(graph, data)")
+    if graph is not None and data is not None:
+        graph_of(graph)  # which says what it is instead
+    data = graph if data is None else data
+    n_resamples = N_RESAMPLES if n_resamples is None else n_resamples
     confidence, zero = share("confidence", confidence), not_negative("zero", zero)
     needed = math.ceil(2.0 / (1.0 - confidence) - 1e-9)
     if at_least("n_resamples", n_resamples, 1) < needed:
@@ -104,7 +164,6 @@ def bootstrap(
             f"n_resamples = {n_resamples} is too few for intervals of level {confidence:g}: at "
             f"least {needed} are needed; raise n_resamples or lower confidence"
         )
-    (budget_options,) = split_options("bootstrap", options, BudgetOptions)
     budget, recipe = Budget(**budget_options), Recipe.of(search)
     rows = Rows.of(data, recipe)
     most = MAX_MEMBERS if limit is None else at_least("limit", limit, 1)

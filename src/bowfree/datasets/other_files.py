@@ -1,0 +1,256 @@
+"""Tables in the files of other programs, where a library that the user has reads them.
+
+=====================  ===========================================================
+``.parquet``           pyarrow, or polars
+``.feather, .arrow``   pyarrow, or polars
+``.sav`` (SPSS)        pyreadstat
+``.dta`` (Stata)       pyreadstat, or pandas
+``.xlsx`` (Excel)      openpyxl
+=====================  ===========================================================
+
+Value labels of SPSS and Stata are left aside: the codes are the numbers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bowfree.datasets.reading import Floats, ReadOptions
+from bowfree.datasets.table import Table
+from bowfree.errors import DataError
+from bowfree.text_input import brief, listed, number, shown
+
+__all__ = ["OTHER_KINDS", "read_other"]
+
+
+def read_other(path: Path, kind: str, options: ReadOptions) -> Table:
+    """Read a file of one of the `OTHER_KINDS`."""
+    missing = []
+    for library, read in OTHER_KINDS[kind]:
+        try:
+            import_module(library)
+        except ImportError:
+            missing.append(library)
+            continue
+        try:
+            return read(path, options)
+        except (DataError, MemoryError, FileNotFoundError, PermissionError):
+            raise
+        except Exception as error:  # of whatever kind the library has
+            raise DataError(
+                f"{path.name} cannot be read as a {kind} file: {brief(str(error))}"
+            ) from None
+    raise DataError(
+        f"{path.name}: reading {kind} needs {' or '.join(missing)}; run `pip install {missing[0]}`,"
+        " or give a CSV"
+    )
+
+
+# --- columns of numbers ---------------------------------------------------------------------------
+
+
+def _of_frame(frame: Any, path: Path, options: ReadOptions) -> Table:
+    """Return the columns asked for of a data frame that narwhals understands."""
+    import narwhals as nw
+
+    table = nw.from_native(frame, eager_only=True)
+    names = _distinct([str(name) for name in table.columns], path)
+    columns = [table.get_column(names[k]) for k in options.choose(names, path.name)]
+    for column in columns:
+        if not (column.dtype.is_numeric() or column.dtype in (nw.Boolean, nw.Unknown)):
+            _refuse_text(path, column.name, f"({brief(str(column.dtype))})", options)
+    X = np.empty((len(table), len(columns)))
+    for k, column in enumerate(columns):
+        X[:, k] = column.cast(nw.Float64).to_numpy()
+    return Table(tuple(column.name for column in columns), options.blank(X))
+
+
+def _distinct(names: Sequence[str], path: Path) -> list[str]:
+    twice = sorted(name for name, number in Counter(names).items() if number > 1)
+    if twice:
+        raise DataError(f"{path.name}: two columns are named {shown(twice[0])}; rename one")
+    return list(names)
+
+
+def _refuse_text(path: Path, name: str, seen: str, options: ReadOptions) -> None:
+    raise DataError(
+        f"{path.name}: column {shown(name)} {seen} is not made of numbers; drop it "
+        f"({options.option('drop')}) or code it as numbers"
+    )
+
+
+# --- Parquet and Feather --------------------------------------------------------------------------
+
+
+def _parquet_by_pyarrow(path: Path, options: ReadOptions) -> Table:
+    import pyarrow
+    import pyarrow.parquet
+
+    content = path.read_bytes()
+    file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
+    names = _distinct(file.schema_arrow.names, path)
+    chosen = [names[k] for k in options.choose(names, path.name)]
+    _check_cells(file.metadata.num_rows * len(chosen), len(content), path.name)
+    for name in chosen:
+        kind = file.schema_arrow.field(name).type
+        if not any(is_kind(kind) for is_kind in _numeric_kinds(pyarrow.types)):
+            _refuse_text(path, name, f"({brief(str(kind))})", options)
+    frame = file.read(columns=chosen)
+    return Table(tuple(chosen), options.blank(_stacked([frame[name] for name in chosen])))
+
+
+def _feather_by_pyarrow(path: Path, options: ReadOptions) -> Table:
+    from pyarrow import feather
+
+    return _of_frame(feather.read_table(path, memory_map=False), path, options)
+
+
+def _by_polars(function: str) -> Callable[[Path, ReadOptions], Table]:
+    def read(path: Path, options: ReadOptions) -> Table:
+        import polars as pl
+
+        return _of_frame(getattr(pl, function)(path), path, options)
+
+    return read
+
+
+def _stacked(columns: Sequence[Any]) -> Floats:
+    values = [np.asarray(column.to_numpy(), dtype=np.float64) for column in columns]
+    return np.column_stack(values) if values else np.empty((0, 0))
+
+
+def _numeric_kinds(types: Any) -> tuple[Callable[[Any], bool], ...]:
+    """Return what tells a column of numbers: texts such as "1_000" are none."""
+    return (
+        types.is_integer,
+        types.is_floating,
+        types.is_boolean,
+        types.is_decimal,
+        types.is_null,
+    )
+
+
+def _check_cells(count: int, size: int, what: str) -> None:
+    """Refuse a small file that unpacks to a table which fills the memory."""
+    if count > max(10_000_000, 100 * size):
+        raise DataError(
+            f"{what}: {count:,} cells in a file of {size:,} bytes; real data are not that regular"
+        )
+
+
+# --- SPSS and Stata -------------------------------------------------------------------------------
+
+
+def _by_pyreadstat(function: str) -> Callable[[Path, ReadOptions], Table]:
+    def read(path: Path, options: ReadOptions) -> Table:
+        import pyreadstat
+
+        columns, _ = getattr(pyreadstat, function)(str(path), output_format="dict")
+        names = list(columns)
+        chosen = [names[k] for k in options.choose(names, path.name)]
+        for name in chosen:
+            odd = next((v for v in columns[name] if v is not None and not _is_real(v)), None)
+            if odd is not None:
+                _refuse_text(path, name, f"with {shown(odd)}", options)
+        X = np.array([[np.nan if v is None else v for v in columns[name]] for name in chosen])
+        return Table(tuple(chosen), options.blank(X.astype(np.float64).reshape(len(chosen), -1).T))
+
+    return read
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating)
+
+
+def _stata_by_pandas(path: Path, options: ReadOptions) -> Table:
+    import pandas as pd
+
+    return _of_frame(pd.read_stata(path, convert_categoricals=False), path, options)
+
+
+# --- Excel ----------------------------------------------------------------------------------------
+
+
+def _by_openpyxl(path: Path, options: ReadOptions) -> Table:
+    import openpyxl
+
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    try:
+        rows = _sheet(book, path, options).iter_rows(values_only=True)
+        head: tuple[Any, ...] = next(rows, ())
+        width = max((k + 1 for k, cell in enumerate(head) if cell not in (None, "")), default=0)
+        if not width:
+            raise DataError(f"{path.name}: row 1 is empty; it names the columns")
+        first = 1 if head[0] in (None, "") else 0  # names of the rows
+        for k, cell in enumerate(head[first:width], start=first):
+            if cell in (None, ""):
+                raise DataError(
+                    f"{path.name}: column {k + 1} has no name in row 1, which names the columns"
+                )
+        names = _distinct([str(cell).strip() for cell in head[first:width]], path)
+        chosen = options.choose(names, path.name)
+        values = []
+        for line, row in enumerate(rows, start=2):
+            if all(cell in (None, "") for cell in row):
+                continue
+            if any(cell not in (None, "") for cell in row[width:]):
+                raise DataError(
+                    f"{path.name}: row {line} has more cells than row 1 has names ({width})"
+                )
+            cells = [row[k + first] if k + first < len(row) else None for k in chosen]
+            values.append(
+                [
+                    _cell_value(path, line, names[k], cell, options)
+                    for k, cell in zip(chosen, cells, strict=True)
+                ]
+            )
+    finally:
+        book.close()
+    X: Floats = np.array(values, dtype=np.float64).reshape(len(values), len(chosen))
+    return Table(tuple(names[k] for k in chosen), options.blank(X))
+
+
+def _sheet(book: Any, path: Path, options: ReadOptions) -> Any:
+    sheets = book.sheetnames
+    ask = options.option("sheet")
+    if options.sheet is not None:
+        if options.sheet not in sheets:
+            raise DataError(
+                f"{ask} {path.name} has no sheet {shown(options.sheet)}; it has {listed(sheets)}"
+            )
+        return book[options.sheet]
+    if len(sheets) > 1:
+        raise DataError(f"{path.name} has the sheets {listed(sheets)}; say which one with {ask}")
+    return book[sheets[0]]
+
+
+def _cell_value(path: Path, line: int, name: str, cell: Any, options: ReadOptions) -> float:
+    if isinstance(cell, int | float):
+        return float(cell)
+    text = "" if cell is None else str(cell).strip()
+    if text.lower() in options.missing:
+        return float("nan")
+    try:
+        return number(text)
+    except ValueError as error:
+        drop, na = options.option("drop"), options.option("na")
+        raise DataError(
+            f"{path.name}, row {line}: {shown(text)} in column {shown(name)} {error}; drop that "
+            f"column ({drop}) or code it as numbers; if it means a missing value, say so ({na})"
+        ) from None
+
+
+OTHER_KINDS: dict[str, tuple[tuple[str, Callable[[Path, ReadOptions], Table]], ...]] = {
+    ".parquet": (("pyarrow", _parquet_by_pyarrow), ("polars", _by_polars("read_parquet"))),
+    ".feather": (("pyarrow", _feather_by_pyarrow), ("polars", _by_polars("read_ipc"))),
+    ".arrow": (("pyarrow", _feather_by_pyarrow), ("polars", _by_polars("read_ipc"))),
+    ".sav": (("pyreadstat", _by_pyreadstat("read_sav")),),
+    ".dta": (("pyreadstat", _by_pyreadstat("read_dta")), ("pandas", _stata_by_pandas)),
+    ".xlsx": (("openpyxl", _by_openpyxl),),
+}

@@ -1,0 +1,134 @@
+"""What a reader of tables is told: which columns, what is missing, how the file is written.
+
+Nothing about a file is guessed where a guess could go wrong. What the file leaves open is asked
+for, by the name of the option, in the words of where the user is: ``separator=`` in Python,
+``--separator`` on the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.errors import DataError
+from bowfree.options import each
+from bowfree.text_input import close_names, listed, number, shown
+
+__all__ = ["SEPARATORS", "ReadOptions", "WrittenOptions"]
+
+Floats = npt.NDArray[np.float64]
+Decimal = Literal["point", "comma"]
+
+# What R, pandas, Stata and people write for "not measured", in small letters.
+_MISSING = frozenset({"", "na", "nan", "n/a", "null", "none", "."})
+
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}
+
+
+class WrittenOptions(TypedDict, total=False):
+    """How a file is written, where it does not show; fields of :class:`ReadOptions`."""
+
+    separator: str | None
+    decimal: Decimal | None
+    encoding: str | None
+    sheet: str | None
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read a table; what is None is found out, or asked for.
+
+    Attributes
+    ----------
+    columns : sequence of str, optional
+        The columns to read, in this order. By default all.
+    drop : sequence of str
+        Columns to leave out.
+    na : sequence of str
+        Texts and numbers that stand for "not measured", besides empty cells, NA, NaN, n/a, null,
+        none and a single point.
+    separator : {"comma", "semicolon", "tab", "space"}, optional
+        What stands between two cells.
+    decimal : {"point", "comma"}, optional
+        What stands before the decimals of a number.
+    encoding : str, optional
+        Of a text file; UTF-8, or UTF-16 with its mark, by default.
+    sheet : str, optional
+        Of a workbook with several sheets.
+    written : str
+        How an option is written where the user is, with a place for its name.
+    """
+
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    na: Sequence[str] = ()
+    separator: str | None = None
+    decimal: Decimal | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    written: str = field(default="{}=", repr=False)
+
+    def __post_init__(self) -> None:
+        for name, what in (("columns", "names"), ("drop", "names"), ("na", "texts")):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, self._texts(name, what))
+        for name in ("encoding", "sheet"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or "\0" in value):
+                raise DataError(f"{self.option(name)} {shown(value)}: must be a text")
+        for name, choices in (("separator", (*SEPARATORS,)), ("decimal", ("point", "comma"))):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, str) and value in choices):
+                raise DataError(
+                    f"{self.option(name)} {value!r}: choose one of {', '.join(choices)}"
+                )
+
+    def _texts(self, name: str, what: str) -> tuple[str, ...]:
+        given = getattr(self, name)
+        found = each(self.option(name), given, what, DataError)
+        odd = next((value for value in found if not isinstance(value, str)), None)
+        if isinstance(given, str) or odd is not None:
+            seen = given if odd is None else odd
+            raise DataError(f"{self.option(name)} {shown(seen)}: give a list of {what}")
+        return tuple(found)
+
+    def option(self, name: str) -> str:
+        """Return the name of an option as the user writes it."""
+        return self.written.format(name)
+
+    @property
+    def missing(self) -> frozenset[str]:
+        """All texts for "not measured", in small letters."""
+        return _MISSING | {text.strip().lower() for text in self.na}
+
+    def choose(self, names: Sequence[str], what: str) -> list[int]:
+        """Return the places of the columns to read, among the names that there are."""
+        place = {name: k for k, name in enumerate(names)}
+        for option, wanted in (("columns", self.columns or ()), ("drop", self.drop)):
+            for name in wanted:
+                if name not in place:
+                    close = close_names(name, names)
+                    hint = f" (did you mean {close[0]!r}?)" if close else ""
+                    raise DataError(
+                        f"{self.option(option)} {what} has no column {shown(name)}{hint}; it has "
+                        f"{listed(names)}"
+                    )
+            if len(set(wanted)) < len(wanted):
+                twice = next(name for name in wanted if list(wanted).count(name) > 1)
+                raise DataError(f"column {shown(twice)} is asked for twice; leave one out")
+        kept = names if self.columns is None else self.columns
+        return [place[name] for name in kept if name not in self.drop]
+
+    def blank(self, X: Floats) -> Floats:
+        """Return the values with NaN wherever one of the numbers in `na` stands."""
+        for text in self.na:
+            try:
+                value = number(text)
+            except ValueError:
+                continue
+            X = np.where(value == X, np.nan, X)
+        return X

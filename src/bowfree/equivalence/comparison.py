@@ -1,0 +1,403 @@
+"""Several graphs on the same data: how well each fits, and which pairs the data can tell apart.
+
+Whether one model lies inside another is not a question of edges: ``x -> y`` and ``x <-> y`` are one
+model, and a graph with other edges may contain another (section 2.4). :func:`bowfree.contains`
+decides it exactly. Nested pairs are then compared by the difference of their chi-squares, and all
+others by Vuong's test, which looks at the log-likelihoods case by case and therefore needs the rows
+themselves::
+
+    l_i(G) - l_i(H)  for every case i: is its mean zero?
+
+Before its mean can be judged it has to vary at all: two graphs may meet in a distribution that both
+describe, and then the data cannot tell them apart. Vuong's first step tests that.
+
+Next: :mod:`bowfree.search.edge_changes`, for all graphs one edge away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.display import MOST_ROWS, Shown, Table, count, number
+from bowfree.equivalence.decision import contains
+from bowfree.errors import BowfreeError, GraphError
+from bowfree.frames import data_frame
+from bowfree.graph.given import GraphLike, graph_of
+from bowfree.json_values import json_values
+from bowfree.model.fit_result import Fit
+from bowfree.model.fitting import fit_given, warn_if_doubtful
+from bowfree.model.inference import observed_information
+from bowfree.model.moments import Moments
+from bowfree.model.reading import read_observations
+from bowfree.options import FitOptions, each
+from bowfree.text_input import close_names, listed, shown
+
+__all__ = ["Comparison", "GraphPair", "compare"]
+
+Floats = npt.NDArray[np.float64]
+Relation = Literal["same model", "nested", "not nested"]
+Test = Literal["chi-square difference", "Vuong", ""]
+
+_NUMBERS = ("n_parameters", "loglik", "df", "chi2", "p_value", "aic", "bic", "score")
+# Weights of a sum of chi-squares below this part of the largest are rounding.
+_NO_WEIGHT = 1e-8
+
+
+@dataclass(frozen=True, repr=False)
+class GraphPair(Shown):
+    """Two graphs, and the test between them.
+
+    Attributes
+    ----------
+    a, b : str
+        The graphs. Of a nested pair, `a` is the smaller model.
+    relation : {"same model", "nested", "not nested"}
+        Decided exactly, from the graphs alone.
+    loglik : float
+        Log-likelihood of `b` minus that of `a`.
+    test : {"chi-square difference", "Vuong", ""}
+        The test that was made; none for the same model, nor without the rows.
+    statistic, df, p_value : float, int, float
+        Nested: difference of the chi-squares, of the degrees of freedom, and the upper tail
+        probability; small when `a` is too small a model. Vuong: a z-value, positive in favour of
+        `b`, and its two-sided p-value; small when one of the two is closer to the truth.
+    p_distinguishable : float
+        Vuong only: small when the data can tell the two apart at all. If it is not, the z-value
+        says nothing.
+    """
+
+    a: str
+    b: str
+    relation: Relation
+    loglik: float
+    test: Test
+    statistic: float
+    df: int
+    p_value: float
+    p_distinguishable: float
+
+    def _brief(self) -> str:
+        what = f"{self.a} and {self.b}: {self.relation}"
+        return what if not self.test else f"{what}, {self.test}, p = {self.p_value:.4f}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown):
+    """Fits of several graphs to the same data; made by :func:`bowfree.compare`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What the graphs are called.
+    fits : tuple of Fit
+        Their fits.
+    pairs : tuple of GraphPair
+        All pairs of them.
+    vuong : str
+        Why there are no tests of graphs that are not nested; empty when there are.
+    """
+
+    names: tuple[str, ...]
+    fits: tuple[Fit, ...]
+    pairs: tuple[GraphPair, ...]
+    vuong: str
+
+    def __len__(self) -> int:
+        return len(self.fits)
+
+    def fit(self, name: str) -> Fit:
+        """Return the fit of one graph."""
+        return self.fits[self._place(name)]
+
+    def pair(self, a: str, b: str) -> GraphPair:
+        """Return the test between two graphs, in either order."""
+        ends = {self.names[self._place(name)] for name in (a, b)}
+        for pair in self.pairs:
+            if {pair.a, pair.b} == ends:
+                return pair
+        raise BowfreeError(f"{shown(a)} twice: a pair has two different graphs")
+
+    def _place(self, name: object) -> int:
+        if isinstance(name, str) and name in self.names:
+            return self.names.index(name)
+        close = close_names(str(name), self.names) if isinstance(name, str) else []
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {listed(self.names)}"
+        raise BowfreeError(f"no graph is called {shown(name)}; {hint}")
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with one row for each graph.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            The library of the data frame.
+
+        Returns
+        -------
+        data frame
+            Columns name, graph, n_parameters, loglik, df, chi2, p_value, aic, bic, score, and
+            d_aic, d_bic: differences to the smallest.
+        """
+        columns: dict[str, list[Any]] = {
+            "name": list(self.names),
+            "graph": [str(fit.graph) for fit in self.fits],
+            **{name: [getattr(fit, name) for fit in self.fits] for name in _NUMBERS},
+        }
+        for name in ("aic", "bic"):
+            columns[f"d_{name}"] = [value - min(columns[name]) for value in columns[name]]
+        return data_frame(columns, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
+        graphs = [
+            {"name": name, "graph": fit.graph, **{key: getattr(fit, key) for key in _NUMBERS}}
+            for name, fit in zip(self.names, self.fits, strict=True)
+        ]
+        content: dict[str, Any] = json_values(
+            {"n": self.fits[0].n, "graphs": graphs, "pairs": self.pairs, "vuong": self.vuong}
+        )
+        return content
+
+    def _brief(self) -> str:
+        # Equivalent graphs differ in the last digits only: the first of them is named.
+        best = min(range(len(self)), key=lambda k: round(self.fits[k].bic, 6))
+        least = "" if math.isnan(self.fits[best].bic) else f", lowest BIC: {self.names[best]}"
+        return f"{count(len(self), 'graph')}, n = {self.fits[0].n:g}{least}"
+
+    def _shown(self) -> Iterator[str | Table]:
+        yield self._brief()
+        lowest = min(fit.bic for fit in self.fits)
+        rows = [
+            (
+                name,
+                str(fit.n_parameters),
+                number(fit.loglik),
+                number(fit.chi2),
+                str(fit.df),
+                number(fit.p_value, 4),
+                number(fit.aic, 2),
+                number(fit.bic, 2),
+                number(fit.bic - lowest, 2),
+            )
+            for name, fit in zip(self.names, self.fits, strict=True)
+        ]
+        indices = ("parameters", "loglik", "chi-square", "df", "p", "AIC", "BIC", "- lowest")
+        yield Table(("graph", *indices), rows, most=MOST_ROWS, rest="more: to_frame() has all")
+        pairs = [
+            (
+                f"{pair.a} in {pair.b}" if pair.relation == "nested" else f"{pair.a}, {pair.b}",
+                pair.relation,
+                pair.test,
+                number(pair.statistic),
+                str(pair.df) if pair.relation == "nested" else "",
+                number(pair.p_value, 4),
+                number(pair.p_distinguishable, 4),
+            )
+            for pair in self.pairs
+        ]
+        if pairs:
+            headings = ("pair", "models", "test", "statistic", "df", "p", "p (told apart)")
+            yield ""
+            yield Table(headings, pairs, left=(0, 1, 2), most=MOST_ROWS - 6, rest="more: .pairs")
+        if self.vuong:
+            yield self.vuong
+
+
+def compare(
+    graphs: Mapping[str, GraphLike] | Sequence[GraphLike],
+    data: Any = None,
+    **options: Unpack[FitOptions],
+) -> Comparison:
+    """Fit several graphs to the same data, and test every pair of them.
+
+    Parameters
+    ----------
+    graphs : mapping from names to graphs, or sequence of graphs
+        BAPs on the same variables; results that have a graph will do. Without names they are called
+        G1, G2, ...
+    data : array_like of shape (n, d), data frame or Moments, optional
+        Observations in rows. Vuong's test needs them; moments or a covariance matrix do for the
+        rest.
+    **options
+        As for :func:`bowfree.fit`: ``cov``, ``n``, ``ddof``, ``shrinkage``, ``penalty``,
+        ``method``, ``max_iter``, ``tol``, ``n_starts``, ``rng``.
+
+    Returns
+    -------
+    Comparison
+
+    Warns
+    -----
+    FitWarning
+        When the fit of a graph is not certified.
+
+    References
+    ----------
+    Q. H. Vuong, Likelihood ratio tests for model selection and non-nested hypotheses, Econometrica
+    57 (1989).
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> graphs = {"chain": bf.parse("x -> y -> z"), "full": bf.parse("x -> y -> z <-> x")}
+    >>> S = [[1.0, 0.5, 0.4], [0.5, 1.0, 0.6], [0.4, 0.6, 1.0]]
+    >>> print(bf.compare(graphs, cov=S, n=200).pair("chain", "full"))
+    chain and full: nested, chi-square difference, p = 0.0402
+    """
+    named = (
+        {str(name): graph for name, graph in graphs.items()}
+        if isinstance(graphs, Mapping)
+        else {
+            f"G{k}": graph
+            for k, graph in enumerate(each("graphs", graphs, "graphs", GraphError), start=1)
+        }
+    )
+    if not named:
+        raise BowfreeError("no graphs to compare: give a mapping from names to graphs, or a list")
+    first, *others = (graph_of(graph) for graph in named.values())
+    for other in others:
+        if set(other.nodes) != set(first.nodes):
+            odd = sorted(set(other.nodes) ^ set(first.nodes))
+            raise GraphError(
+                f"the graphs have different variables, {listed(odd)}: models of other variables "
+                "cannot be compared by their likelihoods"
+            )
+    if data is None and options.get("cov") is None:
+        data = next((g.moments for g in named.values() if hasattr(g, "moments")), None)
+    fits = tuple(fit_given("compare", graph, data, options) for graph in named.values())
+    for fit in fits:
+        warn_if_doubtful(fit.certificate, stacklevel=2)
+    cases, why = _cases(fits, data, options)
+    pairs = tuple(
+        _pair(one, other) for one, other in combinations(zip(named, fits, cases, strict=True), 2)
+    )
+    apart = any(pair.relation == "not nested" for pair in pairs)
+    return Comparison(tuple(named), fits, pairs, why if apart else "")
+
+
+def _cases(
+    fits: tuple[Fit, ...], data: Any, options: Mapping[str, Any]
+) -> tuple[list[Floats | None], str]:
+    """Return the rows in the order of each graph's nodes, or why there are none to be used."""
+    nothing: list[Floats | None] = [None] * len(fits)
+    if data is None or isinstance(data, Moments):
+        return nothing, (
+            "graphs that are not nested are compared by Vuong's test, which needs the rows: give "
+            "`data` in place of a covariance matrix or moments"
+        )
+    rows = [read_observations(data, fit.graph, "data")[1] for fit in fits]
+    if options.get("shrinkage") or not np.isfinite(rows[0]).all() or len(rows[0]) != fits[0].n:
+        return nothing, (
+            "no Vuong test: the likelihood that was maximised is not that of these rows (missing "
+            "values, weights or shrinkage)"
+        )
+    return list(rows), ""
+
+
+Fitted = tuple[str, Fit, Floats | None]
+
+
+def _pair(one: Fitted, other: Fitted) -> GraphPair:
+    inside = contains(one[1].graph, other[1].graph, rng=0)
+    around = contains(other[1].graph, one[1].graph, rng=0)
+    if around and not inside:
+        one, other = other, one
+    (a, small, X), (b, large, Y) = one, other
+    loglik = large.loglik - small.loglik
+    if inside and around:
+        return GraphPair(a, b, "same model", loglik, "", math.nan, 0, math.nan, math.nan)
+    from scipy.special import chdtrc, ndtr
+
+    if inside or around:
+        df = small.df - large.df
+        chi2 = max(2 * loglik, 0.0) if math.isfinite(small.n) else math.nan
+        test: Test = "" if math.isnan(chi2) else "chi-square difference"
+        return GraphPair(a, b, "nested", loglik, test, chi2, df, float(chdtrc(df, chi2)), math.nan)
+    df = small.df - large.df
+    if X is None or Y is None:
+        return GraphPair(a, b, "not nested", loglik, "", math.nan, df, math.nan, math.nan)
+    difference = case_logliks(large, Y) - case_logliks(small, X)
+    variance = float(np.var(difference))
+    z = float(difference.sum() / math.sqrt(len(X) * variance))
+    weights = _vuong_weights(case_scores(small, X), case_scores(large, Y), small, large)
+    told_apart = weighted_chi2_tail(weights**2, len(X) * variance)
+    return GraphPair(
+        a, b, "not nested", loglik, "Vuong", z, df, 2 * float(ndtr(-abs(z))), told_apart
+    )
+
+
+def case_logliks(fit: Fit, X: Floats) -> Floats:
+    """Return the log-likelihood of every case; their sum is ``fit.loglik``."""
+    errors = (X - X.mean(axis=0)) @ (np.eye(len(fit.B)) - fit.B).T
+    distance = np.sum(errors * np.linalg.solve(fit.Omega, errors.T).T, axis=1)
+    constant = len(fit.B) * math.log(2 * math.pi) + np.linalg.slogdet(fit.Omega)[1]
+    logliks: Floats = -(constant + distance) / 2
+    return logliks
+
+
+def case_scores(fit: Fit, X: Floats) -> Floats:
+    """Return the gradient of every case's log-likelihood in the parameters, shape (n, q).
+
+    With errors ``e = (I - B) x`` and ``g = Omega^-1 e`` it is ``g_i x_j`` for ``B[i, j]``, and
+    ``g_i g_j - Omega^-1[i, j]`` for ``Omega[i, j]``, of which a variance gets one half.
+    """
+    deviations = X - X.mean(axis=0)
+    W = np.linalg.inv(fit.Omega)
+    g = deviations @ (np.eye(len(fit.B)) - fit.B).T @ W
+    columns = [
+        g[:, i] * deviations[:, j]
+        if kind == "B"
+        else (g[:, i] * g[:, j] - W[i, j]) * (0.5 if i == j else 1.0)
+        for kind, i, j in fit._parameters
+    ]
+    return np.column_stack(columns)
+
+
+def _vuong_weights(small: Floats, large: Floats, one: Fit, other: Fit) -> Floats:
+    """Return the eigenvalues of the matrix W of Vuong's theorem 3.3."""
+    n, q = len(small), small.shape[1]
+    scores = np.hstack([small, large])
+    outer = scores.T @ scores / n
+    inverse = np.zeros_like(outer)
+    for fit, part, sign in ((one, slice(0, q), 1.0), (other, slice(q, None), -1.0)):
+        information = observed_information(fit.B, fit.Omega, fit.S, 1.0, fit._parameters)
+        inverse[part, part] = sign * np.linalg.inv(information)
+    return np.asarray(np.linalg.eigvals(outer @ inverse).real, dtype=np.float64)
+
+
+def weighted_chi2_tail(weights: Floats, x: float) -> float:
+    """Return the probability that a weighted sum of chi-squares (one df each) is above `x`.
+
+    By Imhof's inversion of the characteristic function, on the scale of the largest weight.
+    """
+    from scipy.special import chdtrc
+
+    largest = float(weights.max())
+    w = weights[weights > _NO_WEIGHT * largest] / largest
+    k, x = len(w), x / largest
+    bound = float(chdtrc(k, x))  # as if all weights were the largest
+    if k == 1 or bound < 1e-9:
+        return bound
+    # What lies beyond `far` is at most 2 / (pi k) far^(-k/2) / prod sqrt(w), and less by far where
+    # few weights are left, because it oscillates.
+    spread = math.sqrt(float(np.prod(np.maximum(w, 1e-3))))
+    far = min((2e8 / (math.pi * k * spread)) ** (2 / k), 5e3)
+    # Pieces over which the sine turns once at most, each integrated with 16 nodes.
+    nodes, node_weights = np.polynomial.legendre.leggauss(16)
+    half = far / math.ceil(far * (x + w.sum()) / 12) / 2
+    centres = np.arange(half, far, 2 * half)
+    total = 0.0
+    for node, node_weight in zip(nodes, node_weights, strict=True):
+        u = centres + half * node
+        turned = w[:, None] * u
+        theta = 0.5 * (np.arctan(turned).sum(axis=0) - x * u)
+        size = u * np.exp(0.25 * np.log1p(turned**2).sum(axis=0))
+        total += node_weight * half * float(np.sum(np.sin(theta) / size))
+    return min(bound, max(0.0, 0.5 + total / math.pi))

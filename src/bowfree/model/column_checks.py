@@ -1,0 +1,110 @@
+"""Columns that are probably not what a model of continuous variables is meant for.
+
+A column of row numbers is learned like any other: sorted data make it a cause or an effect of
+everything, with the firmest of standard errors. A column with few values is a category, and its
+numbers are labels or ranks. Neither can be known for sure, so both are said and not refused.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.errors import DataWarning
+from bowfree.model.moments import Moments
+from bowfree.model.reading import read_observations
+from bowfree.text_input import listed
+
+__all__ = ["odd_columns", "warn_about_columns"]
+
+Floats = npt.NDArray[np.float64]
+
+# With fewer rows, whole numbers in rising order are no surprise, nor are few different values.
+_ENOUGH = 30
+_FEW = 6
+
+
+def odd_columns(names: Sequence[str], X: Floats) -> dict[str, list[str]]:
+    """Return the columns that look like identifiers, have few values, or none but one.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns.
+    X : ndarray of shape (n, d)
+        Observations in rows; NaN is missing.
+
+    Returns
+    -------
+    dict
+        Names by "identifier", "few values" and "constant".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bowfree.model.column_checks import odd_columns
+    >>> rows = np.arange(40.0)
+    >>> odd_columns(["id", "sex", "height"], np.column_stack([rows, rows % 2, np.sin(rows)]))
+    {'identifier': ['id'], 'few values': ['sex']}
+    """
+    found: dict[str, list[str]] = {}
+    for name, column in zip(names, X.T, strict=True):
+        there = column[~np.isnan(column)]
+        if not len(there):
+            continue
+        if there.min() == there.max():
+            found.setdefault("constant", []).append(name)
+        elif len(there) < _ENOUGH:
+            continue
+        elif _counts_rows(there):
+            found.setdefault("identifier", []).append(name)
+        # The first rows tell most columns of measurements apart, without sorting all of them.
+        elif len(np.unique(there[:1000])) <= _FEW and len(np.unique(there)) <= _FEW:
+            found.setdefault("few values", []).append(name)
+    return found
+
+
+def _counts_rows(column: Floats) -> bool:
+    """Tell whether whole numbers rise from row to row, or are 1 to n in some order."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not (column == np.round(column)).all():
+            return False
+        steps = np.diff(column)
+    if (steps > 0).all():
+        return True
+    low, high = column.min(), column.max()
+    return bool(high - low == len(column) - 1 and len(np.unique(column)) == len(column))
+
+
+def sentences(odd: Mapping[str, Sequence[str]], *, drop: str) -> list[str]:
+    """Say what was found, and what to do about it; `drop` is how a column is left out."""
+    said = []
+    if ids := odd.get("identifier"):
+        said.append(
+            f"{_columns(ids)}: looks like row numbers or identifiers (whole numbers that count the "
+            f"rows), which a model takes for a measurement; to leave it out: {drop}"
+        )
+    if few := odd.get("few values"):
+        said.append(
+            f"{_columns(few)}: {_FEW} different values or fewer, and the model is for "
+            f"measurements; check that their order and distances mean something; to leave it out: "
+            f"{drop}"
+        )
+    return said
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"column{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
+def warn_about_columns(data: Any, *, stacklevel: int) -> None:
+    """Warn of identifiers and few values in observations; moments have no rows to look at."""
+    if data is None or isinstance(data, Moments):
+        return
+    names, X = read_observations(data, None, "data")
+    for sentence in sentences(odd_columns(names, X), drop="data.drop(columns=[...])"):
+        warnings.warn(sentence, DataWarning, stacklevel=stacklevel + 1)

@@ -1,0 +1,429 @@
+"""Tables as other programs and people write them: read right, or refused with the option."""
+
+import gzip
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bowfree as bf
+from bowfree.datasets import quick_reader, unpacking
+from bowfree.datasets.reading import ReadOptions
+from bowfree.datasets.tables import Table, read_covariance, read_table, row_lines
+
+X = np.array([[0.5, -2.25, 3.0], [1.5, 4.125, -6.0], [10.75, 0.1, 1e-3]])
+NAMES = ("x", "y", "z")
+
+
+def save(path, text, encoding="utf-8"):
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def comma(value):
+    return repr(float(value)).replace(".", ",")
+
+
+# --- what programs write by default ---------------------------------------------------------------
+
+
+def r_write_csv():
+    """write.csv(data.frame(...), "data.csv") in R."""
+    rows = [f'"{k}",' + ",".join(map(repr, row)) for k, row in enumerate(X.tolist(), start=1)]
+    return "\n".join(['"","x","y","z"', *rows, ""])
+
+
+def r_write_csv2():
+    rows = [f'"{k}";' + ";".join(map(comma, row)) for k, row in enumerate(X.tolist(), start=1)]
+    return "\n".join(['"";"x";"y";"z"', *rows, ""])
+
+
+def r_write_table():
+    """write.table(...): blanks, and no heading over the names of the rows."""
+    rows = [f'"{k}" ' + " ".join(map(repr, row)) for k, row in enumerate(X.tolist(), start=1)]
+    return "\n".join(['"x" "y" "z"', *rows, ""])
+
+
+def pandas_to_csv():
+    pd = pytest.importorskip("pandas")
+    return pd.DataFrame(X, columns=NAMES).to_csv()
+
+
+def pandas_with_labels():
+    pd = pytest.importorskip("pandas")
+    return pd.DataFrame(X, columns=NAMES, index=["anna", "berta", "carl"]).to_csv(sep="\t")
+
+
+def excel_german():
+    rows = [";".join(map(comma, row)) for row in X.tolist()]
+    return "\r\n".join(["x;y;z", *rows, ""])
+
+
+def excel_unicode():
+    rows = ["\t".join(map(comma, row)) for row in X.tolist()]
+    return "\r\n".join(["x\ty\tz", *rows, ""])
+
+
+def polars_write_csv():
+    pl = pytest.importorskip("polars")
+    return pl.DataFrame(X, schema=list(NAMES)).write_csv()
+
+
+DEFAULTS = [
+    r_write_csv, r_write_csv2, r_write_table, pandas_to_csv, pandas_with_labels, excel_german,
+    excel_unicode, polars_write_csv,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("write", DEFAULTS)
+@pytest.mark.parametrize("ending", [".csv", ".txt"])
+def test_what_programs_write_by_default(write, ending, tmp_path):
+    table = read_table(save(tmp_path / f"data{ending}", write()))
+    assert table.names == NAMES
+    np.testing.assert_array_equal(table.X, X)
+    some = read_table(tmp_path / f"data{ending}", columns=["z", "x"])
+    np.testing.assert_array_equal(some.X, X[:, [2, 0]])
+    rest = read_table(tmp_path / f"data{ending}", drop=["y"])
+    assert rest.names == ("x", "z")
+
+
+@pytest.mark.parametrize("write", DEFAULTS)
+def test_quick_and_careful_readers_agree(write, tmp_path, monkeypatch):
+    monkeypatch.setattr("bowfree.datasets.text_tables.LARGE", 0)
+    path = save(tmp_path / "data.csv", write())
+    np.testing.assert_array_equal(read_table(path).X, X)
+    np.testing.assert_array_equal(read_table(path, columns=["y"]).X, X[:, [1]])
+
+
+def test_real_tables_of_packages_people_have(tmp_path):
+    """Wine, iris, breast cancer and diabetes, as scikit-learn ships or makes them."""
+    datasets = pytest.importorskip("sklearn.datasets")
+    for load in ("load_wine", "load_iris", "load_breast_cancer", "load_diabetes"):
+        frame = getattr(datasets, load)(as_frame=True).frame
+        for k, text in enumerate([frame.to_csv(), frame.to_csv(sep=";", decimal=",", index=False)]):
+            table = read_table(save(tmp_path / f"{load}{k}.csv", text))
+            assert table.names == tuple(frame.columns)
+            np.testing.assert_allclose(table.X, frame.to_numpy(float), rtol=1e-15)
+
+
+# --- asked, not guessed ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "problem", "answers"),
+    [
+        ("x;y\n1,234;2\n5,678;3\n", "decimal=", "'1,234' could be", {"comma": 1.234}),
+        ("x;y\n1.234;2\n5.678;3\n", "decimal=", "'1.234' could be", {"point": 1.234}),
+        ("x\ty\n1,234\t2\n", "decimal=", "'1,234' could be", {"comma": 1.234}),
+        ('x,y\n"1,5",2\n', None, "", {None: 1.5}),
+    ],
+)
+def test_numbers_that_mean_two_things(text, option, problem, answers, tmp_path):
+    path = save(tmp_path / "data.csv", text)
+    if option is not None:
+        with pytest.raises(bf.ParseError, match=problem) as caught:
+            read_table(path)
+        assert option in str(caught.value)
+        assert (caught.value.line, caught.value.column) == (2, 1)
+    for answer, value in answers.items():
+        assert read_table(path, decimal=answer)["x"][0] == value
+
+
+@pytest.mark.parametrize(
+    ("text", "x"),
+    [
+        ("x;y\n1,234;2\n5,67;3\n", 1.234),  # two decimals: no thousands
+        ("x;y\n0,234;2\n", 0.234),  # a thousand does not begin with 0
+        ("x;y\n1.234;2\n0.5;3\n", 1.234),
+        ("x;y\n1234;2\n", 1234.0),
+        ("x,y\n1.234,2\n", 1.234),  # commas are taken
+        ("x;y\n,5;2\n", 0.5),
+        ("x;y\n-1,5e3;2\n", -1500.0),
+        ("x\n1.5\n", 1.5),
+        ("body height\n1.5\n", 1.5),
+        (",0,1\n0,1.5,2\n", 1.5),
+        ("2019,2020\n1.5,2\n", 1.5),
+        ("x y\tz\n1.5\t2\n", 1.5),
+    ],
+)
+def test_numbers_that_mean_one_thing(text, x, tmp_path):
+    assert read_table(save(tmp_path / "data.csv", text)).X[0, 0] == x
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("x,y;z\n1,2;3\n4,5;6\n", "comma and semicolon both cut .* separator="),
+        ("x\n1,5\n2,5\n", "one number with a decimal comma or two cells: say separator="),
+        ("x;y\n1.234,5;2\n", "'1.234,5' is a number with marks between thousands"),
+        ("x;y\n1.234.567;2\n", "'1.234.567' is a number with marks between thousands"),
+        ("x;y\n1,5;2\n2.5;3\n", "'2.5' has a decimal point and '1,5' a comma"),
+        ("x;y\n1;2\n1;2;3\n", "expected 2 cells"),
+        ("59,2,32.1\n48,1,21.6\n", "numbers where the names of the columns should be"),
+        ("1.5\n2.5\n", "numbers where the names of the columns should be"),
+        ("A title\nx,y\n1,2\n", "expected 1 cells"),
+        ("x,y\n5,2,3\n7,1,1\n", "expected 2 cells"),  # no names of rows: a name is missing
+        (
+            "x,y\n1,red\n",
+            r"'red' in column 'y' is not a number; drop that column \(drop=\).*\(na=\)",
+        ),
+    ],
+)
+def test_refused_with_the_option(text, problem, tmp_path):
+    with pytest.raises(bf.ParseError, match=problem):
+        read_table(save(tmp_path / "data.csv", text))
+
+
+def test_answers_end_the_questions(tmp_path):
+    path = save(tmp_path / "data.csv", "x,y;z\n1,2;3\n4,5;6\n")
+    assert read_table(path, separator="semicolon", decimal="comma")["x,y"].tolist() == [1.2, 4.5]
+    path = save(tmp_path / "one.csv", "x\n1,5\n2,5\n")
+    assert read_table(path, separator="tab", decimal="comma")["x"].tolist() == [1.5, 2.5]
+    for option, value in (("separator", "pipe"), ("decimal", "dot")):
+        with pytest.raises(bf.DataError, match=f"{option}= '{value}': choose one of"):
+            read_table(path, **{option: value})
+
+
+numbers = st.floats(-1e6, 1e6, allow_nan=False).map(lambda v: round(v, 4))
+
+
+@given(
+    st.lists(st.lists(numbers, min_size=2, max_size=2), min_size=1, max_size=8),
+    st.sampled_from([(",", "."), (";", "."), (";", ","), ("\t", "."), ("\t", ",")]),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_never_silently_wrong(tmp_path_factory, rows, written, labelled):
+    """Whatever the separator and the mark: the same numbers, or a question."""
+    separator, mark = written
+    head = separator.join(([""] if labelled else []) + ["x", "y"])
+    lines = [
+        separator.join(([f"r{k}"] if labelled else []) + [repr(v).replace(".", mark) for v in row])
+        for k, row in enumerate(rows)
+    ]
+    path = tmp_path_factory.mktemp("t") / "data.csv"
+    save(path, "\n".join([head, *lines, ""]))
+    asked = re.compile("could be a number")
+    try:
+        found = read_table(path).X
+    except bf.ParseError as error:
+        if not asked.search(str(error)):
+            raise
+    else:
+        np.testing.assert_array_equal(found, rows)
+
+
+# --- missing values -------------------------------------------------------------------------------
+
+
+def test_missing_values_by_other_names(tmp_path):
+    path = save(tmp_path / "data.csv", "x,y\n-999,?\n1,2\n-999.0,NA\n")
+    assert np.isnan(read_table(path, na=["-999", "?"]).X).tolist() == [[1, 1], [0, 0], [1, 1]]
+    with pytest.raises(bf.ParseError, match=r"'\?' in column 'y' .* say so \(na=\)"):
+        read_table(path)
+
+
+def test_rows_are_counted_as_the_file_does(tmp_path):
+    text = 'note,x\n"a\nb",1\n\nc,2\n'
+    path = save(tmp_path / "data.csv", text)
+    assert row_lines(path, ReadOptions(), [0, 1]) == [2, 5]
+
+
+# --- packed, and in other alphabets ---------------------------------------------------------------
+
+
+def test_packed_files(tmp_path):
+    text = r_write_csv2().encode()
+    (tmp_path / "data.csv.gz").write_bytes(gzip.compress(text))
+    np.testing.assert_array_equal(read_table(tmp_path / "data.csv.gz").X, X)
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(text)[:-10])
+    with pytest.raises(bf.DataError, match=r"cut\.csv\.gz cannot be unpacked"):
+        read_table(tmp_path / "cut.csv.gz")
+    (tmp_path / "no.csv.gz").write_bytes(text)
+    with pytest.raises(bf.DataError, match=r"no\.csv\.gz cannot be unpacked"):
+        read_table(tmp_path / "no.csv.gz")
+
+
+def test_zstd(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    text = r_write_csv2().encode()
+    packed = pyarrow.compress(text, codec="zstd", asbytes=True)
+    (tmp_path / "data.tsv.zst").write_bytes(packed)
+    np.testing.assert_array_equal(read_table(tmp_path / "data.tsv.zst").X, X)
+    (tmp_path / "cut.csv.zst").write_bytes(packed[:-9])
+    with pytest.raises(bf.BowfreeError):
+        read_table(tmp_path / "cut.csv.zst")
+
+
+def test_small_files_that_unpack_to_much(tmp_path, monkeypatch):
+    monkeypatch.setattr(unpacking, "_A_LOT", 1000)
+    monkeypatch.setattr(unpacking, "MOST_TIMES", 10)
+    (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"x\n" + b"0\n" * 100_000))
+    with pytest.raises(bf.DataError, match="real data are not that regular"):
+        read_table(tmp_path / "bomb.csv.gz")
+
+
+def test_encodings(tmp_path):
+    text = "größe;y\n1,5;2\n"
+    path = save(tmp_path / "data.csv", text, "cp1252")
+    with pytest.raises(bf.ParseError, match=r"line 1, column 3: .* save it as UTF-8, or .*cp1252"):
+        read_table(path)
+    assert read_table(path, encoding="cp1252").names == ("größe", "y")
+    assert read_table(save(tmp_path / "16.csv", text, "utf-16")).names == ("größe", "y")
+    assert read_table(save(tmp_path / "8.csv", text, "utf-8-sig")).names == ("größe", "y")
+    with pytest.raises(bf.DataError, match="encoding= 'klingon' is not known"):
+        read_table(path, encoding="klingon")
+    with pytest.raises(bf.ParseError, match="not a text in ascii: found the byte 0xf6 at place 3"):
+        read_table(path, encoding="ascii")
+
+
+# --- large files ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Let every table be a large one, and say which reader took it."""
+    monkeypatch.setattr("bowfree.datasets.text_tables.LARGE", 0)
+    taken = []
+    for name in ("_by_polars", "_by_pyarrow", "_by_numpy"):
+        read = getattr(quick_reader, name)
+
+        def told(*given, read=read, name=name):
+            values = read(*given)
+            taken.append((name, values is not None))
+            return values
+
+        monkeypatch.setattr(quick_reader, name, told)
+    return taken
+
+
+@pytest.mark.parametrize("absent", [(), ("polars",), ("polars", "pyarrow")])
+def test_each_library_reads_the_same(absent, at_once, tmp_path, monkeypatch):
+    for name in absent:
+        monkeypatch.setitem(__import__("sys").modules, name, None)
+    path = save(tmp_path / "data.csv", "x,note,y,z\n" + "".join(
+        f"{a!r},7,{b!r},{c!r}\n" for a, b, c in X.tolist()
+    ))  # fmt: skip
+    np.testing.assert_array_equal(read_table(path, drop=["note"]).X, X)
+    assert at_once == [(("_by_polars", "_by_pyarrow", "_by_numpy")[len(absent)], True)]
+
+
+@pytest.mark.parametrize("absent", [(), ("polars",), ("polars", "pyarrow")])
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("x,y\n1,2\n3\n", "line 3, column 1: .*expected 2 cells"),
+        ("x,y\n1,2\n3,4,5\n", "line 3, column 1: .*expected 2 cells"),
+        ("x,y\n1,2\n3,red\n", "line 3, column 3: .*'red'"),
+        ("x,y\n1,2\n3,1e999\n", "line 3, column 3: .*too large"),
+        ("x,y\n1,2\n3,1_000\n", "line 3, column 3: .*'1_000'"),
+        ("x,y\n1,2\n3,0x1F\n", "line 3, column 3: .*'0x1F'"),
+        ("x,y\n1,2\n3,true\n", "line 3, column 3: .*'true'"),
+        ("x,y\n1,2\n3,2020-01-01\n", "line 3, column 3: .*'2020-01-01'"),
+        ("x,y\n1,2\n3,4 5\n", "line 3, column 3: .*'4 5'"),
+    ],
+)
+def test_large_files_are_refused_like_small_ones(
+    absent, text, problem, at_once, tmp_path, monkeypatch
+):
+    for name in absent:
+        monkeypatch.setitem(__import__("sys").modules, name, None)
+    with pytest.raises(bf.ParseError, match=problem):
+        read_table(save(tmp_path / "data.csv", text))
+
+
+def test_gaps_in_large_files(at_once, tmp_path):
+    path = save(tmp_path / "data.csv", "x,y\n1,NA\n,2\nnan,-9\n3,\n")
+    assert np.isnan(read_table(path, na=["-9"]).X).tolist() == [[0, 1], [1, 0], [1, 1], [0, 1]]
+    assert at_once[0][1]
+
+
+# --- files of other programs ----------------------------------------------------------------------
+
+
+def frame():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(X, columns=NAMES)
+    table.loc[1, "y"] = np.nan
+    return table.assign(who=["a", "b", "c"])
+
+
+def same(table):
+    np.testing.assert_array_equal(table.X, frame()[list(NAMES)].to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("ending", "library", "write"),
+    [
+        (".parquet", "pyarrow", lambda f, path: f.to_parquet(path)),
+        (".feather", "pyarrow", lambda f, path: f.to_feather(path)),
+        (".dta", "pandas", lambda f, path: f.to_stata(path, write_index=False)),
+        (".sav", "pyreadstat", lambda f, path: __import__("pyreadstat").write_sav(f, str(path))),
+        (".xlsx", "openpyxl", lambda f, path: f.to_excel(path, index=False)),
+    ],
+)
+def test_files_of_other_programs(ending, library, write, tmp_path):
+    pytest.importorskip(library)
+    path = tmp_path / f"data{ending}"
+    write(frame(), path)
+    same(read_table(path, columns=NAMES))
+    same(read_table(path, drop=["who"]))
+    assert np.isnan(read_table(path, columns=["x"], na=["0.5"]).X[0, 0])
+    with pytest.raises(bf.DataError, match=r"'who'.*drop.*\(drop=\)"):
+        read_table(path)
+    path.write_bytes(b"something else")
+    with pytest.raises(bf.DataError, match=f"data{ending} cannot be read as a {ending} file"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(("ending", "library"), [(".sav", "pyreadstat"), (".xlsx", "openpyxl")])
+def test_a_library_that_is_not_there(ending, library, tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, library, None)
+    (tmp_path / f"data{ending}").write_bytes(b"")
+    with pytest.raises(bf.DataError, match=f"needs {library}; run `pip install {library}`"):
+        read_table(tmp_path / f"data{ending}")
+
+
+def test_workbooks(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in ([None, "x", "y"], ["anna", 1, 2.5], [None, None, None], ["berta", "NA", "red"]):
+        sheet.append(row)
+    book.save(tmp_path / "data.xlsx")
+    assert read_table(tmp_path / "data.xlsx", columns=["x"]).X[0, 0] == 1
+    with pytest.raises(bf.DataError, match="row 4: 'red' in column 'y' is not a number"):
+        read_table(tmp_path / "data.xlsx")
+    book.create_sheet("more").append(["z"])
+    book.save(tmp_path / "data.xlsx")
+    with pytest.raises(bf.DataError, match="has the sheets Sheet, more; say which one with sheet="):
+        read_table(tmp_path / "data.xlsx")
+    assert read_table(tmp_path / "data.xlsx", sheet="more").names == ("z",)
+    with pytest.raises(bf.DataError, match="has no sheet 'mor'"):
+        read_table(tmp_path / "data.xlsx", sheet="mor")
+
+
+# --- covariance matrices --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ",x,y\ny,0.5,2\nx,1,0.5\n",
+        "variable;x;y\ny;0,5;2\nx;1;0,5\n",
+        '"x" "y"\n"y" 0.5 2\n"x" 1 0.5\n',
+        "x\ty\n1\t0.5\n0.5\t2\n",
+    ],
+)
+def test_covariances_as_programs_write_them(text, tmp_path):
+    found = read_covariance(save(tmp_path / "cov.csv", text))
+    assert found.names == ("x", "y")
+    assert found.X.tolist() == [[1, 0.5], [0.5, 2]]
+    assert read_covariance(tmp_path / "cov.csv", columns=["y"]).X.tolist() == [[2]]
+
+
+def test_a_table_is_what_the_gate_takes():
+    assert isinstance(bf.datasets.load_demo(), Table)
+    assert bf.datasets.read_table is read_table
