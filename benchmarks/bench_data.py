@@ -304,7 +304,7 @@ def recovery(n_graphs):
             data = spoil(data, rng)
             for way, moments in ways.items():
                 try:
-                    found = bf.greedy_search(moments(data), rng=1).graph
+                    found = bf.greedy_search(moments(data), restarts=8, rng=1).graph
                 except bf.DataError:  # too few complete rows: nothing is found
                     found = bf.MixedGraph(graph.nodes)
                 scores[way].append(f_scores(found, graph))

@@ -73,6 +73,7 @@ def results() -> dict[type, Any]:
     exact = bf.exhaustive_search(DATA)
     done = bf.intervene(fit, {"a": 1.0})
     pair = {"of": "a", "on": "b"}
+    robust = bf.fit(GRAPH, DATA.mask(DATA > 2), missing="fiml", test="yuan-bentler")
     made = [
         search, search.sureness, fit, fit.summary(), fit.indices, *fit.estimates(),
         fit.standard_errors(),
@@ -85,6 +86,7 @@ def results() -> dict[type, Any]:
         bf.stability_selection(DATA, n_halves=2, search=QUICK, rng=1),
         bf.atlas(2), bf.Progress("runs", 1, 2, 0.5, 0.5), bf.SearchInterrupted(search),
         next(GRAPH.paths("a", "b")), next(GRAPH.treks("b", "c")),
+        robust.scaled, robust.moments.gaps,
         bf.BAPLearner(random_state=1, **QUICK).fit(DATA), GRAPH, bf.Moments(GRAPH.nodes, COV, 60),
         fit.modification_indices(), fit.predict(DATA, of="a"), fit.residuals(DATA),
         bf.edge_changes(GRAPH, DATA), bf.compare({"a": GRAPH, "b": bf.parse("a, b, c")}, DATA),
@@ -130,6 +132,13 @@ VALID: dict[str, Callable[[], Any]] = {
     "n": lambda: 60,
     "ddof": lambda: 0,
     "shrinkage": lambda: 0.1,
+    "missing": lambda: "fiml",
+    "correlation": lambda: "spearman",
+    "ordinal": lambda: ["a"],
+    "weights": lambda: np.linspace(1, 2, 60),
+    "se": lambda: "robust",
+    "test": lambda: "satorra-bentler",
+    "n_bootstrap": lambda: 3,
     "X": lambda: DATA,
     "S": lambda: COV,
     "B": lambda: SEM.B,

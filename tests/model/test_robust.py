@@ -154,8 +154,8 @@ def test_units_and_order_do_not_matter():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"se": "sandwich"}, "se = 'sandwich': must be one of standard, robust"),
-        ({"test": "mlm"}, "test = 'mlm': must be one of standard, satorra-bentler"),
+        ({"se": "sandwich"}, "unknown se 'sandwich'; choose one of standard, robust"),
+        ({"test": "mlm"}, "unknown test 'mlm'; choose one of standard, satorra-bentler"),
         ({"se": "bootstrap", "n_bootstrap": 1}, "n_bootstrap must be .* at least 2"),
     ],
 )

@@ -17,6 +17,7 @@ core may assume a finite, symmetric, positive definite matrix. Next: :mod:`bowfr
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Unpack
@@ -47,6 +48,9 @@ from bowfree.text_input import shown
 __all__ = ["moments", "read_moments"]
 
 Floats = npt.NDArray[np.float64]
+
+# Of the largest weight: a row with less is lost in the rounding of the others.
+_SMALLEST_WEIGHT = 1e-12
 
 
 def moments(
@@ -204,26 +208,28 @@ class Treatment:
     def of(cls, options: Mapping[str, Any]) -> Treatment:
         """Check the words."""
         missing, correlation = options.get("missing"), options.get("correlation", "pearson")
-        choices = ("fiml", "two-stage", "listwise")
-        if missing is not None and missing not in choices:
-            raise DataError(f"missing = {shown(missing)}: must be one of {', '.join(choices)}")
-        if correlation not in ("pearson", "spearman", "kendall"):
-            raise DataError(
-                f"correlation = {shown(correlation)}: must be one of pearson, spearman, kendall"
-            )
+        if missing is not None:
+            _check_word("missing", missing, ("fiml", "two-stage", "listwise"))
+        _check_word("correlation", correlation, ("pearson", "spearman", "kendall"))
         ordinal = options.get("ordinal", ())
-        if isinstance(ordinal, str) or not isinstance(ordinal, Sequence):
+        if not isinstance(ordinal, list | tuple) or not all(isinstance(v, str) for v in ordinal):
             raise DataError(
                 f"ordinal = {shown(ordinal)}: must be a list of names of columns, such as ['x']"
             )
-        return cls(missing, correlation, tuple(map(str, ordinal)), options.get("weights"))
+        return cls(missing, correlation, tuple(ordinal), options.get("weights"))
 
     def refuse(self, where: str) -> None:
         """Raise when anything was asked for, where there are no rows that it could be done with."""
         for word in fields(self):
             value = getattr(self, word.name)
-            if value is not word.default and value != word.default:
+            asked = value is not None if word.name == "weights" else value != word.default
+            if asked:
                 raise DataError(f"{word.name} = {shown(value)} was given with {where}")
+
+
+def _check_word(name: str, value: object, choices: Sequence[str]) -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise DataError(f"{name} = {shown(value)}: must be one of {', '.join(choices)}")
 
 
 # --- the three forms of input ---------------------------------------------------------------------
@@ -357,8 +363,10 @@ def _take_weights(
             w = read_observations(data, MixedGraph([weights]), "data")[1][:, 0]
     else:
         try:
-            w = np.asarray(weights, dtype=np.float64)
-        except (TypeError, ValueError):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # imaginary parts are not dropped
+                w = np.asarray(weights, dtype=np.float64)
+        except Exception:  # of whatever library the object is from
             raise DataError(f"weights = {shown(weights)}: must be numbers") from None
     if w.shape != (len(X),):
         raise DataError(
@@ -369,6 +377,12 @@ def _take_weights(
         raise DataError(
             f"weights has {w[k]:g} in row {k}: must be positive numbers; leave out rows that do "
             "not count"
+        )
+    w = w / w.max()
+    if w.min() < _SMALLEST_WEIGHT:
+        raise DataError(
+            f"weights differ by a factor of more than {1 / _SMALLEST_WEIGHT:g}: leave out rows "
+            "that do not count"
         )
     return names, X, w / w.mean()
 

@@ -35,7 +35,7 @@ from bowfree.model.patterns import Patterns, Saturated, saturated
 from bowfree.model.reading import quoted
 from bowfree.model.sample import Summary, lower_triangle
 
-__all__ = ["Gaps", "IncompleteRows", "read_incomplete"]
+__all__ = ["Gaps", "IncompleteRows", "describe_gaps", "read_incomplete"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -231,30 +231,6 @@ class Gaps(Shown, Frozen):
     df: int
     p_value: float
 
-    @classmethod
-    def of(cls, names: tuple[str, ...], sample: IncompleteRows) -> Gaps:
-        """Describe rows, and test them."""
-        from scipy.special import chdtrc
-
-        found, patterns = sample.saturated, sample.patterns
-        statistic = 0.0
-        for observed, rows, mean in zip(
-            patterns.observed, patterns.count, patterns.mean, strict=True
-        ):
-            z = (mean - found.mean)[observed]
-            block = found.Sigma[np.ix_(observed, observed)]
-            statistic += float(rows * (z @ np.linalg.solve(block, z)))
-        df = int(patterns.observed.sum()) - len(names)
-        return cls(
-            names,
-            tuple(int(k) for k in np.isnan(sample.X).sum(axis=0)),
-            ~patterns.observed,
-            tuple(float(k) for k in patterns.count),
-            statistic,
-            df,
-            float(chdtrc(df, statistic)) if df else float("nan"),
-        )
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
         content: dict[str, Any] = json_values(self)
@@ -272,3 +248,25 @@ class Gaps(Shown, Frozen):
             lacking = ", ".join(name for name, gap in zip(names, pattern, strict=True) if gap)
             rows.append((f"{size:g}", shorten(lacking or "nothing", "more", most=100)))
         yield Table(("rows", "lack"), rows, left=(1,), most=MOST_ROWS, rest="more patterns")
+
+
+def describe_gaps(names: tuple[str, ...], sample: IncompleteRows) -> Gaps:
+    """Describe rows, and test them."""
+    from scipy.special import chdtrc
+
+    found, patterns = sample.saturated, sample.patterns
+    statistic = 0.0
+    for observed, rows, mean in zip(patterns.observed, patterns.count, patterns.mean, strict=True):
+        z = (mean - found.mean)[observed]
+        block = found.Sigma[np.ix_(observed, observed)]
+        statistic += float(rows * (z @ np.linalg.solve(block, z)))
+    df = int(patterns.observed.sum()) - len(names)
+    return Gaps(
+        names,
+        tuple(int(k) for k in np.isnan(sample.X).sum(axis=0)),
+        ~patterns.observed,
+        tuple(float(k) for k in patterns.count),
+        statistic,
+        df,
+        float(chdtrc(df, statistic)) if df else float("nan"),
+    )

@@ -22,9 +22,10 @@ from bowfree.errors import DataError
 from bowfree.frozen import Frozen, lock_arrays
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.covariance import read_covariance
-from bowfree.model.missing import Gaps, IncompleteRows
-from bowfree.model.reading import read_observations
+from bowfree.model.missing import Gaps, IncompleteRows, describe_gaps
+from bowfree.model.reading import quoted, read_observations
 from bowfree.model.sample import Sample, Summary, normal_gamma
+from bowfree.options import each
 from bowfree.text_input import shown
 
 __all__ = ["Moments"]
@@ -121,7 +122,7 @@ class Moments(Shown, Frozen):
     def gaps(self) -> Gaps | None:
         """Patterns of missing cells, and Little's test; None where no cell is missing."""
         rows = self.sample
-        return Gaps.of(self.names, rows) if isinstance(rows, IncompleteRows) else None
+        return describe_gaps(self.names, rows) if isinstance(rows, IncompleteRows) else None
 
     def take(self, names: Sequence[str]) -> Moments:
         """Return the moments of some of the variables, in this order.
@@ -133,15 +134,18 @@ class Moments(Shown, Frozen):
         >>> m.take(["x2"]).S
         array([[2.]])
         """
-        unknown = [name for name in names if name not in self.names]
-        if unknown:
-            raise DataError(f"the moments are of {self.names}, not of {unknown[0]!r}")
-        order = [self.names.index(name) for name in names]
+        wanted = each("names", names, "names of variables", DataError)
+        for name in wanted:
+            if not isinstance(name, str) or name not in self.names:
+                raise DataError(f"the moments have {quoted(self.names)}, and not {shown(name)}")
+        if not wanted or len(set(wanted)) < len(wanted):
+            raise DataError(f"names = {shown(wanted)}: give each variable once, one at least")
+        order = [self.names.index(name) for name in wanted]
         mean = None if self.mean is None else self.mean[order]
         taken, sample = Summary(self.S[np.ix_(order, order)], self.n, mean), self.sample
         if sample is not None:
             taken, sample = sample.take(order, taken)
-        return Moments._gated(tuple(names), *taken, sample, self.notes)
+        return Moments._gated(tuple(wanted), *taken, sample, self.notes)
 
     def without_rows(self) -> Moments:
         """Return the moments alone, without the observations behind them: lighter to send around.

@@ -152,9 +152,9 @@ def nearest_correlation(R: Floats) -> tuple[Floats, tuple[str, ...]]:
     >>> R = np.array([[1.0, 0.9, 0.3], [0.9, 1.0, 0.9], [0.3, 0.9, 1.0]])
     >>> near, notes = nearest_correlation(R)
     >>> near.round(2)
-    array([[1.  , 0.86, 0.35],
-           [0.86, 1.  , 0.86],
-           [0.35, 0.86, 1.  ]])
+    array([[1.  , 0.82, 0.35],
+           [0.82, 1.  , 0.82],
+           [0.35, 0.82, 1.  ]])
     >>> print(*notes)
     the correlations were not positive definite (smallest eigenvalue -0.13): ...
     """

@@ -21,7 +21,7 @@ from bowfree.model.inference import Information, Parameter, normal_covariance
 from bowfree.model.missing import IncompleteRows
 from bowfree.model.moments import Moments
 from bowfree.model.robust import Estimates
-from bowfree.options import StandardErrorKind, TestKind
+from bowfree.options import StandardErrorKind, TestKind, one_of
 
 __all__ = ["MomentVariation", "Variation", "choose_inference"]
 
@@ -132,10 +132,10 @@ def choose_inference(
     Normal theory is right for complete rows, each counted once, and for the likelihood of the
     observed cells. Everything else needs the sandwich.
     """
-    if se is not None and se not in STANDARD_ERRORS:
-        raise BowfreeError(f"se = {se!r}: must be one of {', '.join(STANDARD_ERRORS)}")
-    if test is not None and test not in TESTS:
-        raise BowfreeError(f"test = {test!r}: must be one of {', '.join(TESTS)}")
+    if se is not None:
+        one_of("se", se, STANDARD_ERRORS)
+    if test is not None:
+        one_of("test", test, TESTS)
     wanted = [f"se={se!r}"] * (se not in (None, "standard"))
     wanted += [f"test={test!r}"] * (test not in (None, "standard"))
     if wanted and moments.sample is None:
