@@ -117,6 +117,7 @@
       (pan.scrollLeft + pan.clientWidth / 2) / (scale * width),
       (pan.scrollTop + pan.clientHeight / 2) / (scale * height)];
     scale = Math.min(Math.max(wanted, 0.1), LARGEST);
+    picture.style.maxWidth = "none";  // which the page has for readers without scripts
     picture.style.width = `${Math.round(scale * width)}px`;
     picture.style.height = `${Math.round(scale * height)}px`;
     pan.scrollLeft = middle[0] * scale * width - pan.clientWidth / 2;
