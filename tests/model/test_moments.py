@@ -384,7 +384,7 @@ BAD_INPUT = {
         {"data": np.zeros((2, 10_001)), "graph": None},
         "data has 10,001 columns, and 10,000 is the most there can be: select some",
     ),
-    "shrinkage by itself": ({"data": X, "shrinkage": "auto"}, "shrinkage = 'auto': must be a numb"),
+    "shrinkage by itself": ({"data": X, "shrinkage": "much"}, "shrinkage = 'much': must be a numb"),
     "shrinkage > 1": ({"data": X, "shrinkage": 1.5}, "shrinkage = 1.5: must be a number between"),
     "n is true": ({"cov": S, "n": True}, "n = True: must be a whole number, or inf"),
     "n is text": ({"cov": S, "n": "100"}, "n = '100': must be a whole number, or inf"),

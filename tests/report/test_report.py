@@ -109,7 +109,7 @@ def test_two_variables():
     fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=100, ddof=0)
     page = Page(bf.report.render(fit, title="Two", note="14 March"))
     assert [cells[0][1] for cells in page.rows("edges")] == ["x → y"]
-    assert page.rows("edges")[0][6] == (str(1 / 3), "33.3 %")  # x -> y, x <- y, x <-> y
+    assert page.rows("edges")[0][7] == (str(1 / 3), "33.3 %")  # x -> y, x <- y, x <-> y
     assert "14 March" in page.text
 
 
@@ -160,8 +160,8 @@ def test_edges_are_those_of_the_fit(fit, page):
             if arrow in estimates
             else estimates[" ↔ ".join(arrow.split(" ↔ ")[::-1])]
         )
-        expected = (e.estimate, e.se, e.z, e.p_value, e.std_all)
-        assert tuple(float(value) for value, _ in cells[1:6]) == expected
+        expected = (e.estimate, e.se, e.z, e.p_value, e.ci()[0], e.std_all)
+        assert tuple(float(value) for value, _ in cells[1:7]) == expected
         assert cells[1][1] == significant(e.estimate, 4)
 
 
@@ -171,7 +171,7 @@ def test_shares_are_those_of_the_class(page):
         a, mark, b = cells[0][1].split(" ")
         near = "children" if mark == "→" else "spouses"
         having = [g for g in members if b in getattr(g, near)(a)]
-        assert float(cells[6][0]) == len(having) / len(members)
+        assert float(cells[7][0]) == len(having) / len(members)
 
 
 def test_effects_and_bounds(fit, page):
@@ -182,7 +182,7 @@ def test_effects_and_bounds(fit, page):
     for cells in rows:
         j, i = index[cells[0][1]], index[cells[1][1]]
         assert float(cells[2][0]) == effects.estimate[i, j]
-        shown = [float(value) for value, _ in cells[6:9]]
+        shown = [float(value) for value, _ in cells[7:10]]
         expected = [bounds.lower[i, j], bounds.upper[i, j], bounds.min_abs[i, j]]
         assert np.allclose(shown, expected, atol=1e-9)  # S is read back from its other divisor
     shown = (effects.estimate != 0) | (bounds.max_abs > 0)

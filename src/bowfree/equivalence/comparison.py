@@ -127,7 +127,7 @@ class Comparison(Shown):
     def _place(self, name: object) -> int:
         if isinstance(name, str) and name in self.names:
             return self.names.index(name)
-        close = close_names(str(name), self.names) if isinstance(name, str) else []
+        close = close_names(name, self.names) if isinstance(name, str) else []
         hint = f"did you mean {close[0]!r}?" if close else f"there are {listed(self.names)}"
         raise BowfreeError(f"no graph is called {shown(name)}; {hint}")
 
