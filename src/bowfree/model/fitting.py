@@ -280,6 +280,8 @@ def fit_moments(
 def warn_if_doubtful(certificate: tuple[Certificate, ...], *, stacklevel: int) -> None:
     """Say which districts have no certified maximum."""
     for district in certificate:
+        if district.converged:
+            continue
         where = f"district {{{listed(district.nodes)}}}"
         if district.diverging:
             warnings.warn(
@@ -288,7 +290,7 @@ def warn_if_doubtful(certificate: tuple[Certificate, ...], *, stacklevel: int) -
                 FitWarning,
                 stacklevel=stacklevel + 1,
             )
-        elif not district.converged:
+        else:
             warnings.warn(
                 f"{where}: no certified maximum after {district.n_iter} iterations (the score may "
                 f"still gain {district.decrement:.2g}); try more starts or iterations, or another "
