@@ -137,7 +137,7 @@ def main() -> None:
     parser.add_argument("new")
     parser.add_argument("cases", nargs="*")
     parser.add_argument("--rounds", type=int, default=9)
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     names = given.cases or [line[4:-3] for line in CASES.splitlines() if line[-3:] == "():"]
     versions = Version(given.old), Version(given.new)
     print("| case | old | new | new / old | answers |\n|---|---|---|---|---|")
