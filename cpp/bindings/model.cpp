@@ -58,7 +58,7 @@ struct GraphFit {
 
 GraphFit fit_graph(const Matrix& S, const Bits& parents, const Bits& spouses,
                    const std::string& method, int max_iter, double tol, int n_starts,
-                   std::uint64_t seed) {
+                   std::uint64_t seed, bool look) {
     const Graph graph = to_graph(parents, spouses);
     const int d = graph.d();
     const std::vector<double> cov = to_square(S, d);
@@ -73,7 +73,7 @@ GraphFit fit_graph(const Matrix& S, const Bits& parents, const Bits& spouses,
             const District& district = result.districts.back();
             result.fits.push_back(method == "ricf"
                                       ? ricf(cov.data(), d, district, max_iter, tol, &stop)
-                                      : fitter.fit(district, {n_starts, seed}));
+                                      : fitter.fit(district, {n_starts, seed, look}));
         }
         return result;
     });
@@ -124,9 +124,11 @@ void bind_model(nb::module_& m) {
 
     m.def("fit_graph", &fit_graph, "S"_a, "parents"_a, "spouses"_a, nb::kw_only(),
           "method"_a = "newton", "max_iter"_a = 10, "tol"_a = 1e-6, "n_starts"_a = 1, "seed"_a = 0,
+          "look"_a = false,
           "Maximum likelihood fit of a BAP to the covariance matrix S (divisor n).\n\n"
           "`max_iter` and `tol` are those of method 'ricf', the paper's; `n_starts` and `seed`\n"
-          "those of 'newton'. Parents and spouses are bitsets of shape (d, words).");
+          "those of 'newton', and with `look` gross misfits are fitted from further starts, which\n"
+          "changes `n_optima` only. Parents and spouses are bitsets of shape (d, words).");
 
     m.def("concordance", &count_concordance, "x"_a, "y"_a,
           "For each row the number of rows in the same order in x and y, minus those in opposite\n"

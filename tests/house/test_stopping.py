@@ -76,7 +76,7 @@ def seconds_after_interrupt(call):
 
 # Each makes its graphs and matrices first, and returns the call itself.
 LONG_CALLS = {
-    "fit": lambda: partial(bf.fit, dense(70), cov=correlated(70), n=500),
+    "fit": lambda: partial(bf.fit, dense(100), cov=correlated(100), n=500),
     "fit, d = 120": lambda: partial(bf.fit, dense(120), cov=correlated(120), n=500),
     "fit, ricf": lambda: partial(
         bf.fit, dense(70), cov=correlated(70), n=500, method="ricf", tol=1e-15

@@ -63,6 +63,7 @@ def test_no_finite_maximum_is_flagged_in_bounded_time(case):
     assert np.isfinite(fit.Omega).all()
 
 
+@pytest.mark.filterwarnings("ignore:.*several maxima:bowfree.errors.FitWarning")
 @pytest.mark.parametrize("case", LAVAAN_WORSE, ids=case_id)
 def test_where_lavaan_stopped_early(case):
     # R and we agree; lavaan's value is lower, and it is the one at fault.

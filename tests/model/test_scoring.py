@@ -101,6 +101,7 @@ def test_the_submodel_must_lose_edges_from_the_district_to_its_parents():
     assert abs(as_printed - ours[0]) > 0.1
 
 
+@pytest.mark.filterwarnings("ignore:.*several maxima:bowfree.errors.FitWarning")
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10**6))
 def test_districts_sum_to_the_whole_graph(seed):

@@ -43,6 +43,7 @@ from bowfree.options import (
     not_negative,
     split_options,
 )
+from bowfree.text_input import listed
 
 __all__ = ["fit"]
 
@@ -83,7 +84,8 @@ def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fi
             stopped, converged or not.
         ``n_starts``, ``rng``
             Number of starts of ``"newton"`` (1). The likelihood of some graphs has several maxima;
-            the best one found is returned, and ``certificate`` says how many were met.
+            the best one found is returned, and ``certificate`` says how many were met. With one
+            start, that of the scores, others are only looked for where the misfit is gross.
 
     Returns
     -------
@@ -92,7 +94,8 @@ def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fi
     Warns
     -----
     FitWarning
-        When a district's fit is not certified, or a coefficient runs to infinity.
+        When a district's fit is not certified, or a coefficient runs to infinity; or when the
+        likelihood of a graph that fits badly has several maxima, and `n_starts` was not given.
     LearnedGraphWarning
         When the graph was learned from the same rows: standard errors and tests take it as given,
         and say too much. Search with ``holdout=0.5``, or fit it to other rows.
@@ -112,16 +115,26 @@ def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fi
     >>> round(float(result.B[1, 0]), 3), round(float(result.B[2, 1]), 3)
     (0.5, 0.6)
     """
-    result = fit_quietly(graph, data, options)
+    look = "n_starts" not in options
+    result = fit_quietly(graph, data, options, look=look)
     warn_if_doubtful(result.certificate, stacklevel=2)
+    if look:
+        _warn_if_several(result.certificate, stacklevel=2)
     warn_if_learned(graph, result, stacklevel=2)
     return result
 
 
 def fit_quietly(
-    given: GraphLike, data: Any = None, options: Mapping[str, Any] | None = None
+    given: GraphLike,
+    data: Any = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    look: bool = False,
 ) -> Fit:
-    """Do what :func:`fit` does, for those who tell the user by other means what is doubtful."""
+    """Do what :func:`fit` does, for those who tell the user by other means what is doubtful.
+
+    With `look`, other maxima are looked for where there may be some, and counted.
+    """
     words = (DataOptions, ScoreOptions, SolverOptions, InferenceOptions)
     data_options, score_options, solver_options, wanted = split_options(
         "fit", options or {}, *words
@@ -135,7 +148,7 @@ def fit_quietly(
         moments, wanted.get("se"), wanted.get("test"), full_information=full
     )
     rng = Budget(solver_options.pop("rng", None)).generator()
-    result = fit_moments(bap, moments, rule, n=moments.n_rows, rng=rng, **solver_options)
+    result = fit_moments(bap, moments, rule, n=moments.n_rows, rng=rng, look=look, **solver_options)
     if full:
         result = fit_cells(result)
     resampled = None
@@ -212,10 +225,12 @@ def fit_moments(
     tol: float | None = None,
     n_starts: int = 1,
     rng: Any = None,
+    look: bool = False,
 ) -> Fit:
     """Fit a graph to moments that have passed the gate; the options are those of :func:`fit`.
 
-    The likelihood is that of `n` observations, by default those that the moments are worth.
+    The likelihood is that of `n` observations, by default those that the moments are worth. With
+    `look`, other maxima are looked for where there may be some, and counted.
     """
     if rule.method == "newton" and tol is not None:
         raise BowfreeError("tol is an option of method='ricf'; 'newton' runs until it is certified")
@@ -229,6 +244,7 @@ def fit_moments(
         tol=1e-6 if tol is None else not_negative("tol", tol),
         n_starts=n_starts,
         seed=int(Budget(rng).generator().integers(2**63)) if n_starts > 1 else 0,
+        look=look,
     )
     certificate = tuple(
         Certificate(tuple(graph.nodes[i] for i in district), *numbers)
@@ -264,7 +280,9 @@ def fit_moments(
 def warn_if_doubtful(certificate: tuple[Certificate, ...], *, stacklevel: int) -> None:
     """Say which districts have no certified maximum."""
     for district in certificate:
-        where = f"district {{{', '.join(district.nodes)}}}"
+        if district.converged:
+            continue
+        where = f"district {{{listed(district.nodes)}}}"
         if district.diverging:
             warnings.warn(
                 f"{where}: a coefficient runs to infinity, or Omega to a singular matrix, while "
@@ -272,7 +290,7 @@ def warn_if_doubtful(certificate: tuple[Certificate, ...], *, stacklevel: int) -
                 FitWarning,
                 stacklevel=stacklevel + 1,
             )
-        elif not district.converged:
+        else:
             warnings.warn(
                 f"{where}: no certified maximum after {district.n_iter} iterations (the score may "
                 f"still gain {district.decrement:.2g}); try more starts or iterations, or another "
@@ -293,3 +311,16 @@ def warn_if_learned(given: GraphLike, result: Fit, *, stacklevel: int) -> None:
             LearnedGraphWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def _warn_if_several(certificate: tuple[Certificate, ...], *, stacklevel: int) -> None:
+    """Say which districts have other maxima, of which a higher one may have been missed."""
+    for district in certificate:
+        if district.n_optima > 1:
+            warnings.warn(
+                f"district {{{listed(district.nodes)}}}: the graph fits badly, and its likelihood "
+                f"has several maxima ({district.n_optima} were met); this is the one from the "
+                "usual start, n_starts=20 returns the highest of twenty",
+                FitWarning,
+                stacklevel=stacklevel + 1,
+            )
