@@ -226,7 +226,8 @@ def test_a_variable_without_edges_is_named_as_such(tmp_path):
     out = run("learn", path, "--restarts", 1).stdout
     first = next(line for line in out.splitlines() if line.startswith("best graph"))
     assert first.endswith("; without edges: alone")
-    (row,) = [line for line in out.splitlines() if line.startswith(("x -> y", "y -> x", "x <-> y"))]
+    marks = ("x -> y", "y -> x", "x <-> y", "y <-> x")
+    (row,) = [line for line in out.splitlines() if line.strip().startswith(marks)]
     assert " 0.000 " not in row  # small units have digits, too
 
 
@@ -235,7 +236,7 @@ def test_many_edges_are_counted(tmp_path):
     graph = bf.MixedGraph(names, [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]])
     path = tmp_path / "data.csv"
     bf.random_sem(graph, rng=2).sample(2000, rng=1, as_frame="pandas").to_csv(path, index=False)
-    out = run("learn", path, "--restarts", 0, "--time-limit", 5).stdout
+    out = run("learn", path, "--restarts", 1, "--time-limit", 5).stdout
     first = next(line for line in out.splitlines() if line.startswith("best graph"))
     assert "listed below" in first
     assert len(first) <= 100

@@ -198,5 +198,5 @@ def test_the_command_line_follows(files):
 
 
 def test_auto_is_checked():
-    with pytest.raises(bf.BowfreeError, match="auto = 'all': must be"):
+    with pytest.raises(bf.BowfreeError, match="unknown auto 'all'"):
         from_lavaan("y ~ x", auto="all")

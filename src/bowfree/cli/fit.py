@@ -17,6 +17,13 @@ from bowfree.graph.given import graph_of
 __all__ = ["fit"]
 
 
+_HEADINGS = {
+    "defined": "Defined parameters\n",
+    "modification_indices": "Edges that could be added\n",
+    "edge_changes": "Changes of one edge\n",
+}
+
+
 @click.command(
     epilog='Example: bowfree fit plants.csv --graph "sun -> leaves <- water, leaves <-> fruit"'
 )
@@ -65,4 +72,5 @@ def fit(
     if as_json:
         print_json(result.to_dict() | {name: part.to_dict() for name, part in more.items()})
     else:
-        click.echo("\n\n".join(str(part) for part in (result.summary(), *more.values())))
+        parts = {"": result.summary()} | {_HEADINGS[name]: part for name, part in more.items()}
+        click.echo("\n\n".join(f"{heading}{part}" for heading, part in parts.items()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bowfree.formats.networkx import to_edge_lists
+from bowfree.formats.packages import load
 from bowfree.graph.given import GraphLike, graph_of
 
 __all__ = ["to_ananke"]
@@ -27,9 +28,8 @@ def to_ananke(graph: GraphLike) -> Any:
     GraphError
         If the graph has a directed cycle.
     """
-    from ananke.graphs import ADMG
-
     graph = graph_of(graph)
+    ADMG = load("ananke.graphs", "ananke-causal").ADMG
     graph.check_acyclic()
     vertices, di_edges, bi_edges = to_edge_lists(graph)
     return ADMG(vertices=vertices, di_edges=di_edges, bi_edges=bi_edges)

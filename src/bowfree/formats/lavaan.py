@@ -33,12 +33,13 @@ import re
 from itertools import combinations
 from typing import NamedTuple
 
-from bowfree.errors import BowfreeError, GraphError
+from bowfree.errors import GraphError
 from bowfree.formats.lavaan_definitions import Definition, read_expression
 from bowfree.formats.lavaan_model import Auto, LavaanModel
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, refuse
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.options import one_of
 from bowfree.text_input import brief, number, shown
 
 __all__ = ["from_lavaan", "read_lavaan", "to_lavaan"]
@@ -160,7 +161,7 @@ def from_lavaan(text: str, *, auto: Auto = "sem") -> MixedGraph:
     >>> print(bf.formats.from_lavaan("y ~ x + z"))
     y <- x <-> z -> y
     >>> print(bf.formats.from_lavaan("y ~ x + z", auto="none"))
-    x -> y <- z
+    y <- x, y <- z
     """
     return read_lavaan(text, auto=auto).graph
 
@@ -192,10 +193,9 @@ def read_lavaan(text: str, *, auto: Auto = "sem") -> LavaanModel:
     >>> cov = [[1.25, 0.5, 0.625], [0.5, 1.0, 0.25], [0.625, 0.25, 1.5]]
     >>> fit = bf.fit(model, cov=cov, n=100, ddof=0)
     >>> print(model.defined(fit).parameter("indirect"))
-    indirect := a*b: 0.25 (s.e. 0.07071, p = 0.0004)
+    indirect := a*b: 0.25 (s.e. 0.06982, p = 0.0003)
     """
-    if auto not in ("sem", "none"):
-        raise BowfreeError(f"auto = {shown(auto)}: must be 'sem' or 'none'")
+    one_of("auto", auto, ("sem", "none"))
     reading = _Reading(text)
     return reading.model(auto)
 

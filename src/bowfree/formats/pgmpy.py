@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bowfree.formats.packages import load
 from bowfree.graph.given import GraphLike, graph_of
 
 __all__ = ["to_pgmpy"]
@@ -26,9 +27,8 @@ def to_pgmpy(graph: GraphLike) -> Any:
     GraphError
         If the graph has a directed cycle.
     """
-    from pgmpy.base import ADMG
-
     graph = graph_of(graph)
+    ADMG = load("pgmpy.base", "pgmpy").ADMG
     graph.check_acyclic()
     result = ADMG(directed_ebunch=graph.directed, bidirected_ebunch=graph.bidirected)
     result.add_nodes_from(graph.nodes)  # those without edges

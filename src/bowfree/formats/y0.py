@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bowfree.formats.packages import load
 from bowfree.graph.given import GraphLike, graph_of
 
 __all__ = ["to_y0"]
@@ -25,9 +26,8 @@ def to_y0(graph: GraphLike) -> Any:
     y0.graph.NxMixedGraph
         Its nodes are ``y0.dsl.Variable`` with our names.
     """
-    from y0.graph import NxMixedGraph
-
     graph = graph_of(graph)
+    NxMixedGraph = load("y0.graph", "y0").NxMixedGraph
     return NxMixedGraph.from_str_edges(
         nodes=graph.nodes, directed=graph.directed, undirected=graph.bidirected
     )

@@ -101,10 +101,16 @@ def _columns(names: Sequence[str]) -> str:
     return f"column{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
-def warn_about_columns(data: Any, *, stacklevel: int) -> None:
-    """Warn of identifiers and few values in observations; moments have no rows to look at."""
+def warn_about_columns(data: Any, *, declared: Sequence[str] = (), stacklevel: int) -> None:
+    """Warn of identifiers and few values in observations; moments have no rows to look at.
+
+    Nothing is said of columns that are `declared` to be categories, here or by their data frame.
+    """
     if data is None or isinstance(data, Moments):
         return
-    names, X = read_observations(data, None, "data")
-    for sentence in sentences(odd_columns(names, X), drop="data.drop(columns=[...])"):
+    categories: dict[str, tuple[str, ...]] = {}
+    names, X = read_observations(data, None, "data", categories=categories)
+    numbers = [k for k, name in enumerate(names) if name not in {*categories, *declared}]
+    found = odd_columns([names[k] for k in numbers], X[:, numbers])
+    for sentence in sentences(found, drop="data.drop(columns=[...])"):
         warnings.warn(sentence, DataWarning, stacklevel=stacklevel + 1)

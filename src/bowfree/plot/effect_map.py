@@ -164,7 +164,12 @@ def _bounds(effects: Any) -> tuple[Floats, Floats]:
 def _deviations(sd: Any, d: int) -> Floats:
     """Return standard deviations, given as such or as what has a covariance matrix."""
     covariance = getattr(getattr(sd, "moments", sd), "S", None)
-    found = np.asarray(sd if covariance is None else np.sqrt(np.diag(covariance)), dtype=np.float64)
+    try:
+        found = real_array(sd if covariance is None else np.sqrt(np.diag(covariance)))
+    except (TypeError, ValueError, OverflowError):
+        raise BowfreeError(
+            f"sd is {shown(sd)}: give {d} standard deviations, or what has them"
+        ) from None
     if found.shape != (d,) or not (found > 0).all():
         raise BowfreeError(
             f"sd has shape {found.shape}: expected {d} standard deviations > 0, or what has them"

@@ -139,7 +139,7 @@ def greedy_search(
     data_options, space_options, score_options, strategy_options, budget_options = groups
     budget = Budget(**budget_options)
     climbs = Strategy(strategy, starts, **strategy_options)
-    warn_about_columns(data, stacklevel=2)
+    warn_about_columns(data, declared=data_options.get("ordinal", ()), stacklevel=2)
     aside = None
     if holdout is not None:
         data, rest = split_rows(data, holdout, budget.generator().spawn(1)[0])
