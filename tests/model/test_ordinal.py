@@ -154,6 +154,7 @@ def test_gamma_is_the_covariance_over_samples(ordinal):
     assert_allclose(gamma / scale, over_samples / scale, atol=0.4)
 
 
+@pytest.mark.filterwarnings("ignore::bowfree.DataWarning")
 def test_declared_by_name_or_by_the_frame():
     codes = frame()
     labels = ["low", "middle", "high"]
