@@ -1,4 +1,4 @@
-"""How often does a search miss a better graph, when its runs agree and when they do not?
+"""How often a search misses a better graph, when its runs agree and when they do not.
 
 Each data set of section 4.1 (10 variables, 1,000 rows, in-degree 2, then 3) is searched with five
 seeds. A search has missed if another of the five found better. ``bowfree.search.sureness`` quotes

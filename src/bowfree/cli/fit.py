@@ -17,13 +17,6 @@ from bowfree.graph.given import graph_of
 __all__ = ["fit"]
 
 
-_HEADINGS = {
-    "defined": "Defined parameters\n",
-    "modification_indices": "Edges that could be added\n",
-    "edge_changes": "Changes of one edge\n",
-}
-
-
 @click.command(
     epilog='Example: bowfree fit plants.csv --graph "sun -> leaves <- water, leaves <-> fruit"'
 )
@@ -72,5 +65,7 @@ def fit(
     if as_json:
         print_json(result.to_dict() | {name: part.to_dict() for name, part in more.items()})
     else:
-        parts = {"": result.summary()} | {_HEADINGS[name]: part for name, part in more.items()}
-        click.echo("\n\n".join(f"{heading}{part}" for heading, part in parts.items()))
+        headings = {"defined": "Defined parameters\n"}
+        parts = [str(result.summary())]
+        parts += [f"{headings.get(name, '')}{part}" for name, part in more.items()]
+        click.echo("\n\n".join(parts))

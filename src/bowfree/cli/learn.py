@@ -28,11 +28,16 @@ if TYPE_CHECKING:
     from bowfree.options import GraphClass
     from bowfree.search.plan import StrategyName
     from bowfree.search.result import SearchResult
+    from bowfree.uncertainty.averaged_effects import AveragedEffects
 
 __all__ = ["learn"]
 
 MOST_LISTED = 12  # edges in the first line; the table below has them all
 CLASS_SECONDS = 20.0  # for the equivalence class; a larger one is summarised in part
+AVERAGE_SECONDS = 20.0  # for probabilities, over all graphs that the data leave probable
+MOST_EFFECTS = 10  # printed
+LEAST_PROBABILITY = 0.5  # of an effect that is printed
+MOST_AVERAGED = 30  # variables; beyond, the chains would need longer than that
 
 
 @click.command(epilog="Example: bowfree learn plants.csv --restarts 50 --seed 1 --out results")
@@ -158,8 +163,9 @@ def learn(
         click.echo("Warning: the search was ended early; a longer one may find better", err=True)
     fitted = fit_quietly(result)
     members = result.equivalence_class(time_limit=CLASS_SECONDS)
+    average = _averaged(result, seed, jobs)
     if out is not None:
-        write_folder(out, _files(result, fitted, members, graph_format))
+        write_folder(out, _files(result, fitted, members, average, graph_format))
     if report is not None:
         settings = {"file": source.path.name, "strategy": strategy, "seed": seed}
         result.report(report, data=arguments.get("data"), members=members, settings=settings)
@@ -167,14 +173,25 @@ def learn(
     if graph_format is not None:
         click.echo(write(result.graph, format=graph_format).rstrip("\n"))
     elif as_json:
-        print_json(_document(result, fitted, members))
+        print_json(_document(result, fitted, members, average))
     else:
-        _print(result, fitted, members)
+        _print(result, fitted, members, average)
     if interrupted:
         sys.exit(1)
 
 
-def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None:
+def _averaged(result: SearchResult, seed: int, jobs: int) -> AveragedEffects | None:
+    """Average over all probable graphs, where that takes seconds and not minutes."""
+    from bowfree.uncertainty.averaging import averaged_effects
+
+    if not 1 < len(result.graph.nodes) <= MOST_AVERAGED or not result.complete:
+        return None
+    return averaged_effects(result, rng=seed, n_jobs=jobs, time_limit=AVERAGE_SECONDS)
+
+
+def _print(
+    result: SearchResult, fitted: Fit, members: EquivalenceClass, average: AveragedEffects | None
+) -> None:
     from bowfree.report.cautions import cautions
 
     click.echo(_observations(result))
@@ -224,6 +241,8 @@ def _print(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> None
         f"score {result.score:.6f} (penalty {result.penalty:g} log n per variable and edge); "
         f"{best} of {len(runs)} runs reached it; {result.seconds:.2f} s"
     )
+    if average is not None:
+        _print_average(average)
     for sentence in cautions(fitted, fitted.estimates(), members.summary(), search=result):
         line = fill(
             f"! {sentence}",
@@ -244,6 +263,36 @@ def _in_words(graph: MixedGraph) -> str:
         edges = f"{count(graph.n_directed, 'edge')} -> and {graph.n_bidirected:,} <->, listed below"
     alone = [quote(name) for name in graph.nodes if not graph.neighbours(name)]
     return edges + (f"; without edges: {', '.join(alone)}" if alone else "")
+
+
+def _print_average(average: AveragedEffects) -> None:
+    """List the most probable effects, with all doubts about the graph in them."""
+    from bowfree.model.effect_tables import effect_pairs
+
+    pairs = effect_pairs(average.probability >= LEAST_PROBABILITY)
+    pairs.sort(key=lambda pair: -average.probability[pair])
+    click.echo("\ntotal effects, averaged over all graphs that the data leave probable:")
+    if not pairs:
+        click.echo(f"none has a probability of {LEAST_PROBABILITY} or more")
+        return
+    names = average.names
+    print_table(
+        ("effect", "P(effect)>", "mean>", "95 % interval>"),
+        [
+            (
+                f"{quote(names[j])} on {quote(names[i])}",
+                f"{average.probability[i, j]:.2f}",
+                significant(average.mean[i, j]),
+                f"{significant(average.lower[i, j])} to {significant(average.upper[i, j])}",
+            )
+            for i, j in pairs[:MOST_EFFECTS]
+        ],
+    )
+    if len(pairs) > MOST_EFFECTS:
+        click.echo(f"... and {len(pairs) - MOST_EFFECTS} less probable ones: --json has all")
+    if not average.mixed:
+        click.echo("the chains behind these numbers have not mixed: they are rough")
+    click.echo()
 
 
 def _observations(result: SearchResult) -> str:
@@ -283,7 +332,9 @@ def _edge_rows(fitted: Fit, summary: ClassSummary) -> list[tuple[str, ...]]:
     return rows
 
 
-def _document(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> dict[str, Any]:
+def _document(
+    result: SearchResult, fitted: Fit, members: EquivalenceClass, average: AveragedEffects | None
+) -> dict[str, Any]:
     return {
         "graph": result.graph.to_dict(),
         "text": str(result.graph),
@@ -294,11 +345,16 @@ def _document(result: SearchResult, fitted: Fit, members: EquivalenceClass) -> d
         "runs": len(result.runs),
         "fit": fitted.to_dict(),
         "class": members.summary().to_dict(),
+        "averaged": None if average is None else average.to_dict(),
     }
 
 
 def _files(
-    result: SearchResult, fitted: Fit, members: EquivalenceClass, graph_format: str | None
+    result: SearchResult,
+    fitted: Fit,
+    members: EquivalenceClass,
+    average: AveragedEffects | None,
+    graph_format: str | None,
 ) -> dict[str, str]:
     import bowfree as bf
 
@@ -316,6 +372,9 @@ def _files(
         "model.json": document(model.to_dict()),
         "search.json": document(result.to_dict()),
     }
+    if average is not None:
+        files["averaged.txt"] = f"{average}\n"
+        files["averaged.json"] = document(average.to_dict())
     if graph_format not in (None, "text", "json"):
         files[f"graph.{graph_format}"] = write(result.graph, format=str(graph_format))
     return files
