@@ -104,9 +104,14 @@ def test_what_is_said_by_rows_put_aside_is_true():
         ({"data": np.eye(4), "holdout": 1.5}, "holdout = 1.5: must be a number between 0 and 1"),
         ({"data": np.eye(4), "holdout": "half"}, "holdout = 'half'"),
         ({"cov": np.eye(4), "n": 50, "holdout": 0.5}, "holdout needs observations in rows"),
-        ({"data": {"x": [1.0], "y": [1.0, 2.0]}, "holdout": 0.5}, "must be equally long"),
+        ({"data": {"x": [1.0], "y": [1.0, 2.0]}, "holdout": 0.5}, "holdout needs observations"),
     ],
 )
 def test_bad_input(options, message):
     with pytest.raises(bf.BowfreeError, match=message):
         bf.greedy_search(**options)
+
+
+def test_words_are_checked_before_columns_are_looked_at():
+    with pytest.raises(bf.DataError, match="ordinal = None"):
+        bf.greedy_search(draw(0)[1], ordinal=None)

@@ -139,12 +139,12 @@ def greedy_search(
     data_options, space_options, score_options, strategy_options, budget_options = groups
     budget = Budget(**budget_options)
     climbs = Strategy(strategy, starts, **strategy_options)
-    warn_about_columns(data, declared=data_options.get("ordinal", ()), stacklevel=2)
-    aside = None
+    used, aside = data, None
     if holdout is not None:
-        data, rest = split_rows(data, holdout, budget.generator().spawn(1)[0])
+        used, rest = split_rows(data, holdout, budget.generator().spawn(1)[0])
         aside = read_moments(rest, **data_options)
-    moments = read_moments(data, **data_options)
+    moments = read_moments(used, **data_options)
+    warn_about_columns(data, declared=data_options.get("ordinal", ()), stacklevel=2)
     return search_moments(
         moments,
         SearchSpace.of(space, **space_options),
