@@ -12,8 +12,8 @@ The *prior* says what is thought of G before the data are seen. Two are offered:
     the pairs, every kind of edge. There are vastly more graphs with many edges than with few, and
     this prior corrects for it: an edge has to earn its place against all the places it might have
     been at, so that more variables do not mean more false edges, while a dense graph is not held
-    against the data that ask for one. In simulations of sparse and of dense models alike its
-    probabilities come true (:doc:`/results`).
+    against the data that ask for one. :doc:`/results` tells how far its probabilities come true in
+    simulations of sparse and of dense models.
 ``"flat"``
     Every graph is as probable as any other, which expects half of all pairs and more to be joined.
 

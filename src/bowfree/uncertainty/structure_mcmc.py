@@ -6,8 +6,7 @@ probability, under a prior that does not favour graphs with many edges. Most ste
 one pair of variables; every twentieth jumps among the best graphs that are known when the burn-in
 ends, from the pool of a search or met by the chains, in proportion to their weights. Without jumps
 chains stay for long in the valley where they started. Scores come from the same kernels and the
-same kind of cache as in the search, so a step that looks at known districts costs less than a
-microsecond.
+same kind of cache as in the search, so a step that looks at known districts costs next to nothing.
 
 Are the samples to be trusted? Chains from different starts must agree on every edge, which the
 worst split R-hat of an edge tells (:mod:`bowfree.uncertainty.mcmc_diagnostics`); the score's R-hat
