@@ -30,11 +30,9 @@ from .model.linear_sem import (
     LinearSEM as LinearSEM,
     random_sem as random_sem,
 )
-from .model.fit_result import (
-    Certificate as Certificate,
-    Estimate as Estimate,
-    Fit as Fit,
-)
+from .model.fit_result import Fit as Fit
+from .model.certificate import Certificate as Certificate
+from .model.estimate import Estimate as Estimate
 from .model.cases import (
     CaseResiduals as CaseResiduals,
     Prediction as Prediction,
@@ -64,7 +62,7 @@ from .model.scoring import (
 # equivalence
 from .equivalence.decision import (
     EquivalenceVerdict as EquivalenceVerdict,
-    contains as contains,
+    is_submodel as is_submodel,
     distinguishing_subgraph as distinguishing_subgraph,
     equivalent as equivalent,
     explain_equivalence as explain_equivalence,

@@ -9,7 +9,31 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["json_values"]
+__all__ = ["Plain", "json_values"]
+
+
+class Plain:
+    """Mixin for dataclasses: ``to_dict`` returns their fields, or what ``_content`` chooses.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from bowfree.json_values import Plain
+    >>> @dataclass
+    ... class Effect(Plain):
+    ...     names: tuple[str, str]
+    ...     se: float
+    >>> Effect(("x", "y"), float("nan")).to_dict()
+    {'names': ['x', 'y'], 'se': None}
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, texts and numbers, ready for ``json.dumps`` (NaN becomes None)."""
+        content: dict[str, Any] = json_values(self._content())
+        return content
+
+    def _content(self) -> Any:
+        return self
 
 
 def json_values(value: Any) -> Any:

@@ -422,7 +422,7 @@ GRAPH_FUNCTIONS = {
     "constraints": bf.constraints,
     "test_constraints": lambda given: bf.test_constraints(given, DATA).tests,
     "equivalent": lambda given: bf.equivalent(given, given),
-    "contains": lambda given: bf.contains(given, given),
+    "is_submodel": lambda given: bf.is_submodel(given, given),
     "markov_equivalent": lambda given: bf.markov_equivalent(given, given),
     "explain_equivalence": lambda given: bf.explain_equivalence(given, given),
     "distinguishing_subgraph": lambda given: bf.distinguishing_subgraph(given, GRAPH),

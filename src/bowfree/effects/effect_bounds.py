@@ -13,7 +13,7 @@ from bowfree.display import Shown, Table, count, percent
 from bowfree.frozen import Frozen
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
 
 __all__ = ["EffectBounds", "EffectRange"]
@@ -61,7 +61,7 @@ class EffectRange(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EffectBounds(Shown, Frozen):
+class EffectBounds(Shown, Plain, Frozen):
     """Total effects over several graphs; entry ``[i, j]`` is about the effect of j on i.
 
     Attributes
@@ -160,16 +160,12 @@ class EffectBounds(Shown, Frozen):
         """
         return effect_frame(self.names, {name: getattr(self, name) for name in _MATRICES}, backend)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
+    def _content(self) -> Any:
         names = ("n_members", "complete", "formula", "zero", "n_fits", "n_uncertified")
-        content: dict[str, Any] = json_values(
-            {
-                "names": self.names,
-                **{name: getattr(self, name) for name in (*_MATRICES, "sign_agreement", *names)},
-            }
-        )
-        return content
+        return {
+            "names": self.names,
+            **{name: getattr(self, name) for name in (*_MATRICES, "sign_agreement", *names)},
+        }
 
     def _brief(self) -> str:
         some = f"{count(len(self.names), 'variable')}, {count(self.n_members, 'member')}"

@@ -25,7 +25,7 @@ from bowfree.frames import data_frame
 from bowfree.frozen import Frozen
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.fit_result import Fit
 from bowfree.model.linear_sem import LinearSEM
 from bowfree.options import each
@@ -62,7 +62,7 @@ class IntervenedVariable(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Intervention(Shown, Frozen):
+class Intervention(Shown, Plain, Frozen):
     """The law of the variables under an intervention.
 
     Attributes
@@ -81,11 +81,6 @@ class Intervention(Shown, Frozen):
     do: dict[str, float]
     mean: Floats
     covariance: Floats
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, as for JSON."""
-        content: dict[str, Any] = json_values(self)
-        return content
 
     def variable(self, name: str) -> IntervenedVariable:
         """Return mean and standard deviation of one variable.

@@ -20,7 +20,7 @@ from bowfree.equivalence.decision import algebra_seed
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BIDIRECTED, EDGES, FORWARD
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.options import Rng, at_least
 
 __all__ = ["Atlas", "SkeletonEntry", "atlas", "count_baps"]
@@ -63,7 +63,7 @@ class SkeletonEntry(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class Atlas(Shown):
+class Atlas(Shown, Plain):
     """All labelled BAPs on d nodes by skeleton and class.
 
     Attributes
@@ -122,11 +122,9 @@ class Atlas(Shown):
             f"{self.n_split} classes not connected by single-edge changes)"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, as for JSON."""
+    def _content(self) -> Any:
         totals = {name: getattr(self, name) for name in ("d", "n_baps", "n_classes", "n_split")}
-        content: dict[str, Any] = json_values({**totals, "skeletons": self.skeletons})
-        return content
+        return {**totals, "skeletons": self.skeletons}
 
 
 def atlas(d: int, *, rng: Rng = None, n_jobs: int | None = None) -> Atlas:

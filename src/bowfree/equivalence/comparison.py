@@ -26,11 +26,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.display import MOST_ROWS, Shown, Table, count, number
-from bowfree.equivalence.decision import contains
+from bowfree.equivalence.decision import is_submodel
 from bowfree.errors import BowfreeError, GraphError
 from bowfree.frames import data_frame
 from bowfree.graph.given import GraphLike, graph_of
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_given, warn_if_doubtful
 from bowfree.model.inference import observed_information
@@ -89,7 +89,7 @@ class GraphPair(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Shown):
+class Comparison(Shown, Plain):
     """Fits of several graphs to the same data; made by :func:`bowfree.compare`.
 
     Attributes
@@ -154,16 +154,12 @@ class Comparison(Shown):
             columns[f"d_{name}"] = [value - min(columns[name]) for value in columns[name]]
         return data_frame(columns, backend)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
+    def _content(self) -> Any:
         graphs = [
             {"name": name, "graph": fit.graph, **{key: getattr(fit, key) for key in _NUMBERS}}
             for name, fit in zip(self.names, self.fits, strict=True)
         ]
-        content: dict[str, Any] = json_values(
-            {"n": self.fits[0].n, "graphs": graphs, "pairs": self.pairs, "vuong": self.vuong}
-        )
-        return content
+        return {"n": self.fits[0].n, "graphs": graphs, "pairs": self.pairs, "vuong": self.vuong}
 
     def _brief(self) -> str:
         # Equivalent graphs differ in the last digits only: the first of them is named.
@@ -305,8 +301,8 @@ Fitted = tuple[str, Fit, Floats | None]
 
 
 def _pair(one: Fitted, other: Fitted) -> GraphPair:
-    inside = contains(one[1].graph, other[1].graph, rng=0)
-    around = contains(other[1].graph, one[1].graph, rng=0)
+    inside = is_submodel(one[1].graph, other[1].graph, rng=0)
+    around = is_submodel(other[1].graph, one[1].graph, rng=0)
     if around and not inside:
         one, other = other, one
     (a, small, X), (b, large, Y) = one, other

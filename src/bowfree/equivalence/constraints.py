@@ -35,7 +35,7 @@ from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.separation import minimal_separator
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.gate import read_moments
 from bowfree.model.given import graph_and_moments
 from bowfree.model.moments import Moments
@@ -216,7 +216,7 @@ class ConstraintTest(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class ConstraintTests(Shown):
+class ConstraintTests(Shown, Plain):
     """The tests of all equations of a graph; iterable, with ``len``.
 
     Attributes
@@ -239,14 +239,12 @@ class ConstraintTests(Shown):
     def __getitem__(self, index: int) -> ConstraintTest:
         return self.tests[index]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, as for JSON."""
+    def _content(self) -> Any:
         columns = self._columns()
         tests = [
             dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
         ]
-        content: dict[str, Any] = json_values({"n": self.n, "tests": tests})
-        return content
+        return {"n": self.n, "tests": tests}
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each equation.

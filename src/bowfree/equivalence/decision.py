@@ -38,15 +38,15 @@ from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.separation import minimal_separator
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.options import Rng, at_least
 
 __all__ = [
     "EquivalenceVerdict",
-    "contains",
     "distinguishing_subgraph",
     "equivalent",
     "explain_equivalence",
+    "is_submodel",
     "markov_equivalent",
     "same_skeleton_and_colliders",
     "same_skeleton_and_v_structures",
@@ -101,7 +101,7 @@ def equivalent(graph: GraphLike, other: GraphLike, *, rng: Rng = None) -> bool:
     return _decide(graph_of(graph), graph_of(other), rng, equivalence=True)[0] == 1
 
 
-def contains(graph: GraphLike, other: GraphLike, *, rng: Rng = None) -> bool:
+def is_submodel(graph: GraphLike, other: GraphLike, *, rng: Rng = None) -> bool:
     """Decide whether the model of `graph` lies inside the model of `other`.
 
     Parameters
@@ -121,12 +121,12 @@ def contains(graph: GraphLike, other: GraphLike, *, rng: Rng = None) -> bool:
     --------
     >>> import bowfree as bf
     >>> chain, full = bf.parse("x -> y -> z"), bf.parse("x -> y -> z <- x")
-    >>> bf.contains(chain, full), bf.contains(full, chain)
+    >>> bf.is_submodel(chain, full), bf.is_submodel(full, chain)
     (True, False)
 
     An instrument z, with x and y confounded, puts no equation on the covariances:
 
-    >>> bf.contains(bf.parse("x, y, z -> x -> y, x <-> y"), bf.parse("x -> y -> z <- x"))
+    >>> bf.is_submodel(bf.parse("x, y, z -> x -> y, x <-> y"), bf.parse("x -> y -> z <- x"))
     True
 
     References
@@ -270,7 +270,7 @@ def distinguishing_subgraph(
 
 
 @dataclass(frozen=True, repr=False)
-class EquivalenceVerdict(Shown):
+class EquivalenceVerdict(Shown, Plain):
     """An answer to "are these graphs equivalent?" with its reason; true if they are.
 
     Attributes
@@ -297,11 +297,6 @@ class EquivalenceVerdict(Shown):
 
     def __bool__(self) -> bool:
         return self.equivalent
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and texts, as for JSON."""
-        content: dict[str, Any] = json_values(self)
-        return content
 
     def _brief(self) -> str:
         answer = "equivalent" if self.equivalent else "not equivalent"

@@ -20,7 +20,7 @@ from bowfree.display import Shown, Table, p_text, shorten
 from bowfree.errors import BowfreeError
 from bowfree.formats.tokens import Token, TokenReader, refuse
 from bowfree.frames import data_frame
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.text_input import brief, listed, number, shown
 
 __all__ = ["DefinedParameter", "DefinedParameters", "Definition", "read_expression"]
@@ -158,7 +158,7 @@ class DefinedParameter(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class DefinedParameters(Shown):
+class DefinedParameters(Shown, Plain):
     """What the lines with ``:=`` of a lavaan text come to; made by ``LavaanModel.defined``.
 
     Attributes
@@ -200,11 +200,6 @@ class DefinedParameters(Shown):
         return data_frame(
             {name: [getattr(p, name) for p in self.parameters] for name in names}, backend
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
-        content: dict[str, Any] = json_values(self)
-        return content
 
     def _brief(self) -> str:
         return "; ".join(parameter._brief() for parameter in self.parameters) or "none defined"

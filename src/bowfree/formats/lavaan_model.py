@@ -20,7 +20,7 @@ from bowfree.formats.lavaan_definitions import (
 )
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.inference import wald
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ Auto = Literal["sem", "none"]
 
 
 @dataclass(frozen=True, repr=False)
-class LavaanModel(Shown):
+class LavaanModel(Shown, Plain):
     """What a lavaan text says; can be given wherever a graph is wanted.
 
     Attributes
@@ -141,18 +141,14 @@ class LavaanModel(Shown):
             rows.append(places[at])  # type: ignore[index]  # "B" or "Omega", as there
         return errors.covariance[np.ix_(rows, rows)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and texts, ready for ``json.dumps``."""
-        content: dict[str, Any] = json_values(
-            {
-                "graph": self.graph.to_dict(),
-                "auto": self.auto,
-                "not_written": self.not_written,
-                "labels": dict(self.labels),
-                "definitions": {each.name: each.text for each in self.definitions},
-            }
-        )
-        return content
+    def _content(self) -> Any:
+        return {
+            "graph": self.graph.to_dict(),
+            "auto": self.auto,
+            "not_written": self.not_written,
+            "labels": dict(self.labels),
+            "definitions": {each.name: each.text for each in self.definitions},
+        }
 
     def _brief(self) -> str:
         return (

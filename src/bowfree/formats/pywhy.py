@@ -27,47 +27,24 @@ FORMAT = MatrixFormat(
 
 
 def to_pywhy(graph: GraphLike) -> npt.NDArray[np.int64]:
-    """Write a graph as the array of pywhy-graphs.
-
-    Parameters
-    ----------
-    graph : MixedGraph, or a result that has one
-        Rows and columns follow ``graph.nodes``.
-
-    Returns
-    -------
-    ndarray of int64, shape (d, d)
-        ``[i, j] = 1``: i -> j; 20 on both sides: i <-> j.
+    """Write a graph as the array of pywhy-graphs: as :func:`to_ggm`, with 20 in place of 100.
 
     Examples
     --------
     >>> import bowfree as bf
-    >>> g = bf.parse("x -> y <-> z")
-    >>> bf.formats.to_pywhy(g).tolist()
+    >>> bf.formats.to_pywhy(bf.parse("x -> y <-> z")).tolist()
     [[0, 1, 0], [0, 0, 20], [0, 20, 0]]
     """
     return FORMAT.encode(graph)
 
 
 def from_pywhy(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
-    """Read a graph from the array of pywhy-graphs; the inverse of `to_pywhy`.
-
-    Parameters
-    ----------
-    matrix : array_like or data frame, shape (d, d)
-        ``[i, j] = 1``: i -> j; 20 on both sides: i <-> j.
-    nodes : sequence of str, optional
-        Names; by default those of the data frame's columns, or ``x1``, ``x2``, ...
-
-    Raises
-    ------
-    ParseError
-        If an entry is no code of the format; nothing is guessed.
+    """Read a graph from the array of pywhy-graphs: as :func:`from_ggm`, with 20 in place of 100.
 
     Examples
     --------
     >>> import bowfree as bf
-    >>> bf.formats.from_pywhy([[0, 1], [0, 0]], nodes=["x", "y"]) == bf.parse("x -> y")
+    >>> bf.formats.from_pywhy([[0, 20], [20, 0]], nodes=["x", "y"]) == bf.parse("x <-> y")
     True
     """
     return FORMAT.decode(matrix, nodes)

@@ -5,8 +5,9 @@ matrix must be, and behind the moments stands a ``sample``: complete rows, rows 
 (``missing``, ``patterns``), ``ranks`` or categories (``ordinal``, ``bivariate_normal``).
 
 ``linear_sem`` is a model with known parameters, ``fitting`` estimates them (``fiml`` where cells
-are missing), ``fit_result`` is what comes out, with ``inference``, ``fit_indices`` and
-``fit_summary``. How sure it is, ``variation`` tells, by normal theory or ``robust``.
-``modification_indices`` says which edges would improve it, ``cases`` what it says of single cases.
-``scoring`` compares graphs, ``effect_tables`` lists matrices of effects by name.
+are missing), ``fit_result`` is what comes out: each ``estimate`` with its ``inference``,
+``fit_indices``, the ``certificate`` of each district, and the ``fit_summary``. How sure it is,
+``variation`` tells, by normal theory or ``robust``. ``modification_indices`` says which edges would
+improve it, ``cases`` what it says of single cases. ``scoring`` compares graphs, ``effect_tables``
+lists matrices of effects by name.
 """

@@ -26,7 +26,7 @@ from bowfree.frozen import Frozen
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.reading import read_observations
 from bowfree.options import each
 from bowfree.text_input import listed
@@ -39,8 +39,22 @@ __all__ = ["CaseResiduals", "Prediction", "predict", "residuals"]
 Floats = npt.NDArray[np.float64]
 
 
+class _CaseByCase:
+    """Mixin: ``[name]`` is the column of a variable."""
+
+    names: tuple[str, ...]
+    values: Floats
+
+    def __getitem__(self, name: str) -> Floats:
+        column: Floats = self.values[:, place(name, self.names)]
+        return column
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Prediction(Shown, Frozen):
+class Prediction(Shown, Plain, _CaseByCase, Frozen):
     """Conditional expectations of some variables, case by case.
 
     Attributes
@@ -64,13 +78,6 @@ class Prediction(Shown, Frozen):
     sd: Floats
     r2: Floats
 
-    def __getitem__(self, name: str) -> Floats:
-        column: Floats = self.values[:, place(name, self.names)]
-        return column
-
-    def __len__(self) -> int:
-        return len(self.values)
-
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each case and one column for each prediction.
 
@@ -80,11 +87,6 @@ class Prediction(Shown, Frozen):
             The library of the data frame.
         """
         return data_frame(dict(zip(self.names, self.values.T, strict=True)), backend)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps``."""
-        content: dict[str, Any] = json_values(self)
-        return content
 
     def _brief(self) -> str:
         return (
@@ -103,7 +105,7 @@ class Prediction(Shown, Frozen):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CaseResiduals(Shown, Frozen):
+class CaseResiduals(Shown, Plain, _CaseByCase, Frozen):
     """The errors of the cases under a fitted model, and which cases it does not expect.
 
     Attributes
@@ -126,13 +128,6 @@ class CaseResiduals(Shown, Frozen):
     distance: Floats
     p_value: Floats
 
-    def __getitem__(self, name: str) -> Floats:
-        column: Floats = self.values[:, place(name, self.names)]
-        return column
-
-    def __len__(self) -> int:
-        return len(self.values)
-
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each case.
 
@@ -153,11 +148,6 @@ class CaseResiduals(Shown, Frozen):
                 name = f"_{name}"
             columns[name] = values
         return data_frame(columns, backend)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps``."""
-        content: dict[str, Any] = json_values(self)
-        return content
 
     def _brief(self) -> str:
         return f"{count(len(self), 'case')} of {count(len(self.names), 'variable')}"

@@ -13,15 +13,17 @@ Next: :mod:`bowfree.model.fitting`, whose result carries these numbers.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree.display import Shown, Table, number
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.options import TestKind
 
 __all__ = [
@@ -36,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
-class FitIndices(Shown):
+class FitIndices(Shown, Plain):
     """Fit of a model against the saturated model and against independence.
 
     Attributes
@@ -83,11 +85,6 @@ class FitIndices(Shown):
         ]
         return [(label, value) for label, value in listed if value]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all indices by name, ready for ``json.dumps`` (NaN becomes None)."""
-        content: dict[str, Any] = json_values(self)
-        return content
-
     def _brief(self) -> str:
         test = "" if math.isnan(self.chi2) else f"chi-square {self.chi2:.3f} on {self.df} df, "
         near = {"RMSEA": self.rmsea, "CFI": self.cfi, "SRMR": self.srmr}
@@ -98,7 +95,7 @@ class FitIndices(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class ScaledIndices(Shown):
+class ScaledIndices(Shown, Plain):
     """The chi-square test, scaled for data that are not normal, and the indices that follow.
 
     RMSEA, CFI and TLI estimate the same population values as those of normal data do; only what
@@ -146,11 +143,6 @@ class ScaledIndices(Shown):
         ]
         return [(label, value) for label, value in listed if value]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all indices by name, ready for ``json.dumps`` (NaN becomes None)."""
-        content: dict[str, Any] = json_values(self)
-        return content
-
     def _brief(self) -> str:
         return (
             f"scaled chi-square {self.chi2:.3f} (factor {self.scaling_factor:.3f}), "
@@ -159,6 +151,85 @@ class ScaledIndices(Shown):
 
     def _shown(self) -> Iterator[str | Table]:
         yield Table((), self.facts())
+
+
+class FitMeasures:
+    """Mixin for a fit: its indices by their own names, ``fit.chi2`` for ``fit.indices.chi2``."""
+
+    @cached_property
+    @abstractmethod
+    def indices(self) -> FitIndices:
+        """All fit indices, with the RMSEA's interval and the baseline model."""
+
+    @cached_property
+    @abstractmethod
+    def scaled(self) -> ScaledIndices | None:
+        """The scaled test and its indices; None when ``test="standard"``."""
+
+    @property
+    def chi2(self) -> float:
+        """Likelihood-ratio statistic against the saturated model."""
+        return self.indices.chi2
+
+    @property
+    def df(self) -> int:
+        """Degrees of freedom of :attr:`chi2`: d (d + 1) / 2 minus the number of parameters."""
+        return self.indices.df
+
+    @property
+    def p_value(self) -> float:
+        """Upper tail probability of :attr:`chi2`; NaN when ``df = 0``."""
+        return self.indices.p_value
+
+    @property
+    def rmsea(self) -> float:
+        """Root mean square error of approximation."""
+        return self.indices.rmsea
+
+    @property
+    def cfi(self) -> float:
+        """Comparative fit index."""
+        return self.indices.cfi
+
+    @property
+    def tli(self) -> float:
+        """Tucker–Lewis index."""
+        return self.indices.tli
+
+    @property
+    def srmr(self) -> float:
+        """Standardised root mean square residual."""
+        return self.indices.srmr
+
+    @property
+    def chi2_scaled(self) -> float:
+        """:attr:`chi2` divided by :attr:`scaling_factor`; NaN when ``test="standard"``."""
+        return math.nan if self.scaled is None else self.scaled.chi2
+
+    @property
+    def scaling_factor(self) -> float:
+        """How much larger than df chi-square is expected to be; NaN when ``test="standard"``."""
+        return math.nan if self.scaled is None else self.scaled.scaling_factor
+
+    @property
+    def p_value_scaled(self) -> float:
+        """Upper tail probability of :attr:`chi2_scaled`; NaN when ``test="standard"``."""
+        return math.nan if self.scaled is None else self.scaled.p_value
+
+    @property
+    def rmsea_robust(self) -> float:
+        """RMSEA with the scaling factor taken into account; NaN when ``test="standard"``."""
+        return math.nan if self.scaled is None else self.scaled.rmsea
+
+    @property
+    def cfi_robust(self) -> float:
+        """CFI with the scaling factors taken into account; NaN when ``test="standard"``."""
+        return math.nan if self.scaled is None else self.scaled.cfi
+
+    @property
+    def tli_robust(self) -> float:
+        """TLI with the scaling factors taken into account; NaN when ``test="standard"``."""
+        return math.nan if self.scaled is None else self.scaled.tli
 
 
 def fit_indices(

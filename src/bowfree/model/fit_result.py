@@ -11,12 +11,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Shown, Table, html_page, p_text
+from bowfree.display import MOST_ROWS, Shown, Table, html_page
 from bowfree.errors import GraphError
 from bowfree.frames import data_frame
 from bowfree.frozen import Frozen, lock_arrays
@@ -24,12 +24,15 @@ from bowfree.graph.bit_sets import members
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import said_edge
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model import cases, inference
 from bowfree.model.cases import CaseResiduals, Prediction
+from bowfree.model.certificate import Certificate
+from bowfree.model.estimate import Estimate
 from bowfree.model.fiml import FullInformation
 from bowfree.model.fit_indices import (
     FitIndices,
+    FitMeasures,
     ScaledIndices,
     fit_indices,
     residual_correlations,
@@ -46,112 +49,13 @@ from bowfree.model.variation import MomentVariation, Variation
 from bowfree.options import Method, StandardErrorKind, TestKind, one_of
 from bowfree.shortcuts import ReportShortcut
 
-__all__ = ["Certificate", "Estimate", "Fit"]
+__all__ = ["Fit"]
 
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, repr=False)
-class Certificate(Shown):
-    """What is known about the optimality of one district's fit.
-
-    Attributes
-    ----------
-    nodes : tuple of str
-        The district.
-    objective : float
-        ``log |Omega_C| + tr(Omega_C^-1 E_C)``, minus twice its log-likelihood per observation
-        without the constant.
-    converged : bool
-        The point is certified to be a local maximum of the likelihood (``method="newton"``), or
-        the sweeps changed less than `tol` (``method="ricf"``).
-    decrement : float
-        Half the squared Newton decrement: how much the score could still gain.
-    gradient_norm : float
-        Largest entry of the gradient, in parameters without unit.
-    smallest_eigenvalue : float
-        Of the error correlation matrix; near 0 the district is close to singular.
-    diverging : bool
-        A coefficient runs to infinity, or Omega to a singular matrix, while the likelihood still
-        grows: there may be no finite maximum.
-    n_iter : int
-        RICF sweeps and Newton steps.
-    n_optima : int
-        Distinct local maxima met over all starts.
-    """
-
-    nodes: tuple[str, ...]
-    objective: float
-    converged: bool
-    decrement: float
-    gradient_norm: float
-    smallest_eigenvalue: float
-    diverging: bool
-    n_iter: int
-    n_optima: int
-
-    def _brief(self) -> str:
-        state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"
-        return (
-            f"{state} after {self.n_iter} iterations, could gain {self.decrement:.1e}, smallest "
-            f"eigenvalue {self.smallest_eigenvalue:.2g}, district {', '.join(self.nodes)}"
-        )
-
-
-@dataclass(frozen=True, repr=False)
-class Estimate(Shown):
-    """One line of the table of parameters, in lavaan's language.
-
-    Attributes
-    ----------
-    lhs, op, rhs : str
-        ``y ~ x`` is the effect of x on y, ``y ~~ z`` an error covariance, ``y ~~ y`` a variance.
-    estimate, se, z, p_value : float
-        Estimate, standard error, their ratio, and the two-sided p-value.
-    std_all : float
-        Standardised estimate: an effect in standard deviations, an error correlation, or the
-        share of the variance that is unexplained.
-    """
-
-    lhs: str
-    op: Literal["~", "~~"]
-    rhs: str
-    estimate: float
-    se: float
-    z: float
-    p_value: float
-    std_all: float
-
-    def ci(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Return the lower and upper end of the normal confidence interval.
-
-        Examples
-        --------
-        >>> import bowfree as bf
-        >>> fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=300, ddof=0)
-        >>> low, high = fit.edge("x -> y").ci(0.9)
-        >>> f"{low:.3f} to {high:.3f}"
-        '0.418 to 0.582'
-        """
-        half = inference.normal_quantile(confidence) * self.se
-        return self.estimate - half, self.estimate + half
-
-    @property
-    def edge(self) -> tuple[str, str, str]:
-        """The edge it belongs to, cause first: ``("x", "->", "y")``; of a variance, "variance"."""
-        if self.op == "~":
-            return self.rhs, "->", self.lhs
-        return self.lhs, "variance" if self.lhs == self.rhs else "<->", self.rhs
-
-    def _brief(self) -> str:
-        a, mark, b = self.edge
-        what = f"var eps({quote(a)})" if mark == "variance" else f"{quote(a)} {mark} {quote(b)}"
-        known = "" if math.isnan(self.se) else f" (s.e. {self.se:.4f}, {p_text(self.p_value)})"
-        return f"{what}: {self.estimate:.4f}{known}"
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit(Shown, Frozen, ReportShortcut):
+class Fit(Shown, Plain, Frozen, FitMeasures, ReportShortcut):
     """A fitted BAP; made by :func:`fit`.
 
     Attributes
@@ -274,71 +178,6 @@ class Fit(Shown, Frozen, ReportShortcut):
         expected = self._variation.expected_chi2(self.test)
         near = self._variation.approximation(self.test)
         return scaled_indices(self.indices, self.n, self.test, expected, near)
-
-    @property
-    def chi2_scaled(self) -> float:
-        """:attr:`chi2` divided by :attr:`scaling_factor`; NaN when ``test="standard"``."""
-        return math.nan if self.scaled is None else self.scaled.chi2
-
-    @property
-    def scaling_factor(self) -> float:
-        """How much larger than df chi-square is expected to be; NaN when ``test="standard"``."""
-        return math.nan if self.scaled is None else self.scaled.scaling_factor
-
-    @property
-    def p_value_scaled(self) -> float:
-        """Upper tail probability of :attr:`chi2_scaled`; NaN when ``test="standard"``."""
-        return math.nan if self.scaled is None else self.scaled.p_value
-
-    @property
-    def rmsea_robust(self) -> float:
-        """RMSEA with the scaling factor taken into account; NaN when ``test="standard"``."""
-        return math.nan if self.scaled is None else self.scaled.rmsea
-
-    @property
-    def cfi_robust(self) -> float:
-        """CFI with the scaling factors taken into account; NaN when ``test="standard"``."""
-        return math.nan if self.scaled is None else self.scaled.cfi
-
-    @property
-    def tli_robust(self) -> float:
-        """TLI with the scaling factors taken into account; NaN when ``test="standard"``."""
-        return math.nan if self.scaled is None else self.scaled.tli
-
-    @property
-    def chi2(self) -> float:
-        """Likelihood-ratio statistic against the saturated model."""
-        return self.indices.chi2
-
-    @property
-    def df(self) -> int:
-        """Degrees of freedom of :attr:`chi2`: d (d + 1) / 2 minus the number of parameters."""
-        return self.indices.df
-
-    @property
-    def p_value(self) -> float:
-        """Upper tail probability of :attr:`chi2`; NaN when ``df = 0``."""
-        return self.indices.p_value
-
-    @property
-    def rmsea(self) -> float:
-        """Root mean square error of approximation."""
-        return self.indices.rmsea
-
-    @property
-    def cfi(self) -> float:
-        """Comparative fit index."""
-        return self.indices.cfi
-
-    @property
-    def tli(self) -> float:
-        """Tucker–Lewis index."""
-        return self.indices.tli
-
-    @property
-    def srmr(self) -> float:
-        """Standardised root mean square residual."""
-        return self.indices.srmr
 
     def residual_correlations(self) -> Floats:
         """Correlations of the data minus those of the fit, shape (d, d)."""
@@ -661,28 +500,19 @@ class Fit(Shown, Frozen, ReportShortcut):
     def _repr_html_(self) -> str:
         return html_page(html_parts(self.summary(), MOST_ROWS))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything that describes the fit, ready for ``json.dumps`` (NaN becomes None)."""
+    def _content(self) -> Any:
         numbers = ("loglik", "score", "penalty", "n_parameters", "aic", "bic", "converged")
-        content: dict[str, Any] = json_values(
-            {
-                "nodes": self.graph.nodes,
-                "n": self.n if math.isfinite(self.n) else "inf",
-                "method": self.method,
-                **{name: getattr(self, name) for name in numbers},
-                **self.indices.to_dict(),
-                "se": self.se,
-                "test": self.test,
-                "scaled": self.scaled,
-                "B": self.B,
-                "Omega": self.Omega,
-                "estimates": [_with_interval(e) for e in self.estimates()],
-                "certificate": self.certificate,
-            }
-        )
-        return content
-
-
-def _with_interval(estimate: Estimate) -> dict[str, Any]:
-    lower, upper = estimate.ci()
-    return {**vars(estimate), "lower": lower, "upper": upper}
+        return {
+            "nodes": self.graph.nodes,
+            "n": self.n if math.isfinite(self.n) else "inf",
+            "method": self.method,
+            **{name: getattr(self, name) for name in numbers},
+            **self.indices.to_dict(),
+            "se": self.se,
+            "test": self.test,
+            "scaled": self.scaled,
+            "B": self.B,
+            "Omega": self.Omega,
+            "estimates": [e.to_dict() for e in self.estimates()],
+            "certificate": self.certificate,
+        }

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from bowfree.display import Shown, Table, html_page, number
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.inference import Information
 
 if TYPE_CHECKING:
-    from bowfree.model.fit_result import Estimate, Fit
+    from bowfree.model.estimate import Estimate
+    from bowfree.model.fit_result import Fit
 
 __all__ = ["FitSummary", "fit_facts", "fit_title", "html_parts", "summarize", "text_parts"]
 
@@ -25,7 +26,7 @@ _REST = "more: print(fit.summary()) has all"
 
 
 @dataclass(frozen=True, repr=False)
-class FitSummary(Shown):
+class FitSummary(Shown, Plain):
     """The tables of a fit, laid out as a lavaan user expects them; ``print`` shows all of it.
 
     Attributes
@@ -44,10 +45,8 @@ class FitSummary(Shown):
     covariances: tuple[Estimate, ...]
     variances: tuple[Estimate, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, texts and numbers, ready for ``json.dumps`` (NaN becomes None)."""
-        content: dict[str, Any] = json_values({**vars(self), "facts": dict(self.facts)})
-        return content
+    def _content(self) -> Any:
+        return {**vars(self), "facts": dict(self.facts)}
 
     def _brief(self) -> str:
         return self.title

@@ -25,9 +25,10 @@ from bowfree.budget import Budget
 from bowfree.errors import BowfreeError, FitWarning, LearnedGraphWarning
 from bowfree.graph.given import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.certificate import Certificate
 from bowfree.model.covariance import check_definite
 from bowfree.model.fiml import maximize
-from bowfree.model.fit_result import Certificate, Fit
+from bowfree.model.fit_result import Fit
 from bowfree.model.given import graph_and_moments
 from bowfree.model.missing import IncompleteRows
 from bowfree.model.moments import Moments

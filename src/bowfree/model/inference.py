@@ -28,7 +28,7 @@ from bowfree.errors import FitWarning
 from bowfree.frozen import Frozen
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
 from bowfree.options import StandardErrorKind, share
 
@@ -47,7 +47,7 @@ Parameter = tuple[Literal["B", "Omega"], int, int]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StandardErrors(Shown, Frozen):
+class StandardErrors(Shown, Plain, Frozen):
     """Standard errors of the parameters of a fit.
 
     Attributes
@@ -75,11 +75,6 @@ class StandardErrors(Shown, Frozen):
     covariance: Floats
     information: Information
     se: StandardErrorKind = "standard"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
-        content: dict[str, Any] = json_values(self)
-        return content
 
     def _brief(self) -> str:
         kind = {"standard": "", "bootstrap": "bootstrap, "}.get(self.se, "robust, ")
@@ -148,7 +143,7 @@ class TotalEffect(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TotalEffects(Shown, Frozen):
+class TotalEffects(Shown, Plain, Frozen):
     """Total causal effects ``E = (I - B)^-1``, with delta-method standard errors after a fit.
 
     Attributes
@@ -203,11 +198,6 @@ class TotalEffects(Shown, Frozen):
         half = normal_quantile(confidence) * self.se
         matrices |= {"lower": self.estimate - half, "upper": self.estimate + half}
         return effect_frame(self.names, matrices, backend)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
-        content: dict[str, Any] = json_values(self)
-        return content
 
     def _interval(self, i: int, j: int) -> str:
         half = normal_quantile(0.95) * float(self.se[i, j])

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from bowfree.display import MOST_ROWS, Shown, Table, count, p_text, percent, sho
 from bowfree.errors import DataError
 from bowfree.frozen import Frozen
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.covariance import LARGEST, check_scale
 from bowfree.model.inference import safe_inverse
 from bowfree.model.patterns import Patterns, Saturated, saturated
@@ -204,7 +204,7 @@ def read_incomplete(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Gaps(Shown, Frozen):
+class Gaps(Shown, Plain, Frozen):
     """What is missing in a table, and whether the gaps depend on its values; ``print`` it.
 
     Attributes
@@ -230,11 +230,6 @@ class Gaps(Shown, Frozen):
     statistic: float
     df: int
     p_value: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
-        content: dict[str, Any] = json_values(self)
-        return content
 
     def _brief(self) -> str:
         test = f"Little's test {self.statistic:.2f} on {self.df} df, {p_text(self.p_value)}"

@@ -28,7 +28,7 @@ from bowfree.errors import GraphError
 from bowfree.frames import data_frame
 from bowfree.graph.names import said_edge
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.inference import Parameter, expected_information
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class ModificationIndex(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class ModificationIndices(Shown):
+class ModificationIndices(Shown, Plain):
     """The score tests of all edges that could be added; iterable, with ``len``, largest first.
 
     Attributes
@@ -152,11 +152,6 @@ class ModificationIndices(Shown):
         """
         columns = tuple(ModificationIndex.__dataclass_fields__)
         return data_frame({c: [getattr(e, c) for e in self.entries] for c in columns}, backend)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
-        content: dict[str, Any] = json_values(self)
-        return content
 
     def _brief(self) -> str:
         best = f", largest for {_text((e.a, e.mark, e.b))}" if (e := self._largest()) else ""

@@ -9,7 +9,8 @@ from dataclasses import replace
 from bowfree.display import percent
 from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.classes import ClassSummary
-from bowfree.model.fit_result import Estimate, Fit
+from bowfree.model.estimate import Estimate
+from bowfree.model.fit_result import Fit
 from bowfree.report.cells import p_text
 from bowfree.report.data_checks import DataChecks
 from bowfree.search.result import SearchResult

@@ -13,7 +13,8 @@ from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.classes import ClassSummary
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.fit_result import Estimate, Fit
+from bowfree.model.estimate import Estimate
+from bowfree.model.fit_result import Fit
 from bowfree.model.inference import TotalEffects, normal_quantile
 from bowfree.pictures.svg import printable
 from bowfree.report.cells import (

@@ -27,7 +27,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place, said_edge
 from bowfree.graph.pair_states import MARKS, NONE, index_pairs, states_of_graph
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.fitting import fit_moments, warn_if_doubtful
 from bowfree.model.given import graph_and_moments
 from bowfree.model.scoring_rule import ScoringRule
@@ -98,7 +98,7 @@ class EdgeChange(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class EdgeChanges(Shown):
+class EdgeChanges(Shown, Plain):
     """All single changes of a graph, the best score first; iterable, with ``len``.
 
     Attributes
@@ -185,11 +185,6 @@ class EdgeChanges(Shown):
         """
         columns = tuple(EdgeChange.__dataclass_fields__)
         return data_frame({c: [getattr(e, c) for e in self.changes] for c in columns}, backend)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
-        content: dict[str, Any] = json_values(self)
-        return content
 
     def _brief(self) -> str:
         better = sum(change.score > 0 and not change.equivalent for change in self.changes)

@@ -15,9 +15,9 @@ from bowfree.frozen import Frozen
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
-from bowfree.uncertainty.edge_share import EdgeShare, edge_share
+from bowfree.uncertainty.edge_share import EdgeShares
 from bowfree.uncertainty.graph_law import GraphLaw
 from bowfree.uncertainty.structure_samples import StructureSamples
 
@@ -109,7 +109,7 @@ class AveragedEffect(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AveragedEffects(Shown, Frozen):
+class AveragedEffects(Shown, Plain, EdgeShares, Frozen):
     """Effects and edges, averaged over graphs; ``[i, j]`` is about the effect of j on i.
 
     Attributes
@@ -197,17 +197,6 @@ class AveragedEffects(Shown, Frozen):
         at = place(on, self.names), place(of, self.names)
         return AveragedEffect(of, on, *(float(getattr(self, name)[at]) for name in _EFFECTS))
 
-    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeShare:
-        """Return the probability of one edge.
-
-        Parameters
-        ----------
-        a, mark, b : str
-            ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as
-            one text, ``.edge("x -> y")``.
-        """
-        return edge_share(self.names, (a, mark, b), self.directed, self.bidirected)
-
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each ordered pair of variables.
 
@@ -226,14 +215,10 @@ class AveragedEffects(Shown, Frozen):
         names = (*_EFFECTS, "directed", "bidirected")
         return effect_frame(self.names, {name: getattr(self, name) for name in names}, backend)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
+    def _content(self) -> Any:
         matrices = (*_EFFECTS, "directed", "bidirected", "adjacent")
         names = ("n_graphs", "n_classes", "level", "count", "law", "formula", "complete", "mixed")
-        content: dict[str, Any] = json_values(
-            {name: getattr(self, name) for name in ("names", *matrices, "classes", *names)}
-        )
-        return content
+        return {name: getattr(self, name) for name in ("names", *matrices, "classes", *names)}
 
     def _brief(self) -> str:
         some = f"{count(len(self.names), 'variable')}, {count(self.n_classes, 'class', 'classes')}"

@@ -15,9 +15,9 @@ from bowfree.frozen import Frozen
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
-from bowfree.uncertainty.edge_share import EdgeShare, edge_share
+from bowfree.uncertainty.edge_share import EdgeShares
 
 __all__ = ["BootstrapResult", "ResampledEffect"]
 
@@ -64,7 +64,7 @@ class ResampledEffect(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BootstrapResult(Shown, Frozen):
+class BootstrapResult(Shown, Plain, EdgeShares, Frozen):
     """Frequencies and intervals over resamples; ``[i, j]`` is about j -> i, or j's effect on i.
 
     Attributes
@@ -136,22 +136,9 @@ class BootstrapResult(Shown, Frozen):
             ends(self.total_effect_interval),
         )
 
-    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeShare:
-        """Return the frequency, with its interval, of one edge.
-
-        Parameters
-        ----------
-        a, mark, b : str
-            ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as
-            one text, ``.edge("x -> y")``.
-        """
-        return edge_share(
-            self.names,
-            (a, mark, b),
-            self.directed,
-            self.bidirected,
-            (self.directed_interval, self.bidirected_interval),
-        )
+    def _edge_interval(self, kind: str, i: int, j: int) -> tuple[float, float] | None:
+        low, high = getattr(self, f"{kind}_interval")[:, i, j].tolist()
+        return low, high
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each ordered pair of variables.
@@ -179,15 +166,11 @@ class BootstrapResult(Shown, Frozen):
             backend,
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
+    def _content(self) -> Any:
         plain = ("names", "n_resamples", "confidence", "complete", "graphs", "scores")
         effects = ("effect_frequency", "effect_frequency_interval", "min_abs", "min_abs_interval")
         arrays = (*_EDGES, *(f"{name}_interval" for name in _EDGES), *effects)
-        content: dict[str, Any] = json_values(
-            {name: getattr(self, name) for name in (*plain, *arrays, "total_effect_interval")}
-        )
-        return content
+        return {name: getattr(self, name) for name in (*plain, *arrays, "total_effect_interval")}
 
     def _brief(self) -> str:
         some = f"{count(len(self.names), 'variable')}, {count(self.n_resamples, 'resample')}"

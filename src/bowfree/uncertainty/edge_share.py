@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-import numpy.typing as npt
 
 from bowfree.display import Shown
 from bowfree.graph.names import said_edge
 from bowfree.graph.text import quote
 
-__all__ = ["EdgeShare", "edge_share"]
-
-Floats = npt.NDArray[np.float64]
+__all__ = ["EdgeShare", "EdgeShares"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,20 +40,25 @@ class EdgeShare(Shown):
         return f"{quote(self.a)} {self.mark} {quote(self.b)}: {self.share:.3f}{ends}"
 
 
-def edge_share(
-    names: Sequence[str],
-    edge: tuple[str, str | None, str | None],
-    directed: Floats,
-    bidirected: Floats,
-    intervals: tuple[Floats, Floats] | None = None,
-) -> EdgeShare:
-    """Return the entry of an edge, in three words or one text, and of its interval."""
-    i, mark, j = said_edge(names, *edge)
-    kind = 0 if mark == "->" else 1
-    at = j, i  # entry [j, i] is about i -> j
-    interval = None
-    if intervals is not None:
-        low, high = (float(end[at]) for end in intervals[kind])
-        interval = low, high
-    share = float((directed, bidirected)[kind][at])
-    return EdgeShare(names[i], mark, names[j], share, interval)
+class EdgeShares:
+    """Mixin for results with matrices ``directed`` and ``bidirected``, ``[j, i]`` about i -> j."""
+
+    names: tuple[str, ...]
+
+    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeShare:
+        """Return the share of one edge: its probability, or how often it was found.
+
+        Parameters
+        ----------
+        a, mark, b : str
+            ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as
+            one text, ``.edge("x -> y")``.
+        """
+        i, mark, j = said_edge(self.names, a, mark, b)
+        kind = "directed" if mark == "->" else "bidirected"
+        share = float(getattr(self, kind)[j, i])
+        return EdgeShare(self.names[i], mark, self.names[j], share, self._edge_interval(kind, j, i))
+
+    def _edge_interval(self, kind: str, i: int, j: int) -> tuple[float, float] | None:
+        """Return a confidence interval, where the result has one."""
+        return None

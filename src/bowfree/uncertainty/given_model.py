@@ -32,7 +32,7 @@ from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place, said_edge
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_moments, warn_if_doubtful
 from bowfree.model.gate import read_moments
@@ -106,7 +106,7 @@ class ResampledEstimate(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelBootstrap(Shown, Frozen):
+class ModelBootstrap(Shown, Plain, Frozen):
     """A given graph fitted to resampled rows; made by :func:`bowfree.bootstrap`.
 
     Attributes
@@ -235,19 +235,15 @@ class ModelBootstrap(Shown, Frozen):
         columns = tuple(ResampledEstimate.__dataclass_fields__)
         return data_frame({c: [getattr(row, c) for row in rows] for c in columns}, backend)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
+    def _content(self) -> Any:
         own = ("n_resamples", "n_failed", "complete", "confidence", "interval")
-        content: dict[str, Any] = json_values(
-            {
-                "graph": self.fit.graph,
-                **{name: getattr(self, name) for name in own},
-                "bollen_stine_p_value": self.bollen_stine_p_value,
-                "estimates": self.estimates(),
-                "total_effects": self.effects(),
-            }
-        )
-        return content
+        return {
+            "graph": self.fit.graph,
+            **{name: getattr(self, name) for name in own},
+            "bollen_stine_p_value": self.bollen_stine_p_value,
+            "estimates": self.estimates(),
+            "total_effects": self.effects(),
+        }
 
     def _brief(self) -> str:
         parameters = count(self.draws.shape[1], "parameter")

@@ -22,7 +22,7 @@ from bowfree.display import Shown, Table
 from bowfree.errors import BowfreeError, DataError
 from bowfree.frames import data_frame
 from bowfree.frozen import Frozen
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.fitting import fit_moments
 from bowfree.model.moments import Moments
 from bowfree.options import BudgetOptions, as_float, at_least, each, is_number, split_options
@@ -40,7 +40,7 @@ _ROUNDING = 1e-9  # relative; sums over folds are right to about 1e-15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PenaltyChoice(Shown, Frozen):
+class PenaltyChoice(Shown, Plain, Frozen):
     """Penalties compared by the likelihood of data left out.
 
     Attributes
@@ -77,13 +77,9 @@ class PenaltyChoice(Shown, Frozen):
         error: Floats = gaps.std(axis=0, ddof=1) / math.sqrt(len(gaps))
         return error
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, as for JSON."""
+    def _content(self) -> Any:
         names = ("penalties", "mean", "standard_error", "folds", "n_edges", "best")
-        content: dict[str, Any] = json_values(
-            {name: getattr(self, name) for name in (*names, "one_standard_error")}
-        )
-        return content
+        return {name: getattr(self, name) for name in (*names, "one_standard_error")}
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each penalty.

@@ -39,7 +39,7 @@ from bowfree.errors import BowfreeError
 from bowfree.frames import data_frame
 from bowfree.frozen import Frozen
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.moments import Moments
 from bowfree.options import BudgetOptions, at_least, positive, split_options
 from bowfree.uncertainty.resampling import Recipe, Rows
@@ -50,7 +50,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StablePairs(Shown, Frozen):
+class StablePairs(Shown, Plain, Frozen):
     """Pairs of variables that are joined in most halves of the data.
 
     Attributes
@@ -106,11 +106,6 @@ class StablePairs(Shown, Frozen):
             },
             backend,
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps``."""
-        content: dict[str, Any] = json_values(self)
-        return content
 
     def _brief(self) -> str:
         return f"{count(len(self.pairs), 'stable pair')} of {count(len(self.names), 'variable')}"

@@ -28,11 +28,11 @@ from bowfree.graph.pair_states import (
     index_pairs,
 )
 from bowfree.graph.text import quote
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.moments import Moments
 from bowfree.search.result import ScoredGraph
 from bowfree.space.search_space import SearchSpace
-from bowfree.uncertainty.edge_share import EdgeShare, edge_share
+from bowfree.uncertainty.edge_share import EdgeShares
 from bowfree.uncertainty.graph_law import GraphLaw
 from bowfree.uncertainty.mcmc_diagnostics import effective_sample_size, normal_ranks, split_r_hat
 
@@ -45,7 +45,7 @@ RARE = 0.01  # of the samples: an edge seen less often says little about the cha
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StructureSamples(Shown, Frozen):
+class StructureSamples(Shown, Plain, EdgeShares, Frozen):
     """Samples of graphs from several chains, and how far they can be trusted.
 
     Attributes
@@ -163,17 +163,6 @@ class StructureSamples(Shown, Frozen):
     def _graph(self, states: States) -> MixedGraph:
         return graph_of_states(self.names, states)
 
-    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeShare:
-        """Return the frequency of one edge.
-
-        Parameters
-        ----------
-        a, mark, b : str
-            ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as
-            one text, ``.edge("x -> y")``.
-        """
-        return edge_share(self.names, (a, mark, b), self.directed, self.bidirected)
-
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each possible edge.
 
@@ -204,20 +193,16 @@ class StructureSamples(Shown, Frozen):
         """Return the frequencies of ``->``, ``<-`` and ``<->``, shape (pairs, 3)."""
         return self._per_edge(np.mean)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return summaries, not the samples, ready for ``json.dumps`` (NaN becomes None)."""
+    def _content(self) -> Any:
         plan = ("steps", "burn_in", "thin", "complete", "law")
         names = (*plan, "acceptance", "r_hat", "ess", "worst_r_hat", "mixed")
-        content: dict[str, Any] = json_values(
-            {
-                "names": self.names,
-                "chains": len(self.scores),
-                "samples": self.scores.shape[1],
-                **{name: getattr(self, name) for name in (*names, "directed", "bidirected")},
-                "pool": [{"graph": graph, "score": score} for graph, score in self.pool],
-            }
-        )
-        return content
+        return {
+            "names": self.names,
+            "chains": len(self.scores),
+            "samples": self.scores.shape[1],
+            **{name: getattr(self, name) for name in (*names, "directed", "bidirected")},
+            "pool": [{"graph": graph, "score": score} for graph, score in self.pool],
+        }
 
     def _brief(self) -> str:
         chains, samples = self.scores.shape
