@@ -427,3 +427,11 @@ def test_covariances_as_programs_write_them(text, tmp_path):
 def test_a_table_is_what_the_gate_takes():
     assert isinstance(bf.datasets.load_demo(), Table)
     assert bf.datasets.read_table is read_table
+
+
+@pytest.mark.parametrize("option", ["drop", "na"])
+def test_none_is_no_list_of_names(tmp_path, option):
+    path = tmp_path / "data.csv"
+    path.write_text("x,y\n1,2\n3,5\n")
+    with pytest.raises(bf.DataError, match=rf"{option}= is None; give a list of"):
+        read_table(path, **{option: None})

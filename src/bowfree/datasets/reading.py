@@ -74,7 +74,7 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         for name, what in (("columns", "names"), ("drop", "names"), ("na", "texts")):
-            if getattr(self, name) is not None:
+            if name != "columns" or self.columns is not None:  # None: all of them
                 object.__setattr__(self, name, self._texts(name, what))
         for name in ("encoding", "sheet"):
             value = getattr(self, name)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy.typing as npt
 
 from bowfree.errors import BowfreeError, DataError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.text_input import shown
+from bowfree.text_input import close_names, shown
 
 __all__ = ["quoted", "read_observations"]
 
@@ -220,8 +219,8 @@ def _check_names(names: Sequence[str], available: dict[str, int], what: str) -> 
         return
     hints = []
     for name in missing[:12]:
-        close = get_close_matches(name, available, n=1)
-        hints.append(f"{name!r} (did you mean {close[0]!r}?)" if close else repr(name))
+        close = close_names(name, available)
+        hints.append(f"{shown(name)} (did you mean {shown(close[0])}?)" if close else shown(name))
     more = f" and {len(missing) - 12} more" if len(missing) > 12 else ""
     raise DataError(
         f"{what} has no column for the graph's node {', '.join(hints)}{more}; its columns are "
@@ -241,5 +240,5 @@ def _check_numeric(strange: Mapping[str, Any], what: str) -> None:
 
 def quoted(names: Sequence[str]) -> str:
     """Return the first dozen names, in quotation marks, and how many there are besides."""
-    listed = ", ".join(repr(name) for name in names[:12])
+    listed = ", ".join(shown(name) for name in names[:12])
     return listed + (f" and {len(names) - 12} more" if len(names) > 12 else "")
