@@ -80,11 +80,12 @@ void bind_effects(nb::module_& m) {
         .def(
             "__init__",
             [](EffectCounter* self, const Matrix& S, double path_sign, double zero,
-               std::size_t max_districts) {
+               std::size_t max_districts, bool variances) {
                 new (self) EffectCounter(to_square(S), static_cast<int>(S.shape(0)), path_sign,
-                                         zero, max_districts);
+                                         zero, max_districts, variances);
             },
-            nb::arg("S"), nb::arg("path_sign"), nb::arg("zero"), nb::arg("max_districts"))
+            nb::arg("S"), nb::arg("path_sign"), nb::arg("zero"), nb::arg("max_districts"),
+            nb::arg("variances"))
         .def("add_graphs", &add_graphs, nb::arg("parents"), nb::arg("spouses"),
              "Adds BAPs, given as two arrays of shape (members, d, words).")
         .def("add_marks", &add_marks, nb::arg("edges"), nb::arg("marks"),

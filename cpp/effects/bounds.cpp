@@ -20,12 +20,13 @@ EffectTally::EffectTally(int d) {
 }
 
 EffectCounter::EffectCounter(std::vector<double> S, int d, double path_sign, double zero,
-                             std::size_t max_districts)
+                             std::size_t max_districts, bool variances)
     : S_(std::move(S)),
       d_(d),
       path_sign_(path_sign),
       zero_(zero),
       max_districts_(max_districts),
+      variances_(variances),
       fitter_(S_.data(), d),
       tally_(d),
       B_(static_cast<std::size_t>(d) * d),
@@ -49,12 +50,21 @@ const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
     ++n_fits_;
     n_uncertified_ += !fit.converged;
     for (int a = 0; a < local.m(); ++a) local_[local.nodes[a]] = a;
-    Rows rows{fit.objective, {}, coefficient_covariance(S_.data(), d_, local, fit)};
+    Rows rows{fit.objective, {}, {}};
+    if (variances_) rows.covariance = coefficient_covariance(S_.data(), d_, local, fit);
     for (int v = 0; v < local.k; ++v)
         for_each_node(graph.parents(local.nodes[v]), graph.words(), [&](int p) {
             rows.coefficients.push_back(fit.B[v * local.m() + local_[p]]);
         });
     return known_.emplace(key, std::move(rows)).first->second;
+}
+
+EffectCounter::Block EffectCounter::block_of(const Graph& graph, const std::vector<int>& district,
+                                             const Rows& rows) {
+    Block block{{}, rows.covariance};
+    for (const int u : district)
+        for_each_node(graph.parents(u), graph.words(), [&](int p) { block.at.emplace_back(u, p); });
+    return block;
 }
 
 double EffectCounter::objective(const Graph& graph) {
@@ -74,13 +84,11 @@ void EffectCounter::add(const Graph& graph, const std::vector<int>& nodes) {
         for (const int u : district) insert(done.data(), u);
         const Rows& rows = rows_of(graph, district);
         if (rows.coefficients.empty()) continue;
-        Block block{{}, rows.covariance};
+        auto coefficient = rows.coefficients.begin();
         for (const int u : district)
-            for_each_node(graph.parents(u), graph.words(), [&](int p) {
-                B_[u * d_ + p] = rows.coefficients[block.at.size()];
-                block.at.emplace_back(u, p);
-            });
-        blocks_.push_back(std::move(block));
+            for_each_node(graph.parents(u), graph.words(),
+                          [&](int p) { B_[u * d_ + p] = *coefficient++; });
+        if (variances_) blocks_.push_back(block_of(graph, district, rows));
     }
     // Row by row in topological order: an effect that the graph excludes is exactly zero.
     for (const int v : topological_order(graph)) {

@@ -37,9 +37,10 @@ class EffectCounter {
     /// `S` is d x d with divisor n. `path_sign` is 1 for the total effects (I - B)^-1, or -1 for
     /// (I + B)^-1, which the authors' program computed. An effect is zero when its absolute value
     /// is at most `zero`. When `max_districts` are remembered, they are forgotten and the memory
-    /// begins anew.
+    /// begins anew. `variances` tells whether `variance` will be asked for: that takes a matrix for
+    /// each district, which costs a tenth of the time.
     EffectCounter(std::vector<double> S, int d, double path_sign, double zero,
-                  std::size_t max_districts);
+                  std::size_t max_districts, bool variances);
 
     int d() const { return d_; }
     const EffectTally& tally() const { return tally_; }
@@ -72,7 +73,7 @@ class EffectCounter {
     struct Rows {
         double objective = 0.0;
         std::vector<double> coefficients;  ///< members ascending, for each its parents ascending
-        std::vector<double> covariance;    ///< of these, see `coefficient_covariance`
+        std::vector<double> covariance;    ///< of these, see `coefficient_covariance`, if wanted
     };
 
     /// The coefficients of one district of the member added last.
@@ -83,12 +84,14 @@ class EffectCounter {
 
     /// The fit of a district, from memory if it is known.
     const Rows& rows_of(const Graph& graph, const std::vector<int>& district);
+    static Block block_of(const Graph& graph, const std::vector<int>& district, const Rows& rows);
     void count_effects(const std::vector<int>& nodes);
 
     std::vector<double> S_;
     int d_;
     double path_sign_, zero_;
     std::size_t max_districts_;
+    bool variances_;
     const Stop* stop_ = nullptr;  // of the call under way
     DistrictFitter fitter_;
     std::unordered_map<Key, Rows, KeyHash> known_;

@@ -206,10 +206,12 @@ def given_moments(
     return moments
 
 
-def effect_counter(moments: Moments, formula: Formula, zero: float) -> _core.EffectCounter:
+def effect_counter(
+    moments: Moments, formula: Formula, zero: float, *, variances: bool = False
+) -> _core.EffectCounter:
     """Return the core's accumulator; its fits are shared by all that is counted with it."""
     sign = 1.0 if formula == "corrected" else -1.0
-    return _core.EffectCounter(moments.S, sign, zero, _MAX_DISTRICTS)
+    return _core.EffectCounter(moments.S, sign, zero, _MAX_DISTRICTS, variances)
 
 
 # --- an equivalence class, component by component -------------------------------------------------

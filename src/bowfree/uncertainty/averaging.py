@@ -236,7 +236,7 @@ def averaged_effects(
         moments = given_moments(graphs, first, data, data_options)
         check_finite_n(moments)
         graphs = [given_checked(graph, first) for graph in rest]
-    counter = effect_counter(moments, averaging.effects, averaging.zero)
+    counter = effect_counter(moments, averaging.effects, averaging.zero, variances=True)
     if isinstance(graphs, SearchResult):
         votes = _sampled(_chains(graphs, within, law, averaging, budget))
     elif isinstance(graphs, StructureSamples):
