@@ -1,4 +1,5 @@
 // Effects over the members of a class; `bowfree.effects.bounds` drives them.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
@@ -15,11 +16,25 @@ namespace bowfree::bindings {
 
 namespace {
 
-void add_graphs(EffectCounter& self, const BitStack& parents, const BitStack& spouses) {
+/// Does `work`, which adds members, until time is up; how many were added.
+template <class Work>
+auto added_in_time(EffectCounter& counter, std::optional<double> seconds, Work&& work) {
+    return interruptibly(seconds, [&](const Stop& stop) {
+        const auto before = counter.tally().n_members;
+        counter.obey(stop);
+        try {
+            work();
+        } catch (const Stopped&) {
+        }
+        return counter.tally().n_members - before;
+    });
+}
+
+auto add_graphs(EffectCounter& self, const BitStack& parents, const BitStack& spouses,
+                std::optional<double> seconds) {
     std::vector<int> nodes(self.d());
     std::iota(nodes.begin(), nodes.end(), 0);
-    interruptibly([&](const Stop& stop) {
-        self.obey(stop);
+    return added_in_time(self, seconds, [&] {
         for_each_graph(self.d(), parents, spouses,
                        [&](const Graph& graph) { self.add(graph, nodes); });
     });
@@ -35,8 +50,8 @@ auto objectives(EffectCounter& self, const BitStack& parents, const BitStack& sp
     }));
 }
 
-void add_marks(EffectCounter& self, const std::vector<std::pair<int, int>>& edges,
-               const Bytes& marks) {
+auto add_marks(EffectCounter& self, const std::vector<std::pair<int, int>>& edges,
+               const Bytes& marks, std::optional<double> seconds) {
     expect_shape(marks, {marks.shape(0), edges.size()}, "marks must have one column per edge");
     std::vector<int> nodes;
     for (const auto& [i, j] : edges) {
@@ -47,8 +62,7 @@ void add_marks(EffectCounter& self, const std::vector<std::pair<int, int>>& edge
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     const auto* states = reinterpret_cast<const Edge*>(marks.data());
-    interruptibly([&](const Stop& stop) {
-        self.obey(stop);
+    return added_in_time(self, seconds, [&] {
         for (std::size_t g = 0; g < marks.shape(0); ++g)
             self.add(marked_graph(self.d(), edges, states + g * edges.size()), nodes);
     });
@@ -87,10 +101,13 @@ void bind_effects(nb::module_& m) {
             nb::arg("S"), nb::arg("path_sign"), nb::arg("zero"), nb::arg("max_districts"),
             nb::arg("variances"))
         .def("add_graphs", &add_graphs, nb::arg("parents"), nb::arg("spouses"),
-             "Adds BAPs, given as two arrays of shape (members, d, words).")
-        .def("add_marks", &add_marks, nb::arg("edges"), nb::arg("marks"),
+             nb::arg("seconds").none(),
+             "Adds BAPs, given as two arrays of shape (members, d, words), until time is up; "
+             "returns how many.")
+        .def("add_marks", &add_marks, nb::arg("edges"), nb::arg("marks"), nb::arg("seconds").none(),
              "Adds BAPs with these edges, given as states of shape (members, edges), see "
-             "cpp/graph/edge.hpp. Only effects among the ends of the edges are looked at.")
+             "cpp/graph/edge.hpp, until time is up; returns how many. Only effects among the ends "
+             "of the edges are looked at.")
         .def("objectives", &objectives, nb::arg("parents"), nb::arg("spouses"),
              "Sum of F over the districts of each of these BAPs, see cpp/model/likelihood.hpp.")
         .def("reset", &EffectCounter::reset, "Forgets the members, not the fits.")

@@ -195,26 +195,37 @@ class FitOptions(GraphScoreOptions, InferenceOptions, total=False):
     """All options of :func:`bowfree.fit`."""
 
 
-class LocalBudgetOptions(TypedDict, total=False):
-    """What may be spent by work that stays in this process; a part of :class:`BudgetOptions`.
+class TimeOptions(TypedDict, total=False):
+    """How long it may take, and who is told meanwhile; a part of :class:`BudgetOptions`.
 
     Attributes
     ----------
-    rng : int or numpy.random.Generator
-        Anything :func:`numpy.random.default_rng` takes. The same `rng` gives the same result, bit
-        for bit, whatever the rest of this group says, unless a time limit strikes.
-    n_jobs : int
-        Threads; None is one, -1 one for each core.
     time_limit : float
         Seconds after which the function returns what it has, marked as incomplete.
     progress : callable
         Called with a :class:`bowfree.Progress` several times a second.
     """
 
-    rng: Rng
-    n_jobs: int | None
     time_limit: float | None
     progress: Callable[[Progress], None] | None
+
+
+class LocalBudgetOptions(TimeOptions, total=False):
+    """What may be spent by work that stays in this process; a part of :class:`BudgetOptions`.
+
+    Attributes
+    ----------
+    time_limit, progress
+        As in :class:`TimeOptions`.
+    rng : int or numpy.random.Generator
+        Anything :func:`numpy.random.default_rng` takes. The same `rng` gives the same result, bit
+        for bit, whatever the rest of this group says, unless a time limit strikes.
+    n_jobs : int
+        Threads; None is one, -1 one for each core.
+    """
+
+    rng: Rng
+    n_jobs: int | None
 
 
 class BudgetOptions(LocalBudgetOptions, total=False):

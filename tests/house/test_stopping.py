@@ -9,7 +9,7 @@ import threading
 import time
 import warnings
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, islice, pairwise
 
 import numpy as np
 import pytest
@@ -196,6 +196,27 @@ def test_a_class_obeys_its_time_limit(name):
     assert found.graph in found
 
 
+@pytest.mark.parametrize("listed", [False, True])
+def test_bounds_obey_their_time_limit(listed):
+    # Two cliques: the second is reached when the time is up, and has its first member all the same.
+    names = clique(14).nodes
+    pairs = [pair for half in (names[:7], names[7:]) for pair in combinations(half, 2)]
+    both = bf.MixedGraph(names, bidirected=pairs)
+    members = bf.equivalence_class(both, limit=10**5)
+    given = list(islice(members, 30_000)) if listed else members
+    S = np.kron(np.eye(2), correlated(7))
+    told = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bf.FitWarning)
+        began = time.monotonic()
+        bounds = bf.effect_bounds(given, cov=S, n=500, time_limit=0.2, progress=told.append)
+    assert time.monotonic() - began < 0.2 + SLACK
+    assert not bounds.complete
+    assert np.isfinite(bounds.upper).all()
+    assert {progress.what for progress in told} == {"members"}
+    assert told[0].done == 1 < told[-1].done
+
+
 @pytest.mark.parametrize("limit", [float("inf"), 1e10, 1e300])
 def test_a_limit_beyond_the_clock_is_none(limit):
     graph = bf.parse("x -> y -> z")
@@ -204,6 +225,7 @@ def test_a_limit_beyond_the_clock_is_none(limit):
     assert bf.equivalence_class(graph, method="edge-changes", time_limit=limit).complete
     assert bf.empirical_class(graph, **given, time_limit=limit).complete
     assert bf.averaged_effects([graph], **given, time_limit=limit).complete
+    assert bf.effect_bounds([graph], **given, time_limit=limit).complete
     assert bf.greedy_search(**given, time_limit=limit, rng=0).complete
 
 

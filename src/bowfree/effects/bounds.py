@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.budget import Budget
 from bowfree.effects.effect_bounds import EffectBounds, Formula
 from bowfree.equivalence.classes import (
     EquivalenceClass,
@@ -40,7 +41,7 @@ from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.gate import read_moments
 from bowfree.model.moments import Moments
-from bowfree.options import DataOptions, at_least, not_negative, one_of, split_options
+from bowfree.options import DataOptions, TimeOptions, at_least, not_negative, one_of, split_options
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
 from bowfree.text_input import brief, shown
@@ -55,8 +56,12 @@ ZERO = 1e-8
 MAX_MEMBERS = 1_000_000
 """Most members of one component that are looked at, unless the caller says otherwise."""
 
-_BATCH = 4096  # members per call of the core; Ctrl-C is noticed in between
+_BATCH = 4096  # members per call of the core
 _MAX_DISTRICTS = 200_000  # fits remembered at a time
+
+
+class EffectBoundsOptions(DataOptions, TimeOptions, total=False):
+    """All options of :func:`bowfree.effect_bounds` that are not said in its own signature."""
 
 
 def effect_bounds(
@@ -66,7 +71,7 @@ def effect_bounds(
     effects: Formula = "corrected",
     limit: int | None = None,
     zero: float = ZERO,
-    **options: Unpack[DataOptions],
+    **options: Unpack[EffectBoundsOptions],
 ) -> EffectBounds:
     """Bound the total effects over the members of a class, or over any graphs.
 
@@ -88,7 +93,9 @@ def effect_bounds(
         Effects with an absolute value up to this count as none.
     **options
         ``cov``, ``n``, ``ddof``, ``shrinkage``: a covariance matrix in place of `data`
-        (:class:`~bowfree.options.DataOptions`).
+        (:class:`~bowfree.options.DataOptions`); ``time_limit``, ``progress``: what may be spent
+        (:class:`~bowfree.options.TimeOptions`). When the time is up, the bounds are those of the
+        members seen so far, at least one of each component.
 
     Returns
     -------
@@ -133,12 +140,13 @@ def effect_bounds(
     ----------
     Sections 3.3 and 4.1 of the paper, equation (causaleffect) of section 2.2.
     """
-    (data_options,) = split_options("effect_bounds", options, DataOptions)
+    data_options, time_options = split_options("effect_bounds", options, DataOptions, TimeOptions)
+    budget = Budget(**time_options)
     one_of("effects", effects, get_args(Formula))
     zero = not_negative("zero", zero)
     most = MAX_MEMBERS if limit is None else at_least("limit", limit, 1)
     members: Any = (
-        class_by_components(graphs, most)
+        class_by_components(graphs, most, budget.seconds_left)
         if isinstance(graphs, SearchResult | ExhaustiveResult)
         else given_iterable(graphs)
     )
@@ -149,9 +157,9 @@ def effect_bounds(
     moments = given_moments(graphs, graph, data, data_options)
     counter = effect_counter(moments, effects, zero)
     if isinstance(members, EquivalenceClass):
-        bounds = class_bounds(counter, members, most, effects, zero)
+        bounds = class_bounds(counter, members, most, budget, effects, zero)
     else:
-        bounds = _graph_bounds(counter, members, most, effects, zero)
+        bounds = _graph_bounds(counter, members, most, budget, effects, zero)
     if bounds.n_uncertified:
         warnings.warn(
             f"{bounds.n_uncertified} of {bounds.n_fits} district fits are not certified to be a "
@@ -221,6 +229,7 @@ def class_bounds(
     counter: _core.EffectCounter,
     members: EquivalenceClass,
     limit: int,
+    budget: Budget,
     formula: Formula,
     zero: float,
 ) -> EffectBounds:
@@ -230,14 +239,22 @@ def class_bounds(
     for name in ("lower", "upper", "min_abs", "max_abs", "sum", "sum_abs", "positive"):
         np.fill_diagonal(total[name], 1.0)
     size, complete = 1, members.complete
-    for edges, factors in _components(members):
+    components = list(_components(members))
+    planned = sum(min(_options(factors), limit) for _, factors in components)
+    done = 0
+    for edges, factors in components:
         own = np.array(marks_of(members.graph, [members._edges[e] for e in edges]), dtype=np.uint8)
-        options = math.prod(len(factor.marks) for factor in factors)
+        options = _options(factors)
         size *= options
         counter.reset()
+        ends, seen = [members._edges[e] for e in edges], 0
         for marks in _batches(edges, own, factors, min(options, limit)):
-            counter.add_marks([members._edges[e] for e in edges], marks)
-        complete &= options <= limit
+            seen += counter.add_marks(ends, marks, budget.seconds_left if seen else None)
+            budget.tell("members", done + seen, planned)
+            if budget.over:
+                break
+        done += seen
+        complete &= seen == options
         tally = counter.tally()
         nodes = sorted({v for e in edges for v in members._edges[e]})
         block = np.ix_(nodes, nodes)
@@ -249,6 +266,11 @@ def class_bounds(
             "no member of the class satisfies the knowledge of the search: nothing to bound"
         )
     return _bounds(members.graph.nodes, total, size, complete, formula, zero, counter)
+
+
+def _options(factors: list[Factor]) -> int:
+    """Return how many members the factors make."""
+    return math.prod(len(factor.marks) for factor in factors)
 
 
 _EXTREMES = ("lower", "upper", "min_abs", "max_abs")
@@ -288,13 +310,20 @@ def _batches(
 ) -> Iterator[npt.NDArray[np.uint8]]:
     """Yield the marks, (members, edges), of the first `size` combinations of the options."""
     column = {e: k for k, e in enumerate(edges)}
-    for start in range(0, size, _BATCH):
-        index = np.arange(start, min(start + _BATCH, size))
+    start = 0
+    while start < size:
+        index = np.arange(start, min(start + _batch(start), size))
+        start += len(index)
         marks = np.tile(own, (len(index), 1))
         for factor in reversed(factors):
             index, digit = np.divmod(index, len(factor.marks))
             marks[:, [column[e] for e in factor.edges]] = factor.marks[digit]
         yield marks
+
+
+def _batch(seen: int) -> int:
+    """Return the number of members for the next call; the first comes alone, whatever the time."""
+    return _BATCH if seen else 1
 
 
 # --- any graphs, as they come ---------------------------------------------------------------------
@@ -304,16 +333,20 @@ def _graph_bounds(
     counter: _core.EffectCounter,
     graphs: Iterator[MixedGraph],
     limit: int,
+    budget: Budget,
     formula: Formula,
     zero: float,
 ) -> EffectBounds:
-    size, first = 0, None
-    while batch := list(itertools.islice(graphs, min(_BATCH, limit - size))):
+    first, size, in_time = None, 0, True
+    while in_time and (batch := list(itertools.islice(graphs, min(_batch(size), limit - size)))):
         first = first or batch[0]
-        bits = [given_checked(graph, first)._bits() for graph in batch]
-        counter.add_graphs(np.stack([p for p, _ in bits]), np.stack([s for _, s in bits]))
-        size += len(batch)
-    complete = size < limit or next(graphs, None) is None
+        bits = zip(*(given_checked(graph, first)._bits() for graph in batch), strict=True)
+        parents, spouses = (np.stack(rows) for rows in bits)
+        added = counter.add_graphs(parents, spouses, budget.seconds_left if size else None)
+        in_time = added == len(batch)
+        size += added
+        budget.tell("members", size, size)
+    complete = in_time and next(graphs, None) is None
     tally = counter.tally()
     total = {name: tally[name] / (1.0 if name in _EXTREMES else size) for name in _MATRICES}
     assert first is not None  # `given_first` has seen to it

@@ -532,14 +532,16 @@ def equivalence_class(
     return _within_space_of(graph, cut)
 
 
-def class_by_components(graph: GraphLike, limit: int) -> EquivalenceClass:
+def class_by_components(
+    graph: GraphLike, limit: int, time_limit: float | None = None
+) -> EquivalenceClass:
     """Return the exact class with at most `limit` members of each component of the skeleton.
 
     :func:`equivalence_class` limits their product. Who works component by component, as bounds of
     effects do, has no need of that.
     """
     g = graph_of(graph)
-    found = _core.class_factors(*g._bits(), True, 0, limit, None)
+    found = _core.class_factors(*g._bits(), True, 0, limit, time_limit)
     factors = to_factors(found)
     sizes = tuple(len(factor.marks) for factor in factors)
     complete = all(done for _, _, done in found)

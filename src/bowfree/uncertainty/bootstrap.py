@@ -257,7 +257,8 @@ def _resample(
     moments, budget = piece
     result = recipe.search(moments, budget)
     counter = effect_counter(moments, "corrected", zero)
-    bounds = class_bounds(counter, class_by_components(result, limit), limit, "corrected", zero)
+    members = class_by_components(result, limit, budget.seconds_left)
+    bounds = class_bounds(counter, members, limit, budget, "corrected", zero)
     parents, spouses = result.graph._bits()
     masks = result.space.member_masks(result.graph.nodes)
     total, _, _ = _core.average_classes(
