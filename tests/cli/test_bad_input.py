@@ -116,7 +116,11 @@ def cases():
         for command, names in options.items():
             for name, value in product(names, values):
                 yield [*command.split(), name, value], name
-    yield ["learn", "good.csv", "--jobs", "0"], "n_jobs"
+    yield ["learn", "good.csv", "--jobs", "0"], "--jobs 0"
+    yield ["learn", "good.csv", "--restarts", "0"], "--restarts 0"
+    yield ["bootstrap", "good.csv", "--resamples", "10"], "--resamples 10"
+    yield ["bootstrap", "good.csv", "--jobs", "-2"], "--jobs -2"
+    yield ["bootstrap", "cov.csv", "--cov", "--n", "50"], "rows"
     yield ["simulate", "--nodes", "0", "--seed", "1"], "--nodes"
     # Graphs.
     for format in formats.FORMATS:

@@ -99,7 +99,7 @@ def test_convert_reads_standard_input():
         (["learn", "DATA", "--out", "DATA"], 1, "exists already"),
         (["learn", "DATA", "--report", "DATA"], 1, "exists already"),
         (["learn", "DATA", "--penalty", "-1"], 2, "not in the range"),
-        (["learn", "DATA", "--jobs", "0"], 1, "n_jobs"),
+        (["learn", "DATA", "--jobs", "0"], 2, "--jobs 0"),
         (["equiv", "--graph", "x -> y", "--and", "x -> z"], 1, "nodes"),
         (["equiv", "--graph", "x -> y", "--and", "x <- y", "--list", "3"], 2, "--and compares"),
         (["equiv", "--graph", "x -> y -> x"], 1, "cycle"),

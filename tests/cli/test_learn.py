@@ -131,6 +131,22 @@ def test_learn_obeys_knowledge_class_and_limits(plants, tmp_path):
     assert "no other graph that the knowledge" in run("learn", plants, "--knowledge", known).stdout
 
 
+def test_bootstrap(plants):
+    short = ("--restarts", 1, "--seed", 3)
+    found = run("bootstrap", plants, "--resamples", 40, *short, "--jobs", 2, "--json").stdout
+    data, search = bf.datasets.load_demo(), {"restarts": 1}
+    expected = bf.bootstrap(data, n_resamples=40, search=search, rng=3)
+    assert json.loads(found) == expected.to_dict()
+    assert str(expected) in run("bootstrap", plants, "--resamples", 40, *short).stdout
+
+
+def test_stability_selection(plants):
+    out = run("bootstrap", plants, "--resamples", 10, "--restarts", 1, "--max-false", 2).stdout
+    data, search = bf.datasets.load_demo(), {"restarts": 1}
+    expected = bf.stability_selection(data, n_halves=10, max_false=2, search=search, rng=0)
+    assert str(expected) in out
+
+
 def test_learn_says_when_it_was_cut_short(plants):
     options = ("--strategy", "restart", "--restarts", 100000, "--time-limit", 0.2)
     assert "ended early" in run("learn", plants, *options).stderr

@@ -226,6 +226,45 @@ def test_report_on_a_search(result, tmp_path):
     assert bf.__version__ in text
 
 
+def test_averages_after_a_search(result):
+    page = Page(bf.report.render(result))
+    average = bf.averaged_effects(result, rng=0)
+    rows = {(cells[0][1], cells[1][1]): cells for cells in page.rows("averaged-effects")}
+    probable = np.argwhere(average.probability >= 0.05).tolist()
+    assert set(rows) == {(average.names[j], average.names[i]) for i, j in probable if i != j}
+    for (cause, on), cells in rows.items():
+        effect = average.effect(of=cause, on=on)
+        shown = [float(cell[0]) for cell in cells[2:]]
+        numbers = ("probability", "positive", "negative", "mean", "lower", "upper")
+        assert shown == [getattr(effect, name) for name in numbers]
+    for cells in page.rows("averaged-edges"):
+        a, b = cells[0][1], cells[1][1]
+        edges = (f"{a} -> {b}", f"{a} <- {b}", f"{a} <-> {b}")
+        assert [float(c[0]) for c in cells[3:]] == [average.edge(edge).share for edge in edges]
+
+
+def test_resamples_and_halves(result):
+    quick = {"restarts": 1, "rounds": 0}
+    again = bf.bootstrap(DATA, n_resamples=40, search=quick, rng=0)
+    pairs = bf.stability_selection(DATA, n_halves=10, max_false=2, search=quick, rng=0)
+    page = Page(bf.report.render(result, bootstrap=again, stable=pairs))
+    for cells in page.rows("resampled-effects"):
+        effect = again.effect(of=cells[0][1], on=cells[1][1])
+        assert [float(c[0]) for c in cells[2:]] == [effect.frequency, *effect.interval]
+    assert [(cells[0][1], cells[1][1]) for cells in page.rows("stable-pairs")] == list(pairs.pairs)
+    assert len(pairs.pairs) > 3
+    other = bf.bootstrap(DATA.X[:, :3], n_resamples=40, search=quick, rng=0)
+    with pytest.raises(bf.BowfreeError, match="bootstrap is about other variables"):
+        bf.report.render(result, bootstrap=other)
+
+
+def test_chains_that_have_not_mixed_are_said_so(result):
+    rough = bf.averaged_effects(result, rng=0, steps=400)
+    assert not rough.mixed
+    text = " ".join(Page(bf.report.render(result, average=rough)).text)
+    assert "chains behind the averaged effects have not mixed" in text
+
+
 def test_knowledge_narrows_the_class():
     known = bf.Knowledge(unconfounded=["sun"])
     result = bf.greedy_search(DATA, restarts=4, rounds=0, knowledge=known, rng=1)

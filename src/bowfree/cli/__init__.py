@@ -30,6 +30,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "demo": "Analyse a shipped data set and say what was found.",
     "learn": "Learn a graph from data.",
+    "bootstrap": "Learn again on resampled data, and say what comes back.",
     "fit": "Fit the parameters of a given graph to data.",
     "compare": "Compare several graphs on the same data.",
     "equiv": "Say which graphs no data can tell apart.",

@@ -17,11 +17,11 @@ __all__ = ["demo"]
 )
 def demo(out: Path | None) -> None:
     """Analyse a shipped data set and say what was found, in a few seconds."""
-    from bowfree.cli.terminal import search_bar
+    from bowfree.cli.terminal import progress_bar
     from bowfree.experiments.demo import free_folder, run_demo
 
     folder = free_folder(Path("bowfree-demo")) if out is None else out
-    with search_bar() as progress:
+    with progress_bar("searching") as progress:
         report = run_demo(folder, progress=progress)
     click.echo(report.text)
     for path in report.files:

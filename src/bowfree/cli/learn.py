@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bowfree.cli.folder import check_new_file, refuse_existing, write_folder
-from bowfree.cli.numbers import Real, Whole
+from bowfree.cli.numbers import Real
+from bowfree.cli.searches import budget_options, read_budget, read_search, search_options
 from bowfree.cli.tables import data_options, read_source
-from bowfree.cli.terminal import naming, print_json, print_table, search_bar
+from bowfree.cli.terminal import naming, print_json, print_table, progress_bar
 from bowfree.display import count, significant
 from bowfree.formats import FORMATS, write
 from bowfree.graph.text import quote
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from bowfree.equivalence.classes import ClassSummary, EquivalenceClass
     from bowfree.graph.mixed_graph import MixedGraph
     from bowfree.model.fit_result import Fit
-    from bowfree.options import GraphClass
-    from bowfree.search.plan import StrategyName
     from bowfree.search.result import SearchResult
     from bowfree.uncertainty.averaged_effects import AveragedEffects
 
@@ -42,53 +41,13 @@ MOST_AVERAGED = 30  # variables; beyond, the chains would need longer than that
 
 @click.command(epilog="Example: bowfree learn plants.csv --restarts 50 --seed 1 --out results")
 @data_options
-@click.option(
-    "--knowledge",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="TOML file with required, forbidden, tiers, unconfounded.",
-)
-@click.option(
-    "--class",
-    "graph_class",
-    type=click.Choice(["bap", "dag", "bidirected", "ancestral", "arid"]),
-    default="bap",
-    show_default=True,
-    help="Which graphs to search.",
-)
-@click.option("--max-in-degree", type=Whole(min=0), help="Most arrowheads at a node.")
-@click.option(
-    "--strategy",
-    type=click.Choice(["ils", "restart"]),
-    default="ils",
-    show_default=True,
-    help="'restart' is the paper's search.",
-)
-@click.option("--restarts", type=Whole(min=0), help="Random starts. [default: 24 or 100]")
-@click.option(
-    "--penalty",
-    type=Real(min=0),
-    default=1.0,
-    show_default=True,
-    help="Weight of log n per node and edge; 0.5 is the usual BIC.",
-)
+@search_options
 @click.option(
     "--holdout",
     type=Real(min=0, max=1, min_open=True, max_open=True),
     help="Share of the rows to put aside for standard errors and tests, such as 0.5.",
 )
-@click.option(
-    "--time-limit",
-    type=Real(min=0, min_open=True),
-    help="Seconds after which the best graph so far is taken.",
-)
-@click.option("--jobs", type=Whole(), default=1, show_default=True, help="Threads; -1: all cores.")
-@click.option(
-    "--seed",
-    type=Whole(min=0),
-    default=0,
-    show_default=True,
-    help="Same seed, same result, for every number of --jobs.",
-)
+@budget_options
 @click.option("--out", type=click.Path(path_type=Path), help="A new folder for all results.")
 @click.option("--report", type=click.Path(path_type=Path), help="A new file for a report in HTML.")
 @click.option(
@@ -99,20 +58,11 @@ MOST_AVERAGED = 30  # variables; beyond, the chains would need longer than that
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def learn(
-    knowledge: Path | None,
     out: Path | None,
     report: Path | None,
     graph_format: str | None,
     as_json: bool,
-    graph_class: GraphClass,
-    max_in_degree: int | None,
-    strategy: StrategyName,
-    restarts: int | None,
-    penalty: float,
     holdout: float | None,
-    time_limit: float | None,
-    jobs: int,
-    seed: int,
     **given: Any,
 ) -> None:
     """Learn a graph from DATA, a file with named columns (or covariances).
@@ -128,6 +78,7 @@ def learn(
 
     if as_json and graph_format is not None:
         raise click.UsageError("choose one of --json and --format")
+    budget, search = read_budget(given), read_search(given)
     source = read_source(**given)
     with naming("--out"):
         refuse_existing(out)
@@ -136,26 +87,13 @@ def learn(
     arguments = source.arguments()
     if holdout is not None and "data" not in arguments:
         raise click.UsageError("--holdout puts rows aside: give a table of observations")
-    with naming("--knowledge"):
-        known = None if knowledge is None else Knowledge.from_toml(knowledge)
     interrupted = False
     # The columns have been looked at; what was found was said in the words of the command line.
     warnings.simplefilter("ignore", bf.DataWarning)
     try:
-        with search_bar() as progress:
+        with progress_bar("searching") as progress:
             result = bf.greedy_search(
-                **arguments,
-                knowledge=known,
-                graph_class=graph_class,
-                max_in_degree=max_in_degree,
-                strategy=strategy,
-                restarts=restarts,
-                penalty=penalty,
-                holdout=holdout,
-                time_limit=time_limit,
-                n_jobs=jobs,
-                rng=seed,
-                progress=progress,
+                **arguments, **search, **budget, holdout=holdout, progress=progress
             )
     except bf.SearchInterrupted as interrupt:
         result, interrupted = interrupt.result, True
@@ -163,12 +101,18 @@ def learn(
         click.echo("Warning: the search was ended early; a longer one may find better", err=True)
     fitted = fit_quietly(result)
     members = result.equivalence_class(time_limit=CLASS_SECONDS)
-    average = _averaged(result, seed, jobs)
+    average = _averaged(result, budget)
     if out is not None:
         write_folder(out, _files(result, fitted, members, average, graph_format))
     if report is not None:
-        settings = {"file": source.path.name, "strategy": strategy, "seed": seed}
-        result.report(report, data=arguments.get("data"), members=members, settings=settings)
+        settings = {"file": source.path.name, "strategy": search["strategy"], "seed": budget["rng"]}
+        result.report(
+            report,
+            data=arguments.get("data"),
+            members=members,
+            average=average,
+            settings=settings,
+        )
         click.echo(f"wrote {report}", err=True)
     if graph_format is not None:
         click.echo(write(result.graph, format=graph_format).rstrip("\n"))
@@ -180,13 +124,13 @@ def learn(
         sys.exit(1)
 
 
-def _averaged(result: SearchResult, seed: int, jobs: int) -> AveragedEffects | None:
+def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects | None:
     """Average over all probable graphs, where that takes seconds and not minutes."""
     from bowfree.uncertainty.averaging import averaged_effects
 
     if not 1 < len(result.graph.nodes) <= MOST_AVERAGED or not result.complete:
         return None
-    return averaged_effects(result, rng=seed, n_jobs=jobs, time_limit=AVERAGE_SECONDS)
+    return averaged_effects(result, **(budget | {"time_limit": AVERAGE_SECONDS}))
 
 
 def _print(

@@ -20,7 +20,7 @@ from bowfree.text_input import brief
 if TYPE_CHECKING:
     from bowfree.budget import Progress
 
-__all__ = ["naming", "print_json", "print_table", "search_bar"]
+__all__ = ["naming", "print_json", "print_table", "progress_bar"]
 
 
 @contextmanager
@@ -37,8 +37,8 @@ def naming(option: str) -> Iterator[None]:
 
 
 @contextmanager
-def search_bar() -> Iterator[Callable[[Progress], None] | None]:
-    """Show a bar while a search runs; gives its callback, or None when nobody watches."""
+def progress_bar(doing: str) -> Iterator[Callable[[Progress], None] | None]:
+    """Show a bar while something runs; gives its callback, or None when nobody watches."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -46,17 +46,18 @@ def search_bar() -> Iterator[Callable[[Progress], None] | None]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
-        TextColumn("searching"),
+        TextColumn(doing),
         BarColumn(),
-        TextColumn("{task.completed:.0f}/{task.total:.0f} runs, best score {task.fields[best]}"),
+        TextColumn("{task.completed:.0f}/{task.total:.0f} {task.fields[what]}"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("search", total=1, best="…")
+        task = bar.add_task(doing, total=1, what="…")
 
         def show(progress: Any) -> None:
-            best = "…" if progress.best_score is None else f"{progress.best_score:.4f}"
-            bar.update(task, completed=progress.done, total=progress.planned, best=best)
+            best = progress.best_score
+            what = progress.what + ("" if best is None else f", best score {best:.4f}")
+            bar.update(task, completed=progress.done, total=progress.planned, what=what)
 
         yield show
 

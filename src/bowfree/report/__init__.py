@@ -5,7 +5,8 @@ network and no other file, follows the reader's choice of light or dark, can be 
 same for the same result, byte for byte: it has no date unless `note` gives one.
 
 - :mod:`bowfree.report.content` gathers the numbers, all of them from the result's own methods;
-- :mod:`bowfree.report.data_checks` looks at the raw data;
+- :mod:`bowfree.report.data_checks` looks at the raw data, :mod:`bowfree.report.certainty` at how
+  sure edges and effects are;
 - :mod:`bowfree.report.graph_view` and :mod:`bowfree.report.score_svg` draw;
 - ``page.html``, ``style.css`` and ``script.js`` are the page. Names of variables are escaped by
   the template, and the script writes text, never markup.
@@ -24,6 +25,9 @@ from bowfree.options import file_path
 from bowfree.report.content import gather
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
+from bowfree.uncertainty.averaged_effects import AveragedEffects
+from bowfree.uncertainty.bootstrap_result import BootstrapResult
+from bowfree.uncertainty.stability import StablePairs
 
 __all__ = ["render", "write"]
 
@@ -69,7 +73,9 @@ def render(
     data: Any = None,
     members: EquivalenceClass | None = None,
     bounds: EffectBounds | None = None,
-    bootstrap: Any = None,
+    average: AveragedEffects | None = None,
+    bootstrap: BootstrapResult | None = None,
+    stable: StablePairs | None = None,
     settings: dict[str, Any] | None = None,
     title: str = "Causal graph with hidden confounders",
     note: str = "",
@@ -87,9 +93,14 @@ def render(
         members that the page mentions when it is reached.
     bounds : EffectBounds, optional
         Bounds of the total effects over that class, if at hand; else they are worked out.
+    average : AveragedEffects, optional
+        What :func:`bowfree.averaged_effects` says of the search; for a complete search over up to
+        12 variables it is worked out, if it is not at hand.
     bootstrap : BootstrapResult, optional
-        Frequencies of edges over resampled data (``names``, ``directed`` and ``bidirected``), as a
-        column of the table of edges.
+        What :func:`bowfree.bootstrap` counted on the same data, also as a column of the table of
+        edges.
+    stable : StablePairs, optional
+        What :func:`bowfree.stability_selection` found in the same data.
     settings : dict, optional
         Options to list under "Reproduce" beside those that the result knows.
     title, note : str
@@ -117,7 +128,14 @@ def render(
         keep_trailing_newline=True,
     )
     content = gather(
-        result, data=data, members=members, bounds=bounds, bootstrap=bootstrap, settings=settings
+        result,
+        data=data,
+        members=members,
+        bounds=bounds,
+        average=average,
+        bootstrap=bootstrap,
+        stable=stable,
+        settings=settings,
     )
     folder = Path(__file__).parent
     html: str = environment.get_template("page.html").render(

@@ -79,7 +79,12 @@ def count(value: int) -> Cell:
 
 
 def percent(share: float) -> Cell:
-    return Cell(f"{100 * share:.0f} %" if share in (0, 1) else f"{100 * share:.1f} %", share)
+    """Return a share; what is nearly nothing or nearly all is not rounded to it."""
+    if share in (0, 1):
+        return Cell(f"{100 * share:.0f} %", share)
+    if not 0.0005 <= share < 0.9995:
+        return Cell("< 0.1 %" if share < 0.5 else "> 99.9 %", share)
+    return Cell(f"{100 * share:.1f} %", share)
 
 
 def counted(number: int, what: str) -> str:

@@ -24,12 +24,14 @@ from bowfree.equivalence.classes import (
     class_by_components,
 )
 from bowfree.errors import BowfreeError, FitWarning
+from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import fit_facts, fit_title
 from bowfree.model.fitting import fit_quietly
 from bowfree.pictures.svg import printable
 from bowfree.report.cautions import cautions
 from bowfree.report.cells import counted, p_phrase
+from bowfree.report.certainty import Certainty, averaged, halved, resampled
 from bowfree.report.data_checks import check_data
 from bowfree.report.graph_view import graph_view
 from bowfree.report.score_svg import steps_svg, time_svg
@@ -50,6 +52,10 @@ from bowfree.search.result import SearchResult
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_input import shown
+from bowfree.uncertainty.averaged_effects import AveragedEffects
+from bowfree.uncertainty.averaging import averaged_effects
+from bowfree.uncertainty.bootstrap_result import BootstrapResult
+from bowfree.uncertainty.stability import StablePairs
 
 __all__ = ["gather"]
 
@@ -57,6 +63,7 @@ MAX_MEMBERS = 50_000  # of a component of the class that effects are bounded ove
 # A limit on the members listed, not on time, so that the report is the same on every machine: about
 # ten seconds at worst, whatever the number of variables.
 _CLASS_WORK = 100_000_000
+MAX_AVERAGED = 12  # variables, of a search whose averages are worked out unasked: seconds
 _MAX_MAP = 40  # variables in the map of residuals
 
 
@@ -66,7 +73,9 @@ def gather(
     data: Any = None,
     members: EquivalenceClass | None = None,
     bounds: EffectBounds | None = None,
-    bootstrap: Any = None,
+    average: AveragedEffects | None = None,
+    bootstrap: BootstrapResult | None = None,
+    stable: StablePairs | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return all that the template needs; the parameters are those of :func:`render`."""
@@ -78,13 +87,14 @@ def gather(
     given = (
         ("members", members, EquivalenceClass),
         ("bounds", bounds, EffectBounds),
+        ("average", average, AveragedEffects),
+        ("bootstrap", bootstrap, BootstrapResult),
+        ("stable", stable, StablePairs),
         ("settings", settings, Mapping),
     )
     for word, value, kind in given:
         if value is not None and not isinstance(value, kind):
             raise BowfreeError(f"{word} is {shown(value)}: give an object of type {kind.__name__}")
-    if bootstrap is not None and not {"names", "bidirected"} <= set(dir(bootstrap)):
-        raise BowfreeError(f"bootstrap is {shown(bootstrap)}: give a BootstrapResult")
     search = result if isinstance(result, SearchResult) else None
     fit = result if isinstance(result, Fit) else fit_quietly(result)
     graph = fit.graph
@@ -104,6 +114,9 @@ def gather(
             bounds = effect_bounds(members, cov=fit.S, n=fit.n, ddof=0, limit=MAX_MEMBERS)
         estimates = fit.estimates()
         effects = fit.total_effects()
+    if average is None and search is not None and search.complete and len(graph) <= MAX_AVERAGED:
+        average = averaged_effects(search, rng=0)
+    certainty = _certainty(graph, average, bootstrap, stable)
     edges = edge_rows(fit, estimates, summary)
     checks = None if data is None or not fit.moments.plain else check_data(fit, data)
     notes = [node_note(fit, i) for i in range(len(graph))]
@@ -116,7 +129,11 @@ def gather(
         "view_json": _script_json(view.script),
         "state": fit_title(fit),
         "facts": fit_facts(fit),
-        "cautions": cautions(fit, estimates, summary, search=search, bounds=bounds, checks=checks),
+        "cautions": [
+            *cautions(fit, estimates, summary, search=search, bounds=bounds, checks=checks),
+            *(doubt for part in certainty for doubt in part.doubts),
+        ],
+        "certainty": certainty,
         "class_size": f"{summary.n_members:,}" + ("" if summary.complete else " or more"),
         "class_summary": summary,
         "undecided": [edge for edge in summary.edges if not edge.invariant],
@@ -149,6 +166,26 @@ def gather(
         "versions": _versions(),
         "download": _script_json(_download(fit, summary)),
     }
+
+
+def _certainty(
+    graph: MixedGraph,
+    average: AveragedEffects | None,
+    bootstrap: BootstrapResult | None,
+    stable: StablePairs | None,
+) -> list[Certainty]:
+    """Return what is known beyond the best graph."""
+    for word, given in (("average", average), ("bootstrap", bootstrap), ("stable", stable)):
+        if given is not None and given.names != graph.nodes:
+            raise BowfreeError(f"{word} is about other variables than the result")
+    parts = []
+    if average is not None:
+        parts.append(averaged(average))
+    if bootstrap is not None:
+        parts.append(resampled(bootstrap))
+    if stable is not None:
+        parts.append(halved(stable))
+    return parts
 
 
 def _settings(

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.classes import ClassSummary
-from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.estimate import Estimate
 from bowfree.model.fit_result import Fit
@@ -32,6 +31,7 @@ from bowfree.report.cells import (
 from bowfree.report.data_checks import DataChecks
 from bowfree.report.graph_view import EdgeRow, class_edges
 from bowfree.search.result import SearchResult
+from bowfree.uncertainty.bootstrap_result import BootstrapResult
 
 __all__ = ["class_table", "edge_rows", "edge_table", "effect_table", "residual_table", "run_table"]
 
@@ -57,7 +57,10 @@ def edge_rows(fit: Fit, estimates: Sequence[Estimate], summary: ClassSummary) ->
 
 
 def edge_table(
-    graph: MixedGraph, rows: Sequence[EdgeRow], summary: ClassSummary, bootstrap: Any
+    graph: MixedGraph,
+    rows: Sequence[EdgeRow],
+    summary: ClassSummary,
+    bootstrap: BootstrapResult | None,
 ) -> Table:
     """Return the edges with their estimates."""
     columns = [
@@ -73,8 +76,6 @@ def edge_table(
     ]
     if bootstrap is not None:
         columns.append(("Bootstrap", "share of resampled data sets with this very edge"))
-        if tuple(bootstrap.names) != graph.nodes:
-            raise BowfreeError("the bootstrap is about other variables than the result")
     table = []
     for row in rows:
         cells = [

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.budget import Budget
-from bowfree.effects.bounds import MAX_MEMBERS, ZERO, class_bounds, effect_counter
+from bowfree.effects.bounds import ZERO, class_bounds, effect_counter
 from bowfree.equivalence.classes import class_by_components
 from bowfree.errors import BowfreeError
 from bowfree.graph.given import graph_of
@@ -44,6 +44,7 @@ __all__ = ["bootstrap"]
 Floats = npt.NDArray[np.float64]
 
 N_RESAMPLES = 100
+LIMIT = 10_000  # members of a component: a single class of a million would outlast all the searches
 
 
 class BootstrapOptions(BudgetOptions, ModelBootstrapOptions, total=False):
@@ -98,9 +99,11 @@ def bootstrap(
         Level of the intervals. Both tails of the quantiles must hold a resample, so 95 % needs at
         least 40 of them.
     search : mapping, optional
-        Options of :func:`bowfree.greedy_search`, as ``{"penalty": 0.5, "max_in_degree": 2}``.
+        Options of :func:`bowfree.greedy_search`, as ``{"penalty": 0.5, "max_in_degree": 2}``. The
+        searches are shorter than a single one, three restarts each; say ``{"restarts": 24}`` for
+        the usual number.
     limit : int, optional
-        At most this many members of each component of a class; by default 1,000,000.
+        At most this many members of each component of a class; by default 10,000.
     zero : float
         Effects with an absolute value up to this count as none.
     **options
@@ -158,7 +161,7 @@ def bootstrap(
     data = graph if data is None else data
     n_resamples = N_RESAMPLES if n_resamples is None else n_resamples
     confidence, zero = share("confidence", confidence), not_negative("zero", zero)
-    needed = math.ceil(2.0 / (1.0 - confidence) - 1e-9)
+    needed = resamples_needed(confidence)
     if at_least("n_resamples", n_resamples, 1) < needed:
         raise BowfreeError(
             f"n_resamples = {n_resamples} is too few for intervals of level {confidence:g}: at "
@@ -166,7 +169,7 @@ def bootstrap(
         )
     budget, recipe = Budget(**budget_options), Recipe.of(search)
     rows = Rows.of(data, recipe)
-    most = MAX_MEMBERS if limit is None else at_least("limit", limit, 1)
+    most = LIMIT if limit is None else at_least("limit", limit, 1)
     seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()
     found: list[_Resample] = budget.run(
         partial(_resample, recipe=recipe, limit=most, zero=zero),
@@ -213,6 +216,11 @@ def bootstrap(
         confidence=float(confidence),
         complete=complete and all(one.complete for one in found),
     )
+
+
+def resamples_needed(confidence: float) -> int:
+    """Return how many resamples it takes for both tails of an interval to hold one."""
+    return math.ceil(2.0 / (1.0 - confidence) - 1e-9)
 
 
 @dataclass(frozen=True, eq=False)

@@ -154,7 +154,8 @@ def stability_selection(
     n_halves : int
         Number of halves; they come in pairs that have no row in common.
     search : mapping, optional
-        Options of :func:`bowfree.greedy_search`, as ``{"penalty": 0.5, "max_in_degree": 2}``.
+        Options of :func:`bowfree.greedy_search`, as ``{"penalty": 0.5, "max_in_degree": 2}``;
+        ``restarts`` is 3 unless it says otherwise.
     **options
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``: what may be spent
         (:class:`~bowfree.options.BudgetOptions`).

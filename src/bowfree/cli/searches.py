@@ -1,0 +1,106 @@
+"""The options of a search on the command line, for the commands that search.
+
+``search_options`` says which graphs are searched and how, ``budget_options`` what may be spent. A
+new option is one line here and one in what it becomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from bowfree.cli.numbers import Real, Whole
+from bowfree.cli.terminal import naming
+from bowfree.space.knowledge import Knowledge
+
+__all__ = ["budget_options", "read_budget", "read_search", "search_options"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_SEARCH = (
+    click.option(
+        "--knowledge",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="TOML file with required, forbidden, tiers, unconfounded.",
+    ),
+    click.option(
+        "--class",
+        "graph_class",
+        type=click.Choice(["bap", "dag", "bidirected", "ancestral", "arid"]),
+        default="bap",
+        show_default=True,
+        help="Which graphs to search.",
+    ),
+    click.option("--max-in-degree", type=Whole(min=0), help="Most arrowheads at a node."),
+    click.option(
+        "--strategy",
+        type=click.Choice(["ils", "restart"]),
+        default="ils",
+        show_default=True,
+        help="'restart' is the paper's search.",
+    ),
+    click.option("--restarts", type=Whole(min=0), help="Random starts. [default: 24 or 100]"),
+    click.option(
+        "--penalty",
+        type=Real(min=0),
+        default=1.0,
+        show_default=True,
+        help="Weight of log n per node and edge; 0.5 is the usual BIC.",
+    ),
+)
+
+_BUDGET = (
+    click.option(
+        "--time-limit",
+        type=Real(min=0, min_open=True),
+        help="Seconds after which what is there is taken.",
+    ),
+    click.option(
+        "--jobs", type=Whole(), default=1, show_default=True, help="Threads; -1: all cores."
+    ),
+    click.option(
+        "--seed",
+        type=Whole(min=0),
+        default=0,
+        show_default=True,
+        help="Same seed, same result, for every number of --jobs.",
+    ),
+)
+
+
+def search_options(command: Command) -> Command:
+    """Add the options that say which graphs are searched, and how."""
+    return _add(_SEARCH, command)
+
+
+def budget_options(command: Command) -> Command:
+    """Add the options that say what may be spent."""
+    return _add(_BUDGET, command)
+
+
+def _add(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def read_search(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the search's options out of those of a command; they are ``greedy_search``'s."""
+    if given["restarts"] == 0 and given["strategy"] == "ils":
+        raise click.UsageError("--restarts 0: give 1 or more, or --strategy restart")
+    path = given.pop("knowledge")
+    with naming("--knowledge"):
+        known = None if path is None else Knowledge.from_toml(path)
+    names = ("graph_class", "max_in_degree", "strategy", "restarts", "penalty")
+    return {"knowledge": known, **{name: given.pop(name) for name in names}}
+
+
+def read_budget(given: dict[str, Any]) -> dict[str, Any]:
+    """Take what may be spent out of the options of a command; they are ``BudgetOptions``."""
+    if given["jobs"] < -1 or given["jobs"] == 0:
+        raise click.UsageError(f"--jobs {given['jobs']}: give a number of threads, or -1")
+    words = {"time_limit": "time_limit", "n_jobs": "jobs", "rng": "seed"}
+    return {name: given.pop(word) for name, word in words.items()}
