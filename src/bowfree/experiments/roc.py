@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import BowfreeError
-from bowfree.model.linear_sem import real_array
+from bowfree.model.parameter_matrices import real_array
 from bowfree.text_input import shown
 
 __all__ = ["THRESHOLD", "RocCurve", "ordinary_auc", "paper_roc"]

@@ -4,7 +4,8 @@ Data come in by ``gate`` and become ``moments``: ``reading`` knows tables, ``cov
 matrix must be, and behind the moments stands a ``sample``: complete rows, rows with gaps
 (``missing``, ``patterns``), ``ranks`` or categories (``ordinal``, ``bivariate_normal``).
 
-``linear_sem`` is a model with known parameters, ``fitting`` estimates them (``fiml`` where cells
+``linear_sem`` is a model with known parameters (``parameter_matrices``; ``closed_form`` finds them
+from a covariance matrix of the model), ``fitting`` estimates them (``fiml`` where cells
 are missing), ``fit_result`` is what comes out: each ``estimate`` with its ``inference``,
 ``fit_indices``, the ``certificate`` of each district, and the ``fit_summary``. How sure it is,
 ``variation`` tells, by normal theory or ``robust``. ``modification_indices`` says which edges would

@@ -19,19 +19,26 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.budget import random_generator
-from bowfree.display import MOST_ROWS, Table, count, shorten
+from bowfree.display import MOST_ROWS, Table, count
 from bowfree.errors import DataError, GraphError
 from bowfree.frames import data_frame
 from bowfree.frozen import Frozen
 from bowfree.graph.bit_sets import members
 from bowfree.graph.given import graph_of
-from bowfree.graph.half_treks import half_trek_equations
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.paths import Path
 from bowfree.graph.text import quote
 from bowfree.graph.treks import Trek
+from bowfree.model.closed_form import closed_form
 from bowfree.model.inference import TotalEffects
-from bowfree.options import LARGEST_COUNT, each
+from bowfree.model.parameter_matrices import (
+    check_positive_definite,
+    check_support,
+    square_matrix,
+    supports,
+    symmetric,
+)
+from bowfree.options import LARGEST_COUNT
 from bowfree.pictures.drawn import Drawn
 from bowfree.text_input import shown
 
@@ -40,9 +47,6 @@ __all__ = ["LinearSEM", "random_sem"]
 Matrix = npt.NDArray[np.float64]
 
 _SMALLEST_EIGENVALUE = 1e-6  # section 4.1, footnote
-_ASYMMETRY = 1e-10  # relative; more than rounding leaves behind, less than a mistake
-_ASIDE = 1e-8  # an error correlation where there is no edge: rounding, or another model
-_WORST_CONDITION = 1e12  # beyond it the solution has no digit that means anything
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,13 +107,13 @@ class LinearSEM(Drawn, Frozen):
     def __post_init__(self) -> None:
         object.__setattr__(self, "graph", graph_of(self.graph))
         self.graph.check_acyclic()
-        B = _matrix(self.B, "B", self.graph)
-        Omega = _matrix(self.Omega, "Omega", self.graph)
-        directed, bidirected = _supports(self.graph)
-        _check_support(B, "B", directed, self.graph, "->")
-        Omega = _symmetric(Omega, self.graph)
-        _check_support(Omega, "Omega", bidirected, self.graph, "<->")
-        _check_positive_definite(Omega, self.graph)
+        B = square_matrix(self.B, "B", self.graph)
+        Omega = square_matrix(self.Omega, "Omega", self.graph)
+        directed, bidirected = supports(self.graph)
+        check_support(B, "B", directed, self.graph, "->")
+        Omega = symmetric(Omega, self.graph)
+        check_support(Omega, "Omega", bidirected, self.graph, "<->")
+        check_positive_definite(Omega, self.graph)
         for name, matrix in (("B", B), ("Omega", Omega)):
             object.__setattr__(self, name, matrix)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -159,61 +163,7 @@ class LinearSEM(Drawn, Frozen):
         ----------
         Foygel, Draisma and Drton (2012), Theorem 1.
         """
-        graph = graph_of(graph)
-        graph.check_acyclic()
-        S = _symmetric(_matrix(Sigma, "Sigma", graph), graph, "Sigma")
-        equations = half_trek_equations(graph)
-        if len(equations) < len(graph):
-            unsolved = [e for e in graph.identified().edges if e.verdict != "identified"]
-            some = shorten(
-                ", ".join(f"{e.a} {e.mark} {e.b}" for e in unsolved), "and others", most=99
-            )
-            raise GraphError(
-                f"the covariances are not known to determine the parameters of {some}; "
-                "graph.identified() tells more"
-            )
-        # In units of variance one, in which "up to rounding" means the same for every variable.
-        with np.errstate(invalid="ignore"):
-            sd = np.sqrt(np.diag(S))
-        if not (sd > 0).all():
-            v = int(np.argmin(sd > 0))
-            raise DataError(
-                f"the variance of {quote(graph.nodes[v])} is {S[v, v]:g}; it must be > 0"
-            )
-        R = S / np.outer(sd, sd)
-        smallest = float(np.linalg.eigvalsh(R)[0]) if R.size else 1.0
-        if smallest <= len(R) * np.finfo(float).eps:
-            raise DataError(
-                "Sigma is not positive definite: the smallest eigenvalue of its correlations is "
-                f"{smallest:.3g}; it is no covariance matrix of such a model"
-            )
-        B = np.zeros_like(R)
-        rows = R.copy()  # row y of R, or of (I - B) R once the coefficients into y are known
-        for v, sources, reached in equations:
-            parents = list(members(graph._parents[v]))
-            used = np.array([rows[y] if reached >> y & 1 else R[y] for y in sources])
-            if parents:
-                A, b = used[:, parents], used[:, v]
-                if np.linalg.cond(A) > _WORST_CONDITION:
-                    raise DataError(
-                        f"at this Sigma the coefficients into {quote(graph.nodes[v])} are not "
-                        "determined: their equations are singular (an instrument without effect?)"
-                    )
-                B[v, parents] = np.linalg.solve(A, b)
-            rows[v] = R[v] - B[v] @ R
-        Omega = (np.eye(len(R)) - B) @ R @ (np.eye(len(R)) - B).T
-        outside = ~_supports(graph)[1]
-        gap = np.where(outside, np.abs(Omega), 0.0)
-        if gap.size and gap.max() > _ASIDE:
-            i, j = np.unravel_index(gap.argmax(), gap.shape)
-            x, y = quote(graph.nodes[i]), quote(graph.nodes[j])
-            raise DataError(
-                f"Sigma is no covariance matrix of this graph: the errors of {x} and {y} would "
-                f"have covariance {Omega[i, j]:.3g} (at unit variances) without {x} <-> {y}; "
-                "bowfree.fit finds the closest model"
-            )
-        Omega[outside] = 0.0
-        return cls(graph, B * np.outer(sd, 1 / sd), Omega * np.outer(sd, sd))
+        return cls(graph, *closed_form(graph_of(graph), Sigma))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinearSEM):
@@ -478,110 +428,3 @@ def random_sem(graph: MixedGraph, *, rng: Any = None) -> LinearSEM:
         Omega[np.diag_indices(d)] = np.abs(Omega).sum(axis=1) + generator.chisquare(1, size=d)
         if d == 0 or np.linalg.eigvalsh(Omega)[0] >= _SMALLEST_EIGENVALUE:
             return LinearSEM(graph, B, Omega)
-
-
-def _matrix(value: Any, name: str, graph: MixedGraph) -> Matrix:
-    """Copy to a float array; check labels, shape and entries."""
-    if hasattr(value, "columns"):  # a data frame; some kinds have row labels too
-        rows = getattr(value, "index", range(len(graph)))
-        for kind, found in (("columns", value.columns), ("rows", rows)):
-            labels = tuple(each(f"{kind} of {name}", found, "nodes", DataError))
-            if labels != graph.nodes and (kind == "columns" or labels != tuple(range(len(graph)))):
-                raise DataError(
-                    f"{name} has {kind} {shown(list(labels))} but the nodes are "
-                    f"{shown(list(graph.nodes))}; "
-                    "bring rows and columns into node order"
-                )
-    try:
-        matrix = real_array(value)
-    except (TypeError, ValueError, OverflowError):
-        raise DataError(f"{name} must be a matrix of numbers, not {shown(value)}") from None
-    d = len(graph)
-    if matrix.shape != (d, d):
-        raise DataError(
-            f"{name} has shape {matrix.shape}, but the graph has {d} nodes; expected ({d}, {d})"
-        )
-    bad = np.argwhere(~np.isfinite(matrix))
-    if len(bad):
-        i, j = bad[0]
-        raise DataError(
-            f"{name}[{graph.nodes[i]}, {graph.nodes[j]}] is {matrix[i, j]}; "
-            "every entry must be a finite number"
-        )
-    return matrix
-
-
-def real_array(value: Any) -> Matrix:
-    """Copy what a user gave to an array of floats.
-
-    Raises
-    ------
-    TypeError, ValueError, OverflowError
-        It has something else than real numbers in it, or rows of different lengths.
-    """
-    found = np.asarray(value)
-    if np.iscomplexobj(found):
-        raise TypeError("complex numbers are not real")
-    return found.astype(np.float64)
-
-
-def _supports(graph: MixedGraph) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return where B and where Omega may differ from zero."""
-    d = len(graph)
-    directed, bidirected = np.zeros((d, d), dtype=bool), np.eye(d, dtype=bool)
-    for a, b in graph.directed:
-        directed[graph._node(b), graph._node(a)] = True
-    for a, b in graph.bidirected:
-        i, j = graph._node(a), graph._node(b)
-        bidirected[i, j] = bidirected[j, i] = True
-    return directed, bidirected
-
-
-def _check_support(
-    matrix: Matrix, name: str, support: npt.NDArray[np.bool_], graph: MixedGraph, mark: str
-) -> None:
-    outside = np.argwhere((matrix != 0) & ~support)
-    if len(outside):
-        i, j = (int(k) for k in outside[0])
-        a, b = quote(graph.nodes[i]), quote(graph.nodes[j])
-        # A transposed B is the usual mistake, so the message says which way round it goes.
-        hint = " (B[i, j] is the effect of j on i; is it transposed?)" if name == "B" else ""
-        raise DataError(
-            f"{name}[{a}, {b}] is {matrix[i, j]:g}, but {b} {mark} {a} is not an edge of the graph"
-            f"{hint}; set the entry to zero or add the edge"
-        )
-
-
-def _symmetric(Omega: Matrix, graph: MixedGraph, name: str = "Omega") -> Matrix:
-    gap = np.abs(Omega - Omega.T)
-    if gap.size and gap.max() > _ASYMMETRY * np.abs(Omega).max():
-        i, j = np.unravel_index(gap.argmax(), gap.shape)
-        a, b = graph.nodes[i], graph.nodes[j]
-        raise DataError(
-            f"{name} is not symmetric: {name}[{a}, {b}] is {Omega[i, j]:g} but {name}[{b}, {a}] is "
-            f"{Omega[j, i]:g}; use ({name} + {name}.T) / 2 if the difference is rounding"
-        )
-    return Omega / 2 + Omega.T / 2
-
-
-def _check_positive_definite(Omega: Matrix, graph: MixedGraph) -> None:
-    if not Omega.size:
-        return
-    way_out = "raise the error variances (the diagonal) or lower the error covariances"
-    variances = np.diag(Omega)
-    if variances.min() <= 0:
-        name = shown(graph.nodes[int(variances.argmin())])
-        raise DataError(
-            f"Omega is not positive definite: the error variance of {name} is "
-            f"{variances.min():.3g}; {way_out}"
-        )
-    # In units of the errors' standard deviations: there nothing overflows, and which unit a
-    # variable is measured in plays no part.
-    sd = np.sqrt(variances)
-    eigenvalues = np.linalg.eigvalsh(Omega / sd / sd[:, None])
-    # An eigenvalue that is zero in exact arithmetic comes out as d rounding errors of the largest.
-    if eigenvalues[0] <= len(Omega) * np.finfo(float).eps * eigenvalues[-1]:
-        raise DataError(
-            "Omega is not positive definite: the smallest eigenvalue of its correlations is "
-            f"{eigenvalues[0]:.3g}; {way_out}"
-        )

@@ -23,7 +23,7 @@ from matplotlib.colors import Normalize
 from bowfree.display import significant
 from bowfree.errors import BowfreeError
 from bowfree.model.fit_result import Fit
-from bowfree.model.linear_sem import real_array
+from bowfree.model.parameter_matrices import real_array
 from bowfree.options import each
 from bowfree.pictures.svg import printable
 from bowfree.plot.canvas import new_axes
