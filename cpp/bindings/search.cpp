@@ -168,13 +168,14 @@ void bind_search(nb::module_& m) {
         .def("stop", &Search::stop, "Tells all runs to end where they are.")
         .def(
             "offer",
-            [](Search& self, const Bits& parents, const Bits& spouses, double score) {
+            [](Search& self, const Bits& parents, const Bits& spouses, double score,
+               bool finished) {
                 const Graph graph = to_graph(parents, spouses);
                 expect_nodes(graph, self.scorer().d());
-                self.pool().offer(graph_key(graph), score, graph);
+                (finished ? self.pool() : self.cut_short()).offer(graph_key(graph), score, graph);
             },
-            nb::arg("parents"), nb::arg("spouses"), nb::arg("score"),
-            "Puts a graph of known score into the pool.")
+            nb::arg("parents"), nb::arg("spouses"), nb::arg("score"), nb::arg("finished") = true,
+            "Puts a graph of known score into the pool of finished runs, or of others.")
         .def("pool", &sorted_pool, "The best graphs met, as ((parents, spouses), score).")
         .def("ranked_pool", &ranked_pool,
              "The pool of finished runs, with the scores that it is ranked by.")

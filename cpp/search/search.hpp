@@ -35,7 +35,7 @@ class Search {
     /// What finished runs have met. A run that was stopped may have met what it would not meet when
     /// it is done again, so it is kept apart: a search that resumes sees finished runs only.
     Pool& pool() { return pool_; }
-    const Pool& cut_short() const { return cut_short_; }
+    Pool& cut_short() { return cut_short_; }
     Scorer& scorer() { return scorer_; }
     const Rules& rules() const { return rules_; }
 

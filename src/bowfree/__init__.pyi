@@ -171,6 +171,7 @@ from .errors import (
     KnowledgeError as KnowledgeError,
     LearnedGraphWarning as LearnedGraphWarning,
     ParseError as ParseError,
+    WorkersLost as WorkersLost,
 )
 
 # rooms of their own

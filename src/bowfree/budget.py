@@ -3,9 +3,8 @@
 The same words mean the same thing on everything that can take long: ``rng``, ``n_jobs``,
 ``executor``, ``time_limit``, ``progress`` (:class:`bowfree.options.BudgetOptions` explains them).
 :class:`Budget` checks them once and hands them on. Work that falls into independent pieces, such as
-the resamples of a bootstrap, is done by :meth:`Budget.run`: every piece is a pure function of its
-number, and results come back in the order of the numbers, so that it does not matter who did which
-piece, and when.
+the resamples of a bootstrap, is done by :meth:`Budget.run`, on threads or elsewhere
+(:mod:`bowfree.pieces`).
 """
 
 from __future__ import annotations
@@ -14,20 +13,19 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from bowfree.errors import BowfreeError
+from bowfree.errors import BowfreeError, WorkersLost
 from bowfree.options import at_least, is_number, positive
+from bowfree.pieces import finished
 from bowfree.text_input import shown
 
 __all__ = ["Budget", "Progress", "random_generator"]
-
-IN_FLIGHT = 256  # pieces handed out and not yet back: enough for any number of workers at hand
 
 
 @dataclass(frozen=True)
@@ -145,56 +143,32 @@ class Budget:
 
     # --- pieces ---
 
-    def run(self, task: Callable[[Any], Any], pieces: Sequence[Any], *, what: str) -> list[Any]:
-        """Do the task for every piece; return the results in the order of the pieces.
+    def run(
+        self,
+        task: Callable[[Any], Any],
+        pieces: Sequence[Any],
+        *,
+        what: str,
+        gather: Callable[[list[Any]], Any] = list,
+    ) -> Any:
+        """Do the task for every piece; gather the results, in the order of the pieces.
 
         When the time is up, pieces that have not begun are left out: the list then has the results
         of those that were done, in the order of their numbers. An exception in a piece ends the
-        work and is raised. Ctrl-C cancels what has not begun and comes through.
+        work and is raised. Ctrl-C cancels what has not begun and comes through. When all workers
+        are lost, what there is of results is gathered and goes with the error.
         """
         found: dict[int, Any] = {}
         self.tell(what, 0, len(pieces))
-        for k, result in self._finished(task, pieces):
-            found[k] = result
-            self.tell(what, len(found), len(pieces))
-        return [found[k] for k in sorted(found)]
-
-    def _finished(
-        self, task: Callable[[Any], Any], pieces: Sequence[Any]
-    ) -> Iterator[tuple[int, Any]]:
-        """Yield (number, result) as pieces are done."""
-        if self.executor is None and self.n_threads == 1:
-            for k in range(len(pieces)):
-                if self.over:
-                    return
-                yield k, task(pieces[k])
-            return
-        # The core releases the interpreter while it works, so threads of this process do.
-        executor = self.executor or ThreadPoolExecutor(self.n_threads)
-        waiting: dict[Future[Any], int] = {}
-        begun = 0
         try:
-            while waiting or (begun < len(pieces) and not self.over):
-                # Handed out bit by bit: a piece is made when its turn comes, and not before.
-                while begun < len(pieces) and len(waiting) < IN_FLIGHT and not self.over:
-                    waiting[executor.submit(task, pieces[begun])] = begun
-                    begun += 1
-                done, _ = wait(waiting, timeout=0.1, return_when=FIRST_COMPLETED)
-                for future in done:
-                    k = waiting.pop(future)
-                    if not future.cancelled():
-                        yield k, future.result()
-                if self.over:
-                    for future in waiting:
-                        future.cancel()
-        finally:
-            # An error or Ctrl-C: what runs in this process sees the event, the rest is cancelled.
-            if waiting:
-                self.cancelled.set()
-            for future in waiting:
-                future.cancel()
-            if self.executor is None:
-                executor.shutdown(wait=True, cancel_futures=True)
+            for k, result in finished(task, pieces, self):
+                found[k] = result
+                self.tell(what, len(found), len(pieces))
+        except WorkersLost as error:
+            if found:
+                error.result = gather([found[k] for k in sorted(found)])
+            raise
+        return gather([found[k] for k in sorted(found)])
 
 
 def random_generator(rng: Any) -> np.random.Generator:

@@ -4,6 +4,8 @@ All exceptions are :class:`ValueError`, so that code which only wants to know "t
 needs no import from here. Each message says what was wrong, the value seen, and the way out.
 """
 
+from typing import Any
+
 __all__ = [
     "BowfreeError",
     "CheckpointError",
@@ -14,6 +16,7 @@ __all__ = [
     "KnowledgeError",
     "LearnedGraphWarning",
     "ParseError",
+    "WorkersLost",
 ]
 
 
@@ -51,6 +54,19 @@ class KnowledgeError(BowfreeError):
 
 class CheckpointError(BowfreeError):
     """A checkpoint that belongs to another search, another version, or is cut short."""
+
+
+class WorkersLost(BowfreeError):
+    """All workers of an executor are gone, or it was closed, before the work was done.
+
+    Attributes
+    ----------
+    result : object
+        What was finished by then, as the function would have returned it after a time limit; None
+        when there was nothing.
+    """
+
+    result: Any = None
 
 
 class DataWarning(UserWarning):

@@ -16,7 +16,7 @@ FLOORS = [
 # Usable everywhere; they use nothing of the rooms, except `shortcuts`, which is there to.
 BESIDE = {
     "_core", "budget", "display", "errors", "frames", "frozen", "json_values", "options",
-    "shortcuts", "text_input", "",
+    "pieces", "shortcuts", "text_input", "",
 }  # fmt: skip
 
 

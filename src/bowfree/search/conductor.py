@@ -1,4 +1,6 @@
-"""Carrying out a plan: threads of the core do the runs, this waits, collects and keeps score.
+"""Carrying out a plan: others do the runs, this waits, collects and keeps score.
+
+The others are threads of the core or, with an executor, workers anywhere.
 
 The conductor answers to the clock, to Ctrl-C and to whoever wants to see progress, and writes the
 checkpoint. What it does in between does not change a result: every run is a pure function of the
@@ -9,16 +11,17 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from bowfree import _core
 from bowfree.budget import Budget
 from bowfree.errors import CheckpointError
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.pieces import finished
 from bowfree.search.checkpoint import Checkpoint
-from bowfree.search.plan import KICKS, RUN_KINDS, TOLERANCE, Plan, patience_for
+from bowfree.search.plan import TOLERANCE, Plan, Task, patience_for
 from bowfree.search.result import ScoredGraph, SearchRun
+from bowfree.search.runs import Setup, read_run, run_elsewhere, scored
 
 __all__ = ["Conductor"]
 
@@ -29,67 +32,104 @@ SAVE_EVERY = 1.0  # seconds between two writes of the checkpoint
 class Conductor:
     """Launches runs, waits for them, and answers to clock, user and checkpoint meanwhile."""
 
-    core: _core.Search
-    names: tuple[str, ...]
+    setup: Setup
     memory: Checkpoint
     budget: Budget
 
     def __post_init__(self) -> None:
+        self.core = self.setup.core()
+        self.names = self.setup.moments.names
         self.saved = time.monotonic()
         self.stopped = False
         self.planned = 0
         self.runs: dict[tuple[int, int], SearchRun] = {}
-        self.batch: list[tuple[int, int, int]] = []  # (round, index, kind) of the runs under way
+        self.batch: list[tuple[int, int, Task]] = []  # (round, index) of the runs under way
         self.unsaved = False
         if self.memory.path:
             self.memory.check_permitted(lambda graph: self.core.permits(*graph._bits()))
             self.memory.remove_remains()
             self.memory.save()  # a folder that cannot be written to shows before the search begins
 
-    def conduct(self, plan: Plan, ground: MixedGraph) -> None:
+        for graph, score in self.memory.pool:
+            self.core.offer(*graph._bits(), score)
+
+    def conduct(self, plan: Plan) -> None:
         """Do the first round, then rounds of kicks until they bring nothing or time is up."""
-        self.do_round(0, plan.first_tasks(self.memory.seed, ground), plan.first)
+        self.do_round(0, plan.first_tasks(self.memory.seed, self.setup.ground))
         number, without_gain = 0, 0
         while not self.stopped and number < plan.rounds and without_gain < self.patience():
             number += 1
             ends = self.best_ends()
             tasks = plan.kick_tasks(self.memory.seed, number, ends)
-            self.do_round(number, tasks, (KICKS,) * len(tasks))
+            self.do_round(number, tasks)
             gained = self.best_ends()[0].score > ends[0].score + TOLERANCE
             without_gain = 0 if gained else without_gain + 1
         self.save(at_once=True)
 
-    def do_round(self, number: int, tasks: list[_core.Task], kinds: tuple[int, ...]) -> None:
+    def do_round(self, number: int, tasks: list[Task]) -> None:
         """Do the tasks that the checkpoint does not hold yet."""
         self.planned += len(tasks)
         done = {key: run for key, run in self.memory.runs.items() if key[0] == number}
         self.runs |= done
-        missing = [k for k in range(len(tasks)) if (number, k) not in done]
-        if not missing:
+        self.batch = [(number, k, task) for k, task in enumerate(tasks) if (number, k) not in done]
+        if not self.batch:
             return
-        self.batch = [(number, k, kinds[k]) for k in missing]
-        self.core.launch([tasks[k] for k in missing], min(self.budget.n_threads, len(missing)))
+        if self.budget.executor is not None:
+            self.do_elsewhere()
+        else:
+            self.do_here()
+        if not self.runs:  # the time was up at once: the core sees to it that there is a graph
+            self.batch = self.batch[:1]
+            self.do_here()
+
+    def do_here(self) -> None:
+        """Have the batch done by threads of the core."""
+        tasks = [task.core() for _, _, task in self.batch]
+        self.core.launch(tasks, min(self.budget.n_threads, len(tasks)))
         while self.core.busy():
             self.collect()
-            if self.budget.over and not self.stopped:
-                self.stopped = True
-                self.core.stop()
+            if self.budget.over:
+                self.stop()
             self.report()
+
+    def do_elsewhere(self) -> None:
+        """Have the batch done by the workers of an executor."""
+        setup = replace(self.setup, moments=self.setup.moments.without_rows())
+        pieces = _Pieces(setup, [task for _, _, task in self.batch], self.budget)
+        self.report()
+        for index, found in finished(run_elsewhere, pieces, self.budget):
+            if found is not None:
+                for graph, score in found.pool:
+                    parents, spouses = graph._bits()
+                    self.core.offer(parents, spouses, score, found.run.complete)
+                self.keep(index, found.run)
+            self.save(at_once=False)
+            self.report()
+        if self.budget.over:
+            self.stopped = True
 
     def collect(self) -> None:
         """Wait up to a tenth of a second for a run to end; Python sees Ctrl-C in between."""
         for found in self.core.collect(0.1):
-            number, k, kind = self.batch[found["index"]]
-            run = _read_run(self.names, RUN_KINDS[kind], found)
-            self.runs[number, k] = run
-            if run.complete:
-                self.memory.runs[number, k] = run
+            index = found["index"]
+            self.keep(index, read_run(self.names, self.batch[index][2].kind, found))
         self.save(at_once=False)
+
+    def keep(self, index: int, run: SearchRun) -> None:
+        """Note a run of the batch; only one that is complete is kept for later."""
+        number, k, _ = self.batch[index]
+        self.runs[number, k] = run
+        if run.complete:
+            self.memory.runs[number, k] = run
+
+    def stop(self) -> None:
+        """Tell the runs of this process to end where they are."""
+        self.stopped = True
+        self.core.stop()
 
     def halt(self) -> None:
         """After Ctrl-C: end all runs and collect what they have."""
-        self.stopped = True
-        self.core.stop()
+        self.stop()
         while self.core.busy():
             self.collect()
         self.save(at_once=True)
@@ -133,28 +173,23 @@ class Conductor:
 
     def pool(self) -> list[ScoredGraph]:
         """Return the best graphs met so far, best first."""
-        return self._scored(self.core.pool())
+        return scored(self.names, self.core.pool())
 
     def finished_pool(self) -> list[ScoredGraph]:
         """Return those met by finished runs, with the (rounded) scores that they are ranked by."""
-        return self._scored(self.core.ranked_pool())
-
-    def _scored(self, found: list[tuple[Any, float]]) -> list[ScoredGraph]:
-        return [
-            ScoredGraph(MixedGraph._from_bits(self.names, *bits), score) for bits, score in found
-        ]
+        return scored(self.names, self.core.ranked_pool())
 
 
-def _read_run(names: tuple[str, ...], strategy: str, found: dict[str, Any]) -> SearchRun:
-    return SearchRun(
-        strategy=strategy,
-        start=MixedGraph._from_bits(names, *found["start"]),
-        end=MixedGraph._from_bits(names, *found["end"]),
-        score=found["score"],
-        path=tuple(found["path"].tolist()),
-        complete=found["complete"],
-        seconds=found["seconds"],
-        fits=found["fits"],
-        cache_hits=found["cache_hits"],
-        candidates=found["candidates"],
-    )
+@dataclass(frozen=True, eq=False)
+class _Pieces(Sequence[tuple[Setup, Task, Budget]]):
+    """The runs of a batch as pieces of work, made when they are asked for: the clock is running."""
+
+    setup: Setup
+    tasks: list[Task]
+    budget: Budget
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    def __getitem__(self, k: Any) -> Any:
+        return self.setup, self.tasks[k], self.budget.piece(0)

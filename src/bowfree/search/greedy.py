@@ -25,9 +25,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from bowfree import _core
 from bowfree.budget import Budget
-from bowfree.errors import DataError
+from bowfree.errors import DataError, WorkersLost
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.column_checks import warn_about_columns
 from bowfree.model.gate import read_moments
@@ -46,6 +45,7 @@ from bowfree.search.checkpoint import Checkpoint, data_digest
 from bowfree.search.conductor import Conductor
 from bowfree.search.plan import TOLERANCE, Strategy, StrategyName, StrategyOptions
 from bowfree.search.result import SearchInterrupted, SearchResult
+from bowfree.search.runs import Setup
 from bowfree.space.search_space import SearchSpace
 
 __all__ = ["greedy_search"]
@@ -98,7 +98,7 @@ def greedy_search(
         ``restarts``, ``rounds``, ``direction``, ``neighbours``, ``max_steps``, ``plateau``, \
 ``keep``, ``window``, ``cache_mb``
             How to go about it (:class:`~bowfree.search.plan.StrategyOptions`).
-        ``rng``, ``n_jobs``, ``time_limit``, ``progress``
+        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
             What may be spent (:class:`~bowfree.options.BudgetOptions`).
 
     Returns
@@ -109,6 +109,8 @@ def greedy_search(
     ------
     SearchInterrupted
         On Ctrl-C; a :class:`KeyboardInterrupt` with the best so far in its ``result``.
+    WorkersLost
+        When all workers of the executor are gone; with the best so far in its ``result``.
 
     Warns
     -----
@@ -173,40 +175,27 @@ def search_moments(
     """Search on moments that have passed the gate; what :func:`greedy_search` does."""
     check_finite_n(moments)
     names = moments.names
-    ground = space.ground(names)
+    setup = Setup(moments, space, rule, strategy)
     plan = strategy.plan(space.graph_class, len(names))
     for graph in plan.starts:
         space.check_start(graph, names)
-    run_options = strategy.run_options(len(names), moments.n)
-    core = _core.Search(
-        moments.S,
-        moments.n,
-        rule.penalty,
-        strategy.cache_bytes,
-        space.rules(names),
-        _core.RunOptions(**run_options),
-        ground._bits(),
-        rule.sweeps,
-    )
     memory = Checkpoint(
         path="" if checkpoint is None else file_path("checkpoint", checkpoint),
         seed=budget.seed(),
         fingerprint={
             "data": data_digest(moments),
-            "options": repr((rule, plan, run_options)),
+            "options": repr((rule, plan, setup.run_options)),
             "space": repr(space),
         },
     )
     if checkpoint is not None and os.path.exists(checkpoint):
         memory.load(names, any_seed=budget.rng is None)
-        for graph, score in memory.pool:
-            core.offer(*graph._bits(), score)
-    conductor = Conductor(core, names, memory, budget)
-    interrupted = False
+    conductor = Conductor(setup, memory, budget)
+    cut: KeyboardInterrupt | WorkersLost | None = None
     try:
-        conductor.conduct(plan, ground)
-    except KeyboardInterrupt:
-        interrupted = True
+        conductor.conduct(plan)
+    except (KeyboardInterrupt, WorkersLost) as error:
+        cut = error
         conductor.halt()
         if not conductor.runs:
             raise  # so early that there is nothing to keep
@@ -218,7 +207,10 @@ def search_moments(
         settings=settings or {},
         holdout=holdout,
     )
-    if interrupted:
+    if isinstance(cut, WorkersLost):
+        cut.result = result
+        raise cut
+    if cut is not None:
         raise SearchInterrupted(result)
     return result
 

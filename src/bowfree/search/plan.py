@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, NamedTuple, TypedDict, get_args
 
 from bowfree import _core
 from bowfree.errors import BowfreeError
@@ -121,6 +121,20 @@ class StrategyOptions(TypedDict, total=False):
     cache_mb: float
 
 
+class Task(NamedTuple):
+    """One run: all that it depends on, besides the data and the options."""
+
+    kind: int
+    seed: int
+    stream: int
+    start: MixedGraph | None = None
+
+    def core(self) -> _core.Task:
+        """Return it as the core wants it."""
+        bits = None if self.start is None else self.start._bits()
+        return _core.Task(self.kind, self.seed, self.stream, bits)
+
+
 @dataclass(frozen=True)
 class Plan:
     """How many runs of which kind, in the first round and in later ones."""
@@ -130,21 +144,21 @@ class Plan:
     from_ground: bool  # whether the run after those begins at the required edges
     rounds: float  # of kicks
 
-    def first_tasks(self, seed: int, ground: MixedGraph) -> list[_core.Task]:
+    def first_tasks(self, seed: int, ground: MixedGraph) -> list[Task]:
         """Return the runs of the first round; `ground` has the required edges only."""
         begin = [*self.starts, *([ground] if self.from_ground else [])]
         return [
-            _core.Task(kind, seed, k, begin[k]._bits() if k < len(begin) else None)
+            Task(kind, seed, k, begin[k] if k < len(begin) else None)
             for k, kind in enumerate(self.first)
         ]
 
-    def kick_tasks(self, seed: int, number: int, ends: list[ScoredGraph]) -> list[_core.Task]:
+    def kick_tasks(self, seed: int, number: int, ends: list[ScoredGraph]) -> list[Task]:
         """Half of the runs kick the best graph, the others the next best ends."""
         tasks = []
         for k in range(kick_runs_for(len(ends[0].graph.nodes))):
             rank = 0 if k % 2 == 0 else (k + 1) // 2
             start = ends[min(rank, len(ends) - 1)].graph
-            tasks.append(_core.Task(KICKS, seed, 1_000_000 * number + k, start._bits()))
+            tasks.append(Task(KICKS, seed, 1_000_000 * number + k, start))
         return tasks
 
 

@@ -171,13 +171,24 @@ def bootstrap(
     rows = Rows.of(data, recipe)
     most = LIMIT if limit is None else at_least("limit", limit, 1)
     seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()
-    found: list[_Resample] = budget.run(
+    result: BootstrapResult = budget.run(
         partial(_resample, recipe=recipe, limit=most, zero=zero),
         _Resamples(rows, seeds, budget),
         what="resamples",
+        gather=partial(_counted, rows.names, n_resamples, confidence, budget),
     )
-    complete = len(found) == n_resamples
-    found = [one for one in found if one.searched]
+    return result
+
+
+def _counted(
+    names: tuple[str, ...],
+    n_resamples: int,
+    confidence: float,
+    budget: Budget,
+    done: list[_Resample],
+) -> BootstrapResult:
+    """Count over the resamples whose search came to its end."""
+    found = [one for one in done if one.searched]
     if not found:
         raise BowfreeError(
             f"time_limit = {budget.time_limit:g}: the time was up before the first resample was "
@@ -194,7 +205,7 @@ def bootstrap(
         return wilson_interval(frequency, len(found), confidence)
 
     return BootstrapResult(
-        names=rows.names,
+        names=names,
         graphs=tuple(one.graph for one in found),
         scores=np.array([one.score for one in found]),
         directed=mean["directed"],
@@ -214,7 +225,7 @@ def bootstrap(
             ]
         ),
         confidence=float(confidence),
-        complete=complete and all(one.complete for one in found),
+        complete=len(done) == n_resamples and all(one.complete for one in found),
     )
 
 

@@ -188,30 +188,45 @@ def stability_selection(
     if len(rows) < 4:
         raise BowfreeError(f"n = {len(rows)}: half of the rows must be at least 2")
     seeds = budget.generator().integers(0, 2**63, size=n_halves).tolist()
-    found: list[Floats] = budget.run(
-        partial(_joined, recipe=recipe), _Halves(rows, seeds, budget), what="halves"
+    pairs: StablePairs = budget.run(
+        partial(_joined, recipe=recipe),
+        _Halves(rows, seeds, budget),
+        what="halves",
+        gather=partial(_stable, rows.names, float(max_false), n_halves, budget),
     )
-    if not found:
+    return pairs
+
+
+def _stable(
+    names: tuple[str, ...],
+    max_false: float,
+    n_halves: int,
+    budget: Budget,
+    found: list[Floats | None],
+) -> StablePairs:
+    """Keep the pairs that most halves join."""
+    searched = [joined for joined in found if joined is not None]
+    if not searched:
         raise BowfreeError(
             f"time_limit = {budget.time_limit:g}: the time was up before the first half was "
             "searched; give more, or a quicker search"
         )
-    frequency: Floats = np.mean(found, axis=0)
-    d = len(rows.names)
+    frequency: Floats = np.mean(searched, axis=0)
+    d = len(names)
     n_pairs = d * (d - 1) // 2
     n_joined = float(np.triu(frequency, 1).sum())
-    threshold = _threshold(max_false * n_pairs / max(n_joined, 1e-300) ** 2, len(found))
+    threshold = _threshold(max_false * n_pairs / max(n_joined, 1e-300) ** 2, len(searched))
     kept = [pair for pair in combinations(range(d), 2) if frequency[pair] >= threshold]
     kept.sort(key=lambda pair: (-frequency[pair], pair))
     return StablePairs(
-        names=rows.names,
-        pairs=tuple((rows.names[i], rows.names[j]) for i, j in kept),
+        names=names,
+        pairs=tuple((names[i], names[j]) for i, j in kept),
         frequency=frequency,
         threshold=threshold,
-        max_false=float(max_false),
+        max_false=max_false,
         n_joined=n_joined,
-        n_halves=len(found),
-        complete=len(found) == n_halves,
+        n_halves=len(searched),
+        complete=len(searched) == n_halves,
     )
 
 
@@ -242,12 +257,14 @@ class _Halves(Sequence[tuple[Moments, Budget]]):
         return self.rows.moments(chosen), self.budget.piece(np.random.default_rng(self.seeds[k]))
 
 
-def _joined(piece: tuple[Moments, Budget], *, recipe: Recipe) -> Floats:
-    """Return 1 where the best graph of a half joins two variables."""
+def _joined(piece: tuple[Moments, Budget], *, recipe: Recipe) -> Floats | None:
+    """Return 1 where the best graph of a half joins two variables; None if it was cut short."""
     moments, budget = piece
-    graph = recipe.search(moments, budget).graph
+    result = recipe.search(moments, budget)
+    if not result.complete:
+        return None
     place = {name: k for k, name in enumerate(moments.names)}
     joined = np.zeros((len(place), len(place)))
-    for a, _, b in graph.edges:
+    for a, _, b in result.graph.edges:
         joined[place[a], place[b]] = joined[place[b], place[a]] = 1.0
     return joined

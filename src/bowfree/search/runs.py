@@ -1,0 +1,99 @@
+"""One run of a search: what it is given, and what comes back, on this machine or another.
+
+A run is a pure function of the moments, the options and its task. Threads of this process share
+one :class:`_core.Search`, with its memory of scores and its pool. A worker elsewhere is sent the
+:class:`Setup`, makes a core of its own, and sends back the run and the graphs that it met.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from bowfree import _core
+from bowfree.budget import Budget
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.moments import Moments
+from bowfree.model.scoring_rule import ScoringRule
+from bowfree.search.plan import RUN_KINDS, Strategy, Task
+from bowfree.search.result import ScoredGraph, SearchRun
+from bowfree.space.search_space import SearchSpace
+
+__all__ = ["RunElsewhere", "Setup", "read_run", "run_elsewhere", "scored"]
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """What every run of a search is given."""
+
+    moments: Moments
+    space: SearchSpace
+    rule: ScoringRule
+    strategy: Strategy
+
+    @property
+    def run_options(self) -> dict[str, Any]:
+        """How a run climbs, for the core."""
+        return self.strategy.run_options(len(self.moments.names), self.moments.n)
+
+    @property
+    def ground(self) -> MixedGraph:
+        """The graph with the required edges only."""
+        return self.space.ground(self.moments.names)
+
+    def core(self) -> _core.Search:
+        """Return a core that does runs."""
+        return _core.Search(
+            self.moments.S,
+            self.moments.n,
+            self.rule.penalty,
+            self.strategy.cache_bytes,
+            self.space.rules(self.moments.names),
+            _core.RunOptions(**self.run_options),
+            self.ground._bits(),
+            self.rule.sweeps,
+        )
+
+
+class RunElsewhere(NamedTuple):
+    """What a worker sends back: the run, and the graphs of its pool as they are ranked."""
+
+    run: SearchRun
+    pool: list[ScoredGraph]
+
+
+def run_elsewhere(piece: tuple[Setup, Task, Budget]) -> RunElsewhere | None:
+    """Do one run by itself; None when the time was up before there was anything."""
+    setup, task, budget = piece
+    core, names = setup.core(), setup.moments.names
+    core.launch([task.core()], 1)
+    runs = []
+    while core.busy():
+        runs += [read_run(names, task.kind, found) for found in core.collect(0.1)]
+        if budget.over:
+            core.stop()
+    if not runs:
+        return None
+    (run,) = runs
+    return RunElsewhere(run, scored(names, core.ranked_pool() if run.complete else core.pool()))
+
+
+def read_run(names: tuple[str, ...], kind: int, found: dict[str, Any]) -> SearchRun:
+    """Read a run as the core describes it."""
+    return SearchRun(
+        strategy=RUN_KINDS[kind],
+        start=MixedGraph._from_bits(names, *found["start"]),
+        end=MixedGraph._from_bits(names, *found["end"]),
+        score=found["score"],
+        path=tuple(found["path"].tolist()),
+        complete=found["complete"],
+        seconds=found["seconds"],
+        fits=found["fits"],
+        cache_hits=found["cache_hits"],
+        candidates=found["candidates"],
+    )
+
+
+def scored(names: tuple[str, ...], found: list[tuple[Any, float]]) -> list[ScoredGraph]:
+    """Read a pool as the core describes it."""
+    return [ScoredGraph(MixedGraph._from_bits(names, *bits), score) for bits, score in found]
