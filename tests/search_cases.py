@@ -58,3 +58,14 @@ def read_bench(folder, k):
 
     graph = bf.MixedGraph(names, edges(text[3:split]), edges(text[split + 1 :]))
     return np.loadtxt(folder / f"sample-{k}.txt"), graph
+
+
+def same_search(one, other):
+    """Tell whether two searches did the same, bit for bit, pool included."""
+    return (
+        one.graph == other.graph
+        and one.score == other.score
+        and [(run.score, run.end) for run in one.runs]
+        == [(run.score, run.end) for run in other.runs]
+        and one.pool == other.pool
+    )

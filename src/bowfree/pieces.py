@@ -12,6 +12,7 @@ exception *in* a piece is another matter: it would come again, and is raised at 
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
@@ -88,6 +89,8 @@ def _handed_out(
 
     def hand_out(k: int) -> None:
         try:
+            if _connection(executor) == "closed":
+                raise ConnectionError("the connection to the scheduler is closed")
             waiting[executor.submit(do_piece, __version__, task, pieces[k])] = k
         except Exception as error:  # shut down, broken, disconnected: every kind has its own
             raise _nobody_left(error, done, len(pieces)) from error
@@ -95,13 +98,20 @@ def _handed_out(
     try:
         while waiting or again or (begun < len(pieces) and not budget.over):
             # Bit by bit: a piece is made when its turn comes, and not before.
-            while len(waiting) < IN_FLIGHT and (again or begun < len(pieces)) and not budget.over:
+            while (
+                len(waiting) < IN_FLIGHT
+                and (again or begun < len(pieces))
+                and not budget.over
+                and _connection(executor) != "connecting"
+            ):
                 if again:
                     hand_out(again.pop())
                 else:
                     hand_out(begun)
                     begun += 1
             over = budget.over
+            if not waiting:
+                time.sleep(0.1)
             ready, _ = wait(waiting, timeout=GRACE if over else 0.1, return_when=FIRST_COMPLETED)
             for future in ready:
                 k = waiting.pop(future)
@@ -130,6 +140,15 @@ def _handed_out(
             budget.cancelled.set()
         for future in waiting:
             future.cancel()
+
+
+def _connection(executor: Executor) -> str:
+    """Return "running", "connecting" or "closed".
+
+    What is handed to dask's executor while its scheduler is away never comes back, and the executor
+    does not say so; its client does.
+    """
+    return str(getattr(getattr(executor, "_client", None), "status", "running"))
 
 
 def _is_loss(error: BaseException) -> bool:

@@ -18,6 +18,7 @@ import pytest
 import bowfree as bf
 from bowfree.budget import Budget
 from bowfree.pieces import do_piece
+from search_cases import same_search
 
 SEM = bf.random_sem(bf.parse("x -> y <-> z, x -> w <- z"), rng=2)
 X = SEM.sample(200, rng=3)
@@ -60,16 +61,6 @@ class Backwards(Executor):
 
 def square(k):
     return k * k
-
-
-def same_search(one, other):
-    return (
-        one.graph == other.graph
-        and one.score == other.score
-        and [(run.score, run.end) for run in one.runs]
-        == [(run.score, run.end) for run in other.runs]
-        and one.pool == other.pool
-    )
 
 
 def test_a_search_is_the_same_on_threads_processes_and_clumsy_workers(tmp_path):

@@ -97,6 +97,11 @@ def learn(
             )
     except bf.SearchInterrupted as interrupt:
         result, interrupted = interrupt.result, True
+    except bf.WorkersLost as lost:
+        if lost.result is None:
+            raise
+        click.echo(f"Warning: {lost}", err=True)
+        result, interrupted = lost.result, True
     if not result.complete:
         click.echo("Warning: the search was ended early; a longer one may find better", err=True)
     fitted = fit_quietly(result)
@@ -130,7 +135,9 @@ def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects |
 
     if not 1 < len(result.graph.nodes) <= MOST_AVERAGED or not result.complete:
         return None
-    return averaged_effects(result, **(budget | {"time_limit": AVERAGE_SECONDS}))
+    return averaged_effects(
+        result, rng=budget["rng"], n_jobs=budget["n_jobs"], time_limit=AVERAGE_SECONDS
+    )
 
 
 def _print(

@@ -7,6 +7,7 @@ new option is one line here and one in what it becomes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,9 +15,13 @@ import click
 
 from bowfree.cli.numbers import Real, Whole
 from bowfree.cli.terminal import naming
+from bowfree.errors import BowfreeError
 from bowfree.space.knowledge import Knowledge
+from bowfree.text_input import brief
 
 __all__ = ["budget_options", "read_budget", "read_search", "search_options"]
+
+CONNECT_SECONDS = 10.0
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -62,6 +67,11 @@ _BUDGET = (
         "--jobs", type=Whole(), default=1, show_default=True, help="Threads; -1: all cores."
     ),
     click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Have the workers of a dask scheduler do it, such as tcp://10.0.0.5:8786.",
+    ),
+    click.option(
         "--seed",
         type=Whole(min=0),
         default=0,
@@ -103,4 +113,24 @@ def read_budget(given: dict[str, Any]) -> dict[str, Any]:
     if given["jobs"] < -1 or given["jobs"] == 0:
         raise click.UsageError(f"--jobs {given['jobs']}: give a number of threads, or -1")
     words = {"time_limit": "time_limit", "n_jobs": "jobs", "rng": "seed"}
-    return {name: given.pop(word) for name, word in words.items()}
+    budget = {name: given.pop(word) for name, word in words.items()}
+    address = given.pop("scheduler")
+    return budget | ({} if address is None else {"executor": _executor(address)})
+
+
+def _executor(address: str) -> Executor:
+    """Return an executor on the workers of a dask scheduler."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise click.UsageError('--scheduler needs dask: pip install "bowfree[cluster]"') from None
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        reason = brief(f"{type(error).__name__}: {error}")
+        raise BowfreeError(
+            f"--scheduler {brief(address)}: there is no dask scheduler ({reason}); start one with "
+            "`dask scheduler`, which prints its address"
+        ) from error
+    executor: Executor = client.get_executor()
+    return executor
