@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["finished"]
 
-IN_FLIGHT = 64  # pieces handed out and not yet back: enough for any number of workers at hand
+IN_FLIGHT = 1024  # pieces handed out and not yet back: no more workers than this have work
 TRIES = 4  # of a piece whose workers get lost: perhaps it is the piece that kills them
 GRACE = 0.2  # seconds after the time limit for results that are on their way
 
