@@ -80,11 +80,8 @@ def measure(d: int) -> dict[str, list[np.ndarray]]:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    print(
-        "| d | work | pieces | CPU s | disturbed | "
-        + " | ".join(f"{w:,}" for w in WORKERS[1:])
-        + " |"
-    )
+    columns = ["d", "work", "pieces", "CPU s", "disturbed", *(f"{w:,}" for w in WORKERS[1:])]
+    print(f"| {' | '.join(columns)} |")
     print("|---" * len(columns) + "|")
     for d in (15, 30):
         for what, rounds in measure(d).items():
