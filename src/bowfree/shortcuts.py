@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bowfree.equivalence.classes import EquivalenceClass
     from bowfree.model.fit_result import Fit
     from bowfree.model.moments import Moments
+    from bowfree.uncertainty.averaged_effects import AveragedEffects
 
 __all__ = ["FoundShortcuts", "GraphShortcuts", "ReportShortcut"]
 
@@ -117,3 +118,15 @@ class FoundShortcuts(ReportShortcut):
         from bowfree.equivalence.classes import equivalence_class
 
         return equivalence_class(self, **options)  # type: ignore[arg-type]
+
+    def averaged_effects(self, **options: Any) -> AveragedEffects:
+        """Return effects and edges with their probabilities, over all graphs left probable.
+
+        Parameters
+        ----------
+        **options
+            Those of :func:`bowfree.averaged_effects`.
+        """
+        from bowfree.uncertainty.averaging import averaged_effects
+
+        return averaged_effects(self, **options)  # type: ignore[arg-type]

@@ -378,3 +378,11 @@ def test_grouping_is_exact(seed):
     for k, graph in enumerate(graphs):
         same = [j for j, other in enumerate(graphs) if bf.equivalent(graph, other)]
         assert first[k] == same[0]
+
+
+def test_results_of_searches_have_the_shortcut():
+    X = bf.random_sem(bf.parse("x -> y -> z"), rng=2).sample(100, rng=3)
+    for result in (bf.greedy_search(X, rng=0), bf.exhaustive_search(X)):
+        short = result.averaged_effects(steps=2_000, rng=1)
+        full = bf.averaged_effects(result, steps=2_000, rng=1)
+        np.testing.assert_array_equal(short.probability, full.probability)
