@@ -62,6 +62,8 @@ class Browser:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=(theirs_in, theirs_out),
+            # `nox -s sanitize` preloads a library for Python that a browser does not survive.
+            env={name: value for name, value in os.environ.items() if name != "LD_PRELOAD"},
         )
         os.close(theirs_in)
         os.close(theirs_out)
