@@ -1,5 +1,7 @@
-"""Several conditions with interventions, by brute force: matrices from the definition, and the
-maximum of the likelihood by a general-purpose optimiser."""
+"""Several conditions with interventions, by brute force.
+
+Matrices from the definition, and the maximum of the likelihood by a general-purpose optimiser.
+"""
 
 from __future__ import annotations
 

@@ -593,7 +593,11 @@ def equivalence_class(
 
 
 def class_by_components(
-    graph: GraphLike, limit: int, time_limit: float | None = None
+    graph: GraphLike,
+    limit: int,
+    time_limit: float | None = None,
+    *,
+    conditions: Targets | None = None,
 ) -> EquivalenceClass:
     """Return the exact class with at most `limit` members of each component of the skeleton.
 
@@ -601,11 +605,16 @@ def class_by_components(
     effects do, has no need of that.
     """
     g = graph_of(graph)
-    found = _core.class_factors(*g._bits(), True, 0, limit, time_limit)
+    conditions = conditions or Targets(g.nodes, OBSERVED, "perfect")
+    given = conditions.core if conditions.any else []
+    found = _core.class_factors(*g._bits(), True, 0, limit, time_limit, given)
     factors = to_factors(found)
     sizes = tuple(len(factor.marks) for factor in factors)
     complete = all(done for _, _, done in found)
-    return _within_space_of(graph, EquivalenceClass(g, "exact", complete, sizes, factors))
+    members = EquivalenceClass(
+        g, "exact", complete, sizes, factors, targets=conditions.sets, kind=conditions.kind
+    )
+    return _within_space_of(graph, members)
 
 
 def _within_space_of(given: GraphLike, members: EquivalenceClass) -> EquivalenceClass:
