@@ -18,7 +18,6 @@ the best.
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress

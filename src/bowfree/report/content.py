@@ -23,7 +23,6 @@ from bowfree.equivalence.classes import (
     EquivalenceClass,
     class_by_components,
 )
-from bowfree.equivalence.empirical import EmpiricalClass
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
@@ -57,9 +56,9 @@ from bowfree.text_input import shown
 from bowfree.uncertainty.averaged_effects import AveragedEffects
 from bowfree.uncertainty.averaging import averaged_effects
 from bowfree.uncertainty.bootstrap_result import BootstrapResult
-from bowfree.uncertainty.stability import StablePairs
 from bowfree.uncertainty.design import design
 from bowfree.uncertainty.design_result import Design
+from bowfree.uncertainty.stability import StablePairs
 
 __all__ = ["gather"]
 
@@ -198,7 +197,7 @@ def _certainty(
 
 def _experiments(members: EquivalenceClass, summary: ClassSummary) -> Design | None:
     """Return what experiments would tell, if something is open that they could."""
-    if isinstance(members, EmpiricalClass) or all(edge.invariant for edge in summary.edges):
+    if members.method == "empirical" or all(edge.invariant for edge in summary.edges):
         return None
     return design(members, limit=_MAX_DESIGN)
 

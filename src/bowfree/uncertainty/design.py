@@ -30,7 +30,6 @@ from bowfree.budget import Budget
 from bowfree.equivalence.classes import EquivalenceClass, class_by_components, marks_of
 from bowfree.equivalence.components import class_components, count_options, member_batches
 from bowfree.equivalence.decision import algebra_seed
-from bowfree.equivalence.empirical import EmpiricalClass
 from bowfree.equivalence.targets import Kind, Targets, TargetSets, given_targets, target_set
 from bowfree.errors import BowfreeError
 from bowfree.graph.given import GraphLike, graph_of
@@ -183,7 +182,7 @@ def _conditions_at_hand(
 ) -> Targets:
     """Return the conditions there are; a class brings its own."""
     given = given_targets(targets, kind, nodes)
-    if isinstance(graph, EmpiricalClass):
+    if isinstance(graph, EquivalenceClass) and graph.method == "empirical":
         raise BowfreeError(
             "an empirical class holds graphs with different models, which more of the same data "
             "tell apart; give an equivalence class, or an average for several of them"
@@ -239,7 +238,8 @@ def _classes(
         if isinstance(graph, AveragedEffects)
         else [(1.0, graph)]
     )
-    weights, classes = [], []
+    weights: list[float] = []
+    classes: list[list[Part]] = []
     for weight, head in heads:
         if classes and budget.over:
             break  # the lightest of an average are left out
@@ -285,7 +285,7 @@ class Part(NamedTuple):
 
     @property
     def n_ends(self) -> int:
-        return 2 * self.marks.shape[1]
+        return 2 * int(self.marks.shape[1])
 
     @property
     def now(self) -> Left:
@@ -324,7 +324,7 @@ def _split_part(part: Part, sets: list[Names], kind: Kind, budget: Budget) -> li
     local = [tuple(part.place[name] for name in names if name in part.place) for names in sets]
     # Experiments on other components, or that differ there only, are one here.
     distinct = [targets for targets in dict.fromkeys(local) if targets]
-    left = {(): part.now}
+    left: dict[tuple[int, ...], Left] = {(): part.now}
     if distinct:
         number = get_args(Kind).index(kind)
         classes = _core.split_members(
