@@ -185,7 +185,8 @@ void bind_equivalence(nb::module_& m) {
         "split_members",
         [](const Bits& parents, const Bits& spouses, const Bytes& marks,
            const GivenConditions& known, const GivenConditions& additions, std::uint64_t seed,
-           int n_threads, std::optional<double> seconds) {
+           int n_threads,
+           std::optional<double> seconds) -> std::optional<nb::ndarray<nb::numpy, std::int32_t>> {
             const Graph graph = to_graph(parents, spouses);
             const auto edges = skeleton_edges(graph);
             expect_shape(marks, {marks.shape(0), edges.size()},
@@ -193,18 +194,22 @@ void bind_equivalence(nb::module_& m) {
             const Conditions before = to_conditions(graph.d(), known);
             const Conditions more = to_conditions(graph.d(), additions);
             const auto* data = reinterpret_cast<const Edge*>(marks.data());
-            return to_numpy(interruptibly(seconds,
-                                          [&](const Stop& stop) {
-                                              return split_members(graph, edges, data,
-                                                                   marks.shape(0), before, more,
-                                                                   seed, n_threads, stop);
-                                          }),
-                            {marks.shape(0), more.size()});
+            try {
+                return to_numpy(interruptibly(seconds,
+                                              [&](const Stop& stop) {
+                                                  return split_members(graph, edges, data,
+                                                                       marks.shape(0), before, more,
+                                                                       seed, n_threads, stop);
+                                              }),
+                                {marks.shape(0), more.size()});
+            } catch (const Stopped&) {
+                return std::nullopt;
+            }
         },
         nb::arg("parents"), nb::arg("spouses"), nb::arg("marks"), nb::arg("known"),
         nb::arg("additions"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("seconds").none(),
         "Members of a class (their marks on the edges of the skeleton) sorted into classes, once "
-        "for each condition that may be added: int32, (members, additions).");
+        "for each condition that may be added: int32, (members, additions). None: time was up.");
     nb::class_<Witness>(m, "Witness", "Sigma of one graph at two random points.")
         .def(
             "__init__",

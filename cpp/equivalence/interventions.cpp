@@ -330,6 +330,7 @@ std::vector<std::int32_t> split_by_fingerprints(const std::vector<Graph>& member
     std::vector<std::int32_t> classes(n * m);
     for (std::size_t c = 0; c < m; ++c) {
         std::map<std::pair<Element, Element>, std::int32_t> numbers;
+        stop.check();
         for (std::size_t i = 0; i < n; ++i) {
             const std::pair print(prints[2 * i * m + c], prints[(2 * i + 1) * m + c]);
             const auto next = static_cast<std::int32_t>(numbers.size());
@@ -347,6 +348,7 @@ void split_by_tests(const std::vector<Graph>& members, const Conditions& conditi
     std::vector<std::vector<int>> orders;
     std::vector<std::uint64_t> dimension;
     for (const Graph& member : members) {
+        stop.check();
         orders.push_back(topological_order(member));
         dimension.push_back(count_parameters(member, conditions));
     }
@@ -386,8 +388,10 @@ std::vector<std::int32_t> split_members(const Graph& graph,
                                         const std::vector<Condition>& additions, std::uint64_t seed,
                                         int n_threads, const Stop& stop) {
     std::vector<Graph> members;
-    for (std::size_t i = 0; i < n_members; ++i)
+    for (std::size_t i = 0; i < n_members; ++i) {
+        stop.check();
         members.push_back(marked_graph(graph.d(), edges, marks + i * edges.size()));
+    }
     if (members.empty()) return {};
     const auto no_targets = [](const Condition& condition) {
         return std::all_of(condition.targets.begin(), condition.targets.end(),

@@ -16,6 +16,7 @@ from random_models import collider_data, random_bap
 
 KINDS = get_args(Kind)
 CHAIN = bf.parse("x -> y -> z")
+CLIQUE = bf.MixedGraph("abcdefg", bidirected=combinations("abcdefg", 2))
 
 
 def by_brute_force(members, known, T, kind):
@@ -162,9 +163,11 @@ def test_limits_are_told():
     members = bf.equivalence_class(g)
     assert not bf.design(members, limit=5).complete
     assert bf.design(members).complete
-    # The first experiments are looked at in any case.
-    hurried = bf.design(members, time_limit=1e-9, max_targets=2)
-    assert len(hurried) >= 1
+    hurried = bf.design(bf.equivalence_class(CLIQUE, limit=20_000), time_limit=1e-9)
+    assert (len(hurried), hurried.complete) == (0, False)
+    assert repr(hurried) == "<Design: 0 experiments, not complete>"
+    with pytest.raises(bf.BowfreeError, match="in time: raise `time_limit`"):
+        _ = hurried.best
 
 
 def test_shown():

@@ -132,18 +132,17 @@ def design(
     nodes = graph.names if isinstance(graph, AveragedEffects) else graph_of(graph).nodes
     known = _conditions_at_hand(graph, targets, kind, nodes)
     experiments = _experiments(candidates, at_least("max_targets", max_targets, 1), nodes)
-    weights, classes = _classes(graph, known, space, most, budget)
-    complete = all(part.whole for parts in classes for part in parts)
+    weights, classes, complete = _classes(graph, known, space, most, budget)
     now = _mean(weights, [_together(part.now for part in parts) for parts in classes])
     n_members = sum(len(part.marks) for parts in classes for part in parts)
     at_once = max(1, _AT_ONCE // max(n_members, 1))
     found: list[Experiment] = []
     budget.tell("experiments", 0, len(experiments))
     for begin in range(0, len(experiments), at_once):
-        if found and budget.over:
-            break
         sets = experiments[begin : begin + at_once]
-        left = [_split(parts, sets, kind, budget) for parts in classes]
+        left = _split_classes(classes, sets, kind, budget)
+        if left is None:
+            break  # the time is up
         found += [
             Experiment(names, *_mean(weights, [of_class[k] for of_class in left]))
             for k, names in enumerate(sets)
@@ -229,8 +228,11 @@ def _experiments(candidates: Any, max_targets: int, nodes: Names) -> list[Names]
 
 def _classes(
     graph: Any, known: Targets, space: SearchSpace | None, most: int, budget: Budget
-) -> tuple[list[float], list[list[Part]]]:
-    """Return what is open now: classes, taken apart, and their weights."""
+) -> tuple[list[float], list[list[Part]], bool]:
+    """Return what is open now: weights, classes taken apart, and whether these are all.
+
+    Half of the time is for this.
+    """
     if space is not None and not isinstance(space, SearchSpace):
         raise BowfreeError(f"space is {shown(space)}: give a bowfree.SearchSpace")
     heads: Sequence[tuple[float, Any]] = (
@@ -240,13 +242,15 @@ def _classes(
     )
     weights: list[float] = []
     classes: list[list[Part]] = []
+    half, complete = budget.part(0.5), True
     for weight, head in heads:
-        if classes and budget.over:
-            break  # the lightest of an average are left out
+        if classes and half.over:
+            complete = False  # the lightest of an average are left out
+            break
         members = (
             head
             if isinstance(head, EquivalenceClass)
-            else class_by_components(head, most, time_limit=budget.seconds_left, conditions=known)
+            else class_by_components(head, most, half.seconds_left, conditions=known)
         )
         if space is not None:
             members = members.permitted_by(space)
@@ -256,7 +260,8 @@ def _classes(
     if not classes:
         raise BowfreeError("no member of the class lies in the search space: nothing is open")
     total = sum(weights)
-    return [weight / total for weight in weights], classes
+    complete &= all(part.whole for parts in classes for part in parts)
+    return [weight / total for weight in weights], classes, complete
 
 
 # --- one component of a class ---------------------------------------------------------------------
@@ -314,13 +319,23 @@ def _parts(members: EquivalenceClass, known: Targets, most: int) -> Iterator[Par
         )
 
 
-def _split(parts: list[Part], sets: list[Names], kind: Kind, budget: Budget) -> list[Left]:
-    """Return for each experiment what it leaves of a class."""
-    by_part = [_split_part(part, sets, kind, budget) for part in parts]
-    return [_together(left[k] for left in by_part) for k in range(len(sets))]
+def _split_classes(
+    classes: list[list[Part]], sets: list[Names], kind: Kind, budget: Budget
+) -> list[list[Left]] | None:
+    """Return of each class what each experiment leaves of it; None when the time is up."""
+    found = []
+    for parts in classes:
+        by_part = []
+        for part in parts:
+            left = _split_part(part, sets, kind, budget)
+            if left is None:
+                return None
+            by_part.append(left)
+        found.append([_together(left[k] for left in by_part) for k in range(len(sets))])
+    return found
 
 
-def _split_part(part: Part, sets: list[Names], kind: Kind, budget: Budget) -> list[Left]:
+def _split_part(part: Part, sets: list[Names], kind: Kind, budget: Budget) -> list[Left] | None:
     local = [tuple(part.place[name] for name in names if name in part.place) for names in sets]
     # Experiments on other components, or that differ there only, are one here.
     distinct = [targets for targets in dict.fromkeys(local) if targets]
@@ -334,8 +349,10 @@ def _split_part(part: Part, sets: list[Names], kind: Kind, budget: Budget) -> li
             [(number, list(targets)) for targets in distinct],
             algebra_seed(budget.rng),
             budget.n_threads,
-            None,
+            budget.seconds_left,
         )
+        if classes is None:
+            return None
         for k, targets in enumerate(distinct):
             left[targets] = _left(part.marks, classes[:, k])
     return [left[targets] for targets in local]

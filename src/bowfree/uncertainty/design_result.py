@@ -89,6 +89,8 @@ class Design(Shown, Plain):
     @property
     def best(self) -> Experiment:
         """The first of the experiments."""
+        if not self.experiments:
+            raise BowfreeError("no experiment was looked at in time: raise `time_limit`")
         return self.experiments[0]
 
     def experiment(self, *targets: str) -> Experiment:
