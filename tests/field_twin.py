@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from bowfree import MixedGraph
+
 PRIME = 2**61 - 1
 
 
@@ -45,8 +47,8 @@ def solve(M, y, number):
     return [row[k] for row in rows]
 
 
-def produces(graph, Sigma, number=Residue):
-    """Tell whether the BAP can produce Sigma; None when a system is singular."""
+def parameters(graph, Sigma, number=Residue):
+    """Return I - B and all error covariances that the BAP finds in Sigma; None when singular."""
     d = len(graph)
     S = [[number(int(x)) if number is Residue else x for x in row] for row in Sigma]
     zero, one = number(0), number(1)
@@ -67,11 +69,47 @@ def produces(graph, Sigma, number=Residue):
         for p, coefficient in zip(P, x, strict=True):
             row[p] = zero - coefficient
         A[v] = row
-    for v in range(d):
-        for w in range(v):
-            if graph.adjacent(graph.nodes[v], graph.nodes[w]):
-                continue
-            if dot(A[v], [dot(A[w], [S[i][j] for i in range(d)]) for j in range(d)]):
+    errors = [
+        [dot(A[v], [dot(A[w], [S[i][j] for i in range(d)]) for j in range(d)]) for w in range(d)]
+        for v in range(d)
+    ]
+    return A, errors
+
+
+def produces(graph, Sigma, number=Residue):
+    """Tell whether the BAP can produce Sigma; None when a system is singular."""
+    found = parameters(graph, Sigma, number)
+    if found is None:
+        return None
+    return not any(
+        found[1][v][w]
+        for v in range(len(graph))
+        for w in range(v)
+        if not graph.adjacent(graph.nodes[v], graph.nodes[w])
+    )
+
+
+def produces_under(graph, slots, Sigma):
+    """Tell whether the BAP can produce the matrices of several conditions; None when singular.
+
+    `slots` are those of `conditions_twin.slots`: parameters with one number must agree.
+    """
+    known = {}
+    nodes = graph.nodes
+    for here, matrix in zip(slots, Sigma, strict=True):
+        cut = MixedGraph(
+            nodes,
+            directed=[(nodes[j], nodes[i]) for where, i, j, _ in here if where == "B"],
+            bidirected=[
+                (nodes[i], nodes[j]) for where, i, j, _ in here if where == "Omega" and i != j
+            ],
+        )
+        if (answer := produces(cut, matrix)) is not True:
+            return answer
+        A, errors = parameters(cut, matrix)
+        for where, i, j, number in here:
+            value = A[i][j].value if where == "B" else errors[i][j].value
+            if known.setdefault(number, value) != value:
                 return False
     return True
 

@@ -13,6 +13,7 @@
 #include "equivalence/colliders.hpp"
 #include "equivalence/decision.hpp"
 #include "equivalence/empirical.hpp"
+#include "equivalence/interventions.hpp"
 
 namespace bowfree::bindings {
 
@@ -38,6 +39,23 @@ std::vector<Factor> to_factors(std::vector<ClassFactor>&& factors) {
                                   {factor.members.n_members, factor.edges.size()}),
                          factor.members.complete);
     return out;
+}
+
+/// Conditions come as (kind, targets), the kinds being numbered as in interventions.hpp.
+using GivenConditions = std::vector<std::pair<int, std::vector<int>>>;
+
+Conditions to_conditions(int d, const GivenConditions& given) {
+    Conditions conditions;
+    for (const auto& [kind, targets] : given) {
+        if (kind < 0 || kind > static_cast<int>(Kind::noise))
+            throw std::invalid_argument("unknown kind of intervention");
+        conditions.push_back({static_cast<Kind>(kind), std::vector<Word>(words_for(d))});
+        for (int v : targets) {
+            if (v < 0 || v >= d) throw std::invalid_argument("a target is no node");
+            insert(conditions.back().targets.data(), v);
+        }
+    }
+    return conditions;
 }
 
 bool bow_free(const Graph& graph) {
@@ -69,6 +87,27 @@ std::tuple<int, int, int> decide(int d, const std::vector<Word>& parents_g,
     const InclusionTest test =
         interruptibly([&](const Stop& stop) { return inside(G, order_G, H, order_H, seed, stop); });
     return {test.answer == Inclusion::yes, test.a, test.b};
+}
+
+/// Answer, clash, condition, the other condition, and the pair.
+std::tuple<bool, int, int, int, int, int> decide_under(const Bits& parents_g, const Bits& spouses_g,
+                                                       const Bits& parents_h, const Bits& spouses_h,
+                                                       const GivenConditions& given,
+                                                       std::uint64_t seed, bool equivalence) {
+    const Graph G = to_graph(parents_g, spouses_g), H = to_graph(parents_h, spouses_h);
+    if (G.d() != H.d()) throw std::invalid_argument("the graphs must have as many nodes");
+    const Conditions conditions = to_conditions(G.d(), given);
+    const std::vector<int> order_G = topological_order(G), order_H = topological_order(H);
+    const ConditionsTest test = interruptibly([&](const Stop& stop) {
+        return equivalence ? equal_models(G, order_G, H, order_H, conditions, seed, stop)
+                           : inside(G, order_G, H, order_H, conditions, seed, stop);
+    });
+    return {test.answer == Inclusion::yes,
+            static_cast<int>(test.clash),
+            test.condition,
+            test.other,
+            test.a,
+            test.b};
 }
 
 }  // namespace
@@ -121,6 +160,56 @@ void bind_equivalence(nb::module_& m) {
         "Graphs come as the words of all rows in one list. Returns (answer, a, b): answer is 1 or\n"
         "0, with the pair of H that fails if a constraint decided; -1 (G) or -2 (H) for a graph\n"
         "that has a cycle or a bow where none may be.");
+    m.def(
+        "decide_under", &decide_under, nb::arg("parents_g"), nb::arg("spouses_g"),
+        nb::arg("parents_h"), nb::arg("spouses_h"), nb::arg("conditions"), nb::arg("seed"),
+        nb::arg("equivalence"),
+        "The same under several conditions, (kind, targets) each, for an acyclic G and a BAP H.\n\n"
+        "Returns (answer, clash, condition, other, a, b), see cpp/equivalence/interventions.hpp.");
+    m.def(
+        "random_covariances",
+        [](const Bits& parents, const Bits& spouses, const GivenConditions& given,
+           std::uint64_t seed) {
+            const Graph graph = to_graph(parents, spouses);
+            const auto d = static_cast<std::size_t>(graph.d());
+            const Conditions conditions = to_conditions(graph.d(), given);
+            std::vector<Word> flat;
+            for (const auto& Sigma :
+                 random_covariances(graph, topological_order(graph), conditions, seed, Stop()))
+                flat.insert(flat.end(), Sigma.begin(), Sigma.end());
+            return to_numpy(std::move(flat), {conditions.size(), d, d});
+        },
+        nb::arg("parents"), nb::arg("spouses"), nb::arg("conditions"), nb::arg("seed"),
+        "Sigma of each condition at random parameters modulo 2^61 - 1.");
+    m.def(
+        "split_members",
+        [](const Bits& parents, const Bits& spouses, const Bytes& marks,
+           const GivenConditions& known, const GivenConditions& additions, std::uint64_t seed,
+           int n_threads,
+           std::optional<double> seconds) -> std::optional<nb::ndarray<nb::numpy, std::int32_t>> {
+            const Graph graph = to_graph(parents, spouses);
+            const auto edges = skeleton_edges(graph);
+            expect_shape(marks, {marks.shape(0), edges.size()},
+                         "marks must have a column for each edge of the skeleton");
+            const Conditions before = to_conditions(graph.d(), known);
+            const Conditions more = to_conditions(graph.d(), additions);
+            const auto* data = reinterpret_cast<const Edge*>(marks.data());
+            try {
+                return to_numpy(interruptibly(seconds,
+                                              [&](const Stop& stop) {
+                                                  return split_members(graph, edges, data,
+                                                                       marks.shape(0), before, more,
+                                                                       seed, n_threads, stop);
+                                              }),
+                                {marks.shape(0), more.size()});
+            } catch (const Stopped&) {
+                return std::nullopt;
+            }
+        },
+        nb::arg("parents"), nb::arg("spouses"), nb::arg("marks"), nb::arg("known"),
+        nb::arg("additions"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("seconds").none(),
+        "Members of a class (their marks on the edges of the skeleton) sorted into classes, once "
+        "for each condition that may be added: int32, (members, additions). None: time was up.");
     nb::class_<Witness>(m, "Witness", "Sigma of one graph at two random points.")
         .def(
             "__init__",
@@ -155,16 +244,17 @@ void bind_equivalence(nb::module_& m) {
     m.def(
         "class_factors",
         [](const Bits& parents, const Bits& spouses, bool exact, std::uint64_t seed,
-           std::uint64_t limit, std::optional<double> seconds) {
+           std::uint64_t limit, std::optional<double> seconds, const GivenConditions& conditions) {
             const Graph graph = to_graph(parents, spouses);
+            const ClassOptions options{seed, limit, to_conditions(graph.d(), conditions)};
             auto factors = interruptibly(seconds, [&](const Stop& stop) {
                 return class_factors(graph, exact ? ClassMethod::exact : ClassMethod::edge_changes,
-                                     {seed, limit}, stop);
+                                     options, stop);
             });
             return to_factors(std::move(factors));
         },
         nb::arg("parents"), nb::arg("spouses"), nb::arg("exact"), nb::arg("seed"), nb::arg("limit"),
-        nb::arg("seconds").none(),
+        nb::arg("seconds").none(), nb::arg("conditions") = GivenConditions{},
         "The class, one (edges, marks, complete) per connected component; marks are states of "
         "pairs, "
         "see cpp/graph/edge.hpp.");
@@ -206,9 +296,10 @@ void bind_equivalence(nb::module_& m) {
         "Section 3.3: (marks, objective of each, objective of the graph, complete).");
     m.def(
         "atlas",
-        [](int d, std::uint64_t seed, int n_threads) {
-            const auto entries =
-                interruptibly([&](const Stop& stop) { return atlas(d, seed, n_threads, stop); });
+        [](int d, std::uint64_t seed, int n_threads, const GivenConditions& given) {
+            const Conditions conditions = to_conditions(d, given);
+            const auto entries = interruptibly(
+                [&](const Stop& stop) { return atlas(d, conditions, seed, n_threads, stop); });
             std::vector<AtlasRow> out;
             for (const SkeletonCounts& entry : entries) {
                 std::vector<int> example;
@@ -220,6 +311,7 @@ void bind_equivalence(nb::module_& m) {
             return out;
         },
         nb::arg("d"), nb::arg("seed"), nb::arg("n_threads"),
+        nb::arg("conditions") = GivenConditions{},
         "Per unlabelled skeleton: edges, orbit, n_baps, n_classes, largest_class, n_split, "
         "example.");
 }

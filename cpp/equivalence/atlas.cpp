@@ -9,8 +9,28 @@ namespace bowfree {
 
 namespace {
 
+/// The relabellings of d nodes after which the conditions are the same, in whatever order.
+std::vector<std::vector<int>> symmetries(int d, const Conditions& conditions) {
+    std::vector<std::vector<int>> found;
+    std::vector<int> label(d);
+    std::iota(label.begin(), label.end(), 0);
+    do {
+        Conditions image;
+        for (const Condition& condition : conditions) {
+            image.push_back({condition.kind, std::vector<Word>(words_for(d))});
+            for (int v = 0; v < d; ++v)
+                if (condition.is_target(v)) insert(image.back().targets.data(), label[v]);
+        }
+        if (std::is_permutation(image.begin(), image.end(), conditions.begin()))
+            found.push_back(label);
+    } while (std::next_permutation(label.begin(), label.end()));
+    return found;
+}
+
 /// One labelled skeleton per isomorphism type, with the size of its orbit.
-std::vector<SkeletonCounts> unlabelled_skeletons(int d, const Stop& stop) {
+std::vector<SkeletonCounts> unlabelled_skeletons(int d, const Conditions& conditions,
+                                                 const Stop& stop) {
+    const std::vector<std::vector<int>> labels = symmetries(d, conditions);
     std::vector<std::pair<int, int>> pairs;
     std::vector<std::vector<int>> number(d, std::vector<int>(d));
     for (int i = 0; i < d; ++i)
@@ -26,15 +46,13 @@ std::vector<SkeletonCounts> unlabelled_skeletons(int d, const Stop& stop) {
         SkeletonCounts entry;
         for (std::size_t e = 0; e < pairs.size(); ++e)
             if (skeleton >> e & 1) entry.edges.push_back(pairs[e]);
-        std::vector<int> label(d);
-        std::iota(label.begin(), label.end(), 0);
-        do {
+        for (const std::vector<int>& label : labels) {
             std::size_t image = 0;
             for (const auto& [i, j] : entry.edges)
                 image |= std::size_t{1} << number[label[i]][label[j]];
             if (!seen[image]) ++entry.orbit;
             seen[image] = 1;
-        } while (std::next_permutation(label.begin(), label.end()));
+        }
         found.push_back(std::move(entry));
     }
     return found;
@@ -42,7 +60,7 @@ std::vector<SkeletonCounts> unlabelled_skeletons(int d, const Stop& stop) {
 
 /// Sorts all BAPs of one skeleton. A BAP is numbered by its marks: digits in base 3, being places
 /// in `edge_kinds`.
-void sort_skeleton(int d, std::uint64_t seed, SkeletonCounts& entry, const Stop& stop) {
+void sort_skeleton(int d, const ClassOptions& options, SkeletonCounts& entry, const Stop& stop) {
     const std::size_t m = entry.edges.size();
     std::vector<std::uint64_t> weight(m + 1, 1);
     for (std::size_t e = 0; e < m; ++e) weight[e + 1] = 3 * weight[e];
@@ -63,8 +81,6 @@ void sort_skeleton(int d, std::uint64_t seed, SkeletonCounts& entry, const Stop&
         for (std::size_t e = 0; e < m; ++e) marks[e] = edge_kinds[code / weight[e] % 3];
         const Graph graph = marked_graph(d, entry.edges, marks.data());
         if (topological_order(graph).empty()) continue;
-        ClassOptions options;
-        options.seed = seed;
         const ClassMembers members = exact_class(graph, options, stop);
         if (!members.complete) throw Stopped{};
         for (std::uint64_t i = 0; i < members.n_members; ++i)
@@ -99,14 +115,18 @@ void sort_skeleton(int d, std::uint64_t seed, SkeletonCounts& entry, const Stop&
 
 }  // namespace
 
-std::vector<SkeletonCounts> atlas(int d, std::uint64_t seed, int n_threads, const Stop& stop) {
-    std::vector<SkeletonCounts> entries = unlabelled_skeletons(d, stop);
+std::vector<SkeletonCounts> atlas(int d, const Conditions& conditions, std::uint64_t seed,
+                                  int n_threads, const Stop& stop) {
+    std::vector<SkeletonCounts> entries = unlabelled_skeletons(d, conditions, stop);
+    ClassOptions options;
+    options.seed = seed;
+    options.conditions = conditions;
     std::stable_sort(entries.begin(), entries.end(),
                      [](const auto& a, const auto& b) { return a.edges.size() < b.edges.size(); });
     const int n = static_cast<int>(entries.size());
     run_jobs(n, n_threads, stop, [&](int job, const Stop& its_stop) {
         // The skeletons with most edges take longest and go first.
-        sort_skeleton(d, seed, entries[n - 1 - job], its_stop);
+        sort_skeleton(d, options, entries[n - 1 - job], its_stop);
     });
     return entries;
 }

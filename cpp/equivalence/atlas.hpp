@@ -1,7 +1,8 @@
 // All labelled BAPs on d nodes, sorted into exact equivalence classes and counted.
 //
 // Equivalent BAPs share a skeleton, and relabelling the nodes maps classes to classes, so it is
-// enough to sort the BAPs of one skeleton per isomorphism type and to weigh it with its orbit.
+// enough to sort the BAPs of one skeleton per isomorphism type and to weigh it with its orbit. With
+// interventions only the relabellings that keep the targets do so.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,10 @@ struct SkeletonCounts {
     Marks split_example;        ///< marks of a member of such a class, or empty
 };
 
-/// One entry per unlabelled skeleton on d nodes, by number of edges. Feasible for d <= 6. Throws
-/// `Stopped` when the stop is raised.
-std::vector<SkeletonCounts> atlas(int d, std::uint64_t seed, int n_threads, const Stop& stop);
+/// One entry per unlabelled skeleton on d nodes, by number of edges. Feasible for d <= 6. Under
+/// conditions only those relabellings count that map them to each other. Throws `Stopped` when the
+/// stop is raised.
+std::vector<SkeletonCounts> atlas(int d, const Conditions& conditions, std::uint64_t seed,
+                                  int n_threads, const Stop& stop);
 
 }  // namespace bowfree

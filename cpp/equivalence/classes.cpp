@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <unordered_set>
 
@@ -101,7 +102,22 @@ class OrderSearch {
         for (int t : targets_)
             for (int u : targets_)
                 if (adjacent_[at(t, u)]) neighbours_[t].push_back(u);
-        force_ends();
+        if (options.conditions.empty()) {
+            force_ends();
+            return;
+        }
+        const Conditions& conditions = options.conditions;
+        n_parameters_ = count_parameters(graph, conditions);
+        const auto draws = [&](int draw) {
+            return random_covariances(graph, targets_, conditions, draw_seed(seed, draw), stop);
+        };
+        rows_.emplace(n_, conditions, draws(0));
+        check_rows_ = draws(1);
+        // A condition that cuts nothing has the v-structures of the whole graph to show.
+        markov_ = std::any_of(conditions.begin(), conditions.end(), [this](const Condition& c) {
+            return std::none_of(targets_.begin(), targets_.end(), [&](int v) { return c.cuts(v); });
+        });
+        if (markov_) force_ends();
     }
 
     ClassMembers run() {
@@ -243,6 +259,7 @@ class OrderSearch {
 
     /// May the edge between u and t have a head at u?
     bool head_fits(int u, int t) const {
+        if (!markov_) return true;
         if (forced_[at(u, t)] == tail) return false;
         for (int x : neighbours_[u])
             if (end_[at(u, x)] == head && unshielded(x, t) && !collider(x, u, t)) return false;
@@ -255,6 +272,22 @@ class OrderSearch {
         parents_.clear();
         for (int u : neighbours_[t])
             if (end_[at(u, t)] == tail) parents_.push_back(u);
+        if (rows_ ? !place_under_conditions(t) : !place_row(t)) return false;
+        state_[t] = State::placed;
+        order_.push_back(t);
+        waiting_.pop_back();
+        path_.push_back(waiting_.empty() && open_next() ? Step::placed_opened : Step::placed);
+        return true;
+    }
+
+    bool place_under_conditions(int t) {
+        const ConditionsTest test =
+            rows_->place(t, parents_, order_, adjacent_.data() + at(t, 0), stop_);
+        if (test.answer == Inclusion::singular) throw SingularDraw{};
+        return test.answer == Inclusion::yes;
+    }
+
+    bool place_row(int t) {
         const int k = static_cast<int>(parents_.size());
         M_.resize(static_cast<std::size_t>(k) * (k + 1));
         a_.resize(k + 1);
@@ -276,10 +309,6 @@ class OrderSearch {
             sum.add(a_[k], Sigma_[at(t, w)]);
             R_[at(t, w)] = sum.value();
         }
-        state_[t] = State::placed;
-        order_.push_back(t);
-        waiting_.pop_back();
-        path_.push_back(waiting_.empty() && open_next() ? Step::placed_opened : Step::placed);
         return true;
     }
 
@@ -292,9 +321,13 @@ class OrderSearch {
                                                  : Edge::bidirected;
         }
         const Graph H = marked_graph(n_, edges_, marks_.data());
-        const InclusionTest test = produces(H, order_, check_.data(), stop_);
-        if (test.answer == Inclusion::singular) throw SingularDraw{};
-        if (test.answer == Inclusion::no) return;
+        const Inclusion answer =
+            rows_ ? produces(H, order_, options_.conditions, check_rows_, stop_).answer
+                  : produces(H, order_, check_.data(), stop_).answer;
+        if (answer == Inclusion::singular) throw SingularDraw{};
+        if (answer == Inclusion::no) return;
+        // With interventions graphs of one skeleton may differ in dimension.
+        if (rows_ && count_parameters(H, options_.conditions) != n_parameters_) return;
         if (found_.n_members == options_.limit) throw Stopped{};  // there is one more
         found_.marks.insert(found_.marks.end(), marks_.begin(), marks_.end());
         ++found_.n_members;
@@ -319,6 +352,11 @@ class OrderSearch {
     std::vector<std::vector<int>> neighbours_;
     Marks marks_;
     std::vector<Element> M_, a_;
+    // With conditions these take the place of Sigma_, check_ and R_.
+    std::optional<ConditionRows> rows_;
+    Covariances check_rows_;
+    std::uint64_t n_parameters_ = 0;
+    bool markov_ = true;  // do members share the v-structures of the given graph?
     ClassMembers found_;
 };
 
@@ -375,6 +413,31 @@ ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options, 
     return found;
 }
 
+namespace {
+
+/// The conditions for a component on these nodes; none when no target is among them. Conditions
+/// without targets say the same, so that one of them is enough.
+Conditions restricted(const Conditions& conditions, const std::vector<int>& nodes) {
+    Conditions found;
+    bool any = false, plain = false;
+    for (const Condition& condition : conditions) {
+        Condition here{condition.kind,
+                       std::vector<Word>(words_for(static_cast<int>(nodes.size())))};
+        bool touched = false;
+        for (std::size_t i = 0; i < nodes.size(); ++i)
+            if (condition.is_target(nodes[i])) {
+                insert(here.targets.data(), static_cast<int>(i));
+                touched = true;
+            }
+        if (touched || !plain) found.push_back(std::move(here));
+        any = any || touched;
+        plain = plain || !touched;
+    }
+    return any ? found : Conditions{};
+}
+
+}  // namespace
+
 std::vector<ClassFactor> class_factors(const Graph& graph, ClassMethod method,
                                        const ClassOptions& options, const Stop& stop) {
     const auto edges = skeleton_edges(graph);
@@ -394,8 +457,11 @@ std::vector<ClassFactor> class_factors(const Graph& graph, ClassMethod method,
             factor.edges.push_back(static_cast<int>(e));
             add_edge(component, local[i], local[j], get_edge(graph, i, j));
         }
-        factor.members = method == ClassMethod::exact ? exact_class(component, options, stop)
-                                                      : edge_change_class(component, options, stop);
+        ClassOptions its_options = options;
+        its_options.conditions = restricted(options.conditions, nodes);
+        factor.members = method == ClassMethod::exact
+                             ? exact_class(component, its_options, stop)
+                             : edge_change_class(component, its_options, stop);
         if (!factor.members.complete)
             include(marks_of(component, skeleton_edges(component)), factor.members);
         factors.push_back(std::move(factor));

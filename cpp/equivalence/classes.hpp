@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "equivalence/interventions.hpp"
 #include "graph/edge.hpp"
 #include "graph/graph.hpp"
 #include "stop.hpp"
@@ -43,6 +44,9 @@ struct MarksHash {
 struct ClassOptions {
     std::uint64_t seed = 0;
     std::uint64_t limit = UINT64_MAX;  ///< stop when this many members are listed
+    /// Members agree under all of these; none: under one condition without targets. They must show
+    /// every edge of the skeleton (interventions.hpp), or members of other skeletons are missed.
+    Conditions conditions = {};
 };
 
 struct ClassMembers {
@@ -52,12 +56,12 @@ struct ClassMembers {
     bool complete = false;        ///< false when the limit or the stop ended the search
 };
 
-/// All BAPs with the model of `graph` (a BAP). When the stop is raised, here and below, what was
-/// found so far comes back as not complete.
+/// All BAPs with the skeleton and the model of `graph` (a BAP). When the stop is raised, here and
+/// below, what was found so far comes back as not complete.
 ClassMembers exact_class(const Graph& graph, const ClassOptions& options, const Stop& stop);
 
 /// Those that a walk reaches from `graph` when each step changes the marks of one edge and stays in
-/// the class. Classes can split under such steps from five nodes on.
+/// the class. Classes can split under such steps from five nodes on. One condition only.
 ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options, const Stop& stop);
 
 /// A class is a product: of the classes of the connected components, or of independent choices.

@@ -1,25 +1,33 @@
 #include "equivalence/decision.hpp"
 
 #include <cassert>
+#include <utility>
 
 namespace bowfree {
 
 using field::Element;
 
-std::vector<Element> random_covariance(const Graph& graph, const std::vector<int>& order,
-                                       std::uint64_t seed, const Stop& stop) {
+Parameters random_parameters(const Graph& graph, field::Draw& draw) {
+    const int d = graph.d();
+    const auto at = [d](int i, int j) { return static_cast<std::size_t>(i) * d + j; };
+    std::vector<Element> B(static_cast<std::size_t>(d) * d), Omega(B.size());
+    for (int i = 0; i < d; ++i) {
+        for_each_node(graph.parents(i), graph.words(), [&](int j) { B[at(i, j)] = draw(); });
+        Omega[at(i, i)] = draw();
+        for_each_node(graph.spouses(i), graph.words(), [&](int j) {
+            if (j < i) Omega[at(i, j)] = Omega[at(j, i)] = draw();
+        });
+    }
+    return {std::move(B), std::move(Omega)};
+}
+
+std::vector<Element> covariance(const Graph& graph, const std::vector<int>& order,
+                                const Parameters& parameters, const Stop& stop) {
     const int d = graph.d();
     assert(static_cast<int>(order.size()) == d);
     const auto at = [d](int i, int j) { return static_cast<std::size_t>(i) * d + j; };
-    field::Draw draw(seed);
-    std::vector<Element> B(static_cast<std::size_t>(d) * d), Sigma(B.size());
-    for (int i = 0; i < d; ++i) {
-        for_each_node(graph.parents(i), graph.words(), [&](int j) { B[at(i, j)] = draw(); });
-        Sigma[at(i, i)] = draw();
-        for_each_node(graph.spouses(i), graph.words(), [&](int j) {
-            if (j < i) Sigma[at(i, j)] = Sigma[at(j, i)] = draw();
-        });
-    }
+    const std::vector<Element>& B = parameters.B;
+    std::vector<Element> Sigma = parameters.Omega;
     // (I-B)^-1 Omega, row by row along the order: X_v = eps_v + sum_p B_vp X_p ...
     for (int v : order) {
         if (d >= field::long_work) stop.check();
@@ -43,6 +51,12 @@ std::vector<Element> random_covariance(const Graph& graph, const std::vector<int
         }
     }
     return Sigma;
+}
+
+std::vector<Element> random_covariance(const Graph& graph, const std::vector<int>& order,
+                                       std::uint64_t seed, const Stop& stop) {
+    field::Draw draw(seed);
+    return covariance(graph, order, random_parameters(graph, draw), stop);
 }
 
 InclusionTest produces(const Graph& H, const std::vector<int>& order, const Element* Sigma,

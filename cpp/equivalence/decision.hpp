@@ -34,8 +34,20 @@ struct InclusionTest {
     int b = -1;
 };
 
-/// Sigma (d x d, row-major) of the acyclic graph G, bows allowed, at random parameters. Here and
-/// below `order` is the graph's topological order, and a raised `stop` ends the work by `Stopped`.
+/// Coefficients and error covariances, d x d and row-major; `B[i][j]` is the effect of j on i.
+struct Parameters {
+    std::vector<field::Element> B, Omega;
+};
+
+/// Random parameters of a graph, bows allowed.
+Parameters random_parameters(const Graph& graph, field::Draw& draw);
+
+/// Sigma = (I - B)^-1 Omega (I - B)^-T, d x d, of an acyclic graph. Here and below `order` is the
+/// graph's topological order, and a raised `stop` ends the work by `Stopped`.
+std::vector<field::Element> covariance(const Graph& graph, const std::vector<int>& order,
+                                       const Parameters& parameters, const Stop& stop);
+
+/// Sigma at random parameters.
 std::vector<field::Element> random_covariance(const Graph& graph, const std::vector<int>& order,
                                               std::uint64_t seed, const Stop& stop);
 

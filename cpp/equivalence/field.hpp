@@ -41,6 +41,16 @@ inline Element multiply(Element a, Element b) {
     return reduce(product(a, b));
 }
 
+/// 1 / a, by Fermat: a^(p - 2). All bits of p - 2 are ones but the second.
+inline Element inverse(Element a) {
+    Element power = a, result = a;
+    for (int bit = 1; bit < 61; ++bit) {
+        power = multiply(power, power);
+        if (bit != 1) result = multiply(result, power);
+    }
+    return result;
+}
+
 /// A sum of products that is reduced once: each product has 122 bits, so 32 of them (and one
 /// carried element) fit into 128 bits.
 template <class Number>

@@ -154,6 +154,11 @@ from .uncertainty.given_model import (
     ModelBootstrap as ModelBootstrap,
     ResampledEstimate as ResampledEstimate,
 )
+from .uncertainty.design import design as design
+from .uncertainty.design_result import (
+    Design as Design,
+    Experiment as Experiment,
+)
 from .uncertainty.penalty_choice import (
     PenaltyChoice as PenaltyChoice,
     choose_penalty as choose_penalty,

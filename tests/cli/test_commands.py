@@ -103,6 +103,12 @@ def test_convert_reads_standard_input():
         (["equiv", "--graph", "x -> y", "--and", "x -> z"], 1, "nodes"),
         (["equiv", "--graph", "x -> y", "--and", "x <- y", "--list", "3"], 2, "--and compares"),
         (["equiv", "--graph", "x -> y -> x"], 1, "cycle"),
+        (["equiv", "--graph", "x -> y", "--experiment", "w"], 1, "--experiment: unknown node 'w'"),
+        (["design", "--graph", "x -> y", "--experiment", "x -> y"], 1, "names of variables"),
+        (["design", "--graph", "x -> y", "--candidate", "w"], 1, "--candidate: unknown node 'w'"),
+        (["design", "--graph", "x -> y", "--max-targets", "0"], 2, "not in the range"),
+        (["design", "--graph", "x -> y", "--kind", "soft"], 2, "'soft' is not one of"),
+        (["design"], 2, "give the graph as one of"),
         (["effects", "DATA", "--graph", "sun -> moon"], 1, "no column 'moon'"),
         (["sample", "--model", "DATA", "--seed", "1"], 1, "not a model.json"),
         (["sample", "--model", "DATA", "--graph", "x", "--seed", "1"], 2, "its graph already"),
@@ -136,6 +142,23 @@ def test_warnings_are_one_line_on_stderr(plants, monkeypatch):
     result = run("fit", plants, "--graph", CHAIN)
     assert (result.exit_code, result.stdout) == (0, expected)
     assert result.stderr == "Warning: not certified\n"
+
+
+def test_experiments():
+    chain = ["--graph", "x -> y -> z"]
+    shown = run("design", *chain).stdout
+    assert shown == f"{bf.design(bf.parse('x -> y -> z'))}\n"
+    plan = json.loads(
+        run("design", *chain, "--experiment", "y", "--candidate", "x", "--json").stdout
+    )
+    assert (plan["n_members"], plan["targets"]) == (2, [[], ["y"]])
+    assert [one["targets"] for one in plan["experiments"]] == [["x"]]
+    pairs = run("design", *chain, "--max-targets", "2", "--kind", "noise").stdout
+    assert len(pairs.splitlines()) == 2 + 6
+    left = run("equiv", *chain, "--experiment", "y", "--list", "9").stdout
+    assert left.splitlines()[-2:] == ["x -> y -> z", "x <-> y -> z"]
+    verdict = run("equiv", *chain, "--and", "x <- y <- z", "--experiment", "y").stdout
+    assert verdict.startswith("not equivalent: with y intervened on")
 
 
 def test_debug_shows_the_traceback(plants):

@@ -85,7 +85,7 @@ def results() -> dict[type, Any]:
         exact.classes(), bf.choose_penalty(DATA, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),
         bf.stability_selection(DATA, n_halves=2, search=QUICK, rng=1),
         GRAPH.pag(), GRAPH.identified(), bf.atlas(2), bf.Progress("runs", 1, 2, 0.5, 0.5),
-        bf.SearchInterrupted(search),
+        bf.SearchInterrupted(search), bf.design(GRAPH),
         next(GRAPH.paths("a", "b")), next(GRAPH.treks("b", "c")),
         robust.scaled, robust.moments.gaps,
         bf.BAPLearner(random_state=1, **QUICK).fit(DATA), GRAPH, bf.Moments(GRAPH.nodes, COV, 60),
@@ -128,6 +128,11 @@ VALID: dict[str, Callable[[], Any]] = {
     "graph": lambda: GRAPH,
     "other": lambda: bf.parse("a <- b <-> c"),
     "graphs": lambda: result("EquivalenceClass"),
+    "targets": lambda: [(), ("a",)],
+    "kind": lambda: "noise",
+    "candidates": lambda: ["a", "b"],
+    "max_targets": lambda: 2,
+    "most": lambda: 3,
     "data": lambda: DATA,
     "cov": lambda: COV,
     "n": lambda: 60,
@@ -265,6 +270,8 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
     ("Knowledge.from_toml", "path"): lambda: written("knowledge.toml", 'forbidden = ["a -> b"]'),
     ("random_bap", "method"): lambda: "mcmc",
     ("equivalence_class", "method"): lambda: "exact",
+    ("plot.design", "result"): lambda: result("Design"),
+    ("Design.experiment", "targets"): lambda: "a",
     ("plot.effects", "effects"): lambda: result("EffectBounds"),
     ("plot.graph", "marks"): lambda: None,
     ("formats.dagitty_positions", "text"): lambda: "dag { a -> b }",
@@ -290,6 +297,7 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
 
 # Given unless the call is about them: a search of all graphs takes long, and so does a wide chain.
 CHEAP: dict[str, tuple[str, ...]] = {
+    "Design.experiment": ("targets",),
     "greedy_search": ("data", "restarts", "rounds", "rng"),
     "exhaustive_search": ("data",),
     "random_bap": ("burn_in",),

@@ -90,6 +90,21 @@ LONG_CALLS = {
     "equivalence_class, walk": lambda: partial(
         bf.equivalence_class, clique(12), method="edge-changes"
     ),
+    "equivalence_class, targets": lambda: partial(
+        bf.equivalence_class, clique(12), targets=[(), ("x1",)]
+    ),
+    "equivalent, targets": lambda: partial(
+        bf.equivalent,
+        clique(500, "directed"),
+        clique(500, "directed"),
+        targets=[(), ("x1",), ("x2",)],
+    ),
+    "design": lambda: partial(
+        bf.design, bf.equivalence_class(clique(7), limit=100_000), max_targets=3
+    ),
+    "design, pairs": lambda: partial(
+        bf.design, bf.equivalence_class(clique(7), limit=100_000), kind="noise"
+    ),
     "equivalent": lambda: partial(bf.equivalent, clique(600, "directed"), clique(600, "directed")),
     "empirical_class": lambda: partial(
         bf.empirical_class, clique(8), cov=correlated(8), n=500, epsilon=9.0
@@ -176,8 +191,21 @@ def test_a_search_that_is_over_at_once_returns_the_required_edges_at_least():
     assert result.score == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["perfect", "noise"])
+def test_a_design_obeys_its_time_limit(kind):
+    members = bf.equivalence_class(clique(7), limit=100_000)
+    began = time.monotonic()
+    found = bf.design(members, kind=kind, max_targets=3, time_limit=0.3)
+    assert time.monotonic() - began < 0.3 + SLACK
+    assert not found.complete
+    assert len(found) < 63
+
+
 CLASS_CALLS = {
     "exact": lambda limit: bf.equivalence_class(clique(12), time_limit=limit),
+    "targets": lambda limit: bf.equivalence_class(
+        clique(12), targets=[(), ("x1",)], time_limit=limit
+    ),
     "edge-changes": lambda limit: bf.equivalence_class(
         clique(12), method="edge-changes", time_limit=limit
     ),

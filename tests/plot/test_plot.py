@@ -322,3 +322,21 @@ def test_bars_are_for_undecided_edges():
     alone = bf.equivalence_class(bf.parse("w -> x <- y, x -> z"), limit=1)
     settled = bf.plot.class_summary(bf.equivalence_class(bf.parse("a <-> b <-> c <-> d <-> a")))
     assert "all members agree on all 4 edges" in settled.texts[0].get_text(), alone
+
+
+def test_experiments_are_bars():
+    plan = bf.design(bf.parse("x -> y -> z, y -> $w_1$"), max_targets=2)
+    ax = bf.plot.design(plan, most=3)
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels == [", ".join(e.targets) for e in plan.experiments[:3]]
+    now, gain = ax.containers
+    ends = [bar.get_x() + bar.get_width() for bar in gain]
+    assert ends == pytest.approx([e.settled_ends for e in plan.experiments[:3]])
+    assert [bar.get_width() for bar in now] == [plan.settled_ends] * 3
+    assert [t.get_text() for t in ax.texts] == [
+        f"{e.members_left:,.4g} left" for e in plan.experiments[:3]
+    ]
+    axes = plt.subplots()[1]
+    assert bf.plot.design(bf.design(bf.parse("x, y")), ax=axes) is axes
+    with pytest.raises(bf.BowfreeError, match="give what bowfree"):
+        bf.plot.design(bf.parse("x -> y"))

@@ -265,6 +265,19 @@ def test_chains_that_have_not_mixed_are_said_so(result):
     assert "chains behind the averaged effects have not mixed" in text
 
 
+def test_the_next_experiment():
+    fit = bf.fit(bf.parse("x -> y -> z"), cov=np.eye(3) + 0.5, n=50)
+    html = bf.report.render(fit)
+    assert "Setting <strong>y</strong> from outside" in html
+    assert "3.2 would be settled on average, instead of 0 now" in html
+    assert "were looked at" not in html
+    # Nothing is open, or the members have different models: no section.
+    settled = bf.fit(bf.parse("x, y"), cov=np.eye(2), n=50)
+    assert "The next experiment" not in bf.report.render(settled)
+    close = bf.empirical_class(fit)
+    assert "The next experiment" not in bf.report.render(fit, members=close)
+
+
 def test_knowledge_narrows_the_class():
     known = bf.Knowledge(unconfounded=["sun"])
     result = bf.greedy_search(DATA, restarts=4, rounds=0, knowledge=known, rng=1)

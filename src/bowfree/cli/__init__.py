@@ -34,6 +34,7 @@ COMMANDS = {
     "fit": "Fit the parameters of a given graph to data.",
     "compare": "Compare several graphs on the same data.",
     "equiv": "Say which graphs no data can tell apart.",
+    "design": "Say which experiment would tell most.",
     "effects": "Bound the causal effects over all equivalent graphs.",
     "sample": "Draw data from a graph or a fitted model.",
     "simulate": "Draw a random graph, parameters and data.",

@@ -12,8 +12,10 @@ import click
 from bowfree.cli.folder import check_new_file
 from bowfree.cli.graphs import graph_options, read_graph
 from bowfree.cli.numbers import Real, Whole
+from bowfree.cli.targets import experiment_option, kind_option, read_targets
 from bowfree.cli.terminal import naming, print_json
 from bowfree.equivalence.classes import Method
+from bowfree.equivalence.targets import Kind
 from bowfree.graph.parsing import parse
 
 __all__ = ["equiv"]
@@ -21,10 +23,12 @@ __all__ = ["equiv"]
 
 @click.command(
     epilog='Example: bowfree equiv --graph "x -> y -> z" --list 10\n\n'
-    'Or: bowfree equiv --graph "x -> y -> z" --and "x <- y <- z"'
+    'Or: bowfree equiv --graph "x -> y -> z" --and "x <- y <- z" --experiment y'
 )
 @graph_options
 @click.option("--and", "other", metavar="TEXT", help="Say whether this graph is equivalent to it.")
+@experiment_option
+@kind_option
 @click.option(
     "--method",
     type=click.Choice(["exact", "edge-changes", "colliders"]),
@@ -42,26 +46,35 @@ def equiv(
     graph_format: str | None,
     auto: str,
     other: str | None,
+    experiments: tuple[str, ...],
+    kind: Kind,
     method: Method,
     n_listed: int,
     time_limit: float | None,
     svg: Path | None,
     as_json: bool,
 ) -> None:
-    """Summarise the equivalence class of a graph, or compare two graphs."""
+    """Summarise the equivalence class of a graph, or compare two graphs.
+
+    With --experiment, graphs are told apart by what data without interventions and data of these
+    experiments would say.
+    """
     import bowfree as bf
 
     bap = read_graph(graph, graph_file, graph_format, auto)
+    targets = [(), *read_targets("--experiment", experiments, bap)]
     if other is not None:
         if n_listed or svg is not None or method != "exact":
             raise click.UsageError("--list, --svg and --method describe a class, --and compares")
         with naming("--and"):
-            verdict = bf.explain_equivalence(bap, parse(other))
+            verdict = bf.explain_equivalence(bap, parse(other), targets=targets, kind=kind)
         click.echo(json.dumps(asdict(verdict), indent=2) if as_json else str(verdict))
         return
     with naming("--svg"):
         check_new_file(svg)
-    members = bf.equivalence_class(bap, method=method, time_limit=time_limit)
+    members = bf.equivalence_class(
+        bap, targets=targets, kind=kind, method=method, time_limit=time_limit
+    )
     listed = [str(member) for member in islice(members, n_listed)]
     if svg is not None:
         svg.write_text(members.to_svg(), encoding="utf-8")

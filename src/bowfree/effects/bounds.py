@@ -18,7 +18,6 @@ the best.
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -30,11 +29,12 @@ import numpy.typing as npt
 from bowfree import _core
 from bowfree.budget import Budget
 from bowfree.effects.effect_bounds import EffectBounds, Formula
-from bowfree.equivalence.classes import (
-    EquivalenceClass,
-    Factor,
-    class_by_components,
-    marks_of,
+from bowfree.equivalence.classes import EquivalenceClass, class_by_components, marks_of
+from bowfree.equivalence.components import (
+    batch_size,
+    class_components,
+    count_options,
+    member_batches,
 )
 from bowfree.equivalence.decision import aligned
 from bowfree.errors import BowfreeError, FitWarning
@@ -56,7 +56,6 @@ ZERO = 1e-8
 MAX_MEMBERS = 1_000_000
 """Most members of one component that are looked at, unless the caller says otherwise."""
 
-_BATCH = 4096  # members per call of the core
 _MAX_DISTRICTS = 200_000  # fits remembered at a time
 
 
@@ -239,16 +238,16 @@ def class_bounds(
     for name in ("lower", "upper", "min_abs", "max_abs", "sum", "sum_abs", "positive"):
         np.fill_diagonal(total[name], 1.0)
     size, complete = 1, members.complete
-    components = list(_components(members))
-    planned = sum(min(_options(factors), limit) for _, factors in components)
+    components = list(class_components(members))
+    planned = sum(min(count_options(factors), limit) for _, factors in components)
     done = 0
     for edges, factors in components:
         own = np.array(marks_of(members.graph, [members._edges[e] for e in edges]), dtype=np.uint8)
-        options = _options(factors)
+        options = count_options(factors)
         size *= options
         counter.reset()
         ends, seen = [members._edges[e] for e in edges], 0
-        for marks in _batches(edges, own, factors, min(options, limit)):
+        for marks in member_batches(edges, own, factors, min(options, limit)):
             seen += counter.add_marks(ends, marks, budget.seconds_left if seen else None)
             budget.tell("members", done + seen, planned)
             if budget.over:
@@ -268,62 +267,8 @@ def class_bounds(
     return _bounds(members.graph.nodes, total, size, complete, formula, zero, counter)
 
 
-def _options(factors: list[Factor]) -> int:
-    """Return how many members the factors make."""
-    return math.prod(len(factor.marks) for factor in factors)
-
-
 _EXTREMES = ("lower", "upper", "min_abs", "max_abs")
 _MATRICES = (*_EXTREMES, "sum", "sum_abs", "positive", "negative")
-
-
-def _components(members: EquivalenceClass) -> Iterator[tuple[list[int], list[Factor]]]:
-    """Yield the edges of each connected component, with the factors that vary them.
-
-    Factors of several components (an empirical class is one factor) bring these together.
-    """
-    part = list(range(len(members.graph)))  # union-find: a part's nodes point to its smallest
-
-    def root(v: int) -> int:
-        while part[v] != v:
-            v = part[v]
-        return v
-
-    def join(nodes: Iterable[int]) -> None:
-        roots = sorted({root(v) for v in nodes})
-        for other in roots[1:]:
-            part[other] = roots[0]
-
-    edges = members._edges
-    for pair in edges:
-        join(pair)
-    for factor in members._factors:
-        join(v for e in factor.edges for v in edges[e])
-    for home in sorted({root(i) for i, _ in edges}):
-        own = [e for e, (i, _) in enumerate(edges) if root(i) == home]
-        factors = [f for f in members._factors if f.edges and root(edges[f.edges[0]][0]) == home]
-        yield own, factors
-
-
-def _batches(
-    edges: list[int], own: npt.NDArray[np.uint8], factors: list[Factor], size: int
-) -> Iterator[npt.NDArray[np.uint8]]:
-    """Yield the marks, (members, edges), of the first `size` combinations of the options."""
-    column = {e: k for k, e in enumerate(edges)}
-    start = 0
-    while start < size:
-        index = np.arange(start, min(start + _batch(start), size))
-        start += len(index)
-        marks = np.tile(own, (len(index), 1))
-        for factor in reversed(factors):
-            index, digit = np.divmod(index, len(factor.marks))
-            marks[:, [column[e] for e in factor.edges]] = factor.marks[digit]
-        yield marks
-
-
-def _batch(seen: int) -> int:
-    """Return the number of members for the next call; the first comes alone, whatever the time."""
-    return _BATCH if seen else 1
 
 
 # --- any graphs, as they come ---------------------------------------------------------------------
@@ -338,7 +283,9 @@ def _graph_bounds(
     zero: float,
 ) -> EffectBounds:
     first, size, in_time = None, 0, True
-    while in_time and (batch := list(itertools.islice(graphs, min(_batch(size), limit - size)))):
+    while in_time and (
+        batch := list(itertools.islice(graphs, min(batch_size(size), limit - size)))
+    ):
         first = first or batch[0]
         bits = zip(*(given_checked(graph, first)._bits() for graph in batch), strict=True)
         parents, spouses = (np.stack(rows) for rows in bits)

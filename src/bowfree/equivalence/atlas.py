@@ -1,13 +1,14 @@
 """All BAPs on a few labelled nodes, sorted into exact equivalence classes.
 
 Equivalent BAPs have the same skeleton, and renaming nodes maps classes to classes. So one skeleton
-of each shape is looked at, and counted as often as it can be labelled.
+of each shape is looked at, and counted as often as it can be labelled. With targets only those
+renamings count that map the targets to each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, product
 from math import comb
 from typing import Any
@@ -17,6 +18,7 @@ from bowfree.budget import Budget
 from bowfree.display import Shown, count
 from bowfree.equivalence.classes import EquivalenceClass, equivalence_class
 from bowfree.equivalence.decision import algebra_seed
+from bowfree.equivalence.targets import OBSERVED, Kind, Targets, TargetSets, given_targets
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BIDIRECTED, EDGES, FORWARD
@@ -72,10 +74,16 @@ class Atlas(Shown, Plain):
         Number of nodes; they are called x1, x2, ...
     skeletons : tuple of SkeletonEntry
         One per unlabelled skeleton, by number of edges.
+    targets : tuple of tuple of str
+        The nodes intervened on in each condition; ``((),)`` for one without.
+    kind : {"perfect", "mechanism", "activity", "noise"}
+        What the interventions do.
     """
 
     d: int
     skeletons: tuple[SkeletonEntry, ...]
+    targets: tuple[tuple[str, ...], ...] = field(default=OBSERVED, kw_only=True)
+    kind: Kind = field(default="perfect", kw_only=True)
 
     @property
     def n_baps(self) -> int:
@@ -97,7 +105,7 @@ class Atlas(Shown, Plain):
 
         For d = 5 these are 87,219 classes; take what you need.
         """
-        names = [f"x{i + 1}" for i in range(self.d)]
+        names = _names(self.d)
         pairs = list(combinations(names, 2))
         for present in product((False, True), repeat=len(pairs)):
             edges = [pair for pair, there in zip(pairs, present, strict=True) if there]
@@ -106,7 +114,7 @@ class Atlas(Shown, Plain):
                 graph = _marked(names, edges, marks)
                 if graph in seen or not graph.is_acyclic():
                     continue
-                found = equivalence_class(graph)
+                found = equivalence_class(graph, targets=self.targets, kind=self.kind)
                 seen.update(found)
                 yield found
 
@@ -121,19 +129,33 @@ class Atlas(Shown, Plain):
             f"{self._brief()} ({count(len(self.skeletons), 'skeleton')} up to renaming; "
             f"{self.n_split} classes not connected by single-edge changes)"
         )
+        conditions = Targets(_names(self.d), self.targets, self.kind)
+        if conditions.any:
+            yield conditions.words()
 
     def _content(self) -> Any:
         totals = {name: getattr(self, name) for name in ("d", "n_baps", "n_classes", "n_split")}
-        return {**totals, "skeletons": self.skeletons}
+        conditions = {"targets": self.targets, "kind": self.kind}
+        return {**totals, **conditions, "skeletons": self.skeletons}
 
 
-def atlas(d: int, *, rng: Rng = None, n_jobs: int | None = None) -> Atlas:
+def atlas(
+    d: int,
+    *,
+    targets: TargetSets | None = None,
+    kind: Kind = "perfect",
+    rng: Rng = None,
+    n_jobs: int | None = None,
+) -> Atlas:
     """Sort all labelled BAPs on d nodes into exact equivalence classes.
 
     Parameters
     ----------
     d : int
         Number of nodes, 1 to 5.
+    targets, kind
+        As for :func:`bowfree.equivalence_class`: graphs are sorted by what data from these
+        conditions could tell apart. The nodes are called x1, x2, ...
     rng : int or numpy.random.Generator, optional
         As for :func:`bowfree.equivalent`.
     n_jobs : int, optional
@@ -155,6 +177,11 @@ def atlas(d: int, *, rng: Rng = None, n_jobs: int | None = None) -> Atlas:
     [1, 2, 11, 368]
     >>> str(bf.atlas(3)).split(" (")[0]
     '62 BAPs on 3 labelled nodes in 11 classes'
+
+    One experiment on one node tells more of them apart:
+
+    >>> bf.atlas(3, targets=[(), ("x1",)]).n_classes
+    26
     """
     d = at_least("d", d, 1)
     if d > LARGEST:
@@ -162,16 +189,23 @@ def atlas(d: int, *, rng: Rng = None, n_jobs: int | None = None) -> Atlas:
             f"d = {d}: there are {_how_many(d)} BAPs on {d} labelled nodes, too many to sort; "
             f"atlas goes up to d = {LARGEST}, and equivalence_class lists the class of one graph"
         )
-    names = [f"x{i + 1}" for i in range(d)]
+    names = _names(d)
+    conditions = given_targets(targets, kind, names)
+    conditions.check_seen("an atlas")
+    given = conditions.core if conditions.any else []
     entries = []
-    for row in _core.atlas(d, algebra_seed(rng), Budget(n_jobs=n_jobs).n_threads):
+    for row in _core.atlas(d, algebra_seed(rng), Budget(n_jobs=n_jobs).n_threads, given):
         edges, orbit, n_baps, n_classes, largest_class, n_split, example = row
         named = tuple((names[i], names[j]) for i, j in edges)
         split = _marked(names, named, example) if example else None
         entries.append(
             SkeletonEntry(named, orbit, n_baps, n_classes, largest_class, n_split, split)
         )
-    return Atlas(d, tuple(entries))
+    return Atlas(d, tuple(entries), targets=conditions.sets, kind=conditions.kind)
+
+
+def _names(d: int) -> tuple[str, ...]:
+    return tuple(f"x{i + 1}" for i in range(d))
 
 
 def count_baps(d: int) -> int:
@@ -211,7 +245,7 @@ def _how_many(d: int) -> str:
 
 
 def _marked(
-    names: list[str],
+    names: tuple[str, ...],
     edges: list[tuple[str, str]] | tuple[tuple[str, str], ...],
     marks: tuple[int, ...] | list[int],
 ) -> MixedGraph:

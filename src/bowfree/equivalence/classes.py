@@ -13,6 +13,10 @@ A class is a product: components of the skeleton, and the free choices among the
 graphs, vary independently. It is kept as its factors, so a class of 10^12 members is counted,
 summarised and asked for membership as easily as a small one, and its members are made one by one.
 
+With ``targets`` the class is that of the graphs that no data can tell apart, had from several
+conditions with interventions (:mod:`bowfree.equivalence.targets`): a part of the class without
+them.
+
 Next: :mod:`bowfree.equivalence.empirical` for the class that data cannot tell apart,
 :mod:`bowfree.equivalence.atlas` for all classes on a few nodes.
 """
@@ -22,7 +26,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, product
 from typing import Any, Literal, get_args
@@ -33,7 +37,8 @@ import numpy.typing as npt
 from bowfree import _core
 from bowfree.display import Shown, Table, count, shorten
 from bowfree.equivalence.decision import adjacency, algebra_seed, aligned
-from bowfree.errors import GraphError
+from bowfree.equivalence.targets import OBSERVED, Kind, Targets, TargetSets, given_targets
+from bowfree.errors import BowfreeError, GraphError
 from bowfree.frames import data_frame
 from bowfree.frozen import Frozen
 from bowfree.graph.bit_sets import members
@@ -243,6 +248,10 @@ class EquivalenceClass(Drawn, Frozen, Sequence[MixedGraph]):
     complete : bool
         Whether these are all members that the method can find; False when `limit` or `time_limit`
         ended the search.
+    targets : tuple of tuple of str
+        The nodes intervened on in each condition; ``((),)`` for one without.
+    kind : {"perfect", "mechanism", "activity", "noise"}
+        What the interventions do.
 
     Examples
     --------
@@ -264,6 +273,8 @@ class EquivalenceClass(Drawn, Frozen, Sequence[MixedGraph]):
     complete: bool
     _sizes: tuple[int, ...]
     _listed: tuple[Factor, ...] | None  # None: the collider-invariant graphs, made when needed
+    targets: tuple[tuple[str, ...], ...] = field(default=OBSERVED, kw_only=True)
+    kind: Kind = field(default="perfect", kw_only=True)
 
     @cached_property
     def _factors(self) -> tuple[Factor, ...]:
@@ -417,7 +428,15 @@ class EquivalenceClass(Drawn, Frozen, Sequence[MixedGraph]):
         sizes = tuple(len(f.marks) for f in kept)
         if not possible and not kept:
             sizes, kept = (0,), [Factor((), np.zeros((0, 0), dtype=np.uint8))]
-        return EquivalenceClass(self.graph, self.method, self.complete, sizes, tuple(kept))
+        return EquivalenceClass(
+            self.graph,
+            self.method,
+            self.complete,
+            sizes,
+            tuple(kept),
+            targets=self.targets,
+            kind=self.kind,
+        )
 
     def to_svg(self, *, layout: str = "auto") -> str:
         """Return one picture of the class: circles where the members disagree about a mark.
@@ -432,10 +451,12 @@ class EquivalenceClass(Drawn, Frozen, Sequence[MixedGraph]):
         return svg.class_svg(self.graph, ends, caption, layout=layout)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the graph, the method and the summary as plain lists and numbers."""
+        """Return the graph, the method, conditions and summary as plain lists and numbers."""
         return {
             "graph": str(self.graph),
             "method": self.method,
+            "targets": [list(names) for names in self.targets],
+            "kind": self.kind,
             "summary": self.summary().to_dict(),
         }
 
@@ -446,6 +467,9 @@ class EquivalenceClass(Drawn, Frozen, Sequence[MixedGraph]):
     def _shown(self) -> Iterator[str | Table]:
         graph = shorten(str(self.graph), ".graph has all")
         yield f"{_count(self.size, self.complete)} ({self.method}) of the class of {graph}"
+        conditions = Targets(self.graph.nodes, self.targets, self.kind)
+        if conditions.any:
+            yield conditions.words()
 
     def _repr_svg_(self) -> str:
         return self.to_svg()
@@ -457,6 +481,8 @@ class EquivalenceClass(Drawn, Frozen, Sequence[MixedGraph]):
 def equivalence_class(
     graph: GraphLike,
     *,
+    targets: TargetSets | None = None,
+    kind: Kind = "perfect",
     method: Method = "exact",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -473,6 +499,13 @@ def equivalence_class(
         and the limits on in-degree and districts do not narrow the class: these say where it was
         worth looking, and equivalent BAPs outside fit as well. All BAPs, whatever was taken for
         granted: ``bowfree.equivalence_class(result.graph)``.
+    targets : sequence of sets of str, optional
+        The nodes intervened on in each condition under which data could be had, ``()`` for none:
+        ``[(), ("x",)]`` means undisturbed, and with x intervened on. By default one condition
+        without targets. Only with ``method="exact"``.
+    kind : {"perfect", "mechanism", "activity", "noise"}
+        What an intervention does (:mod:`bowfree.equivalence.targets`): by default a target loses
+        every edge with a head at it.
     method : {"exact", "edge-changes", "colliders"}
         All members; those within reach of single-edge changes; those with the same collider
         triples.
@@ -492,7 +525,10 @@ def equivalence_class(
     Raises
     ------
     GraphError
-        When it has a directed cycle or a bow.
+        When it has a directed cycle or a bow, or a target is none of its nodes.
+    BowfreeError
+        Conditions that never show a pair of nodes undisturbed: graphs with and without an edge
+        ``<->`` there would be equivalent, and no skeleton holds them all.
 
     Examples
     --------
@@ -510,6 +546,15 @@ def equivalence_class(
     >>> bf.equivalence_class(many).size == 3**30
     True
 
+    What is still open when y was set by hand, too:
+
+    >>> chain = bf.parse("x -> y -> z")
+    >>> print(bf.equivalence_class(chain, targets=[(), ("y",)]).summary())
+    2 members
+    edge  a -> b  a <- b  a <-> b  in all members
+    x, y       1       0        1  x o-> y
+    y, z       2       0        0  y -> z
+
     References
     ----------
     Section 2.4 of the paper, Theorem "sufficient" for ``"colliders"``.
@@ -517,23 +562,42 @@ def equivalence_class(
     g = graph_of(graph)
     g.check_bap()
     one_of("method", method, get_args(Method))
+    conditions = given_targets(targets, kind, g.nodes)
+    if conditions.any and method != "exact":
+        raise BowfreeError(
+            f"method = {method!r}: with targets there is only method='exact', which finds all "
+            "members"
+        )
+    conditions.check_seen("a class")
     limit, time_limit = checked_limits(limit, time_limit)
     if method == "colliders":
         sizes = tuple(_core.collider_sizes(*g._bits()))
         whole = EquivalenceClass(g, method, True, sizes, None)
     else:
         found = _core.class_factors(
-            *g._bits(), method == "exact", algebra_seed(rng), limit or stored_members(g), time_limit
+            *g._bits(),
+            method == "exact",
+            algebra_seed(rng),
+            limit or stored_members(g),
+            time_limit,
+            conditions.core if conditions.any else [],
         )
         factors = to_factors(found)
         complete = all(done for _, _, done in found)
-        whole = EquivalenceClass(g, method, complete, tuple(len(f.marks) for f in factors), factors)
+        sizes = tuple(len(f.marks) for f in factors)
+        whole = EquivalenceClass(
+            g, method, complete, sizes, factors, targets=conditions.sets, kind=conditions.kind
+        )
     cut = whole if limit is None or whole.size <= limit else _first_members(whole, limit)
     return _within_space_of(graph, cut)
 
 
 def class_by_components(
-    graph: GraphLike, limit: int, time_limit: float | None = None
+    graph: GraphLike,
+    limit: int,
+    time_limit: float | None = None,
+    *,
+    conditions: Targets | None = None,
 ) -> EquivalenceClass:
     """Return the exact class with at most `limit` members of each component of the skeleton.
 
@@ -541,11 +605,16 @@ def class_by_components(
     effects do, has no need of that.
     """
     g = graph_of(graph)
-    found = _core.class_factors(*g._bits(), True, 0, limit, time_limit)
+    conditions = conditions or Targets(g.nodes, OBSERVED, "perfect")
+    given = conditions.core if conditions.any else []
+    found = _core.class_factors(*g._bits(), True, 0, limit, time_limit, given)
     factors = to_factors(found)
     sizes = tuple(len(factor.marks) for factor in factors)
     complete = all(done for _, _, done in found)
-    return _within_space_of(graph, EquivalenceClass(g, "exact", complete, sizes, factors))
+    members = EquivalenceClass(
+        g, "exact", complete, sizes, factors, targets=conditions.sets, kind=conditions.kind
+    )
+    return _within_space_of(graph, members)
 
 
 def _within_space_of(given: GraphLike, members: EquivalenceClass) -> EquivalenceClass:
@@ -585,7 +654,8 @@ def _first_members(whole: EquivalenceClass, limit: int) -> EquivalenceClass:
         marks[:, list(factor.edges)] = factor.marks[digit]
     if not (marks == own).all(axis=1).any():
         marks[-1] = own
-    return EquivalenceClass(*class_of_marks(whole.graph, whole.method, False, marks))
+    fields = class_of_marks(whole.graph, whole.method, False, marks)
+    return EquivalenceClass(*fields, targets=whole.targets, kind=whole.kind)
 
 
 def to_factors(found: Sequence[tuple[Sequence[int], Any, bool]]) -> tuple[Factor, ...]:

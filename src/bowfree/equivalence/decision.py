@@ -16,6 +16,10 @@ model of G exactly when these errors are uncorrelated at every pair that H does 
 answer has probability about d^3 / p for one draw, and two are made. Graphs of one skeleton have one
 dimension, so for them one inclusion decides equality.
 
+Under interventions there is one Sigma for each condition, and the parameters that H finds in them
+have to agree (:mod:`bowfree.equivalence.targets`): ``equivalent``, ``is_submodel`` and
+``explain_equivalence`` take the targets of each condition.
+
 Equality is that of the algebraic models (Zariski closures). Almost every covariance matrix of the
 one model is then one of the other, with a positive definite Omega; exceptions have measure zero.
 
@@ -33,6 +37,7 @@ from typing import Any, Literal
 from bowfree import _core
 from bowfree.budget import Budget
 from bowfree.display import Shown
+from bowfree.equivalence.targets import Kind, Targets, TargetSets, given_targets, said
 from bowfree.errors import GraphError
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
@@ -60,16 +65,36 @@ Reason = Literal[
     "m-separation",
     "induced subgraph",
     "algebraic",
+    "intervention",
+    "shared parameters",
+    "dimension",
 ]
 
+# What the core reports when it tells two graphs apart (cpp/equivalence/interventions.hpp).
+_COEFFICIENT, _ERROR = 2, 3
 
-def equivalent(graph: GraphLike, other: GraphLike, *, rng: Rng = None) -> bool:
+
+def equivalent(
+    graph: GraphLike,
+    other: GraphLike,
+    *,
+    targets: TargetSets | None = None,
+    kind: Kind = "perfect",
+    rng: Rng = None,
+) -> bool:
     """Decide whether two BAPs are distributionally equivalent.
 
     Parameters
     ----------
     graph, other : MixedGraph, or results that have one
         BAPs on the same nodes, in any order.
+    targets : sequence of sets of str, optional
+        The nodes intervened on in each condition under which data could be had, ``()`` for none:
+        ``[(), ("x",)]`` means undisturbed, and with x intervened on. By default one condition
+        without targets. Say ``()`` if there is such a condition; it is not taken for granted.
+    kind : {"perfect", "mechanism", "activity", "noise"}
+        What an intervention does (:mod:`bowfree.equivalence.targets`): by default a target loses
+        every edge with a head at it.
     rng : int or numpy.random.Generator, optional
         Where the random parameters come from. The answer does not depend on it, except with a
         probability of about d^6 / 10^36.
@@ -93,15 +118,32 @@ def equivalent(graph: GraphLike, other: GraphLike, *, rng: Rng = None) -> bool:
     >>> bf.equivalent(bf.parse("x -> y -> z"), bf.parse("x -> y <- z"))
     False
 
+    An experiment on y sees it, as x no longer goes along with y:
+
+    >>> targets = [(), ("y",)]
+    >>> bf.equivalent(bf.parse("x -> y -> z"), bf.parse("x <- y -> z"), targets=targets)
+    False
+
     References
     ----------
     Section 2.4 of the paper; T. van Ommen, Efficiently deciding algebraic equivalence of bow-free
     acyclic path diagrams, UAI 2024.
     """
-    return _decide(graph_of(graph), graph_of(other), rng, equivalence=True)[0] == 1
+    g, h = graph_of(graph), graph_of(other)
+    conditions = given_targets(targets, kind, g.nodes)
+    if conditions.any:
+        return _decide_under(conditions, g, h, rng, equivalence=True)[0]
+    return _decide(g, h, rng, equivalence=True)[0] == 1
 
 
-def is_submodel(graph: GraphLike, other: GraphLike, *, rng: Rng = None) -> bool:
+def is_submodel(
+    graph: GraphLike,
+    other: GraphLike,
+    *,
+    targets: TargetSets | None = None,
+    kind: Kind = "perfect",
+    rng: Rng = None,
+) -> bool:
     """Decide whether the model of `graph` lies inside the model of `other`.
 
     Parameters
@@ -110,6 +152,8 @@ def is_submodel(graph: GraphLike, other: GraphLike, *, rng: Rng = None) -> bool:
         An acyclic graph; bows are allowed.
     other : MixedGraph, or a result that has one
         A BAP on the same nodes.
+    targets, kind
+        As for :func:`equivalent`.
     rng : int or numpy.random.Generator, optional
         As for :func:`equivalent`.
 
@@ -133,7 +177,11 @@ def is_submodel(graph: GraphLike, other: GraphLike, *, rng: Rng = None) -> bool:
     ----------
     Section 2.4 of the paper; van Ommen (2024).
     """
-    return _decide(graph_of(graph), graph_of(other), rng, equivalence=False)[0] == 1
+    g, h = graph_of(graph), graph_of(other)
+    conditions = given_targets(targets, kind, g.nodes)
+    if conditions.any:
+        return _decide_under(conditions, g, h, rng, equivalence=False)[0]
+    return _decide(g, h, rng, equivalence=False)[0] == 1
 
 
 def same_skeleton_and_v_structures(graph: GraphLike, other: GraphLike) -> bool:
@@ -279,12 +327,15 @@ class EquivalenceVerdict(Shown, Plain):
         The answer.
     reason : str
         ``"identical"``, ``"colliders"`` or ``"algebraic"`` for equivalent graphs; ``"skeleton"``,
-        ``"v-structure"``, ``"m-separation"``, ``"induced subgraph"`` or ``"algebraic"`` else.
+        ``"v-structure"``, ``"m-separation"``, ``"induced subgraph"`` or ``"algebraic"`` else. With
+        targets also ``"intervention"``, when one condition with targets tells the graphs apart,
+        ``"shared parameters"``, when it takes two, and ``"dimension"``.
     text : str
         The reason in words.
     evidence : tuple of str
         The nodes that the reason names: an edge, a triple, a separated pair followed by its
-        separating set, the nodes of an induced subgraph, or the pair whose constraint fails.
+        separating set, the nodes of an induced subgraph, or the pair whose constraint fails. With
+        ``"intervention"`` the targets come first.
     reference : str
         The theorem used.
     """
@@ -304,7 +355,12 @@ class EquivalenceVerdict(Shown, Plain):
 
 
 def explain_equivalence(
-    graph: GraphLike, other: GraphLike, *, rng: Rng = None
+    graph: GraphLike,
+    other: GraphLike,
+    *,
+    targets: TargetSets | None = None,
+    kind: Kind = "perfect",
+    rng: Rng = None,
 ) -> EquivalenceVerdict:
     """Decide whether two BAPs are equivalent, and say why.
 
@@ -312,10 +368,14 @@ def explain_equivalence(
     triples, m-separations, and last the exact test. If only the last one tells the graphs apart,
     the verdict names an induced subgraph that still differs and of which no node can be left out.
 
+    With targets the conditions are looked at one by one in the same way, and then together.
+
     Parameters
     ----------
     graph, other : MixedGraph, or results that have one
         BAPs on the same nodes.
+    targets, kind
+        As for :func:`equivalent`.
     rng : int or numpy.random.Generator, optional
         As for :func:`equivalent`.
 
@@ -330,12 +390,21 @@ def explain_equivalence(
     not equivalent: x, y, z is a v-structure in the second graph only (Corollary "necessary")
     >>> print(bf.explain_equivalence(bf.parse("x -> y -> z"), bf.parse("x <-> y -> z")))
     equivalent: the same skeleton and collider triples (Theorem "sufficient")
+    >>> print(bf.explain_equivalence(bf.parse("x -> y"), bf.parse("x <-> y"),
+    ...                              targets=[(), ("x",)]))
+    not equivalent: with x intervened on, x and y are adjacent in the first graph only (Corollary \
+"necessary")
 
     References
     ----------
     Section 2.4 of the paper.
     """
     g, h = _aligned_baps(graph, other)
+    conditions = given_targets(targets, kind, g.nodes)
+    return _explain_under(conditions, g, h, rng) if conditions.any else _explain(g, h, rng)
+
+
+def _explain(g: MixedGraph, h: MixedGraph, rng: Rng) -> EquivalenceVerdict:
     if g == h:
         return EquivalenceVerdict(True, "identical", "the same graph", (), "by definition")
     if adjacency(g) != adjacency(h):
@@ -381,7 +450,65 @@ def explain_equivalence(
     return EquivalenceVerdict(False, "algebraic", text, (a, b), exact)
 
 
+def _explain_under(
+    conditions: Targets, g: MixedGraph, h: MixedGraph, rng: Rng
+) -> EquivalenceVerdict:
+    if g == h:
+        return EquivalenceVerdict(True, "identical", "the same graph", (), "by definition")
+    exact = "exact test under interventions"
+    same, clash, here, there, i, j = _decide_under(conditions, g, h, rng, equivalence=True)
+    if same:
+        text = "the same covariance matrices in every condition"
+        return EquivalenceVerdict(True, "algebraic", text, (), exact)
+    for names in conditions.sets:
+        verdict = _explain(conditions.cut(g, names), conditions.cut(h, names), rng)
+        if not verdict.equivalent and not names:
+            return verdict
+        if not verdict.equivalent:
+            return EquivalenceVerdict(
+                False,
+                "intervention",
+                f"with {said(names)} intervened on, {verdict.text}",
+                (*names, *verdict.evidence),
+                verdict.reference,
+            )
+    if clash not in (_COEFFICIENT, _ERROR):
+        text = "the interventions change more parameters in one of the graphs than in the other"
+        return EquivalenceVerdict(False, "dimension", text, (), exact)
+    a, b = g.nodes[i], g.nodes[j]
+    what = (
+        f"coefficient of {quote(a)} -> {quote(b)}"
+        if clash == _COEFFICIENT
+        else f"error covariance of {quote(a)} and {quote(b)}"
+        if a != b
+        else f"error variance of {quote(a)}"
+    )
+    where = [
+        f"with {said(names)} intervened on" if names else "undisturbed"
+        for names in (conditions.sets[there], conditions.sets[here])
+    ]
+    text = (
+        f"each condition by itself allows both graphs, but with data of the first the {what} in "
+        f"the second would be one number {where[0]} and another {where[1]}"
+    )
+    return EquivalenceVerdict(False, "shared parameters", text, (a, b), exact)
+
+
 # -- how the graphs reach the core --
+
+
+def _decide_under(
+    conditions: Targets, g: MixedGraph, h: MixedGraph, rng: Rng, *, equivalence: bool
+) -> tuple[bool, int, int, int, int, int]:
+    """Ask the core about several conditions: (answer, clash, condition, other, a, b)."""
+    if equivalence:
+        g.check_bap()
+    g.check_acyclic()
+    h = aligned(g, h)
+    h.check_bap()
+    return _core.decide_under(
+        *g._bits(), *h._bits(), conditions.core, algebra_seed(rng), equivalence
+    )
 
 
 def _decide(g: MixedGraph, h: MixedGraph, rng: Any, *, equivalence: bool) -> tuple[int, int, int]:

@@ -5,6 +5,7 @@
 - :func:`roc`: true positives against false positives;
 - :func:`effects`: a heat map of total effects or of their bounds over a class;
 - :func:`class_summary`: which marks the edges have in an equivalence class;
+- :func:`design`: how much each experiment would settle;
 - :func:`bootstrap_edges`: how often the edges came back in resampled data.
 
 matplotlib comes with the extra ``plot`` and is loaded when ``bowfree.plot`` is first asked for.
@@ -22,8 +23,9 @@ except ImportError as error:
 
 from bowfree.plot.edge_shares import bootstrap_edges, class_summary
 from bowfree.plot.effect_map import effects
+from bowfree.plot.experiment_bars import design
 from bowfree.plot.graph_picture import graph
 from bowfree.plot.roc_curve import roc
 from bowfree.plot.score_curves import scores
 
-__all__ = ["bootstrap_edges", "class_summary", "effects", "graph", "roc", "scores"]
+__all__ = ["bootstrap_edges", "class_summary", "design", "effects", "graph", "roc", "scores"]

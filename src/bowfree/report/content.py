@@ -37,6 +37,7 @@ from bowfree.report.graph_view import graph_view
 from bowfree.report.score_svg import steps_svg, time_svg
 from bowfree.report.tables import (
     class_table,
+    design_table,
     edge_rows,
     edge_table,
     edge_tip,
@@ -55,6 +56,8 @@ from bowfree.text_input import shown
 from bowfree.uncertainty.averaged_effects import AveragedEffects
 from bowfree.uncertainty.averaging import averaged_effects
 from bowfree.uncertainty.bootstrap_result import BootstrapResult
+from bowfree.uncertainty.design import design
+from bowfree.uncertainty.design_result import Design
 from bowfree.uncertainty.stability import StablePairs
 
 __all__ = ["gather"]
@@ -64,6 +67,7 @@ MAX_MEMBERS = 50_000  # of a component of the class that effects are bounded ove
 # ten seconds at worst, whatever the number of variables.
 _CLASS_WORK = 100_000_000
 MAX_AVERAGED = 12  # variables, of a search whose averages are worked out unasked: seconds
+_MAX_DESIGN = 5_000  # members of a component that experiments are tried on
 _MAX_MAP = 40  # variables in the map of residuals
 
 
@@ -118,6 +122,7 @@ def gather(
         average = averaged_effects(search, rng=0)
     certainty = _certainty(graph, average, bootstrap, stable)
     edges = edge_rows(fit, estimates, summary)
+    tried = _experiments(members, summary)
     checks = None if data is None or not fit.moments.plain else check_data(fit, data)
     notes = [node_note(fit, i) for i in range(len(graph))]
     view = graph_view(graph, edges, [edge_tip(row) for row in edges], notes)
@@ -152,6 +157,8 @@ def gather(
         "variables": variable_table(fit, checks),
         "edges": edge_table(graph, edges, summary, bootstrap),
         "classes": class_table(summary),
+        "design": tried,
+        "experiments": None if tried is None else design_table(tried),
         "effects": effect_table(effects, bounds),
         "bounds": bounds,
         "residuals": residual_table(fit),
@@ -186,6 +193,13 @@ def _certainty(
     if stable is not None:
         parts.append(halved(stable))
     return parts
+
+
+def _experiments(members: EquivalenceClass, summary: ClassSummary) -> Design | None:
+    """Return what experiments would tell, if something is open that they could."""
+    if members.method == "empirical" or all(edge.invariant for edge in summary.edges):
+        return None
+    return design(members, limit=_MAX_DESIGN)
 
 
 def _settings(

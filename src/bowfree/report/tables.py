@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.classes import ClassSummary
+from bowfree.equivalence.targets import said
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.estimate import Estimate
 from bowfree.model.fit_result import Fit
@@ -32,8 +33,17 @@ from bowfree.report.data_checks import DataChecks
 from bowfree.report.graph_view import EdgeRow, class_edges
 from bowfree.search.result import SearchResult
 from bowfree.uncertainty.bootstrap_result import BootstrapResult
+from bowfree.uncertainty.design_result import Design
 
-__all__ = ["class_table", "edge_rows", "edge_table", "effect_table", "residual_table", "run_table"]
+__all__ = [
+    "class_table",
+    "design_table",
+    "edge_rows",
+    "edge_table",
+    "effect_table",
+    "residual_table",
+    "run_table",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -126,6 +136,26 @@ def class_table(summary: ClassSummary) -> Table:
         for e in summary.edges
     ]
     return Table("classes", columns, rows)
+
+
+def design_table(design: Design) -> Table:
+    """Return the experiments with what they would settle."""
+    columns = (
+        ("Experiment on", "the variable that is set from outside, at random"),
+        ("Classes", "into how many the equivalent graphs would fall"),
+        ("Settled ends", f"expected, of {design.n_ends:g}; now {design.settled_ends:g}"),
+        ("Graphs left", f"expected number of equivalent graphs; now {design.n_members:,.6g}"),
+    )
+    rows = [
+        [
+            Cell(printable(said(e.targets))),
+            number(e.n_classes, 0),
+            number(e.settled_ends, 2),
+            Cell(f"{e.members_left:,.4g}", e.members_left),
+        ]
+        for e in design.experiments
+    ]
+    return Table("experiments", columns, rows[:MAX_ROWS], max(0, len(rows) - MAX_ROWS))
 
 
 def effect_table(effects: TotalEffects, bounds: EffectBounds) -> Table:

@@ -1,0 +1,153 @@
+// Equivalence under several conditions, some with interventions: one G and H, one Sigma for each.
+//
+// B and Omega are the same in all conditions but for what the interventions do. A condition has a
+// kind and targets T:
+//
+//     perfect     a target loses every edge with a head at it, and has a variance of its own there
+//     mechanism   the coefficients, variance and error covariances of a target are its own there
+//     activity    the coefficients of the edges out of a target are their own there
+//     noise       the error variance of a target is its own there
+//
+// so that in every condition each parameter is absent (zero), shared with the others, or the
+// condition's own. What is left of a BAP in a condition is a BAP. Its parameters there follow from
+// Sigma of that condition alone, node by node (decision.hpp). Hence no condition needs to be
+// without targets: H can produce the matrices Sigma_e of G exactly if in each of them the errors of
+// H are uncorrelated at the pairs that it does not join there, and if the conditions agree about
+// what they share.
+//
+// All parameters that are not absent everywhere are found in this way. So the model has as many
+// dimensions as there are such parameters, and two models are equal exactly if their numbers agree
+// and one lies inside the other.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "equivalence/decision.hpp"
+#include "equivalence/field.hpp"
+#include "graph/edge.hpp"
+#include "graph/graph.hpp"
+#include "stop.hpp"
+
+namespace bowfree {
+
+enum class Kind : std::uint8_t { perfect, mechanism, activity, noise };
+
+/// What a parameter is in a condition.
+enum class Use : std::uint8_t { absent, shared, own };
+
+struct Condition {
+    Kind kind = Kind::perfect;
+    std::vector<Word> targets;  ///< a set of nodes, as many words as a graph's
+
+    bool is_target(int v) const { return contains(targets.data(), v); }
+    /// Does v lose its edges with a head at v?
+    bool cuts(int v) const { return kind == Kind::perfect && is_target(v); }
+    /// The coefficient of p -> v.
+    Use coefficient(int p, int v) const;
+    /// The error covariance of u and v; with u = v, the error variance.
+    Use error(int u, int v) const;
+
+    bool operator==(const Condition&) const = default;
+};
+using Conditions = std::vector<Condition>;
+
+/// The dimension of the model: parameters that occur in some condition, each once if shared.
+std::uint64_t count_parameters(const Graph& graph, const Conditions& conditions);
+
+/// Sigma of each condition, at random parameters of the acyclic graph G; bows are allowed.
+using Covariances = std::vector<std::vector<field::Element>>;
+Covariances random_covariances(const Graph& graph, const std::vector<int>& order,
+                               const Conditions& conditions, std::uint64_t seed, const Stop& stop);
+
+/// Finds rows of B and the errors from Sigma of one condition, parents first.
+class RowSolver {
+  public:
+    RowSolver(int d, std::vector<field::Element> Sigma);
+
+    /// Solves for the coefficients of v, `b[i]` being that of parents[i]; false when the system is
+    /// singular. The rows of the parents must have been solved for.
+    bool solve(int v, const std::vector<int>& parents, const Stop& stop);
+    const std::vector<field::Element>& b() const { return b_; }
+
+    /// Error covariance of u, solved for before, and the node solved for last; their variance if
+    /// they are the same.
+    field::Element error(int u) const;
+
+  private:
+    const field::Element* row(int v) const { return R_.data() + static_cast<std::size_t>(v) * d_; }
+
+    int d_;
+    int v_ = -1;  // the node solved for last, and its parents
+    std::vector<int> parents_;
+    std::vector<field::Element> Sigma_, R_;  // row v of R: cov(eps_v, X)
+    std::vector<field::Element> M_, b_;
+};
+
+/// Why H cannot produce the matrices.
+enum class Clash : std::uint8_t {
+    none,
+    correlated,   ///< errors at a pair that H does not join in `condition` are correlated
+    coefficient,  ///< two conditions need different coefficients of a -> b
+    error,        ///< two conditions need different error covariances (variances) of a and b
+    dimension,    ///< one inclusion holds, but the models differ in dimension
+};
+
+struct ConditionsTest {
+    Inclusion answer = Inclusion::yes;
+    Clash clash = Clash::none;
+    int condition = -1, other = -1;  ///< where it fails, and the condition that it disagrees with
+    int a = -1, b = -1;
+};
+
+/// The rows of one graph H under all conditions at once.
+class ConditionRows {
+  public:
+    ConditionRows(int d, const Conditions& conditions, Covariances Sigma);
+
+    /// Solves for v in every condition and compares; `before` are the nodes solved for, parents
+    /// among them, and `adjacent[u]` says whether H joins u and v.
+    ConditionsTest place(int v, const std::vector<int>& parents, const std::vector<int>& before,
+                         const std::uint8_t* adjacent, const Stop& stop);
+
+  private:
+    /// The value of a shared parameter, and the first condition that has it.
+    struct Shared {
+        field::Element value = 0;
+        int from = -1;
+    };
+    /// False if another condition has another value.
+    static bool agree(Shared& shared, field::Element value, int condition);
+
+    const Conditions& conditions_;
+    std::vector<RowSolver> solvers_;
+    std::vector<int> no_parents_;
+    std::vector<Shared> coefficients_, errors_;
+};
+
+/// Can the BAP H produce these matrices?
+ConditionsTest produces(const Graph& H, const std::vector<int>& order, const Conditions& conditions,
+                        const Covariances& Sigma, const Stop& stop);
+
+/// Is the model of the acyclic graph G inside that of the BAP H? "Yes" needs two draws.
+ConditionsTest inside(const Graph& G, const std::vector<int>& order_G, const Graph& H,
+                      const std::vector<int>& order_H, const Conditions& conditions,
+                      std::uint64_t seed, const Stop& stop);
+
+/// Are the models of two BAPs the same?
+ConditionsTest equal_models(const Graph& G, const std::vector<int>& order_G, const Graph& H,
+                            const std::vector<int>& order_H, const Conditions& conditions,
+                            std::uint64_t seed, const Stop& stop);
+
+/// Into which classes equivalent graphs fall when conditions are added, for each of several
+/// possible additions: members x additions, classes being numbered in the order of their first
+/// members. `marks` are those of the members on `edges`, row by row; all have the model of `graph`
+/// under `known`. Throws `Stopped` when the stop is raised.
+std::vector<std::int32_t> split_members(const Graph& graph,
+                                        const std::vector<std::pair<int, int>>& edges,
+                                        const Edge* marks, std::size_t n_members,
+                                        const Conditions& known,
+                                        const std::vector<Condition>& additions, std::uint64_t seed,
+                                        int n_threads, const Stop& stop);
+
+}  // namespace bowfree

@@ -1,0 +1,430 @@
+"""Equivalence under interventions: the exact decision, classes and the atlas for given targets."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bowfree as bf
+from bowfree import _core
+from bowfree.equivalence.targets import Kind, Targets, given_targets
+from conditions_twin import lack_of_fit, population, slots
+from field_twin import produces_under
+from graph_strategies import all_baps
+from random_models import random_bap
+
+KINDS = get_args(Kind)
+X_TO_Y, X_FROM_Y, X_WITH_Y = (bf.parse(f"x, y, x {mark} y") for mark in ("->", "<-", "<->"))
+
+
+def subsets(nodes):
+    return [T for size in range(len(nodes) + 1) for T in combinations(nodes, size)]
+
+
+def random_member(rng, graph):
+    """Return a graph that is equivalent without interventions, and one that may be."""
+    members = bf.equivalence_class(graph, limit=200)
+    return members[int(rng.integers(len(members)))]
+
+
+# -- the smallest examples --
+
+
+def test_one_edge():
+    # Set x by hand:   x -> y   stays,   x <- y   and   x <-> y   fall apart alike.
+    targets = [(), ("x",)]
+    assert not bf.equivalent(X_TO_Y, X_FROM_Y, targets=targets)
+    assert not bf.equivalent(X_TO_Y, X_WITH_Y, targets=targets)
+    assert bf.equivalent(X_FROM_Y, X_WITH_Y, targets=targets)
+    assert not bf.equivalent(X_FROM_Y, X_WITH_Y, targets=[(), ("x",), ("y",)])
+    # Both at once: nothing is left of any of them.
+    assert bf.equivalent(X_TO_Y, X_WITH_Y, targets=[(), ("x", "y")])
+
+
+def test_one_edge_without_an_undisturbed_condition():
+    # With x set by hand in all data, what acts on x never shows.
+    assert bf.equivalent(X_FROM_Y, X_WITH_Y, targets=["x"])
+    assert bf.equivalent(X_FROM_Y, bf.parse("x, y"), targets=["x"])
+    assert not bf.equivalent(X_TO_Y, bf.parse("x, y"), targets=["x"])
+    # x and y in turn: only x <-> y, which always falls apart, looks like no edge.
+    turns = ["x", "y"]
+    assert bf.equivalent(X_WITH_Y, bf.parse("x, y"), targets=turns)
+    assert not bf.equivalent(X_TO_Y, X_WITH_Y, targets=turns)
+    assert not bf.equivalent(X_TO_Y, X_FROM_Y, targets=turns)
+
+
+def test_the_conditions_have_to_agree():
+    # Is z a common cause of x and y, or only a spouse of both? Each graph alone fits any covariance
+    # matrix, and cut at x both are  x -> y  with y joined to z. But only the first gets the effect
+    # of x on y right when it adjusts for z.
+    g, h = bf.parse("x -> y <- z -> x"), bf.parse("x -> y <-> z <-> x")
+    verdict = bf.explain_equivalence(g, h, targets=[(), ("x",)])
+    assert not verdict
+    assert (verdict.reason, verdict.evidence) == ("shared parameters", ("x", "y"))
+    assert "coefficient of x -> y" in verdict.text
+    assert "one number undisturbed and another with x intervened on" in verdict.text
+    assert bf.equivalent(g, h, targets=[("x",)])
+
+
+# -- identities --
+
+
+def test_no_targets_are_no_news():
+    for g, h in product(all_baps(3), repeat=2):
+        assert bf.equivalent(g, h, targets=[()]) == bf.equivalent(g, h)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_target_everywhere_at_once(kind):
+    # Every node a target: perfect and mechanism leave nothing to share, the others show all.
+    for g, h in product(all_baps(3), repeat=2):
+        expected = bf.equivalent(g, h) if kind in ("perfect", "mechanism") else g == h
+        assert bf.equivalent(g, h, targets=[(), ("a", "b", "c")], kind=kind) == (expected)
+
+
+def test_experiments_on_each_node_settle_everything():
+    atlas = bf.atlas(4, targets=[(), *(f"x{i}" for i in range(1, 5))])
+    assert atlas.n_classes == atlas.n_baps == 3608
+
+
+def test_conditions_with_an_undisturbed_one_act_one_by_one():
+    rng = np.random.default_rng(1)
+    differ = 0
+    for _ in range(60):
+        g = random_bap(rng, 5, density=0.6)
+        h = random_member(rng, g)
+        sets = [T for T in subsets(g.nodes) if T and rng.random() < 0.1]
+        together = bf.equivalent(g, h, targets=[(), *sets])
+        assert together == all(bf.equivalent(g, h, targets=[(), T]) for T in sets)
+        differ += not together
+    assert 10 < differ < 50
+
+
+@given(st.integers(0, 2**32), st.sampled_from(KINDS))
+@settings(max_examples=25, deadline=None)
+def test_names_and_order_do_not_matter(seed, kind):
+    rng = np.random.default_rng(seed)
+    g = random_bap(rng, 4, density=0.7)
+    h = random_member(rng, g)
+    sets = [T for T in subsets(g.nodes) if rng.random() < 0.2] or [()]
+    names = dict(zip(g.nodes, rng.permutation(["p", "q", "r", "s"]).tolist(), strict=True))
+    renamed = [
+        bf.MixedGraph(
+            sorted(names.values()),
+            directed=[(names[a], names[b]) for a, b in graph.directed],
+            bidirected=[(names[a], names[b]) for a, b in graph.bidirected],
+        )
+        for graph in (g, h)
+    ]
+    elsewhere = [[names[v] for v in T] for T in reversed(sets)]
+    answer = bf.equivalent(g, h, targets=sets, kind=kind)
+    assert answer == bf.equivalent(*renamed, targets=elsewhere, kind=kind)
+    assert answer == bf.equivalent(h, g, targets=sets, kind=kind, rng=seed)
+
+
+# -- the slow twins --
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_agrees_with_the_slow_twin(kind):
+    rng = np.random.default_rng(2)
+    seen = {True: 0, False: 0}
+    for d in (3, 4, 5) * 8:
+        g = random_bap(rng, d, density=0.6)
+        h = random_member(rng, g)
+        sets = [T for T in subsets(g.nodes) if rng.random() < 3 / 2**d] or [(g.nodes[0],)]
+        conditions = given_targets(sets, kind, g.nodes)
+        Sigma = _core.random_covariances(*g._bits(), conditions.core, int(rng.integers(2**60)))
+        where, _ = slots(h, [(kind, T) for T in conditions.sets])
+        answer = bf.is_submodel(g, h, targets=sets, kind=kind)
+        assert answer == produces_under(h, where, Sigma)
+        seen[answer] += 1
+    assert min(seen.values()) > 1
+
+
+def likelihood_agrees(rng, g, h, sets, kind):
+    """Compare the decision with the maximum of the likelihood on population matrices of g."""
+    conditions = [(kind, T) for T in sets]
+    lack = lack_of_fit(h, conditions, population(g, conditions, rng), rng)
+    answer = bf.is_submodel(g, h, targets=sets, kind=kind)
+    assert answer == (lack < 1e-10), (str(g), str(h), sets, lack)
+    return answer
+
+
+def test_agrees_with_the_likelihood_on_three_nodes():
+    # All 5,432 cases of equivalent graphs, one more condition and any targets, agree (and take
+    # minutes); here a few of them.
+    rng = np.random.default_rng(3)
+    cases = [
+        (g, h, T)
+        for members in bf.atlas(3).classes()
+        for g, h in product(members, repeat=2)
+        for T in subsets(g.nodes)[1:]
+    ]
+    assert len(cases) == 5432
+    answers = []
+    for k in rng.choice(len(cases), 25, replace=False):
+        g, h, T = cases[k]
+        answers.append(likelihood_agrees(rng, g, h, [(), T], "perfect"))
+    assert 5 < sum(answers) < 20
+
+
+@pytest.mark.parametrize("d", [4, 5])
+def test_agrees_with_the_likelihood_on_more_nodes(d):
+    rng = np.random.default_rng(d)
+    answers = []
+    for kind in ("perfect", "perfect", "perfect", *KINDS[1:]):
+        g = random_bap(rng, d)
+        h = random_member(rng, g)
+        T = tuple(v for v in g.nodes if rng.random() < 0.3)
+        answers.append(likelihood_agrees(rng, g, h, [(), T], kind))
+    assert 0 < sum(answers) < 6
+
+
+def test_agrees_with_the_likelihood_without_an_undisturbed_condition():
+    rng = np.random.default_rng(7)
+    graphs, answers = all_baps(3), []
+    for _ in range(12):
+        g, h = (graphs[k] for k in rng.integers(len(graphs), size=2))
+        sets = [T for T in subsets(g.nodes)[1:] if rng.random() < 0.35] or [("a",), ("b",)]
+        answers.append(likelihood_agrees(rng, g, h, sets, "perfect"))
+    assert 0 < sum(answers) < 12
+
+
+# -- classes --
+
+
+@given(st.integers(0, 2**32), st.sampled_from(KINDS))
+@settings(max_examples=25, deadline=None)
+def test_a_class_is_what_is_left_of_the_class_without_targets(seed, kind):
+    rng = np.random.default_rng(seed)
+    g = random_bap(rng, int(rng.integers(2, 7)), density=0.5)
+    sets = [(), *(T for T in subsets(g.nodes) if rng.random() < 1.5 / 2 ** len(g))]
+    members = bf.equivalence_class(g, targets=sets, kind=kind)
+    everything = bf.equivalence_class(g)
+    expected = {h for h in everything if bf.equivalent(g, h, targets=sets, kind=kind)}
+    assert members.complete
+    assert len(members) == len(expected)
+    assert set(members) == expected
+    assert members.size == len(members.permitted_by(bf.Knowledge()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_class_without_an_undisturbed_condition(kind):
+    # Every pair is left alone by one of these.
+    sets = [("a",), ("b",), ("c",)]
+    for g in all_baps(3)[::3]:
+        members = bf.equivalence_class(g, targets=sets, kind=kind)
+        expected = {h for h in all_baps(3) if bf.equivalent(g, h, targets=sets, kind=kind)}
+        assert set(members) == expected
+
+
+def test_components_vary_independently():
+    pairs = ", ".join(f"a{i} -> b{i}" for i in range(30))
+    g = bf.parse(pairs)
+    assert bf.equivalence_class(g, targets=[(), "a7"]).size == 3**29
+    assert bf.equivalence_class(g, targets=[(), "b7"]).size == 2 * 3**29
+    assert bf.equivalence_class(g, targets=[(), ("b7", "a9")]).size == 2 * 3**28
+
+
+def test_a_class_knows_its_conditions():
+    members = bf.equivalence_class(bf.parse("x -> y"), targets=[(), ["y"]], kind="noise", limit=1)
+    assert (members.targets, members.kind) == (((), ("y",)), "noise")
+    assert members.to_dict()["targets"] == [[], ["y"]]
+    assert "noise interventions, targets by condition: none; y" in str(members)
+    assert bf.equivalence_class(bf.parse("x -> y")).targets == ((),)
+    fewer = bf.equivalence_class(bf.parse("x -> y -> z"), targets=[(), "y"]).permitted_by(
+        bf.SearchSpace("dag")
+    )
+    assert fewer.targets == ((), ("y",))
+
+
+def test_a_class_stops_at_its_limit():
+    g = bf.parse("a -> b -> c -> d <- a, b -> d, a -> c")
+    whole = bf.equivalence_class(g, targets=[(), "d"])
+    some = bf.equivalence_class(g, targets=[(), "d"], limit=3)
+    assert len(whole) > 3
+    assert not some.complete
+    assert len(some) == 3
+    assert g in some
+
+
+def test_effect_bounds_narrow():
+    # x -> y -> z: with y set by hand, z goes along with it in every member, and x does not.
+    rng = np.random.default_rng(8)
+    g = bf.parse("x -> y -> z")
+    S = population(g, [("perfect", ())], rng)[0]
+    before = bf.effect_bounds(bf.equivalence_class(g), cov=S, n=1000)
+    members = bf.equivalence_class(g, targets=[(), "y"])
+    after = bf.effect_bounds(members, cov=S, n=1000)
+    one_by_one = bf.effect_bounds(list(members), cov=S, n=1000)
+    assert before.effect(of="y", on="z").min_abs == 0
+    assert after.effect(of="y", on="z").min_abs > 0.3
+    assert after.effect(of="y", on="x").max_abs == 0
+    np.testing.assert_allclose(after.lower, one_by_one.lower)
+    np.testing.assert_allclose(after.upper, one_by_one.upper)
+
+
+# -- the atlas --
+
+
+@pytest.mark.parametrize(
+    ("d", "counts"),
+    # Found by this package; at d = 3 the same as sorting all BAPs by `equivalent`, see below.
+    [(2, [2, 3, 2]), (3, [11, 26, 25, 11]), (4, [368, 960, 1154, 847, 368])],
+)
+def test_one_experiment(d, counts):
+    for size, expected in enumerate(counts):
+        T = tuple(f"x{i + 1}" for i in range(size))
+        atlas = bf.atlas(d, targets=[(), T], rng=size)
+        assert atlas.n_classes == expected
+        assert atlas.n_baps == bf.atlas(d).n_baps
+        # A new mechanism tells no more and no less than a perfect intervention.
+        assert bf.atlas(d, targets=[(), T], kind="mechanism").n_classes == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sets", [[(), ("a",)], [(), ("a", "c")], [("a",), ("b",), ("c",)]])
+def test_the_atlas_is_all_baps_sorted(kind, sets):
+    heads: list[bf.MixedGraph] = []
+    for g in all_baps(3):
+        if not any(bf.equivalent(g, h, targets=sets, kind=kind) for h in heads):
+            heads.append(g)
+    numbered = [tuple("x" + str("abc".index(v) + 1) for v in T) for T in sets]
+    atlas = bf.atlas(3, targets=numbered, kind=kind)
+    assert atlas.n_classes == len(heads)
+    classes = list(atlas.classes())
+    assert len(classes) == len(heads)
+    assert sum(map(len, classes)) == 62
+    assert all(members.targets == atlas.targets for members in classes)
+
+
+# -- in words --
+
+
+@pytest.mark.parametrize(
+    ("g", "h", "sets", "kind", "words"),
+    [
+        ("x -> y", "x -> y", [(), "x"], "perfect", "equivalent: the same graph"),
+        (
+            "x <- y",
+            "x <-> y",
+            [(), "x"],
+            "perfect",
+            "equivalent: the same covariance matrices in every condition",
+        ),
+        (
+            "x -> y",
+            "x <- y",
+            [(), "x"],
+            "perfect",
+            "not equivalent: with x intervened on, x and y are adjacent in the first graph only",
+        ),
+        (
+            "x -> y -> z",
+            "x -> y <- z",
+            [(), "x"],
+            "perfect",
+            "not equivalent: x, y, z is a v-structure in the second graph only",
+        ),
+        (
+            "x, y, x <- y",
+            "x -> y",
+            [(), "x"],
+            "activity",
+            "not equivalent: the interventions change more parameters in one of the graphs",
+        ),
+        (
+            "x -> y",
+            "x <- y",
+            [(), "x"],
+            "noise",
+            "not equivalent: each condition by itself allows both graphs, but with data of the "
+            "first the error variance of y in the second would be one number undisturbed and "
+            "another with x intervened on",
+        ),
+    ],
+)
+def test_explanations(g, h, sets, kind, words):
+    verdict = bf.explain_equivalence(bf.parse(g), bf.parse(h), targets=sets, kind=kind)
+    assert str(verdict).startswith(words)
+    assert bool(verdict) == words.startswith("equivalent")
+
+
+def test_every_explanation_agrees_with_the_decision():
+    rng = np.random.default_rng(9)
+    for _ in range(60):
+        g = random_bap(rng, 4, density=0.8)
+        h = random_member(rng, g)
+        sets = [T for T in subsets(g.nodes) if rng.random() < 0.2] or [()]
+        kind = KINDS[rng.integers(4)]
+        verdict = bf.explain_equivalence(g, h, targets=sets, kind=kind)
+        assert verdict.equivalent == bf.equivalent(g, h, targets=sets, kind=kind)
+
+
+# -- bad input --
+
+
+@pytest.mark.parametrize(
+    ("targets", "kind", "words"),
+    [
+        ("x", "perfect", "targets is 'x': give the targets of each condition"),
+        ([], "perfect", "targets is empty"),
+        (3, "perfect", "targets is 3; give a list of sets of nodes"),
+        ([()], "soft", "unknown kind 'soft'; choose one of perfect, mechanism"),
+        ([(), 3], "perfect", "a set of targets is 3; give a list of names"),
+        ([(), ("aktt",)], "perfect", "unknown node 'aktt'; did you mean 'akt'?"),
+        ([(), (1,)], "perfect", "unknown node 1: node names are strings"),
+    ],
+)
+def test_bad_targets(targets, kind, words):
+    g = bf.parse("akt -> pkc")
+    for call in (
+        lambda: bf.equivalent(g, g, targets=targets, kind=kind),
+        lambda: bf.is_submodel(g, g, targets=targets, kind=kind),
+        lambda: bf.explain_equivalence(g, g, targets=targets, kind=kind),
+        lambda: bf.equivalence_class(g, targets=targets, kind=kind),
+    ):
+        with pytest.raises(bf.BowfreeError, match=words.replace("(", r"\(").replace("?", r"\?")):
+            call()
+
+
+def test_classes_that_no_skeleton_holds():
+    g = bf.parse("x -> y -> z")
+    with pytest.raises(bf.BowfreeError, match="no condition leaves both x and y alone"):
+        bf.equivalence_class(g, targets=["x", "y"])
+    with pytest.raises(bf.BowfreeError, match="no condition leaves both x1 and x2 alone"):
+        bf.atlas(2, targets=["x1"])
+    # All edges act in all conditions of another kind.
+    assert g in bf.equivalence_class(g, targets=["x", "y"], kind="mechanism")
+
+
+def test_other_methods_know_no_targets():
+    g = bf.parse("x -> y -> z")
+    for method in ("colliders", "edge-changes"):
+        with pytest.raises(bf.BowfreeError, match="only method='exact'"):
+            bf.equivalence_class(g, targets=[(), "x"], method=method)
+        assert len(bf.equivalence_class(g, targets=[()], method=method)) > 1
+
+
+def test_cycles_and_bows_are_named():
+    g, bow, cycle = bf.parse("x -> y"), bf.parse("x -> y, x <-> y"), bf.parse("x -> y -> x")
+    for other in (bow, cycle):
+        with pytest.raises(bf.GraphError):
+            bf.equivalent(g, other, targets=[(), "x"])
+        with pytest.raises(bf.GraphError):
+            bf.equivalent(other, g, targets=[(), "x"])
+    # A bow is allowed where the smaller model stands; it does not fit y -> x once y is set.
+    assert bf.is_submodel(bow, g, targets=[()])
+    assert not bf.is_submodel(bow, g, targets=[(), "x"])
+
+
+def test_targets_are_sets():
+    assert given_targets([["y", "x", "y"], "x", ("x", "y")], "noise", ("x", "y")) == Targets(
+        ("x", "y"), (("x", "y"), ("x",)), "noise"
+    )

@@ -1,0 +1,229 @@
+"""The next experiment: how it would split the graphs that are open."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import get_args
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+from bowfree import _core
+from bowfree.equivalence.classes import marks_of
+from bowfree.equivalence.targets import Kind, Targets
+from random_models import collider_data, random_bap
+
+KINDS = get_args(Kind)
+CHAIN = bf.parse("x -> y -> z")
+CLIQUE = bf.MixedGraph(list("abcdefg"), bidirected=combinations("abcdefg", 2))
+
+
+def by_brute_force(members, known, T, kind):
+    """Return classes, expected settled ends and expected members left, member by member."""
+    groups: list[list[bf.MixedGraph]] = []
+    for member in members:
+        for group in groups:
+            if bf.equivalent(group[0], member, targets=[*known, T], kind=kind):
+                group.append(member)
+                break
+        else:
+            groups.append([member])
+    n = sum(map(len, groups))
+    settled = left = 0.0
+    for group in groups:
+        ends = 0
+        for a, _, b in members[0].edges:
+            for at, other in ((a, b), (b, a)):
+                # A head at the node, or a tail?
+                heads = {other not in graph.children(at) for graph in group}
+                ends += len(heads) == 1
+        settled += len(group) / n * ends
+        left += len(group) ** 2 / n
+    return len(groups), settled, left
+
+
+def test_a_chain():
+    # Five members; y set by hand:  {x -> y -> z, x <-> y -> z}, {x <- y -> z}, and {x <- y <- z,
+    # x <- y <-> z}.
+    found = bf.design(CHAIN)
+    assert (found.n_members, found.settled_ends, found.n_ends) == (5, 0, 4)
+    assert [e.targets for e in found.experiments] == [("y",), ("x",), ("z",)]
+    middle = found.experiment("y")
+    assert middle == found.best
+    assert middle.n_classes == 3
+    assert middle.settled_ends == pytest.approx((2 * 3 + 4 + 2 * 3) / 5)
+    assert middle.members_left == pytest.approx((4 + 1 + 4) / 5)
+
+
+def test_nothing_is_open():
+    found = bf.design(bf.parse("x, y"))
+    assert (found.n_members, found.n_ends) == (1, 0)
+    assert found.best.members_left == 1
+    assert "nothing is open" in str(found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_agrees_with_brute_force(kind):
+    rng = np.random.default_rng(1)
+    for d in (3, 4, 5):
+        g = random_bap(rng, d)
+        members = bf.equivalence_class(g, limit=60)
+        g = members.graph
+        found = bf.design(members, kind=kind, max_targets=2)
+        assert len(found) == d + d * (d - 1) // 2
+        for T in [(g.nodes[0],), g.nodes[1:3]]:
+            here = found.experiment(*T)
+            numbers = (here.n_classes, here.settled_ends, here.members_left)
+            assert numbers == pytest.approx(by_brute_force(list(members), [()], T, kind))
+
+
+def test_fingerprints_agree_with_tests_of_pairs():
+    # Two ways into the same classes: the second is taken when one addition is not perfect.
+    rng = np.random.default_rng(2)
+    for _ in range(10):
+        g = random_bap(rng, 5, density=0.6)
+        members = bf.equivalence_class(g, limit=100)
+        edges = members._edges
+        marks = np.array([marks_of(m, edges) for m in members], dtype=np.uint8).reshape(
+            -1, len(edges)
+        )
+        sets = tuple(T for size in (1, 2) for T in combinations(g.nodes, size))
+        wanted = Targets(g.nodes, sets, "perfect").core
+        quick = _core.split_members(*g._bits(), marks, [(0, [])], wanted, 3, 1, None)
+        mixed = [*wanted, (1, [0])]
+        slow = _core.split_members(*g._bits(), marks, [(0, [])], mixed, 3, 2, None)
+        np.testing.assert_array_equal(quick, slow[:, :-1])
+        # A new mechanism of one node tells what a perfect intervention on it does.
+        np.testing.assert_array_equal(quick[:, 0], slow[:, -1])
+
+
+def test_after_an_experiment():
+    members = bf.equivalence_class(CHAIN, targets=[(), "y"])
+    after = bf.design(members)
+    assert after.n_members == 2
+    assert after.targets == ((), ("y",))
+    assert after.experiment("y").n_classes == 1
+    assert after.experiment("x").members_left == 1
+    again = bf.design(CHAIN, targets=[(), "y"])
+    assert again == after
+
+
+def test_components_multiply():
+    pairs = [f"a{i} -> b{i}" for i in range(30)]
+    found = bf.design(bf.parse(", ".join(pairs)), max_targets=2, candidates=["a0", "b0", "a1"])
+    one = bf.design(bf.parse(pairs[0]))
+    assert found.n_members == pytest.approx(3.0**30)
+    assert found.n_ends == 60
+    assert found.experiment("a0").members_left == pytest.approx(
+        one.experiment("a0").members_left * 3.0**29
+    )
+    both = found.experiment("a0", "a1")
+    assert both.n_classes == one.experiment("a0").n_classes ** 2
+    assert both.settled_ends == pytest.approx(2 * one.experiment("a0").settled_ends)
+    assert both == found.best
+    assert found.experiment("b0", "a0").n_classes == 1
+
+
+def test_a_search_and_its_space():
+    result = bf.greedy_search(collider_data(500), restarts=3, rng=1)
+    found = bf.design(result)
+    assert found.n_members == len(bf.equivalence_class(result))
+    known = bf.SearchSpace(knowledge=bf.Knowledge(unconfounded=["x", "z"]))
+    assert bf.design(result, space=known).n_members == 1
+
+
+def test_an_average_weighs_its_classes():
+    average = bf.averaged_effects(bf.exhaustive_search(collider_data(60)))
+    found = bf.design(average)
+    assert found.n_averaged == len(average.classes) > 3
+    weights = np.array([one.weight for one in average.classes])
+    each = [bf.design(one.graph).experiment("y") for one in average.classes]
+    mean = weights @ [e.members_left for e in each] / weights.sum()
+    assert found.experiment("y").members_left == pytest.approx(mean)
+    sizes = [bf.equivalence_class(one.graph).size for one in average.classes]
+    assert found.n_members == pytest.approx(weights @ sizes / weights.sum())
+    assert "means over" in str(found)
+
+
+def test_threads_seeds_and_progress_change_nothing():
+    g = bf.parse("a -> b -> c -> d <- a, b -> d, a -> c")
+    told = []
+    first = bf.design(g, max_targets=2, n_jobs=2, rng=5, progress=told.append)
+    assert first == bf.design(g, max_targets=2)
+    assert (told[0].what, told[0].done, told[-1].done) == ("experiments", 0, 10)
+
+
+def test_limits_are_told():
+    g = bf.parse("a -> b -> c -> d <- a, b -> d, a -> c")
+    some = bf.design(g, limit=5)
+    assert (some.n_members, some.complete) == (5, False)
+    assert "NOT COMPLETE" in str(some)
+    assert "not complete" in repr(some)
+    members = bf.equivalence_class(g)
+    assert not bf.design(members, limit=5).complete
+    assert bf.design(members).complete
+    hurried = bf.design(bf.equivalence_class(CLIQUE, limit=20_000), time_limit=1e-9)
+    assert (len(hurried), hurried.complete) == (0, False)
+    assert repr(hurried) == "<Design: 0 experiments, not complete>"
+    with pytest.raises(bf.BowfreeError, match="in time: raise `time_limit`"):
+        _ = hurried.best
+
+
+def test_shown():
+    found = bf.design(CHAIN, max_targets=2)
+    frame = found.to_frame()
+    assert list(frame.columns) == [
+        "targets",
+        "n_targets",
+        "n_classes",
+        "settled_ends",
+        "members_left",
+    ]
+    assert frame.targets[0] == "y"
+    assert found.to_dict()["experiments"][0]["targets"] == ["y"]
+    assert repr(found) == "<Design: 6 experiments, most telling: y>"
+    assert "<table>" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"candidates": "x"}, "candidates is 'x': give a list"),
+        ({"candidates": []}, "an experiment needs a target"),
+        ({"candidates": ["x", ()]}, "an experiment needs a target"),
+        ({"candidates": ["w"]}, "unknown node 'w'"),
+        ({"candidates": 3}, "candidates is 3"),
+        ({"candidates": [("x", "y")], "max_targets": 2}, "max_targets = 2: give single variables"),
+        ({"max_targets": 0}, "max_targets must be a whole number of at least 1"),
+        ({"kind": "soft"}, "unknown kind 'soft'"),
+        ({"targets": ["x", "y"]}, "no condition leaves both x and y alone"),
+        ({"limit": 0}, "limit must be"),
+        ({"space": "dag"}, "space is 'dag'"),
+        ({"jobs": 2}, "design has no option 'jobs'"),
+        ({"time_limit": -1}, "time_limit must be positive"),
+        (
+            {"space": bf.SearchSpace(knowledge=bf.Knowledge(forbidden=["x -- y"]))},
+            "no member of the class lies in the search space",
+        ),
+    ],
+)
+def test_bad_input(options, words):
+    with pytest.raises(bf.BowfreeError, match=words):
+        bf.design(CHAIN, **options)
+
+
+def test_refused():
+    members = bf.equivalence_class(CHAIN)
+    with pytest.raises(bf.BowfreeError, match="the class was made for targets"):
+        bf.design(members, targets=[()])
+    empirical = bf.empirical_class(CHAIN, cov=np.eye(3), n=10)
+    with pytest.raises(bf.BowfreeError, match="an empirical class holds graphs"):
+        bf.design(empirical)
+    with pytest.raises(bf.GraphError, match="expected a graph"):
+        bf.design("x -> y")
+    with pytest.raises(bf.BowfreeError, match="no experiment on"):
+        bf.design(CHAIN).experiment("x", "y")
+    wide = bf.MixedGraph([f"v{i}" for i in range(40)])
+    with pytest.raises(bf.BowfreeError, match="102,090 experiments on up to 4 of 40"):
+        bf.design(wide, max_targets=4)
