@@ -5,13 +5,19 @@ huge default stack and then limit its memory, which works for every user, unlike
 processes. Linux only.
 """
 
+import os
 import subprocess
 import sys
 import textwrap
 
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux"),
+    pytest.mark.skipif(
+        "asan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer takes all address space"
+    ),
+]
 
 PREPARE = """
 import resource
