@@ -28,6 +28,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import fit_facts, fit_title
 from bowfree.model.fitting import fit_quietly
+from bowfree.model.moments import Moments
 from bowfree.pictures.svg import printable
 from bowfree.report.cautions import cautions
 from bowfree.report.cells import counted, p_phrase
@@ -118,7 +119,8 @@ def gather(
         average = averaged_effects(search, rng=0)
     certainty = _certainty(graph, average, bootstrap, stable)
     edges = edge_rows(fit, estimates, summary)
-    checks = None if data is None or not fit.moments.plain else check_data(fit, data)
+    rows = data is not None and not isinstance(data, Moments)
+    checks = check_data(fit, data) if rows and fit.moments.plain else None
     notes = [node_note(fit, i) for i in range(len(graph))]
     view = graph_view(graph, edges, [edge_tip(row) for row in edges], notes)
     return {
