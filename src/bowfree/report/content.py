@@ -34,6 +34,7 @@ from bowfree.report.cautions import cautions
 from bowfree.report.cells import counted, p_phrase
 from bowfree.report.certainty import Certainty, averaged, halved, resampled
 from bowfree.report.data_checks import check_data
+from bowfree.report.gap_map import gap_map
 from bowfree.report.graph_view import graph_view
 from bowfree.report.score_svg import steps_svg, time_svg
 from bowfree.report.tables import (
@@ -151,6 +152,8 @@ def gather(
         ),
         "by_knowledge": space.knowledge != Knowledge(),
         "checks": checks,
+        "unchecked": _unchecked(fit),
+        "gaps": None if fit.moments.gaps is None else gap_map(fit.moments.gaps),
         "variables": variable_table(fit, checks),
         "edges": edge_table(graph, edges, summary, bootstrap),
         "classes": class_table(summary),
@@ -188,6 +191,16 @@ def _certainty(
     if stable is not None:
         parts.append(halved(stable))
     return parts
+
+
+def _unchecked(fit: Fit) -> str:
+    """Say why normality and outliers have not been looked at, where they have not."""
+    why = "Only the covariance matrix was given"
+    if fit.moments.sample is not None:
+        why = "The rows were not given to the report"
+        if not fit.moments.plain:
+            why = f"The data are {fit.moments.sample.says()}"
+    return f"{why}, so normality and outliers have not been looked at."
 
 
 def _settings(
