@@ -4,12 +4,14 @@ import gzip
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
 import bowfree as bf
 from bowfree.cli import main
 from bowfree.datasets.tables import write_table
+from bowfree.model import streams
 
 CHAIN = "sun -> leaves -> fruit"
 QUICK = ("--restarts", 1, "--strategy", "restart")
@@ -50,7 +52,7 @@ def test_from_the_wild_to_a_fit(tmp_path):
         (("--encoding", "cp1252"), "--encoding"),
         (("--drop", "sorte,nr"), "drop that column (--drop)"),
         (("--na", "-999"), None),
-        (("--drop-missing",), "1 of 1000 rows: leaves (1, first in row 9); --drop-missing"),
+        (("--missing", "listwise"), "1 of 1000 rows: leaves (1, first in row 9); --missing fiml"),
     ]:
         if problem is not None:
             assert problem in run("learn", path, *given, *QUICK, code=1).stderr
@@ -61,6 +63,163 @@ def test_from_the_wild_to_a_fit(tmp_path):
     data = {name: np.delete(demo[name], 7) for name in ("sun", "leaves", "fruit")}
     fit = bf.fit(bf.parse(json.loads(found.stdout)["text"]), data)
     assert json.loads(found.stdout)["fit"]["loglik"] == pytest.approx(fit.loglik, rel=1e-12)
+
+
+def gappy(tmp_path, kind="csv", rows=400):
+    """Three columns, a tenth of the cells missing; weights, and fruit in four classes."""
+    demo = bf.datasets.load_demo()
+    rng = np.random.default_rng(1)
+    X = np.exp(np.column_stack([demo[name] / 10 for name in ("sun", "leaves", "fruit")])[:rows])
+    X[rng.random(X.shape) < 0.1] = np.nan
+    cuts = np.nanquantile(X[:, 2], [0.25, 0.5, 0.75])
+    classes = np.where(np.isnan(X[:, 2]), np.nan, np.digitize(X[:, 2], cuts))
+    names = ("sun", "leaves", "fruit", "size", "w")
+    table = bf.datasets.Table(names, np.column_stack([X, classes, rng.uniform(1, 3, rows)]))
+    path = tmp_path / f"gappy.{kind}"
+    if kind == "csv":
+        path.write_text(write_table(table).replace("nan", ""), encoding="utf-8")
+    else:
+        pl.DataFrame(dict(table)).fill_nan(None).write_parquet(path)
+    return path, dict(table)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("missing", ["fiml", "two-stage", "listwise"])
+def test_missing(tmp_path, missing, kind):
+    path, data = gappy(tmp_path, kind)
+    asked = run("fit", path, "--graph", CHAIN, code=1).stderr
+    assert "--missing fiml uses all cells that are there, --missing listwise leaves out" in asked
+    found = json.loads(run("fit", path, "--graph", CHAIN, "--missing", missing, "--json").stdout)
+    fit = bf.fit(bf.parse(CHAIN), data, missing=missing)
+    assert found["loglik"] == fit.loglik
+    assert [e["se"] for e in found["estimates"]] == [e.se for e in fit.estimates()]
+
+
+def test_every_command_that_reads_data_takes_gaps(tmp_path):
+    path, data = gappy(tmp_path)
+    options = ("--columns", "sun,leaves,fruit", "--missing", "fiml")
+    report = tmp_path / "report.html"
+    page = run("learn", path, *options, *QUICK, "--report", report).stdout
+    assert "of the cells are missing" in page
+    assert "Little" in report.read_text(encoding="utf-8")
+    bounds = bf.effect_bounds(bf.equivalence_class(bf.parse(CHAIN)), data, missing="fiml")
+    assert run("effects", path, *options, "--graph", CHAIN).stdout == f"{bounds}\n"
+    graphs = ("--graph", CHAIN, "--graph", "sun -> leaves, fruit")
+    assert "chi-square" in run("compare", path, *options, *graphs).stdout
+
+
+def test_gaps_with_logarithms_and_units(tmp_path):
+    path, data = gappy(tmp_path)
+    logs = {name: np.log(data[name]) for name in ("sun", "leaves", "fruit")}
+    scaled = {name: column / np.nanstd(column) for name, column in logs.items()}
+    for options, columns in ((("--log",), logs), (("--log", "--standardize"), scaled)):
+        found = run("fit", path, "--graph", CHAIN, "--missing", "fiml", *options, "--json").stdout
+        expected = bf.fit(bf.parse(CHAIN), columns, missing="fiml")
+        assert json.loads(found)["loglik"] == pytest.approx(expected.loglik, rel=1e-9)
+
+
+def test_categories_ranks_and_weights(tmp_path):
+    path, data = gappy(tmp_path)
+    there = ~np.isnan(np.column_stack(list(data.values()))).any(axis=1)
+    rows = {name: column[there] for name, column in data.items()}
+    for options, words in (
+        (("--ordinal", "size"), {"ordinal": ["size"]}),
+        (("--ordinal", "size", "--log"), {"ordinal": ["size"]}),
+        (("--correlation", "spearman"), {"correlation": "spearman"}),
+        (("--weights", "w"), {"weights": "w"}),
+    ):
+        graph = "sun -> leaves -> size"
+        given = rows
+        if "--log" in options:  # of measurements, not of categories
+            given = rows | {name: np.log(rows[name]) for name in ("sun", "leaves")}
+        found = run("fit", path, "--graph", graph, "--missing", "listwise", *options, "--json")
+        expected = bf.fit(bf.parse(graph), given, **words)
+        assert json.loads(found.stdout)["chi2"] == pytest.approx(expected.chi2, rel=1e-9)
+        assert "column w" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--missing", "fiml", "--ordinal", "sun"), "with --ordinal use --missing listwise"),
+        (("--missing", "fiml", "--correlation", "kendall"), "use --missing listwise"),
+        (("--ordinal", "sun", "--correlation", "kendall"), "choose one of --ordinal"),
+        (("--ordinal", "sun", "--weights", "fruit"), "--weights are for covariances"),
+        (("--missing", "fiml", "--drop-missing"), "choose one of --drop-missing"),
+        (("--cov", "--n", 10, "--missing", "fiml"), "--missing needs observations"),
+        (("--cov", "--n", 10, "--ordinal", "sun"), "--ordinal needs observations"),
+        (("--missing", "mean"), "'mean' is not one of"),
+    ],
+)
+def test_words_that_do_not_go_together(options, problem, plants):
+    assert problem in run("fit", plants, "--graph", CHAIN, *options, code=2).stderr
+
+
+def test_nothing_is_left_without_gaps(tmp_path):
+    path = tmp_path / "holes.csv"
+    path.write_text("x,y\n1,\n,2\n3,4\n")
+    said = run("fit", path, "--graph", "x -> y", "--missing", "listwise", code=1).stderr
+    assert "--missing listwise leaves 1 row of 3; --missing fiml" in said
+
+
+# --- several files --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kept", [10, 2**24])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_several_files_are_one_table(tmp_path, kind, kept, monkeypatch):
+    """In pieces or in memory, a folder or its files: the numbers of the whole table."""
+    monkeypatch.setattr(streams, "KEPT", kept)
+    demo = bf.datasets.load_demo()
+    demo = bf.datasets.Table(demo.names, np.exp(demo.X / 10))
+    for k in range(3):
+        part = bf.datasets.Table(demo.names, demo.X[400 * k : 400 * (k + 1)])
+        if kind == "csv":
+            (tmp_path / f"part{k}.csv").write_text(write_table(part))
+        else:
+            pl.DataFrame(dict(part)).write_parquet(tmp_path / f"part{k}.parquet")
+    expected = bf.fit(bf.parse(CHAIN), demo)
+    files = sorted(tmp_path.iterdir())
+    for data in ((tmp_path,), files, files[::-1]):
+        found = json.loads(run("fit", *data, "--graph", CHAIN, "--json").stdout)
+        assert found["n"] == 1000
+        assert found["loglik"] == pytest.approx(expected.loglik, rel=1e-12)
+    unit = bf.fit(bf.parse(CHAIN), {name: np.log(x) / np.log(x).std() for name, x in demo.items()})
+    scaled = run("fit", tmp_path, "--graph", CHAIN, "--log", "--standardize", "--json").stdout
+    assert json.loads(scaled)["loglik"] == pytest.approx(unit.loglik, rel=1e-9)
+    learned = run("learn", *files, *QUICK, "--report", tmp_path.parent / f"{kind}{kept}.html")
+    assert "1000 observations of" in learned.stdout
+
+
+def test_gaps_in_several_files(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,5\n")
+    (tmp_path / "b.csv").write_text("x,y\n4,7\n5,\n6,6\n")
+    said = run("fit", tmp_path, "--graph", "x -> y", code=1).stderr
+    assert "b.csv: missing values in 1 of 3 rows: y (1, first in row 3)" in said
+    done = run("fit", tmp_path, "--graph", "x -> y", "--missing", "listwise", "--json")
+    assert "dropped 1 of 5 rows" in done.stderr
+    assert json.loads(done.stdout)["n"] == 4
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "code", "problem"),
+    [
+        (
+            {"a.csv": "x,y\n1,2\n", "b.csv": "x,z\n1,2\n"},
+            (),
+            1,
+            "b.csv has other columns than a.csv",
+        ),
+        ({"a.csv": "x,y\n1,2\n", "b.tsv": "x\ty\n1\t2\n"}, (), 1, "files of different kinds"),
+        ({"notes.md": "x"}, (), 1, "has no table in it"),
+        ({"a.csv": "x,y\n", "b.csv": "x,y\n"}, ("--cov", "--n", 9), 2, "--cov needs one file"),
+        ({"a.parquet": "none", "b.parquet": "none"}, (), 1, "a.parquet cannot be read as a"),
+    ],
+)
+def test_files_that_are_not_one_table(tmp_path, files, options, code, problem):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert problem in run("learn", tmp_path, *options, code=code).stderr
 
 
 def test_identifiers_are_named_once_in_the_words_of_the_command_line(plants, tmp_path):

@@ -515,3 +515,13 @@ def test_graph_that_is_not_a_bap(graph, message):
     for function in (bf.fit, bf.score, bf.district_scores):
         with pytest.raises(bf.GraphError, match=message):
             function(graph, X)
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(1, 2, 50_000)])
+def test_an_offset_takes_no_digits_away(weights):
+    rows = np.random.default_rng(1).normal(size=(50_000, 3))
+    moved = rows + 1e9
+    near = bf.moments(moved - 1e9, weights=weights)  # exact: what is left of the rows
+    far = bf.moments(moved, weights=weights)
+    assert_allclose(far.S, near.S, rtol=1e-13, atol=1e-15)
+    assert_allclose(far.mean, near.mean + 1e9, rtol=1e-15)

@@ -8,6 +8,7 @@ import bowfree as bf
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.report.cautions import cautions
 from bowfree.report.data_checks import check_data
+from bowfree.report.gap_map import gap_map
 
 GRAPH = bf.parse("a -> b -> c")
 NORMAL = bf.random_sem(GRAPH, rng=1).sample(400, rng=1, as_frame="pandas")
@@ -55,3 +56,43 @@ def test_a_scaled_test_is_the_one_that_rejects():
     fit = bf.fit(wrong, NORMAL, test="satorra-bentler")
     assert fit.p_value_scaled < 0.01
     assert "The chi-square test rejects the graph (p < 0.001)" in said(fit)
+
+
+def test_a_picture_of_the_patterns_and_littles_test():
+    a = NORMAL["a"]
+    gappy = NORMAL.assign(b=NORMAL["b"].where(a < 0), c=NORMAL["c"].where(a < a.quantile(0.9)))
+    fit = bf.fit(GRAPH, gappy, missing="fiml")
+    gaps = fit.moments.gaps
+    drawn = gap_map(gaps)
+    assert drawn.names == ["a", "b", "c"]
+    assert [cells for _, _, cells in drawn.patterns] == sorted(
+        gaps.patterns.tolist(), key=lambda p: -gaps.rows[gaps.patterns.tolist().index(p)]
+    )
+    assert sum(float(rows) for rows, _, _ in drawn.patterns) == 400
+    page = bf.report.render(fit)
+    table = page[page.index('<table class="map gaps">') :].partition("</table>")[0]
+    assert table.count('class="gap"') == 3
+    assert table.count('class="there"') == 6
+    assert f"chi-square {gaps.statistic:.2f} on {gaps.df} df, p &lt; 0.001" in page
+    assert "have not been looked at" in page
+    assert "map gaps" not in bf.report.render(bf.fit(GRAPH, NORMAL))
+
+
+def test_rare_patterns_are_counted_and_not_drawn():
+    X = np.random.default_rng(1).normal(size=(500, 8))
+    X[np.random.default_rng(2).random(X.shape) < 0.2] = np.nan
+    drawn = gap_map(bf.moments(X, missing="fiml").gaps)
+    assert len(drawn.patterns) == 25
+    shown = sum(float(rows) for rows, _, _ in drawn.patterns)
+    assert drawn.left_out.endswith(f"more patterns, of {500 - shown:g} rows")
+
+
+def test_rows_left_out_are_left_out_of_the_checks():
+    """Rows are numbered as in the data that were given."""
+    gappy = NORMAL.copy()
+    gappy.loc[0, "a"] = np.nan
+    gappy.loc[5] = [30.0, -30.0, 30.0]
+    fit = bf.fit(GRAPH, gappy, missing="listwise")
+    checks = check_data(fit, gappy)
+    assert checks.outliers[0].row == 6
+    assert "1 of 400 rows have gaps and are left out" in bf.report.render(fit, data=gappy)

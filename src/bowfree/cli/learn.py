@@ -68,7 +68,8 @@ def learn(
     """Learn a graph from DATA, a file with named columns (or covariances).
 
     DATA is a text (.csv, .tsv, .txt, also .gz and .zst), or .parquet, .feather, .sav, .dta, .xlsx
-    where a library that reads it is installed.
+    where a library that reads it is installed; or several of these, or a folder, with the rows of
+    one table, of any length.
 
     Prints the best graph with its estimates, and for each edge what all equivalent graphs, which
     no data can tell apart, say about it: `x o-> y` may be x -> y or x <-> y.
@@ -110,7 +111,7 @@ def learn(
     if out is not None:
         write_folder(out, _files(result, fitted, members, average, graph_format))
     if report is not None:
-        settings = {"file": source.path.name, "strategy": search["strategy"], "seed": budget["rng"]}
+        settings = {"file": source.name, "strategy": search["strategy"], "seed": budget["rng"]}
         result.report(
             report,
             data=arguments.get("data"),

@@ -8,6 +8,7 @@ is one line in `_OPTIONS` and one in the part of :class:`Source` that it belongs
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,10 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.cli.numbers import Real, Shrinkage
+from bowfree.datasets.pieces import Piece, data_files, read_pieces
 from bowfree.datasets.reading import SEPARATORS, ReadOptions
 from bowfree.datasets.tables import Table, read_file, read_matrix, row_lines
+from bowfree.display import count
 from bowfree.errors import DataError
 from bowfree.model.column_checks import odd_columns, sentences
+from bowfree.model.gate import read_moments, read_once
+from bowfree.model.moments import Moments
+from bowfree.model.streams import Sums
 from bowfree.text_input import listed
 
 __all__ = ["Source", "data_options", "read_source"]
@@ -31,13 +37,19 @@ __all__ = ["Source", "data_options", "read_source"]
 class Source:
     """Where the data are and what to do with them before use."""
 
-    path: Path
+    paths: tuple[Path, ...]
     read: ReadOptions
     cov: dict[str, Any] | None
     log: bool = False
     standardize: bool = False
-    drop_missing: bool = False
+    missing: str | None = None
     gate: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The file, or the first one of several."""
+        others = len(self.paths) - 1
+        return self.paths[0].name + (f" and {others} more" if others else "")
 
     def arguments(self, needed: Sequence[str] | None = None) -> dict[str, Any]:
         """Read the file; what it holds are the arguments of ``fit`` and ``greedy_search``.
@@ -45,45 +57,113 @@ class Source:
         Columns that are not `needed` are not looked at: they may hold names or dates.
         """
         chosen = self.read.columns if self.read.columns is not None or needed is None else needed
+        weights = self.gate.get("weights")
+        if chosen is not None and weights is not None and weights not in chosen:
+            chosen = (*chosen, weights)
         options = replace(self.read, columns=chosen)
         if self.cov is not None:
-            matrix = read_matrix(self.path, options)
+            matrix = read_matrix(self.paths[0], options)
             if self.standardize:
                 sd = _scales(np.diag(matrix.X))
                 matrix = replace(matrix, X=matrix.X / np.outer(sd, sd))
             return {"cov": matrix, **self.cov, **self.gate}
-        table = read_file(self.path, options)
-        table = self._complete(table, options)
-        if chosen is None:
-            for sentence in sentences(odd_columns(table.names, table.X), drop="--drop"):
-                click.echo(f"Warning: {sentence}", err=True)
-        if self.log:
-            table = _logarithm(table)
+        # Rows with gaps are left out here, where they are counted as the file does.
+        missing = {} if self.missing in (None, "listwise") else {"missing": self.missing}
+        gate = {**missing, **self.gate}
+        rows = _Rows(self, options, look=chosen is None)
+        if len(self.paths) == 1:
+            table = rows.usable(Piece(self.paths[0], 0, read_file(self.paths[0], options)))
+        else:
+            found = read_once((rows.usable(p) for p in read_pieces(self.paths, options)), **gate)
+            if isinstance(found, Sums):
+                rows.tell()
+                return {"data": self._moments_of(found)}
+            table = Table(found.names, found.values)
+        rows.tell()
         if self.standardize:
-            with np.errstate(all="ignore"):  # no rows, or values too large to square
-                variances = table.X.var(axis=0) if len(table.X) else np.ones(len(table))
-            table = replace(table, X=table.X / _scales(variances))
-        return {"data": table, **self.gate}
+            table = self._rescaled(table, _standardized)
+        return {"data": table, **gate}
 
-    def _complete(self, table: Table, options: ReadOptions) -> Table:
+    def _rescaled(self, table: Table, change: Callable[[Table], Table]) -> Table:
+        """Change the measurements; categories and weights are what they are."""
+        measured = self.measured(table)
+        X = table.X.copy()
+        X[:, [table.names.index(name) for name in measured.names]] = change(measured).X
+        return replace(table, X=X)
+
+    def measured(self, table: Table) -> Table:
+        """Return the columns that are neither categories nor weights."""
+        apart = {*self.gate.get("ordinal", ()), self.gate.get("weights")}
+        kept = [k for k, name in enumerate(table.names) if name not in apart]
+        if len(kept) == len(table):
+            return table
+        return Table(tuple(table.names[k] for k in kept), table.X[:, kept])
+
+    def _moments_of(self, sums: Sums) -> Moments:
+        """Return the moments of a table that is too large for memory."""
+        found = read_moments(sums, **self.gate)
+        if not self.standardize:
+            return found
+        sd = np.sqrt(np.diag(found.S))
+        mean = None if found.mean is None else found.mean / sd
+        return Moments(found.names, found.S / np.outer(sd, sd), found.n, mean)
+
+
+class _Rows:
+    """Rows on their way from the files: without gaps, if these are to be left out."""
+
+    def __init__(self, source: Source, options: ReadOptions, *, look: bool) -> None:
+        self.source, self.options, self.look = source, options, look
+        self.seen = self.dropped = 0
+
+    def usable(self, piece: Piece) -> Table:
+        """Return a piece with rows left out and logarithms taken, as asked for; say what is odd."""
+        table = self._complete(piece)
+        if self.look:  # once
+            measured = self.source.measured(table)
+            for sentence in sentences(odd_columns(measured.names, measured.X), drop="--drop"):
+                click.echo(f"Warning: {sentence}", err=True)
+            self.look = False
+        if self.source.log:
+            table = self.source._rescaled(table, _logarithm)
+        return table
+
+    def tell(self) -> None:
+        """Say how many rows were left out, and refuse to go on with none."""
+        if not self.dropped:
+            return
+        click.echo(f"dropped {self.dropped} of {self.seen} rows: missing values", err=True)
+        if self.seen - self.dropped < 2:
+            raise DataError(
+                f"{self.source.name}: --missing listwise leaves "
+                f"{count(self.seen - self.dropped, 'row')} of {self.seen}; --missing fiml uses all "
+                "cells that are there, --drop leaves out a column with many gaps"
+            )
+
+    def _complete(self, piece: Piece) -> Table:
         """Leave out rows with gaps if asked to; else say where the gaps are."""
+        table = piece.table
+        self.seen += len(table.X)
         gaps = np.isnan(table.X)
         incomplete = gaps.any(axis=1)
         n_missing = int(np.count_nonzero(incomplete))
         if not n_missing:
             return table
-        if self.drop_missing:
-            click.echo(f"dropped {n_missing} of {len(table.X)} rows: missing values", err=True)
+        if self.source.missing == "listwise":
+            self.dropped += n_missing
             return replace(table, X=table.X[~incomplete])
+        if self.source.missing is not None:
+            return table
         columns = np.flatnonzero(gaps.any(axis=0)).tolist()
-        lines = row_lines(self.path, options, [int(gaps[:, k].argmax()) for k in columns])
+        first = [piece.begun + int(gaps[:, k].argmax()) for k in columns]
         where = [
             f"{table.names[k]} ({np.count_nonzero(gaps[:, k])}, first in row {line})"
-            for k, line in zip(columns, lines, strict=True)
+            for k, line in zip(columns, row_lines(piece.path, self.options, first), strict=True)
         ]
         raise DataError(
-            f"{self.path.name}: missing values in {n_missing} of {len(table.X)} rows: "
-            f"{listed(where)}; --drop-missing leaves out these rows, --drop a column"
+            f"{piece.path.name}: missing values in {n_missing} of {len(table.X)} rows: "
+            f"{listed(where)}; --missing fiml uses all cells that are there, --missing listwise "
+            "leaves out these rows, --drop a column"
         )
 
 
@@ -95,10 +175,21 @@ _OPTIONS = (
         metavar="A",
         help="Multiply covariances by 1 - A, as for few rows; 'auto' is Ledoit and Wolf's A.",
     ),
-    # what to do with the numbers
+    click.option("--weights", metavar="NAME", help="The column that has sampling weights."),
     click.option(
-        "--drop-missing", is_flag=True, help="Leave out the rows that have a missing value."
+        "--correlation",
+        type=click.Choice(["pearson", "spearman", "kendall"]),
+        help="Ranks in place of numbers: for monotone functions of normal variables.",
     ),
+    click.option("--ordinal", metavar="A,B,...", help="These columns have ordered categories."),
+    click.option("--drop-missing", is_flag=True, help="Short for --missing listwise."),
+    click.option(
+        "--missing",
+        type=click.Choice(["fiml", "two-stage", "listwise"]),
+        help="Missing values: use all cells that are there (in one step or in two), or leave out "
+        "rows with gaps.",
+    ),
+    # what to do with the numbers
     click.option("--standardize", is_flag=True, help="Scale all variables to variance one."),
     click.option("--log", is_flag=True, help="Take logarithms of all variables first."),
     # how the file is written, and what to read of it
@@ -125,7 +216,7 @@ _OPTIONS = (
     ),
     click.option("--n", type=Real(min=2), help="Number of observations behind the covariances."),
     click.option("--cov", is_flag=True, help="DATA is a covariance matrix; give --n, too."),
-    click.argument("data", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+    click.argument("data", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path)),
 )
 
 
@@ -138,7 +229,7 @@ def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def read_source(
     *,
-    data: Path,
+    data: tuple[Path, ...],
     cov: bool,
     n: float | None,
     ddof: str | None,
@@ -151,7 +242,11 @@ def read_source(
     sheet: str | None,
     log: bool,
     standardize: bool,
+    missing: str | None,
     drop_missing: bool,
+    ordinal: str | None,
+    correlation: str | None,
+    weights: str | None,
     shrinkage: float | str | None,
 ) -> Source:
     """Return what the options of `data_options` say; the file is not read yet."""
@@ -160,20 +255,58 @@ def read_source(
     for name, given in {"--n": n is not None, "--ddof": ddof is not None}.items():
         if given and not cov:
             raise click.UsageError(f"{name} belongs to --cov; the rows of DATA are counted")
+    if drop_missing:
+        if missing not in (None, "listwise"):
+            raise click.UsageError(f"choose one of --drop-missing and --missing {missing}")
+        missing = "listwise"
     needs_rows = {
         "--log": log,
-        "--drop-missing": drop_missing,
+        "--missing": missing is not None,
+        "--ordinal": ordinal is not None,
+        "--correlation": correlation is not None,
+        "--weights": weights is not None,
         "--shrinkage auto": shrinkage == "auto",
     }
     for name, given in needs_rows.items():
         if given and cov:
             raise click.UsageError(f"{name} needs observations; DATA is a covariance matrix")
+    paths = data_files(data)
+    if cov and len(paths) > 1:
+        raise click.UsageError(f"--cov needs one file with a covariance matrix, not {len(paths)}")
     chosen = None if columns is None else _names(columns)
     left_out = () if drop is None else _names(drop)
     read = ReadOptions(chosen, left_out, na, separator, decimal, encoding, sheet, written="--{}")
     matrix = {"n": n, "ddof": 1 if ddof is None else int(ddof)} if cov else None
-    gate = {} if shrinkage is None else {"shrinkage": shrinkage}
-    return Source(data, read, matrix, log, standardize, drop_missing, gate)
+    _check_together(missing, ordinal, correlation, weights)
+    words = {
+        "ordinal": None if ordinal is None else _names(ordinal),
+        "correlation": correlation,
+        "weights": weights,
+        "shrinkage": shrinkage,
+    }
+    gate = {name: value for name, value in words.items() if value is not None}
+    return Source(paths, read, matrix, log, standardize, missing, gate)
+
+
+def _check_together(
+    missing: str | None, ordinal: str | None, correlation: str | None, weights: str | None
+) -> None:
+    """Refuse what the gate for data would refuse, in the words of the command line."""
+    ranks = None if correlation in (None, "pearson") else f"--correlation {correlation}"
+    order = "--ordinal" if ordinal is not None else ranks
+    if order is None:
+        return
+    if ordinal is not None and ranks is not None:
+        raise click.UsageError(
+            f"choose one of --ordinal, whose correlations are polychoric, and {ranks}"
+        )
+    if missing in ("fiml", "two-stage"):
+        raise click.UsageError(
+            f"--missing {missing} is for covariances of numbers; with {order} use --missing "
+            "listwise"
+        )
+    if weights is not None:
+        raise click.UsageError(f"--weights are for covariances of numbers, and not for {order}")
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -186,10 +319,17 @@ def _scales(variances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.sqrt(np.where(usable, variances, 1.0))
 
 
+def _standardized(table: Table) -> Table:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        # No rows, columns without values, or values too large to square: the gate says so.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return replace(table, X=table.X / _scales(np.nanvar(table.X, axis=0)))
+
+
 def _logarithm(table: Table) -> Table:
     for name in table.names:
-        # A table without rows has no smallest value; the gate for data says what it lacks.
-        smallest = table[name].min(initial=np.inf)
+        # A column without values has no smallest one; the gate for data says what it lacks.
+        smallest = np.fmin.reduce(table[name], initial=np.inf)
         if smallest <= 0:
             raise DataError(
                 f"--log: column {name!r} has the value {smallest:g}, which has no logarithm; "

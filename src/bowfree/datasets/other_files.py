@@ -14,7 +14,8 @@ Value labels of SPSS and Stata are left aside: the codes are the numbers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,11 @@ import numpy as np
 
 from bowfree.datasets.reading import Floats, ReadOptions
 from bowfree.datasets.table import Table
+from bowfree.datasets.unpacking import kind_of
 from bowfree.errors import DataError
 from bowfree.text_input import brief, listed, number, shown
 
-__all__ = ["OTHER_KINDS", "read_other"]
+__all__ = ["OTHER_KINDS", "numeric_columns", "read_errors", "read_other"]
 
 
 def read_other(path: Path, kind: str, options: ReadOptions) -> Table:
@@ -38,18 +40,25 @@ def read_other(path: Path, kind: str, options: ReadOptions) -> Table:
         except ImportError:
             missing.append(library)
             continue
-        try:
+        with read_errors(path):
             return read(path, options)
-        except (DataError, MemoryError, FileNotFoundError, PermissionError):
-            raise
-        except Exception as error:  # of whatever kind the library has
-            raise DataError(
-                f"{path.name} cannot be read as a {kind} file: {brief(str(error))}"
-            ) from None
     raise DataError(
         f"{path.name}: reading {kind} needs {' or '.join(missing)}; run `pip install {missing[0]}`,"
         " or give a CSV"
     )
+
+
+@contextmanager
+def read_errors(path: Path) -> Iterator[None]:
+    """Make our error of whatever the library that reads a file raises."""
+    try:
+        yield
+    except (DataError, MemoryError, FileNotFoundError, PermissionError):
+        raise
+    except Exception as error:
+        raise DataError(
+            f"{path.name} cannot be read as a {kind_of(path)} file: {brief(str(error))}"
+        ) from None
 
 
 # --- columns of numbers ---------------------------------------------------------------------------
@@ -94,15 +103,23 @@ def _parquet_by_pyarrow(path: Path, options: ReadOptions) -> Table:
 
     content = path.read_bytes()
     file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
-    names = _distinct(file.schema_arrow.names, path)
-    chosen = [names[k] for k in options.choose(names, path.name)]
+    chosen = numeric_columns(file.schema_arrow, path, options)
     _check_cells(file.metadata.num_rows * len(chosen), len(content), path.name)
-    for name in chosen:
-        kind = file.schema_arrow.field(name).type
-        if not any(is_kind(kind) for is_kind in _numeric_kinds(pyarrow.types)):
-            _refuse_text(path, name, f"({brief(str(kind))})", options)
     frame = file.read(columns=chosen)
     return Table(tuple(chosen), options.blank(_stacked([frame[name] for name in chosen])))
+
+
+def numeric_columns(schema: Any, path: Path, options: ReadOptions) -> list[str]:
+    """Return the columns to read of an Arrow schema; all must be made of numbers."""
+    import pyarrow
+
+    names = _distinct(schema.names, path)
+    chosen = [names[k] for k in options.choose(names, path.name)]
+    for name in chosen:
+        kind = schema.field(name).type
+        if not any(is_kind(kind) for is_kind in _numeric_kinds(pyarrow.types)):
+            _refuse_text(path, name, f"({brief(str(kind))})", options)
+    return chosen
 
 
 def _feather_by_pyarrow(path: Path, options: ReadOptions) -> Table:

@@ -31,6 +31,7 @@ from bowfree.text_input import listed, place
 __all__ = ["Table", "parse_table", "read_covariance", "read_table", "write_table"]
 
 _TEXT = (".csv", ".tsv", ".txt", ".dat")
+KINDS = (*_TEXT, *OTHER_KINDS)
 
 
 def read_table(
@@ -176,9 +177,8 @@ def row_lines(path: Path, options: ReadOptions, rows: Sequence[int]) -> list[int
 
 def _text(path: Path, kind: str, options: ReadOptions) -> str:
     if kind not in _TEXT:
-        known = (*_TEXT, *OTHER_KINDS)
         raise DataError(
-            f"{path.name}: unknown kind of table; use {', '.join(known[:-1])} or {known[-1]}, the "
+            f"{path.name}: unknown kind of table; use {', '.join(KINDS[:-1])} or {KINDS[-1]}, the "
             f"first {len(_TEXT)} also with {' or '.join(PACKED)} behind"
         )
     return as_text(unpacked(path), path.name, options)

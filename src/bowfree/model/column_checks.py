@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import DataWarning
-from bowfree.model.moments import Moments
-from bowfree.model.reading import read_observations
+from bowfree.model.reading import Observations
+from bowfree.model.streams import Sums
 from bowfree.text_input import listed
 
 __all__ = ["odd_columns", "warn_about_columns"]
@@ -102,15 +102,18 @@ def _columns(names: Sequence[str]) -> str:
 
 
 def warn_about_columns(data: Any, *, declared: Sequence[str] = (), stacklevel: int) -> None:
-    """Warn of identifiers and few values in observations; moments have no rows to look at.
+    """Warn of identifiers and few values in a table that has been read; moments have no rows.
 
-    Nothing is said of columns that are `declared` to be categories, here or by their data frame.
+    Of a table in pieces the first rows are looked at. Nothing is said of columns that are
+    `declared` to be categories, here or by their data frame.
     """
-    if data is None or isinstance(data, Moments):
+    if isinstance(data, Observations):
+        categories, X = {*data.categories, *declared}, data.values
+    elif isinstance(data, Sums):
+        categories, X = {*declared}, data.head
+    else:
         return
-    categories: dict[str, tuple[str, ...]] = {}
-    names, X = read_observations(data, None, "data", categories=categories)
-    numbers = [k for k, name in enumerate(names) if name not in {*categories, *declared}]
-    found = odd_columns([names[k] for k in numbers], X[:, numbers])
+    numbers = [k for k, name in enumerate(data.names) if name not in categories]
+    found = odd_columns([data.names[k] for k in numbers], X[:, numbers])
     for sentence in sentences(found, drop="data.drop(columns=[...])"):
         warnings.warn(sentence, DataWarning, stacklevel=stacklevel + 1)

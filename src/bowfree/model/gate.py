@@ -2,8 +2,9 @@
 
 Every function that takes data takes them in one of three forms:
 
-- ``data``: observations in rows; an array, a data frame of any kind that narwhals reads, or a
-  mapping from names to columns. ``missing`` says what to do about gaps, ``correlation`` asks for
+- ``data``: observations in rows; an array, a data frame of any kind that narwhals reads, a
+  mapping from names to columns, or pieces of these, one after the other
+  (:mod:`bowfree.model.streams`). ``missing`` says what to do about gaps, ``correlation`` asks for
   ranks, ``ordinal`` names columns of ordered categories, ``weights`` has sampling weights;
 - ``cov`` with ``n``: a covariance matrix; ``ddof`` says its divisor ``n - ddof`` (never guessed);
 - :class:`bowfree.Moments`, which :func:`moments` has made of one of these: the gate passed once,
@@ -40,12 +41,13 @@ from bowfree.model.missing import read_incomplete
 from bowfree.model.moments import Moments
 from bowfree.model.ordinal import read_mixed
 from bowfree.model.ranks import read_ranks
-from bowfree.model.reading import quoted, read_observations
+from bowfree.model.reading import Observations, quoted, read_observations
 from bowfree.model.sample import CompleteRows, Shrunk, shrink
+from bowfree.model.streams import Sums, is_stream, read_stream
 from bowfree.options import Correlation, DataOptions, Missing, is_number
 from bowfree.text_input import shown
 
-__all__ = ["moments", "read_moments"]
+__all__ = ["moments", "read_moments", "read_once"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -72,6 +74,8 @@ def moments(
     ----------
     data : array_like of shape (n, d), data frame, mapping of names to columns, or Moments, optional
         Observations in rows. Columns of a data frame that `graph` does not have are left out.
+        Also an iterator of such tables, a polars.LazyFrame, a pyarrow dataset or a dask data frame:
+        pieces are read once, and of more than 16 million cells only the moments are kept.
     cov : array_like of shape (d, d) or data frame, optional
         Covariance matrix, in place of `data`.
     n : int or inf, optional
@@ -183,6 +187,25 @@ def read_moments(
     return found
 
 
+def read_once(data: Any, **options: Unpack[DataOptions]) -> Any:
+    """Return data that can be given to the gate and looked at besides: read, but not judged.
+
+    Examples
+    --------
+    >>> from bowfree.model.gate import read_moments, read_once
+    >>> table = read_once({"x": value} for value in ([1.0, 2.0], [4.0]))
+    >>> len(table), read_moments(table).n
+    (3, 3.0)
+    """
+    if data is None or isinstance(data, Moments):
+        return data
+    if is_stream(data):
+        return Treatment.of(options).read_stream(data, None)
+    categories: dict[str, tuple[str, ...]] = {}
+    names, values = read_observations(data, None, "data", categories=categories)
+    return Observations(names, values, categories)
+
+
 def _ledoit_wolf(found: Moments) -> float:
     from bowfree.model.shrinkage import ledoit_wolf_shrinkage
 
@@ -226,6 +249,23 @@ class Treatment:
             if asked:
                 raise DataError(f"{word.name} = {shown(value)} was given with {where}")
 
+    def read_stream(self, data: Any, graph: MixedGraph | None) -> Observations | Sums:
+        """Read a table that comes in pieces, with the columns that are needed."""
+        wanted = None if graph is None else graph.nodes
+        asked = {
+            f"correlation={self.correlation!r}": self.correlation != "pearson",
+            "ordinal=[...]": bool(self.ordinal),
+            "weights=...": self.weights is not None,
+        }
+        if wanted is not None and isinstance(self.weights, str) and self.weights not in wanted:
+            wanted = (*wanted, self.weights)
+        return read_stream(
+            data,
+            wanted,
+            listwise=self.missing == "listwise",
+            rows_for=next((word for word, given in asked.items() if given), None),
+        )
+
 
 def _check_word(name: str, value: object, choices: Sequence[str]) -> None:
     if not isinstance(value, str) or value not in choices:
@@ -259,6 +299,11 @@ def _from_data(
         raise DataError(
             f"n = {shown(n)} was given with `data`: leave it out, n is the number of rows"
         )
+    if is_stream(data):
+        data = treatment.read_stream(data, graph)
+    if isinstance(data, Sums):
+        note = f"{data.left_out} rows have gaps and are left out"
+        return Moments._gated(data.names, *data.summary(), None, (note,) * bool(data.left_out))
     categories: dict[str, tuple[str, ...]] = {}
     names, X = read_observations(data, graph, "data", categories=categories)
     names, X, weights = _take_weights(names, X, data, treatment.weights)
@@ -282,8 +327,7 @@ def _from_data(
         return _from_order(names, X, weights, declared, treatment, notes)
     if max(-float(low.min()), float(high.max())) > LARGEST:  # the squares would be infinite
         check_scale(names, np.maximum(-low, high), "values up to")
-    mean = np.average(X, axis=0, weights=weights) if weights is not None else X.mean(axis=0)
-    complete = CompleteRows(X - mean, weights)
+    complete, mean = CompleteRows.of(X, weights)
     S = complete.covariance()
     if S.diagonal().min() < SMALLEST**2:
         check_scale(names, np.maximum(-low, high), "values no larger than")

@@ -8,12 +8,14 @@ seen they mean what they always mean.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import DataError
+from bowfree.model.reading import Observations
 from bowfree.options import share
 
 __all__ = ["split_rows"]
@@ -53,6 +55,8 @@ def _n_rows(data: Any) -> int:
 def _rows(data: Any, chosen: npt.NDArray[np.bool_]) -> Any:
     import narwhals as nw
 
+    if isinstance(data, Observations):
+        return replace(data, values=data.values[chosen])
     if isinstance(data, Mapping):
         return {name: np.asarray(column)[chosen] for name, column in data.items()}
     frame = nw.from_native(data, eager_only=True, pass_through=True)

@@ -10,7 +10,8 @@ Next: :mod:`bowfree.model.gate`, which makes moments of what is read here.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,34 @@ from bowfree.errors import BowfreeError, DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.text_input import close_names, shown
 
-__all__ = ["quoted", "read_observations"]
+__all__ = ["Observations", "quoted", "read_observations"]
 
 Floats = npt.NDArray[np.float64]
 
 # A covariance matrix of this many variables takes 800 MB; a search is lost long before.
 _MOST_VARIABLES = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """A table that has been read: for whoever looks at the same one twice.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns.
+    values : ndarray of shape (n, d)
+        Observations in rows; ordered categories as numbers.
+    categories : dict
+        The labels of those, by column.
+    """
+
+    names: tuple[str, ...]
+    values: Floats
+    categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.values)
 
 
 def read_observations(
@@ -46,8 +69,17 @@ def read_observations(
             f"{what} is the text or path {shown(table)}: read the file first, for example with "
             "pandas.read_csv; on the command line, `bowfree learn data.csv` does"
         )
+    if isinstance(table, Iterator):
+        raise DataError(
+            f"{what} comes in pieces that can be read only once: make moments of them first, "
+            "`bf.moments(pieces)`, and give these"
+        )
     try:
-        if isinstance(table, np.ndarray | list | tuple):
+        if isinstance(table, Observations):
+            names, values = _reselect(table, graph, what)
+            if categories is not None:
+                categories.update(table.categories)
+        elif isinstance(table, np.ndarray | list | tuple):
             names, values = _read_array(table, graph, what)
         elif isinstance(table, Mapping):
             names, values = _read_columns(table, graph, what)
@@ -66,6 +98,16 @@ def read_observations(
             "select some (are the observations in rows?)"
         )
     return names, values
+
+
+def _reselect(
+    table: Observations, graph: MixedGraph | None, what: str
+) -> tuple[tuple[str, ...], Floats]:
+    if graph is None or graph.nodes == table.names:
+        return table.names, table.values
+    position = {name: k for k, name in enumerate(table.names)}
+    _check_names(graph.nodes, position, what)
+    return graph.nodes, table.values[:, [position[name] for name in graph.nodes]]
 
 
 def _read_array(table: Any, graph: MixedGraph | None, what: str) -> tuple[tuple[str, ...], Floats]:

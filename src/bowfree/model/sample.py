@@ -26,6 +26,8 @@ Indices = npt.NDArray[np.intp]
 
 # Rows whose products are formed at a time: 4096 rows of 20 variables take 7 MB.
 _CHUNK = 4096
+# Times the largest deviation: from such a mean on the sums of a million rows lose digits of S.
+_FAR = 1e4
 
 
 class Summary(NamedTuple):
@@ -80,6 +82,18 @@ class CompleteRows:
 
     deviations: Floats
     weights: Floats | None = None
+
+    @classmethod
+    def of(cls, X: Floats, weights: Floats | None = None) -> tuple[CompleteRows, Floats]:
+        """Return the rows, and their mean."""
+        mean = X.mean(axis=0) if weights is None else np.average(X, axis=0, weights=weights)
+        deviations = X - mean
+        # Far from zero the mean itself is rounded, which is seen from close by.
+        if (np.abs(mean) > _FAR * np.abs(deviations[:_CHUNK]).max(axis=0)).any():
+            rest = np.average(deviations, axis=0, weights=weights)
+            deviations -= rest
+            mean = mean + rest
+        return cls(deviations, weights), mean
 
     @property
     def n_rows(self) -> int:

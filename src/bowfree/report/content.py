@@ -28,11 +28,13 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import fit_facts, fit_title
 from bowfree.model.fitting import fit_quietly
+from bowfree.model.moments import Moments
 from bowfree.pictures.svg import printable
 from bowfree.report.cautions import cautions
 from bowfree.report.cells import counted, p_phrase
 from bowfree.report.certainty import Certainty, averaged, halved, resampled
 from bowfree.report.data_checks import check_data
+from bowfree.report.gap_map import gap_map
 from bowfree.report.graph_view import graph_view
 from bowfree.report.score_svg import steps_svg, time_svg
 from bowfree.report.tables import (
@@ -123,7 +125,8 @@ def gather(
     certainty = _certainty(graph, average, bootstrap, stable)
     edges = edge_rows(fit, estimates, summary)
     tried = _experiments(members, summary)
-    checks = None if data is None or not fit.moments.plain else check_data(fit, data)
+    rows = data is not None and not isinstance(data, Moments)
+    checks = check_data(fit, data) if rows and fit.moments.plain else None
     notes = [node_note(fit, i) for i in range(len(graph))]
     view = graph_view(graph, edges, [edge_tip(row) for row in edges], notes)
     return {
@@ -154,6 +157,8 @@ def gather(
         ),
         "by_knowledge": space.knowledge != Knowledge(),
         "checks": checks,
+        "unchecked": _unchecked(fit),
+        "gaps": None if fit.moments.gaps is None else gap_map(fit.moments.gaps),
         "variables": variable_table(fit, checks),
         "edges": edge_table(graph, edges, summary, bootstrap),
         "classes": class_table(summary),
@@ -200,6 +205,16 @@ def _experiments(members: EquivalenceClass, summary: ClassSummary) -> Design | N
     if members.method == "empirical" or all(edge.invariant for edge in summary.edges):
         return None
     return design(members, limit=_MAX_DESIGN)
+
+
+def _unchecked(fit: Fit) -> str:
+    """Say why normality and outliers have not been looked at, where they have not."""
+    why = "Only the covariance matrix was given"
+    if fit.moments.sample is not None:
+        why = "The rows were not given to the report"
+        if not fit.moments.plain:
+            why = f"The data are {fit.moments.sample.says()}"
+    return f"{why}, so normality and outliers have not been looked at."
 
 
 def _settings(

@@ -162,6 +162,8 @@ def check_data(fit: Fit, data: Any, *, listed: int = 10) -> DataChecks:
     from scipy import stats
 
     names, X = read_observations(data, fit.graph, "data")
+    rows = np.flatnonzero(~np.isnan(X).any(axis=1))  # those that `missing="listwise"` has left
+    X = X[rows]
     n, d = X.shape
     if n == 0:
         raise DataError("data have no rows; give the data of the fit")
@@ -199,7 +201,7 @@ def check_data(fit: Fit, data: Any, *, listed: int = 10) -> DataChecks:
         variables,
         *mardia,
         outliers=tuple(
-            Outlier(int(r) + 1, float(distance2[r] * (n - 1) / n), float(p_values[r]))
+            Outlier(int(rows[r]) + 1, float(distance2[r] * (n - 1) / n), float(p_values[r]))
             for r in farthest
         ),
         n_outliers=int((p_values < LEVEL / n).sum()),

@@ -29,7 +29,7 @@ from bowfree.budget import Budget
 from bowfree.errors import DataError, WorkersLost
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.column_checks import warn_about_columns
-from bowfree.model.gate import read_moments
+from bowfree.model.gate import read_moments, read_once
 from bowfree.model.holdout import split_rows
 from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import ScoringRule
@@ -141,12 +141,13 @@ def greedy_search(
     data_options, space_options, score_options, strategy_options, budget_options = groups
     budget = Budget(**budget_options)
     climbs = Strategy(strategy, starts, **strategy_options)
-    used, aside = data, None
+    table, aside = read_once(data, **data_options), None
+    used = table
     if holdout is not None:
-        used, rest = split_rows(data, holdout, budget.generator().spawn(1)[0])
+        used, rest = split_rows(table, holdout, budget.generator().spawn(1)[0])
         aside = read_moments(rest, **data_options)
     moments = read_moments(used, **data_options)
-    warn_about_columns(data, declared=data_options.get("ordinal", ()), stacklevel=2)
+    warn_about_columns(table, declared=data_options.get("ordinal", ()), stacklevel=2)
     return search_moments(
         moments,
         SearchSpace.of(space, **space_options),
