@@ -51,6 +51,7 @@ SOURCES = {
     "weights": bf.moments(DATA, weights=np.linspace(1, 2, 300)),
     "shrunk": bf.moments(DATA, shrinkage=0.1),
     "a matrix": bf.moments(cov=DATA.cov(), n=300),
+    "conditions": bf.moments([bf.Condition(DATA[:150]), bf.Condition(DATA[150:])]),
 }
 
 

@@ -14,7 +14,9 @@ import numpy.typing as npt
 
 from bowfree.budget import Budget
 from bowfree.errors import BowfreeError, DataError
+from bowfree.model.conditions import are_conditions
 from bowfree.model.gate import read_moments
+from bowfree.model.joint_moments import JointMoments
 from bowfree.model.moments import Moments
 from bowfree.model.reading import read_observations
 from bowfree.model.sample import CompleteRows
@@ -103,6 +105,11 @@ class Rows:
     @classmethod
     def of(cls, data: Any, recipe: Recipe) -> Rows:
         """Read the data, after the checks that every function makes."""
+        if isinstance(data, JointMoments) or are_conditions(data):
+            raise DataError(
+                "resampling is for one table of rows, and these are several conditions: give the "
+                "rows of one of them"
+            )
         if isinstance(data, Moments) and isinstance(data.sample, CompleteRows) and data.plain:
             data = data.sample.table(data.names, data.mean)
         if data is None or isinstance(data, Moments):
