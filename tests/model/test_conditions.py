@@ -147,14 +147,6 @@ def test_with_targets_there_is_no_single_matrix(call):
         call(given(targets=["y"]))
 
 
-@pytest.mark.parametrize("function", [bf.bootstrap, bf.stability_selection, bf.choose_penalty])
-@pytest.mark.parametrize("targets", [[], ["y"]])
-def test_resampling_refuses_conditions(function, targets):
-    for data in (given(targets=targets), bf.moments(given(targets=targets))):
-        with pytest.raises(bf.DataError, match="resampling"):
-            function(data, rng=0)
-
-
 # --- bad input ---
 
 BAD = {

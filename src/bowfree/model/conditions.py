@@ -27,6 +27,7 @@ from bowfree.model.covariance import (
 from bowfree.model.joint_moments import ConditionMoments, JointMoments
 from bowfree.model.moments import Moments
 from bowfree.model.reading import quoted, read_observations
+from bowfree.model.sample import CompleteRows
 from bowfree.options import is_number
 from bowfree.text_input import shown
 
@@ -304,7 +305,10 @@ def _of_moments(
     _check_targets(condition.targets, taken.names)
     if not taken.plain or taken.n == np.inf:
         raise DataError("with several conditions moments have to be those of complete rows")
-    return ConditionMoments(name, taken.names, taken.n, taken.S, condition.targets, taken.mean)
+    rows = taken.sample.deviations if isinstance(taken.sample, CompleteRows) else None
+    return ConditionMoments(
+        name, taken.names, taken.n, taken.S, condition.targets, taken.mean, rows
+    )
 
 
 def _read_cov(

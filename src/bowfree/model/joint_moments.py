@@ -105,6 +105,18 @@ class ConditionMoments(Shown, Frozen):
             None if self.deviations is None else self.deviations[:, chosen],
         )
 
+    def _of_rows(self, chosen: npt.NDArray[Any]) -> ConditionMoments:
+        """Return the moments of some of the rows, about their own mean; not checked."""
+        assert self.deviations is not None  # whoever draws rows has seen that there are some
+        rows = self.deviations[chosen]
+        shift = rows.mean(axis=0)
+        rows = rows - shift
+        S = rows.T @ rows / len(rows)
+        mean = None if self.mean is None else self.mean + shift
+        return ConditionMoments(
+            self.name, self.names, float(len(rows)), S, self.targets, mean, rows
+        )
+
     def _without_rows(self) -> ConditionMoments:
         """Return the same without the rows."""
         return ConditionMoments(
@@ -244,6 +256,18 @@ class JointMoments(Moments):
     def without_rows(self) -> JointMoments:
         """Return the moments alone, without the observations behind them."""
         return JointMoments([condition._without_rows() for condition in self.conditions])
+
+    def _of_rows(self, chosen: Sequence[npt.NDArray[Any]]) -> JointMoments:
+        """Return the moments of some of the rows of each condition, or raise."""
+        found = JointMoments(
+            [c._of_rows(rows) for c, rows in zip(self.conditions, chosen, strict=True)]
+        )
+        for condition in found.conditions:
+            still = condition.S.diagonal()[~condition.is_target] <= 0
+            if still.any():
+                raise DataError(f"condition {condition.name!r}: too few different rows")
+        found._check(None)
+        return found
 
     def _check(self, graph: MixedGraph | None) -> None:
         """Exclude what has no maximum of the likelihood, each variable by what tells of it."""
