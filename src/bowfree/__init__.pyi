@@ -144,6 +144,12 @@ from .effects.intervention import (
 )
 
 # uncertainty
+from .uncertainty.left_out import (
+    ForeseenEffect as ForeseenEffect,
+    LeftOutCondition as LeftOutCondition,
+    LeftOutConditions as LeftOutConditions,
+    leave_out_conditions as leave_out_conditions,
+)
 from .uncertainty.averaged_effects import (
     AveragedClass as AveragedClass,
     AveragedEffect as AveragedEffect,

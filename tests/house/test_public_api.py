@@ -58,6 +58,7 @@ DATA = SEM.sample(60, rng=1, as_frame="pandas")
 COV = DATA.cov().to_numpy()
 QUICK = {"restarts": 1, "rounds": 0}
 TEXT = "a -> b <-> c"
+CONDITIONS = [bf.Condition(DATA), bf.Condition(DATA), bf.Condition(DATA, targets=["b"])]
 
 
 @cache
@@ -74,9 +75,10 @@ def results() -> dict[type, Any]:
     done = bf.intervene(fit, {"a": 1.0})
     pair = {"of": "a", "on": "b"}
     robust = bf.fit(GRAPH, DATA.mask(DATA > 2), missing="fiml", test="yuan-bentler")
-    joint = bf.fit(GRAPH, [bf.Condition(DATA), bf.Condition(DATA, targets=["b"])])
+    joint = bf.fit(GRAPH, CONDITIONS)
     made = [
         joint, joint.conditions, joint.sharing_test(),
+        bf.leave_out_conditions(CONDITIONS, GRAPH),
         search, search.sureness, fit, fit.summary(), fit.indices, *fit.estimates(),
         fit.standard_errors(),
         fit.total_effects(), fit.total_effects().effect(**pair), fit.sem(), members,
@@ -302,6 +304,7 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
     ("Comparison.fit", "name"): lambda: "a",
     ("datasets.read_table", "path"): lambda: written("table.csv", "a,b\n1,2\n"),
     ("datasets.read_table", "columns"): lambda: ["a"],
+    ("leave_out_conditions", "data"): lambda: CONDITIONS,
     ("conditions", "targets"): lambda: {"u": ["b"]},
     ("formats.from_tetrad", "text"): lambda: bf.formats.to_tetrad(GRAPH),
 }
@@ -314,6 +317,7 @@ CHEAP: dict[str, tuple[str, ...]] = {
     "random_bap": ("burn_in",),
     "structure_mcmc": ("data", "steps", "burn_in", "thin", "chains", "rng"),
     "averaged_effects": ("data", "steps", "rng"),
+    "leave_out_conditions": ("graph",),
     "bootstrap": ("data", "n_resamples", "confidence", "search", "rng"),
     "stability_selection": ("n_halves", "search", "rng"),
     "choose_penalty": ("penalties", "cv", "search", "rng"),

@@ -41,8 +41,10 @@ def results(graph, data):
     tests = bf.test_constraints(graph, data)
     gappy = data.assign(**{a: data[a].where(data[b] < data[b].quantile(0.8))})
     robust = bf.fit(graph, gappy, missing="fiml", se="robust", test="yuan-bentler")
-    joint = bf.fit(graph, [bf.Condition(data), bf.Condition(data, targets=[b])])
+    conditions = [bf.Condition(data), bf.Condition(data), bf.Condition(data, targets=[b])]
+    joint, left_out = bf.fit(graph, conditions), bf.leave_out_conditions(conditions, graph)
     made = [
+        left_out, left_out.conditions[0], left_out.effects[0],
         joint, joint.conditions[1], joint.sharing_test(), joint.moments.conditions[1],
         robust.scaled, robust.moments.gaps,
         search, search.runs[0], fit, fit.summary(), fit.indices, fit.certificate[0],

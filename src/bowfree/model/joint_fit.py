@@ -22,7 +22,7 @@ from bowfree.display import MOST_ROWS, Shown, Table, count, html_page, number, p
 from bowfree.errors import DataError
 from bowfree.frozen import Frozen
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain
 from bowfree.model.covariance import check_definite
 from bowfree.model.fit_indices import (
     Approximation,
@@ -50,7 +50,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConditionFit(Shown, Frozen):
+class ConditionFit(Shown, Frozen, Plain):
     """How the joint fit does in one condition.
 
     Attributes
@@ -80,11 +80,6 @@ class ConditionFit(Shown, Frozen):
     chi2: float
     srmr: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps`` (NaN becomes None)."""
-        content: dict[str, Any] = json_values(vars(self))
-        return content
-
     def _brief(self) -> str:
         told = f", targets {', '.join(self.targets)}" if self.targets else ""
         return (
@@ -93,7 +88,7 @@ class ConditionFit(Shown, Frozen):
 
 
 @dataclass(frozen=True, repr=False)
-class SharingTest(Shown):
+class SharingTest(Shown, Plain):
     """Whether the parameters are the same in all conditions: a likelihood-ratio test.
 
     Attributes
@@ -111,11 +106,6 @@ class SharingTest(Shown):
     chi2: float
     df: int
     p_value: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers by name, ready for ``json.dumps`` (NaN becomes None)."""
-        content: dict[str, Any] = json_values(self)
-        return content
 
     def _brief(self) -> str:
         return f"chi-square {self.chi2:.3f} on {self.df} df, {p_text(self.p_value)}"

@@ -241,7 +241,7 @@ class JointMoments(Moments):
                 number[i] += varies
         return objective, number
 
-    def _content(self) -> tuple[Floats, ...]:
+    def _numbers(self) -> tuple[Floats, ...]:
         """Return the numbers that the likelihood depends on."""
         targets = np.array([c.is_target for c in self.conditions], dtype=float)
         sizes = np.array([c.n for c in self.conditions])

@@ -156,13 +156,13 @@ class Moments(Shown, Frozen):
         """Return what the core takes for data, for fits by this method."""
         return np.ascontiguousarray(self.S)
 
-    def _content(self) -> tuple[Floats, ...]:
+    def _numbers(self) -> tuple[Floats, ...]:
         """Return the numbers that the likelihood depends on, besides n."""
         return (self.S,)
 
     def _same_as(self, other: Moments) -> bool:
         """Tell whether the likelihood is the same, to the last bit."""
-        mine, others = self._content(), other._content()
+        mine, others = self._numbers(), other._numbers()
         same = len(mine) == len(others) and all(map(np.array_equal, mine, others))
         return same and self.n == other.n
 

@@ -158,7 +158,7 @@ class Checkpoint:
 def data_digest(moments: Moments) -> str:
     """Digest of names, n, and what the likelihood depends on."""
     digest = hashlib.sha256(repr((moments.names, moments.n)).encode("utf-8", "surrogatepass"))
-    for numbers in moments._content():
+    for numbers in moments._numbers():
         digest.update(numbers.tobytes())
     return digest.hexdigest()[:32]
 
