@@ -114,6 +114,7 @@ from .equivalence.atlas import (
 # search
 from .search.greedy import greedy_search as greedy_search
 from .search.result import (
+    LearnedTarget as LearnedTarget,
     ScoredGraph as ScoredGraph,
     SearchInterrupted as SearchInterrupted,
     SearchResult as SearchResult,

@@ -79,6 +79,7 @@ def results() -> dict[type, Any]:
     made = [
         joint, joint.conditions, joint.sharing_test(),
         bf.leave_out_conditions(CONDITIONS, GRAPH),
+        bf.LearnedTarget("c", "a", 0.5, chosen=True),
         search, search.sureness, fit, fit.summary(), fit.indices, *fit.estimates(),
         fit.standard_errors(),
         fit.total_effects(), fit.total_effects().effect(**pair), fit.sem(), members,

@@ -44,7 +44,7 @@ def results(graph, data):
     conditions = [bf.Condition(data), bf.Condition(data), bf.Condition(data, targets=[b])]
     joint, left_out = bf.fit(graph, conditions), bf.leave_out_conditions(conditions, graph)
     made = [
-        left_out, left_out.conditions[0], left_out.effects[0],
+        bf.LearnedTarget("c", a, 0.5, True), left_out, left_out.conditions[0], left_out.effects[0],
         joint, joint.conditions[1], joint.sharing_test(), joint.moments.conditions[1],
         robust.scaled, robust.moments.gaps,
         search, search.runs[0], fit, fit.summary(), fit.indices, fit.certificate[0],

@@ -8,7 +8,7 @@ gate (:mod:`bowfree.model.gate`) has them read here, and :class:`bowfree.JointMo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeGuard, cast
 
 import numpy as np
@@ -48,8 +48,9 @@ class Condition(Shown):
         Observations in rows.
     cov, n, ddof
         A covariance matrix in place of `data`, as for :func:`bowfree.moments`.
-    targets : sequence of str
-        The variables that were set from outside in this condition.
+    targets : sequence of str or "learn"
+        The variables that were set from outside in this condition. With "learn", which ones is not
+        known, and :func:`bowfree.greedy_search` looks for them.
     kind : {"perfect"}
         What that did to them: they lost every edge with a head at them, and vary by themselves or
         not at all.
@@ -69,7 +70,7 @@ class Condition(Shown):
     cov: Any = None
     n: float | None = None
     ddof: int = 1
-    targets: tuple[str, ...] = ()
+    targets: tuple[str, ...] | Literal["learn"] = ()
     kind: Kind = "perfect"
     name: str | None = None
 
@@ -92,12 +93,26 @@ class Condition(Shown):
         if self.name is not None and not isinstance(self.name, str):
             raise DataError(f"name = {shown(self.name)}: must be a text")
 
+    @property
+    def unknown(self) -> bool:
+        """Whether the targets are to be learned."""
+        return self.targets == "learn"
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The targets, as far as they are known."""
+        return () if self.targets == "learn" else self.targets
+
     def _brief(self) -> str:
-        told = f"targets {', '.join(self.targets)}" if self.targets else "no targets"
+        told = "no targets"
+        if self.targets:
+            told = "targets unknown" if self.unknown else f"targets {', '.join(self.targets)}"
         return told if self.name is None else f"{self.name}, {told}"
 
 
-def _read_targets(given: Any) -> tuple[str, ...]:
+def _read_targets(given: Any) -> tuple[str, ...] | Literal["learn"]:
+    if isinstance(given, str) and given == "learn":
+        return "learn"
     if isinstance(given, str):
         raise DataError(f"targets = {shown(given)}: give a list of names, such as [{shown(given)}]")
     try:
@@ -115,7 +130,7 @@ def conditions(
     frame: Any,
     *,
     column: str,
-    targets: Mapping[Any, Sequence[str]] | None = None,
+    targets: Mapping[Any, Sequence[str] | Literal["learn"]] | None = None,
     kind: Kind = "perfect",
 ) -> list[Condition]:
     """Take a table apart by a column that says which condition a row is from.
@@ -127,8 +142,8 @@ def conditions(
     column : str
         The column of the condition's name, text or numbers.
     targets : mapping, optional
-        From the names of conditions to the variables that were set from outside there. Conditions
-        that are not named have no targets.
+        From the names of conditions to the variables that were set from outside there, or "learn".
+        Conditions that are not named have no targets.
     kind : {"perfect"}
         What was done to the targets, as for :class:`Condition`.
 
@@ -232,6 +247,11 @@ def listed_conditions(data: Condition | Sequence[Condition]) -> tuple[Condition,
 
 def read_conditions(given: Sequence[Condition], graph: MixedGraph | None) -> JointMoments:
     """Read several conditions, or one with targets."""
+    if any(condition.unknown for condition in given):
+        raise DataError(
+            "targets='learn' is for greedy_search, which looks for them; the moments of its result "
+            "have the targets that it found"
+        )
     names = [c.name if c.name is not None else str(k + 1) for k, c in enumerate(given)]
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice:
@@ -265,16 +285,27 @@ def _other_columns(one: ConditionMoments, other: ConditionMoments) -> DataError:
     )
 
 
+def known_targets(data: Any) -> tuple[Any, tuple[int, ...]]:
+    """Return the data with unknown targets left out, and the numbers of those conditions."""
+    if not are_conditions(data):
+        return data, ()
+    given = listed_conditions(data)
+    unknown = tuple(k for k, condition in enumerate(given) if condition.unknown)
+    if unknown and len(given) == 1:
+        raise DataError("targets='learn' in a single condition: there is none to compare it with")
+    return [replace(c, targets=()) if c.unknown else c for c in given], unknown
+
+
 def _read(condition: Condition, name: str, graph: MixedGraph | None) -> ConditionMoments:
     """Read one condition; a target may be constant there, and rows may be few."""
     if isinstance(condition.data, Moments):
         return _of_moments(condition, condition.data, name, graph)
     if condition.cov is not None:
         names, S, n = _read_cov(condition, graph)
-        _check_targets(condition.targets, names)
-        return ConditionMoments(name, names, n, S, condition.targets)
+        _check_targets(condition.known, names)
+        return ConditionMoments(name, names, n, S, condition.known)
     names, X = read_observations(condition.data, graph, "data")
-    _check_targets(condition.targets, names)
+    _check_targets(condition.known, names)
     if len(X) < 2:
         raise DataError(f"n = {len(X)}: a condition needs at least 2 rows (observations in rows)")
     if not np.isfinite(X).all():
@@ -284,7 +315,7 @@ def _read(condition: Condition, name: str, graph: MixedGraph | None) -> Conditio
         )
     low, high = X.min(axis=0), X.max(axis=0)
     constant = low == high
-    _check_constant(names, constant, condition.targets)
+    _check_constant(names, constant, condition.known)
     size = np.maximum(-low, high)
     if size.max() > LARGEST:
         check_scale(names, size, "values up to")
@@ -293,7 +324,7 @@ def _read(condition: Condition, name: str, graph: MixedGraph | None) -> Conditio
     S = deviations.T @ deviations / len(X)
     if np.diag(S)[~constant].min(initial=np.inf) < SMALLEST**2:
         check_scale(names, np.where(constant, 1.0, size), "values no larger than")
-    return ConditionMoments(name, names, float(len(X)), S, condition.targets, mean, deviations)
+    return ConditionMoments(name, names, float(len(X)), S, condition.known, mean, deviations)
 
 
 def _of_moments(
@@ -302,13 +333,11 @@ def _of_moments(
     if isinstance(moments, JointMoments):
         raise DataError("its data are several conditions already: give these themselves")
     taken = moments if graph is None else moments.take(graph.nodes)
-    _check_targets(condition.targets, taken.names)
+    _check_targets(condition.known, taken.names)
     if not taken.plain or taken.n == np.inf:
         raise DataError("with several conditions moments have to be those of complete rows")
     rows = taken.sample.deviations if isinstance(taken.sample, CompleteRows) else None
-    return ConditionMoments(
-        name, taken.names, taken.n, taken.S, condition.targets, taken.mean, rows
-    )
+    return ConditionMoments(name, taken.names, taken.n, taken.S, condition.known, taken.mean, rows)
 
 
 def _read_cov(
@@ -318,7 +347,7 @@ def _read_cov(
     names, C = read_observations(condition.cov, graph, "cov")
     still = np.zeros(len(names), dtype=bool)
     if C.shape == (len(names), len(names)):
-        still = (np.diag(C) == 0) & np.array([name in condition.targets for name in names])
+        still = (np.diag(C) == 0) & np.array([name in condition.known for name in names])
     if still.any() and np.abs(C[still]).max() > 0:
         i = int(np.flatnonzero(still)[0])
         raise DataError(f"cov has covariances of {names[i]!r}, whose variance is 0")
@@ -361,5 +390,5 @@ def rows_of_conditions(data: Any) -> Iterator[tuple[tuple[str, ...], Floats]]:
         if condition.data is None or isinstance(condition.data, Moments):
             continue
         names, X = read_observations(condition.data, None, "data")
-        kept = [k for k, name in enumerate(names) if name not in condition.targets]
+        kept = [k for k, name in enumerate(names) if name not in condition.known]
         yield tuple(names[k] for k in kept), X[:, kept]

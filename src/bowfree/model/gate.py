@@ -216,7 +216,7 @@ def _from_conditions(data: Any, graph: MixedGraph | None, options: Mapping[str, 
     """Read several conditions; one without targets is data like any other."""
     if not isinstance(data, JointMoments):
         given = listed_conditions(data)
-        if len(given) == 1 and not given[0].targets:
+        if len(given) == 1 and given[0].targets == ():
             only = given[0]
             own = {} if only.cov is None else {"cov": only.cov, "n": only.n, "ddof": only.ddof}
             return read_moments(only.data, graph=graph, **{**options, **own})

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -256,6 +256,12 @@ class JointMoments(Moments):
     def without_rows(self) -> JointMoments:
         """Return the moments alone, without the observations behind them."""
         return JointMoments([condition._without_rows() for condition in self.conditions])
+
+    def _with_targets(self, targets: Sequence[tuple[str, ...]]) -> JointMoments:
+        """Return the same data with other targets; not checked."""
+        return JointMoments(
+            [replace(c, targets=t) for c, t in zip(self.conditions, targets, strict=True)]
+        )
 
     def _of_rows(self, chosen: Sequence[npt.NDArray[Any]]) -> JointMoments:
         """Return the moments of some of the rows of each condition, or raise."""
