@@ -86,6 +86,20 @@ def test_learn_from_batches(folder):
     table = dict(bf.datasets.read_table("data.csv", columns=["x", "y", "z"]))
     data = bf.conditions({**table, "batch": ["a"] * 50 + ["b"] * 30}, column="batch")
     assert found["score"] == pytest.approx(bf.score(bf.parse(found["text"]), data), abs=1e-9)
-    refused = CliRunner().invoke(main, [*learn, "--targets", "targets.toml"])
+
+
+def test_learn_with_targets(folder):
+    options = ["--conditions", "batch", "--targets", "targets.toml", "--seed", "1"]
+    done = CliRunner().invoke(main, ["learn", "data.csv", *options, "--json"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["averaged"] is None
+    assert [c["targets"] for c in found["fit"]["conditions"]] == [[], ["y"]]
+    graph = bf.parse(found["text"])
+    members = bf.equivalence_class(graph, targets=[(), ("y",)])
+    assert found["class"]["n_members"] == len(members) < len(bf.equivalence_class(graph))
+    printed = CliRunner().invoke(main, ["learn", "data.csv", *options])
+    assert printed.exit_code == 0, printed.output
+    refused = CliRunner().invoke(main, ["learn", "data.csv", *options, "--report", "page.html"])
     assert refused.exit_code == 2
-    assert "--targets is for bowfree fit" in refused.stderr
+    assert "--report is for data without --targets" in refused.stderr

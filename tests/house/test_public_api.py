@@ -150,8 +150,6 @@ VALID: dict[str, Callable[[], Any]] = {
     "correlation": lambda: "spearman",
     "ordinal": lambda: ["a"],
     "weights": lambda: np.linspace(1, 2, 60),
-    "targets": lambda: ["b"],
-    "kind": lambda: "perfect",
     "frame": lambda: {**DATA, "batch": ["u", "v"] * 30},
     "column": lambda: "batch",
     "conditions": lambda: result("JointMoments").conditions,
@@ -307,6 +305,9 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
     ("datasets.read_table", "columns"): lambda: ["a"],
     ("leave_out_conditions", "data"): lambda: CONDITIONS,
     ("conditions", "targets"): lambda: {"u": ["b"]},
+    ("conditions", "kind"): lambda: "perfect",
+    ("Condition", "targets"): lambda: ["b"],
+    ("Condition", "kind"): lambda: "perfect",
     ("formats.from_tetrad", "text"): lambda: bf.formats.to_tetrad(GRAPH),
 }
 

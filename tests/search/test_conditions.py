@@ -130,3 +130,16 @@ def test_the_paper_s_method_is_for_one_matrix():
     for search in (bf.greedy_search, bf.exhaustive_search):
         with pytest.raises(bf.BowfreeError, match="method='ricf' is the paper's"):
             search(data, method="ricf")
+
+
+def test_the_class_is_that_of_the_conditions():
+    data = conditions(np.random.default_rng(11), bf.parse("x -> y -> z"), [(), (1,)])
+    result = bf.greedy_search(data, rng=1, **QUICK)
+    members = result.equivalence_class()
+    assert members.targets == ((), ("y",))
+    assert set(members) == set(bf.equivalence_class(result.graph, targets=[(), ("y",)]))
+    assert set(members) == set(bf.exhaustive_search(data).best_graphs)
+    assert len(members) < len(bf.equivalence_class(result.graph))
+    assert len(bf.equivalence_class(result, targets=[()])) == len(
+        bf.equivalence_class(result.graph)
+    )

@@ -47,9 +47,11 @@ def by_condition(
         return arguments
     if source.cov is not None:
         raise click.UsageError("--conditions needs observations; DATA is a covariance matrix")
-    if source.drop_missing:
+    if len(source.paths) > 1:
+        raise click.UsageError("--conditions is a column of one file: put the files together")
+    if source.missing is not None:
         raise click.UsageError("--conditions needs all rows: leave out those with gaps beforehand")
-    labels = read_labels(source.path, column, source.read)
+    labels = read_labels(source.paths[0], column, source.read)
     table = {name: values for name, values in arguments["data"].items() if name != column}
     said = None if targets is None else _read_targets(targets)
     made = conditions(

@@ -21,6 +21,7 @@ from bowfree.cli.terminal import naming, print_json, print_table, progress_bar
 from bowfree.display import count, significant
 from bowfree.formats import FORMATS, write
 from bowfree.graph.text import quote
+from bowfree.model.joint_moments import JointMoments
 from bowfree.space.knowledge import Knowledge
 
 if TYPE_CHECKING:
@@ -85,11 +86,8 @@ def learn(
         raise click.UsageError("choose one of --json and --format")
     budget, search = read_budget(given), read_search(given)
     source = read_source(**given)
-    if targets is not None:
-        raise click.UsageError(
-            "--targets is for bowfree fit: what interventions leave equivalent is not known "
-            "here; in Python, bowfree.greedy_search takes conditions with targets"
-        )
+    if targets is not None and report is not None:
+        raise click.UsageError("--report is for data without --targets")
     if conditions is not None:  # a column of names, which is not looked at as data
         source = replace(source, read=replace(source.read, drop=(*source.read.drop, conditions)))
     with naming("--out"):
@@ -147,6 +145,8 @@ def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects |
 
     if not 1 < len(result.graph.nodes) <= MOST_AVERAGED or not result.complete:
         return None
+    if isinstance(result.moments, JointMoments) and result.moments.targets:
+        return None  # averages are about graphs that watching leaves equivalent
     return averaged_effects(
         result, rng=budget["rng"], n_jobs=budget["n_jobs"], time_limit=AVERAGE_SECONDS
     )
