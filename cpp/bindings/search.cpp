@@ -138,7 +138,7 @@ void bind_search(nb::module_& m) {
                int sweeps) {
                 const Graph start = to_graph(ground.first, ground.second);
                 expect_nodes(rules, start.d());
-                Conditions conditions = to_conditions(data, start.d());
+                JointData conditions = to_conditions(data, start.d());
                 if (sweeps > 0) expect_plain(conditions);
                 new (self) Search(std::move(conditions), n, penalty, cache_bytes, rules, options,
                                   start, sweeps);

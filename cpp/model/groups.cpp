@@ -17,12 +17,12 @@ void add(std::vector<double>& a, double weight, const std::vector<double>& b) {
 
 }  // namespace
 
-Conditions::Conditions(std::vector<double> S, int d) : d(d) {
+JointData::JointData(std::vector<double> S, int d) : d(d) {
     all.push_back({1.0, std::move(S), std::vector<char>(d)});
 }
 
-Conditions::Conditions(std::vector<Condition> given, int d) : d(d) {
-    for (const Condition& condition : given)
+JointData::JointData(std::vector<ConditionData> given, int d) : d(d) {
+    for (const ConditionData& condition : given)
         for (int t = 0; t < d; ++t) {
             if (!condition.target[t]) continue;
             const double variance = condition.S[static_cast<std::ptrdiff_t>(t) * d + t];
@@ -34,8 +34,8 @@ Conditions::Conditions(std::vector<Condition> given, int d) : d(d) {
     if (given.size() == 1) {
         all = std::move(given);
     } else {
-        for (Condition& condition : given) {
-            const auto same = std::find_if(all.begin(), all.end(), [&](const Condition& other) {
+        for (ConditionData& condition : given) {
+            const auto same = std::find_if(all.begin(), all.end(), [&](const ConditionData& other) {
                 return other.target == condition.target;
             });
             if (same == all.end()) {
@@ -46,25 +46,25 @@ Conditions::Conditions(std::vector<Condition> given, int d) : d(d) {
                 same->weight += condition.weight;
             }
         }
-        for (Condition& condition : all)
+        for (ConditionData& condition : all)
             for (double& entry : condition.S) entry /= condition.weight;
     }
     const auto is_target = [](char target) { return target != 0; };
     plain_ = all.size() == 1 && std::none_of(all[0].target.begin(), all[0].target.end(), is_target);
 }
 
-bool Conditions::parts(int v, const std::vector<int>& others) const {
-    return std::any_of(all.begin(), all.end(), [&](const Condition& condition) {
+bool JointData::parts(int v, const std::vector<int>& others) const {
+    return std::any_of(all.begin(), all.end(), [&](const ConditionData& condition) {
         return condition.target[v] && std::any_of(others.begin(), others.end(),
                                                   [&](int q) { return !condition.target[q]; });
     });
 }
 
-std::vector<Pooled> pool(const Conditions& conditions, const District& district) {
+std::vector<Pooled> pool(const JointData& conditions, const District& district) {
     const int m = district.m(), d = conditions.d;
     std::vector<Pooled> groups;
     std::vector<char> set(district.k);
-    for (const Condition& condition : conditions.all) {
+    for (const ConditionData& condition : conditions.all) {
         for (int v = 0; v < district.k; ++v) set[v] = condition.target[district.nodes[v]];
         if (std::find(set.begin(), set.end(), 0) == set.end()) continue;  // it says nothing
         auto same = std::find_if(groups.begin(), groups.end(),

@@ -20,22 +20,22 @@ namespace bowfree {
 
 /// One covariance matrix of all d variables (row-major, divisor n), its share of the observations,
 /// and which nodes were set from outside.
-struct Condition {
+struct ConditionData {
     double weight = 1.0;
     std::vector<double> S;
     std::vector<char> target;
 };
 
 /// All conditions of a data set; the weights sum to one.
-struct Conditions {
+struct JointData {
     int d = 0;
-    std::vector<Condition> all;
+    std::vector<ConditionData> all;
 
     /// One condition without targets.
-    Conditions(std::vector<double> S, int d);
+    JointData(std::vector<double> S, int d);
 
     /// Conditions with equal targets are pooled; without any target, one is left.
-    Conditions(std::vector<Condition> given, int d);
+    JointData(std::vector<ConditionData> given, int d);
 
     /// What set variables have to themselves, whatever the graph: the sum of w_e (log s + 1) over
     /// conditions and their targets, s being the target's variance there; and the number of these
@@ -62,7 +62,7 @@ struct Pooled {
 };
 
 /// The groups of a district; conditions that set all of its members are left out.
-std::vector<Pooled> pool(const Conditions& conditions, const District& district);
+std::vector<Pooled> pool(const JointData& conditions, const District& district);
 
 /// The members that are not set, with their parents; its `nodes` are local numbers of `district`,
 /// and both keep their order.

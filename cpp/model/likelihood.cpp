@@ -83,7 +83,7 @@ District told_of(const District& district, const std::vector<Pooled>& groups) {
 
 }  // namespace
 
-DistrictFitter::DistrictFitter(const Conditions& conditions, const Stop* stop)
+DistrictFitter::DistrictFitter(const JointData& conditions, const Stop* stop)
     : cov_(conditions.all[0].S.data()), d_(conditions.d), stop_(stop) {
     if (!conditions.plain()) conditions_ = &conditions;
 }

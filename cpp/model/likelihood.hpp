@@ -69,7 +69,7 @@ class DistrictFitter {
         : cov_(S), d_(d), stop_(stop) {}
 
     /// `conditions` must outlive this object. Every variable must be left alone by one of them.
-    DistrictFitter(const Conditions& conditions, const Stop* stop = nullptr);
+    DistrictFitter(const JointData& conditions, const Stop* stop = nullptr);
 
     DistrictFit fit(const District& district, const FitOptions& options = {});
 
@@ -95,7 +95,7 @@ class DistrictFitter {
     const double* cov_;
     int d_;
     const Stop* stop_;
-    const Conditions* conditions_ = nullptr;  // null for one covariance matrix
+    const JointData* conditions_ = nullptr;   // null for one covariance matrix
     std::vector<double> pooled_;              // what cov_ then is: entries of one district
     double share_ = 1.0;                      // of the observations that tell about the district
     std::vector<Pooled> gathered_, ordered_;  // its groups, as given and in canonical order

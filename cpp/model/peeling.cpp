@@ -48,7 +48,7 @@ void sort_by_node(std::vector<int>& numbers, const District& district) {
 
 }  // namespace
 
-std::optional<int> peelable(const District& district, const Conditions* conditions) {
+std::optional<int> peelable(const District& district, const JointData* conditions) {
     const int k = district.k;
     if (k < 2) return std::nullopt;
     std::vector<char> spouses(static_cast<std::size_t>(k) * k);

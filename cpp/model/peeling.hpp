@@ -32,7 +32,7 @@ namespace bowfree {
 
 /// The first member that can be peeled off; none if there is none, or only one member. Without
 /// `conditions` there is one, without targets.
-std::optional<int> peelable(const District& district, const Conditions* conditions = nullptr);
+std::optional<int> peelable(const District& district, const JointData* conditions = nullptr);
 
 /// Member v with its parents only.
 District alone(const District& district, int v);

@@ -26,7 +26,7 @@ Key key_of(const District& district) {
 
 }  // namespace
 
-Scorer::Scorer(Conditions data, double n, double penalty, std::size_t cache_bytes, int sweeps)
+Scorer::Scorer(JointData data, double n, double penalty, std::size_t cache_bytes, int sweeps)
     : data_(std::move(data)),
       edge_cost_(penalty * std::log(n) / n),
       constant_(-data_.d * (0.5 * std::log(2.0 * std::numbers::pi) + edge_cost_) -

@@ -41,10 +41,10 @@ class Scorer {
     /// all conditions. With `sweeps`, a district's F is what so many sweeps of the paper's RICF
     /// reach, which may be short of the minimum; it is still a pure function of the district. They
     /// are for one condition without targets.
-    Scorer(Conditions data, double n, double penalty, std::size_t cache_bytes, int sweeps = 0);
+    Scorer(JointData data, double n, double penalty, std::size_t cache_bytes, int sweeps = 0);
 
     int d() const { return data_.d; }
-    const Conditions& data() const { return data_; }
+    const JointData& data() const { return data_; }
     double edge_cost() const { return edge_cost_; }
 
     /// F of the district of `graph` that contains `node`; `key` must be the district's key. This
@@ -69,7 +69,7 @@ class Scorer {
     double look_up(const District& district, Workspace& workspace);
     double work_out(const District& district, const Key& key, Workspace& workspace);
 
-    Conditions data_;
+    JointData data_;
     double edge_cost_, constant_;
     int sweeps_;
     ScoreCache cache_;

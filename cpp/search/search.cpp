@@ -4,7 +4,7 @@
 
 namespace bowfree {
 
-Search::Search(Conditions data, double n, double penalty, std::size_t cache_bytes, Rules rules,
+Search::Search(JointData data, double n, double penalty, std::size_t cache_bytes, Rules rules,
                RunOptions options, Graph ground, int sweeps)
     : scorer_(std::move(data), n, penalty, cache_bytes, sweeps),
       rules_(std::move(rules)),

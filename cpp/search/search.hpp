@@ -13,7 +13,7 @@ namespace bowfree {
 
 class Search {
   public:
-    Search(Conditions data, double n, double penalty, std::size_t cache_bytes, Rules rules,
+    Search(JointData data, double n, double penalty, std::size_t cache_bytes, Rules rules,
            RunOptions options, Graph ground, int sweeps = 0);
 
     /// Starts up to `n_threads` threads on the tasks, which are taken in order; throws `NoThread`

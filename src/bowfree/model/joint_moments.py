@@ -219,7 +219,7 @@ class JointMoments(Moments):
                 "method='ricf' is the paper's, for one covariance matrix: with targets of "
                 "interventions leave it out"
             )
-        return _core.Conditions(
+        return _core.JointData(
             np.stack([c.S for c in self.conditions]),
             [c.n / self.n for c in self.conditions],
             np.stack([c.is_target for c in self.conditions]).astype(np.uint8),
