@@ -33,6 +33,19 @@ def graph_of(case, d):
     return bf.MixedGraph(names, directed=directed, bidirected=bidirected)
 
 
+def conditions_of(case):
+    """Return the conditions of a case of conditions.json."""
+    return [
+        bf.Condition(
+            cov=matrix(given["S"]),
+            n=given["n"],
+            ddof=0,
+            targets=[f"x{t}" for t in given["targets"]],
+        )
+        for given in case["conditions"]
+    ]
+
+
 def case_id(case):
     """Name a case in pytest's output."""
     return case["id"]

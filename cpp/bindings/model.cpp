@@ -3,12 +3,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"
+#include "bindings/data.hpp"
 #include "model/concordance.hpp"
 #include "model/likelihood.hpp"
 
@@ -56,27 +58,46 @@ struct GraphFit {
     }
 };
 
-GraphFit fit_graph(const Matrix& S, const Bits& parents, const Bits& spouses,
+GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
                    const std::string& method, int max_iter, double tol, int n_starts,
                    std::uint64_t seed, bool look) {
     const Graph graph = to_graph(parents, spouses);
     const int d = graph.d();
-    const std::vector<double> cov = to_square(S, d);
+    const JointData conditions = to_conditions(data, d);
     if (method != "newton" && method != "ricf")
         throw std::invalid_argument("method must be 'newton' or 'ricf', got '" + method + "'");
+    if (method == "ricf") expect_plain(conditions);
 
     return interruptibly([&](const Stop& stop) {
         GraphFit result{d, {}, {}};
-        DistrictFitter fitter(cov.data(), d, &stop);
+        DistrictFitter fitter(conditions, &stop);
         for (const auto& members : districts(graph)) {
             result.districts.push_back(make_district(graph, members));
             const District& district = result.districts.back();
-            result.fits.push_back(method == "ricf"
-                                      ? ricf(cov.data(), d, district, max_iter, tol, &stop)
-                                      : fitter.fit(district, {n_starts, seed, look}));
+            result.fits.push_back(method == "ricf" ? ricf(conditions.all[0].S.data(), d, district,
+                                                          max_iter, tol, &stop)
+                                                   : fitter.fit(district, {n_starts, seed, look}));
         }
         return result;
     });
+}
+
+/// Covariance matrices (K, d, d), their shares of the observations, and targets (K, d).
+JointData make_conditions(const Array<double, 3>& S, const std::vector<double>& weights,
+                          const Bytes& targets) {
+    const std::size_t K = S.shape(0), d = S.shape(1);
+    expect_shape(S, {weights.size(), d, d}, "S must have shape (K, d, d), with K weights");
+    expect_shape(targets, {K, d}, "targets must have shape (K, d)");
+    std::vector<ConditionData> all;
+    for (std::size_t e = 0; e < K; ++e)
+        all.push_back({weights[e],
+                       {S.data() + e * d * d, S.data() + (e + 1) * d * d},
+                       {targets.data() + e * d, targets.data() + (e + 1) * d}});
+    for (std::size_t v = 0; v < d; ++v)
+        if (std::all_of(all.begin(), all.end(),
+                        [&](const ConditionData& c) { return c.target[v]; }))
+            throw std::invalid_argument("every variable must be left alone by some condition");
+    return {std::move(all), static_cast<int>(d)};
 }
 
 using Ranks = Array<std::int32_t, 1>;
@@ -121,6 +142,20 @@ void bind_model(nb::module_& m) {
         .def_prop_ro("n_iter", entry(&DistrictFit::n_iter), "RICF sweeps plus Newton steps.")
         .def_prop_ro("n_optima", entry(&DistrictFit::n_optima),
                      "Distinct local maxima of the likelihood met over all starts.");
+
+    nb::class_<JointData>(m, "JointData", "Covariance matrices of several conditions.")
+        .def(
+            "__init__",
+            [](JointData* self, const Array<double, 3>& S, const std::vector<double>& weights,
+               const Bytes& targets) {
+                new (self) JointData(make_conditions(S, weights, targets));
+            },
+            "S"_a, "weights"_a, "targets"_a,
+            "S: (K, d, d), divisor n. weights: shares of the observations. targets: uint8 (K, d), "
+            "the variables that were set from outside.")
+        .def_ro("set_objective", &JointData::set_objective,
+                "F of what set variables have to themselves, whatever the graph.")
+        .def_ro("n_set", &JointData::n_set, "Number of variances that they have there.");
 
     m.def("fit_graph", &fit_graph, "S"_a, "parents"_a, "spouses"_a, nb::kw_only(),
           "method"_a = "newton", "max_iter"_a = 10, "tol"_a = 1e-6, "n_starts"_a = 1, "seed"_a = 0,

@@ -10,6 +10,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"
+#include "bindings/data.hpp"
 #include "graph/key.hpp"
 #include "search/edge_changes.hpp"
 #include "search/exhaustive.hpp"
@@ -73,13 +74,14 @@ std::vector<std::pair<BitArrays, double>> ranked_pool(Search& search) {
 }
 
 /// (k, 3) pairs and their new states, and k gains: every change of one pair that the rules permit.
-auto changes_of_edges(const Matrix& S, const Bits& parents, const Bits& spouses, const Rules& rules,
-                      int sweeps) {
+auto changes_of_edges(const Data& data, const Bits& parents, const Bits& spouses,
+                      const Rules& rules, int sweeps) {
     const Graph graph = to_graph(parents, spouses);
     expect_nodes(rules, graph.d());
     // Gains are asked for without a penalty, so n does not matter. A small cache does: districts
     // after a change are many, but the parts that are peeled off them come again and again.
-    Scorer scorer(to_square(S, graph.d()), graph.d(), 2.0, 0.0, std::size_t{1} << 24, sweeps);
+    Scorer scorer(to_conditions(data, graph.d()), 2.0, 0.0, std::size_t{1} << 24, sweeps);
+    if (sweeps > 0) expect_plain(scorer.data());
     std::vector<std::int32_t> moves;
     std::vector<double> gains;
     interruptibly([&](const Stop& stop) {
@@ -131,13 +133,15 @@ void bind_search(nb::module_& m) {
     nb::class_<Search>(m, "Search", "A cache, a pool, and threads of independent runs.")
         .def(
             "__init__",
-            [](Search* self, const Matrix& S, double n, double penalty, std::size_t cache_bytes,
+            [](Search* self, const Data& data, double n, double penalty, std::size_t cache_bytes,
                const Rules& rules, const RunOptions& options, const std::pair<Bits, Bits>& ground,
                int sweeps) {
                 const Graph start = to_graph(ground.first, ground.second);
                 expect_nodes(rules, start.d());
-                new (self) Search(to_square(S, start.d()), start.d(), n, penalty, cache_bytes,
-                                  rules, options, start, sweeps);
+                JointData conditions = to_conditions(data, start.d());
+                if (sweeps > 0) expect_plain(conditions);
+                new (self) Search(std::move(conditions), n, penalty, cache_bytes, rules, options,
+                                  start, sweeps);
             },
             nb::arg("S"), nb::arg("n"), nb::arg("penalty"), nb::arg("cache_bytes"),
             nb::arg("rules"), nb::arg("options"), nb::arg("ground"), nb::arg("sweeps") = 0,

@@ -11,6 +11,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"
+#include "bindings/data.hpp"
 #include "uncertainty/averaging.hpp"
 #include "uncertainty/structure_mcmc.hpp"
 
@@ -25,11 +26,11 @@ using AverageAndParts = std::tuple<Named, std::vector<Part>, double>;
 /// Chains with all they need, for Python to hold.
 class HeldChains {
   public:
-    HeldChains(const Matrix& S, double n, double penalty, std::size_t cache_bytes,
+    HeldChains(const Data& data, double n, double penalty, std::size_t cache_bytes,
                const Rules& rules, const std::vector<std::pair<Bits, Bits>>& starts, double temper,
                std::vector<double> log_prior, std::size_t keep, double window, std::uint64_t seed)
-        : d_(static_cast<int>(S.shape(0))),
-          scorer_(to_square(S), d_, n, penalty, cache_bytes),
+        : scorer_(to_conditions(data), n, penalty, cache_bytes),
+          d_(scorer_.d()),
           chains_(scorer_, rules, graphs(rules, starts), law(n, temper, std::move(log_prior)), keep,
                   window, seed) {}
 
@@ -110,8 +111,8 @@ class HeldChains {
         return {n / temper, std::move(log_prior)};
     }
 
-    int d_;
     Scorer scorer_;
+    int d_;
     StructureChains chains_;
 };
 
@@ -201,7 +202,7 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
 void bind_uncertainty(nb::module_& m) {
     nb::class_<HeldChains>(m, "StructureChains",
                            "Markov chains over graphs, one per start, on one cache of scores.")
-        .def(nb::init<const Matrix&, double, double, std::size_t, const Rules&,
+        .def(nb::init<const Data&, double, double, std::size_t, const Rules&,
                       const std::vector<std::pair<Bits, Bits>>&, double, std::vector<double>,
                       std::size_t, double, std::uint64_t>(),
              nb::arg("S"), nb::arg("n"), nb::arg("penalty"), nb::arg("cache_bytes"),

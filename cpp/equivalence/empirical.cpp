@@ -23,8 +23,8 @@ class Finder {
           edges_(skeleton_edges(graph)),
           options_(options),
           // Without a penalty: all graphs of a skeleton pay the same.
-          scorer_({S, S + static_cast<std::ptrdiff_t>(d_) * d_}, d_, 1.0, 0.0, cache_bytes,
-                  options.sweeps),
+          scorer_(JointData(std::vector<double>(S, S + static_cast<std::ptrdiff_t>(d_) * d_), d_),
+                  1.0, 0.0, cache_bytes, options.sweeps),
           workspace_(scorer_, stop),
           own_(scorer_.objective(graph, workspace_)) {
         const Marks marks = marks_of(graph, edges_);

@@ -62,7 +62,53 @@ double smallest_correlation_eigenvalue(std::vector<double> Omega, int k, const S
     return smallest_eigenvalue(Omega.data(), k, stop);
 }
 
+/// The Cholesky factor of a covariance matrix that may be singular, of variables with variances of
+/// at most about one; a variable that does not vary gets what rounding would leave of it.
+std::vector<double> factor(std::vector<double> S, int m) {
+    for (int i = 0; i < m; ++i) S[i * m + i] = std::max(S[i * m + i], rounding_share);
+    (void)cholesky_of_singular(S.data(), m, rounding_share);
+    return S;
+}
+
+/// The district without the bidirected edges that no group tells about: one end is always set.
+District told_of(const District& district, const std::vector<Pooled>& groups) {
+    District told = district;
+    std::erase_if(told.spouse_pairs, [&](const std::pair<int, int>& pair) {
+        return std::all_of(groups.begin(), groups.end(), [&](const Pooled& group) {
+            return group.set[pair.first] || group.set[pair.second];
+        });
+    });
+    return told;
+}
+
 }  // namespace
+
+DistrictFitter::DistrictFitter(const JointData& conditions, const Stop* stop)
+    : cov_(conditions.all[0].S.data()), d_(conditions.d), stop_(stop) {
+    if (!conditions.plain()) conditions_ = &conditions;
+}
+
+/// Takes up the groups of a district. Where there is just one, and all members are left alone, its
+/// covariance matrix becomes that of the fit, and true is returned.
+bool DistrictFitter::gather(const District& district) {
+    if (!conditions_) return true;
+    const int m = district.m();
+    gathered_ = pool(*conditions_, district);
+    share_ = 0.0;
+    for (const Pooled& group : gathered_) share_ += group.weight;
+    for (Pooled& group : gathered_) group.weight /= share_;
+    if (gathered_.size() != 1 ||
+        std::find(gathered_[0].set.begin(), gathered_[0].set.end(), 1) != gathered_[0].set.end())
+        return false;
+    pooled_.resize(static_cast<std::size_t>(d_) * d_);
+    for (int i = 0; i < m; ++i)
+        for (int j = 0; j < m; ++j)
+            pooled_[static_cast<std::ptrdiff_t>(district.nodes[i]) * d_ + district.nodes[j]] =
+                gathered_[0].S[i * m + j];
+    cov_ = pooled_.data();
+    gathered_.clear();
+    return true;
+}
 
 /// Scales the district's variables to variance one and puts them in canonical order. Fits are
 /// equivariant under this scaling, and every number that is compared with a threshold then has no
@@ -89,10 +135,57 @@ bool DistrictFitter::standardize(const District& given) {
     return cholesky_of_singular(X_.data(), m, rounding_share) == 0;
 }
 
-/// Puts `ricf_` on the given start. 0: ordinary least squares, with error covariances near those of
-/// the residuals. 1: ordinary least squares, uncorrelated errors. 2: zero coefficients, covariances
-/// as in 0. Then: random coefficients around least squares and around zero in turn, with random
-/// correlations on the bidirected edges.
+/// The same for the groups: the variables are scaled, and put in order, by the covariance matrix of
+/// all groups together, which is also what the answer is about.
+bool DistrictFitter::standardize_groups(const District& given) {
+    const int k = given.k, m = given.m();
+    std::vector<double> S(m * m);
+    for (const Pooled& group : gathered_) axpy(group.weight, group.S.data(), S.data(), m * m);
+    sd_.resize(m);
+    R_.resize(m * m);
+    for (int i = 0; i < m; ++i) sd_[i] = std::sqrt(S[i * m + i]);
+    for (int i = 0; i < m; ++i)
+        for (int j = 0; j < m; ++j) R_[i * m + j] = S[i * m + j] / (sd_[i] * sd_[j]);
+    canonical_.find(told_of(given, gathered_), R_.data());
+    const District& district = canonical_.district();
+    const std::vector<int>& order = canonical_.given();
+    S_.resize(m * m);
+    for (int i = 0; i < m; ++i)
+        for (int j = 0; j < m; ++j) S_[i * m + j] = R_[order[i] * m + order[j]];
+
+    ordered_.clear();
+    groups_.clear();
+    alone_.assign(k, std::vector<double>(m * m));
+    std::vector<double> weight(k);
+    for (const Pooled& group : gathered_) {
+        Pooled& ordered = ordered_.emplace_back(group.weight, std::vector<char>(k), S_);
+        for (int v = 0; v < k; ++v) ordered.set[v] = group.set[order[v]];
+        for (int i = 0; i < m; ++i)
+            for (int j = 0; j < m; ++j)
+                ordered.S[i * m + j] =
+                    group.S[order[i] * m + order[j]] / (sd_[order[i]] * sd_[order[j]]);
+        for (int v = 0; v < k; ++v) {
+            if (ordered.set[v]) continue;
+            axpy(group.weight, ordered.S.data(), alone_[v].data(), m * m);
+            weight[v] += group.weight;
+        }
+        Group& kernel = groups_.emplace_back();
+        kernel.weight = group.weight;
+        kernel.district = members_left(district, ordered.set);
+        for (const int i : kernel.district.nodes)
+            for (const int j : kernel.district.nodes) kernel.S.push_back(ordered.S[i * m + j]);
+        kernel.X = factor(kernel.S, kernel.district.m());
+    }
+    for (int v = 0; v < k; ++v)
+        for (double& entry : alone_[v]) entry /= weight[v];
+    X_ = S_;
+    return cholesky_of_singular(X_.data(), m, rounding_share) == 0;
+}
+
+/// Puts the sweeps on the given start. 0: ordinary least squares, with error covariances near those
+/// of the residuals. 1: ordinary least squares, uncorrelated errors. 2: zero coefficients,
+/// covariances as in 0. Then: random coefficients around least squares and around zero in turn,
+/// with random correlations on the bidirected edges.
 void DistrictFitter::set_start(int start, const District& district, Rng& random) {
     const int k = district.k, m = district.m();
     const auto uniform = [&] { return 2.0 * random.uniform() - 1.0; };  // on [-1, 1)
@@ -102,39 +195,40 @@ void DistrictFitter::set_start(int start, const District& district, Rng& random)
         const int n = static_cast<int>(P.size());
         coef_.assign(n, 0.0);
         if (start < 2 || start % 2 == 1) {
+            const double* S = gathered_.empty() ? S_.data() : alone_[v].data();
             gram_.resize(n * n);
             for (int a = 0; a < n; ++a) {
-                for (int b = 0; b <= a; ++b) gram_[a * n + b] = S_[P[a] * m + P[b]];
-                coef_[a] = S_[v * m + P[a]];
+                for (int b = 0; b <= a; ++b) gram_[a * n + b] = S[P[a] * m + P[b]];
+                coef_[a] = S[v * m + P[a]];
             }
             (void)regress(gram_.data(), coef_.data(), n);  // any start will do
         }
         for (int a = 0; a < n; ++a)
             start_[v * m + P[a]] = coef_[a] + (start > 2 ? 2.0 * uniform() : 0.0);
     }
-    ricf_.start(start_.data());
-    if (start == 0 || start == 2) ricf_.correlate_errors();
+    sweeps_->start(start_.data());
+    if (start == 0 || start == 2) sweeps_->correlate_errors();
     if (start <= 2) return;
 
     // At most 1 / degree on each edge: diagonally dominant, so positive definite.
-    std::vector<double> A = ricf_.A(), Omega = ricf_.Omega();
+    std::vector<double> A = sweeps_->A(), Omega = sweeps_->Omega();
     std::vector<int> degree(k);
     for (auto [a, b] : district.spouse_pairs) ++degree[a], ++degree[b];
     for (auto [a, b] : district.spouse_pairs)
         Omega[a * k + b] = Omega[b * k + a] = uniform() / std::max(degree[a], degree[b]) *
                                               std::sqrt(Omega[a * k + a] * Omega[b * k + b]);
-    ricf_.start(A.data(), Omega.data());
+    sweeps_->start(A.data(), Omega.data());
 }
 
-/// RICF sweeps to the neighbourhood of an optimum, then Newton's method.
+/// Sweeps to the neighbourhood of an optimum, then Newton's method.
 bool DistrictFitter::climb(int max_newton_steps) {
     const double n = newton_.n_parameters(), affordable = 6.0 * most_work / (n * n * n);
     const bool large = affordable < few_steps;
     if (affordable < max_newton_steps) max_newton_steps = static_cast<int>(affordable);
-    double before = ricf_.objective();
-    for (int sweep = 0; sweep < (large ? many_sweeps : max_sweeps) && ricf_.sweep(); ++sweep) {
+    double before = sweeps_->objective();
+    for (int sweep = 0; sweep < (large ? many_sweeps : max_sweeps) && sweeps_->sweep(); ++sweep) {
         ++n_iter_;
-        const double now = ricf_.objective();
+        const double now = sweeps_->objective();
         if (before - now < (large ? flat : steep)) break;
         before = now;
     }
@@ -162,10 +256,18 @@ double DistrictFitter::misfit(const District& district, double value) {
 /// The lowest F over the starts; all about its end point goes into `details`, unless null.
 double DistrictFitter::solve(const District& given, const FitOptions& options,
                              DistrictFit* details) {
-    const bool definite = standardize(given);
+    const bool single = gathered_.empty();
+    const bool definite = single ? standardize(given) : standardize_groups(given);
     const District& district = canonical_.district();
-    ricf_.reset(district, S_.data(), stop_);
-    newton_.reset(district, S_.data(), X_.data(), ricf_, stop_);
+    if (single) {
+        ricf_.reset(district, S_.data(), stop_);
+        newton_.reset(district, S_.data(), X_.data(), ricf_, stop_);
+        sweeps_ = &ricf_;
+    } else {
+        group_sweeps_.reset(district, ordered_, stop_);
+        newton_.reset(district, groups_, group_sweeps_, stop_);
+        sweeps_ = &group_sweeps_;
+    }
     n_iter_ = 0;
 
     Rng random(options.seed);
@@ -192,14 +294,21 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
     }
     const int n_iter = n_iter_;
     const double n = newton_.n_parameters(), work = n * n * n / 6.0 * max_rescue_steps;
-    if (details && options.look && best_certified && look_starts * work < most_looking &&
+    if (details && single && options.look && best_certified && look_starts * work < most_looking &&
         misfit(district, best) > gross_misfit)
         for (int start = options.n_starts; start < look_starts; ++start) {
             set_start(start, district, random);
             count(climb(max_rescue_steps) && definite);
         }
-    for (int v = 0; v < given.k; ++v) best += 2.0 * std::log(sd_[v]);
+    // Back to the variables' own units; a group that sets v has no term of it.
+    for (int v = 0; v < given.k; ++v) {
+        double weight = single ? 1.0 : 0.0;
+        for (const Pooled& group : gathered_) weight += group.set[v] ? 0.0 : group.weight;
+        best += weight * (2.0 * std::log(sd_[v]));
+    }
+    best *= share_;
     if (details) {
+        details->decrement *= share_;
         details->objective = best;
         details->n_iter = n_iter;
         details->n_optima = std::max(1, static_cast<int>(optima.size()));
@@ -237,7 +346,7 @@ void DistrictFitter::describe(bool certified, DistrictFit& fit) {
 
 DistrictFit DistrictFitter::fit(const District& district, const FitOptions& options) {
     DistrictFit fit = fit_parts(district, options);
-    if (district.k > 1 && peelable(district))
+    if (district.k > 1 && peelable(district, conditions_))
         fit.smallest_eigenvalue = smallest_correlation_eigenvalue(fit.Omega, district.k, stop_);
     return fit;
 }
@@ -245,7 +354,8 @@ DistrictFit DistrictFitter::fit(const District& district, const FitOptions& opti
 DistrictFit DistrictFitter::fit_parts(const District& district, const FitOptions& options) {
     if (stop_) stop_->check();
     if (district.k == 1) return fit_alone(district);
-    if (const auto v = peelable(district)) return fit_peeled(district, *v, options);
+    if (const auto v = peelable(district, conditions_)) return fit_peeled(district, *v, options);
+    (void)gather(district);
     DistrictFit fit;
     solve(district, options, &fit);
     return fit;
@@ -256,8 +366,9 @@ DistrictFit DistrictFitter::fit_alone(const District& district) {
     const int m = district.m(), v = district.nodes[0];
     DistrictFit fit;
     bool singular = false;
+    (void)gather(district);
     fit.Omega.assign(1, residual_variance(district, singular));
-    fit.objective = std::log(fit.Omega[0]) + 1.0;
+    fit.objective = share_ * (std::log(fit.Omega[0]) + 1.0);
     fit.B.assign(m, 0.0);
     gram_.resize((m - 1) * (m - 1));
     for (int a = 1; a < m; ++a) {
@@ -307,9 +418,10 @@ DistrictFit DistrictFitter::fit_peeled(const District& district, int v, const Fi
 }
 
 double DistrictFitter::objective(const District& district) {
+    (void)gather(district);
     if (district.k > 1) return solve(district, {}, nullptr);
     bool singular = false;
-    return std::log(residual_variance(district, singular)) + 1.0;
+    return share_ * (std::log(residual_variance(district, singular)) + 1.0);
 }
 
 /// One node: its residual variance is the last pivot when S is factored parents first.

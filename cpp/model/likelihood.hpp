@@ -6,7 +6,7 @@
 //     F(B, Omega) = log |Omega| + tr(Omega^-1 E).
 //
 // Kernels minimise F. They see S only (divisor n, see `bowfree.model.moments`), never n or the
-// penalty.
+// penalty. With several conditions F is the sum that groups.hpp has.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,8 @@
 
 #include "model/canonical_order.hpp"
 #include "model/district.hpp"
+#include "model/group_sweeps.hpp"
+#include "model/groups.hpp"
 #include "model/newton.hpp"
 #include "model/ricf.hpp"
 #include "rng.hpp"
@@ -43,15 +45,16 @@ struct FitOptions {
     bool look = false;       ///< where maxima are many, count them from further starts
 };
 
-/// Fits districts to one covariance matrix; holds the buffers, so use one per thread.
+/// Fits districts to one covariance matrix, or to those of several conditions; holds the buffers,
+/// so use one per thread.
 ///
-/// A fit is a pure function of (S, district), and but for rounding it does not depend on the order
-/// of the columns of S or on their units: members that can be fitted on their own are peeled off
-/// (peeling.hpp); the rest is standardised and brought into canonical order (canonical_order.hpp)
-/// and has one start (ordinary least squares), run to convergence; only a fit that cannot be
-/// certified from there tries a few fixed other starts and keeps the best end point. Whatever S is,
-/// the least bad start is described: all numbers are finite (but for `decrement`), and its time is
-/// bounded.
+/// A fit is a pure function of (data, district), and but for rounding it does not depend on the
+/// order of the columns of S or on their units: members that can be fitted on their own are peeled
+/// off (peeling.hpp); the rest is standardised and brought into canonical order
+/// (canonical_order.hpp) and has one start (ordinary least squares), run to convergence; only a fit
+/// that cannot be certified from there tries a few fixed other starts and keeps the best end point.
+/// Whatever S is, the least bad start is described: all numbers are finite (but for `decrement`),
+/// and its time is bounded.
 ///
 /// A maximum that the first start misses is a matter of graphs that do not fit at all: on 14,712
 /// districts of greedy climbs twenty starts found none (docs/reliability.md). So scores have the
@@ -65,6 +68,9 @@ class DistrictFitter {
     DistrictFitter(const double* S, int d, const Stop* stop = nullptr)
         : cov_(S), d_(d), stop_(stop) {}
 
+    /// `conditions` must outlive this object. Every variable must be left alone by one of them.
+    DistrictFitter(const JointData& conditions, const Stop* stop = nullptr);
+
     DistrictFit fit(const District& district, const FitOptions& options = {});
 
     /// Only the minimum of F, for scoring, of a district from which nothing can be peeled: equal
@@ -73,12 +79,14 @@ class DistrictFitter {
 
   private:
     double covariance(int i, int j) const { return cov_[static_cast<std::ptrdiff_t>(i) * d_ + j]; }
+    bool gather(const District& district);
     DistrictFit fit_parts(const District& district, const FitOptions& options);
     DistrictFit fit_peeled(const District& district, int v, const FitOptions& options);
     DistrictFit fit_alone(const District& district);
     double residual_variance(const District& district, bool& singular);
     double solve(const District& given, const FitOptions& options, DistrictFit* details);
     bool standardize(const District& given);
+    bool standardize_groups(const District& given);
     void set_start(int start, const District& district, Rng& random);
     bool climb(int max_steps);
     double misfit(const District& district, double value);
@@ -87,12 +95,20 @@ class DistrictFitter {
     const double* cov_;
     int d_;
     const Stop* stop_;
+    const JointData* conditions_ = nullptr;   // null for one covariance matrix
+    std::vector<double> pooled_;              // what cov_ then is: entries of one district
+    double share_ = 1.0;                      // of the observations that tell about the district
+    std::vector<Pooled> gathered_, ordered_;  // its groups, as given and in canonical order
+    std::vector<Group> groups_;
+    std::vector<std::vector<double>> alone_;  // by member: S of the groups that leave it alone
     CanonicalOrder canonical_;
     std::vector<double> sd_, R_;       // scales and correlations in the order given
     std::vector<double> S_, X_;        // correlations in canonical order, their Cholesky factor
     std::vector<double> start_;        // B of a start
     std::vector<double> gram_, coef_;  // of a regression
     Ricf ricf_;
+    GroupSweeps group_sweeps_;
+    Sweeps* sweeps_ = nullptr;  // one of these two
     Newton newton_;
     int n_iter_ = 0;
 };

@@ -38,14 +38,52 @@ constexpr double first_excursion = 0.5, next_excursion = 0.25, last_excursion = 
 
 }  // namespace
 
-void Newton::reset(const District& district, const double* S, const double* X, Ricf& ricf,
+/// The parameters of the term among all of ours.
+const double* Newton::Term::own(const std::vector<double>& all) {
+    if (index.empty()) return all.data();
+    for (std::size_t i = 0; i < index.size(); ++i) theta[i] = all[index[i]];
+    return theta.data();
+}
+
+void Newton::reset(const District& district, const double* S, const double* X, Sweeps& sweeps,
                    const Stop* stop) {
-    S_ = S;
-    X_ = X;
-    ricf_ = &ricf;
+    take_up(district, sweeps, stop);
+    Term& only = add_term(1.0);
+    only.f.reset(district, S, X, stop_);
+    only.index.clear();
+    only.rows.resize(k_);
+    for (int v = 0; v < k_; ++v) only.rows[v] = v;
+}
+
+void Newton::reset(const District& district, const std::vector<Group>& groups, Sweeps& sweeps,
+                   const Stop* stop) {
+    take_up(district, sweeps, stop);
+    std::vector<int> in_A(k_ * m_, -1), in_R(k_ * k_, -1);  // number of the parameter at each entry
+    for (int i = 0; i < n_; ++i)
+        (i < n_rows_ ? in_A[entries_[i].row * m_ + entries_[i].column]
+                     : in_R[entries_[i].row * k_ + entries_[i].column]) = i;
+    for (const Group& group : groups) {
+        Term& term = add_term(group.weight);
+        const std::vector<int>& nodes = group.district.nodes;
+        term.f.reset(group.district, group.S.data(), group.X.data(), stop_);
+        term.rows.assign(nodes.begin(), nodes.begin() + group.district.k);
+        const int n = term.f.size();
+        term.index.resize(n);
+        for (int i = 0; i < n; ++i) {
+            const auto [a, b] = term.f.entries()[i];
+            term.index[i] = i < term.f.n_rows() ? in_A[nodes[a] * m_ + nodes[b]]
+                                                : in_R[nodes[a] * k_ + nodes[b]];
+        }
+        for (auto* vector : {&term.theta, &term.gradient}) vector->resize(n);
+    }
+}
+
+void Newton::take_up(const District& district, Sweeps& sweeps, const Stop* stop) {
+    sweeps_ = &sweeps;
     k_ = district.k;
     m_ = district.m();
     n_steps_ = 0;
+    n_terms_ = 0;
 
     entries_.clear();
     for (int v = 0; v < k_; ++v) {
@@ -58,8 +96,15 @@ void Newton::reset(const District& district, const double* S, const double* X, R
     stop_ = n_ > soon_done ? stop : nullptr;
 
     for (auto* vector : {&theta_, &trial_, &best_, &gradient_, &step_}) vector->resize(n_);
-    for (auto* matrix : {&L_, &W_, &Q_, &Omega_}) matrix->resize(k_ * k_);
-    for (auto* matrix : {&T_, &WY_, &G_, &A_}) matrix->resize(k_ * m_);
+    A_.resize(k_ * m_);
+    Omega_.resize(k_ * k_);
+}
+
+Newton::Term& Newton::add_term(double weight) {
+    if (n_terms_ == static_cast<int>(terms_.size())) terms_.emplace_back();
+    Term& term = terms_[n_terms_++];
+    term.weight = weight;
+    return term;
 }
 
 void Newton::scale(const double* A, const double* Omega, std::vector<double>& theta) const {
@@ -92,109 +137,63 @@ void Newton::unscale(const std::vector<double>& theta, double* A, double* Omega)
 }
 
 bool Newton::start() {
-    scale(ricf_->A().data(), ricf_->Omega().data(), theta_);
+    scale(sweeps_->A().data(), sweeps_->Omega().data(), theta_);
     value_ = evaluate(theta_);
     return value_ < infinity;
 }
 
 void Newton::start(const double* B) {
     std::fill(theta_.begin(), theta_.end(), 0.0);
-    for (int i = 0; i < n_rows_;) {
-        // The row of I - B, then what it leaves of x_v, as a row of A X.
+    for (int i = 0; i < n_rows_; ++i) {
+        const auto [v, j] = entries_[i];
+        theta_[i] = v == j ? 1.0 : -B[v * m_ + j];
+    }
+    // What the rows of I - B leave of each variable, over the groups that have its row.
+    std::vector<double> variance(k_), weight(k_);
+    for (int t = 0; t < n_terms_; ++t) {
+        Term& term = terms_[t];
+        term.f.add_variances(term.own(theta_), term.weight, term.rows, variance.data());
+        for (const int v : term.rows) weight[v] += term.weight;
+    }
+    for (int i = 0; i < n_rows_; ++i) {
         const int v = entries_[i].row;
-        std::fill_n(A_.begin(), m_, 0.0);
-        int end = i;
-        for (; end < n_rows_ && entries_[end].row == v; ++end) {
-            const int j = entries_[end].column;
-            theta_[end] = v == j ? 1.0 : -B[v * m_ + j];
-            axpy(theta_[end], X_ + j * m_, A_.data(), j + 1);
-        }
-        const double variance = std::max(dot(A_.data(), A_.data(), m_), rounding_share);
-        for (; i < end; ++i) theta_[i] /= std::sqrt(variance);
+        theta_[i] /= std::sqrt(std::max(variance[v] / weight[v], rounding_share));
     }
     value_ = evaluate(theta_);
 }
 
-/// f at theta; infinity outside the domain. Leaves L, the Cholesky factor of R, and T = L^-1 A X
-/// for `differentiate`.
+/// f at theta; infinity outside the domain.
 double Newton::evaluate(const std::vector<double>& theta) {
-    if (stop_) stop_->check();
-    std::fill(L_.begin(), L_.end(), 0.0);
-    for (int v = 0; v < k_; ++v) L_[v * k_ + v] = 1.0;
-    for (int i = n_rows_; i < n_; ++i) L_[entries_[i].column * k_ + entries_[i].row] = theta[i];
     evaluated_ = &theta == &theta_;
-    if (cholesky(L_.data(), k_) < k_) return infinity;
-
-    std::fill(T_.begin(), T_.end(), 0.0);
-    double value = 0.0, product = 1.0;
-    for (int i = 0; i < n_rows_; ++i) {
-        const auto [v, j] = entries_[i];
-        axpy(theta[i], X_ + j * m_, &T_[v * m_], j + 1);  // row j of X ends at its diagonal
-        if (v != j) continue;
-        if (!(theta[i] > 0.0)) return infinity;
-        product *= L_[v * k_ + v] / theta[i];
-        if (v % 8 == 7) value += std::log(std::exchange(product, 1.0));  // one logarithm for eight
-    }
-    value += std::log(product);
-    solve_lower(L_.data(), k_, T_.data(), m_);
-    value += 0.5 * dot(T_.data(), T_.data(), k_ * m_);
-    return std::isfinite(value) ? value : infinity;
+    double value = 0.0;
+    for (int t = 0; t < n_terms_; ++t)
+        value += terms_[t].weight * terms_[t].f.evaluate(terms_[t].own(theta));
+    return value;
 }
 
 /// Gradient and, if wanted, Hessian (lower triangle) at theta_.
-///
-/// With W = R^-1, G = W A S and Q = W A S A^T W:
-///     df/dA_vj = G_vj - [v = j] / u_v               df/dR_ab = W_ab - Q_ab
-///     d2f/dA_vj dA_wl = W_vw S_jl + [v = w = j = l] / u_v^2
-///     d2f/dA_vj dR_ab = -(W_va G_bj + W_vb G_aj)
-///     d2f/dR_ab dR_cd = -(W_ac W_bd + W_ad W_bc) + W_ac Q_bd + W_ad Q_bc + Q_ac W_bd + Q_ad W_bc
 void Newton::differentiate(bool twice) {
     if (!evaluated_) evaluate(theta_);
-    std::fill(W_.begin(), W_.end(), 0.0);
-    for (int v = 0; v < k_; ++v) W_[v * k_ + v] = 1.0;
-    solve_lower(L_.data(), k_, W_.data(), k_);
-    solve_lower_transposed(L_.data(), k_, W_.data(), k_);
-    WY_ = T_;  // becomes W A X
-    solve_lower_transposed(L_.data(), k_, WY_.data(), m_);
-    for (int v = 0; v < k_; ++v) {
-        for (int j = 0; j < m_; ++j) G_[v * m_ + j] = dot(&WY_[v * m_], X_ + j * m_, j + 1);
-        for (int w = 0; w <= v; ++w)
-            Q_[v * k_ + w] = Q_[w * k_ + v] = dot(&WY_[v * m_], &WY_[w * m_], m_);
+    if (terms_[0].index.empty()) {
+        terms_[0].f.differentiate(theta_.data(), gradient_.data(),
+                                  twice ? hessian_.data() : nullptr);
+        return;
     }
-
-    for (int i = 0; i < n_rows_; ++i) {
-        const auto [v, j] = entries_[i];
-        gradient_[i] = G_[v * m_ + j];
-        if (v == j) gradient_[i] -= 1.0 / theta_[i];
-    }
-    for (int i = n_rows_; i < n_; ++i) {
-        const auto [a, b] = entries_[i];
-        gradient_[i] = W_[a * k_ + b] - Q_[a * k_ + b];
-    }
-    if (!twice) return;
-
-    for (int i = 0; i < n_rows_; ++i) {
-        const auto [v, j] = entries_[i];
-        if (stop_) stop_->check();
-        double* H = &hessian_[static_cast<std::ptrdiff_t>(i) * n_];
-        const double *Wv = &W_[v * k_], *Sj = S_ + j * m_;
-        for (int c = 0; c <= i; ++c) H[c] = Wv[entries_[c].row] * Sj[entries_[c].column];
-        if (v == j) H[i] += 1.0 / (theta_[i] * theta_[i]);
-    }
-    for (int i = n_rows_; i < n_; ++i) {
-        const auto [a, b] = entries_[i];
-        if (stop_) stop_->check();
-        double* H = &hessian_[static_cast<std::ptrdiff_t>(i) * n_];
-        const double *Wa = &W_[a * k_], *Wb = &W_[b * k_], *Qa = &Q_[a * k_], *Qb = &Q_[b * k_];
-        const double *Ga = &G_[a * m_], *Gb = &G_[b * m_];
-        for (int c = 0; c < n_rows_; ++c) {
-            const auto [v, j] = entries_[c];
-            H[c] = -(Wa[v] * Gb[j] + Wb[v] * Ga[j]);
-        }
-        for (int r = n_rows_; r <= i; ++r) {
-            const auto [c, d] = entries_[r];
-            H[r] =
-                Wa[c] * (Qb[d] - Wb[d]) + Wa[d] * (Qb[c] - Wb[c]) + Qa[c] * Wb[d] + Qa[d] * Wb[c];
+    std::fill(gradient_.begin(), gradient_.end(), 0.0);
+    if (twice) std::fill(hessian_.begin(), hessian_.end(), 0.0);
+    for (int t = 0; t < n_terms_; ++t) {
+        Term& term = terms_[t];
+        const int n = term.f.size();
+        term.hessian.resize(twice ? static_cast<std::size_t>(n) * n : 0);
+        term.f.differentiate(term.own(theta_), term.gradient.data(),
+                             twice ? term.hessian.data() : nullptr);
+        for (int i = 0; i < n; ++i) {
+            gradient_[term.index[i]] += term.weight * term.gradient[i];
+            if (!twice) continue;
+            // The numbers of a group's parameters ascend as its own do.
+            double* H = &hessian_[static_cast<std::ptrdiff_t>(term.index[i]) * n_];
+            const double* own = &term.hessian[static_cast<std::ptrdiff_t>(i) * n];
+            for (int c = 0; c <= i; ++c) H[term.index[c]] += term.weight * own[c];
         }
     }
 }
@@ -285,15 +284,16 @@ double Newton::advance() {
     return fall;
 }
 
-/// In a curved valley a long step ends up on its wall, where f is higher. Two RICF sweeps bring it
+/// In a curved valley a long step ends up on its wall, where f is higher. Two sweeps bring it
 /// back to the floor, further along: each sweep solves every equation of its own exactly.
 double Newton::advance_and_relax() {
     for (const double length : shortened) {
         for (int i = 0; i < n_; ++i) trial_[i] = theta_[i] + length * step_[i];
         if (evaluate(trial_) == infinity) continue;
         unscale(trial_, A_.data(), Omega_.data());
-        if (!ricf_->start(A_.data(), Omega_.data()) || !ricf_->sweep() || !ricf_->sweep()) continue;
-        scale(ricf_->A().data(), ricf_->Omega().data(), trial_);
+        if (!sweeps_->start(A_.data(), Omega_.data()) || !sweeps_->sweep() || !sweeps_->sweep())
+            continue;
+        scale(sweeps_->A().data(), sweeps_->Omega().data(), trial_);
         const double value = evaluate(trial_), fall = value_ - value;
         if (!(fall > poor * length * gain_)) continue;
         theta_.swap(trial_);
@@ -309,10 +309,18 @@ double Newton::advance_and_relax() {
 /// with the signs of the row reversed. So we look far along the step in all parameters but those of
 /// the node whose error is most nearly determined by the others, and fit this node anew.
 double Newton::leap() {
-    int v = 0;
-    for (int w = 1; w < k_; ++w)
-        if (W_[w * k_ + w] > W_[v * k_ + v]) v = w;
-    if (W_[v * k_ + v] < near_pole) return 0.0;
+    int v = -1;
+    double steepest = 0.0;  // entry of the diagonal of W
+    for (int t = 0; t < n_terms_; ++t) {
+        const std::vector<int>& rows = terms_[t].rows;
+        const std::vector<double>& W = terms_[t].f.W();
+        for (std::size_t w = 0; w < rows.size(); ++w)
+            if (W[w * rows.size() + w] > steepest) {
+                v = rows[w];
+                steepest = W[w * rows.size() + w];
+            }
+    }
+    if (steepest < near_pole) return 0.0;
 
     double best = value_;
     for (const double length : leaps) {
@@ -323,8 +331,9 @@ double Newton::leap() {
         }
         if (evaluate(trial_) == infinity) break;
         unscale(trial_, A_.data(), Omega_.data());
-        if (!ricf_->start(A_.data(), Omega_.data()) || !ricf_->step(v) || !ricf_->sweep()) continue;
-        scale(ricf_->A().data(), ricf_->Omega().data(), trial_);
+        if (!sweeps_->start(A_.data(), Omega_.data()) || !sweeps_->step(v) || !sweeps_->sweep())
+            continue;
+        scale(sweeps_->A().data(), sweeps_->Omega().data(), trial_);
         const double value = evaluate(trial_);
         if (!(value < best)) continue;
         best = value;

@@ -1,24 +1,15 @@
 // Newton's method for one district in scaled parameters.
 //
-// Write Omega = D^-1 R D^-1 with D = diag(u), u_v = 1 / sd(eps_v), and R the error correlations;
-// put A = D (I - B)_C. Half the objective is then
-//
-//     f(A, R) = 1/2 log|R| - sum_v log u_v + 1/2 tr(R^-1 A S A^T),       A_vv = u_v,
-//
-// convex in the free entries of A for fixed R, and far better conditioned in flat valleys than the
-// same function of (B, Omega): where an effect and an error covariance grow together without bound,
-// A and R stay finite. f is minus the district's log-likelihood per sample, up to a constant, so
-// the Newton decrement reads directly as "what the score could still gain".
-//
-// S enters by its Cholesky factor X (S = X X^T) wherever it can: residuals are formed as rows of
-// A X and squared afterwards, which keeps twice the digits of A S A^T when variables are nearly
-// deterministic.
+// The function is f of half_objective.hpp; with several groups of conditions (groups.hpp) it is the
+// weighted sum of one such function for each group, all of the same parameters.
 #pragma once
 
 #include <vector>
 
 #include "model/district.hpp"
-#include "model/ricf.hpp"
+#include "model/groups.hpp"
+#include "model/half_objective.hpp"
+#include "model/sweeps.hpp"
 
 namespace bowfree {
 
@@ -26,12 +17,17 @@ namespace bowfree {
 class Newton {
   public:
     /// Takes up a district. `S` and its Cholesky factor `X` are m x m, row-major; they and
-    /// `ricf` (set up for the same district) must outlive the work on it, and so must `stop`, upon
-    /// which `Stopped` is thrown.
-    void reset(const District& district, const double* S, const double* X, Ricf& ricf,
+    /// `sweeps` (set up for the same district) must outlive the work on it, and so must `stop`,
+    /// upon which `Stopped` is thrown.
+    void reset(const District& district, const double* S, const double* X, Sweeps& sweeps,
                const Stop* stop = nullptr);
 
-    /// Sets the point to where `ricf` stands. Returns false when its Omega is singular to rounding.
+    /// The same with a covariance matrix for each group of conditions.
+    void reset(const District& district, const std::vector<Group>& groups, Sweeps& sweeps,
+               const Stop* stop = nullptr);
+
+    /// Sets the point to where the sweeps stand. Returns false when their Omega is singular to
+    /// rounding.
     bool start();
 
     /// Sets the point to the given B (k x m) with uncorrelated errors; f is finite there.
@@ -52,10 +48,20 @@ class Newton {
     void parameters(double* A, double* Omega) const { unscale(theta_, A, Omega); }
 
   private:
-    struct Entry {
-        int row, column;
+    using Entry = HalfObjective::Entry;
+
+    /// f of one group, and which of our parameters its own are: all of them if `index` is empty.
+    struct Term {
+        HalfObjective f;
+        double weight = 1.0;
+        std::vector<int> rows, index;
+        std::vector<double> theta, gradient, hessian;
+
+        const double* own(const std::vector<double>& all);
     };
 
+    void take_up(const District& district, Sweeps& sweeps, const Stop* stop);
+    Term& add_term(double weight);
     double evaluate(const std::vector<double>& theta);
     void differentiate(bool twice);
     int solve(double damping);
@@ -67,18 +73,16 @@ class Newton {
     void scale(const double* A, const double* Omega, std::vector<double>& theta) const;
     void unscale(const std::vector<double>& theta, double* A, double* Omega) const;
 
-    const double* S_ = nullptr;
-    const double* X_ = nullptr;
-    Ricf* ricf_ = nullptr;
+    Sweeps* sweeps_ = nullptr;
     const Stop* stop_ = nullptr;
     int k_ = 0, m_ = 0, n_rows_ = 0, n_ = 0;  // members, variables, free entries of A, parameters
 
-    // theta = free entries of A (row by row: u_v, then its parents), then the correlations in R.
-    std::vector<Entry> entries_;
+    std::vector<Entry> entries_;  // as those of HalfObjective, for the whole district
+    std::vector<Term> terms_;     // the first n_terms_ are in use, the others keep their buffers
+    int n_terms_ = 0;
     std::vector<double> theta_, trial_, best_, gradient_, hessian_, factor_, step_;
-    std::vector<double> L_, T_, W_, WY_, G_, Q_;  // see `evaluate` and `differentiate`
-    std::vector<double> A_, Omega_;               // scratch of advance_and_relax
-    bool evaluated_ = false;                      // L and T are those of theta_
+    std::vector<double> A_, Omega_;  // scratch of advance_and_relax
+    bool evaluated_ = false;         // the last evaluation was that of theta_
     double value_ = 0.0, decrement_ = 0.0, gain_ = 0.0;
     int n_steps_ = 0;
 };

@@ -48,7 +48,7 @@ void sort_by_node(std::vector<int>& numbers, const District& district) {
 
 }  // namespace
 
-std::optional<int> peelable(const District& district) {
+std::optional<int> peelable(const District& district, const JointData* conditions) {
     const int k = district.k;
     if (k < 2) return std::nullopt;
     std::vector<char> spouses(static_cast<std::size_t>(k) * k);
@@ -56,7 +56,14 @@ std::optional<int> peelable(const District& district) {
         return spouses[static_cast<std::size_t>(a) * k + b];
     };
     for (const auto& [a, b] : district.spouse_pairs) are_spouses(a, b) = are_spouses(b, a) = true;
+    const auto hides = [&](int v) {  // a condition that sets v tells of a spouse
+        std::vector<int> others;
+        for (int q = 0; q < k; ++q)
+            if (are_spouses(v, q)) others.push_back(district.nodes[q]);
+        return conditions->parts(district.nodes[v], others);
+    };
     const auto fits = [&](int v) {
+        if (conditions && hides(v)) return false;
         for (int q = 0; q < k; ++q) {
             if (!are_spouses(v, q)) continue;
             if (!includes(district.parents[q], district.parents[v])) return false;

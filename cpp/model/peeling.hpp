@@ -11,22 +11,28 @@
 // as it is: v <-> q may be read as v -> q. Then v is alone, with a closed form, and the rest is a
 // district with one member less. (Only F is meant: as a graph this may have a cycle.)
 //
+// With several conditions (groups.hpp) the same holds group by group where v is left alone. A group
+// that sets v has no eps_v to take out of the others; so none of them may be left there: whatever
+// sets v has to set Q.
+//
 // The order of peeling does not matter. Peeling u leaves v peelable: if they are no spouses,
 // nothing that v depends on changes but for parents that its spouses gain; if they are, both
-// conditions together say that u and v have the same parents and the same other spouses, and v and
-// these all gain u. Either way the rest is the same in the end, and u and v add up to the same F,
-// by the chain rule of regressions. So the members may be tried by index, and the score still has
-// nothing to do with the order of the columns.
+// conditions together say that u and v have the same parents and the same other spouses (and are
+// set by the same groups), and v and these all gain u. Either way the rest is the same in the end,
+// and u and v add up to the same F, by the chain rule of regressions. So the members may be tried
+// by index, and the score still has nothing to do with the order of the columns.
 #pragma once
 
 #include <optional>
 
 #include "model/district.hpp"
+#include "model/groups.hpp"
 
 namespace bowfree {
 
-/// The first member that can be peeled off; none if there is none, or only one member.
-std::optional<int> peelable(const District& district);
+/// The first member that can be peeled off; none if there is none, or only one member. Without
+/// `conditions` there is one, without targets.
+std::optional<int> peelable(const District& district, const JointData* conditions = nullptr);
 
 /// Member v with its parents only.
 District alone(const District& district, int v);

@@ -9,44 +9,31 @@
 #include <vector>
 
 #include "model/district.hpp"
+#include "model/sweeps.hpp"
 #include "stop.hpp"
 
 namespace bowfree {
 
 /// RICF on one district after another, in local numbers (see district.hpp); buffers are kept
 /// between districts. All matrices are row-major.
-class Ricf {
+class Ricf final : public Sweeps {
   public:
     /// Takes up a district. `S` is the m x m covariance matrix of its variables; both must outlive
     /// the work on it, and so must `stop`, upon which a step throws `Stopped`.
     void reset(const District& district, const double* S, const Stop* stop = nullptr);
 
-    /// Sets B (k x m), with Omega = diag of the residual variances under that B, or of what
-    /// rounding leaves of them.
-    void start(const double* B);
-
-    /// Takes the covariances of the residuals on bidirected edges into Omega, shrunk until Omega is
-    /// positive definite and F has fallen; where no share of them does that, Omega stays as it is.
-    void correlate_errors();
-
-    /// Sets A = (I - B)_C and Omega. Returns false when Omega is not positive definite.
-    bool start(const double* A, const double* Omega);
-
-    /// One sweep: every member once, in order. Returns false when a regression is singular to
-    /// rounding; the state is then that after the last good step.
-    bool sweep();
-
-    /// F = log|Omega| + tr(Omega^-1 E) at the current point.
-    double objective() const;
+    void start(const double* B) override;
+    void correlate_errors() override;
+    bool start(const double* A, const double* Omega) override;
+    bool sweep() override;
+    bool step(int v) override;
+    double objective() const override;
 
     /// Whether W, updated step by step, is still the inverse of Omega. Spoils the state.
     bool holds();
 
-    const std::vector<double>& A() const { return A_; }          ///< (I - B)_C, k x m
-    const std::vector<double>& Omega() const { return Omega_; }  ///< k x k
-
-    /// The update of a single member; as `sweep`.
-    bool step(int v);
+    const std::vector<double>& A() const override { return A_; }
+    const std::vector<double>& Omega() const override { return Omega_; }
 
   private:
     void refresh_row(int v);

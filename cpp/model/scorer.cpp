@@ -26,17 +26,16 @@ Key key_of(const District& district) {
 
 }  // namespace
 
-Scorer::Scorer(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes,
-               int sweeps)
-    : S_(std::move(S)),
-      d_(d),
+Scorer::Scorer(JointData data, double n, double penalty, std::size_t cache_bytes, int sweeps)
+    : data_(std::move(data)),
       edge_cost_(penalty * std::log(n) / n),
-      constant_(-d * (0.5 * std::log(2.0 * std::numbers::pi) + edge_cost_)),
+      constant_(-data_.d * (0.5 * std::log(2.0 * std::numbers::pi) + edge_cost_) -
+                0.5 * data_.set_objective - edge_cost_ * data_.n_set),
       sweeps_(sweeps),
       cache_(cache_bytes) {}
 
 Workspace::Workspace(const Scorer& scorer, const Stop& stop)
-    : stop(stop), fitter(scorer.S(), scorer.d(), &stop) {}
+    : stop(stop), fitter(scorer.data(), &stop) {}
 
 std::optional<double> Scorer::recall(const Key& key, Workspace& workspace) {
     const auto known = cache_.find(key);
@@ -52,14 +51,16 @@ double Scorer::objective(const Graph& graph, int node, const Key& key, Workspace
 double Scorer::work_out(const District& district, const Key& key, Workspace& workspace) {
     workspace.stop.check();
     double F = 0.0;
-    const auto v = sweeps_ > 0 ? std::nullopt : peelable(district);
+    const auto v =
+        sweeps_ > 0 ? std::nullopt : peelable(district, data_.plain() ? nullptr : &data_);
     if (v) {
         F = look_up(alone(district, *v), workspace) + look_up(without(district, *v), workspace);
     } else {
         ++workspace.effort.fits;
-        F = sweeps_ > 0
-                ? ricf(S_.data(), d_, district, sweeps_, ricf_tolerance, &workspace.stop).objective
-                : workspace.fitter.objective(district);
+        F = sweeps_ > 0 ? ricf(data_.all[0].S.data(), data_.d, district, sweeps_, ricf_tolerance,
+                               &workspace.stop)
+                              .objective
+                        : workspace.fitter.objective(district);
     }
     cache_.store(key, F);
     return F;

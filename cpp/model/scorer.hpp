@@ -37,14 +37,14 @@ struct Workspace {
 
 class Scorer {
   public:
-    /// `S` is d x d, row-major, with divisor n; the cost of a node or an edge is
-    /// penalty * log(n) / n. With `sweeps`, a district's F is what so many sweeps of the paper's
-    /// RICF reach, which may be short of the minimum; it is still a pure function of the district.
-    Scorer(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes,
-           int sweeps = 0);
+    /// The cost of a node or an edge is penalty * log(n) / n, n being the number of observations of
+    /// all conditions. With `sweeps`, a district's F is what so many sweeps of the paper's RICF
+    /// reach, which may be short of the minimum; it is still a pure function of the district. They
+    /// are for one condition without targets.
+    Scorer(JointData data, double n, double penalty, std::size_t cache_bytes, int sweeps = 0);
 
-    int d() const { return d_; }
-    const double* S() const { return S_.data(); }
+    int d() const { return data_.d; }
+    const JointData& data() const { return data_; }
     double edge_cost() const { return edge_cost_; }
 
     /// F of the district of `graph` that contains `node`; `key` must be the district's key. This
@@ -58,7 +58,8 @@ class Scorer {
     /// The whole graph's score, districts added in canonical order: a pure function of the graph.
     double score(const Graph& graph, Workspace& workspace);
 
-    /// Part of the score that is the same for all graphs: -(d/2) log 2 pi and the nodes' penalty.
+    /// Part of the score that is the same for all graphs: -(d/2) log 2 pi, the nodes' penalty, and
+    /// what set variables have to themselves (groups.hpp).
     double constant() const { return constant_; }
 
     std::size_t cache_bytes() { return cache_.bytes(); }
@@ -68,8 +69,7 @@ class Scorer {
     double look_up(const District& district, Workspace& workspace);
     double work_out(const District& district, const Key& key, Workspace& workspace);
 
-    std::vector<double> S_;
-    int d_;
+    JointData data_;
     double edge_cost_, constant_;
     int sweeps_;
     ScoreCache cache_;

@@ -4,9 +4,9 @@
 
 namespace bowfree {
 
-Search::Search(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes,
-               Rules rules, RunOptions options, Graph ground, int sweeps)
-    : scorer_(std::move(S), d, n, penalty, cache_bytes, sweeps),
+Search::Search(JointData data, double n, double penalty, std::size_t cache_bytes, Rules rules,
+               RunOptions options, Graph ground, int sweeps)
+    : scorer_(std::move(data), n, penalty, cache_bytes, sweeps),
       rules_(std::move(rules)),
       options_(options),
       ground_(std::move(ground)),

@@ -13,8 +13,8 @@ namespace bowfree {
 
 class Search {
   public:
-    Search(std::vector<double> S, int d, double n, double penalty, std::size_t cache_bytes,
-           Rules rules, RunOptions options, Graph ground, int sweeps = 0);
+    Search(JointData data, double n, double penalty, std::size_t cache_bytes, Rules rules,
+           RunOptions options, Graph ground, int sweeps = 0);
 
     /// Starts up to `n_threads` threads on the tasks, which are taken in order; throws `NoThread`
     /// when not even one can be started. The previous batch must have been collected.

@@ -25,6 +25,14 @@ from .space.random_graphs import random_bap as random_bap
 # model
 from .model.moments import Moments as Moments
 from .model.gate import moments as moments
+from .model.conditions import (
+    Condition as Condition,
+    conditions as conditions,
+)
+from .model.joint_moments import (
+    ConditionMoments as ConditionMoments,
+    JointMoments as JointMoments,
+)
 from .model.missing import Gaps as Gaps
 from .model.linear_sem import (
     LinearSEM as LinearSEM,
@@ -33,6 +41,11 @@ from .model.linear_sem import (
 from .model.fit_result import Fit as Fit
 from .model.certificate import Certificate as Certificate
 from .model.estimate import Estimate as Estimate
+from .model.joint_fit import (
+    ConditionFit as ConditionFit,
+    JointFit as JointFit,
+    SharingTest as SharingTest,
+)
 from .model.cases import (
     CaseResiduals as CaseResiduals,
     Prediction as Prediction,
@@ -101,6 +114,7 @@ from .equivalence.atlas import (
 # search
 from .search.greedy import greedy_search as greedy_search
 from .search.result import (
+    LearnedTarget as LearnedTarget,
     ScoredGraph as ScoredGraph,
     SearchInterrupted as SearchInterrupted,
     SearchResult as SearchResult,
@@ -131,6 +145,12 @@ from .effects.intervention import (
 )
 
 # uncertainty
+from .uncertainty.left_out import (
+    ForeseenEffect as ForeseenEffect,
+    LeftOutCondition as LeftOutCondition,
+    LeftOutConditions as LeftOutConditions,
+    leave_out_conditions as leave_out_conditions,
+)
 from .uncertainty.averaged_effects import (
     AveragedClass as AveragedClass,
     AveragedEffect as AveragedEffect,

@@ -29,9 +29,11 @@ from bowfree.equivalence.classes import EquivalenceClass
 from bowfree.errors import DataError
 from bowfree.formats import to_lingam
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.conditions import are_conditions
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly
 from bowfree.model.linear_sem import LinearSEM
+from bowfree.model.moments import Moments
 from bowfree.options import GraphClass
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import StrategyName
@@ -183,6 +185,11 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         BAPLearner
             Itself.
         """
+        if isinstance(X, Moments) or are_conditions(X):
+            raise DataError(
+                "BAPLearner takes one table of rows: give moments or several conditions to "
+                "bowfree.greedy_search"
+            )
         values = self._values(X, reset=True)
         for name in _LAZY:
             self.__dict__.pop(name, None)

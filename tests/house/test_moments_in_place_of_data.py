@@ -51,6 +51,7 @@ SOURCES = {
     "weights": bf.moments(DATA, weights=np.linspace(1, 2, 300)),
     "shrunk": bf.moments(DATA, shrinkage=0.1),
     "a matrix": bf.moments(cov=DATA.cov(), n=300),
+    "conditions": bf.moments([bf.Condition(DATA[:150]), bf.Condition(DATA[150:])]),
 }
 
 
@@ -61,7 +62,7 @@ def test_all_functions_are_here():
         if inspect.isroutine(getattr(bf, name))
         and "data" in inspect.signature(getattr(bf, name)).parameters
     }
-    assert functions == {*CALLS, *RESAMPLING}
+    assert functions == {*CALLS, *RESAMPLING, "leave_out_conditions"}  # which needs several
 
 
 @pytest.mark.parametrize("name", {**CALLS, **RESAMPLING})

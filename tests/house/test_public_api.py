@@ -58,6 +58,7 @@ DATA = SEM.sample(60, rng=1, as_frame="pandas")
 COV = DATA.cov().to_numpy()
 QUICK = {"restarts": 1, "rounds": 0}
 TEXT = "a -> b <-> c"
+CONDITIONS = [bf.Condition(DATA), bf.Condition(DATA), bf.Condition(DATA, targets=["b"])]
 
 
 @cache
@@ -74,7 +75,11 @@ def results() -> dict[type, Any]:
     done = bf.intervene(fit, {"a": 1.0})
     pair = {"of": "a", "on": "b"}
     robust = bf.fit(GRAPH, DATA.mask(DATA > 2), missing="fiml", test="yuan-bentler")
+    joint = bf.fit(GRAPH, CONDITIONS)
     made = [
+        joint, joint.conditions, joint.sharing_test(),
+        bf.leave_out_conditions(CONDITIONS, GRAPH),
+        bf.LearnedTarget("c", "a", 0.5, chosen=True),
         search, search.sureness, fit, fit.summary(), fit.indices, *fit.estimates(),
         fit.standard_errors(),
         fit.total_effects(), fit.total_effects().effect(**pair), fit.sem(), members,
@@ -103,7 +108,10 @@ def results() -> dict[type, Any]:
             continue
         found[type(thing)] = thing
         if is_dataclass(thing):
-            made.extend(getattr(thing, field.name) for field in fields(thing))
+            made.extend(
+                vars(thing)[field.name] for field in fields(thing) if field.name in vars(thing)
+            )
+            made.extend(getattr(thing, "conditions", ()))
     return found
 
 
@@ -121,7 +129,7 @@ def written(name: str, text: str) -> str:
 # What classes does a user make by hand? All others are results.
 MADE_BY_HAND = {
     "MixedGraph", "Knowledge", "SearchSpace", "ScoringRule", "GraphLaw", "Moments", "LinearSEM",
-    "BAPLearner",
+    "BAPLearner", "Condition", "JointMoments",
 }  # fmt: skip
 
 VALID: dict[str, Callable[[], Any]] = {
@@ -142,6 +150,9 @@ VALID: dict[str, Callable[[], Any]] = {
     "correlation": lambda: "spearman",
     "ordinal": lambda: ["a"],
     "weights": lambda: np.linspace(1, 2, 60),
+    "frame": lambda: {**DATA, "batch": ["u", "v"] * 30},
+    "column": lambda: "batch",
+    "conditions": lambda: result("JointMoments").conditions,
     "se": lambda: "robust",
     "test": lambda: "satorra-bentler",
     "n_bootstrap": lambda: 3,
@@ -292,6 +303,11 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
     ("Comparison.fit", "name"): lambda: "a",
     ("datasets.read_table", "path"): lambda: written("table.csv", "a,b\n1,2\n"),
     ("datasets.read_table", "columns"): lambda: ["a"],
+    ("leave_out_conditions", "data"): lambda: CONDITIONS,
+    ("conditions", "targets"): lambda: {"u": ["b"]},
+    ("conditions", "kind"): lambda: "perfect",
+    ("Condition", "targets"): lambda: ["b"],
+    ("Condition", "kind"): lambda: "perfect",
     ("formats.from_tetrad", "text"): lambda: bf.formats.to_tetrad(GRAPH),
 }
 
@@ -303,13 +319,14 @@ CHEAP: dict[str, tuple[str, ...]] = {
     "random_bap": ("burn_in",),
     "structure_mcmc": ("data", "steps", "burn_in", "thin", "chains", "rng"),
     "averaged_effects": ("data", "steps", "rng"),
+    "leave_out_conditions": ("graph",),
     "bootstrap": ("data", "n_resamples", "confidence", "search", "rng"),
     "stability_selection": ("n_halves", "search", "rng"),
     "choose_penalty": ("penalties", "cv", "search", "rng"),
     "empirical_class": ("data",),
     **dict.fromkeys(
         ("fit", "score", "district_scores", "test_constraints", "moments", "effect_bounds",
-         "edge_changes", "compare"),
+         "edge_changes", "compare", "Condition"),
         ("data",),
     ),
     **dict.fromkeys(

@@ -41,7 +41,11 @@ def results(graph, data):
     tests = bf.test_constraints(graph, data)
     gappy = data.assign(**{a: data[a].where(data[b] < data[b].quantile(0.8))})
     robust = bf.fit(graph, gappy, missing="fiml", se="robust", test="yuan-bentler")
+    conditions = [bf.Condition(data), bf.Condition(data), bf.Condition(data, targets=[b])]
+    joint, left_out = bf.fit(graph, conditions), bf.leave_out_conditions(conditions, graph)
     made = [
+        bf.LearnedTarget("c", a, 0.5, True), left_out, left_out.conditions[0], left_out.effects[0],
+        joint, joint.conditions[1], joint.sharing_test(), joint.moments.conditions[1],
         robust.scaled, robust.moments.gaps,
         search, search.runs[0], fit, fit.summary(), fit.indices, fit.certificate[0],
         fit.estimates()[0], fit.standard_errors(), fit.total_effects(),
@@ -96,7 +100,7 @@ def wide():
 # number of progress is for a callback, a named tuple is a tuple; moments, spaces and rules come in.
 OTHER = {"MixedGraph", "Path", "Trek", "Progress", "ScoredGraph", "Moments", "Knowledge"}
 OTHER |= {"BAPLearner", "SearchInterrupted", "FitWarning", "LearnedGraphWarning", "DataWarning"}
-OTHER |= {"SearchSpace", "ScoringRule", "GraphLaw"}
+OTHER |= {"SearchSpace", "ScoringRule", "GraphLaw", "Condition", "JointMoments"}
 
 
 def public_classes():
@@ -157,7 +161,7 @@ def test_text_of_many_variables_can_be_read(wide):
             continue
         lines = str(result).splitlines()
         # A fit has three tables and a page of numbers above them.
-        assert len(lines) <= (200 if name == "Fit" else MOST_ROWS + 6), name
+        assert len(lines) <= (200 if name in ("Fit", "JointFit") else MOST_ROWS + 6), name
         assert max(map(len, lines)) < 700, name
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from bowfree.cli.conditions import by_condition, condition_options
 from bowfree.cli.graphs import graph_options, read_model
 from bowfree.cli.numbers import Real
 from bowfree.cli.tables import data_options, read_source
@@ -21,6 +22,7 @@ __all__ = ["fit"]
     epilog='Example: bowfree fit plants.csv --graph "sun -> leaves <- water, leaves <-> fruit"'
 )
 @data_options
+@condition_options
 @graph_options
 @click.option(
     "--penalty",
@@ -43,6 +45,8 @@ def fit(
     indices: bool,
     changes: bool,
     as_json: bool,
+    conditions: str | None,
+    targets: Path | None,
     **given: Any,
 ) -> None:
     """Fit the parameters of a graph to DATA, a file with named columns.
@@ -53,7 +57,8 @@ def fit(
     import bowfree as bf
 
     model = read_model(graph, graph_file, graph_format, auto)
-    arguments = read_source(**given).arguments(graph_of(model).nodes)
+    source = read_source(**given)
+    arguments = by_condition(source, source.arguments(graph_of(model).nodes), conditions, targets)
     result = bf.fit(model, **arguments, penalty=penalty)
     more: dict[str, Any] = {}
     if isinstance(model, LavaanModel) and model.definitions:
@@ -66,6 +71,6 @@ def fit(
         print_json(result.to_dict() | {name: part.to_dict() for name, part in more.items()})
     else:
         headings = {"defined": "Defined parameters\n"}
-        parts = [str(result.summary())]
+        parts = [str(result) if conditions is not None else str(result.summary())]
         parts += [f"{headings.get(name, '')}{part}" for name, part in more.items()]
         click.echo("\n\n".join(parts))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bowfree.cli.conditions import by_condition, condition_options
 from bowfree.cli.folder import check_new_file, refuse_existing, write_folder
 from bowfree.cli.numbers import Real
 from bowfree.cli.searches import budget_options, read_budget, read_search, search_options
@@ -20,6 +21,7 @@ from bowfree.cli.terminal import naming, print_json, print_table, progress_bar
 from bowfree.display import count, significant
 from bowfree.formats import FORMATS, write
 from bowfree.graph.text import quote
+from bowfree.model.joint_moments import JointMoments
 from bowfree.space.knowledge import Knowledge
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ MOST_AVERAGED = 30  # variables; beyond, the chains would need longer than that
 
 @click.command(epilog="Example: bowfree learn plants.csv --restarts 50 --seed 1 --out results")
 @data_options
+@condition_options
 @search_options
 @click.option(
     "--holdout",
@@ -63,6 +66,8 @@ def learn(
     graph_format: str | None,
     as_json: bool,
     holdout: float | None,
+    conditions: str | None,
+    targets: Path | None,
     **given: Any,
 ) -> None:
     """Learn a graph from DATA, a file with named columns (or covariances).
@@ -81,11 +86,15 @@ def learn(
         raise click.UsageError("choose one of --json and --format")
     budget, search = read_budget(given), read_search(given)
     source = read_source(**given)
+    if targets is not None and report is not None:
+        raise click.UsageError("--report is for data without --targets")
+    if conditions is not None:  # a column of names, which is not looked at as data
+        source = replace(source, read=replace(source.read, drop=(*source.read.drop, conditions)))
     with naming("--out"):
         refuse_existing(out)
     with naming("--report"):
         check_new_file(report)
-    arguments = source.arguments()
+    arguments = by_condition(source, source.arguments(), conditions, targets)
     if holdout is not None and "data" not in arguments:
         raise click.UsageError("--holdout puts rows aside: give a table of observations")
     interrupted = False
@@ -114,7 +123,7 @@ def learn(
         settings = {"file": source.name, "strategy": search["strategy"], "seed": budget["rng"]}
         result.report(
             report,
-            data=arguments.get("data"),
+            data=None if conditions is not None else arguments.get("data"),
             members=members,
             average=average,
             settings=settings,
@@ -136,6 +145,8 @@ def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects |
 
     if not 1 < len(result.graph.nodes) <= MOST_AVERAGED or not result.complete:
         return None
+    if isinstance(result.moments, JointMoments) and result.moments.targets:
+        return None  # averages are about graphs that watching leaves equivalent
     return averaged_effects(
         result, rng=budget["rng"], n_jobs=budget["n_jobs"], time_limit=AVERAGE_SECONDS
     )

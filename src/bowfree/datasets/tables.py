@@ -21,12 +21,12 @@ import numpy as np
 from bowfree.datasets.other_files import OTHER_KINDS, read_other
 from bowfree.datasets.reading import ReadOptions, WrittenOptions
 from bowfree.datasets.table import Table, write_table
-from bowfree.datasets.text_tables import fill, find_dialect, parse_table, read_text_table
+from bowfree.datasets.text_tables import fill, find_dialect, header, parse_table, read_text_table
 from bowfree.datasets.unpacking import PACKED, as_text, kind_of, unpacked
 from bowfree.errors import DataError
 from bowfree.formats.csv_text import CsvReader, Row, read_name
 from bowfree.options import file_path, split_options
-from bowfree.text_input import listed, place
+from bowfree.text_input import listed, place, shown
 
 __all__ = ["Table", "parse_table", "read_covariance", "read_table", "write_table"]
 
@@ -159,6 +159,25 @@ def read_matrix(path: Path, options: ReadOptions) -> Table:
     chosen = options.choose(table.names, what)
     names = tuple(table.names[k] for k in chosen)
     return Table(names, table.X[np.ix_([position[name] for name in names], chosen)])
+
+
+def read_labels(path: Path, column: str, options: ReadOptions) -> list[str]:
+    """Return the cells of one column of a text file as they are written, row by row."""
+    kind = kind_of(path)
+    if kind in OTHER_KINDS and path.suffix.lower() not in PACKED:
+        raise DataError(
+            f"{path.name}: names of conditions are read from texts such as .csv; write it as one"
+        )
+    text = _text(path, kind, options)
+    dialect = find_dialect(text, path.name, kind, options)
+    rows = iter(CsvReader(text, separator=dialect.separator, what=path.name))
+    names, first = header(
+        CsvReader(text, separator=dialect.separator, what=path.name), next(rows), dialect
+    )
+    if column not in names:
+        raise DataError(f"{path.name}: no column {shown(column)}; there are {listed(names)}")
+    k = names.index(column) + first
+    return [row.cells[k].strip() if k < len(row.cells) else "" for row in rows]
 
 
 def row_lines(path: Path, options: ReadOptions, rows: Sequence[int]) -> list[int]:

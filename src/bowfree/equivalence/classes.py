@@ -47,6 +47,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place
 from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, EDGES, FORWARD
 from bowfree.graph.text import quote
+from bowfree.model.joint_moments import JointMoments
 from bowfree.options import Rng, at_least, one_of, positive
 from bowfree.pictures import svg
 from bowfree.pictures.drawn import Drawn
@@ -501,8 +502,9 @@ def equivalence_class(
         granted: ``bowfree.equivalence_class(result.graph)``.
     targets : sequence of sets of str, optional
         The nodes intervened on in each condition under which data could be had, ``()`` for none:
-        ``[(), ("x",)]`` means undisturbed, and with x intervened on. By default one condition
-        without targets. Only with ``method="exact"``.
+        ``[(), ("x",)]`` means undisturbed, and with x intervened on. By default those of the data
+        that the graph was learned from or fitted to, or one condition without targets. Only with
+        ``method="exact"``.
     kind : {"perfect", "mechanism", "activity", "noise"}
         What an intervention does (:mod:`bowfree.equivalence.targets`): by default a target loses
         every edge with a head at it.
@@ -562,7 +564,7 @@ def equivalence_class(
     g = graph_of(graph)
     g.check_bap()
     one_of("method", method, get_args(Method))
-    conditions = given_targets(targets, kind, g.nodes)
+    conditions = given_targets(_targets_of(graph, targets), kind, g.nodes)
     if conditions.any and method != "exact":
         raise BowfreeError(
             f"method = {method!r}: with targets there is only method='exact', which finds all "
@@ -590,6 +592,14 @@ def equivalence_class(
         )
     cut = whole if limit is None or whole.size <= limit else _first_members(whole, limit)
     return _within_space_of(graph, cut)
+
+
+def _targets_of(given: GraphLike, targets: TargetSets | None) -> TargetSets | None:
+    """Return the targets, or those of the conditions that a result was found in."""
+    moments = getattr(given, "moments", None)
+    if targets is None and isinstance(moments, JointMoments) and moments.targets:
+        return list(dict.fromkeys(condition.targets for condition in moments.conditions))
+    return targets
 
 
 def class_by_components(

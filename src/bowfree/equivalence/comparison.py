@@ -31,9 +31,11 @@ from bowfree.errors import BowfreeError, GraphError
 from bowfree.frames import data_frame
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.json_values import Plain
+from bowfree.model.conditions import are_conditions, listed_conditions
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_given, warn_if_doubtful
 from bowfree.model.inference import observed_information
+from bowfree.model.joint_moments import JointMoments
 from bowfree.model.moments import Moments
 from bowfree.model.reading import read_observations
 from bowfree.options import FitOptions, each
@@ -283,12 +285,16 @@ def _cases(
 ) -> tuple[list[Floats | None], str]:
     """Return the rows in the order of each graph's nodes, or why there are none to be used."""
     nothing: list[Floats | None] = [None] * len(fits)
+    if isinstance(fits[0].moments, JointMoments):
+        _ = fits[0].moments.S  # an error with targets: which models are nested is another question
+        return nothing, "no Vuong test: it is for one table, and these are several conditions"
     if data is None or isinstance(data, Moments):
         return nothing, (
             "graphs that are not nested are compared by Vuong's test, which needs the rows: give "
             "`data` in place of a covariance matrix or moments"
         )
-    rows = [read_observations(data, fit.graph, "data")[1] for fit in fits]
+    table = listed_conditions(data)[0].data if are_conditions(data) else data
+    rows = [read_observations(table, fit.graph, "data")[1] for fit in fits]
     if options.get("shrinkage") or not np.isfinite(rows[0]).all() or len(rows[0]) != fits[0].n:
         return nothing, (
             "no Vuong test: the likelihood that was maximised is not that of these rows (missing "

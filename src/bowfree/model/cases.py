@@ -27,6 +27,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
 from bowfree.json_values import Plain
+from bowfree.model.joint_moments import JointMoments
 from bowfree.model.reading import read_observations
 from bowfree.options import each
 from bowfree.text_input import listed
@@ -231,6 +232,11 @@ def residuals(fit: Fit, data: Any) -> CaseResiduals:
 
 
 def _mean(fit: Fit, method: str) -> Floats:
+    if isinstance(fit.moments, JointMoments):
+        raise DataError(
+            f"{method} needs the means of the variables, and every condition has its own: fit one "
+            "of them"
+        )
     if fit.mean is None:
         raise DataError(
             f"{method} needs the means of the variables, and this fit was made from a covariance "

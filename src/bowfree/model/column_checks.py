@@ -8,13 +8,14 @@ numbers are labels or ranks. Neither can be known for sure, so both are said and
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import DataWarning
+from bowfree.model.conditions import are_conditions, rows_of_conditions
 from bowfree.model.reading import Observations
 from bowfree.model.streams import Sums
 from bowfree.text_input import listed
@@ -107,13 +108,21 @@ def warn_about_columns(data: Any, *, declared: Sequence[str] = (), stacklevel: i
     Of a table in pieces the first rows are looked at. Nothing is said of columns that are
     `declared` to be categories, here or by their data frame.
     """
-    if isinstance(data, Observations):
-        categories, X = {*data.categories, *declared}, data.values
-    elif isinstance(data, Sums):
-        categories, X = {*declared}, data.head
-    else:
-        return
-    numbers = [k for k, name in enumerate(data.names) if name not in categories]
-    found = odd_columns([data.names[k] for k in numbers], X[:, numbers])
+    found: dict[str, list[str]] = {}
+    for names, X, categories in _tables(data):
+        numbers = [k for k, name in enumerate(names) if name not in {*categories, *declared}]
+        for what, odd in odd_columns([names[k] for k in numbers], X[:, numbers]).items():
+            found[what] = list(dict.fromkeys([*found.get(what, []), *odd]))
     for sentence in sentences(found, drop="data.drop(columns=[...])"):
         warnings.warn(sentence, DataWarning, stacklevel=stacklevel + 1)
+
+
+def _tables(data: Any) -> Iterator[tuple[Sequence[str], Floats, Collection[str]]]:
+    """Yield names, rows and categories of each table: one, or those of several conditions."""
+    if are_conditions(data):
+        for names, X in rows_of_conditions(data):
+            yield names, X, ()
+    elif isinstance(data, Observations):
+        yield data.names, data.values, data.categories
+    elif isinstance(data, Sums):
+        yield data.names, data.head, ()

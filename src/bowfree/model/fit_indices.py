@@ -269,23 +269,34 @@ def fit_indices(
     df, baseline_df = d * (d + 1) // 2 - n_parameters, d * (d - 1) // 2
     if misfit is None:
         misfit = discrepancy(S, Sigma), discrepancy(S, np.diag(np.diag(S)))
-    F, F0 = misfit
+    return indices_from(*misfit, df, baseline_df, n, srmr(S, Sigma))
+
+
+def indices_from(
+    F: float, F0: float, df: int, baseline_df: int, n: float, residual: float, *, groups: int = 1
+) -> FitIndices:
+    """Compute the indices from chi-square per observation, of the graph and of the empty graph.
+
+    `residual` is the SRMR. With several groups of observations, n in all, RMSEA is that of one of
+    them: n is divided by their number (Steiger 1998).
+    """
     # Per observation, so that n = inf is a limit like any other: the expected chi2 under the
     # model is df, which is df / n of F.
     excess, excess0 = F - df / n, F0 - baseline_df / n
     chi2, baseline_chi2 = (n * F, n * F0) if math.isfinite(n) else (math.nan, math.nan)
-    lower, upper, p_close = _rmsea_interval(chi2, df, n)
+    lower, upper, p_close = _rmsea_interval(chi2, df, n / groups)
+    rmsea = math.sqrt(groups * max(excess, 0.0) / df) if df and not math.isnan(F) else 0.0 * F
     return FitIndices(
         chi2=chi2,
         df=df,
-        p_value=_chi2_upper_tail(chi2, df),
-        rmsea=math.sqrt(max(excess, 0.0) / df) if df and not math.isnan(F) else 0.0 * F,
+        p_value=chi2_upper_tail(chi2, df),
+        rmsea=rmsea,
         rmsea_lower=lower,
         rmsea_upper=upper,
         rmsea_p_close=p_close,
         cfi=_cfi(excess, excess0, df),
         tli=_tli(F, F0, df, baseline_df, n),
-        srmr=_srmr(S, Sigma),
+        srmr=residual,
         baseline_chi2=baseline_chi2,
         baseline_df=baseline_df,
     )
@@ -343,7 +354,7 @@ def scaled_indices(
         test=test,
         chi2=chi2 / factor,
         scaling_factor=expected[0] / df if df else math.nan,
-        p_value=_chi2_upper_tail(chi2 / factor, df),
+        p_value=chi2_upper_tail(chi2 / factor, df),
         rmsea=math.sqrt(max(excess, 0.0) / df) if df else 0.0,
         rmsea_lower=math.sqrt(unit) * lower,
         rmsea_upper=math.sqrt(unit) * upper,
@@ -359,19 +370,19 @@ def _factor(mean: float, df: int) -> float:
     return mean / df if df and mean > 0 else math.nan
 
 
-def units_of(S: Floats) -> Floats:
+def units_of(variances: Floats) -> Floats:
     """Return the powers of two next to the standard deviations: to divide by them rounds nothing.
 
     Solving linear equations with pivots is at the mercy of units; in these, all variables are
     alike.
     """
-    units: Floats = np.exp2(np.round(np.log2(np.diag(S)) / 2))
+    units: Floats = np.exp2(np.round(np.log2(variances) / 2))
     return units
 
 
 def discrepancy(S: Floats, Sigma: Floats) -> float:
     """F_ML, as a sum of non-negative terms: no cancellation when Sigma is close to S."""
-    units = units_of(S)
+    units = units_of(np.diag(S))
     root = np.linalg.cholesky(Sigma / units / units[:, None])
     whitened = np.linalg.solve(root, np.linalg.solve(root, S / units / units[:, None]).T)
     ratios = np.linalg.eigvalsh((whitened + whitened.T) / 2)
@@ -391,7 +402,8 @@ def _correlation(C: Floats) -> Floats:
     return R
 
 
-def _srmr(S: Floats, Sigma: Floats) -> float:
+def srmr(S: Floats, Sigma: Floats) -> float:
+    """Root mean square of the residuals, in units of the standard deviations."""
     sd = np.sqrt(np.diag(S))
     residual = ((S - Sigma) / np.outer(sd, sd))[np.tril_indices(len(S))]
     return float(np.sqrt(np.mean(residual**2)))
@@ -412,7 +424,8 @@ def _tli(F: float, F0: float, df: int, baseline_df: int, n: float) -> float:
     return (ratio0 - F / df) / (ratio0 - 1 / n) if ratio0 != 1 / n else math.nan
 
 
-def _chi2_upper_tail(chi2: float, df: int) -> float:
+def chi2_upper_tail(chi2: float, df: int) -> float:
+    """Probability of a larger chi-square; NaN without degrees of freedom."""
     from scipy.special import chdtrc
 
     return float(chdtrc(df, chi2)) if df else math.nan

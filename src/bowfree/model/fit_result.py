@@ -64,8 +64,6 @@ class Fit(Shown, Plain, Frozen, FitMeasures, ReportShortcut):
         The graph; its node order is the order of all matrices.
     n : float
         Number of observations, ``inf`` for a population covariance matrix.
-    S : ndarray of shape (d, d)
-        Covariance matrix of the data, divisor n.
     B : ndarray of shape (d, d)
         ``B[i, j]`` is the direct effect of j on i.
     Omega : ndarray of shape (d, d)
@@ -94,7 +92,6 @@ class Fit(Shown, Plain, Frozen, FitMeasures, ReportShortcut):
 
     graph: MixedGraph
     n: float
-    S: Floats
     B: Floats
     Omega: Floats
     penalty: float
@@ -106,6 +103,11 @@ class Fit(Shown, Plain, Frozen, FitMeasures, ReportShortcut):
     test: TestKind = "standard"
     resampled: Floats | None = None
     full_information: bool = False
+
+    @property
+    def S(self) -> Floats:
+        """Covariance matrix of the data, divisor n."""
+        return self.moments.S
 
     def sem(self) -> LinearSEM:
         """Return the fitted model, to sample from or to ask for effects.
@@ -121,7 +123,7 @@ class Fit(Shown, Plain, Frozen, FitMeasures, ReportShortcut):
     @cached_property
     def Sigma(self) -> Floats:
         """Fitted covariance matrix ``(I-B)^-1 Omega (I-B)^-T`` (eq. covmat)."""
-        units = units_of(self.S)
+        units = units_of(self.moments.variances)
         E = np.linalg.inv(np.eye(len(self.B)) - self.B * units / units[:, None])
         Sigma = (E @ (self.Omega / units / units[:, None]) @ E.T) * units * units[:, None]
         symmetric: Floats = (Sigma + Sigma.T) / 2
@@ -139,6 +141,10 @@ class Fit(Shown, Plain, Frozen, FitMeasures, ReportShortcut):
     def n_parameters(self) -> int:
         """Number of nodes (variances) plus number of edges."""
         return len(self._parameters)
+
+    def _set_terms(self) -> tuple[Floats, npt.NDArray[np.int_]]:
+        """Return what each variable has to itself, whatever the graph: nothing, in one sample."""
+        return np.zeros(len(self.B)), np.zeros(len(self.B), dtype=int)
 
     @property
     def score(self) -> float:

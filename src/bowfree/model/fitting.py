@@ -30,6 +30,8 @@ from bowfree.model.covariance import check_definite
 from bowfree.model.fiml import maximize
 from bowfree.model.fit_result import Fit
 from bowfree.model.given import graph_and_moments
+from bowfree.model.joint_fit import JointFit
+from bowfree.model.joint_moments import JointMoments
 from bowfree.model.missing import IncompleteRows
 from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import DEFAULT_RULE, ScoringRule
@@ -238,7 +240,7 @@ def fit_moments(
     if at_least("n_starts", n_starts, 1) != 1 and rule.method == "ricf":
         raise BowfreeError("n_starts is an option of method='newton'; 'ricf' has the paper's start")
     core = _core.fit_graph(
-        np.ascontiguousarray(moments.S),
+        moments._core_data(rule.method),
         *graph._bits(),
         method=rule.method,
         max_iter=rule.sweeps,
@@ -264,10 +266,10 @@ def fit_moments(
     )
     B, Omega = core.B, core.Omega
     B.flags.writeable = Omega.flags.writeable = False
-    return Fit(
+    make = JointFit if isinstance(moments, JointMoments) else Fit
+    return make(
         graph,
         moments.n if n is None else n,
-        moments.S,
         B,
         Omega,
         rule.penalty,
@@ -304,7 +306,7 @@ def warn_if_doubtful(certificate: tuple[Certificate, ...], *, stacklevel: int) -
 def warn_if_learned(given: GraphLike, result: Fit, *, stacklevel: int) -> None:
     """Say that a search has chosen the graph on these very rows."""
     learned = getattr(given, "learned_from", None)
-    if learned is not None and learned.n == result.n and np.array_equal(learned.S, result.S):
+    if learned is not None and learned._same_as(result.moments):
         warnings.warn(
             "the graph was learned from the same rows: standard errors, intervals and the "
             "chi-square test take it as given, and say too much; search with holdout=0.5, give "

@@ -1,6 +1,6 @@
 """The gate for data: whatever the user has becomes :class:`bowfree.Moments`, or an error.
 
-Every function that takes data takes them in one of three forms:
+Every function that takes data takes them in one of four forms:
 
 - ``data``: observations in rows; an array, a data frame of any kind that narwhals reads, a
   mapping from names to columns, or pieces of these, one after the other
@@ -8,7 +8,9 @@ Every function that takes data takes them in one of three forms:
   ranks, ``ordinal`` names columns of ordered categories, ``weights`` has sampling weights;
 - ``cov`` with ``n``: a covariance matrix; ``ddof`` says its divisor ``n - ddof`` (never guessed);
 - :class:`bowfree.Moments`, which :func:`moments` has made of one of these: the gate passed once,
-  for several functions.
+  for several functions;
+- a list of :class:`bowfree.Condition`, each of them data of its own
+  (:mod:`bowfree.model.conditions`).
 
 Columns are matched with the nodes of a graph by name. What comes out has divisor n, because that is
 the matrix whose fit maximises the likelihood of section 2.3. Bad input ends here, so that the
@@ -29,6 +31,7 @@ import numpy.typing as npt
 from bowfree.errors import DataError
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.conditions import are_conditions, listed_conditions, read_conditions
 from bowfree.model.covariance import (
     LARGEST,
     SMALLEST,
@@ -37,6 +40,7 @@ from bowfree.model.covariance import (
     missing_values,
     read_covariance,
 )
+from bowfree.model.joint_moments import JointMoments
 from bowfree.model.missing import read_incomplete
 from bowfree.model.moments import Moments
 from bowfree.model.ordinal import read_mixed
@@ -151,6 +155,8 @@ def read_moments(
     >>> read_moments([[1.0, 0.0], [2.0, 5.0], [3.0, 1.0]]).names
     ('x1', 'x2')
     """
+    if isinstance(data, JointMoments) or are_conditions(data):
+        return _from_conditions(data, graph, options)
     cov, n, ddof = options.get("cov"), options.get("n"), options.get("ddof", 1)
     if (data is None) == (cov is None):
         what = "both were given" if cov is not None else "neither was given"
@@ -197,13 +203,38 @@ def read_once(data: Any, **options: Unpack[DataOptions]) -> Any:
     >>> len(table), read_moments(table).n
     (3, 3.0)
     """
-    if data is None or isinstance(data, Moments):
+    if data is None or isinstance(data, Moments) or are_conditions(data):
         return data
     if is_stream(data):
         return Treatment.of(options).read_stream(data, None)
     categories: dict[str, tuple[str, ...]] = {}
     names, values = read_observations(data, None, "data", categories=categories)
     return Observations(names, values, categories)
+
+
+def _from_conditions(data: Any, graph: MixedGraph | None, options: Mapping[str, Any]) -> Moments:
+    """Read several conditions; one without targets is data like any other."""
+    if not isinstance(data, JointMoments):
+        given = listed_conditions(data)
+        if len(given) == 1 and given[0].targets == ():
+            only = given[0]
+            own = {} if only.cov is None else {"cov": only.cov, "n": only.n, "ddof": only.ddof}
+            return read_moments(only.data, graph=graph, **{**options, **own})
+    unsaid = {"ddof": 1, "shrinkage": 0.0, "correlation": "pearson", "ordinal": ()}
+    for word, value in options.items():
+        if value is not None and (word in ("cov", "weights") or value != unsaid.get(word)):
+            raise DataError(
+                f"{word} = {shown(value)} was given with several conditions: each of them "
+                "brings complete rows of numbers, or its own `cov`, `n` and `ddof`"
+            )
+    if graph is not None:
+        graph.check_bap()
+    if not isinstance(data, JointMoments):
+        return read_conditions(given, graph)
+    found = _from_moments(data, None, graph)
+    assert isinstance(found, JointMoments)
+    found._check(graph)
+    return found
 
 
 def _ledoit_wolf(found: Moments) -> float:
@@ -272,7 +303,7 @@ def _check_word(name: str, value: object, choices: Sequence[str]) -> None:
         raise DataError(f"{name} = {shown(value)}: must be one of {', '.join(choices)}")
 
 
-# --- the three forms of input ---------------------------------------------------------------------
+# --- the forms of input ---------------------------------------------------------------------
 
 
 def _from_moments(given: Moments, n: float | None, graph: MixedGraph | None) -> Moments:

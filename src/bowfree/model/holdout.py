@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import DataError
+from bowfree.model.conditions import are_conditions, listed_conditions
 from bowfree.model.reading import Observations
 from bowfree.options import share
 
@@ -23,6 +24,8 @@ __all__ = ["split_rows"]
 
 def split_rows(data: Any, part: float, rng: np.random.Generator) -> tuple[Any, Any]:
     """Return two tables of the kind given: the rows to keep, and a random `part` put aside.
+
+    Of conditions, the same part of each.
 
     Examples
     --------
@@ -33,6 +36,11 @@ def split_rows(data: Any, part: float, rng: np.random.Generator) -> tuple[Any, A
     (3, 1)
     """
     share("holdout", part)
+    if are_conditions(data):
+        halves = [(c, *split_rows(c.data, part, rng)) for c in listed_conditions(data)]
+        return [replace(c, data=kept) for c, kept, _ in halves], [
+            replace(c, data=aside) for c, _, aside in halves
+        ]
     n = _n_rows(data)
     aside = np.zeros(n, dtype=bool)
     aside[rng.permutation(n)[: round(part * n)]] = True

@@ -25,7 +25,7 @@ from bowfree.model.covariance import read_covariance
 from bowfree.model.missing import Gaps, IncompleteRows, describe_gaps
 from bowfree.model.reading import quoted, read_observations
 from bowfree.model.sample import Sample, Summary, normal_gamma
-from bowfree.options import each
+from bowfree.options import Method, each
 from bowfree.text_input import shown
 
 __all__ = ["Moments"]
@@ -134,18 +134,42 @@ class Moments(Shown, Frozen):
         >>> m.take(["x2"]).S
         array([[2.]])
         """
-        wanted = each("names", names, "names of variables", DataError)
-        for name in wanted:
-            if not isinstance(name, str) or name not in self.names:
-                raise DataError(f"the moments have {quoted(self.names)}, and not {shown(name)}")
-        if not wanted or len(set(wanted)) < len(wanted):
-            raise DataError(f"names = {shown(wanted)}: give each variable once, one at least")
+        wanted = self._chosen(names)
         order = [self.names.index(name) for name in wanted]
         mean = None if self.mean is None else self.mean[order]
         taken, sample = Summary(self.S[np.ix_(order, order)], self.n, mean), self.sample
         if sample is not None:
             taken, sample = sample.take(order, taken)
         return Moments._gated(tuple(wanted), *taken, sample, self.notes)
+
+    def _chosen(self, names: Sequence[str]) -> list[str]:
+        """Return the names of some of the variables, or raise."""
+        wanted = each("names", names, "names of variables", DataError)
+        for name in wanted:
+            if not isinstance(name, str) or name not in self.names:
+                raise DataError(f"the moments have {quoted(self.names)}, and not {shown(name)}")
+        if not wanted or len(set(wanted)) < len(wanted):
+            raise DataError(f"names = {shown(wanted)}: give each variable once, one at least")
+        return wanted
+
+    def _core_data(self, method: Method = "newton") -> Any:
+        """Return what the core takes for data, for fits by this method."""
+        return np.ascontiguousarray(self.S)
+
+    def _numbers(self) -> tuple[Floats, ...]:
+        """Return the numbers that the likelihood depends on, besides n."""
+        return (self.S,)
+
+    def _same_as(self, other: Moments) -> bool:
+        """Tell whether the likelihood is the same, to the last bit."""
+        mine, others = self._numbers(), other._numbers()
+        same = len(mine) == len(others) and all(map(np.array_equal, mine, others))
+        return same and self.n == other.n
+
+    @property
+    def variances(self) -> Floats:
+        """Variances of the variables, which tell what is a large or a small number."""
+        return np.diag(self.S)
 
     def without_rows(self) -> Moments:
         """Return the moments alone, without the observations behind them: lighter to send around.

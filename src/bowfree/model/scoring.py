@@ -113,6 +113,7 @@ def district_scores(
     n, bap = fitted.n, fitted.graph
     price = fitted.penalty * math.log(n) / n if math.isfinite(n) else 0.0
     index = {name: i for i, name in enumerate(bap.nodes)}
+    own, n_own = fitted._set_terms()
     scores = []
     for district in fitted.certificate:
         members = [index[name] for name in district.nodes]
@@ -120,8 +121,9 @@ def district_scores(
         n_edges = sum(
             bap._parents[i].bit_count() + bap._spouses[i].bit_count() / 2 for i in members
         )
-        likelihood = -(len(members) * math.log(2 * math.pi) + district.objective) / 2
-        scores.append(likelihood - price * (len(members) + n_edges))
+        objective = district.objective + float(own[members].sum())
+        likelihood = -(len(members) * math.log(2 * math.pi) + objective) / 2
+        scores.append(likelihood - price * (len(members) + n_edges + int(n_own[members].sum())))
     return DistrictScores(
         tuple(district.nodes for district in fitted.certificate),
         tuple(scores),

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from bowfree.errors import BowfreeError, DataError
 from bowfree.model.fit_indices import Approximation, discrepancy
 from bowfree.model.inference import Information, Parameter, normal_covariance
+from bowfree.model.joint_moments import JointMoments
 from bowfree.model.missing import IncompleteRows
 from bowfree.model.moments import Moments
 from bowfree.model.robust import Estimates
@@ -138,6 +139,10 @@ def choose_inference(
         one_of("test", test, TESTS)
     wanted = [f"se={se!r}"] * (se not in (None, "standard"))
     wanted += [f"test={test!r}"] * (test not in (None, "standard"))
+    if wanted and isinstance(moments, JointMoments):
+        raise DataError(
+            f"{' and '.join(wanted)} are for one sample: with several conditions leave them out"
+        )
     if wanted and moments.sample is None:
         raise DataError(
             f"{' and '.join(wanted)} need the observations: a covariance matrix does not say how "

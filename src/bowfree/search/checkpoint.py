@@ -156,9 +156,10 @@ class Checkpoint:
 
 
 def data_digest(moments: Moments) -> str:
-    """Digest of names, S and n."""
+    """Digest of names, n, and what the likelihood depends on."""
     digest = hashlib.sha256(repr((moments.names, moments.n)).encode("utf-8", "surrogatepass"))
-    digest.update(moments.S.tobytes())
+    for numbers in moments._numbers():
+        digest.update(numbers.tobytes())
     return digest.hexdigest()[:32]
 
 

@@ -279,7 +279,7 @@ def edge_changes(
     fit = fit_moments(bap, moments, rule)
     warn_if_doubtful(fit.certificate, stacklevel=2)
     moves, gains = _core.edge_changes(
-        np.ascontiguousarray(moments.S), *bap._bits(), within.rules(bap.nodes), rule.sweeps
+        moments._core_data(rule.method), *bap._bits(), within.rules(bap.nodes), rule.sweeps
     )
     n = moments.n
     finite = math.isfinite(n)

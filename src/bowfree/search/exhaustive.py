@@ -260,7 +260,7 @@ def exhaustive_search(
         )
     check_finite_n(moments)
     core = _core.Search(
-        moments.S,
+        moments._core_data(rule.method),
         moments.n,
         rule.penalty,
         2**28,

@@ -21,16 +21,19 @@ out in :mod:`bowfree.search.result`.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from bowfree.budget import Budget
-from bowfree.errors import DataError, WorkersLost
+from bowfree.errors import BowfreeError, DataError, WorkersLost
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.column_checks import warn_about_columns
+from bowfree.model.conditions import known_targets
 from bowfree.model.gate import read_moments, read_once
 from bowfree.model.holdout import split_rows
+from bowfree.model.joint_moments import JointMoments
 from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.options import (
@@ -46,6 +49,7 @@ from bowfree.search.conductor import Conductor
 from bowfree.search.plan import TOLERANCE, Strategy, StrategyName, StrategyOptions
 from bowfree.search.result import SearchInterrupted, SearchResult
 from bowfree.search.runs import Setup
+from bowfree.search.targets import learn_targets
 from bowfree.space.search_space import SearchSpace
 
 __all__ = ["greedy_search"]
@@ -141,6 +145,10 @@ def greedy_search(
     data_options, space_options, score_options, strategy_options, budget_options = groups
     budget = Budget(**budget_options)
     climbs = Strategy(strategy, starts, **strategy_options)
+    data, unknown = known_targets(data)
+    if unknown and (holdout is not None or checkpoint is not None):
+        word = "checkpoint" if holdout is None else "holdout"
+        raise BowfreeError(f"{word} is for known targets: leave it out with targets='learn'")
     table, aside = read_once(data, **data_options), None
     used = table
     if holdout is not None:
@@ -148,16 +156,25 @@ def greedy_search(
         aside = read_moments(rest, **data_options)
     moments = read_moments(used, **data_options)
     warn_about_columns(table, declared=data_options.get("ordinal", ()), stacklevel=2)
+    within, rule = SearchSpace.of(space, **space_options), ScoringRule(**score_options)
+    settings = _settings(
+        {"strategy": strategy, "starts": climbs.starts, "holdout": holdout} | options
+    )
+    if unknown and isinstance(moments, JointMoments):
+
+        def search(data: Moments, part: Budget) -> SearchResult:
+            return search_moments(data, within, rule, climbs, part, settings=settings)
+
+        result, targets = learn_targets(moments, unknown, rule, search, budget)
+        return dataclasses.replace(result, targets=targets, seconds=budget.seconds)
     return search_moments(
         moments,
-        SearchSpace.of(space, **space_options),
-        ScoringRule(**score_options),
+        within,
+        rule,
         climbs,
         budget,
         checkpoint=checkpoint,
-        settings=_settings(
-            {"strategy": strategy, "starts": climbs.starts, "holdout": holdout} | options
-        ),
+        settings=settings,
         holdout=aside,
     )
 

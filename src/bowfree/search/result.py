@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bowfree.display import Shown, count, shorten
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.json_values import json_values
+from bowfree.json_values import Plain, json_values
 from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.pictures.drawn import Drawn
@@ -20,7 +20,7 @@ from bowfree.search.sureness import Sureness, judge
 from bowfree.shortcuts import FoundShortcuts
 from bowfree.space.search_space import SearchSpace
 
-__all__ = ["ScoredGraph", "SearchInterrupted", "SearchResult", "SearchRun"]
+__all__ = ["LearnedTarget", "ScoredGraph", "SearchInterrupted", "SearchResult", "SearchRun"]
 
 
 class ScoredGraph(NamedTuple):
@@ -85,6 +85,30 @@ class SearchRun(Shown):
         yield f"to: {shorten(str(self.end), '.end has all')}"
 
 
+@dataclass(frozen=True, repr=False)
+class LearnedTarget(Shown, Plain):
+    """Whether a variable was set from outside in a condition that does not know its targets.
+
+    Attributes
+    ----------
+    condition, variable : str
+        Where, and which.
+    probability : float
+        Weight of the graphs of the pool with this target, against the same without it; the other
+        targets are taken as found, and graphs weigh ``exp(n * score)``.
+    chosen : bool
+        Whether it is a target in the result.
+    """
+
+    condition: str
+    variable: str
+    probability: float
+    chosen: bool
+
+    def _brief(self) -> str:
+        return f"{self.variable} in {self.condition}: P(target) = {self.probability:.3f}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SearchResult(Drawn, FoundShortcuts):
     """The result of a search.
@@ -115,6 +139,9 @@ class SearchResult(Drawn, FoundShortcuts):
         Options of the search that were not left to their defaults, for the record.
     holdout : Moments or None
         Rows put aside, which the search has not seen; :meth:`fit` uses them.
+    targets : tuple of LearnedTarget
+        Of conditions with ``targets="learn"``: every variable in every such condition. `moments`
+        have the targets that were chosen.
 
     See Also
     --------
@@ -133,6 +160,7 @@ class SearchResult(Drawn, FoundShortcuts):
     seconds: float
     settings: Mapping[str, Any] = field(default_factory=dict)
     holdout: Moments | None = None
+    targets: tuple[LearnedTarget, ...] = ()
 
     @property
     def penalty(self) -> float:
@@ -157,6 +185,7 @@ class SearchResult(Drawn, FoundShortcuts):
             "sureness": json_values(self.sureness),
             "seconds": self.seconds,
             "best_graphs": [str(graph) for graph in self.best_graphs],
+            "targets": [target.to_dict() for target in self.targets],
             "pool": [{"graph": str(graph), "score": score} for graph, score in self.pool],
             "runs": [
                 {
@@ -190,6 +219,9 @@ class SearchResult(Drawn, FoundShortcuts):
             f"{count(len(self.best_graphs), 'graph')} met with it"
         )
         yield from self.moments.notes
+        if self.targets:
+            chosen = [str(t) for t in self.targets if t.chosen]
+            yield f"targets learned: {'; '.join(chosen) or 'none'}"
         yield (
             f"{count(len(self.runs), 'run')}, {at_best} ended there; "
             f"{fits:,} districts fitted, {known:,} known already; {self.seconds:.2f} s"

@@ -44,7 +44,7 @@ class Setup:
     def core(self) -> _core.Search:
         """Return a core that does runs."""
         return _core.Search(
-            self.moments.S,
+            self.moments._core_data(self.rule.method),
             self.moments.n,
             self.rule.penalty,
             self.strategy.cache_bytes,

@@ -168,7 +168,7 @@ def bootstrap(
             f"least {needed} are needed; raise n_resamples or lower confidence"
         )
     budget, recipe = Budget(**budget_options), Recipe.of(search)
-    rows = Rows.of(data, recipe)
+    rows = Rows.of(data, recipe, takes="batches")
     most = LIMIT if limit is None else at_least("limit", limit, 1)
     seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()
     result: BootstrapResult = budget.run(
@@ -250,8 +250,7 @@ class _Resamples(Sequence[tuple[Moments, Budget]]):
 
     def __getitem__(self, k: Any) -> Any:
         stream = np.random.default_rng(self.seeds[k])
-        drawn = stream.integers(0, len(self.rows), size=len(self.rows))
-        return self.rows.moments(drawn), self.budget.piece(stream)
+        return self.rows.moments(self.rows.draw(stream)), self.budget.piece(stream)
 
 
 @dataclass(frozen=True, eq=False)

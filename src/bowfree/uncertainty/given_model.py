@@ -15,7 +15,7 @@ holds in what is resampled.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypedDict
@@ -33,13 +33,16 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place, said_edge
 from bowfree.graph.text import quote
 from bowfree.json_values import Plain
+from bowfree.model.conditions import are_conditions, listed_conditions
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_moments, warn_if_doubtful
 from bowfree.model.gate import read_moments
+from bowfree.model.joint_moments import JointMoments
 from bowfree.model.moments import Moments
 from bowfree.model.reading import read_observations
 from bowfree.options import at_least, one_of, share
 from bowfree.text_input import shown
+from bowfree.uncertainty.resampling import JointRows
 
 __all__ = ["ModelBootstrap", "ModelBootstrapOptions", "ResampledEstimate", "bootstrap_model"]
 
@@ -301,17 +304,27 @@ def bootstrap_model(
     planned = N_RESAMPLES if n_resamples is None else at_least("n_resamples", n_resamples, 1)
     _check_level(planned, confidence)
     bap = graph_of(graph)
-    if data is None or isinstance(data, Moments):
+    several = isinstance(data, JointMoments) or are_conditions(data)
+    if data is None or (isinstance(data, Moments) and not several):
         raise DataError(
             "observations are missing: resampling needs the rows themselves, not a covariance "
             "matrix; give bootstrap(graph, data)"
         )
-    fit = fit_moments(bap, read_moments(data, graph=bap))
+    moments = read_moments(data, graph=bap)
+    fit = fit_moments(bap, moments)
     warn_if_doubtful(fit.certificate, stacklevel=3)
-    _, X = read_observations(data, bap, "data")
-    where = _model_holds(X, fit) if bollen_stine else None
     seeds = budget.generator().integers(0, 2**63, size=planned).tolist()
-    task = partial(_resample, graph=bap, X=X, where_it_holds=where)
+    task: partial[tuple[Fit | None, float]]
+    if isinstance(moments, JointMoments):
+        if bollen_stine:
+            raise DataError("bollen_stine is for one table of rows, not for several conditions")
+        rows = JointRows.of_conditions(moments, "conditions")
+        task = partial(_resample_conditions, graph=bap, rows=rows)
+    else:
+        table = listed_conditions(data)[0].data if are_conditions(data) else data
+        _, X = read_observations(table, bap, "data")
+        where = _model_holds(X, fit) if bollen_stine else None
+        task = partial(_resample, graph=bap, X=X, where_it_holds=where)
     done: list[tuple[Fit | None, float]] = budget.run(task, seeds, what="resamples")
     fits = [one for one, _ in done if one is not None]
     if 2 * len(fits) < len(done) or not fits:
@@ -353,16 +366,24 @@ def _resample(
 ) -> tuple[Fit | None, float]:
     """Return the fit to one resample, and chi-square on the same rows of where the model holds."""
     drawn = np.random.default_rng(seed).integers(0, len(X), size=len(X))
-    fit = _certified(graph, X[drawn])
+    fit = _certified(graph, lambda: read_moments(X[drawn], graph=graph))
     if where_it_holds is None:
         return fit, math.nan
-    again = _certified(graph, where_it_holds[drawn])
+    again = _certified(graph, lambda: read_moments(where_it_holds[drawn], graph=graph))
     return fit, math.nan if again is None else again.chi2
 
 
-def _certified(graph: MixedGraph, X: Floats) -> Fit | None:
+def _resample_conditions(
+    seed: int, *, graph: MixedGraph, rows: JointRows
+) -> tuple[Fit | None, float]:
+    """Return the fit to one resample of each condition."""
+    drawn = rows.draw(np.random.default_rng(seed))
+    return _certified(graph, lambda: rows.moments(drawn)), math.nan
+
+
+def _certified(graph: MixedGraph, read: Callable[[], Moments]) -> Fit | None:
     try:
-        fit = fit_moments(graph, read_moments(X, graph=graph))
+        fit = fit_moments(graph, read())
     except DataError:  # too few different rows
         return None
     return fit if fit.converged and not fit.diverging else None

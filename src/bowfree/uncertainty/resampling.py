@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree.budget import Budget
 from bowfree.errors import BowfreeError, DataError
+from bowfree.model.conditions import are_conditions
 from bowfree.model.gate import read_moments
+from bowfree.model.joint_moments import JointMoments
 from bowfree.model.moments import Moments
 from bowfree.model.reading import read_observations
 from bowfree.model.sample import CompleteRows
@@ -29,6 +31,9 @@ from bowfree.text_input import shown
 __all__ = ["Recipe", "Rows"]
 
 Floats = npt.NDArray[np.float64]
+
+# What a function that resamples can make of several conditions.
+Takes = Literal["one table", "batches", "conditions"]
 
 
 class _StrategyWords(StrategyOptions, total=False):
@@ -101,8 +106,13 @@ class Rows:
     shrinkage: float
 
     @classmethod
-    def of(cls, data: Any, recipe: Recipe) -> Rows:
+    def of(cls, data: Any, recipe: Recipe, *, takes: Takes = "one table") -> Rows:
         """Read the data, after the checks that every function makes."""
+        if isinstance(data, JointMoments) or are_conditions(data):
+            moments = read_moments(data, shrinkage=recipe.shrinkage)
+            if isinstance(moments, JointMoments):
+                return JointRows.of_conditions(moments, takes)
+            data = moments
         if isinstance(data, Moments) and isinstance(data.sample, CompleteRows) and data.plain:
             data = data.sample.table(data.names, data.mean)
         if data is None or isinstance(data, Moments):
@@ -120,3 +130,68 @@ class Rows:
         """Return the moments of some rows: their numbers, or a mask."""
         columns = dict(zip(self.names, self.X[chosen].T, strict=True))
         return read_moments(columns, shrinkage=self.shrinkage).without_rows()
+
+    def draw(self, rng: np.random.Generator) -> npt.NDArray[Any]:
+        """Draw as many rows as there are, with replacement."""
+        return rng.integers(0, len(self), size=len(self))
+
+    def halves(self, rng: np.random.Generator) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return two random halves that share no row."""
+        order = rng.permutation(len(self))
+        half = len(order) // 2
+        return order[:half], order[half : 2 * half]
+
+
+@dataclass(frozen=True, eq=False)
+class JointRows(Rows):
+    """Observations of several conditions below each other; each is drawn from by itself."""
+
+    joint: JointMoments
+
+    @classmethod
+    def of_conditions(cls, moments: JointMoments, takes: Takes) -> JointRows:
+        """Take conditions that have rows, if they are taken at all."""
+        if takes == "one table":
+            raise DataError(
+                "resampling of several conditions is not for this function: give the rows of one"
+            )
+        if takes == "batches" and moments.targets:
+            raise DataError(
+                "resampling with effects over equivalent graphs is for conditions without targets: "
+                "leave out those with targets, or give a graph, bootstrap(graph, data)"
+            )
+        rows = [c.deviations for c in moments.conditions if c.deviations is not None]
+        if len(rows) < len(moments.conditions):
+            raise DataError("resampling needs the rows themselves, in every condition")
+        return cls(moments.names, np.concatenate(rows), 0.0, moments)
+
+    @property
+    def _ends(self) -> npt.NDArray[np.int_]:
+        return np.cumsum([round(c.n) for c in self.joint.conditions])
+
+    def moments(self, chosen: npt.NDArray[Any]) -> Moments:
+        """Return the moments of some rows by their numbers."""
+        parts, start = [], 0
+        for end in self._ends:
+            parts.append(chosen[(chosen >= start) & (chosen < end)] - start)
+            start = end
+        return self.joint._of_rows(parts).without_rows()
+
+    def draw(self, rng: np.random.Generator) -> npt.NDArray[Any]:
+        """Draw as many rows of each condition as it has, with replacement."""
+        return np.concatenate(
+            [
+                end - round(c.n) + rng.integers(0, round(c.n), size=round(c.n))
+                for end, c in zip(self._ends, self.joint.conditions, strict=True)
+            ]
+        )
+
+    def halves(self, rng: np.random.Generator) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return two random halves that share no row, each with half of every condition."""
+        first, second = [], []
+        for end, condition in zip(self._ends, self.joint.conditions, strict=True):
+            order = end - round(condition.n) + rng.permutation(round(condition.n))
+            half = len(order) // 2
+            first.append(order[:half])
+            second.append(order[half : 2 * half])
+        return np.concatenate(first), np.concatenate(second)

@@ -184,7 +184,7 @@ def stability_selection(
     at_least("n_halves", n_halves, 2)
     (budget_options,) = split_options("stability_selection", options, BudgetOptions)
     budget, recipe = Budget(**budget_options), Recipe.of(search)
-    rows = Rows.of(data, recipe)
+    rows = Rows.of(data, recipe, takes="conditions")
     if len(rows) < 4:
         raise BowfreeError(f"n = {len(rows)}: half of the rows must be at least 2")
     seeds = budget.generator().integers(0, 2**63, size=n_halves).tolist()
@@ -251,10 +251,10 @@ class _Halves(Sequence[tuple[Moments, Budget]]):
         return len(self.seeds)
 
     def __getitem__(self, k: Any) -> Any:
-        order = np.random.default_rng(self.seeds[k - k % 2]).permutation(len(self.rows))
-        half = len(order) // 2
-        chosen = order[:half] if k % 2 == 0 else order[half : 2 * half]
-        return self.rows.moments(chosen), self.budget.piece(np.random.default_rng(self.seeds[k]))
+        halves = self.rows.halves(np.random.default_rng(self.seeds[k - k % 2]))
+        return self.rows.moments(halves[k % 2]), self.budget.piece(
+            np.random.default_rng(self.seeds[k])
+        )
 
 
 def _joined(piece: tuple[Moments, Budget], *, recipe: Recipe) -> Floats | None:

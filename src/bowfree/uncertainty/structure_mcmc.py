@@ -238,7 +238,7 @@ def sample_structures(
             space.check_start(graph, names)
         begin = [plan.starts[k % len(plan.starts)]._bits() for k in range(plan.n_chains)]
     chains = _core.StructureChains(
-        moments.S,
+        moments._core_data(),
         moments.n,
         law.penalty,
         int(min(plan.cache_mb, 2**40) * 2**20),

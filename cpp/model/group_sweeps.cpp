@@ -1,0 +1,195 @@
+#include "model/group_sweeps.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "model/dense.hpp"
+
+namespace bowfree {
+
+namespace {
+
+/// Members that a group leaves alone, or sets.
+std::vector<int> members_with(const Pooled& group, bool set) {
+    std::vector<int> members;
+    for (std::size_t v = 0; v < group.set.size(); ++v)
+        if ((group.set[v] != 0) == set) members.push_back(static_cast<int>(v));
+    return members;
+}
+
+/// The rows and columns of a k x k matrix.
+std::vector<double> block(const std::vector<double>& matrix, int k, const std::vector<int>& rows,
+                          const std::vector<int>& columns) {
+    std::vector<double> taken;
+    taken.reserve(rows.size() * columns.size());
+    for (const int i : rows)
+        for (const int j : columns) taken.push_back(matrix[i * k + j]);
+    return taken;
+}
+
+}  // namespace
+
+void GroupSweeps::reset(const District& district, const std::vector<Pooled>& groups,
+                        const Stop* stop) {
+    district_ = &district;
+    groups_ = &groups;
+    stop_ = stop;
+    k_ = district.k;
+    m_ = district.m();
+    A_.resize(k_ * m_);
+    Omega_.resize(k_ * k_);
+    edges_.k = k_;
+    edges_.nodes.clear();
+    edges_.parents.assign(k_, {});
+    edges_.spouse_pairs = district.spouse_pairs;
+    tail_.clear();
+    head_.clear();
+    for (int v = 0; v < k_; ++v)
+        for (const int p : district.parents[v]) {
+            edges_.parents[v].push_back(k_ + static_cast<int>(tail_.size()));
+            tail_.push_back(p);
+            head_.push_back(v);
+        }
+    for (int j = 0; j < k_ + static_cast<int>(tail_.size()); ++j) edges_.nodes.push_back(j);
+}
+
+/// Mean products of residuals, each pair over the groups that leave both alone; zero without any.
+std::vector<double> GroupSweeps::residual_moments() const {
+    std::vector<double> E(k_ * k_), weight(k_ * k_), AS(k_ * m_);
+    for (const Pooled& group : *groups_) {
+        const std::vector<int> left = members_with(group, false);
+        for (const int v : left)
+            for (int j = 0; j < m_; ++j) AS[v * m_ + j] = dot(&A_[v * m_], &group.S[j * m_], m_);
+        for (const int v : left)
+            for (const int w : left) {
+                E[v * k_ + w] += group.weight * dot(&AS[v * m_], &A_[w * m_], m_);
+                weight[v * k_ + w] += group.weight;
+            }
+    }
+    for (int i = 0; i < k_ * k_; ++i)
+        if (weight[i] > 0.0) E[i] /= weight[i];
+    return E;
+}
+
+void GroupSweeps::start(const double* B) {
+    for (int v = 0; v < k_; ++v)
+        for (int j = 0; j < m_; ++j) A_[v * m_ + j] = (v == j ? 1.0 : 0.0) - B[v * m_ + j];
+    const std::vector<double> E = residual_moments();
+    std::fill(Omega_.begin(), Omega_.end(), 0.0);
+    for (int v = 0; v < k_; ++v) Omega_[v * k_ + v] = std::max(E[v * k_ + v], rounding_share);
+}
+
+void GroupSweeps::correlate_errors() {
+    const double before = objective();
+    const std::vector<double> E = residual_moments();
+    for (double share : {1.0, 0.8, 0.6, 0.4, 0.2, 0.0}) {
+        for (auto [a, b] : district_->spouse_pairs)
+            Omega_[a * k_ + b] = Omega_[b * k_ + a] = share * E[a * k_ + b];
+        if (objective() < before) break;
+    }
+}
+
+bool GroupSweeps::start(const double* A, const double* Omega) {
+    A_.assign(A, A + k_ * m_);
+    Omega_.assign(Omega, Omega + k_ * k_);
+    std::vector<double> L = Omega_;
+    return cholesky(L.data(), k_) == k_;
+}
+
+/// Infinity when Omega is not positive definite.
+double GroupSweeps::objective() const {
+    std::vector<double> whole = Omega_;
+    if (cholesky(whole.data(), k_) < k_) return std::numeric_limits<double>::infinity();
+    double F = 0.0;
+    for (const Pooled& group : *groups_) {
+        const std::vector<int> left = members_with(group, false);
+        const int r = static_cast<int>(left.size());
+        std::vector<double> L = block(Omega_, k_, left, left), AS(r * m_), E(r * r);
+        if (cholesky(L.data(), r) < r) return std::numeric_limits<double>::infinity();
+        for (int a = 0; a < r; ++a)
+            for (int j = 0; j < m_; ++j)
+                AS[a * m_ + j] = dot(&A_[left[a] * m_], &group.S[j * m_], m_);
+        for (int a = 0; a < r; ++a)
+            for (int b = 0; b < r; ++b) E[a * r + b] = dot(&AS[a * m_], &A_[left[b] * m_], m_);
+        solve_lower(L.data(), r, E.data(), r);
+        solve_lower_transposed(L.data(), r, E.data(), r);
+        double own = 0.0;
+        for (int a = 0; a < r; ++a) own += 2.0 * std::log(L[a * r + a]) + E[a * r + a];
+        F += group.weight * own;
+    }
+    return F;
+}
+
+/// The moments of responses and edges, completed under the current A and Omega.
+bool GroupSweeps::complete() {
+    const int n_edges = static_cast<int>(tail_.size()), size = k_ + n_edges;
+    moments_.assign(static_cast<std::size_t>(size) * size, 0.0);
+    std::vector<double> with_x(k_ * m_), own(k_ * k_);
+    for (const Pooled& group : *groups_) {
+        const std::vector<int> left = members_with(group, false), set = members_with(group, true);
+        const int r = static_cast<int>(left.size()), s = static_cast<int>(set.size());
+        // Rows of `with_x`: covariances of the responses with the variables; `own`: with each
+        // other.
+        for (const int v : left)
+            for (int j = 0; j < m_; ++j) with_x[v * m_ + j] = group.S[v * m_ + j];
+        if (s > 0) {
+            std::vector<double> L = block(Omega_, k_, left, left);
+            std::vector<double> K = block(Omega_, k_, left, set);  // becomes Omega_RR^-1 Omega_RT
+            if (cholesky(L.data(), r) < r) return false;
+            solve_lower(L.data(), r, K.data(), s);
+            solve_lower_transposed(L.data(), r, K.data(), s);
+            for (int t = 0; t < s; ++t) {
+                // The filled-in error is a linear form in the variables: row t of K^T A_R.
+                std::vector<double> form(m_);
+                for (int a = 0; a < r; ++a) axpy(K[a * s + t], &A_[left[a] * m_], form.data(), m_);
+                for (int j = 0; j < m_; ++j)
+                    with_x[set[t] * m_ + j] = dot(form.data(), &group.S[j * m_], m_);
+                for (int u = 0; u < s; ++u) {
+                    double known = 0.0, explained = 0.0;
+                    for (int a = 0; a < r; ++a) {
+                        known += K[a * s + u] * dot(&with_x[set[t] * m_], &A_[left[a] * m_], m_);
+                        explained += K[a * s + u] * Omega_[left[a] * k_ + set[t]];
+                    }
+                    own[set[t] * k_ + set[u]] = known + Omega_[set[t] * k_ + set[u]] - explained;
+                }
+                for (const int v : left)
+                    own[set[t] * k_ + v] = own[v * k_ + set[t]] = with_x[set[t] * m_ + v];
+            }
+        }
+        for (const int v : left)
+            for (const int w : left) own[v * k_ + w] = group.S[v * m_ + w];
+        for (int v = 0; v < k_; ++v) axpy(group.weight, &own[v * k_], &moments_[v * size], k_);
+        for (int e = 0; e < n_edges; ++e) {
+            if (group.set[head_[e]]) continue;
+            double* row = &moments_[(k_ + e) * size];
+            for (int v = 0; v < k_; ++v) {
+                row[v] += group.weight * with_x[v * m_ + tail_[e]];
+                moments_[v * size + k_ + e] = row[v];
+            }
+            for (int f = 0; f < n_edges; ++f)
+                if (!group.set[head_[f]])
+                    row[k_ + f] += group.weight * group.S[tail_[e] * m_ + tail_[f]];
+        }
+    }
+    return true;
+}
+
+bool GroupSweeps::update(int v) {
+    if (stop_) stop_->check();
+    if (!complete()) return false;
+    const int n_edges = static_cast<int>(tail_.size()), size = k_ + n_edges;
+    edge_A_.assign(static_cast<std::size_t>(k_) * size, 0.0);
+    for (int w = 0; w < k_; ++w) edge_A_[w * size + w] = 1.0;
+    for (int e = 0; e < n_edges; ++e)
+        edge_A_[head_[e] * size + k_ + e] = A_[head_[e] * m_ + tail_[e]];
+    ricf_.reset(edges_, moments_.data(), stop_);
+    if (!ricf_.start(edge_A_.data(), Omega_.data())) return false;
+    const bool done = v < 0 ? ricf_.sweep() : ricf_.step(v);
+    for (int e = 0; e < n_edges; ++e)
+        A_[head_[e] * m_ + tail_[e]] = ricf_.A()[head_[e] * size + k_ + e];
+    Omega_ = ricf_.Omega();
+    return done;
+}
+
+}  // namespace bowfree

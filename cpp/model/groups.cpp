@@ -1,0 +1,110 @@
+#include "model/groups.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <utility>
+
+namespace bowfree {
+
+namespace {
+
+/// a += weight * b
+void add(std::vector<double>& a, double weight, const std::vector<double>& b) {
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] += weight * b[i];
+}
+
+}  // namespace
+
+JointData::JointData(std::vector<double> S, int d) : d(d) {
+    all.push_back({1.0, std::move(S), std::vector<char>(d)});
+}
+
+JointData::JointData(std::vector<ConditionData> given, int d) : d(d) {
+    for (const ConditionData& condition : given)
+        for (int t = 0; t < d; ++t) {
+            if (!condition.target[t]) continue;
+            const double variance = condition.S[static_cast<std::ptrdiff_t>(t) * d + t];
+            n_set += variance > 0.0;
+            set_objective +=
+                condition.weight *
+                (variance > 0.0 ? std::log(variance) + 1.0 : -std::log(2.0 * std::numbers::pi));
+        }
+    if (given.size() == 1) {
+        all = std::move(given);
+    } else {
+        for (ConditionData& condition : given) {
+            const auto same = std::find_if(all.begin(), all.end(), [&](const ConditionData& other) {
+                return other.target == condition.target;
+            });
+            if (same == all.end()) {
+                for (double& entry : condition.S) entry *= condition.weight;
+                all.push_back(std::move(condition));
+            } else {
+                add(same->S, condition.weight, condition.S);
+                same->weight += condition.weight;
+            }
+        }
+        for (ConditionData& condition : all)
+            for (double& entry : condition.S) entry /= condition.weight;
+    }
+    const auto is_target = [](char target) { return target != 0; };
+    plain_ = all.size() == 1 && std::none_of(all[0].target.begin(), all[0].target.end(), is_target);
+}
+
+bool JointData::parts(int v, const std::vector<int>& others) const {
+    return std::any_of(all.begin(), all.end(), [&](const ConditionData& condition) {
+        return condition.target[v] && std::any_of(others.begin(), others.end(),
+                                                  [&](int q) { return !condition.target[q]; });
+    });
+}
+
+std::vector<Pooled> pool(const JointData& conditions, const District& district) {
+    const int m = district.m(), d = conditions.d;
+    std::vector<Pooled> groups;
+    std::vector<char> set(district.k);
+    for (const ConditionData& condition : conditions.all) {
+        for (int v = 0; v < district.k; ++v) set[v] = condition.target[district.nodes[v]];
+        if (std::find(set.begin(), set.end(), 0) == set.end()) continue;  // it says nothing
+        auto same = std::find_if(groups.begin(), groups.end(),
+                                 [&](const Pooled& group) { return group.set == set; });
+        if (same == groups.end())
+            same = groups.insert(groups.end(), {0.0, set, std::vector<double>(m * m)});
+        same->weight += condition.weight;
+        for (int i = 0; i < m; ++i)
+            for (int j = 0; j < m; ++j)
+                same->S[i * m + j] +=
+                    condition.weight * condition.S[district.nodes[i] * d + district.nodes[j]];
+    }
+    for (Pooled& group : groups)
+        for (double& entry : group.S) entry /= group.weight;
+    return groups;
+}
+
+District members_left(const District& district, const std::vector<char>& set) {
+    District left;
+    std::vector<int> local(district.m(), -1);
+    const auto number = [&](int j) {
+        local[j] = left.m();
+        left.nodes.push_back(j);
+    };
+    for (int v = 0; v < district.k; ++v)
+        if (!set[v]) number(v);
+    left.k = left.m();
+    std::vector<char> needed(district.m());
+    for (int v = 0; v < left.k; ++v)
+        for (const int p : district.parents[left.nodes[v]]) needed[p] = local[p] < 0;
+    for (int j = 0; j < district.m(); ++j)
+        if (needed[j]) number(j);
+    left.parents.resize(left.k);
+    for (int v = 0; v < left.k; ++v) {
+        for (const int p : district.parents[left.nodes[v]]) left.parents[v].push_back(local[p]);
+        std::sort(left.parents[v].begin(), left.parents[v].end());
+    }
+    for (const auto& [a, b] : district.spouse_pairs)
+        if (!set[a] && !set[b]) left.spouse_pairs.emplace_back(local[a], local[b]);
+    return left;
+}
+
+}  // namespace bowfree

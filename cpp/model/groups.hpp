@@ -1,0 +1,79 @@
+// Conditions, and what a district makes of them.
+//
+// In a condition a *target* was set from outside: it loses every edge with a head at it and has a
+// variance of its own there. Of a district C, condition e thus tells about the members
+// R_e = C \ T_e only, and the district's objective is
+//
+//     F = sum_e w_e (log |Omega_R_e| + tr(Omega_R_e^-1 A_R_e S_e A_R_e^T)),   w_e = n_e / N,
+//
+// with the same A = (I - B)_C and Omega in all of them. Conditions with the same C and T_e in
+// common have one term with their pooled covariance matrix: they are a *group*. A district that no
+// intervention touches has one group, and is fitted as if there were no conditions; so has a single
+// node, whose group is that of the conditions in which it is no target.
+#pragma once
+
+#include <vector>
+
+#include "model/district.hpp"
+
+namespace bowfree {
+
+/// One covariance matrix of all d variables (row-major, divisor n), its share of the observations,
+/// and which nodes were set from outside.
+struct ConditionData {
+    double weight = 1.0;
+    std::vector<double> S;
+    std::vector<char> target;
+};
+
+/// All conditions of a data set; the weights sum to one.
+struct JointData {
+    int d = 0;
+    std::vector<ConditionData> all;
+
+    /// One condition without targets.
+    JointData(std::vector<double> S, int d);
+
+    /// Conditions with equal targets are pooled; without any target, one is left.
+    JointData(std::vector<ConditionData> given, int d);
+
+    /// What set variables have to themselves, whatever the graph: the sum of w_e (log s + 1) over
+    /// conditions and their targets, s being the target's variance there; and the number of these
+    /// variances. A target that was held constant has no density: its log 2 pi is taken back.
+    double set_objective = 0.0;
+    int n_set = 0;
+
+    /// Whether there is just one, without targets.
+    bool plain() const { return plain_; }
+
+    /// Whether some condition sets v and leaves one of the others alone.
+    bool parts(int v, const std::vector<int>& others) const;
+
+  private:
+    bool plain_ = true;
+};
+
+/// The conditions that set the same members of a district: their share of the observations, which
+/// members they set, and the pooled covariance matrix of the district's m variables.
+struct Pooled {
+    double weight = 0.0;
+    std::vector<char> set;
+    std::vector<double> S;
+};
+
+/// The groups of a district; conditions that set all of its members are left out.
+std::vector<Pooled> pool(const JointData& conditions, const District& district);
+
+/// The members that are not set, with their parents; its `nodes` are local numbers of `district`,
+/// and both keep their order.
+District members_left(const District& district, const std::vector<char>& set);
+
+/// A group as the kernels see it: its share of the observations, `members_left`, and the covariance
+/// matrix of these variables with its Cholesky factor.
+struct Group {
+    double weight = 1.0;
+    District district;
+    std::vector<double> S, X;
+};
+
+}  // namespace bowfree

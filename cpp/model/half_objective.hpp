@@ -1,0 +1,68 @@
+// Half the objective of one district on one covariance matrix, in scaled parameters: value,
+// gradient and Hessian.
+//
+// Write Omega = D^-1 R D^-1 with D = diag(u), u_v = 1 / sd(eps_v), and R the error correlations;
+// put A = D (I - B)_C. Half the objective is then
+//
+//     f(A, R) = 1/2 log|R| - sum_v log u_v + 1/2 tr(R^-1 A S A^T),       A_vv = u_v,
+//
+// convex in the free entries of A for fixed R, and far better conditioned in flat valleys than the
+// same function of (B, Omega): where an effect and an error covariance grow together without bound,
+// A and R stay finite. f is minus the district's log-likelihood per sample, up to a constant, so
+// the Newton decrement reads directly as "what the score could still gain".
+//
+// S enters by its Cholesky factor X (S = X X^T) wherever it can: residuals are formed as rows of
+// A X and squared afterwards, which keeps twice the digits of A S A^T when variables are nearly
+// deterministic.
+#pragma once
+
+#include <vector>
+
+#include "model/district.hpp"
+#include "stop.hpp"
+
+namespace bowfree {
+
+/// f of one district after another; buffers are kept between districts.
+class HalfObjective {
+  public:
+    /// A parameter: the entry of A, or of R, that it is.
+    struct Entry {
+        int row, column;
+    };
+
+    /// Takes up a district. `S` and its Cholesky factor `X` are m x m, row-major; they must outlive
+    /// the work on it, and so must `stop`, upon which `Stopped` is thrown.
+    void reset(const District& district, const double* S, const double* X, const Stop* stop);
+
+    /// theta: the free entries of A (row by row: u_v, then its parents), then the correlations in
+    /// R.
+    const std::vector<Entry>& entries() const { return entries_; }
+    int n_rows() const { return n_rows_; }  ///< free entries of A
+    int size() const { return static_cast<int>(entries_.size()); }
+
+    /// f at theta; infinity outside the domain.
+    double evaluate(const double* theta);
+
+    /// Gradient and, unless null, Hessian (n x n, lower triangle) at the theta that was evaluated
+    /// last, which must be given again.
+    void differentiate(const double* theta, double* gradient, double* hessian);
+
+    /// The inverse of R where f was differentiated last, k x k.
+    const std::vector<double>& W() const { return W_; }
+
+    /// Mean squares of the rows of A, whatever R is: adds them, times `weight`, to entry `rows[v]`
+    /// for member v.
+    void add_variances(const double* theta, double weight, const std::vector<int>& rows,
+                       double* variances);
+
+  private:
+    const double* S_ = nullptr;
+    const double* X_ = nullptr;
+    const Stop* stop_ = nullptr;
+    int k_ = 0, m_ = 0, n_rows_ = 0, n_ = 0;  // members, variables, free entries of A, parameters
+    std::vector<Entry> entries_;
+    std::vector<double> L_, T_, W_, WY_, G_, Q_;  // see `evaluate` and `differentiate`
+};
+
+}  // namespace bowfree

@@ -1,0 +1,399 @@
+"""A fit to several conditions: one B and one Omega, and what each condition says of them.
+
+In a condition with targets T the model is the graph without the edges into T: rows T of B are zero,
+and so are rows and columns T of Omega but for the variances, which are the condition's own. The
+likelihoods of the conditions are multiplied, the information matrices added, and chi-square
+compares with the model in which every condition has a covariance matrix of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree import _core
+from bowfree.display import MOST_ROWS, Shown, Table, count, html_page, number, p_text
+from bowfree.errors import DataError
+from bowfree.frozen import Frozen
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.json_values import Plain
+from bowfree.model.covariance import check_definite
+from bowfree.model.fit_indices import (
+    Approximation,
+    FitIndices,
+    chi2_upper_tail,
+    discrepancy,
+    indices_from,
+    srmr,
+)
+from bowfree.model.fit_result import Fit
+from bowfree.model.fit_summary import html_parts, text_parts
+from bowfree.model.inference import (
+    Information,
+    Parameter,
+    expected_information,
+    observed_information,
+    safe_inverse,
+)
+from bowfree.model.joint_moments import ConditionMoments, JointMoments
+from bowfree.options import StandardErrorKind, TestKind
+
+__all__ = ["ConditionFit", "JointFit", "SharingTest"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConditionFit(Shown, Frozen, Plain):
+    """How the joint fit does in one condition.
+
+    Attributes
+    ----------
+    name : str
+        The condition.
+    n : float
+        Number of observations.
+    targets : tuple of str
+        Variables that were set from outside.
+    Sigma : ndarray of shape (d, d)
+        Covariance matrix that the model expects there; a target has the variance that it has.
+    loglik : float
+        The condition's part of the log-likelihood.
+    chi2 : float
+        Its part of chi-square: the distance of `Sigma` from the covariance matrix of the condition.
+        NaN where the condition has no more rows than variables.
+    srmr : float
+        Standardised root mean square residual.
+    """
+
+    name: str
+    n: float
+    targets: tuple[str, ...]
+    Sigma: Floats
+    loglik: float
+    chi2: float
+    srmr: float
+
+    def _brief(self) -> str:
+        told = f", targets {', '.join(self.targets)}" if self.targets else ""
+        return (
+            f"{self.name}: n = {self.n:g}{told}, chi-square {self.chi2:.3f}, SRMR {self.srmr:.3f}"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class SharingTest(Shown, Plain):
+    """Whether the parameters are the same in all conditions: a likelihood-ratio test.
+
+    Attributes
+    ----------
+    chi2 : float
+        Twice the log-likelihood that is gained when every condition has its own B and Omega, for
+        the same graph and targets. NaN where a condition has too few rows to be fitted alone.
+    df : int
+        The number of parameters that this takes.
+    p_value : float
+        Upper tail probability. A small one speaks against sharing: an intervention reaches
+        further than its targets, or a batch is not like the others.
+    """
+
+    chi2: float
+    df: int
+    p_value: float
+
+    def _brief(self) -> str:
+        return f"chi-square {self.chi2:.3f} on {self.df} df, {p_text(self.p_value)}"
+
+
+class _Cut(NamedTuple):
+    """The model in one condition, for the variables that vary there."""
+
+    kept: npt.NDArray[np.intp]
+    B: Floats
+    Omega: Floats
+    S: Floats
+    parameters: tuple[int, ...]  # numbers of the shared parameters that the condition tells of
+
+    def Sigma(self) -> Floats:
+        E = np.linalg.inv(np.eye(len(self.B)) - self.B)
+        Sigma: Floats = E @ self.Omega @ E.T
+        return (Sigma + Sigma.T) / 2
+
+
+def cut(
+    condition: ConditionMoments, B: Floats, Omega: Floats, parameters: Sequence[Parameter]
+) -> _Cut:
+    """Return what is left of a model in a condition."""
+    target, varies = condition.is_target, condition.varies
+    B, Omega, own = B.copy(), Omega.copy(), np.diag(condition.S)
+    B[target] = 0.0
+    Omega[target] = 0.0
+    Omega[:, target] = 0.0
+    Omega[target, target] = own[target]
+    kept = np.flatnonzero(varies)
+    block = np.ix_(kept, kept)
+    # Nothing is learned of the edges out of a variable that does not vary.
+    told = tuple(
+        s
+        for s, (kind, i, j) in enumerate(parameters)
+        if not target[i] and (varies[j] if kind == "B" else not target[j])
+    )
+    return _Cut(kept, B[block], Omega[block], condition.S[block], told)
+
+
+@dataclass(frozen=True, eq=False)
+class JointVariation:
+    """How the estimates of a fit to several conditions vary, by normal theory."""
+
+    moments: JointMoments
+    B: Floats
+    Omega: Floats
+    parameters: tuple[Parameter, ...]
+
+    @cached_property
+    def cuts(self) -> tuple[_Cut, ...]:
+        """The model in each condition."""
+        return tuple(
+            cut(condition, self.B, self.Omega, self.parameters)
+            for condition in self.moments.conditions
+        )
+
+    @cached_property
+    def told(self) -> tuple[int, ...]:
+        """Numbers of the parameters that some condition tells of."""
+        return tuple(sorted({s for part in self.cuts for s in part.parameters}))
+
+    def information(self, se: StandardErrorKind) -> Information:
+        """Return "expected", as for one sample."""
+        return "expected"
+
+    def covariance(self, se: StandardErrorKind, information: Information) -> Floats:
+        """Return the inverse of the sum of the conditions' information; NaN where there is none."""
+        q = len(self.parameters)
+        total = np.zeros((q, q))
+        for condition, part in zip(self.moments.conditions, self.cuts, strict=True):
+            place = {int(i): k for k, i in enumerate(part.kept)}
+            own: list[Parameter] = [
+                (kind, place[i], place[j])
+                for kind, i, j in (self.parameters[s] for s in part.parameters)
+            ]
+            if not own:
+                continue
+            if information == "expected":
+                added = expected_information(part.B, part.Omega, condition.n, own)
+            else:
+                added = observed_information(part.B, part.Omega, part.S, condition.n, own)
+            total[np.ix_(part.parameters, part.parameters)] += added
+        covariance = np.full((q, q), np.nan)
+        covariance[np.ix_(self.told, self.told)] = safe_inverse(total[np.ix_(self.told, self.told)])
+        return covariance
+
+    def misfit(self) -> tuple[float, float]:
+        """Return the distances from the saturated model, of this graph and of the empty one."""
+        return self._distance(self.cuts), self._distance(self._empty)
+
+    @cached_property
+    def _empty(self) -> tuple[_Cut, ...]:
+        """The graph without edges: a variance for each variable, over what leaves it alone."""
+        left = np.array([c.n * ~c.is_target for c in self.moments.conditions])
+        own = np.array([np.diag(c.S) for c in self.moments.conditions])
+        Omega = np.diag(np.sum(left * own, axis=0) / left.sum(axis=0))
+        return tuple(cut(c, 0 * Omega, Omega, ()) for c in self.moments.conditions)
+
+    def _distance(self, cuts: Sequence[_Cut]) -> float:
+        return math.fsum(
+            c.n / self.moments.n * discrepancy(part.S, part.Sigma())
+            for c, part in zip(self.moments.conditions, cuts, strict=True)
+        )
+
+    def expected_chi2(self, test: TestKind) -> tuple[float, float]:
+        """Raise: scaled tests are refused where they are asked for."""
+        raise NotImplementedError(test)
+
+    def approximation(self, test: TestKind) -> Approximation:
+        """Raise: scaled tests are refused where they are asked for."""
+        raise NotImplementedError(test)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointFit(Fit):
+    """A BAP fitted to several conditions; made by :func:`fit`.
+
+    B and Omega are shared by all conditions, as :class:`Condition` says. It is a :class:`Fit` in
+    every other way: :attr:`Sigma` is what the model expects where nothing is set from outside,
+    standard errors come from the information of all conditions, and chi-square is against the model
+    that has a covariance matrix for each condition. Its baseline is the empty graph, and RMSEA has
+    the factor that several groups need (Steiger 1998), as in lavaan.
+
+    Attributes
+    ----------
+    graph, n, B, Omega, penalty, method, certificate, moments
+        As for :class:`Fit`; `n` is the number of observations in all conditions.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> watched = bf.Condition(cov=[[1.0, 0.5], [0.5, 1.0]], n=100, name="watched")
+    >>> set_y = bf.Condition(cov=[[1.0, 0.0], [0.0, 4.0]], n=50, targets=["x2"], name="set")
+    >>> fit = bf.fit(bf.parse("x1 -> x2"), [watched, set_y])
+    >>> fit
+    <JointFit of 2 nodes and 1 edge to 2 conditions, n = 150, loglik = -443.941, converged>
+    >>> print(fit.conditions[1])
+    set: n = 50, targets x2, chi-square 0.001, SRMR 0.004
+    """
+
+    @property
+    def _joint(self) -> JointMoments:
+        assert isinstance(self.moments, JointMoments)
+        return self.moments
+
+    @property
+    def loglik(self) -> float:
+        """Maximal log-likelihood of all conditions."""
+        objective = math.fsum(certificate.objective for certificate in self.certificate)
+        own = math.fsum(self._set_terms()[0])
+        return -self.n * (len(self.B) * math.log(2 * math.pi) + objective + own) / 2
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of nodes, edges, and variances that targets have in their conditions."""
+        return len(self._parameters) + int(self._set_terms()[1].sum())
+
+    def _set_terms(self) -> tuple[Floats, npt.NDArray[np.int_]]:
+        return self._joint._set_terms()
+
+    @cached_property
+    def _variation(self) -> JointVariation:
+        return JointVariation(self._joint, self.B, self.Omega, self._parameters)
+
+    @cached_property
+    def indices(self) -> FitIndices:
+        """All fit indices, with the RMSEA's interval and the baseline model."""
+        entries = sum(int(v * (v + 1) / 2) for v in self._n_varying())
+        own = int(self._set_terms()[1].sum())
+        return indices_from(
+            *self._variation.misfit(),
+            entries - len(self._variation.told) - own,
+            entries - len(self.B) - own,
+            self.n,
+            math.fsum(c.n / self.n * c.srmr for c in self.conditions),
+            groups=len(self.conditions),
+        )
+
+    def _n_varying(self) -> list[int]:
+        return [int(c.varies.sum()) for c in self._joint.conditions]
+
+    @cached_property
+    def conditions(self) -> tuple[ConditionFit, ...]:
+        """The fit in each condition."""
+        found = []
+        for condition, part in zip(self._joint.conditions, self._variation.cuts, strict=True):
+            Sigma = part.Sigma()
+            whole = np.zeros_like(condition.S)
+            whole[np.ix_(part.kept, part.kept)] = Sigma
+            trace = float(np.trace(np.linalg.solve(Sigma, part.S)))
+            log_det = float(np.linalg.slogdet(Sigma)[1])
+            found.append(
+                ConditionFit(
+                    condition.name,
+                    condition.n,
+                    condition.targets,
+                    whole,
+                    -condition.n / 2 * (len(Sigma) * math.log(2 * math.pi) + log_det + trace),
+                    condition.n * discrepancy(part.S, Sigma),
+                    srmr(part.S, Sigma),
+                )
+            )
+        return tuple(found)
+
+    def sharing_test(self) -> SharingTest:
+        """Test whether the parameters are the same in all conditions.
+
+        Returns
+        -------
+        SharingTest
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> a = bf.Condition(cov=[[1.0, 0.5], [0.5, 1.0]], n=100)
+        >>> b = bf.Condition(cov=[[1.0, 0.1], [0.1, 1.0]], n=100)
+        >>> print(bf.fit(bf.parse("x1 -> x2"), [a, b]).sharing_test())
+        chi-square 10.911 on 3 df, p = 0.0122
+        """
+        apart, n_apart = 0.0, 0
+        for condition, part in zip(self._joint.conditions, self._variation.cuts, strict=True):
+            graph = _cut_graph(self.graph, condition)
+            n_apart += len(graph) + graph.n_edges
+            try:
+                check_definite(graph.nodes, part.S, condition.n, graph)
+            except DataError:
+                apart = math.nan
+                continue
+            own = _core.fit_graph(np.ascontiguousarray(part.S), *graph._bits())
+            if not all(own.converged):
+                apart = math.nan
+            apart -= condition.n / 2 * (len(graph) * math.log(2 * math.pi) + sum(own.objective))
+        df = n_apart - len(self._variation.told) - int(self._set_terms()[1].sum())
+        chi2 = max(0.0, 2 * (apart - self.loglik)) if not math.isnan(apart) else math.nan
+        return SharingTest(chi2, df, chi2_upper_tail(chi2, df))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that describes the fit, ready for ``json.dumps`` (NaN becomes None)."""
+        conditions = [condition.to_dict() for condition in self.conditions]
+        return {
+            **super().to_dict(),
+            "conditions": conditions,
+            "sharing": self.sharing_test().to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"
+        return (
+            f"<JointFit of {count(len(self.B), 'node')} and {count(self.graph.n_edges, 'edge')} to "
+            f"{count(len(self._joint.conditions), 'condition')}, n = {self.n:g}, "
+            f"loglik = {self.loglik:.6g}, {state}>"
+        )
+
+    def _shown(self) -> Iterator[str | Table]:
+        yield from text_parts(self.summary(), MOST_ROWS)
+        yield ""
+        yield from self._by_condition()
+
+    def _repr_html_(self) -> str:
+        return html_page([*html_parts(self.summary(), MOST_ROWS), *self._by_condition()])
+
+    def _by_condition(self) -> Iterator[str | Table]:
+        yield "Conditions:"
+        rows = [
+            (
+                c.name,
+                f"{c.n:.0f}",
+                ", ".join(c.targets),
+                number(c.loglik),
+                number(c.chi2),
+                number(c.srmr),
+            )
+            for c in self.conditions
+        ]
+        heads = ("", "n", "targets", "Log-likelihood", "Chi-square", "SRMR")
+        yield Table(heads, rows, left=(0, 2), most=MOST_ROWS, rest="more: fit.conditions has all")
+        yield f"Parameters shared by all conditions: {self.sharing_test()}"
+
+
+def _cut_graph(graph: MixedGraph, condition: ConditionMoments) -> MixedGraph:
+    """Return the graph in a condition: of what varies there, without the edges into targets."""
+    left = [name for name, varies in zip(graph.nodes, condition.varies, strict=True) if varies]
+    part = graph.subgraph(left)
+    targets = set(condition.targets)
+    return MixedGraph(
+        left,
+        directed=[(a, b) for a, b in part.directed if b not in targets],
+        bidirected=[(a, b) for a, b in part.bidirected if not {a, b} & targets],
+    )

@@ -1,0 +1,312 @@
+"""A causal model's honest test: to foresee an experiment that it has not seen.
+
+Each condition is left out in turn. The graph is learned from the others, or given, and fitted to
+them; what it then expects in the condition left out, with the edges into the targets cut, is
+compared with what was measured there. A graph-free forecast stands beside it: that the condition
+is like the others, taken together.
+
+Where a target was set, its measured total effect on another variable is a plain regression, because
+nothing else acts on both. The effects that the model foresees are compared with these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.budget import Budget
+from bowfree.display import MOST_ROWS, Shown, Table, count, number
+from bowfree.errors import DataError
+from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.json_values import Plain
+from bowfree.model.fitting import fit_moments
+from bowfree.model.gate import read_moments
+from bowfree.model.joint_fit import cut
+from bowfree.model.joint_moments import ConditionMoments, JointMoments
+from bowfree.options import LocalBudgetOptions
+from bowfree.text_input import shown
+from bowfree.uncertainty.resampling import Recipe
+
+__all__ = ["ForeseenEffect", "LeftOutCondition", "LeftOutConditions", "leave_out_conditions"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class ForeseenEffect(Shown, Plain):
+    """The total effect of a target, as the other conditions foresee it and as it was measured.
+
+    Attributes
+    ----------
+    condition : str
+        The condition left out.
+    of, on : str
+        The target, and another variable.
+    foreseen : float
+        Total effect in the fit to the other conditions.
+    measured : float
+        Slope of the regression in the condition left out.
+    se : float
+        Standard error of that slope.
+    """
+
+    condition: str
+    of: str
+    on: str
+    foreseen: float
+    measured: float
+    se: float
+
+    def _brief(self) -> str:
+        return (
+            f"{self.of} on {self.on} in {self.condition}: foreseen {self.foreseen:.3f}, measured "
+            f"{self.measured:.3f} (s.e. {self.se:.3f})"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class LeftOutCondition(Shown, Plain):
+    """How well one condition is foreseen by the others.
+
+    Attributes
+    ----------
+    name : str
+        The condition left out.
+    n : float
+        Its number of observations.
+    targets : tuple of str
+        Its targets.
+    graph : MixedGraph
+        The graph that was learned from the others, or given.
+    loglik : float
+        Log-likelihood per observation of the condition, given its targets, under the fit to the
+        others; how the targets vary is not foreseen, and left out.
+    loglik_pooled : float
+        The same under the covariance matrix of the others together, without a graph.
+    loglik_own : float
+        The same under its own covariance matrix: no forecast can be better. NaN where the condition
+        has no more rows than variables.
+    """
+
+    name: str
+    n: float
+    targets: tuple[str, ...]
+    graph: MixedGraph
+    loglik: float
+    loglik_pooled: float
+    loglik_own: float
+
+    @property
+    def explained(self) -> float:
+        """Share of the way from the graph-free forecast to the best: 1 is perfect, 0 no better."""
+        return (self.loglik - self.loglik_pooled) / (self.loglik_own - self.loglik_pooled)
+
+    def _brief(self) -> str:
+        told = f", targets {', '.join(self.targets)}" if self.targets else ""
+        return (
+            f"{self.name}{told}: {self.loglik:.4f} per observation, {self.loglik_pooled:.4f} "
+            f"without a graph, {self.loglik_own:.4f} at best"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class LeftOutConditions(Shown, Plain):
+    """How well each condition is foreseen by the others; made by :func:`leave_out_conditions`.
+
+    Attributes
+    ----------
+    conditions : tuple of LeftOutCondition
+        One for each condition that could be left out.
+    effects : tuple of ForeseenEffect
+        Total effects of all targets that vary.
+    skipped : tuple of str
+        Conditions that cannot be left out: only there some variable is left alone, or the others
+        have too few rows.
+    complete : bool
+        False when time was up before all were done.
+    """
+
+    conditions: tuple[LeftOutCondition, ...]
+    effects: tuple[ForeseenEffect, ...]
+    skipped: tuple[str, ...]
+    complete: bool
+
+    @property
+    def gain(self) -> float:
+        """Mean log-likelihood per observation, above that of the graph-free forecast."""
+        total = sum(c.n for c in self.conditions)
+        gains = [c.n * (c.loglik - c.loglik_pooled) for c in self.conditions]
+        return math.fsum(gains) / total if total else math.nan
+
+    @property
+    def effect_correlation(self) -> float:
+        """Correlation of foreseen and measured effects; NaN with fewer than three."""
+        if len(self.effects) < 3:
+            return math.nan
+        pairs = np.array([(e.foreseen, e.measured) for e in self.effects])
+        with np.errstate(invalid="ignore"):
+            return float(np.corrcoef(pairs.T)[0, 1])
+
+    def _brief(self) -> str:
+        return (
+            f"{count(len(self.conditions), 'condition')} left out in turn, {self.gain:+.4f} per "
+            "observation against a forecast without a graph"
+        )
+
+    def _shown(self) -> Iterator[str | Table]:
+        yield self._brief()
+        heads = ("condition", "n", "targets", "log-lik.", "without graph", "at best")
+        rows = [
+            (
+                c.name,
+                f"{c.n:.0f}",
+                ", ".join(c.targets),
+                number(c.loglik, 4),
+                number(c.loglik_pooled, 4),
+                number(c.loglik_own, 4),
+            )
+            for c in self.conditions
+        ]
+        yield Table(heads, rows, left=(0, 2), most=MOST_ROWS // 2, rest="more: .conditions has all")
+        if self.effects:
+            yield f"{count(len(self.effects), 'total effect')} of targets, foreseen and measured"
+            shown_rows = [
+                (
+                    e.condition,
+                    f"{e.of} on {e.on}",
+                    f"{e.foreseen:.3f}",
+                    f"{e.measured:.3f}",
+                    f"{e.se:.3f}",
+                )
+                for e in self.effects
+            ]
+            columns = ("condition", "effect", "foreseen", "measured", "s.e.")
+            yield Table(columns, shown_rows, left=(0, 1), most=12, rest="more: .effects has all")
+        for name in self.skipped:
+            yield f"{name} cannot be left out: the others do not tell enough"
+
+
+def leave_out_conditions(
+    data: Any,
+    graph: GraphLike | None = None,
+    *,
+    search: Mapping[str, Any] | None = None,
+    **options: Unpack[LocalBudgetOptions],
+) -> LeftOutConditions:
+    """Foresee each condition from the others, and compare with what was measured there.
+
+    Parameters
+    ----------
+    data : sequence of Condition, or JointMoments
+        Three conditions at least.
+    graph : MixedGraph, or a result that has one, optional
+        The graph; by default the one that a search finds in the other conditions.
+    search : mapping, optional
+        Options of :func:`bowfree.greedy_search`.
+    **options
+        ``rng``, ``n_jobs``, ``time_limit``, ``progress``
+            What may be spent (:class:`~bowfree.options.LocalBudgetOptions`).
+
+    Returns
+    -------
+    LeftOutConditions
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> watched = [bf.Condition(cov=[[1.0, 0.5], [0.5, 1.0]], n=100, name=k) for k in "ab"]
+    >>> set_x = bf.Condition(cov=[[4.0, 2.0], [2.0, 1.8]], n=50, targets=["x1"], name="set")
+    >>> found = bf.leave_out_conditions([*watched, set_x], bf.parse("x1 -> x2"))
+    >>> print(found.effects[0])
+    x1 on x2 in set: foreseen 0.500, measured 0.500 (s.e. 0.065)
+    """
+    budget, recipe = Budget(**options), Recipe.of(search)
+    bap = None if graph is None else graph_of(graph)
+    moments = read_moments(data, graph=bap)
+    if not isinstance(moments, JointMoments) or len(moments.conditions) < 3:
+        raise DataError(
+            f"data = {shown(data)}: three conditions are needed at least, to leave one out and "
+            "learn from the others"
+        )
+    found: list[LeftOutCondition] = []
+    effects: list[ForeseenEffect] = []
+    skipped: list[str] = []
+    seeds = budget.generator().integers(0, 2**63, size=len(moments.conditions)).tolist()
+    for k, condition in enumerate(moments.conditions):
+        if budget.over:
+            break
+        budget.tell("conditions", k, len(moments.conditions))
+        others = JointMoments([c for c in moments.conditions if c is not condition])
+        try:
+            others._check(bap)
+        except DataError:
+            skipped.append(condition.name)
+            continue
+        stream = np.random.default_rng(seeds[k])
+        best = recipe.search(others, budget.piece(stream)).graph if bap is None else bap
+        fit = fit_moments(best, others, recipe.rule)
+        found.append(_compared(condition, others, best, fit.B, fit.Omega))
+        effects += _effects(condition, fit.B)
+    done = len(found) + len(skipped) == len(moments.conditions)
+    return LeftOutConditions(tuple(found), tuple(effects), tuple(skipped), done)
+
+
+def _compared(
+    condition: ConditionMoments, others: JointMoments, graph: MixedGraph, B: Floats, Omega: Floats
+) -> LeftOutCondition:
+    part = cut(condition, B, Omega, ())
+    n = condition.n
+    pooled = others._pooled[np.ix_(part.kept, part.kept)]
+    target = condition.is_target[part.kept]
+    enough = n > len(part.kept)
+    return LeftOutCondition(
+        condition.name,
+        n,
+        condition.targets,
+        graph,
+        _given_targets(part.Sigma(), part.S, target),
+        _given_targets(pooled, part.S, target),
+        _given_targets(part.S, part.S, target) if enough else math.nan,
+    )
+
+
+def _given_targets(Sigma: Floats, S: Floats, target: npt.NDArray[np.bool_]) -> float:
+    """Return the mean log-density of the other variables, given the targets.
+
+    What Sigma has to say of the others is their regression on the targets and what it leaves.
+    """
+    T, R = np.flatnonzero(target), np.flatnonzero(~target)
+    slope = np.linalg.solve(Sigma[np.ix_(T, T)], Sigma[np.ix_(T, R)]).T
+    left = Sigma[np.ix_(R, R)] - slope @ Sigma[np.ix_(T, R)]
+    form = np.zeros((len(R), len(S)))
+    form[:, R] = np.eye(len(R))
+    form[:, T] = -slope
+    E = form @ S @ form.T
+    log_det = np.linalg.slogdet(2 * np.pi * left)[1]
+    return float(-(log_det + np.trace(np.linalg.solve(left, E))) / 2)
+
+
+def _effects(condition: ConditionMoments, B: Floats) -> Iterator[ForeseenEffect]:
+    """Yield the total effects of targets that vary, in regressions on all of them."""
+    T = np.flatnonzero(condition.is_target & condition.varies)
+    if not len(T) or condition.n <= len(T) + 1:
+        return
+    blocked = B.copy()
+    blocked[condition.is_target] = 0.0  # an effect through another target ends there
+    total = np.linalg.inv(np.eye(len(B)) - blocked)
+    inverse = np.linalg.inv(condition.S[np.ix_(T, T)])
+    for i in np.flatnonzero(~condition.is_target):
+        slopes = inverse @ condition.S[T, i]
+        left = condition.S[i, i] - slopes @ condition.S[T, i]
+        se = np.sqrt(np.diag(inverse) * left / (condition.n - len(T) - 1))
+        for t, slope, error in zip(T, slopes, se, strict=True):
+            of, on = condition.names[t], condition.names[i]
+            yield ForeseenEffect(
+                condition.name, of, on, float(total[i, t]), float(slope), float(error)
+            )

@@ -1,0 +1,105 @@
+"""`bowfree fit --conditions COLUMN --targets FILE`."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import bowfree as bf
+from bowfree.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    x, y, z = rng.normal(size=(3, 80))
+    y[:50] += x[:50]
+    lines = [
+        f"{a},{'control' if k < 50 else 'inhibitor'},{b},{b + c}"
+        for k, (a, b, c) in enumerate(zip(x, y, z, strict=True))
+    ]
+    (tmp_path / "data.csv").write_text("x,batch,y,z\n" + "\n".join(lines) + "\n")
+    (tmp_path / "targets.toml").write_text('inhibitor = ["y"]\n')
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["fit", "data.csv", "--graph", "x -> y -> z", *arguments])
+
+
+def test_fit_by_condition(folder):
+    done = run("--conditions", "batch", "--targets", "targets.toml", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    table = bf.datasets.read_table("data.csv", columns=["x", "y", "z"])
+    parts = [
+        {name: values[rows] for name, values in table.items()}
+        for rows in (slice(50), slice(50, 80))
+    ]
+    fit = bf.fit(
+        bf.parse("x -> y -> z"), [bf.Condition(parts[0]), bf.Condition(parts[1], targets=["y"])]
+    )
+    assert found["loglik"] == pytest.approx(fit.loglik, rel=1e-12)
+    assert [c["name"] for c in found["conditions"]] == ["control", "inhibitor"]
+    text = run("--conditions", "batch", "--targets", "targets.toml")
+    assert "inhibitor  30  y" in text.stdout
+    assert "Parameters shared by all conditions" in text.stdout
+    without = run("--conditions", "batch")
+    assert "inhibitor  30 " in without.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "toml", "message"),
+    [
+        (["--targets", "targets.toml"], "", "--targets needs --conditions"),
+        (["--conditions", "day"], "", "no column 'day'; there are x, batch, y, z"),
+        (["--conditions", "batch", "--drop-missing"], "", "--conditions needs all rows"),
+        (["--conditions", "batch", "--targets", "targets.toml"], "inhibitor = 3", "give a list"),
+        (["--conditions", "batch", "--targets", "targets.toml"], "inhibitor = [", "not valid TOML"),
+        (["--conditions", "batch", "--targets", "targets.toml"], 'drug = ["y"]', "'drug', which"),
+        (
+            ["--conditions", "batch", "--targets", "targets.toml"],
+            'inhibitor = ["q"]',
+            "no variable",
+        ),
+        (["--conditions", "batch", "--shrinkage", "0.1"], "", "shrinkage = 0.1 was given with"),
+    ],
+)
+def test_what_is_wrong_is_said(folder, arguments, toml, message):
+    if toml:
+        (folder / "targets.toml").write_text(toml)
+    done = run(*arguments)
+    assert done.exit_code != 0
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_learn_from_batches(folder):
+    options = ["--conditions", "batch", "--restarts", "2", "--seed", "1"]
+    learn = ["learn", "data.csv", *options]
+    done = CliRunner().invoke(main, [*learn, "--json", "--report", "page.html"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert (folder / "page.html").exists()
+    table = dict(bf.datasets.read_table("data.csv", columns=["x", "y", "z"]))
+    data = bf.conditions({**table, "batch": ["a"] * 50 + ["b"] * 30}, column="batch")
+    assert found["score"] == pytest.approx(bf.score(bf.parse(found["text"]), data), abs=1e-9)
+
+
+def test_learn_with_targets(folder):
+    options = ["--conditions", "batch", "--targets", "targets.toml", "--seed", "1"]
+    done = CliRunner().invoke(main, ["learn", "data.csv", *options, "--json"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["averaged"] is None
+    assert [c["targets"] for c in found["fit"]["conditions"]] == [[], ["y"]]
+    graph = bf.parse(found["text"])
+    members = bf.equivalence_class(graph, targets=[(), ("y",)])
+    assert found["class"]["n_members"] == len(members) < len(bf.equivalence_class(graph))
+    printed = CliRunner().invoke(main, ["learn", "data.csv", *options])
+    assert printed.exit_code == 0, printed.output
+    refused = CliRunner().invoke(main, ["learn", "data.csv", *options, "--report", "page.html"])
+    assert refused.exit_code == 2
+    assert "--report is for data without --targets" in refused.stderr

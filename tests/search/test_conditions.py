@@ -1,0 +1,145 @@
+"""One search over several conditions: interventions settle what watching cannot."""
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+import joint_twin
+from random_models import random_bap, random_parameters
+from twins import graph_matrices, implied_covariance
+
+QUICK = {"restarts": 4, "rounds": 1}
+
+
+def conditions(rng, graph, targets, n=400):
+    """Return rows of the graph under perfect interventions."""
+    D, U = graph_matrices(graph)
+    B, Omega = random_parameters(rng, D, U)
+    made = []
+    for k, chosen in enumerate(targets):
+        target = np.zeros(len(B), dtype=bool)
+        target[list(chosen)] = True
+        Sigma = implied_covariance(*joint_twin.cut(B, Omega, 2 * np.eye(len(B)), target))
+        X = rng.normal(size=(n, len(B))) @ np.linalg.cholesky(Sigma).T + 3 * k
+        rows = dict(zip(graph.nodes, X.T, strict=True))
+        made.append(bf.Condition(rows, targets=[graph.nodes[t] for t in chosen], name=f"c{k}"))
+    return made
+
+
+#   x -> y: watched, x <- y and x <-> y are as good. Set x, and it still moves y: neither of them.
+#   Set y, and x does not follow: that is as it would be with x <-> y.
+@pytest.mark.parametrize(("target", "left"), [(0, {"x -> y"}), (1, {"x -> y", "x <-> y"})])
+def test_an_intervention_settles_a_direction(target, left):
+    data = conditions(np.random.default_rng(1), bf.parse("x -> y"), [(), (target,)])
+    assert len(bf.exhaustive_search(data[:1]).best_graphs) == 3
+    assert {str(graph) for graph in bf.exhaustive_search(data).best_graphs} == left
+
+
+def test_a_hidden_cause_is_told_from_an_effect():
+    truth = bf.parse("x <-> y")
+    data = conditions(np.random.default_rng(2), truth, [(), (0,), (1,)])
+    assert str(bf.exhaustive_search(data).graph) == "x <-> y"
+    assert str(bf.greedy_search(data, rng=1, **QUICK).graph) == "x <-> y"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_greedy_search_finds_what_an_exhaustive_one_finds(seed):
+    rng = np.random.default_rng([3, seed])
+    graph = random_bap(rng, 4, density=0.6)
+    data = conditions(rng, graph, [(), (0,), (1, 2)])
+    exact, found = bf.exhaustive_search(data), bf.greedy_search(data, rng=1)
+    assert found.score == pytest.approx(exact.scores[0], abs=1e-9)
+    for scored in found.pool[:5]:
+        assert scored.score == pytest.approx(bf.score(scored.graph, data), abs=1e-9)
+    best = list(exact.ranking(5.0))
+    assert [s for _, s in best] == pytest.approx([bf.score(g, data) for g, _ in best], abs=1e-9)
+
+
+def test_edge_changes_are_differences_of_scores():
+    rng = np.random.default_rng(4)
+    graph = random_bap(rng, 4, density=0.6)
+    data = conditions(rng, graph, [(), (0,), (1, 2)])
+    changes = bf.edge_changes(graph, data)
+    before = bf.fit(graph, data)
+    assert changes.chi2 == before.chi2
+    for change in changes:
+        pair = {change.a, change.b}
+        edges = [(a, mark, b) for a, mark, b in graph.edges if {a, b} != pair]
+        if change.after:
+            ends = (change.a, change.b) if change.after != "<-" else (change.b, change.a)
+            edges.append((ends[0], "<->" if change.after == "<->" else "->", ends[1]))
+        after = bf.MixedGraph(
+            graph.nodes,
+            directed=[(a, b) for a, mark, b in edges if mark == "->"],
+            bidirected=[(a, b) for a, mark, b in edges if mark == "<->"],
+        )
+        gain = bf.fit(after, data).loglik - before.loglik
+        assert change.loglik == pytest.approx(gain, abs=1e-6)
+
+
+def test_same_seed_same_result_whatever_the_threads(tmp_path):
+    rng = np.random.default_rng(5)
+    data = conditions(rng, random_bap(rng, 6), [(), (0,), (1, 2), (4,)], n=100)
+    one, two = (bf.greedy_search(data, rng=3, n_jobs=jobs, **QUICK) for jobs in (1, 2))
+    assert one.pool == two.pool
+    path = tmp_path / "search.json"
+    kept = bf.greedy_search(data, rng=3, checkpoint=path, **QUICK)
+    again = bf.greedy_search(data, rng=3, checkpoint=path, **QUICK)
+    assert kept.pool == again.pool == one.pool
+    others = [bf.Condition(c.data, name=c.name) for c in data]
+    with pytest.raises(bf.CheckpointError, match="belongs to another search: its data"):
+        bf.greedy_search(others, rng=3, checkpoint=path, **QUICK)
+
+
+def test_a_part_of_each_condition_is_put_aside():
+    rng = np.random.default_rng(6)
+    data = conditions(rng, bf.parse("x -> y -> z"), [(), (1,)], n=100)
+    result = bf.greedy_search(data, rng=1, holdout=0.4, **QUICK)
+    assert [c.n for c in result.moments.conditions] == [60, 60]
+    assert [c.n for c in result.holdout.conditions] == [40, 40]
+    assert [c.targets for c in result.holdout.conditions] == [(), ("y",)]
+    assert result.fit().n == 80
+
+
+def test_rows_that_were_searched_are_known():
+    data = conditions(np.random.default_rng(7), bf.parse("x -> y -> z"), [(), (1,)])
+    result = bf.greedy_search(data, rng=1, **QUICK)
+    with pytest.warns(bf.LearnedGraphWarning):
+        fit = result.fit()
+    assert fit.score == pytest.approx(result.score, abs=1e-9)
+    assert isinstance(fit, bf.JointFit)
+
+
+def test_columns_that_are_odd_are_said():
+    data = conditions(np.random.default_rng(8), bf.parse("x -> y"), [(), (1,)], n=50)
+    numbered = [bf.Condition({**c.data, "id": np.arange(50.0)}, name=c.name) for c in data]
+    with pytest.warns(bf.DataWarning, match="column id"):
+        bf.greedy_search(numbered, rng=1, **QUICK)
+
+
+def test_chains_walk_over_conditions():
+    data = conditions(np.random.default_rng(9), bf.parse("x -> y"), [(), (1,)])
+    samples = bf.structure_mcmc(data, steps=2000, rng=1)
+    exact = bf.exhaustive_search(data).edge_probabilities()
+    assert samples.directed[1, 0] == pytest.approx(exact["x", "->", "y"], abs=0.05)
+    assert samples.directed[0, 1] < 0.01 < samples.directed[1, 0]
+
+
+def test_the_paper_s_method_is_for_one_matrix():
+    data = conditions(np.random.default_rng(10), bf.parse("x -> y"), [(), (1,)])
+    for search in (bf.greedy_search, bf.exhaustive_search):
+        with pytest.raises(bf.BowfreeError, match="method='ricf' is the paper's"):
+            search(data, method="ricf")
+
+
+def test_the_class_is_that_of_the_conditions():
+    data = conditions(np.random.default_rng(11), bf.parse("x -> y -> z"), [(), (1,)])
+    result = bf.greedy_search(data, rng=1, **QUICK)
+    members = result.equivalence_class()
+    assert members.targets == ((), ("y",))
+    assert set(members) == set(bf.equivalence_class(result.graph, targets=[(), ("y",)]))
+    assert set(members) == set(bf.exhaustive_search(data).best_graphs)
+    assert len(members) < len(bf.equivalence_class(result.graph))
+    assert len(bf.equivalence_class(result, targets=[()])) == len(
+        bf.equivalence_class(result.graph)
+    )

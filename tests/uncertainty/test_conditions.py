@@ -1,0 +1,88 @@
+"""Rows are drawn anew within each condition."""
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+from bowfree.uncertainty.resampling import Recipe, Rows
+
+QUICK = {"restarts": 1, "rounds": 0}
+GRAPH = bf.parse("x -> y -> z")
+RNG = np.random.default_rng(0)
+
+
+def rows(n, shift=0.0, *, set_y=False):
+    x, y, z = RNG.normal(size=(3, n))
+    y = y if set_y else x + y
+    return {"x": x + shift, "y": y - shift, "z": y + z}
+
+
+DATA = [
+    bf.Condition(rows(60), name="watched"),
+    bf.Condition(rows(40, 9.0, set_y=True), targets=["y"], name="set"),
+]
+BATCHES = [bf.Condition(rows(60)), bf.Condition(rows(40, 9.0))]
+
+
+def test_every_resample_has_as_many_rows_of_each_condition():
+    table = Rows.of(DATA, Recipe(), takes="conditions")
+    drawn = table.draw(np.random.default_rng(1))
+    assert len(drawn) == 100
+    assert ((drawn[:60] < 60) & (drawn[:60] >= 0)).all()
+    assert ((drawn[60:] < 100) & (drawn[60:] >= 60)).all()
+    moments = table.moments(drawn)
+    assert [c.n for c in moments.conditions] == [60, 40]
+    assert [c.targets for c in moments.conditions] == [(), ("y",)]
+    X = np.column_stack(list(DATA[1].data.values()))[drawn[60:] - 60]
+    np.testing.assert_allclose(moments.conditions[1].S, np.cov(X.T, ddof=0), rtol=1e-10)
+    np.testing.assert_allclose(moments.conditions[1].mean, X.mean(axis=0), rtol=1e-10)
+
+
+def test_halves_have_half_of_each_condition():
+    table = Rows.of(DATA, Recipe(), takes="conditions")
+    first, second = table.halves(np.random.default_rng(1))
+    assert not set(first) & set(second)
+    for half in (first, second):
+        assert (half < 60).sum() == 30
+        assert (half >= 60).sum() == 20
+        assert [c.n for c in table.moments(half).conditions] == [30, 20]
+
+
+def test_a_given_graph_is_refitted_with_its_targets():
+    again = bf.bootstrap(GRAPH, DATA, n_resamples=200, rng=1)
+    fit = bf.fit(GRAPH, DATA)
+    for edge in ("x -> y", "y -> z"):
+        spread = again.edge(edge)
+        assert spread.lower < fit.edge(edge).estimate < spread.upper
+        width = (spread.upper - spread.lower) / 2 / 1.96
+        assert width == pytest.approx(fit.edge(edge).se, rel=0.4)
+    with pytest.raises(bf.DataError, match="bollen_stine is for one table"):
+        bf.bootstrap(GRAPH, DATA, n_resamples=200, rng=1, bollen_stine=True)
+
+
+def test_one_condition_is_one_table():
+    one = bf.bootstrap(GRAPH, [bf.Condition(DATA[0].data)], n_resamples=40, rng=1)
+    same = bf.bootstrap(GRAPH, DATA[0].data, n_resamples=40, rng=1)
+    assert one.edge("x -> y") == same.edge("x -> y")
+
+
+def test_searches_on_resamples():
+    again = bf.bootstrap(BATCHES, n_resamples=20, confidence=0.9, search=QUICK, rng=1)
+    assert again.adjacent[1, 0] > 0.8
+    # In one table the shift of the second batch would join x and y the other way round.
+    stable = bf.stability_selection(DATA, n_halves=4, search=QUICK, rng=1)
+    assert stable.frequency[2, 1] == 1
+
+
+def test_what_cannot_be_resampled():
+    with pytest.raises(bf.DataError, match="for conditions without targets"):
+        bf.bootstrap(DATA, n_resamples=20, confidence=0.9, search=QUICK, rng=1)
+    with pytest.raises(bf.DataError, match="not for this function"):
+        bf.choose_penalty(BATCHES, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1)
+    matrix = [*DATA[:1], bf.Condition(bf.moments(DATA[1].data).without_rows(), name="set")]
+    for call in (
+        lambda: bf.bootstrap(GRAPH, matrix, n_resamples=40, rng=1),
+        lambda: bf.stability_selection(matrix, n_halves=4, search=QUICK, rng=1),
+    ):
+        with pytest.raises(bf.DataError, match="the rows themselves, in every condition"):
+            call()
