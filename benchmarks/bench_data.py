@@ -6,7 +6,9 @@
 *Coverage*: one model with five variables is drawn from again and again, the data are spoiled in a
 known way, and the 95 % intervals of all edges are counted that have the true value inside, once
 with the remedy that bowfree offers and once with what one might do instead. *Recovery*: graphs on
-eight variables are searched for in spoiled data. *Times*: the sizes that are promised.
+eight variables are searched for in spoiled data. *Times*: the sizes that are promised. *Peers*: the
+same work by lavaan and polycor (R), semopy and ordinalcorr, as far as they are installed; reading
+files beside polars is in ``bench_tables.py``.
 
 Asserted: coverage of the remedies between .93 and .97 on average over the edges; recovery with a
 remedy no worse than without; the promised times.
@@ -15,8 +17,12 @@ remedy no worse than without; the promised times.
 from __future__ import annotations
 
 import argparse
+import shutil
+import subprocess
+import tempfile
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -361,17 +367,138 @@ def times():
         assert seconds < most, name
 
 
+# --- beside other programs ------------------------------------------------------------------------
+
+# lavaan is run by Rscript, if that is there, and times itself: starting R is not counted.
+R_SCRIPT = """
+suppressMessages(library(lavaan)); suppressMessages(library(polycor))
+folder <- commandArgs(trailingOnly = TRUE)[1]
+model <- "b ~ a\nc ~ b + d\ne ~ c\na ~~ d\nb ~~ e"
+timed <- function(name, work, value) {
+  start <- proc.time()[["user.self"]] + proc.time()[["sys.self"]]
+  found <- work()
+  seconds <- proc.time()[["user.self"]] + proc.time()[["sys.self"]] - start
+  cat(sprintf("%s\t%.4f\t%.8f\n", name, seconds, value(found)))
+}
+rows <- read.csv(file.path(folder, "gaps.csv"))
+timed("FIML, robust",
+      function() sem(model, rows, missing = "ml", estimator = "MLR", fixed.x = FALSE),
+      function(fit) coef(fit)[["b~a"]])
+timed("two stages", function() sem(model, rows, missing = "robust.two.stage", fixed.x = FALSE),
+      function(fit) coef(fit)[["b~a"]])
+rows <- read.csv(file.path(folder, "complete.csv"))
+timed("MLM", function() sem(model, rows, estimator = "MLM", fixed.x = FALSE),
+      function(fit) coef(fit)[["b~a"]])
+rows <- read.csv(file.path(folder, "ordinal.csv"))
+timed("polychoric (lavCor)", function() lavCor(rows, ordered = names(rows)), function(R) R[2, 1])
+timed("polychoric (hetcor)",
+      function() hetcor(as.data.frame(lapply(rows, factor, ordered = TRUE)), std.err = FALSE),
+      function(H) H$correlations[2, 1])
+"""
+
+
+def peers():
+    """Time the same work by other programs, where they are installed; the answers must agree."""
+    rng = np.random.default_rng(4)
+    complete = normal(rng, 2000)
+    gaps = complete.mask(rng.random(complete.shape) < 0.2)
+    latent = rng.normal(size=(5000, 10)) + rng.normal(size=(5000, 1))
+    ordinal = pd.DataFrame(np.digitize(latent, [-1.5, 0, 1.5]), columns=list("abcdefghij"))
+    robust = {"se": "robust-huber-white", "test": "yuan-bentler"}
+    mlm = {"se": "robust", "test": "satorra-bentler"}
+
+    def fitted(data, **options):
+        fit = bf.fit(GRAPH, data, **options)
+        assert np.isfinite(fit.chi2_scaled)
+        return fit.edge("a -> b").estimate
+
+    ours = {
+        "FIML, robust": lambda: fitted(gaps, missing="fiml", **robust),
+        "two stages": lambda: fitted(gaps, missing="two-stage"),
+        "MLM": lambda: fitted(complete, **mlm),
+        "polychoric": lambda: read_moments(ordinal, ordinal=list(ordinal.columns)).S[1, 0],
+    }
+    found = {name: answered(work) for name, work in ours.items()}
+    print("\n| work | program | CPU seconds | bowfree | answers differ by |\n|---|---|---|---|---|")
+    for name, program, seconds, answer in [
+        *by_r(gaps, complete, ordinal),
+        *by_python(gaps, ordinal),
+    ]:
+        mine, value = found[name]
+        print(
+            f"| {name} | {program} | {seconds:.3f} | {mine:.4f} | {abs(answer - value):.1e} |",
+            flush=True,
+        )
+        # semopy's optimiser stops earlier.
+        assert abs(answer - value) < (1e-2 if "semopy" in program else 1e-3), (name, program)
+
+
+def answered(work):
+    """Return the CPU seconds of a second call, when everything is loaded, and its answer."""
+    work()
+    start = time.process_time()
+    answer = work()
+    return time.process_time() - start, answer
+
+
+def by_r(gaps, complete, ordinal):
+    if shutil.which("Rscript") is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in {"gaps": gaps, "complete": complete, "ordinal": ordinal}.items():
+            data.to_csv(f"{folder}/{name}.csv", index=False)
+        Path(folder, "peers.R").write_text(R_SCRIPT)
+        command = ["Rscript", f"{folder}/peers.R", folder]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"R: {done.stderr.strip()[-300:]}")
+        return
+    for line in done.stdout.splitlines():
+        work, seconds, answer = line.split("\t")
+        program = {"polychoric (lavCor)": "lavCor", "polychoric (hetcor)": "polycor"}
+        yield work.partition(" (")[0], program.get(work, "lavaan"), float(seconds), float(answer)
+
+
+def by_python(gaps, ordinal):
+    try:
+        import semopy
+    except ImportError:
+        print("semopy is not installed")
+    else:
+
+        def by_semopy():
+            model = semopy.Model("b ~ a\nc ~ b + d\ne ~ c\na ~~ d\nb ~~ e")
+            model.fit(gaps, obj="FIML")
+            table = model.inspect()
+            return float(table[(table.lval == "b") & (table.rval == "a")]["Estimate"].iloc[0])
+
+        yield ("FIML, robust", "semopy (FIML, not robust)", *answered(by_semopy))
+    try:
+        from ordinalcorr import polychoric
+    except ImportError:
+        print("ordinalcorr is not installed")
+    else:
+        columns = ordinal.to_numpy().T
+
+        def by_ordinalcorr():
+            pairs = [polychoric(x, y) for k, x in enumerate(columns) for y in columns[:k]]
+            return float(pairs[0])
+
+        yield ("polychoric", "ordinalcorr (without Gamma)", *answered(by_ordinalcorr))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=500)
     parser.add_argument("--graphs", type=int, default=50)
     parser.add_argument(
-        "parts", nargs="*", help="times, recovery, coverage; all unless some are named"
+        "parts", nargs="*", help="times, peers, recovery, coverage; all unless some are named"
     )
     options = parser.parse_args()
     warnings.simplefilter("ignore", bf.FitWarning)
     parts = {
         "times": times,
+        "peers": peers,
         "recovery": lambda: recovery(options.graphs),
         "coverage": lambda: coverage(options.repetitions),
     }

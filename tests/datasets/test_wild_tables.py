@@ -91,7 +91,7 @@ def test_what_programs_write_by_default(write, ending, tmp_path):
 
 @pytest.mark.parametrize("write", DEFAULTS)
 def test_quick_and_careful_readers_agree(write, tmp_path, monkeypatch):
-    monkeypatch.setattr("bowfree.datasets.text_tables.LARGE", 0)
+    monkeypatch.setattr("bowfree.datasets.tables.LARGE", 0)
     path = save(tmp_path / "data.csv", write())
     np.testing.assert_array_equal(read_table(path).X, X)
     np.testing.assert_array_equal(read_table(path, columns=["y"]).X, X[:, [1]])
@@ -285,7 +285,7 @@ def test_encodings(tmp_path):
 @pytest.fixture
 def at_once(monkeypatch):
     """Let every table be a large one, and say which reader took it."""
-    monkeypatch.setattr("bowfree.datasets.text_tables.LARGE", 0)
+    monkeypatch.setattr("bowfree.datasets.tables.LARGE", 0)
     taken = []
     for name in ("_by_polars", "_by_pyarrow", "_by_numpy"):
         read = getattr(quick_reader, name)
@@ -311,6 +311,57 @@ def test_each_library_reads_the_same(absent, at_once, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("absent", [(), ("polars",), ("polars", "pyarrow")])
+@pytest.mark.parametrize("kind", ["all", "row names", "decimal comma", "gaps"])
+def test_quotes_are_read_at_once(kind, absent, at_once, tmp_path, monkeypatch):
+    for name in absent:
+        monkeypatch.setitem(__import__("sys").modules, name, None)
+    expected = X.copy()
+    lines = [[f"{k}", *map(repr, row)] for k, row in enumerate(X.tolist())]
+    if kind == "decimal comma":
+        rows = [";".join(f'"{cell}"' for cell in line).replace(".", ",") for line in lines]
+        head = '"nr";"x";"y";"z"'
+    else:
+        if kind == "gaps":
+            expected[[1, 2], [2, 0]] = np.nan
+            lines[1][3], lines[2][1] = "", "NA"
+        bare = kind == "row names"
+        rows = [
+            ",".join(cell if bare and k else f'"{cell}"' for k, cell in enumerate(line))
+            for line in lines
+        ]
+        head = '"","x","y","z"'
+    path = save(tmp_path / "data.csv", "\r\n".join([head, *rows, ""]))
+    np.testing.assert_array_equal(read_table(path, columns=["x", "y", "z"]).X, expected)
+    # NumPy knows no word for "missing".
+    quick = not (kind == "gaps" and len(absent) == 2)
+    assert at_once == [(("_by_polars", "_by_pyarrow", "_by_numpy")[len(absent)], quick)]
+
+
+@pytest.mark.parametrize("absent", [(), ("polars",), ("polars", "pyarrow")])
+def test_quotes_with_something_inside(absent, at_once, tmp_path, monkeypatch):
+    """A separator, a line end, a quote: whoever reads it, the numbers are the same."""
+    for name in absent:
+        monkeypatch.setitem(__import__("sys").modules, name, None)
+    text = 'note,x,y\n"a,b",1,2\n"a\nb",3,\n"say ""so""",5,6\n" c",7,8\n'
+    table = read_table(save(tmp_path / "data.csv", text), drop=["note"])
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, np.nan], [5, 6], [7, 8]])
+
+
+def test_the_rest_of_a_large_file_may_be_written_otherwise(at_once, tmp_path, monkeypatch):
+    """What the first lines tell is tried, and does not decide."""
+    monkeypatch.setattr("bowfree.datasets.text_tables._FIRST_BYTES", 12)
+    path = save(tmp_path / "late.csv", "x;y\n1;2\n3;4\n5,25;6,5\n")
+    np.testing.assert_array_equal(read_table(path).X, [[1, 2], [3, 4], [5.25, 6.5]])
+    path = save(tmp_path / "both.csv", "x;y\n1;2\n3;4\n5,25;6.5\n")
+    with pytest.raises(bf.ParseError, match="has a decimal point"):
+        read_table(path)
+    path = tmp_path / "broken.csv"
+    path.write_bytes(b"x;y\n1;2\n3;4\n5;\xff\n")
+    with pytest.raises(bf.ParseError, match="not a text in UTF-8"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("absent", [(), ("polars",), ("polars", "pyarrow")])
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -323,6 +374,10 @@ def test_each_library_reads_the_same(absent, at_once, tmp_path, monkeypatch):
         ("x,y\n1,2\n3,true\n", "line 3, column 3: .*'true'"),
         ("x,y\n1,2\n3,2020-01-01\n", "line 3, column 3: .*'2020-01-01'"),
         ("x,y\n1,2\n3,4 5\n", "line 3, column 3: .*'4 5'"),
+        ('x,y\n"1","2"\n"3\n', "line 3, column 1: .*not closed"),
+        ('x,y\n"1","2"\n"3","red"\n', "line 3, column 5: .*'red'"),
+        ('x,y\n"1","2"\n"3"4,5\n', "line 3, column 1: .*text follows"),
+        ('x,y\n"1","2"\n"3"\n', "line 3, column 1: .*expected 2 cells"),
     ],
 )
 def test_large_files_are_refused_like_small_ones(

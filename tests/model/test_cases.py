@@ -122,3 +122,24 @@ def test_a_covariance_matrix_has_no_means():
     np.testing.assert_allclose(
         bf.fit(GRAPH, with_mean).residuals(DATA).values, bf.fit(GRAPH, DATA).residuals(DATA).values
     )
+
+
+@pytest.mark.parametrize("missing", ["fiml", "two-stage"])
+def test_a_fit_to_rows_with_gaps_predicts_by_its_own_means(missing):
+    """Cells of y are missing where x is large, so that the mean of those that are there is off."""
+    gappy = DATA.assign(y=DATA["y"].where(DATA["x"] < 10.5))
+    saturated = bf.fit(bf.parse("x -> y -> z <- x"), gappy, missing=missing)
+    moments = bf.moments(gappy, missing=missing)
+    np.testing.assert_allclose(saturated.mean, moments.mean, rtol=1e-6)
+    slopes = np.linalg.solve(moments.S[np.ix_([0, 2], [0, 2])], moments.S[[0, 2], 1])
+    line = moments.mean[1] + (DATA[["x", "z"]] - moments.mean[[0, 2]]) @ slopes
+    predicted = saturated.predict(DATA, of="y")
+    np.testing.assert_allclose(predicted["y"], line, rtol=1e-5)
+    # Right for the cells that nobody has seen; the mean of the others is far from them.
+    unseen = gappy["y"].isna()
+    error = (predicted["y"] - DATA["y"])[unseen]
+    assert abs(error.mean()) < 3 * error.std() / np.sqrt(unseen.sum())
+    assert abs(gappy["y"].mean() - DATA["y"][unseen].mean()) > 1
+    left = saturated.residuals(gappy)
+    assert np.isnan(left["y"][unseen]).all()
+    np.testing.assert_allclose(left["x"], DATA["x"] - moments.mean[0], atol=1e-6)

@@ -19,10 +19,18 @@ from typing import Unpack
 import numpy as np
 
 from bowfree.datasets.other_files import OTHER_KINDS, read_other
+from bowfree.datasets.quick_reader import LARGE
 from bowfree.datasets.reading import ReadOptions, WrittenOptions
 from bowfree.datasets.table import Table, write_table
-from bowfree.datasets.text_tables import fill, find_dialect, header, parse_table, read_text_table
-from bowfree.datasets.unpacking import PACKED, as_text, kind_of, unpacked
+from bowfree.datasets.text_tables import (
+    fill,
+    find_dialect,
+    header,
+    parse_table,
+    read_large_table,
+    read_text_table,
+)
+from bowfree.datasets.unpacking import BYTE_ORDER_MARKS, PACKED, as_text, kind_of, unpacked
 from bowfree.errors import DataError
 from bowfree.formats.csv_text import CsvReader, Row, read_name
 from bowfree.options import file_path, split_options
@@ -95,7 +103,16 @@ def read_file(path: Path, options: ReadOptions) -> Table:
     kind = kind_of(path)
     if kind in OTHER_KINDS and path.suffix.lower() not in PACKED:
         return read_other(path, kind, options)
-    return read_text_table(_text(path, kind, options), path.name, kind, options)
+    content = _content(path, kind)
+    if len(content) < LARGE:
+        return read_text_table(as_text(content, path.name, options), path.name, kind, options)
+    if options.encoding is not None or content.startswith(BYTE_ORDER_MARKS):
+        content = as_text(content, path.name, options).encode()
+        options = replace(options, encoding=None)
+    table = read_large_table(content, path.name, kind, options)
+    if table is not None:
+        return table
+    return read_text_table(as_text(content, path.name, options), path.name, kind, options)
 
 
 def read_covariance(
@@ -195,9 +212,13 @@ def row_lines(path: Path, options: ReadOptions, rows: Sequence[int]) -> list[int
 
 
 def _text(path: Path, kind: str, options: ReadOptions) -> str:
+    return as_text(_content(path, kind), path.name, options)
+
+
+def _content(path: Path, kind: str) -> bytes:
     if kind not in _TEXT:
         raise DataError(
             f"{path.name}: unknown kind of table; use {', '.join(KINDS[:-1])} or {KINDS[-1]}, the "
             f"first {len(_TEXT)} also with {' or '.join(PACKED)} behind"
         )
-    return as_text(unpacked(path), path.name, options)
+    return unpacked(path)

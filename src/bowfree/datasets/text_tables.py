@@ -27,16 +27,17 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from bowfree.datasets.quick_reader import LARGE, quick_values
+from bowfree.datasets.quick_reader import quick_values
 from bowfree.datasets.reading import SEPARATORS, Floats, ReadOptions
 from bowfree.datasets.table import Table
 from bowfree.errors import ParseError
 from bowfree.formats.csv_text import CsvReader, Row, read_name
 from bowfree.text_input import number, shown
 
-__all__ = ["Dialect", "find_dialect", "parse_table", "read_text_table"]
+__all__ = ["Dialect", "find_dialect", "parse_table", "read_large_table", "read_text_table"]
 
 _LOOKED_AT = 100  # lines that tell the separator
+_FIRST_BYTES = 2**18  # of a large file, which tell how it is written
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 # What may be a whole number in groups of three digits: never 0.123, never 1.5.
@@ -84,20 +85,39 @@ def parse_table(
 
 
 def read_text_table(text: str, what: str, kind: str, options: ReadOptions) -> Table:
-    """Read a table from the text of a file, however it is written."""
+    """Read a table from the text of a file, however it is written, cell by cell."""
     dialect = find_dialect(text, what, kind, options)
     reader = CsvReader(text, separator=dialect.separator, what=what)
-    if len(text) >= LARGE:
-        head = next(iter(reader), None)
-        if head is not None:
-            names, first = header(reader, head, dialect)
-            chosen = options.choose(names, what)
-            values = quick_values(
-                text, [k + first for k in chosen], len(names) + first, dialect, options.missing
-            )
-            if values is not None:
-                return Table(tuple(names[k] for k in chosen), options.blank(values))
     return fill(reader, reader, options, dialect)
+
+
+def read_large_table(content: bytes, what: str, kind: str, options: ReadOptions) -> Table | None:
+    """Read a large table from the bytes of a file in UTF-8; None if that takes more care.
+
+    How it is written is found out from its first lines. If the rest is written otherwise, it is
+    not made of numbers as the first lines write them, and :func:`read_text_table` has the last
+    word.
+    """
+    try:
+        if not content.isascii():
+            content.decode()  # or it is no text
+        end = content.rfind(b"\n", 0, _FIRST_BYTES) + 1
+        if not end:  # a very long first line
+            return None
+        first = content[:end].decode("utf-8-sig")
+        dialect = find_dialect(first, what, kind, options)
+        reader = CsvReader(first, separator=dialect.separator, what=what)
+        names, before = header(reader, next(iter(reader), Row(0, [])), dialect)
+    except (ParseError, UnicodeDecodeError):
+        return None
+    if dialect.row_names:  # which all have to be looked at
+        return None
+    chosen = options.choose(names, what)
+    cells = [k + before for k in chosen]
+    values = quick_values(content, cells, len(names) + before, dialect, options.missing)
+    if values is None:
+        return None
+    return Table(tuple(names[k] for k in chosen), options.blank(values))
 
 
 # --- how it is written ----------------------------------------------------------------------------

@@ -19,9 +19,10 @@ from bowfree.datasets.reading import ReadOptions
 from bowfree.errors import DataError, ParseError
 from bowfree.text_input import decode, shown
 
-__all__ = ["PACKED", "as_text", "kind_of", "unpacked"]
+__all__ = ["BYTE_ORDER_MARKS", "PACKED", "as_text", "kind_of", "unpacked"]
 
 PACKED = (".gz", ".zst")
+BYTE_ORDER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # of texts that are not in UTF-8
 MOST_TIMES = 1000
 _A_LOT = 100_000_000
 
@@ -111,7 +112,7 @@ def as_text(content: bytes, what: str, options: ReadOptions) -> str:
         except UnicodeError:
             raise ParseError(f"{what} is not a text in {options.encoding}") from None
         return text.removeprefix("\ufeff")
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if content.startswith(BYTE_ORDER_MARKS):
         return as_text(content, what, replace(options, encoding="utf-16"))
     try:
         return decode(content, what)

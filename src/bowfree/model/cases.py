@@ -218,8 +218,12 @@ def residuals(fit: Fit, data: Any) -> CaseResiduals:
 
     mean = _mean(fit, "residuals")
     _, X = read_observations(data, fit.graph, "data")
+    slopes = np.eye(len(fit.B)) - fit.B
+    gaps = np.isnan(X)
     with np.errstate(over="ignore", invalid="ignore"):  # gaps, and what is beyond all numbers
-        errors = (X - mean) @ (np.eye(len(fit.B)) - fit.B).T
+        errors = np.where(gaps, 0.0, X - mean) @ slopes.T
+        # A variable's error is known where it and its parents are, whatever else is missing.
+        errors[gaps.astype(np.float64) @ (slopes != 0).T > 0] = np.nan
         # Sigma^-1 = (I - B)^T Omega^-1 (I - B), so the distance of x is that of its errors.
         distance = np.sum(errors * np.linalg.solve(fit.Omega, errors.T).T, axis=1)
     return CaseResiduals(

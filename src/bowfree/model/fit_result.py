@@ -406,6 +406,7 @@ class Fit(Shown, Plain, Frozen, FitMeasures, ReportShortcut):
         Returns
         -------
         CaseResiduals
+            NaN where the variable itself or one of its parents is missing.
 
         Examples
         --------
