@@ -97,7 +97,7 @@ class Board:
         return self.change(a, mark, b)
 
     def change(self, a: str, mark: str, b: str) -> Board:
-        """Return the board with this, "->", "<-", "<->" or "" for no edge, between two variables."""
+        """Return the board with "->", "<-", "<->" or "", which is no edge, between two."""
         self._check_different(a, b)
         graph = self._with(a, mark, b)
         cycle = graph.find_cycle()

@@ -1,7 +1,7 @@
 """Python code that leads to what is on the screen, for a notebook or a script.
 
-Run where the data are, it fits the drawn graph, lists the same best changes, finds the class and the
-chosen effect, and repeats the search, with the same numbers: `tests/app/test_session.py` runs it.
+Run where the data are, it fits the drawn graph, lists the same best changes, finds the class and
+the chosen effect, and repeats the search, with the same numbers: the tests run it.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """One workbench: data, the drawn graph and its past, and what is known; asked and told in messages.
 
 A :class:`Session` knows nothing of browsers. :meth:`Session.answer` takes a message of a page, a
-mapping as JSON has it, and returns one; what comes later, or from another page of the same session,
-goes to everyone who listens (:meth:`Session.listen`). The server (:mod:`bowfree.app.server`) and the
-widget (:mod:`bowfree.app.widget`) only carry messages to and fro.
+mapping as JSON has it, and returns one; what comes later, or from another page of the same
+session, goes to everyone who listens (:meth:`Session.listen`). The server
+(:mod:`bowfree.app.server`) and the widget (:mod:`bowfree.app.widget`) only carry messages to and
+fro.
 
 An edit is answered with the fit, which takes a few milliseconds. The best next changes, the class
-and the bounds of the chosen effect follow, each marked with the version of the drawn graph that they
-are about; searches and resampling follow when they are done (:mod:`bowfree.app.work`).
+and the bounds of the chosen effect follow, each marked with the version of the drawn graph that
+they are about; searches and resampling follow when they are done (:mod:`bowfree.app.work`).
 
 ==============================  ==============================================================
 ``hello``                       everything, for a page that has just been opened
@@ -382,9 +383,7 @@ class Session:
         board = shown.board
 
         def find() -> Answer:
-            members = equivalence_class(
-                board.graph, limit=None, time_limit=CLASS_SECONDS, rng=0
-            )
+            members = equivalence_class(board.graph, limit=None, time_limit=CLASS_SECONDS, rng=0)
             known = members.permitted_by(board.knowledge)
             self._members = shown.version, known
             return seen_class(members, known)
@@ -555,8 +554,7 @@ class Session:
         task: Callable[[Callable[[Progress], None]], Any],
         keep: Callable[[Any], str],
     ) -> Answer:
-        """Have something long done beside the conversation; `keep` puts the result where it is
-        seen, and says so."""
+        """Have something long done beside the conversation; `keep` takes the result, and says so."""
         if self._errand is not None:
             raise BowfreeError(f"a {self._errand.kind} is under way: stop it first, or wait")
 
@@ -636,8 +634,9 @@ class Session:
         return options
 
     def _bootstrap(self, message: Message) -> Answer:
-        resamples, seed = message.whole("resamples", 40, 10_000), message.whole(
-            "seed", 0, _LARGEST_SEED
+        resamples, seed = (
+            message.whole("resamples", 40, 10_000),
+            message.whole("seed", 0, _LARGEST_SEED),
         )
         search = {
             "penalty": self._penalty,
@@ -691,9 +690,7 @@ class Session:
     # --- to keep ---
 
     def _save(self, message: Message) -> Answer:
-        saved = Saved(
-            self.board, self._pinned, self._penalty, self._places.centres, self._effect
-        )
+        saved = Saved(self.board, self._pinned, self._penalty, self._places.centres, self._effect)
         return {"file": write_saved(saved), "name": "workbench.json"}
 
     def _load(self, message: Message) -> Answer:

@@ -2,8 +2,8 @@
 
 Two kinds. What follows from the drawn graph (the best changes, its class) is worth knowing for the
 newest graph only: :class:`Newest` drops what was overtaken before it began. What was asked for and
-may take long (a search, a bootstrap) is an :class:`Errand`: one at a time, with progress, and it can
-be stopped. The core releases the interpreter while it works, so both leave room for the rest.
+may take long (a search, a bootstrap) is an :class:`Errand`: one at a time, with progress, and it
+can be stopped. The core releases the interpreter while it works, so both leave room for the rest.
 
 A search looks up ten times a second to see whether Ctrl-C was pressed, and so does all that is made
 of searches. Ctrl-C reaches the main thread only; an errand is stopped by the same exception, set in
@@ -35,7 +35,7 @@ class Newest:
         self._thread: threading.Thread | None = None
 
     def give(self, task: Callable[[], None]) -> None:
-        """Have a task done as soon as the one under way has ended; it takes the waiting one's place."""
+        """Have a task done after the one under way; one that still waits is forgotten."""
         with self._changed:
             if self._closed:
                 return
@@ -48,8 +48,7 @@ class Newest:
     def wait(self, seconds: float) -> bool:
         """Wait until nothing is left to do; say whether that came about."""
         with self._changed:
-            idle = self._changed.wait_for(lambda: self._task is None and not self._busy, seconds)
-        return idle
+            return self._changed.wait_for(lambda: self._task is None and not self._busy, seconds)
 
     def close(self) -> None:
         """End the thread after the task under way."""
