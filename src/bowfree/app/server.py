@@ -26,7 +26,7 @@ from bowfree.app.session import Session
 from bowfree.errors import BowfreeError
 from bowfree.text_input import load_json
 
-__all__ = ["HOST", "Server", "free_socket"]
+__all__ = ["HOST", "Server"]
 
 HOST = "127.0.0.1"
 
@@ -47,14 +47,8 @@ _PULSE = 2.0  # seconds between signs of life where there is nothing to tell
 _GRACE = 1  # seconds that open connections have when the server ends
 
 
-def free_socket(port: int) -> socket.socket:
-    """Return a socket that listens on this machine only; port 0 is any that is free.
-
-    Raises
-    ------
-    BowfreeError
-        When another program has the port.
-    """
+def _listening(port: int) -> socket.socket:
+    """Return a socket that listens on this machine only."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -76,11 +70,16 @@ class Server:
     ----------
     session : Session
         What is served.
-    listening : socket
-        From :func:`free_socket`.
+    port : int
+        Where to listen; 0 is any port that is free.
+
+    Raises
+    ------
+    BowfreeError
+        When starlette or uvicorn is not installed, or another program has the port.
     """
 
-    def __init__(self, session: Session, listening: socket.socket) -> None:
+    def __init__(self, session: Session, port: int = 0) -> None:
         try:
             import uvicorn
             from starlette.applications import Starlette
@@ -91,8 +90,8 @@ class Server:
             ) from error
         self.session = session
         self.token = secrets.token_urlsafe(24)
-        self.port: int = listening.getsockname()[1]
-        self._socket = listening
+        self._socket = _listening(port)
+        self.port: int = self._socket.getsockname()[1]
         self._files = page_files()
         self._hosts = {f"{HOST}:{self.port}", f"localhost:{self.port}"}
         # One route for all: what is not ours is refused before anything else is looked at.

@@ -554,14 +554,14 @@ class Session:
         task: Callable[[Callable[[Progress], None]], Any],
         keep: Callable[[Any], str],
     ) -> Answer:
-        """Have something long done beside the conversation; `keep` takes the result, and says so."""
+        """Have something long done beside the conversation; `keep` takes what comes of it."""
         if self._errand is not None:
             raise BowfreeError(f"a {self._errand.kind} is under way: stop it first, or wait")
 
         def end(result: Any, problem: BaseException | None) -> None:
             early = isinstance(problem, KeyboardInterrupt)
-            if isinstance(problem, SearchInterrupted):
-                result, problem = problem.result, None
+            if kind == "search" and isinstance(problem, SearchInterrupted):
+                result, problem = problem.result, None  # what it had found by then
             with self._lock:
                 self._errand = None
                 if problem is None:

@@ -43,7 +43,7 @@ def app(
     DATA is as for `bowfree fit`. --graph may also be the name of a file. Needs starlette and
     uvicorn: pip install "bowfree[app]". Ctrl-C ends it.
     """
-    from bowfree.app.server import Server, free_socket
+    from bowfree.app.server import Server
     from bowfree.app.session import Session
 
     if graph is not None and graph_file is None and Path(graph).is_file():
@@ -52,8 +52,8 @@ def app(
     if graph is not None or graph_file is not None:
         begin = read_graph(graph, graph_file, graph_format, auto)
     source = read_source(**given)
-    session = Session(graph=begin, penalty=penalty, origin=_origin(source), **source.arguments())
-    server = Server(session, free_socket(port))
+    session = Session(graph=begin, penalty=penalty, origin=origin(source), **source.arguments())
+    server = Server(session, port)
     # The page says what is doubtful about a fit; here nobody reads it.
     warnings.simplefilter("ignore")
     click.echo(f"The workbench is at {server.address}")
@@ -64,7 +64,7 @@ def app(
     click.echo("The workbench has ended.", err=True)
 
 
-def _origin(source: Source) -> Any:
+def origin(source: Source) -> Any:
     """Return Python code that reads the data as the command did."""
     from bowfree.app.reproduce import Origin
 

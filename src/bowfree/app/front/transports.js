@@ -6,7 +6,7 @@
 class ServerTransport {
   constructor(base) {
     this.base = base;
-    this.lost = "The server does not answer: `bowfree app` has ended, or sleeps. What is drawn here stays until this page is closed; it goes on when the server is back.";
+    this.lost = "The server does not answer: `bowfree app` has ended. What is drawn stays in sight, but cannot be changed; start it again for a new page.";
   }
 
   async ask(message) {
