@@ -5,6 +5,7 @@ ended by a zero byte; the browser reads them from file descriptor 3 and answers 
 """
 
 import base64
+import contextlib
 import fcntl
 import itertools
 import json
@@ -77,11 +78,18 @@ class Browser:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
-    def new_tab(self):
-        """Go on in another tab; return the one before, to be set as `session` again."""
+    @contextlib.contextmanager
+    def another_tab(self):
+        """Go on in another tab; `self.session` may be set to the one before, which is yielded."""
         before, self.session = self.session, None
-        self._attach(self.call("Target.createTarget", url="about:blank")["targetId"])
-        return before
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._attach(target)
+        try:
+            yield before
+        finally:
+            self.session = None
+            self.call("Target.closeTarget", targetId=target)
+            self.session = before
 
     def __enter__(self):
         return self

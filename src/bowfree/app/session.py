@@ -134,10 +134,10 @@ class Session:
     >>> import bowfree as bf
     >>> from bowfree.app.session import Session
     >>> session = Session(bf.datasets.load_demo())
-    >>> answer = session.answer({"do": "draw", "a": 0, "mark": "->", "b": 2})
+    >>> answer = session.answer({"do": "draw", "a": 0, "mark": "->", "b": 1})
     >>> answer["state"]["graph"], round(answer["state"]["change"]["score"], 3)
-    ([[0, '->', 2]], 0.116)
-    >>> session.answer({"do": "draw", "a": 2, "mark": "->", "b": 0})["error"]
+    ([[0, '->', 1]], 0.245)
+    >>> session.answer({"do": "draw", "a": 1, "mark": "->", "b": 0})["error"]
     'leaves <- sun is there: leaves -> sun beside it would be a cycle'
     >>> session.close()
     """
@@ -306,7 +306,9 @@ class Session:
         now = self.board.mark(a, b)
         if not now and not mark:
             raise BowfreeError("there is no edge to delete")
-        what = f"{a} {now} {b} deleted" if not mark else f"{a} {mark} {b} drawn"
+        what = f"{a} {mark} {b} added" if not now else f"{a} {now} {b} deleted"
+        if now and mark:
+            what = f"{a} {now} {b} became {a} {mark} {b}"
         return self._step(self.board.change(a, mark, b), what)
 
     def _undo(self, message: Message) -> Answer:

@@ -90,9 +90,7 @@ class Canvas {
       lines.push(at(whole(this.centres[edge[0]], this.centres[edge[2]], bend), 0.5));
     }
     this.bends = kept;
-    const focused = this.focusedEdge();
-    this.parts = this.edges.map((edge, k) => this.makeEdge(edge, k));
-    this.groups.lines.replaceChildren(...this.parts);
+    this.takeParts();
     this.drawRules();
     this.drawBands();
     this.boxes.forEach((box, v) => {
@@ -101,42 +99,57 @@ class Canvas {
     });
     this.edges.forEach((_, k) => this.drawEdge(k));
     this.drawLabels();
-    if (focused) {
-      const k = this.edges.findIndex((e) => e[0] === focused[0] && e[2] === focused[1] ||
-        e[0] === focused[1] && e[2] === focused[0]);
-      (k >= 0 ? this.parts[k] : this.boxes[focused[0]]).focus();
-    }
   }
 
-  focusedEdge() {
-    const k = (this.parts || []).indexOf(document.activeElement);
-    return k < 0 ? null : this.partEnds[k];
+  // One element for each pair that has an edge. It stays as long as the pair has one: whoever is
+  // clicking on it, or has the focus there, does not notice that it changes.
+  takeParts() {
+    const before = this.partOf || new Map(), home = document.activeElement;
+    this.partOf = new Map();
+    this.parts = this.edges.map(([a, , b], k) => {
+      const pair = `${Math.min(a, b)},${Math.max(a, b)}`;
+      const part = before.get(pair) || this.makeEdge(pair);
+      this.partOf.set(pair, part);
+      part.place = k;
+      return part;
+    });
+    for (const [pair, part] of before) {
+      if (this.partOf.has(pair)) continue;
+      part.remove();
+      if (part === home) this.boxes[Number(pair.split(",")[0])].focus();
+    }
+    this.parts.forEach((part, k) => {
+      if (!part.isConnected) this.groups.lines.append(part);
+      this.dressEdge(part, k);
+    });
+    if (!this.parts.some((part) => part.getAttribute("tabindex") === "0")) this.rove(this.parts, 0);
   }
 
   isLocked([a, , b]) {
     return this.knowledge.required.some((e) => e[0] === a && e[2] === b || e[0] === b && e[2] === a);
   }
 
-  makeEdge(edge, k) {
-    this.partEnds = this.edges.map(([a, , b]) => [a, b]);
-    const [a, mark, b] = edge, locked = this.isLocked(edge);
-    const kind = mark === "->" ? "directed" : "bidirected";
-    const differs = this.about.differs ? this.about.differs[k] : null;
-    const part = make("svg:g", {
-      class: `edge ${kind}${differs ? ` ${differs}` : ""}${locked ? " locked" : ""}`,
-      tabindex: k === 0 ? 0 : -1, role: "button",
-      "aria-label": this.describeEdge(k, locked, differs) },
-    make("svg:path", { class: "touch" }), make("svg:path", { class: "line" }),
-    make("svg:path", { class: "head" }), make("svg:path", { class: "head" }),
-    make("svg:circle", { class: "mark", r: RADIUS }), make("svg:circle", { class: "mark", r: RADIUS }),
-    locked ? make("svg:path", { class: "lock", d: "M-4,-1 h8 v6 h-8 Z M-2.5,-1 v-2 a2.5,2.5 0 0 1 5,0 v2" }) : null,
-    make("svg:title", {}, this.describeEdge(k, locked, differs)));
-    part.addEventListener("focus", () => this.rove(this.parts, k));
+  makeEdge(pair) {
+    const part = make("svg:g", { tabindex: -1, role: "button", "data-pair": pair },
+      make("svg:path", { class: "touch" }), make("svg:path", { class: "line" }),
+      make("svg:path", { class: "head" }), make("svg:path", { class: "head" }),
+      make("svg:circle", { class: "mark", r: RADIUS }), make("svg:circle", { class: "mark", r: RADIUS }),
+      make("svg:path", { class: "lock", d: "M-4,-1 h8 v6 h-8 Z M-2.5,-1 v-2 a2.5,2.5 0 0 1 5,0 v2" }),
+      make("svg:title"));
+    part.addEventListener("focus", () => this.rove(this.parts, part.place));
     if (this.hand) {
-      part.addEventListener("click", (event) => this.hand.edgeMenu(k, [event.clientX, event.clientY]));
-      part.addEventListener("keydown", (event) => this.edgeKey(k, event));
+      part.addEventListener("click", (event) => this.hand.edgeMenu(part.place, [event.clientX, event.clientY]));
+      part.addEventListener("keydown", (event) => this.edgeKey(part.place, event));
     }
     return part;
+  }
+
+  dressEdge(part, k) {
+    const locked = this.isLocked(this.edges[k]), differs = this.about.differs ? this.about.differs[k] : null;
+    const kind = this.edges[k][1] === "->" ? "directed" : "bidirected", text = this.describeEdge(k, locked, differs);
+    part.setAttribute("class", `edge ${kind}${differs ? ` ${differs}` : ""}${locked ? " locked" : ""}`);
+    part.setAttribute("aria-label", text);
+    part.querySelector("title").textContent = text;
   }
 
   describeEdge(k, locked, differs) {
@@ -189,8 +202,7 @@ class Canvas {
       if (centre) { circle.setAttribute("cx", centre[0].toFixed(1)); circle.setAttribute("cy", centre[1].toFixed(1)); }
       heads[side].setAttribute("d", drawn.heads[side]);
     });
-    const lock = part.querySelector(".lock");
-    if (lock) lock.setAttribute("transform", `translate(${xy(at(points, 0.24))})`);
+    part.querySelector(".lock").setAttribute("transform", `translate(${xy(at(points, 0.24))})`);
   }
 
   drawLabels() {

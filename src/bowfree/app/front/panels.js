@@ -235,7 +235,8 @@ function keepPanel(bench) {
     make("p", { class: "actions" }, button("Python code", async () => show(await bench.ask({ do: "code" })), { class: "main" }),
       button("Report", () => bench.report(), { disabled: Boolean(bench.errand) })),
     make("label", { class: "box" }, make("span", {}, bench.kept ? bench.kept.name : "a text to read, or what was exported"),
-      make("textarea", { "data-field": "kept", rows: 14, spellcheck: "false" }))];
+      make("textarea", { "data-field": "kept", rows: 14, spellcheck: "false",
+        oninput: (event) => { bench.kept = { name: bench.kept ? bench.kept.name : "graph.txt", file: event.target.value }; } }))];
   parts[parts.length - 1].lastChild.value = bench.kept ? bench.kept.file : "";
   if (bench.kept) {
     parts.push(make("p", { class: "actions" }, button("Download", () => download(bench.field("kept").value, bench.kept.name, "text/plain")),

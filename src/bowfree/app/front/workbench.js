@@ -40,7 +40,7 @@ class Workbench {
     if (first) this.build();
     this.canvas.setGraph(h.state.graph, { knowledge: h.state.knowledge });
     this.canvas.setPlaces(h.places.centres, h.places.bands);
-    this.setState(h.state);
+    this.setState(h.state, true);
     for (const message of h.later) this.later[message.kind] = message;
     this.render();
   }
@@ -120,7 +120,7 @@ class Workbench {
     let answer;
     try { answer = await this.transport.ask(message); } catch { this.setAlive(false); return { error: "lost" }; }
     if (answer.error) this.refuse(answer, pair);
-    if (answer.state) this.setState(answer.state, true);
+    if (answer.state) this.setState(answer.state);
     if (answer.places) this.setPlaces(answer.places);
     if ("errand" in answer) { this.errand = answer.errand; this.ended = null; this.renderPanel(); }
     if (answer.pinned) { this.pinned = answer.pinned; this.renderPanel(); }
@@ -144,13 +144,13 @@ class Workbench {
     }
   }
 
-  setState(state, own = false) {
+  setState(state, quiet = false) {
     if (state.version < this.version) return;
     const fresh = state.version > this.version;
     this.state = state;
     this.version = state.version;
     if (fresh) this.later = {};
-    if (own && fresh && state.change.what) this.say(this.summary(state));
+    if (fresh && !quiet && state.change.what) this.say(this.summary(state));
     this.render();
     if (fresh && this.other !== null) this.lookAt(this.other);
     if (fresh && this.panel === "test") this.askSeparation();
@@ -404,8 +404,6 @@ class Workbench {
     if (which && !which.includes(this.panel) || !this.state) return;
     const seed = this.field("seed");
     if (seed) this.searchFields = { seed: seed.value, seconds: this.field("seconds").value, drawn: this.field("from-drawn").checked };
-    const typed = this.field("kept");
-    if (typed && (!this.kept || typed.value !== this.kept.file)) this.kept = { name: this.kept ? this.kept.name : "graph.txt", file: typed.value, typed: true };
     const focus = document.activeElement, inside = this.page.contains(focus) && focus !== this.page;
     const again = inside && (focus.dataset.field ? `[data-field="${focus.dataset.field}"]` : focus.dataset.given ? `[data-given="${focus.dataset.given}"]` : null);
     const number = inside ? [...this.page.querySelectorAll("button")].indexOf(focus) : -1;
