@@ -261,8 +261,8 @@ def test_search_progress_stop_and_edit_meanwhile(tab):
     mixing = rng.normal(size=(18, 18)) / 4 + np.eye(18)
     with serving(Session(rng.normal(size=(400, 18)) @ mixing)) as server:
         tab.visit(server)
-        tab.press_button("Search")  # the tab
-        tab.evaluate("document.querySelector('.page button.main').click()")
+        tab.press_button("Search")
+        tab.press_button("Start searching")
         tab.until("document.querySelector('progress')")
         server.session.answer({"do": "draw", "a": 0, "mark": "->", "b": 1})  # another hand
         tab.until_edges("x1 → x2")
@@ -462,7 +462,7 @@ STEP = re.compile(
 @pytest.mark.usefixtures("clean")
 def test_the_tour_of_the_documentation(tab):
     text = (ROOT / "docs" / "workbench.md").read_text(encoding="utf-8")
-    tour = text.split("## Two minutes")[1].split("\n## ")[0]
+    tour = " ".join(text.split("## Two minutes")[1].split("\n## ")[0].split())
     steps = list(STEP.finditer(tour))
     assert len(steps) > 20
     with serving(session_of()) as server:

@@ -150,7 +150,7 @@ function searchPanel(bench) {
   make("label", { class: "check" }, make("input", { type: "checkbox", "data-field": "from-drawn", checked: remembered.drawn }), " also begin at the drawn graph"),
   make("p", { class: "hint" }, "Locked and forbidden edges, tiers and unconfounded variables are kept to."),
   make("p", { class: "actions" },
-    button("Search", () => bench.ask({ do: "search", seed: seed(), seconds: seconds(), from_drawn: bench.field("from-drawn").checked }), { disabled: busy, class: "main" }),
+    button("Start searching", () => bench.ask({ do: "search", seed: seed(), seconds: seconds(), from_drawn: bench.field("from-drawn").checked }), { disabled: busy, class: "main" }),
     button("Bootstrap", () => bench.ask({ do: "bootstrap", seed: seed(), resamples: 100 }), { disabled: busy, title: "Search on 100 resampled data sets" }),
     button("Average", () => bench.ask({ do: "average", seed: seed(), seconds: seconds() }), { disabled: busy || !candidates, title: "Probabilities of edges, over all graphs that come close" }),
     button("Stop", () => bench.ask({ do: "stop" }), { disabled: !busy }))];
