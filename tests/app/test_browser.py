@@ -104,7 +104,9 @@ def clean(tab):
     yield
     tab.call("Page.navigate", url="about:blank")
     assert tab.errors == []
-    own = re.compile(r"http://127\.0\.0\.1:\d+/[\w-]{32}/|data:,|about:blank|blob:http://127\.0\.0\.1:")
+    own = re.compile(
+        r"http://127\.0\.0\.1:\d+/[\w-]{32}/|data:,|about:blank|blob:http://127\.0\.0\.1:"
+    )
     assert [address for address in tab.requests if not own.match(address)] == []
 
 
@@ -290,7 +292,9 @@ def test_a_reload_and_a_second_tab_see_the_same(tab):
         for kind, (u, v) in {"Moved": (x, y), "Pressed": (x, y), "Dragged": (x + 40, y + 30),
                              "Released": (x + 40, y + 30)}.items():  # fmt: skip
             tab.mouse(kind, u, v)
-        transform = f"document.querySelectorAll('.box')[{NAMES.index('pot')}].getAttribute('transform')"
+        transform = (
+            f"document.querySelectorAll('.box')[{NAMES.index('pot')}].getAttribute('transform')"
+        )
         moved = tab.evaluate(transform)
         tab.until("document.querySelector('.box')")
         server.session.answer({"do": "hello"})  # after the message of the move
@@ -350,9 +354,9 @@ def test_save_load_and_a_hostile_file(tab, tmp_path):
 
         def choose(file):
             document = tab.call("DOM.getDocument")["root"]["nodeId"]
-            field = tab.call(
-                "DOM.querySelector", nodeId=document, selector="input[type=file]"
-            )["nodeId"]
+            field = tab.call("DOM.querySelector", nodeId=document, selector="input[type=file]")[
+                "nodeId"
+            ]
             tab.call("DOM.setFileInputFiles", nodeId=field, files=[str(file)])
 
         server.session.answer({"do": "change", "a": 0, "mark": "", "b": 1})
@@ -380,7 +384,9 @@ def test_nothing_is_cut_and_names_can_be_read(tab, width, d):
         for dark in (False, True):
             tab.visit(server, width=width, height=900, dark=dark)
             assert tab.evaluate("document.documentElement.scrollWidth") <= width
-            height = tab.evaluate("document.querySelector('.box text').getBoundingClientRect().height")
+            height = tab.evaluate(
+                "document.querySelector('.box text').getBoundingClientRect().height"
+            )
             assert height >= 11
             ground = tab.evaluate(
                 "getComputedStyle(document.querySelector('.bf-workbench')).backgroundColor"
@@ -474,7 +480,9 @@ def test_the_tour_of_the_documentation(tab):
             elif "button" in found:
                 tab.press_button(found["button"])
             elif "panel" in found:
-                tab.evaluate(f"document.querySelector('[data-panel={found['panel'].lower()}]').click()")
+                tab.evaluate(
+                    f"document.querySelector('[data-panel={found['panel'].lower()}]').click()"
+                )
             elif "name" in found:
                 tab.evaluate(
                     f"(() => {{ const s = document.querySelector('[data-field=effect-{found['field']}]');"

@@ -24,9 +24,9 @@ FARTHEST = 20_000.0
 
 _SPREAD = 1.3
 _LABEL = 24  # characters of a name that are written in its box
-_GAP = 34.0  # between boxes of one row
+_GAP = 84.0  # between boxes of one row: room for a label
 _ROW = HEIGHT + 62.0
-_MARGIN = 30.0  # between a band's border and its boxes
+_MARGIN = 38.0  # between a band's border and its boxes
 
 
 @dataclass(frozen=True)

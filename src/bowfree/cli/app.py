@@ -43,6 +43,8 @@ def app(
     DATA is as for `bowfree fit`. --graph may also be the name of a file. Needs starlette and
     uvicorn: pip install "bowfree[app]". Ctrl-C ends it.
     """
+    from threadpoolctl import threadpool_limits
+
     from bowfree.app.server import Server
     from bowfree.app.session import Session
 
@@ -56,6 +58,8 @@ def app(
     server = Server(session, port)
     # The page says what is doubtful about a fit; here nobody reads it.
     warnings.simplefilter("ignore")
+    # Matrices of a graph that people draw are small: more threads only wait for each other.
+    threadpool_limits(1)
     click.echo(f"The workbench is at {server.address}")
     click.echo("Ctrl-C ends it.", err=True)
     if not no_browser:

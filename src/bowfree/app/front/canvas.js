@@ -202,7 +202,7 @@ class Canvas {
       if (centre) { circle.setAttribute("cx", centre[0].toFixed(1)); circle.setAttribute("cy", centre[1].toFixed(1)); }
       heads[side].setAttribute("d", drawn.heads[side]);
     });
-    part.querySelector(".lock").setAttribute("transform", `translate(${xy(at(points, 0.24))})`);
+    part.querySelector(".lock").setAttribute("transform", `translate(${xy(at(points, 0.13))})`);
   }
 
   drawLabels() {
@@ -219,7 +219,7 @@ class Canvas {
       const more = e && kind === "intervals" && !missing(e.low) ? `${significant(e.low, 2)} to ${significant(e.high, 2)}` : "";
       const points = text && this.curveOf(k);
       if (!points) return;
-      const size = [6.6 * Math.max(text.length, 0.82 * more.length) + 6, more ? 24 : 13];
+      const size = [6.6 * Math.max(text.length, 0.72 * more.length) + 6, more ? 24 : 13];
       const spot = this.labelSpot(points, size, taken);
       taken.push([spot, size]);
       labels.push(make("svg:g", { class: `weight ${edge[1] === "->" ? "directed" : "bidirected"}`, transform: `translate(${xy(spot)})` },
@@ -250,10 +250,12 @@ class Canvas {
 
   // Forbidden edges: dashed lines that cannot be mistaken for edges.
   drawRules() {
+    const lines = this.edges.map((edge) => at(whole(this.centres[edge[0]], this.centres[edge[2]], this.bends.get(edge.join())), 0.5));
     this.groups.rules.replaceChildren(...this.knowledge.forbidden.map(([a, mark, b]) => {
-      const points = between(whole(this.centres[a], this.centres[b], -0.06), [a, b].map((v) => [this.centres[v], this.sizes[v]]));
+      const bend = chooseBend([a, "->", b], undefined, this.centres, this.sizes, lines);
+      const points = between(whole(this.centres[a], this.centres[b], bend), [a, b].map((v) => [this.centres[v], this.sizes[v]]));
       const text = `forbidden: ${this.names[a]} ${ARROWS[mark]} ${this.names[b]}`;
-      const spot = points ? at(points, 0.5) : this.centres[a];
+      const spot = points ? this.labelSpot(points, [20, 20], []) : this.centres[a];
       const rule = make("svg:g", { class: "rule", tabindex: 0, role: "button", "aria-label": text },
         make("svg:path", { class: "touch", d: points ? `M${xy(points[0])} Q${xy(points[1])} ${xy(points[2])}` : "" }),
         make("svg:path", { class: "line", d: points ? `M${xy(points[0])} Q${xy(points[1])} ${xy(points[2])}` : "" }),
@@ -308,6 +310,12 @@ class Canvas {
     const most = Math.min(1.3, this.pan.clientWidth / width, this.pan.clientHeight / height);
     this.setScale(Math.max(most, least));
     this.chosenScale = false;
+    // Where not all of it can be seen, there is at least something: the middle of the first rows.
+    const [left, top] = this.frame(), high = Math.min(...this.centres.map((centre) => centre[1]));
+    const near = this.centres.filter((centre) => centre[1] < high + this.pan.clientHeight / this.scale);
+    const middle = near.reduce((sum, centre) => sum + centre[0], 0) / near.length;
+    this.pan.scrollLeft = this.scale * (middle - left) - this.pan.clientWidth / 2;
+    this.pan.scrollTop = this.scale * (high - top) - 40;
   }
 
   setScale(scale) {

@@ -30,7 +30,16 @@ function between(curve, ends) {
   while (first <= steps && !free(first / steps)) first++;
   while (last >= 0 && !free(last / steps)) last--;
   if (first >= last) return null;
-  const s = first / steps, t = last / steps, [p, middle, q] = curve;
+  // A step of a long curve is longer than an arrowhead: the border is looked for inside it.
+  const border = (outside, inside) => {
+    for (let k = 0; k < 5; k++) {
+      const half = (outside + inside) / 2;
+      if (free(half)) outside = half; else inside = half;
+    }
+    return outside;
+  };
+  const s = first ? border(first / steps, (first - 1) / steps) : 0;
+  const t = last < steps ? border(last / steps, (last + 1) / steps) : 1, [p, middle, q] = curve;
   const control = [0, 1].map((c) => (1 - s) * (1 - t) * p[c] +
     ((1 - s) * t + s * (1 - t)) * middle[c] + s * t * q[c]);
   return [at(curve, s), control, at(curve, t)];
@@ -53,15 +62,17 @@ function hits(curve, a, b, centres, sizes, lines) {
   return cost;
 }
 
-// The first bend that is clear, or the one that hits least; a bend that was clear is kept.
-function chooseBend(edge, before, centres, sizes, lines) {
-  const [a, mark, b] = edge, usual = mark === "<->" ? BENT_FIRST : STRAIGHT_FIRST;
+// The bend that hits least, where a detour counts, too; one that was clear before is kept.
+function chooseBend([a, mark, b], before, centres, sizes, lines) {
+  const usual = mark === "<->" ? BENT_FIRST : STRAIGHT_FIRST;
+  const length = Math.hypot(centres[a][0] - centres[b][0], centres[a][1] - centres[b][1]);
   let best = usual[0], least = Infinity;
   for (const bend of before === undefined ? usual : [before, ...usual]) {
-    const cost = hits(whole(centres[a], centres[b], bend), a, b, centres, sizes, lines) +
-      0.01 * Math.abs(bend);
+    const hit = hits(whole(centres[a], centres[b], bend), a, b, centres, sizes, lines);
+    if (hit === 0 && bend === before) return bend;
+    const cost = hit + (20 + 0.15 * length) * Math.abs(bend - usual[0]);
     if (cost < least) [best, least] = [bend, cost];
-    if (cost < 0.01) break;
+    if (hit === 0) break;
   }
   return best;
 }

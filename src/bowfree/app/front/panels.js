@@ -15,11 +15,11 @@ function fitPanel(bench) {
   if (!graph.length) {
     parts.push(make("p", { class: "hint" }, "There are no edges yet: drag from one variable to another, or take one of the next changes."));
   } else {
-    parts.push(make("div", { class: "scroll" }, table(["Edge", "Estimate", "95 % interval", "Std.", "p"],
+    parts.push(make("div", { class: "scroll" }, table(["Edge", "Estimate, 95 % interval", "Std.", "p"],
       graph.map(([a, mark, b], k) => {
         const e = edges[k];
         return [button(`${bench.names[a]} ${ARROWS[mark]} ${bench.names[b]}`, () => bench.showEdge(k), { class: "link" }),
-          significant(e.estimate), missing(e.low) ? "–" : `${significant(e.low)} to ${significant(e.high)}`,
+          make("div", { class: "number" }, significant(e.estimate), missing(e.low) ? null : make("small", {}, ` ${significant(e.low)} to ${significant(e.high)}`)),
           fixed(e.std, 2), missing(e.p_value) ? "–" : e.p_value < 0.001 ? "< 0.001" : e.p_value.toFixed(3)];
       }))));
   }

@@ -159,9 +159,12 @@ class Workbench {
   summary(state) {
     const { fit, change } = state;
     if (!fit) return `${change.what}. ${state.problem}`;
-    const moved = missing(change.score) ? "" : `, ${signed(change.score, 4)}`;
+    const moved = this.moved(change) ? `, ${signed(change.score, 4)}` : "";
     return `${change.what}. Score ${fixed(fit.score, 4)}${moved}; chi-square ${fixed(fit.chi2, 1)} on ${fit.df} df${fit.df ? `, ${pText(fit.p_value)}` : ""}.`;
   }
+
+  // Whether the last change is worth a number: those with four zeros are the same model, or nearly.
+  moved(change) { return Boolean(change.what) && !missing(change.score) && Math.abs(change.score) >= 5e-5; }
 
   setPlaces(places) {
     if (places.moves <= this.moves || this.canvas.held) return;
@@ -216,7 +219,7 @@ class Workbench {
     const { fit, change, problem } = this.state, found = this.later.class;
     const fact = (name, value, small) => make("div", {}, make("dt", {}, name), make("dd", {}, value, small ? make("small", {}, ` ${small}`) : null));
     if (!fit) { this.numbers.replaceChildren(fact("No fit", problem)); return; }
-    const moved = missing(change.score) || !change.what ? null : make("small", { class: change.score > 1e-9 ? "up" : change.score < -1e-9 ? "down" : null }, ` ${signed(change.score, 4)}`);
+    const moved = !this.moved(change) ? null : make("small", { class: change.score > 1e-9 ? "up" : change.score < -1e-9 ? "down" : null }, ` ${signed(change.score, 4)}`);
     const alike = !found ? "…" : found.problem ? "–" : `${found.complete ? "" : "≥ "}${typeof found.known === "number" ? found.known.toLocaleString("en") : found.known}`;
     this.numbers.replaceChildren(
       make("div", {}, make("dt", {}, "Score"), make("dd", {}, fixed(fit.score, 4), moved)),
