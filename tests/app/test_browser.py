@@ -2,7 +2,9 @@
 
 import json
 import re
+import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ from browser import Browser, find_browser
 pytest.importorskip("starlette", reason="the extra `app` is not installed")
 pytest.importorskip("uvicorn", reason="the extra `app` is not installed")
 
-from app_serving import serving  # noqa: E402
+from app_serving import serving
 
 ROOT = Path(__file__).parents[2]
 DATA = bf.datasets.load_demo()
@@ -292,9 +294,8 @@ def test_a_reload_and_a_second_tab_see_the_same(tab):
         for kind, (u, v) in {"Moved": (x, y), "Pressed": (x, y), "Dragged": (x + 40, y + 30),
                              "Released": (x + 40, y + 30)}.items():  # fmt: skip
             tab.mouse(kind, u, v)
-        transform = (
-            f"document.querySelectorAll('.box')[{NAMES.index('pot')}].getAttribute('transform')"
-        )
+        box = f"document.querySelectorAll('.box')[{NAMES.index('pot')}]"
+        transform = f"{box}.getAttribute('transform')"
         moved = tab.evaluate(transform)
         tab.until("document.querySelector('.box')")
         server.session.answer({"do": "hello"})  # after the message of the move
@@ -327,11 +328,11 @@ def test_a_lost_server_is_said_and_found_again(tab):
 
 @pytest.mark.usefixtures("clean")
 def test_hostile_names_stay_texts(tab):
-    names = ["<img src=x onerror=alert(1)>", "</text><script>alert(2)</script>", '"&quot;', "a -> b",
-             "x" * 300, "\u202eabc\u0000"]  # fmt: skip
+    names = ["<img src=x onerror=alert(1)>", "</text><script>alert(2)</script>", '"&quot;',
+             "a -> b", "x" * 300, "\u202eabc\u0000"]  # fmt: skip
     rng = np.random.default_rng(0)
     data = dict(zip(names, rng.normal(size=(6, 60)), strict=True))
-    graph = bf.MixedGraph(names, list(zip(names, names[1:], strict=False)))
+    graph = bf.MixedGraph(names, list(pairwise(names)))
     with serving(Session(data, graph=graph, origin=Origin(name=names[0]))) as server:
         tab.visit(server)
         for panel in ("next", "class", "test", "search", "compare", "keep", "fit"):
@@ -384,10 +385,8 @@ def test_nothing_is_cut_and_names_can_be_read(tab, width, d):
         for dark in (False, True):
             tab.visit(server, width=width, height=900, dark=dark)
             assert tab.evaluate("document.documentElement.scrollWidth") <= width
-            height = tab.evaluate(
-                "document.querySelector('.box text').getBoundingClientRect().height"
-            )
-            assert height >= 11
+            letters = "document.querySelector('.box text').getBoundingClientRect()"
+            assert tab.evaluate(f"{letters}.height") >= 11
             ground = tab.evaluate(
                 "getComputedStyle(document.querySelector('.bf-workbench')).backgroundColor"
             )
@@ -449,8 +448,6 @@ def test_the_widget_is_the_same_page(tab, tmp_path):
 
 
 def test_a_missing_extra_is_said(monkeypatch):
-    import sys
-
     monkeypatch.setitem(sys.modules, "anywidget", None)
     with pytest.raises(bf.BowfreeError, match=r'pip install "bowfree\[notebook\]"'):
         bf.workbench(DATA)
@@ -484,10 +481,9 @@ def test_the_tour_of_the_documentation(tab):
                     f"document.querySelector('[data-panel={found['panel'].lower()}]').click()"
                 )
             elif "name" in found:
-                tab.evaluate(
-                    f"(() => {{ const s = document.querySelector('[data-field=effect-{found['field']}]');"
-                    f"s.value = '{NAMES.index(found['name'])}'; s.dispatchEvent(new Event('change')); }})()"
-                )
+                field = f"document.querySelector('[data-field=effect-{found['field']}]')"
+                tab.evaluate(f"{field}.value = '{NAMES.index(found['name'])}'")
+                tab.evaluate(f"{field}.dispatchEvent(new Event('change'))")
             else:
                 seen = json.dumps(found["seen"])
                 tab.until(f"document.querySelector('.bf-workbench').innerText.includes({seen})")
