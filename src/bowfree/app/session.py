@@ -26,7 +26,6 @@ they are about; searches and resampling follow when they are done (:mod:`bowfree
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import warnings
 from collections.abc import Callable, Mapping
@@ -34,6 +33,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from bowfree.app.board import MOST_TIERS, Board, Refusal
+from bowfree.app.long_work import Answer, LongWork, brief_sentence
 from bowfree.app.messages import Message
 from bowfree.app.places import ARRANGEMENTS, Places, arrange, labels
 from bowfree.app.reproduce import Origin, python_code
@@ -48,10 +48,8 @@ from bowfree.app.seen import (
     seen_graph,
     seen_knowledge,
     seen_separation,
-    seen_shares,
 )
-from bowfree.app.work import Errand, Newest
-from bowfree.budget import Progress
+from bowfree.app.work import Newest
 from bowfree.display import count
 from bowfree.effects.bounds import effect_bounds
 from bowfree.equivalence.classes import EquivalenceClass, equivalence_class
@@ -65,14 +63,9 @@ from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly
 from bowfree.model.gate import read_moments
 from bowfree.options import LARGEST_PENALTY, DataOptions, checked_penalty, split_options
-from bowfree.report import render
 from bowfree.search.edge_changes import edge_changes
-from bowfree.search.greedy import greedy_search
-from bowfree.search.result import ScoredGraph, SearchInterrupted, SearchResult
 from bowfree.space.knowledge import Knowledge
-from bowfree.text_input import brief, shown
-from bowfree.uncertainty.averaging import averaged_effects
-from bowfree.uncertainty.bootstrap import bootstrap
+from bowfree.text_input import shown
 
 __all__ = ["MOST_VARIABLES", "Session"]
 
@@ -84,21 +77,13 @@ CLASS_SECONDS = 1.0
 
 _MOST_MEMBERS = 200_000  # of a component of the class
 _MOST_FITTED = 20_000  # of these, members that bounds of effects are taken over
-_MOST_CANDIDATES = 40  # near-optimal graphs that are listed
-_SAME_SCORE = 1e-9
 _MOST_UNDONE = 500
-_LONGEST = 100_000  # seconds that anything may be given
-_LARGEST_SEED = 2**53 - 1  # JavaScript's whole numbers
-
-_PATIENCE = 5.0  # seconds that a stopped errand has to end in
 
 _MARKS = ("->", "<-", "<->")
 
 _log = logging.getLogger("bowfree.app")
 # Filters of warnings belong to the whole process: one thread at a time may change them.
 _filters = threading.Lock()
-
-Answer = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -176,12 +161,7 @@ class Session:
         self._moves = 0
         self._effect: tuple[str, str] | None = None
         self._pinned: MixedGraph | None = None
-        self._errand: Errand | None = None
-        self._result: SearchResult | None = None
-        self._candidates: list[tuple[ScoredGraph, int]] = []
-        self._searched: tuple[Mapping[str, Any], Board] | None = None
-        self._shares: Answer | None = None
-        self._written: str | None = None  # the last report
+        self._long = LongWork(self.moments, data, self._data_options, self._lock, self._tell)
         self._later: dict[str, Answer] = {}  # what followed from the drawn graph, by its kind
         self._next, self._class = Newest(), Newest()
         self._members: tuple[int, EquivalenceClass] | None = None
@@ -236,16 +216,11 @@ class Session:
         """Stop what is under way and end the threads."""
         self._next.close()
         self._class.close()
-        errand = self._errand
-        if errand is not None:
-            errand.stop()
-            errand.wait(_PATIENCE)
+        self._long.close()
 
     def wait(self, seconds: float = 60.0) -> bool:
         """Wait until nothing is under way; say whether that came about."""
-        errand = self._errand
-        ended = errand is None or errand.wait(seconds)
-        return ended and self._next.wait(seconds) and self._class.wait(seconds)
+        return self._long.wait(seconds) and self._next.wait(seconds) and self._class.wait(seconds)
 
     def _do(self, message: Any) -> Answer:
         if not isinstance(message, Mapping):
@@ -275,9 +250,9 @@ class Session:
                 "places": self._seen_places(),
                 "state": self._shown.state,
                 "later": list(self._later.values()),
-                "errand": self._seen_errand(),
-                "candidates": self._seen_candidates(),
-                "shares": self._shares,
+                "errand": self._long.under_way(),
+                "candidates": self._long.seen_candidates(),
+                "shares": self._long.shares,
                 "pinned": None if self._pinned is None else seen_graph(self._pinned),
             }
         }
@@ -526,9 +501,10 @@ class Session:
             if self._pinned is None:
                 raise BowfreeError("no graph was kept for comparison yet")
             return self._pinned
-        if not self._candidates:
+        found = self._long.candidates
+        if not found:
             raise BowfreeError("there was no search yet, so there are no graphs to choose from")
-        return self._candidates[message.whole("which", 0, len(self._candidates) - 1)][0].graph
+        return found[message.whole("which", 0, len(found) - 1)][0].graph
 
     def _look(self, message: Message) -> Answer:
         """Return another graph, and how it compares with the drawn one."""
@@ -550,144 +526,28 @@ class Session:
 
     # --- long work ---
 
-    def _run(
-        self,
-        kind: str,
-        task: Callable[[Callable[[Progress], None]], Any],
-        keep: Callable[[Any], str],
-    ) -> Answer:
-        """Have something long done beside the conversation; `keep` takes what comes of it."""
-        if self._errand is not None:
-            raise BowfreeError(f"a {self._errand.kind} is under way: stop it first, or wait")
-
-        def end(result: Any, problem: BaseException | None) -> None:
-            early = isinstance(problem, KeyboardInterrupt)
-            if kind == "search" and isinstance(problem, SearchInterrupted):
-                result, problem = problem.result, None  # what it had found by then
-            with self._lock:
-                self._errand = None
-                if problem is None:
-                    said = keep(result)
-                elif early:
-                    said = "stopped before there was anything to show"
-                elif isinstance(problem, BowfreeError):
-                    said = brief_sentence(problem)
-                else:
-                    _log.error("an errand failed", exc_info=problem)
-                    said = f"something went wrong inside ({type(problem).__name__})"
-            failed = problem is not None and not early
-            self._tell({"kind": "ended", "errand": kind, "said": said, "failed": failed})
-            self._tell({"kind": "candidates", "candidates": self._seen_candidates()})
-            if self._shares is not None:
-                self._tell({"kind": "shares", "shares": self._shares})
-
-        def tell(progress: Progress) -> None:
-            self._tell({"kind": "errand", "errand": self._seen_errand()})
-
-        self._errand = Errand(kind, task, tell, end)
-        self._errand.start()
-        self._tell({"kind": "errand", "errand": self._seen_errand()})
-        return {"errand": self._seen_errand()}
-
-    def _seen_errand(self) -> Answer | None:
-        errand = self._errand
-        if errand is None:
-            return None
-        progress = None if errand.progress is None else json_values(errand.progress)
-        return {"errand": errand.kind, "progress": progress, "stopping": errand.stopping}
-
-    def _stop(self, message: Message) -> Answer:
-        if self._errand is None:
-            raise BowfreeError("nothing is under way")
-        self._errand.stop()
-        self._tell({"kind": "errand", "errand": self._seen_errand()})
-        return {"errand": self._seen_errand()}
-
     def _search(self, message: Message) -> Answer:
-        board, options = self.board, self._search_options(message)
-        drawn = message.yes("from_drawn")
-        given: dict[str, Any] = {"starts": [board.graph]} if drawn else {}
-
-        def task(progress: Callable[[Progress], None]) -> SearchResult:
-            return greedy_search(
-                self.moments,
-                knowledge=board.knowledge,
-                n_jobs=_spare_cores(),
-                progress=progress,
-                **given,
-                **options,
-            )
-
-        def keep(result: SearchResult) -> str:
-            self._result, self._candidates = result, _one_of_each_score(result)
-            self._searched = {**given, **options}, board
-            early = "" if result.complete else "ended early: "
-            best = count(len(result.best_graphs), "graph")
-            return f"{early}best score {result.score:.4f}, met in {best}; {result.sureness}"
-
-        return self._run("search", task, keep)
-
-    def _search_options(self, message: Message) -> dict[str, Any]:
-        options: dict[str, Any] = {"rng": message.whole("seed", 0, _LARGEST_SEED)}
-        if self._penalty != 1.0:
-            options["penalty"] = self._penalty
-        if message.has("seconds"):
-            options["time_limit"] = message.real("seconds", 0.1, _LONGEST)
-        return options
+        return self._long.search(self.board, self._penalty, message)
 
     def _bootstrap(self, message: Message) -> Answer:
-        resamples, seed = (
-            message.whole("resamples", 40, 10_000),
-            message.whole("seed", 0, _LARGEST_SEED),
-        )
-        search = {
-            "penalty": self._penalty,
-            "knowledge": self.board.knowledge,
-            **self._data_options,
-        }
-
-        def task(progress: Callable[[Progress], None]) -> Any:
-            return bootstrap(
-                self._data,
-                n_resamples=resamples,
-                search=search,
-                rng=seed,
-                n_jobs=_spare_cores(),
-                progress=progress,
-            )
-
-        def keep(result: Any) -> str:
-            self._shares = {"of": "resamples", "rows": seen_shares(result)}
-            return f"{count(len(result.graphs), 'resample')} searched"
-
-        return self._run("bootstrap", task, keep)
+        return self._long.bootstrap(self.board, self._penalty, message)
 
     def _average(self, message: Message) -> Answer:
-        result, options = self._result, self._search_options(message)
-        if result is None:
-            raise BowfreeError("averages begin at what a search has found: search first")
+        return self._long.average(self._penalty, message)
 
-        def task(progress: Callable[[Progress], None]) -> Any:
-            return averaged_effects(result, n_jobs=_spare_cores(), progress=progress, **options)
+    def _report(self, message: Message) -> Answer:
+        if self._shown.fit is None:
+            raise BowfreeError("the drawn graph could not be fitted: there is nothing to report")
+        rows = self._data if self._has_rows() else None
+        return self._long.report(self._shown.fit, f"A graph for {self._origin.name}", rows)
 
-        def keep(average: Any) -> str:
-            self._shares = {"of": "probability", "rows": seen_shares(average)}
-            return f"averaged over {count(average.n_graphs, 'graph')}"
+    def _stop(self, message: Message) -> Answer:
+        return self._long.stop()
 
-        return self._run("average", task, keep)
-
-    def _seen_candidates(self) -> Answer | None:
-        result = self._result
-        if result is None:
-            return None
-        return {
-            "complete": result.complete,
-            "seconds": result.seconds,
-            "graphs": [
-                {"graph": seen_graph(best.graph), "score": best.score, "alike": alike}
-                for best, alike in self._candidates
-            ],
-        }
+    def _written(self, message: Message) -> Answer:
+        if self._long.written is None:
+            raise BowfreeError("no report was written yet")
+        return {"file": self._long.written, "name": "report.html"}
 
     # --- to keep ---
 
@@ -715,26 +575,6 @@ class Session:
         format = message.one_of("format", FORMATS)
         return {"file": write(self.board.graph, format=format), "name": f"graph-{format}.txt"}
 
-    def _report(self, message: Message) -> Answer:
-        fit = self._shown.fit
-        if fit is None:
-            raise BowfreeError("the drawn graph could not be fitted: there is nothing to report")
-        rows = self._data if self._has_rows() else None
-
-        def task(progress: Callable[[Progress], None]) -> str:
-            return render(fit, data=rows, title=f"A graph for {self._origin.name}")
-
-        def keep(html: str) -> str:
-            self._written = html
-            return "the report is written"
-
-        return self._run("report", task, keep)
-
-    def _written_report(self, message: Message) -> Answer:
-        if self._written is None:
-            raise BowfreeError("no report was written yet")
-        return {"file": self._written, "name": "report.html"}
-
     def _code(self, message: Message) -> Answer:
         text = python_code(
             self.board,
@@ -742,7 +582,7 @@ class Session:
             self._data_options,
             penalty=self._penalty,
             effect=self._effect,
-            search=self._searched,
+            search=self._long.searched,
         )
         return {"file": text, "name": "workbench.py"}
 
@@ -776,37 +616,10 @@ _WORDS: dict[str, Callable[[Session, Message], Answer]] = {
     "read": Session._read,
     "export": Session._export,
     "report": Session._report,
-    "written": Session._written_report,
+    "written": Session._written,
     "code": Session._code,
 }
 
 
-def brief_sentence(error: Exception) -> str:
-    """Return what an error says, cut where a name in it is endless."""
-    text = str(error)
-    return text if len(text) <= 1000 else f"{brief(text[:1000])}..."
-
-
-def _one_of_each_score(result: SearchResult) -> list[tuple[ScoredGraph, int]]:
-    """Return the best graphs found, the first of each score, and how many share it.
-
-    Graphs of one score are nearly always one class, of which the canvas shows the marks.
-    """
-    found: list[tuple[ScoredGraph, int]] = []
-    for scored in result.pool:
-        if found and found[-1][0].score - scored.score < _SAME_SCORE:
-            found[-1] = found[-1][0], found[-1][1] + 1
-        elif len(found) == _MOST_CANDIDATES:
-            break
-        else:
-            found.append((scored, 1))
-    return found
-
-
 def _usual(board: Board) -> str:
     return "bands" if board.knowledge.tiers else "rows"
-
-
-def _spare_cores() -> int:
-    """Return how many threads long work may have: one core is left for the conversation."""
-    return max(1, (os.cpu_count() or 2) - 1)

@@ -23,6 +23,7 @@ from bowfree.budget import Progress
 __all__ = ["Errand", "Newest"]
 
 _EVERY = 0.2  # seconds between two reports of progress
+_IDLE = 5.0  # seconds after which a thread without a task ends; the next task begins another
 
 
 class Newest:
@@ -59,14 +60,16 @@ class Newest:
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._task is not None or self._closed)
+                self._changed.wait_for(lambda: self._task is not None or self._closed, _IDLE)
                 task, self._task = self._task, None
                 if task is None:
+                    self._thread = None
                     return
                 self._busy = True
             try:
                 task()
             finally:
+                del task  # and with it the session, if nobody else wants it
                 with self._changed:
                     self._busy = False
                     self._changed.notify_all()
