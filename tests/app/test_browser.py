@@ -372,9 +372,10 @@ def test_save_load_and_a_hostile_file(tab, tmp_path):
 
 
 @pytest.mark.usefixtures("clean")
-@pytest.mark.parametrize("width", [1400, 400])
-@pytest.mark.parametrize("d", [5, 60])
-def test_nothing_is_cut_and_names_can_be_read(tab, width, d):
+@pytest.mark.parametrize(
+    ("width", "d", "dark"), [(1400, 5, True), (400, 5, False), (1400, 60, False), (400, 60, True)]
+)
+def test_nothing_is_cut_and_names_can_be_read(tab, width, d, dark):
     rng = np.random.default_rng(d)
     graph = bf.random_bap(d, max_in_degree=2, rng=d)
     sem = bf.random_sem(graph, rng=d)
@@ -382,24 +383,23 @@ def test_nothing_is_cut_and_names_can_be_read(tab, width, d):
     data = dict(zip(names, sem.sample(300, rng=rng).T, strict=True))
     relabelled = graph.relabel(dict(zip(graph.nodes, names, strict=True)))
     with serving(Session(data, graph=relabelled)) as server:
-        for dark in (False, True):
-            tab.visit(server, width=width, height=900, dark=dark)
-            assert tab.evaluate("document.documentElement.scrollWidth") <= width
-            letters = "document.querySelector('.box text').getBoundingClientRect()"
-            assert tab.evaluate(f"{letters}.height") >= 11
-            ground = tab.evaluate(
-                "getComputedStyle(document.querySelector('.bf-workbench')).backgroundColor"
-            )
-            assert (sum(map(int, re.findall(r"\d+", ground))) < 200) == dark
-            tab.evaluate(f"({FIND})('Whole').click()")
-            inside = tab.evaluate(
-                "(() => { const p = document.querySelector('.pan').getBoundingClientRect();"
-                "return [...document.querySelectorAll('.box')].every(b => {"
-                "const r = b.getBoundingClientRect();"
-                "return r.left >= p.left - 1 && r.right <= p.right + 1 && r.top >= p.top - 1"
-                " && r.bottom <= p.bottom + 1; }); })()"
-            )
-            assert inside
+        tab.visit(server, width=width, height=900, dark=dark)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        letters = "document.querySelector('.box text').getBoundingClientRect()"
+        assert tab.evaluate(f"{letters}.height") >= 11
+        ground = tab.evaluate(
+            "getComputedStyle(document.querySelector('.bf-workbench')).backgroundColor"
+        )
+        assert (sum(map(int, re.findall(r"\d+", ground))) < 200) == dark
+        tab.evaluate(f"({FIND})('Whole').click()")
+        inside = tab.evaluate(
+            "(() => { const p = document.querySelector('.pan').getBoundingClientRect();"
+            "return [...document.querySelectorAll('.box')].every(b => {"
+            "const r = b.getBoundingClientRect();"
+            "return r.left >= p.left - 1 && r.right <= p.right + 1 && r.top >= p.top - 1"
+            " && r.bottom <= p.bottom + 1; }); })()"
+        )
+        assert inside
 
 
 # --- in a notebook ---

@@ -309,7 +309,7 @@ CHEAP: dict[str, tuple[str, ...]] = {
     "empirical_class": ("data",),
     **dict.fromkeys(
         ("fit", "score", "district_scores", "test_constraints", "moments", "effect_bounds",
-         "edge_changes", "compare"),
+         "edge_changes", "compare", "workbench"),
         ("data",),
     ),
     **dict.fromkeys(

@@ -11,7 +11,9 @@ from pathlib import Path
 __all__ = ["module", "page_files", "style"]
 
 _FOLDER = Path(__file__).with_name("front")
-_PARTS = ("parts", "geometry", "canvas", "panels", "workbench", "transports")
+_PARTS = (
+    "parts", "geometry", "canvas", "panels_see", "panels_do", "workbench", "transports",
+)  # fmt: skip
 
 
 def module() -> str:

@@ -189,7 +189,7 @@ class LongWork:
 
         def task(progress: Report) -> Any:
             return bootstrap(
-                self._data,
+                self._moments if self._data is None else self._data,
                 n_resamples=resamples,
                 search=search,
                 rng=seed,

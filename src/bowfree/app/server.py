@@ -158,10 +158,13 @@ class Server:
         from starlette.concurrency import run_in_threadpool
         from starlette.responses import Response
 
-        body = b""
+        body, most = b"", 4 * LONGEST
+        said = request.headers.get("content-length", "0")
+        if not said.isdecimal() or len(said) > 12 or int(said) > most:
+            return Response("too long", 413, _HEADERS, "text/plain")
         async for chunk in request.stream():
             body += chunk
-            if len(body) > 4 * LONGEST:
+            if len(body) > most:
                 return Response("too long", 413, _HEADERS, "text/plain")
         try:
             message = load_json(body)

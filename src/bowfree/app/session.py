@@ -65,6 +65,7 @@ from bowfree.model.gate import read_moments
 from bowfree.options import LARGEST_PENALTY, DataOptions, checked_penalty, split_options
 from bowfree.search.edge_changes import edge_changes
 from bowfree.space.knowledge import Knowledge
+from bowfree.space.search_space import SearchSpace
 from bowfree.text_input import shown
 
 __all__ = ["MOST_VARIABLES", "Session"]
@@ -151,7 +152,7 @@ class Session:
         if graph is not None:
             board = board.with_graph(graph_of(graph))
         if knowledge is not None:
-            board = board.with_knowledge(knowledge)
+            board = board.with_knowledge(SearchSpace(knowledge=knowledge).knowledge)  # checked
         self._penalty = checked_penalty(penalty)
         self._past: list[tuple[str, Board]] = []  # what was done then, and the board before it
         self._future: list[tuple[str, Board]] = []
@@ -263,6 +264,11 @@ class Session:
     def board(self) -> Board:
         """What is drawn and known."""
         return self._shown.board
+
+    @property
+    def fit(self) -> Fit | None:
+        """The fit of the drawn graph; None where it cannot be fitted."""
+        return self._shown.fit
 
     def _step(self, board: Board, what: str) -> Answer:
         """Go to another board; undoing comes back here."""

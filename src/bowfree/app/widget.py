@@ -13,6 +13,7 @@ from bowfree.space.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
+    from bowfree.model.fit_result import Fit
 
 __all__ = ["workbench"]
 
@@ -43,8 +44,8 @@ def workbench(
     Returns
     -------
     anywidget.AnyWidget
-        The last line of a cell shows it. Its ``graph`` is the drawn graph, its ``knowledge`` what
-        is known, at any time; ``close()`` ends it.
+        The last line of a cell shows it. Its ``graph`` is the drawn graph, its ``fit`` how well
+        that fits and its ``knowledge`` what is known, at any time; ``close()`` ends it.
 
     Raises
     ------
@@ -56,6 +57,14 @@ def workbench(
     See Also
     --------
     bowfree.fit, bowfree.edge_changes, bowfree.greedy_search
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> bench = bf.workbench(bf.datasets.load_demo(), graph=bf.parse("sun -> leaves"))
+    >>> bench.graph.directed, round(bench.fit.score, 3)
+    ((('sun', 'leaves'),), -10.683)
+    >>> bench.close()
     """
     try:
         import anywidget
@@ -81,6 +90,11 @@ def workbench(
         def graph(self) -> MixedGraph:
             """The drawn graph."""
             return self.session.board.graph
+
+        @property
+        def fit(self) -> Fit | None:
+            """The fit of the drawn graph; None where it cannot be fitted."""
+            return self.session.fit
 
         @property
         def knowledge(self) -> Knowledge:

@@ -96,7 +96,7 @@ class Errand:
         self,
         kind: str,
         task: Callable[[Callable[[Progress], None]], Any],
-        tell: Callable[[Progress], None],
+        tell: Callable[[Progress], object],
         end: Callable[[Any, BaseException | None], None],
     ) -> None:
         self.kind = kind

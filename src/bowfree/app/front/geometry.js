@@ -1,12 +1,16 @@
 // --- geometry: boxes with round ends, and curves around them ---
 // As bowfree.pictures draws: quadratic curves between two centres, cut at the boxes' borders.
 
-const GAP = 2, HEAD_LENGTH = 9, HEAD_WIDTH = 7, RADIUS = 3.6, CLEARANCE = 5;
+const GAP = 2,
+  HEAD_LENGTH = 9,
+  HEAD_WIDTH = 7,
+  RADIUS = 3.6,
+  CLEARANCE = 5;
 const STRAIGHT_FIRST = [0, 0.08, -0.08, 0.16, -0.16, 0.25, -0.25, 0.36, -0.36, 0.5, -0.5];
 const BENT_FIRST = [0.2, -0.2, 0.14, -0.14, 0.28, -0.28, 0.38, -0.38, 0.5, -0.5];
 
-const at = (p, t) => [0, 1].map(
-  (k) => (1 - t) * (1 - t) * p[0][k] + 2 * t * (1 - t) * p[1][k] + t * t * p[2][k]);
+const at = (p, t) =>
+  [0, 1].map((k) => (1 - t) * (1 - t) * p[0][k] + 2 * t * (1 - t) * p[1][k] + t * t * p[2][k]);
 const xy = (p) => `${p[0].toFixed(1)},${p[1].toFixed(1)}`;
 
 // Distance of a point from a box; negative inside.
@@ -25,8 +29,10 @@ function whole(p, q, bend) {
 // The part of a curve between two boxes; null when they touch.
 function between(curve, ends) {
   const steps = 120;
-  const free = (t) => ends.every(([centre, size]) => boxDistance(at(curve, t), centre, size) >= GAP);
-  let first = 0, last = steps;
+  const free = (t) =>
+    ends.every(([centre, size]) => boxDistance(at(curve, t), centre, size) >= GAP);
+  let first = 0,
+    last = steps;
   while (first <= steps && !free(first / steps)) first++;
   while (last >= 0 && !free(last / steps)) last--;
   if (first >= last) return null;
@@ -34,14 +40,17 @@ function between(curve, ends) {
   const border = (outside, inside) => {
     for (let k = 0; k < 5; k++) {
       const half = (outside + inside) / 2;
-      if (free(half)) outside = half; else inside = half;
+      if (free(half)) outside = half;
+      else inside = half;
     }
     return outside;
   };
   const s = first ? border(first / steps, (first - 1) / steps) : 0;
-  const t = last < steps ? border(last / steps, (last + 1) / steps) : 1, [p, middle, q] = curve;
-  const control = [0, 1].map((c) => (1 - s) * (1 - t) * p[c] +
-    ((1 - s) * t + s * (1 - t)) * middle[c] + s * t * q[c]);
+  const t = last < steps ? border(last / steps, (last + 1) / steps) : 1,
+    [p, middle, q] = curve;
+  const control = [0, 1].map(
+    (c) => (1 - s) * (1 - t) * p[c] + ((1 - s) * t + s * (1 - t)) * middle[c] + s * t * q[c],
+  );
   return [at(curve, s), control, at(curve, t)];
 }
 
@@ -50,8 +59,15 @@ function hits(curve, a, b, centres, sizes, lines) {
   let cost = 0;
   const points = [];
   for (let k = 1; k < 16; k++) points.push(at(curve, k / 16));
+  const [low, high] = [Math.min, Math.max].map((end) =>
+    [0, 1].map((k) => end(...points.map((p) => p[k]))),
+  );
   centres.forEach((centre, v) => {
-    if (v === a || v === b) return;
+    const far = [0, 1].some((k) => {
+      const reach = sizes[v][k] / 2 + CLEARANCE;
+      return centre[k] + reach < low[k] || centre[k] - reach > high[k];
+    });
+    if (v === a || v === b || far) return;
     for (const point of points) {
       cost += Math.max(0, CLEARANCE - boxDistance(point, centre, sizes[v]));
     }
@@ -66,7 +82,8 @@ function hits(curve, a, b, centres, sizes, lines) {
 function chooseBend([a, mark, b], before, centres, sizes, lines) {
   const usual = mark === "<->" ? BENT_FIRST : STRAIGHT_FIRST;
   const length = Math.hypot(centres[a][0] - centres[b][0], centres[a][1] - centres[b][1]);
-  let best = usual[0], least = Infinity;
+  let best = usual[0],
+    least = Infinity;
   for (const bend of before === undefined ? usual : [before, ...usual]) {
     const hit = hits(whole(centres[a], centres[b], bend), a, b, centres, sizes, lines);
     if (hit === 0 && bend === before) return bend;
@@ -79,15 +96,22 @@ function chooseBend([a, mark, b], before, centres, sizes, lines) {
 
 // What is drawn at both ends: heads as paths, circles as centres, and where the line begins and ends.
 function drawnEnds(points, marks) {
-  const heads = ["", ""], circles = [null, null];
+  const heads = ["", ""],
+    circles = [null, null];
   const tips = [points[0], points[2]].map((tip, side) => {
-    const dx = tip[0] - points[1][0], dy = tip[1] - points[1][1];
-    const length = Math.hypot(dx, dy) || 1, u = [dx / length, dy / length];
+    const dx = tip[0] - points[1][0],
+      dy = tip[1] - points[1][1];
+    const length = Math.hypot(dx, dy) || 1,
+      u = [dx / length, dy / length];
     const back = (s) => [tip[0] - s * u[0], tip[1] - s * u[1]];
     if (marks[side] === "head") {
-      const base = back(HEAD_LENGTH), across = [-u[1] * HEAD_WIDTH / 2, u[0] * HEAD_WIDTH / 2];
-      const corners = [tip, [base[0] + across[0], base[1] + across[1]],
-        [base[0] - across[0], base[1] - across[1]]];
+      const base = back(HEAD_LENGTH),
+        across = [(-u[1] * HEAD_WIDTH) / 2, (u[0] * HEAD_WIDTH) / 2];
+      const corners = [
+        tip,
+        [base[0] + across[0], base[1] + across[1]],
+        [base[0] - across[0], base[1] - across[1]],
+      ];
       heads[side] = `M${corners.map(xy).join(" L")} Z`;
       return back(0.8 * HEAD_LENGTH);
     }

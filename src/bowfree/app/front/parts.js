@@ -6,8 +6,8 @@ const SVG = "http://www.w3.org/2000/svg";
 // An element with attributes, listeners (on...) and children; texts become text.
 function make(tag, attributes = {}, ...children) {
   const names = tag.split(":");
-  const element = names.length > 1
-    ? document.createElementNS(SVG, names[1]) : document.createElement(tag);
+  const element =
+    names.length > 1 ? document.createElementNS(SVG, names[1]) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -17,12 +17,13 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-const button = (text, onclick, more = {}) => make("button", { type: "button", onclick, ...more }, text);
+const button = (text, onclick, more = {}) =>
+  make("button", { type: "button", onclick, ...more }, text);
 
 const MINUS = "\u2212";
 const missing = (x) => x === null || x === undefined;
-const fixed = (x, digits) => missing(x) ? "–" : x.toFixed(digits).replace("-", MINUS);
-const signed = (x, digits) => missing(x) ? "–" : (x < 0 ? "" : "+") + fixed(x, digits);
+const fixed = (x, digits) => (missing(x) ? "–" : x.toFixed(digits).replace("-", MINUS));
+const signed = (x, digits) => (missing(x) ? "–" : (x < 0 ? "" : "+") + fixed(x, digits));
 
 function significant(x, digits = 3) {
   if (missing(x)) return "–";
@@ -33,24 +34,49 @@ function significant(x, digits = 3) {
   return (whole ? x.toFixed(0) : x === 0 ? "0" : x.toPrecision(digits)).replace("-", MINUS);
 }
 
-const pText = (p) => missing(p) ? "" : p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`;
-const percent = (x) => x > 0 && x < 0.005 ? "< 1 %" : `${Math.round(100 * x)} %`;
-const counted = (n, word) => `${typeof n === "number" ? n.toLocaleString("en") : n} ${word}${n === 1 ? "" : "s"}`;
+const pText = (p) => (missing(p) ? "" : p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`);
+const percent = (x) => (x > 0 && x < 0.005 ? "< 1 %" : `${Math.round(100 * x)} %`);
+const counted = (n, word) =>
+  `${typeof n === "number" ? n.toLocaleString("en") : n} ${word}${n === 1 ? "" : "s"}`;
 
 const ARROWS = { "->": "→", "<-": "←", "<->": "↔", "--": "—", "": "…" };
 const TURNED = { "->": "<-", "<-": "->", "<->": "<->", "--": "--", "": "" };
 
 function table(headings, rows, caption) {
-  return make("table", {},
+  return make(
+    "table",
+    {},
     caption ? make("caption", {}, caption) : null,
-    make("thead", {}, make("tr", {}, headings.map((text) => make("th", { scope: "col" }, text)))),
-    make("tbody", {}, rows.map((row) => make("tr", {}, row.map((cell) =>
-      cell instanceof Node ? make("td", {}, cell)
-        : make("td", { class: "number" }, cell))))));
+    make(
+      "thead",
+      {},
+      make(
+        "tr",
+        {},
+        headings.map((text) => make("th", { scope: "col" }, text)),
+      ),
+    ),
+    make(
+      "tbody",
+      {},
+      rows.map((row) =>
+        make(
+          "tr",
+          {},
+          row.map((cell) =>
+            cell instanceof Node ? make("td", {}, cell) : make("td", { class: "number" }, cell),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 function download(text, name, type) {
-  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+  const link = make("a", {
+    href: URL.createObjectURL(new Blob([text], { type })),
+    download: name,
+  });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

@@ -6,11 +6,17 @@
 class ServerTransport {
   constructor(base) {
     this.base = base;
-    this.lost = "The server does not answer: `bowfree app` has ended. What is drawn stays in sight, but cannot be changed; start it again for a new page.";
+    this.lost =
+      "The server does not answer: `bowfree app` has ended. What is drawn stays in sight, but " +
+      "cannot be changed; start it again for a new page.";
   }
 
   async ask(message) {
-    const response = await fetch(`${this.base}do`, { method: "POST", body: JSON.stringify(message), headers: { "Content-Type": "application/json" } });
+    const response = await fetch(`${this.base}do`, {
+      method: "POST",
+      body: JSON.stringify(message),
+      headers: { "Content-Type": "application/json" },
+    });
     if (!response.ok) throw new Error(`${response.status}`);
     return response.json();
   }
@@ -21,7 +27,8 @@ class ServerTransport {
     events.onerror = () => {
       alive(false);
       // The browser tries again by itself, unless the server answered with a refusal.
-      if (events.readyState === EventSource.CLOSED) setTimeout(() => this.listen(hear, alive), 2000);
+      if (events.readyState === EventSource.CLOSED)
+        setTimeout(() => this.listen(hear, alive), 2000);
     };
     events.onmessage = (event) => hear(JSON.parse(event.data));
   }
@@ -34,7 +41,7 @@ class WidgetTransport {
     this.waiting = new Map();
     this.lost = "The kernel does not answer: run the cell again.";
     this.number = 0;
-    this.own = Math.random().toString(36).slice(2);  // one widget may be shown in several cells
+    this.own = Math.random().toString(36).slice(2); // one widget may be shown in several cells
   }
 
   ask(message) {
@@ -55,6 +62,12 @@ class WidgetTransport {
   }
 }
 
-export function open(root, base) { return new Workbench(root, new ServerTransport(base)); }
+export function open(root, base) {
+  return new Workbench(root, new ServerTransport(base));
+}
 
-export default { render({ model, el }) { new Workbench(el, new WidgetTransport(model)); } };
+export default {
+  render({ model, el }) {
+    new Workbench(el, new WidgetTransport(model));
+  },
+};
