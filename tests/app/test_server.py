@@ -216,7 +216,7 @@ def test_options_of_the_data_are_in_the_code(tmp_path):
     path = tmp_path / "gaps.csv"
     path.write_text("x;y;w\n1,5;2;a\n2,5;-9;b\n4,0;3;c\n3,5;7;d\n")
     read = ReadOptions(("x", "y"), (), ("-9",), "semicolon", "comma")
-    source = Source(path, read, None, log=True, standardize=True, drop_missing=True)
+    source = Source((path,), read, None, log=True, standardize=True, missing="listwise")
     table = source.arguments()["data"]
     space = {}
     exec("import bowfree as bf\n" + "\n".join(origin(source).lines), space)

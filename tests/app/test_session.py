@@ -447,6 +447,16 @@ def test_the_code_leads_to_what_is_on_the_screen(tmp_path):
     session.close()
 
 
+@pytest.mark.parametrize("n", [120, math.inf])
+def test_the_code_holds_a_matrix_that_no_file_has(n):
+    session = Session(cov=np.eye(3) + 0.4, n=n, graph=bf.parse("x1 -> x2"))
+    space = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(said(session, "code")["file"], space)
+    assert space["fit"].score == session.fit.score
+    session.close()
+
+
 def test_a_report_is_written_beside_the_conversation(session):
     assert "no report" in refused(session, "written")
     said(session, "draw", a=0, mark="->", b=1)
@@ -547,7 +557,7 @@ def test_hostile_names_are_only_texts():
     said(session, "load", text=text)
     said(session, "effect", of=0, on=5)
     space = {"data": dict(zip(names, rng.normal(size=(6, 50)), strict=True))}
-    code = said(session, "code")["file"].replace("data = ...", "data = data")
+    code = said(session, "code")["file"].replace("data = ...", "pass")
     with contextlib.redirect_stdout(io.StringIO()):
         exec(code, space)
     assert space["graph"] == session.board.graph

@@ -6,14 +6,18 @@ the chosen effect, and repeats the search, with the same numbers: the tests run 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bowfree.app.board import Board
+from bowfree.model.moments import Moments
 from bowfree.space.knowledge import Knowledge
 
 __all__ = ["Origin", "python_code"]
+
+_PLAIN = (str, int, float, tuple, list)  # options that can be written down
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,8 @@ class Origin:
     Attributes
     ----------
     lines : tuple of str
-        Code after which the variable ``data`` has the observations.
+        Code after which the variable ``data`` has the observations. Where there is none, the
+        covariance matrix stands in the script itself.
     name : str
         What to call the data in the page, such as the name of the file.
     """
@@ -35,6 +40,7 @@ class Origin:
 def python_code(
     board: Board,
     origin: Origin,
+    moments: Moments,
     data_options: Mapping[str, Any],
     *,
     penalty: float,
@@ -49,6 +55,8 @@ def python_code(
         The drawn graph and what is known.
     origin : Origin
         Where the data came from.
+    moments : Moments
+        What was made of them.
     data_options : mapping
         Options of :func:`bowfree.moments` that they were read with.
     penalty : float
@@ -58,12 +66,20 @@ def python_code(
     search : (mapping, Board) or None
         Options of the last search, and the board that it was begun on.
     """
-    lines = ["import bowfree as bf", "", *origin.lines]
-    given = "".join(f", {name}={value!r}" for name, value in data_options.items())
-    lines += [f"moments = bf.moments(data{given})", "", *_graph_lines("graph", board)]
+    lines = ["import bowfree as bf", "", *_graph_lines("graph", board), ""]
+    plain = all(isinstance(value, _PLAIN) for value in data_options.values())
+    if origin.lines and plain and "cov" not in data_options:
+        given = "".join(f", {name}={value!r}" for name, value in data_options.items())
+        lines += [*origin.lines, f"moments = bf.moments(data{given})"]
+    else:
+        n = "float('inf')" if math.isinf(moments.n) else repr(moments.n)
+        lines += [
+            f"S = {moments.S.tolist()!r}",
+            f"moments = bf.moments(cov=S, n={n}, ddof=0, graph=graph)",
+        ]
     known = ""
     if board.knowledge != Knowledge():
-        lines += _knowledge_lines("knowledge", board.knowledge)
+        lines += ["", *_knowledge_lines("knowledge", board.knowledge)]
         known = ", knowledge=knowledge"
     priced = "" if penalty == 1.0 else f", penalty={penalty!r}"
     lines += [

@@ -76,8 +76,7 @@ MOST_VARIABLES = 150
 CLASS_SECONDS = 1.0
 """As long as this the class of a drawn graph is looked for."""
 
-_MOST_MEMBERS = 200_000  # of a component of the class
-_MOST_FITTED = 20_000  # of these, members that bounds of effects are taken over
+_MOST_FITTED = 20_000  # members of a component that bounds of effects are taken over
 _MOST_UNDONE = 500
 
 _MARKS = ("->", "<-", "<->")
@@ -366,7 +365,7 @@ class Session:
         board = shown.board
 
         def find() -> Answer:
-            members = equivalence_class(board.graph, limit=None, time_limit=CLASS_SECONDS, rng=0)
+            members = equivalence_class(board.graph, time_limit=CLASS_SECONDS, rng=0)
             known = members.permitted_by(board.knowledge)
             self._members = shown.version, known
             return seen_class(members, known)
@@ -422,7 +421,9 @@ class Session:
         }
         self._shown = replace(shown, state=state)
         self._later.pop("effect", None)
-        self._class.give(lambda: self._find_class(self._shown))
+        known = self._members is not None and self._members[0] == shown.version
+        follow = self._find_effect if known else self._find_class
+        self._class.give(lambda: follow(self._shown))
         return {"state": state}
 
     def _separation(self, message: Message) -> Answer:
@@ -585,6 +586,7 @@ class Session:
         text = python_code(
             self.board,
             self._origin,
+            self.moments,
             self._data_options,
             penalty=self._penalty,
             effect=self._effect,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,27 +68,31 @@ def app(
 
 
 def origin(source: Source) -> Any:
-    """Return Python code that reads the data as the command did."""
+    """Return Python code that reads the data as the command did; none where it takes more."""
     from bowfree.app.reproduce import Origin
 
-    read = replace(source.read, written="")
+    if source.cov is not None or len(source.paths) > 1:
+        return Origin((), source.name)
     words = {
-        name: getattr(read, name)
+        name: getattr(source.read, name)
         for name in ("columns", "drop", "na", "separator", "decimal", "encoding", "sheet")
-        if getattr(read, name)
+        if getattr(source.read, name)
     }
     options = "".join(
         f", {name}={list(value) if isinstance(value, tuple) else value!r}"
         for name, value in words.items()
     )
-    lines = [f"data = bf.datasets.read_table({str(source.path)!r}{options})"]
-    if source.drop_missing:
-        lines.append("keep = ~np.isnan(data.X).any(axis=1)")
-        lines.append("data = {name: data[name][keep] for name in data}")
+    lines = [f"data = dict(bf.datasets.read_table({str(source.paths[0])!r}{options}))"]
+    if source.missing == "listwise":
+        lines.append("whole = ~np.isnan(list(data.values())).any(axis=0)")
+        lines.append("data = {name: data[name][whole] for name in data}")
+    apart = [*source.gate.get("ordinal", ()), source.gate.get("weights")]
+    kept = [name for name in apart if name is not None]
+    measured = f"for name in data if name not in {kept!r}" if kept else "for name in data"
     if source.log:
-        lines.append("data = {name: np.log(data[name]) for name in data}")
+        lines.append(f"data |= {{name: np.log(data[name]) {measured}}}")
     if source.standardize:
-        lines.append("data = {name: data[name] / data[name].std() for name in data}")
+        lines.append(f"data |= {{name: data[name] / data[name].std() {measured}}}")
     if len(lines) > 1:
         lines.insert(0, "import numpy as np\n")
-    return Origin(tuple(lines), source.path.name)
+    return Origin(tuple(lines), source.name)
