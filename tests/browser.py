@@ -5,6 +5,7 @@ ended by a zero byte; the browser reads them from file descriptor 3 and answers 
 """
 
 import base64
+import contextlib
 import fcntl
 import itertools
 import json
@@ -36,7 +37,7 @@ def find_browser():
 
 
 class Browser:
-    """One tab of a headless Chromium; a context manager."""
+    """A headless Chromium, of which one tab is driven at a time; a context manager."""
 
     def __init__(self, path, profile):
         self.ids = itertools.count(1)
@@ -68,11 +69,27 @@ class Browser:
         os.close(theirs_in)
         os.close(theirs_out)
         targets = self.call("Target.getTargets")["targetInfos"]
-        tab = next(t["targetId"] for t in targets if t["type"] == "page")
-        attached = self.call("Target.attachToTarget", targetId=tab, flatten=True)
+        self._attach(next(t["targetId"] for t in targets if t["type"] == "page"))
+
+    def _attach(self, target):
+        self.session = None
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self.session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+
+    @contextlib.contextmanager
+    def another_tab(self):
+        """Go on in another tab; `self.session` may be set to the one before, which is yielded."""
+        before, self.session = self.session, None
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._attach(target)
+        try:
+            yield before
+        finally:
+            self.session = None
+            self.call("Target.closeTarget", targetId=target)
+            self.session = before
 
     def __enter__(self):
         return self
@@ -122,14 +139,15 @@ class Browser:
         elif method == "Runtime.consoleAPICalled" and given["type"] in ("error", "warning"):
             self.errors.append(given["args"])
 
-    def open(self, file, *, width=1200, height=900, dark=False):
-        """Load a file and wait until it is there."""
+    def open(self, page, *, width=1200, height=900, dark=False):
+        """Load a file, or a page by its address, and wait until it is there."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.call("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.loaded = False
-        self.call("Page.navigate", url=Path(file).as_uri())
+        address = page if str(page).startswith("http") else Path(page).as_uri()
+        self.call("Page.navigate", url=address)
         while not self.loaded:
             self._note(self._read())
 
@@ -146,10 +164,11 @@ class Browser:
         event = "mouseMoved" if kind == "Dragged" else f"mouse{kind}"
         self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, **button)
 
-    def press(self, key):
+    def press(self, key, *, control=False):
         """Press and release a key by its name, such as ``ArrowDown``."""
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+            held = 2 if control else 0
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, modifiers=held)
 
     def screenshot(self, file):
         """Write what the window shows as PNG."""

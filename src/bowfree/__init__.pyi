@@ -186,6 +186,7 @@ from .uncertainty.penalty_choice import (
 
 # the rest
 from .estimator import BAPLearner as BAPLearner
+from .app.widget import workbench as workbench
 from .errors import (
     BowfreeError as BowfreeError,
     CheckpointError as CheckpointError,

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 HEAVY = {
-    "dask", "jinja2", "joblib", "matplotlib", "narwhals", "networkx", "numpy", "pandas", "polars",
-    "pyarrow", "rich", "scipy", "sklearn",
+    "anywidget", "dask", "jinja2", "joblib", "matplotlib", "narwhals", "networkx", "numpy",
+    "pandas", "polars", "pyarrow", "rich", "scipy", "sklearn", "starlette", "uvicorn",
 }  # fmt: skip
 REPORT = "import sys; print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
 

@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "bowfree"
 # From the ground up: a room may use the rooms before it, and what lies beside the rooms below.
 FLOORS = [
     "graph", "pictures", "space", "model", "equivalence", "search", "effects", "uncertainty",
-    "formats", "plot", "report", "datasets", "estimator", "experiments", "cli",
+    "formats", "plot", "report", "datasets", "estimator", "app", "experiments", "cli",
 ]  # fmt: skip
 # Usable everywhere; they use nothing of the rooms, except `shortcuts`, which is there to.
 BESIDE = {

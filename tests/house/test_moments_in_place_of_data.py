@@ -10,6 +10,14 @@ import bowfree as bf
 GRAPH = bf.parse("a -> b -> c, d <-> c")
 DATA = bf.random_sem(GRAPH, rng=1).sample(300, rng=1, as_frame="pandas")
 QUICK = {"restarts": 1, "rounds": 0}
+
+
+def score_on_the_workbench(data):
+    bench = bf.workbench(data, graph=GRAPH)
+    bench.close()
+    return bench.fit.score
+
+
 # How each function is called, and what of its answer is compared.
 CALLS = {
     "moments": lambda data: bf.moments(data).S,
@@ -27,6 +35,7 @@ CALLS = {
         bf.structure_mcmc(data, steps=100, burn_in=10, thin=5, chains=1, rng=1).directed
     ),
     "averaged_effects": lambda data: bf.averaged_effects([GRAPH], data, rng=1).mean,
+    "workbench": score_on_the_workbench,
 }
 # These draw rows anew: they take moments that have their rows with them.
 RESAMPLING = {

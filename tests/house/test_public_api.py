@@ -326,7 +326,7 @@ CHEAP: dict[str, tuple[str, ...]] = {
     "empirical_class": ("data",),
     **dict.fromkeys(
         ("fit", "score", "district_scores", "test_constraints", "moments", "effect_bounds",
-         "edge_changes", "compare", "Condition"),
+         "edge_changes", "compare", "Condition", "workbench"),
         ("data",),
     ),
     **dict.fromkeys(

@@ -32,6 +32,7 @@ COMMANDS = {
     "learn": "Learn a graph from data.",
     "bootstrap": "Learn again on resampled data, and say what comes back.",
     "fit": "Fit the parameters of a given graph to data.",
+    "app": "Draw, fit and compare graphs live, in a page of this machine.",
     "compare": "Compare several graphs on the same data.",
     "equiv": "Say which graphs no data can tell apart.",
     "design": "Say which experiment would tell most.",

@@ -1,0 +1,14 @@
+"""The workbench: draw a graph over data, and see at once how well it fits.
+
+``bowfree app data.csv`` opens it in a browser, ``bf.workbench(data)`` in a notebook.
+
+- :mod:`bowfree.app.session` holds the data, the drawn graph and its past, and answers messages;
+- :mod:`bowfree.app.board` says which changes are possible, and why others are not;
+- :mod:`bowfree.app.seen` picks what is shown of results, :mod:`bowfree.app.places` says where;
+- :mod:`bowfree.app.long_work` searches and resamples beside the conversation, in the threads of
+  :mod:`bowfree.app.work`;
+- :mod:`bowfree.app.saved` and :mod:`bowfree.app.reproduce` are for what is kept;
+- :mod:`bowfree.app.server` and :mod:`bowfree.app.widget` carry the messages, to a page on this
+  machine or to a notebook; :mod:`bowfree.app.front_end` is what they show, one module of
+  JavaScript made of the files in ``front/``.
+"""

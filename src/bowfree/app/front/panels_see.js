@@ -1,0 +1,374 @@
+// --- panels to look at: fit, next changes, class, test ---
+// A panel is a function of the workbench that returns the elements of its page; it is called when
+// the panel is seen and something in it has changed.
+
+const select = (names, chosen, onchange, more = {}) =>
+  make(
+    "select",
+    { onchange, ...more },
+    names.map(([value, text]) =>
+      make("option", { value, selected: String(value) === String(chosen) }, text),
+    ),
+  );
+
+const row = (label, ...fields) =>
+  make("label", { class: "row" }, make("span", {}, label), ...fields);
+
+function fitPanel(bench) {
+  const { fit, problem, graph, edges } = bench.state;
+  if (!fit) return [make("p", { class: "problem" }, problem)];
+  const parts = fit.doubts.map((doubt) => make("p", { class: "problem" }, doubt));
+  parts.push(make("h3", {}, "Estimates"));
+  if (!graph.length) {
+    parts.push(
+      make(
+        "p",
+        { class: "hint" },
+        "There are no edges yet: drag from one variable to another, or take one of the next changes.",
+      ),
+    );
+  } else {
+    parts.push(
+      make(
+        "div",
+        { class: "scroll" },
+        table(
+          ["Edge", "Estimate, 95 % interval", "Std.", "p"],
+          graph.map(([a, mark, b], k) => {
+            const e = edges[k];
+            return [
+              button(
+                `${bench.names[a]} ${ARROWS[mark]} ${bench.names[b]}`,
+                () => bench.showEdge(k),
+                { class: "link" },
+              ),
+              make(
+                "div",
+                { class: "number" },
+                significant(e.estimate),
+                missing(e.low)
+                  ? null
+                  : make("small", {}, ` ${significant(e.low)} to ${significant(e.high)}`),
+              ),
+              fixed(e.std, 2),
+              missing(e.p_value) ? "–" : e.p_value < 0.001 ? "< 0.001" : e.p_value.toFixed(3),
+            ];
+          }),
+        ),
+      ),
+    );
+  }
+  const pairs = [];
+  fit.residuals.forEach((line, i) =>
+    line.forEach((r, j) => {
+      if (i < j && !missing(r)) pairs.push([i, j, r]);
+    }),
+  );
+  pairs.sort((x, y) => Math.abs(y[2]) - Math.abs(x[2]));
+  parts.push(
+    make("h3", {}, "Residual correlations"),
+    make("p", { class: "hint" }, "In the data minus in the fit; the largest."),
+    make(
+      "div",
+      { class: "bars" },
+      pairs.slice(0, 10).flatMap(([i, j, r]) => {
+        const bar = make("i", { class: r < 0 ? "negative" : "positive" });
+        bar.style.width = `${Math.min(100, 100 * Math.abs(r))}%`;
+        return [
+          make("span", {}, `${bench.labels[i]}, ${bench.labels[j]}`),
+          make("b", {}, bar),
+          make("span", { class: "number" }, fixed(r, 3)),
+        ];
+      }),
+    ),
+  );
+  parts.push(
+    make(
+      "details",
+      {},
+      make("summary", {}, "All of them as a map"),
+      residualMap(bench, fit.residuals),
+    ),
+  );
+  parts.push(
+    row("Penalty", penaltyField(bench), make("small", {}, "1 is the paper's, 0.5 the usual BIC")),
+  );
+  return parts;
+}
+
+function penaltyField(bench) {
+  return make("input", {
+    type: "number",
+    min: 0,
+    max: 1000,
+    step: 0.25,
+    value: bench.state.penalty,
+    "aria-label": "Penalty per edge, in units of log n",
+    onchange: (event) => bench.ask({ do: "penalty", value: Number(event.target.value) }),
+  });
+}
+
+function residualMap(bench, residuals) {
+  return make(
+    "div",
+    { class: "scroll" },
+    make(
+      "table",
+      { class: residuals.length > 12 ? "map dense" : "map" },
+      make(
+        "thead",
+        {},
+        make(
+          "tr",
+          {},
+          make("td"),
+          bench.labels.map((name) => make("th", { scope: "col" }, make("span", {}, name))),
+        ),
+      ),
+      make(
+        "tbody",
+        {},
+        residuals.map((line, i) =>
+          make(
+            "tr",
+            {},
+            make("th", { scope: "row" }, bench.labels[i]),
+            line.map((r, j) => {
+              const cell = make(
+                "td",
+                {
+                  class: r < 0 ? "negative" : "positive",
+                  title: `${bench.names[i]}, ${bench.names[j]}: ${fixed(r, 3)}`,
+                },
+                i === j ? "" : fixed(r, 2),
+              );
+              cell.style.setProperty(
+                "--strength",
+                `${i === j ? 0 : Math.min(100, 1000 * Math.abs(r))}%`,
+              );
+              return cell;
+            }),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function nextPanel(bench) {
+  const found = bench.later.changes;
+  if (!bench.state.fit) return [make("p", { class: "problem" }, bench.state.problem)];
+  if (!found) return [make("p", { class: "hint" }, "Working …")];
+  if (found.problem) return [make("p", { class: "problem" }, found.problem)];
+  return [
+    make(
+      "p",
+      { class: "hint" },
+      "Every change of one edge was tried, and the graph fitted again. The ten best, by the score.",
+    ),
+    make(
+      "ol",
+      { class: "changes" },
+      found.changes.map((change) => {
+        const { a, b, before, after } = change;
+        const now = `${bench.names[a]} ${ARROWS[before]} ${bench.names[b]}`,
+          then = `${bench.names[a]} ${ARROWS[after]} ${bench.names[b]}`;
+        const text = !before ? `Add ${then}` : !after ? `Delete ${now}` : `${now} becomes ${then}`;
+        return make(
+          "li",
+          {},
+          button(text, () => bench.ask({ do: "change", a, mark: after, b }), {
+            class: change.score > 1e-9 ? "better" : null,
+          }),
+          make("span", { class: "number" }, change.same ? "same model" : signed(change.score, 4)),
+          make(
+            "small",
+            {},
+            change.same
+              ? ""
+              : `χ² ${signed(change.chi2, 1)}${missing(change.p_value) ? "" : `, ${pText(change.p_value)}`}`,
+          ),
+        );
+      }),
+    ),
+  ];
+}
+
+function classPanel(bench) {
+  const found = bench.later.class,
+    parts = [];
+  if (!bench.state.fit) return [make("p", { class: "problem" }, bench.state.problem)];
+  if (!found) parts.push(make("p", { class: "hint" }, "Working …"));
+  else if (found.problem) parts.push(make("p", { class: "problem" }, found.problem));
+  else {
+    const more = found.complete ? "" : "at least ";
+    parts.push(
+      make(
+        "p",
+        {},
+        found.size === 1 && found.complete
+          ? "No other graph fits all data as well as this one."
+          : `${more}${counted(found.size, "graph")} fit all data as well as this one, itself included${found.known === found.size ? "" : `; ${found.known} of them within what is known`}.`,
+      ),
+      make(
+        "p",
+        {},
+        `${found.settled} of ${counted(found.ends.length, "edge")} ${found.settled === 1 ? "is" : "are"} the same in all of them: settled.`,
+      ),
+    );
+    const open = bench.state.graph
+      .map((edge, k) => [edge, found.ends[k]])
+      .filter(([, ends]) => ends.includes("circle"));
+    if (open.length) {
+      const left = { head: "<", tail: "–", circle: "o" },
+        right = { head: ">", tail: "–", circle: "o" };
+      parts.push(
+        make("p", { class: "hint" }, "Not settled, with a circle at an end that varies:"),
+        make(
+          "ul",
+          { class: "open" },
+          open.map(([[a, , b], ends]) =>
+            make(
+              "li",
+              {},
+              `${bench.names[a]} ${left[ends[0]]}–${right[ends[1]]} ${bench.names[b]}`,
+            ),
+          ),
+        ),
+      );
+    }
+  }
+  const names = [["", "choose"], ...bench.names.map((name, v) => [v, name])];
+  const [of, on] = bench.state.effect || ["", ""];
+  const choose = () => {
+    const [x, y] = [bench.field("effect-of").value, bench.field("effect-on").value];
+    if (x !== "" && y !== "") bench.ask({ do: "effect", of: Number(x), on: Number(y) });
+  };
+  parts.push(
+    make("h3", {}, "Effect of one variable on another"),
+    make(
+      "div",
+      { class: "pairing" },
+      row("of", select(names, of, choose, { "data-field": "effect-of" })),
+      row("on", select(names, on, choose, { "data-field": "effect-on" })),
+    ),
+  );
+  const effect = bench.later.effect;
+  if (bench.state.effect && !effect) parts.push(make("p", { class: "hint" }, "Working …"));
+  if (effect && bench.state.effect) {
+    parts.push(
+      effect.problem
+        ? make("p", { class: "problem" }, effect.problem)
+        : make(
+            "dl",
+            { class: "facts" },
+            make(
+              "div",
+              {},
+              make("dt", {}, "in the drawn graph"),
+              make(
+                "dd",
+                {},
+                significant(effect.estimate),
+                missing(effect.low)
+                  ? ""
+                  : ` (${significant(effect.low)} to ${significant(effect.high)})`,
+              ),
+            ),
+            make(
+              "div",
+              {},
+              make("dt", {}, `over ${counted(effect.members, "graph")} that fit as well`),
+              make("dd", {}, `${significant(effect.lower)} to ${significant(effect.upper)}`),
+            ),
+            make(
+              "div",
+              {},
+              make("dt", {}, "an effect in"),
+              make("dd", {}, `${percent(effect.nonzero)} of them`),
+            ),
+          ),
+    );
+    if (!effect.problem && !effect.complete)
+      parts.push(
+        make("p", { class: "hint" }, "Not all of them were looked at: the bounds may be wider."),
+      );
+  }
+  return parts;
+}
+
+function testPanel(bench) {
+  const names = bench.names.map((name, v) => [v, name]),
+    asked = bench.separation;
+  const again = () => {
+    asked.a = Number(bench.field("sep-a").value);
+    asked.b = Number(bench.field("sep-b").value);
+    asked.given = [...bench.element.querySelectorAll("[data-given]:checked")]
+      .map((box) => Number(box.dataset.given))
+      .filter((v) => v !== asked.a && v !== asked.b);
+    bench.askSeparation();
+  };
+  const parts = [
+    make(
+      "p",
+      { class: "hint" },
+      "Does the graph say that two variables are unrelated, given others? And what do the data say?",
+    ),
+    make(
+      "div",
+      { class: "pairing" },
+      row("between", select(names, asked.a, again, { "data-field": "sep-a" })),
+      row("and", select(names, asked.b, again, { "data-field": "sep-b" })),
+    ),
+    make(
+      "fieldset",
+      {},
+      make("legend", {}, "given"),
+      make(
+        "div",
+        { class: "checks" },
+        names.map(([v, name]) =>
+          make(
+            "label",
+            {},
+            make("input", {
+              type: "checkbox",
+              "data-given": v,
+              checked: asked.given.includes(v),
+              disabled: v === asked.a || v === asked.b,
+              onchange: again,
+            }),
+            ` ${name}`,
+          ),
+        ),
+      ),
+    ),
+  ];
+  const found = asked.found;
+  if (found && found.error) parts.push(make("p", { class: "problem" }, found.error));
+  else if (found) {
+    const holds = !missing(found.p_value) && found.p_value >= 0.05;
+    parts.push(
+      make(
+        "p",
+        { class: "verdict" },
+        found.separated
+          ? "The graph says: m-separated, the partial correlation is zero."
+          : "The graph says: not m-separated, they may be correlated.",
+      ),
+      make(
+        "p",
+        { class: "verdict" },
+        `The data say: partial correlation ${fixed(found.r, 3)}, ${pText(found.p_value)}. `,
+        found.separated
+          ? holds
+            ? "The data do not speak against the graph here."
+            : "That speaks against the graph."
+          : holds
+            ? "The data would permit them to be unrelated."
+            : "They are related in the data, too.",
+      ),
+    );
+  }
+  return parts;
+}

@@ -1,0 +1,82 @@
+// --- parts: elements, and numbers as people write them ---
+// Names of variables come from data: they are only ever written as text, never as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+// An element with attributes, listeners (on...) and children; texts become text.
+function make(tag, attributes = {}, ...children) {
+  const names = tag.split(":");
+  const element =
+    names.length > 1 ? document.createElementNS(SVG, names[1]) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+const button = (text, onclick, more = {}) =>
+  make("button", { type: "button", onclick, ...more }, text);
+
+const MINUS = "\u2212";
+const missing = (x) => x === null || x === undefined;
+const fixed = (x, digits) => (missing(x) ? "–" : x.toFixed(digits).replace("-", MINUS));
+const signed = (x, digits) => (missing(x) ? "–" : (x < 0 ? "" : "+") + fixed(x, digits));
+
+function significant(x, digits = 3) {
+  if (missing(x)) return "–";
+  if (x !== 0 && (Math.abs(x) < 1e-3 || Math.abs(x) >= 1e5)) {
+    return x.toExponential(digits - 1).replace("-", MINUS);
+  }
+  const whole = Math.abs(x) >= 10 ** digits;
+  return (whole ? x.toFixed(0) : x === 0 ? "0" : x.toPrecision(digits)).replace("-", MINUS);
+}
+
+const pText = (p) => (missing(p) ? "" : p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`);
+const percent = (x) => (x > 0 && x < 0.005 ? "< 1 %" : `${Math.round(100 * x)} %`);
+const counted = (n, word) =>
+  `${typeof n === "number" ? n.toLocaleString("en") : n} ${word}${n === 1 ? "" : "s"}`;
+
+const ARROWS = { "->": "→", "<-": "←", "<->": "↔", "--": "—", "": "…" };
+const TURNED = { "->": "<-", "<-": "->", "<->": "<->", "--": "--", "": "" };
+
+function table(headings, rows, caption) {
+  return make(
+    "table",
+    {},
+    caption ? make("caption", {}, caption) : null,
+    make(
+      "thead",
+      {},
+      make(
+        "tr",
+        {},
+        headings.map((text) => make("th", { scope: "col" }, text)),
+      ),
+    ),
+    make(
+      "tbody",
+      {},
+      rows.map((row) =>
+        make(
+          "tr",
+          {},
+          row.map((cell) =>
+            cell instanceof Node ? make("td", {}, cell) : make("td", { class: "number" }, cell),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function download(text, name, type) {
+  const link = make("a", {
+    href: URL.createObjectURL(new Blob([text], { type })),
+    download: name,
+  });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

@@ -1,0 +1,3 @@
+import { open } from "./workbench.js";
+
+open(document.body, "./");

@@ -1,0 +1,73 @@
+// --- transports: how messages travel ---
+// Both have ask(message), a promise of the answer; listen(hear, alive), for what comes by itself and
+// for whether anybody is there; and `lost`, what to say when nobody is.
+
+// To the server of `bowfree app`: questions by POST, news by server-sent events.
+class ServerTransport {
+  constructor(base) {
+    this.base = base;
+    this.lost =
+      "The server does not answer: `bowfree app` has ended. What is drawn stays in sight, but " +
+      "cannot be changed; start it again for a new page.";
+  }
+
+  async ask(message) {
+    const response = await fetch(`${this.base}do`, {
+      method: "POST",
+      body: JSON.stringify(message),
+      headers: { "Content-Type": "application/json" },
+    });
+    if (!response.ok) throw new Error(`${response.status}`);
+    return response.json();
+  }
+
+  listen(hear, alive) {
+    const events = new EventSource(`${this.base}events`);
+    events.onopen = () => alive(true);
+    events.onerror = () => {
+      alive(false);
+      // The browser tries again by itself, unless the server answered with a refusal.
+      if (events.readyState === EventSource.CLOSED)
+        setTimeout(() => this.listen(hear, alive), 2000);
+    };
+    events.onmessage = (event) => hear(JSON.parse(event.data));
+  }
+}
+
+// To a notebook's kernel, by the messages of anywidget.
+class WidgetTransport {
+  constructor(model) {
+    this.model = model;
+    this.waiting = new Map();
+    this.lost = "The kernel does not answer: run the cell again.";
+    this.number = 0;
+    this.own = Math.random().toString(36).slice(2); // one widget may be shown in several cells
+  }
+
+  ask(message) {
+    const id = `${this.own}-${++this.number}`;
+    this.model.send({ ...message, id });
+    return new Promise((resolve) => this.waiting.set(id, resolve));
+  }
+
+  listen(hear, alive) {
+    this.model.on("msg:custom", (message) => {
+      if (message.re === undefined) hear(message);
+      else if (this.waiting.has(message.re)) {
+        this.waiting.get(message.re)(message);
+        this.waiting.delete(message.re);
+      }
+    });
+    queueMicrotask(() => alive(true));
+  }
+}
+
+export function open(root, base) {
+  return new Workbench(root, new ServerTransport(base));
+}
+
+export default {
+  render({ model, el }) {
+    new Workbench(el, new WidgetTransport(model));
+  },
+};

@@ -1,0 +1,490 @@
+"""The page in a real browser: drawing, undoing, searching, and what can go wrong meanwhile."""
+
+import json
+import re
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+from bowfree.app import front_end
+from bowfree.app.reproduce import Origin
+from bowfree.app.session import Session
+from browser import Browser, find_browser
+
+pytest.importorskip("starlette", reason="the extra `app` is not installed")
+pytest.importorskip("uvicorn", reason="the extra `app` is not installed")
+
+from app_serving import serving
+
+ROOT = Path(__file__).parents[2]
+DATA = bf.datasets.load_demo()
+NAMES = tuple(DATA)
+TRUTH = bf.datasets.demo_model().graph
+ARROWS = {"->": "→", "<->": "↔"}
+
+
+class Tab(Browser):
+    """A browser with hands."""
+
+    def visit(self, server, **size):
+        self.open(server.address, **size)
+        self.until("document.querySelector('.box')")
+
+    def until(self, expression, seconds=30):
+        """Wait until a condition holds."""
+        end = time.monotonic() + seconds
+        while not self.evaluate(f"Boolean({expression})"):
+            assert time.monotonic() < end, f"{expression} did not come true; {self.errors}"
+            time.sleep(0.05)
+
+    def text(self, selector):
+        return self.evaluate(f"document.querySelector({json.dumps(selector)}).innerText")
+
+    def press_button(self, text):
+        """Click on what has this text, with the mouse."""
+        self.until(f"({FIND})({json.dumps(text)})")
+        x, y = self.evaluate(f"({MIDDLE})(({FIND})({json.dumps(text)}))")
+        self.click(x, y)
+
+    def click(self, x, y):
+        for kind in ("Moved", "Pressed", "Released"):
+            self.mouse(kind, x, y)
+
+    def place(self, name):
+        """Return the middle of a variable's box in the window."""
+        find = f"[...document.querySelectorAll('.drawn .box')][{NAMES.index(name)}]"
+        return self.evaluate(f"({MIDDLE})({find})")
+
+    def drag(self, a, b):
+        (x, y), (u, v) = self.place(a), self.place(b)
+        self.mouse("Moved", x, y)
+        self.mouse("Pressed", x, y)
+        self.mouse("Dragged", (x + u) / 2, (y + v) / 2)
+        self.mouse("Dragged", u, v)
+        self.mouse("Released", u, v)
+
+    def edges(self):
+        """Return the drawn edges as texts, from their accessible names."""
+        labels = self.evaluate(
+            "[...document.querySelectorAll('.drawn .edge')].map(e => e.getAttribute('aria-label'))"
+        )
+        return [label.split(",")[0] for label in labels]
+
+    def until_edges(self, *edges):
+        end = time.monotonic() + 30
+        while sorted(self.edges()) != sorted(edges):
+            assert time.monotonic() < end, (self.edges(), edges)
+            time.sleep(0.05)
+
+
+FIND = """(text) => [...document.querySelectorAll('.bf-workbench button, .bf-workbench summary')]
+  .find((b) => b.checkVisibility() && (b.textContent.trim() === text))"""
+MIDDLE = """(e) => { e.scrollIntoView({block: "nearest", inline: "nearest", behavior: "instant"});
+  const r = (e.querySelector("rect") || e).getBoundingClientRect();
+  return [(r.left + r.right) / 2, (r.top + r.bottom) / 2]; }"""
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory):
+    path = find_browser()
+    if path is None:
+        pytest.skip("no Chromium is installed: the workbench is not tried in a browser")
+    with Tab(path, tmp_path_factory.mktemp("browser") / "profile") as browser:
+        yield browser
+
+
+@pytest.fixture
+def clean(tab):
+    """No test may leave complaints in the console, or ask anybody but the server."""
+    tab.errors.clear()
+    tab.requests.clear()
+    yield
+    tab.call("Page.navigate", url="about:blank")
+    assert tab.errors == []
+    own = re.compile(
+        r"http://127\.0\.0\.1:\d+/[\w-]{32}/|data:,|about:blank|blob:http://127\.0\.0\.1:"
+    )
+    assert [address for address in tab.requests if not own.match(address)] == []
+
+
+def session_of(graph=None, **options):
+    return Session(DATA, graph=graph, origin=Origin(name="plants.csv"), **options)
+
+
+@pytest.mark.usefixtures("clean")
+def test_draw_undo_and_redo(tab):
+    with serving(session_of()) as server:
+        tab.visit(server)
+        tab.drag("sun", "leaves")
+        tab.until_edges("sun → leaves")
+        tab.press_button("↔ hidden cause")
+        tab.drag("fruit", "roots")
+        tab.until_edges("sun → leaves", "fruit ↔ roots")
+        fit = bf.fit(server.session.board.graph, DATA)
+        assert f"{fit.score:.4f}".replace("-", "−") in tab.text(".numbers")
+        assert "fruit <-> roots added" in tab.text("[role=status]")
+        tab.press_button("↶ Undo")
+        tab.until_edges("sun → leaves")
+        tab.evaluate("document.querySelector('.drawn .box').focus()")
+        tab.press("z", control=True)
+        tab.until_edges()
+        tab.press("y", control=True)
+        tab.until_edges("sun → leaves")
+
+
+@pytest.mark.usefixtures("clean")
+def test_refusals_are_said_on_the_canvas(tab):
+    with serving(session_of(bf.parse("sun -> leaves -> fruit"))) as server:
+        tab.visit(server)
+        tab.drag("fruit", "sun")
+        tab.until("!document.querySelector('.callout').hidden")
+        assert "would close the cycle" in tab.text(".callout")
+        assert tab.evaluate("document.querySelectorAll('.edge.blamed').length") == 2
+        tab.press_button("Close")
+        assert tab.evaluate("document.querySelectorAll('.edge.blamed').length") == 0
+        tab.press_button("↔ hidden cause")
+        tab.drag("sun", "leaves")
+        tab.until("!document.querySelector('.callout').hidden")
+        assert "would be a bow" in tab.text(".callout")
+        tab.press_button("Change it to sun ↔ leaves")
+        tab.until_edges("sun ↔ leaves", "leaves → fruit")
+        assert tab.evaluate("document.querySelector('.callout').hidden")
+
+
+@pytest.mark.usefixtures("clean")
+def test_the_menu_of_an_edge(tab):
+    with serving(session_of(bf.parse("sun -> leaves"))) as server:
+        tab.visit(server)
+
+        def open_menu():
+            x, y = tab.evaluate(
+                "(() => { const line = document.querySelector('.edge .line');"
+                "const p = line.getPointAtLength(0.2 * line.getTotalLength())"
+                ".matrixTransform(line.getScreenCTM()); return [p.x, p.y]; })()"
+            )
+            tab.click(x, y)
+            tab.until("!document.querySelector('.menu').hidden")
+
+        def choose(text):
+            open_menu()
+            number = tab.evaluate(
+                "[...document.querySelectorAll('.menu button')]"
+                f".findIndex(b => b.textContent.startsWith({json.dumps(text)}))"
+            )
+            assert number >= 0
+            for _ in range(number):
+                tab.press("ArrowDown")
+            tab.evaluate("document.activeElement.click()")
+
+        choose("Turn around")
+        tab.until_edges("leaves → sun")
+        choose("Make it ↔")
+        tab.until_edges("sun ↔ leaves")
+        choose("Lock")
+        tab.until("document.querySelector('.edge.locked')")
+        choose("Delete")
+        tab.until("!document.querySelector('.callout').hidden")
+        assert "is locked" in tab.text(".callout")
+        choose("Unlock")
+        tab.until("!document.querySelector('.edge.locked')")
+        choose("Forbid")
+        tab.until("document.querySelector('.rules .rule')")
+        assert server.session.board.knowledge.forbidden == (("sun", "<->", "leaves"),)
+        tab.until_edges()
+
+
+@pytest.mark.usefixtures("clean")
+def test_everything_by_keyboard(tab):
+    with serving(session_of()) as server:
+        tab.visit(server)
+        focus = "document.activeElement.getAttribute('aria-label')"
+        tab.evaluate("document.querySelector('.drawn .box').focus()")
+        assert tab.evaluate(focus).startswith("sun:")
+        tab.press("Enter")
+        assert "an edge begins here" in tab.evaluate(focus)
+        tab.press("ArrowDown")
+        other = tab.evaluate(focus).split(":")[0]
+        assert other != "sun"
+        tab.press("Enter")
+        tab.until_edges(f"sun → {other}")
+        tab.evaluate("document.querySelector('.drawn .edge').focus()")
+        tab.press("c")
+        tab.until_edges(f"sun ↔ {other}")
+        assert tab.evaluate(focus).startswith("sun ↔")  # the edge, made anew, keeps the focus
+        tab.press("t")
+        tab.until_edges(f"{other} → sun")
+        tab.press("l")
+        tab.until("document.querySelector('.edge.locked')")
+        tab.press("l")
+        tab.until("!document.querySelector('.edge.locked')")
+        tab.press("Delete")
+        tab.until_edges()
+        tab.press("2")
+        checked = "document.querySelector('.modes [aria-checked=true]').dataset.mode"
+        assert tab.evaluate(checked) == "<->"
+        tab.evaluate("document.querySelector('.drawn .box').focus()")
+        tab.press(" ")
+        assert tab.evaluate("document.activeElement.getAttribute('role')") == "menuitem"
+        tab.press("Escape")
+        assert tab.evaluate(focus).startswith("sun:")
+        tab.evaluate("document.querySelector('[role=tab][aria-selected=true]').focus()")
+        tab.press("ArrowRight")
+        assert tab.evaluate("document.activeElement.textContent") == "Next"
+        # One stop for all variables, one for all edges, one for the tabs.
+        assert tab.evaluate("document.querySelectorAll('.box[tabindex=\"0\"]').length") == 1
+        assert tab.evaluate("document.querySelectorAll('[role=tab][tabindex=\"0\"]').length") == 1
+
+
+@pytest.mark.usefixtures("clean")
+def test_everything_has_a_name(tab):
+    with serving(session_of(TRUTH)) as server:
+        tab.visit(server)
+        for panel in ("fit", "next", "class", "test", "search", "compare", "keep"):
+            tab.evaluate(f"document.querySelector('[data-panel={panel}]').click()")
+            nodes = tab.call("Accessibility.getFullAXTree")["nodes"]
+            roles = {"button", "radio", "checkbox", "combobox", "spinbutton", "tab", "textbox"}
+            nameless = [
+                node["role"]["value"]
+                for node in nodes
+                if not node.get("ignored")
+                and node.get("role", {}).get("value") in roles
+                and not node.get("name", {}).get("value")
+            ]
+            assert nameless == [], panel
+        assert tab.evaluate("document.querySelectorAll('h1').length") == 1
+
+
+@pytest.mark.usefixtures("clean")
+def test_search_progress_stop_and_edit_meanwhile(tab):
+    rng = np.random.default_rng(7)
+    mixing = rng.normal(size=(18, 18)) / 4 + np.eye(18)
+    with serving(Session(rng.normal(size=(400, 18)) @ mixing)) as server:
+        tab.visit(server)
+        tab.press_button("Search")
+        tab.press_button("Start searching")
+        tab.until("document.querySelector('progress')")
+        server.session.answer({"do": "draw", "a": 0, "mark": "->", "b": 1})  # another hand
+        tab.until_edges("x1 → x2")
+        assert tab.evaluate("Boolean(document.querySelector('progress'))")
+        tab.press_button("Stop")
+        tab.until("document.querySelector('.candidates')")
+        assert "ended early" in tab.text("[role=status]")
+        tab.press_button("Next ›")
+        tab.until("document.querySelector('.other .edge')")
+        assert tab.evaluate("document.querySelectorAll('.edge.only, .edge.differs').length") > 0
+        tab.press_button("Take it")
+        tab.until("!document.querySelector('.other')")
+        best = server.session.answer({"do": "hello"})["hello"]["candidates"]["graphs"][0]["graph"]
+        tab.until(f"document.querySelectorAll('.drawn .edge').length === {len(best)}")
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_reload_and_a_second_tab_see_the_same(tab):
+    with serving(session_of()) as server:
+        tab.visit(server)
+        tab.drag("sun", "leaves")
+        tab.until_edges("sun → leaves")
+        tab.press_button("✥ move")
+        x, y = tab.place("pot")
+        for kind, (u, v) in {"Moved": (x, y), "Pressed": (x, y), "Dragged": (x + 40, y + 30),
+                             "Released": (x + 40, y + 30)}.items():  # fmt: skip
+            tab.mouse(kind, u, v)
+        box = f"document.querySelectorAll('.box')[{NAMES.index('pot')}]"
+        transform = f"{box}.getAttribute('transform')"
+        moved = tab.evaluate(transform)
+        tab.until("document.querySelector('.box')")
+        server.session.answer({"do": "hello"})  # after the message of the move
+        tab.visit(server)
+        tab.until_edges("sun → leaves")
+        assert tab.evaluate(transform) == moved
+        with tab.another_tab() as first:
+            tab.visit(server)
+            tab.until_edges("sun → leaves")
+            tab.drag("water", "leaves")
+            tab.until_edges("sun → leaves", "water → leaves")
+            tab.session = first
+            tab.until_edges("sun → leaves", "water → leaves")
+
+
+def test_a_lost_server_is_said_and_found_again(tab):
+    with serving(session_of()) as server:
+        tab.visit(server)
+        port, token = server.port, server.token
+        assert tab.evaluate("document.querySelector('.lost').hidden")
+    tab.until("!document.querySelector('.lost').hidden")
+    assert "does not answer" in tab.text(".lost")
+    tab.drag("sun", "leaves")
+    assert tab.edges() == []
+    with serving(session_of(bf.parse("sun -> leaves")), port=port, token=token):
+        tab.until("document.querySelector('.lost').hidden", seconds=60)
+        tab.until_edges("sun → leaves")
+        tab.call("Page.navigate", url="about:blank")
+
+
+@pytest.mark.usefixtures("clean")
+def test_hostile_names_stay_texts(tab):
+    names = ["<img src=x onerror=alert(1)>", "</text><script>alert(2)</script>", '"&quot;',
+             "a -> b", "x" * 300, "\u202eabc\u0000"]  # fmt: skip
+    rng = np.random.default_rng(0)
+    data = dict(zip(names, rng.normal(size=(6, 60)), strict=True))
+    graph = bf.MixedGraph(names, list(pairwise(names)))
+    with serving(Session(data, graph=graph, origin=Origin(name=names[0]))) as server:
+        tab.visit(server)
+        for panel in ("next", "class", "test", "search", "compare", "keep", "fit"):
+            tab.evaluate(f"document.querySelector('[data-panel={panel}]').click()")
+        assert tab.text("h1") == names[0]
+        assert tab.evaluate("document.images.length") == 0
+        assert tab.evaluate("document.querySelectorAll('.bf-workbench script').length") == 0
+        assert tab.evaluate("document.querySelectorAll('.drawn .edge').length") == 5
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.usefixtures("clean")
+def test_save_load_and_a_hostile_file(tab, tmp_path):
+    with serving(session_of(bf.parse("sun -> leaves"))) as server:
+        tab.visit(server)
+        tab.press_button("Keep")
+        good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+        good.write_text(server.session.answer({"do": "save"})["file"], encoding="utf-8")
+        bad.write_text('{"kind": "bowfree workbench", "version": 1, "names": "<b>"}')
+
+        def choose(file):
+            document = tab.call("DOM.getDocument")["root"]["nodeId"]
+            field = tab.call("DOM.querySelector", nodeId=document, selector="input[type=file]")[
+                "nodeId"
+            ]
+            tab.call("DOM.setFileInputFiles", nodeId=field, files=[str(file)])
+
+        server.session.answer({"do": "change", "a": 0, "mark": "", "b": 1})
+        tab.until_edges()
+        choose(bad)
+        tab.until("!document.querySelector('.callout').hidden")
+        assert "a list of texts is wanted" in tab.text(".callout")
+        choose(good)
+        tab.until_edges("sun → leaves")
+        tab.press_button("Python code")
+        tab.until("document.querySelector('[data-field=kept]').value.includes('import bowfree')")
+
+
+@pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize(
+    ("width", "d", "dark"), [(1400, 5, True), (400, 5, False), (1400, 60, False), (400, 60, True)]
+)
+def test_nothing_is_cut_and_names_can_be_read(tab, width, d, dark):
+    rng = np.random.default_rng(d)
+    graph = bf.random_bap(d, max_in_degree=2, rng=d)
+    sem = bf.random_sem(graph, rng=d)
+    names = [f"variable {k}" for k in range(d)]
+    data = dict(zip(names, sem.sample(300, rng=rng).T, strict=True))
+    relabelled = graph.relabel(dict(zip(graph.nodes, names, strict=True)))
+    with serving(Session(data, graph=relabelled)) as server:
+        tab.visit(server, width=width, height=900, dark=dark)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        letters = "document.querySelector('.box text').getBoundingClientRect()"
+        assert tab.evaluate(f"{letters}.height") >= 11
+        ground = tab.evaluate(
+            "getComputedStyle(document.querySelector('.bf-workbench')).backgroundColor"
+        )
+        assert (sum(map(int, re.findall(r"\d+", ground))) < 200) == dark
+        tab.evaluate(f"({FIND})('Whole').click()")
+        inside = tab.evaluate(
+            "(() => { const p = document.querySelector('.pan').getBoundingClientRect();"
+            "return [...document.querySelectorAll('.box')].every(b => {"
+            "const r = b.getBoundingClientRect();"
+            "return r.left >= p.left - 1 && r.right <= p.right + 1 && r.top >= p.top - 1"
+            " && r.bottom <= p.bottom + 1; }); })()"
+        )
+        assert inside
+
+
+# --- in a notebook ---
+
+
+@pytest.mark.usefixtures("clean")
+def test_the_widget_is_the_same_page(tab, tmp_path):
+    pytest.importorskip("anywidget", reason="the extra `notebook` is not installed")
+    widget = bf.workbench(DATA, graph=bf.parse("sun -> leaves"))
+    sent = []
+    widget.send = sent.append  # a notebook's channel would carry it
+    page = tmp_path / "cell.html"
+    page.write_text(
+        f"<!DOCTYPE html><meta charset=utf-8><style>{widget._css}</style><div id=cell></div>"
+        f"<script type=module>{front_end.module().replace('export default', 'const widget =')}\n"
+        "window.out = []; let hear; window.deliver = (m) => hear(m);"
+        "const model = { send: (m) => out.push(m), on: (_, f) => { hear = f; } };"
+        "widget.render({ model, el: document.getElementById('cell') });</script>",
+        encoding="utf-8",
+    )
+
+    def carry():
+        """Take messages both ways, as comm would."""
+        for message in tab.evaluate("out.splice(0)"):
+            widget._handle_custom_msg(message, [])
+        while sent:
+            tab.evaluate(f"deliver({json.dumps(sent.pop(0))})")
+
+    widget.session._listeners.clear()
+    widget.session.listen(sent.append)
+    tab.open(page)
+    end = time.monotonic() + 30
+    while not tab.evaluate("document.querySelectorAll('.drawn .edge').length"):
+        assert time.monotonic() < end
+        carry()
+        time.sleep(0.05)
+    tab.drag("fruit", "sweetness")
+    while len(tab.edges()) < 2:
+        assert time.monotonic() < end
+        carry()
+        time.sleep(0.05)
+    assert widget.graph == bf.MixedGraph(NAMES, [("sun", "leaves"), ("fruit", "sweetness")])
+    assert widget.knowledge == bf.Knowledge()
+    widget.close()
+    tab.requests.clear()  # the file of the test itself
+
+
+def test_a_missing_extra_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    with pytest.raises(bf.BowfreeError, match=r'pip install "bowfree\[notebook\]"'):
+        bf.workbench(DATA)
+
+
+# --- the tour of the documentation ---
+
+STEP = re.compile(
+    r"[Dd]rag from \*\*(?P<a>\w+)\*\* to \*\*(?P<b>\w+)\*\*|[Pp]ress \*\*(?P<button>[^*]+)\*\*"
+    r"|[Oo]pen \*\*(?P<panel>\w+)\*\*|[Cc]hoose \*\*(?P<name>\w+)\*\* for \*\*(?P<field>\w+)\*\*"
+    r"|see “(?P<seen>[^”]+)”"
+)
+
+
+@pytest.mark.usefixtures("clean")
+def test_the_tour_of_the_documentation(tab):
+    text = (ROOT / "docs" / "workbench.md").read_text(encoding="utf-8")
+    tour = " ".join(text.split("## Two minutes")[1].split("\n## ")[0].split())
+    steps = list(STEP.finditer(tour))
+    assert len(steps) > 20
+    with serving(session_of()) as server:
+        tab.visit(server, width=1400)
+        for step in steps:
+            found = {name: value for name, value in step.groupdict().items() if value}
+            if "a" in found:
+                tab.drag(found["a"], found["b"])
+            elif "button" in found:
+                tab.press_button(found["button"])
+            elif "panel" in found:
+                tab.evaluate(
+                    f"document.querySelector('[data-panel={found['panel'].lower()}]').click()"
+                )
+            elif "name" in found:
+                field = f"document.querySelector('[data-field=effect-{found['field']}]')"
+                tab.evaluate(f"{field}.value = '{NAMES.index(found['name'])}'")
+                tab.evaluate(f"{field}.dispatchEvent(new Event('change'))")
+            else:
+                seen = json.dumps(found["seen"])
+                tab.until(f"document.querySelector('.bf-workbench').innerText.includes({seen})")
+        assert server.session.board.graph == TRUTH

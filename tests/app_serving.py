@@ -1,0 +1,26 @@
+"""A server of the workbench in a thread, for tests that talk to it."""
+
+import contextlib
+import threading
+import time
+
+from bowfree.app.server import Server
+
+
+@contextlib.contextmanager
+def serving(session, *, port=0, token=None):
+    """Serve a session until the end of the block."""
+    server = Server(session, port)
+    if token is not None:
+        server.token = token
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        until = time.monotonic() + 20
+        while not server._server.started and time.monotonic() < until:
+            time.sleep(0.01)
+        yield server
+    finally:
+        server.end()
+        thread.join(20)
+        assert not thread.is_alive()
