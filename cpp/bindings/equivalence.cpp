@@ -14,6 +14,7 @@
 #include "equivalence/decision.hpp"
 #include "equivalence/empirical.hpp"
 #include "equivalence/interventions.hpp"
+#include "equivalence/splitting.hpp"
 
 namespace bowfree::bindings {
 

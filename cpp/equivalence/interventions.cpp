@@ -1,11 +1,6 @@
 #include "equivalence/interventions.hpp"
 
-#include <algorithm>
-#include <map>
 #include <utility>
-
-#include "equivalence/classes.hpp"
-#include "threads.hpp"
 
 namespace bowfree {
 
@@ -187,13 +182,13 @@ std::vector<std::uint8_t> adjacency(const Graph& graph) {
     return matrix;
 }
 
+}  // namespace
+
 std::vector<int> parents_of(const Graph& graph, int v) {
     std::vector<int> parents;
     for_each_node(graph.parents(v), graph.words(), [&](int p) { parents.push_back(p); });
     return parents;
 }
-
-}  // namespace
 
 ConditionsTest produces(const Graph& H, const std::vector<int>& order, const Conditions& conditions,
                         const Covariances& Sigma, const Stop& stop) {
@@ -233,190 +228,6 @@ ConditionsTest equal_models(const Graph& G, const std::vector<int>& order_G, con
         count_parameters(G, conditions) != count_parameters(H, conditions))
         return {Inclusion::no, Clash::dimension};
     return test;
-}
-
-// --- members of a class, sorted by what more conditions would say ---
-
-namespace {
-
-/// Thrown when a system is singular at the point drawn; another draw is tried.
-struct SingularDraw {};
-
-/// What a perfect intervention would make of Sigma, condensed to one number: y' Sigma z with random
-/// y and z. All members have one model, so that one Sigma, drawn from it, serves them all, and each
-/// has its own parameters at that point. Two members are equivalent under the intervention exactly
-/// if these lead to the same interventional Sigma; the target's own variance is set to 1.
-class Fingerprints {
-  public:
-    Fingerprints(const Graph& graph, std::uint64_t seed, const Stop& stop)
-        : d_(graph.d()),
-          Sigma_(random_covariance(graph, topological_order(graph), seed, stop)),
-          y_(d_),
-          z_(d_) {
-        field::Draw draw(~seed);
-        for (int v = 0; v < d_; ++v) y_[v] = draw(), z_[v] = draw();
-    }
-
-    /// Writes those of one member, an entry for each condition.
-    void of(const Graph& member, const std::vector<Condition>& additions, Element* out,
-            const Stop& stop) const {
-        const std::vector<int> order = topological_order(member);
-        RowSolver solver(d_, Sigma_);
-        std::vector<std::vector<int>> parents(d_);
-        std::vector<std::vector<Element>> b(d_);
-        std::vector<std::pair<std::pair<int, int>, Element>> errors;
-        for (std::size_t step = 0; step < order.size(); ++step) {
-            const int v = order[step];
-            parents[v] = parents_of(member, v);
-            if (!solver.solve(v, parents[v], stop)) throw SingularDraw{};
-            b[v] = solver.b();
-            errors.push_back({{v, v}, solver.error(v)});
-            for (std::size_t before = 0; before < step; ++before)
-                if (member.bidirected(order[before], v))
-                    errors.push_back({{order[before], v}, solver.error(order[before])});
-        }
-        for (std::size_t c = 0; c < additions.size(); ++c) {
-            const Condition& condition = additions[c];
-            // E'y and E'z, E = (I - B)^-1: what reaches a node is handed on to its parents.
-            std::vector<Element> g = y_, h = z_;
-            for (std::size_t step = order.size(); step-- > 0;) {
-                const int v = order[step];
-                if (condition.cuts(v)) continue;
-                for (std::size_t i = 0; i < parents[v].size(); ++i) {
-                    const int p = parents[v][i];
-                    g[p] = field::reduce(g[p] + field::multiply(b[v][i], g[v]));
-                    h[p] = field::reduce(h[p] + field::multiply(b[v][i], h[v]));
-                }
-            }
-            field::Sum sum;
-            for (const auto& [pair, error] : errors) {
-                const auto [u, v] = pair;
-                if (u == v) {
-                    const Element scale = condition.cuts(v) ? Element{1} : error;
-                    sum.add(field::multiply(g[v], h[v]), scale);
-                } else if (!condition.cuts(u) && !condition.cuts(v)) {
-                    sum.add(field::multiply(g[u], h[v]), error);
-                    sum.add(field::multiply(g[v], h[u]), error);
-                }
-            }
-            out[c] = sum.value();
-        }
-    }
-
-  private:
-    int d_;
-    std::vector<Element> Sigma_, y_, z_;
-};
-
-constexpr std::size_t block = 256;  // members per job
-
-std::vector<std::int32_t> split_by_fingerprints(const std::vector<Graph>& members,
-                                                const std::vector<Condition>& additions,
-                                                std::uint64_t seed, int n_threads,
-                                                const Stop& stop) {
-    const std::size_t n = members.size(), m = additions.size();
-    const Fingerprints first(members[0], draw_seed(seed, 0), stop);
-    const Fingerprints second(members[0], draw_seed(seed, 1), stop);
-    std::vector<Element> prints(2 * n * m);
-    run_jobs(static_cast<int>((n + block - 1) / block), n_threads, stop,
-             [&](int job, const Stop& its_stop) {
-                 const std::size_t begin = job * block, end = std::min(n, begin + block);
-                 for (std::size_t i = begin; i < end; ++i) {
-                     its_stop.check();
-                     first.of(members[i], additions, prints.data() + 2 * i * m, its_stop);
-                     second.of(members[i], additions, prints.data() + (2 * i + 1) * m, its_stop);
-                 }
-             });
-    std::vector<std::int32_t> classes(n * m);
-    for (std::size_t c = 0; c < m; ++c) {
-        std::map<std::pair<Element, Element>, std::int32_t> numbers;
-        stop.check();
-        for (std::size_t i = 0; i < n; ++i) {
-            const std::pair print(prints[2 * i * m + c], prints[(2 * i + 1) * m + c]);
-            const auto next = static_cast<std::int32_t>(numbers.size());
-            classes[i * m + c] = numbers.try_emplace(print, next).first->second;
-        }
-    }
-    return classes;
-}
-
-/// For any kind: every member is compared with one of each class found so far.
-void split_by_tests(const std::vector<Graph>& members, const Conditions& conditions,
-                    std::uint64_t seed, std::int32_t* classes, std::size_t stride,
-                    const Stop& stop) {
-    const std::size_t n = members.size();
-    std::vector<std::vector<int>> orders;
-    std::vector<std::uint64_t> dimension;
-    for (const Graph& member : members) {
-        stop.check();
-        orders.push_back(topological_order(member));
-        dimension.push_back(count_parameters(member, conditions));
-    }
-    std::vector<std::size_t> open(n), left;
-    for (std::size_t i = 0; i < n; ++i) open[i] = i;
-    for (std::int32_t number = 0; !open.empty(); ++number) {
-        const std::size_t head = open[0];
-        Covariances Sigma[2];
-        for (int draw = 0; draw < 2; ++draw)
-            Sigma[draw] = random_covariances(members[head], orders[head], conditions,
-                                             draw_seed(seed, draw), stop);
-        left.clear();
-        for (std::size_t i : open) {
-            stop.check();
-            bool same = dimension[i] == dimension[head];
-            for (int draw = 0; draw < 2 && same; ++draw) {
-                const ConditionsTest test =
-                    produces(members[i], orders[i], conditions, Sigma[draw], stop);
-                if (test.answer == Inclusion::singular) throw SingularDraw{};
-                same = test.answer == Inclusion::yes;
-            }
-            if (same)
-                classes[i * stride] = number;
-            else
-                left.push_back(i);
-        }
-        std::swap(open, left);
-    }
-}
-
-}  // namespace
-
-std::vector<std::int32_t> split_members(const Graph& graph,
-                                        const std::vector<std::pair<int, int>>& edges,
-                                        const Edge* marks, std::size_t n_members,
-                                        const Conditions& known,
-                                        const std::vector<Condition>& additions, std::uint64_t seed,
-                                        int n_threads, const Stop& stop) {
-    std::vector<Graph> members;
-    for (std::size_t i = 0; i < n_members; ++i) {
-        stop.check();
-        members.push_back(marked_graph(graph.d(), edges, marks + i * edges.size()));
-    }
-    if (members.empty()) return {};
-    const auto no_targets = [](const Condition& condition) {
-        return std::all_of(condition.targets.begin(), condition.targets.end(),
-                           [](Word word) { return word == 0; });
-    };
-    const bool quick = std::any_of(known.begin(), known.end(), no_targets) &&
-                       std::all_of(additions.begin(), additions.end(), [](const Condition& added) {
-                           return added.kind == Kind::perfect;
-                       });
-    for (int draw = 0; draw < max_draws; ++draw) {
-        const std::uint64_t its_seed = draw_seed(seed, 2 * draw);
-        try {
-            if (quick) return split_by_fingerprints(members, additions, its_seed, n_threads, stop);
-            const std::size_t m = additions.size();
-            std::vector<std::int32_t> classes(n_members * m);
-            run_jobs(static_cast<int>(m), n_threads, stop, [&](int job, const Stop& its_stop) {
-                Conditions conditions = known;
-                conditions.push_back(additions[job]);
-                split_by_tests(members, conditions, its_seed, classes.data() + job, m, its_stop);
-            });
-            return classes;
-        } catch (const SingularDraw&) {
-        }
-    }
-    throw NoRegularDraw();
 }
 
 }  // namespace bowfree

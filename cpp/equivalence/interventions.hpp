@@ -25,7 +25,6 @@
 
 #include "equivalence/decision.hpp"
 #include "equivalence/field.hpp"
-#include "graph/edge.hpp"
 #include "graph/graph.hpp"
 #include "stop.hpp"
 
@@ -139,15 +138,7 @@ ConditionsTest equal_models(const Graph& G, const std::vector<int>& order_G, con
                             const std::vector<int>& order_H, const Conditions& conditions,
                             std::uint64_t seed, const Stop& stop);
 
-/// Into which classes equivalent graphs fall when conditions are added, for each of several
-/// possible additions: members x additions, classes being numbered in the order of their first
-/// members. `marks` are those of the members on `edges`, row by row; all have the model of `graph`
-/// under `known`. Throws `Stopped` when the stop is raised.
-std::vector<std::int32_t> split_members(const Graph& graph,
-                                        const std::vector<std::pair<int, int>>& edges,
-                                        const Edge* marks, std::size_t n_members,
-                                        const Conditions& known,
-                                        const std::vector<Condition>& additions, std::uint64_t seed,
-                                        int n_threads, const Stop& stop);
+/// The parents of a node in ascending order.
+std::vector<int> parents_of(const Graph& graph, int v);
 
 }  // namespace bowfree

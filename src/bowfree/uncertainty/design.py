@@ -9,7 +9,7 @@ would be settled.
 
 Members need not be compared in pairs. All have one model, so that one covariance matrix Sigma of it
 belongs to all of them, each with its own parameters; what an intervention makes of these is one
-matrix for each member, and equal matrices are one class (``cpp/equivalence/interventions.cpp``).
+matrix for each member, and equal matrices are one class (``cpp/equivalence/splitting.cpp``).
 
 Next: :func:`bowfree.equivalence_class` with ``targets=``, for the class that is left after an
 experiment.

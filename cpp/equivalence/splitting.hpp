@@ -1,0 +1,30 @@
+// How one more condition would split a class of equivalent graphs: what an experiment would tell.
+//
+// The answer is known without data, because equivalence under interventions is decided exactly
+// (interventions.hpp). Members are not compared in pairs, of which there would be too many: each
+// has a fingerprint, a number that equivalent members share, and only those that agree in it are
+// tested.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "equivalence/interventions.hpp"
+#include "graph/edge.hpp"
+#include "stop.hpp"
+
+namespace bowfree {
+
+/// Into which classes equivalent graphs fall when conditions are added, for each of several
+/// possible additions: members x additions, classes being numbered in the order of their first
+/// members. `marks` are those of the members on `edges`, row by row; all have the model of `graph`
+/// under `known`. Throws `Stopped` when the stop is raised.
+std::vector<std::int32_t> split_members(const Graph& graph,
+                                        const std::vector<std::pair<int, int>>& edges,
+                                        const Edge* marks, std::size_t n_members,
+                                        const Conditions& known,
+                                        const std::vector<Condition>& additions, std::uint64_t seed,
+                                        int n_threads, const Stop& stop);
+
+}  // namespace bowfree
