@@ -77,7 +77,7 @@ def results() -> dict[type, Any]:
     robust = bf.fit(GRAPH, DATA.mask(DATA > 2), missing="fiml", test="yuan-bentler")
     joint = bf.fit(GRAPH, CONDITIONS)
     made = [
-        joint, joint.conditions, joint.sharing_test(),
+        joint, joint.conditions, CONDITIONS[0], joint.sharing_test(),
         bf.leave_out_conditions(CONDITIONS, GRAPH),
         bf.LearnedTarget("c", "a", 0.5, chosen=True),
         search, search.sureness, fit, fit.summary(), fit.indices, *fit.estimates(),
@@ -330,7 +330,7 @@ CHEAP: dict[str, tuple[str, ...]] = {
         ("data",),
     ),
     **dict.fromkeys(
-        ("Fit.edge", "Identification.edge", "AveragedEffects.edge", "StructureSamples.edge",
+        ("Fit.edge", "JointFit.edge", "Identification.edge", "AveragedEffects.edge", "StructureSamples.edge",
          "BootstrapResult.edge",
          "ModelBootstrap.edge", "ModificationIndices.edge", "EdgeChanges.to"),
         ("a", "mark", "b"),
@@ -485,13 +485,26 @@ def test_every_public_class_is_made_by_hand_or_returned():
     assert not missing, f"add a call that returns one to results(): {missing}"
 
 
+# A fit of several conditions is a fit, but has no single covariance matrix and no single mean.
+REFUSED = {
+    f"JointFit.{name}"
+    for name in (
+        "modification_indices", "predict", "report", "residual_correlations", "residuals",
+    )
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("label", sorted(ENTRANCES))
 def test_right_arguments_give_a_result(label, tmp_path, monkeypatch):
     """Otherwise the wrong ones would not get past the first check."""
     monkeypatch.chdir(tmp_path)
     found = ENTRANCES[label]
     assert all(word in VALID or (label, word) in ELSEWHERE for word in found.required)
-    found(found.base(), 99)
+    if label in REFUSED:
+        with pytest.raises(bf.DataError, match="condition"):
+            found(found.base(), 99)
+    else:
+        found(found.base(), 99)
 
 
 @st.composite
