@@ -12,7 +12,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 
 namespace bowfree {
 
@@ -35,27 +38,31 @@ inline Clock::time_point deadline_in(std::optional<double> seconds) {
 
 class Stop {
   public:
-    using Look = void (*)();
+    /// Is told how much has been found, see `found_one`.
+    using Look = std::function<void(std::uint64_t)>;
 
     /// Raised by `request` only; any number of threads may ask it.
     Stop() = default;
     /// Looks for itself: for the one thread that made it. `look` may throw, which ends the work as
     /// a whole; the deadline ends it with `Stopped`.
     explicit Stop(Look look, Clock::time_point deadline = Clock::time_point::max())
-        : look_(look), deadline_(deadline) {}
+        : look_(std::move(look)), deadline_(deadline) {}
 
     void request() { requested_.store(true, std::memory_order_relaxed); }
 
     bool requested() const {
-        if (look_ != nullptr && --asks_left_ <= 0) glance();
+        if (look_ && --asks_left_ <= 0) glance();
         return requested_.load(std::memory_order_relaxed);
     }
 
     /// The same for a thread that asks seldom, because it sleeps in between.
     bool requested_by_now() const {
-        if (look_ != nullptr) glance();
+        if (look_) glance();
         return requested_.load(std::memory_order_relaxed);
     }
+
+    /// Counts one more of what the work is about, for whoever looks.
+    void found_one() const { ++found_; }
 
     /// Ends the computation here if that was requested.
     void check() const {
@@ -77,11 +84,12 @@ class Stop {
         if (looked_ == Clock::time_point::min()) looked_ = now;  // the first glance: not yet time
         if (now < looked_ + look_every) return;
         looked_ = now;
-        look_();
+        look_(found_);
     }
 
     mutable std::atomic<bool> requested_{false};
-    Look look_ = nullptr;
+    Look look_;
+    mutable std::uint64_t found_ = 0;
     Clock::time_point deadline_ = Clock::time_point::max();
     mutable int asks_left_ = asks_per_glance;
     mutable Clock::time_point glanced_{}, looked_ = Clock::time_point::min();

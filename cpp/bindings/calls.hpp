@@ -25,11 +25,22 @@ inline void handle_signals() {
 
 /// Returns `work(stop)`, the GIL being released. A `Stopped` that comes out of it means that time
 /// was up before there was anything to return, and becomes an error of the package (module.cpp).
+/// `tell`, if not None, is called now and then with how much has been found.
 template <class Work>
-auto interruptibly(std::optional<double> seconds, Work&& work) {
-    const Stop stop(&handle_signals, deadline_in(seconds));
+auto interruptibly(std::optional<double> seconds, const nb::object& tell, Work&& work) {
+    const auto look = [&tell](std::uint64_t found) {
+        handle_signals();
+        const nb::gil_scoped_acquire held;
+        if (!tell.is_none()) tell(found);
+    };
+    const Stop stop(look, deadline_in(seconds));
     const nb::gil_scoped_release released;
     return std::forward<Work>(work)(stop);
+}
+
+template <class Work>
+auto interruptibly(std::optional<double> seconds, Work&& work) {
+    return interruptibly(seconds, nb::none(), std::forward<Work>(work));
 }
 
 template <class Work>

@@ -245,10 +245,11 @@ void bind_equivalence(nb::module_& m) {
     m.def(
         "class_factors",
         [](const Bits& parents, const Bits& spouses, bool exact, std::uint64_t seed,
-           std::uint64_t limit, std::optional<double> seconds, const GivenConditions& conditions) {
+           std::uint64_t limit, std::optional<double> seconds, const GivenConditions& conditions,
+           const nb::object& tell) {
             const Graph graph = to_graph(parents, spouses);
             const ClassOptions options{seed, limit, to_conditions(graph.d(), conditions)};
-            auto factors = interruptibly(seconds, [&](const Stop& stop) {
+            auto factors = interruptibly(seconds, tell, [&](const Stop& stop) {
                 return class_factors(graph, exact ? ClassMethod::exact : ClassMethod::edge_changes,
                                      options, stop);
             });
@@ -256,6 +257,7 @@ void bind_equivalence(nb::module_& m) {
         },
         nb::arg("parents"), nb::arg("spouses"), nb::arg("exact"), nb::arg("seed"), nb::arg("limit"),
         nb::arg("seconds").none(), nb::arg("conditions") = GivenConditions{},
+        nb::arg("tell").none() = nb::none(),
         "The class, one (edges, marks, complete) per connected component; marks are states of "
         "pairs, "
         "see cpp/graph/edge.hpp.");
@@ -279,10 +281,10 @@ void bind_equivalence(nb::module_& m) {
     m.def(
         "empirical_class",
         [](const Matrix& S, const Bits& parents, const Bits& spouses, double epsilon, int max_depth,
-           std::uint64_t limit, std::optional<double> seconds, int sweeps) {
+           std::uint64_t limit, std::optional<double> seconds, int sweeps, const nb::object& tell) {
             const Graph graph = to_graph(parents, spouses);
             const std::vector<double> cov = to_square(S, graph.d());
-            EmpiricalMembers found = interruptibly(seconds, [&](const Stop& stop) {
+            EmpiricalMembers found = interruptibly(seconds, tell, [&](const Stop& stop) {
                 return empirical_class(graph, cov.data(), {epsilon, max_depth, sweeps, {0, limit}},
                                        stop);
             });
@@ -294,6 +296,7 @@ void bind_equivalence(nb::module_& m) {
         },
         nb::arg("S"), nb::arg("parents"), nb::arg("spouses"), nb::arg("epsilon"),
         nb::arg("max_depth"), nb::arg("limit"), nb::arg("seconds").none(), nb::arg("sweeps") = 0,
+        nb::arg("tell").none() = nb::none(),
         "Section 3.3: (marks, objective of each, objective of the graph, complete).");
     m.def(
         "atlas",

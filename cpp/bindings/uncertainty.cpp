@@ -143,7 +143,7 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
     double of_classes = 0.0, total = 0.0;
     interruptibly(seconds, [&](const Stop& stop) {
         // Without a member of the best class there is no result, so that one is waited for.
-        const Stop patient(&handle_signals);
+        const Stop patient([](std::uint64_t) { handle_signals(); });
         std::size_t next = 0;
         try {
             for (std::size_t c = 0; c < sizes.size(); ++c) {

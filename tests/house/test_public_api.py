@@ -330,8 +330,8 @@ CHEAP: dict[str, tuple[str, ...]] = {
         ("data",),
     ),
     **dict.fromkeys(
-        ("Fit.edge", "JointFit.edge", "Identification.edge", "AveragedEffects.edge", "StructureSamples.edge",
-         "BootstrapResult.edge",
+        ("Fit.edge", "JointFit.edge", "Identification.edge", "AveragedEffects.edge",
+         "StructureSamples.edge", "BootstrapResult.edge",
          "ModelBootstrap.edge", "ModificationIndices.edge", "EdgeChanges.to"),
         ("a", "mark", "b"),
     ),

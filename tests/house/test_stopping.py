@@ -202,26 +202,31 @@ def test_a_design_obeys_its_time_limit(kind):
 
 
 CLASS_CALLS = {
-    "exact": lambda limit: bf.equivalence_class(clique(12), time_limit=limit),
-    "targets": lambda limit: bf.equivalence_class(
-        clique(12), targets=[(), ("x1",)], time_limit=limit
-    ),
-    "edge-changes": lambda limit: bf.equivalence_class(
-        clique(12), method="edge-changes", time_limit=limit
-    ),
-    "empirical": lambda limit: bf.empirical_class(
-        clique(8), cov=correlated(8), n=500, epsilon=9.0, time_limit=limit
-    ),
+    "exact": partial(bf.equivalence_class, clique(12)),
+    "targets": partial(bf.equivalence_class, clique(12), targets=[(), ("x1",)]),
+    "edge-changes": partial(bf.equivalence_class, clique(12), method="edge-changes"),
+    "empirical": partial(bf.empirical_class, clique(8), cov=correlated(8), n=500, epsilon=9.0),
 }
 
 
 @pytest.mark.parametrize("name", CLASS_CALLS)
 def test_a_class_obeys_its_time_limit(name):
+    told = []
     began = time.monotonic()
-    found = CLASS_CALLS[name](0.2)
+    found = CLASS_CALLS[name](time_limit=0.2, progress=told.append)
     assert time.monotonic() - began < 0.2 + SLACK
     assert not found.complete
     assert found.graph in found
+    assert {progress.what for progress in told} == {"members"}
+    assert 0 < told[-1].done <= found.size
+
+
+def test_what_a_progress_callback_raises_ends_the_work():
+    def refuse(progress):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        bf.equivalence_class(clique(12), progress=refuse)
 
 
 @pytest.mark.parametrize("listed", [False, True])

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, product
@@ -35,6 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.budget import Budget, Progress
 from bowfree.display import Shown, Table, count, shorten
 from bowfree.equivalence.decision import adjacency, algebra_seed, aligned
 from bowfree.equivalence.targets import OBSERVED, Kind, Targets, TargetSets, given_targets
@@ -48,7 +49,7 @@ from bowfree.graph.names import place
 from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, EDGES, FORWARD
 from bowfree.graph.text import quote
 from bowfree.model.joint_moments import JointMoments
-from bowfree.options import Rng, at_least, one_of, positive
+from bowfree.options import Rng, at_least, one_of
 from bowfree.pictures import svg
 from bowfree.pictures.drawn import Drawn
 from bowfree.space.knowledge import Knowledge
@@ -487,6 +488,7 @@ def equivalence_class(
     method: Method = "exact",
     limit: int | None = None,
     time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
     rng: Rng = None,
 ) -> EquivalenceClass:
     """Find the BAPs that are equivalent to a graph.
@@ -516,6 +518,8 @@ def equivalence_class(
         of the skeleton, fewer for graphs of more than 1,000 edges: as many as a gigabyte holds.
     time_limit : float, optional
         Seconds after which the search ends with what it has found.
+    progress : callable, optional
+        Called with a :class:`bowfree.Progress` several times a second: members found so far.
     rng : int or numpy.random.Generator, optional
         As for :func:`bowfree.equivalent`.
 
@@ -571,7 +575,8 @@ def equivalence_class(
             "members"
         )
     conditions.check_seen("a class")
-    limit, time_limit = checked_limits(limit, time_limit)
+    limit = None if limit is None else at_least("limit", limit, 1)
+    budget = Budget(time_limit=time_limit, progress=progress)
     if method == "colliders":
         sizes = tuple(_core.collider_sizes(*g._bits()))
         whole = EquivalenceClass(g, method, True, sizes, None)
@@ -581,8 +586,9 @@ def equivalence_class(
             method == "exact",
             algebra_seed(rng),
             limit or stored_members(g),
-            time_limit,
+            budget.time_limit,
             conditions.core if conditions.any else [],
+            count_teller(budget),
         )
         factors = to_factors(found)
         complete = all(done for _, _, done in found)
@@ -638,12 +644,11 @@ def stored_members(graph: MixedGraph) -> int:
     return min(STORED_MEMBERS, _STORED_BYTES // max(graph.n_edges, 1))
 
 
-def checked_limits(limit: int | None, time_limit: float | None) -> tuple[int | None, float | None]:
-    """Return both as numbers; refuse limits that leave nothing to find."""
-    return (
-        None if limit is None else at_least("limit", limit, 1),
-        None if time_limit is None else positive("time_limit", time_limit),
-    )
+def count_teller(budget: Budget) -> Callable[[int], None] | None:
+    """Return what the core calls with the number of members found; None when nobody is told."""
+    if budget.progress is None:
+        return None
+    return lambda found: budget.tell("members", found, found)
 
 
 def class_of_marks(

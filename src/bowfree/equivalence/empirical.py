@@ -13,6 +13,7 @@ bounds on effects conservative (section 4.1).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -20,17 +21,18 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.budget import Budget, Progress
 from bowfree.equivalence.classes import (
     EquivalenceClass,
-    checked_limits,
     class_of_marks,
+    count_teller,
     stored_members,
 )
 from bowfree.errors import DataError
 from bowfree.graph.given import GraphLike
 from bowfree.model.given import graph_and_moments
 from bowfree.model.scoring_rule import ScoringRule
-from bowfree.options import DataOptions, ScoreOptions, not_negative, split_options
+from bowfree.options import DataOptions, ScoreOptions, at_least, not_negative, split_options
 
 __all__ = ["EmpiricalClass", "empirical_class"]
 
@@ -65,6 +67,7 @@ def empirical_class(
     epsilon: float = 1e-10,
     limit: int | None = None,
     time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
     **options: Unpack[EmpiricalOptions],
 ) -> EmpiricalClass:
     """Collect the graphs with the same skeleton whose score is within epsilon of the graph's.
@@ -77,7 +80,7 @@ def empirical_class(
         Observations in rows.
     epsilon : float
         Largest difference of scores. A score is per observation.
-    limit, time_limit
+    limit, time_limit, progress
         As for :func:`bowfree.equivalence_class`.
     **options
         ``cov``, ``n``, ``ddof``, ``shrinkage``
@@ -117,7 +120,8 @@ def empirical_class(
     Section 3.3 of the paper.
     """
     epsilon = not_negative("epsilon", epsilon)
-    limit, time_limit = checked_limits(limit, time_limit)
+    limit = None if limit is None else at_least("limit", limit, 1)
+    budget = Budget(time_limit=time_limit, progress=progress)
     groups = split_options("empirical_class", options, DataOptions, ScoreOptions)
     data_options, score_options = groups
     g, moments = graph_and_moments(graph, data, data_options)
@@ -129,8 +133,9 @@ def empirical_class(
         epsilon,
         d * (d - 1) // 2,
         limit or stored_members(g),
-        time_limit,
+        budget.time_limit,
         rule.sweeps,
+        count_teller(budget),
     )
     penalty_term = 0.0
     if moments.n != math.inf:
