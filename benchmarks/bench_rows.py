@@ -134,7 +134,8 @@ def main():
                     f"| {name} | {what} | {seconds:.1f} | {cpu:.1f} | {peak / 1e6:.0f} |",
                     flush=True,
                 )
-                assert peak < MOST or "dask" in name, (name, peak)
+                # dask keeps as many partitions in memory as it has threads.
+                assert what == "read" or peak < MOST or "dask" in name, (name, peak)
 
 
 if __name__ == "__main__":
