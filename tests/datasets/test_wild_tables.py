@@ -337,6 +337,27 @@ def test_quotes_are_read_at_once(kind, absent, at_once, tmp_path, monkeypatch):
     assert at_once == [(("_by_polars", "_by_pyarrow", "_by_numpy")[len(absent)], quick)]
 
 
+@pytest.mark.parametrize(
+    ("lines", "bare"),
+    [
+        ('"1",2\n3,"4"\n', "1,2\n3,4\n"),
+        ('"1","2"', "1,2"),
+        ('"",2\r\n"3",""\r\n', ",2\r\n3,\r\n"),
+        ('"1,5",2\n', None),
+        ('"1\n5",2\n', None),
+        ('" 1",2\n', None),
+        ('"1 ",2\n', None),
+        ('"1,2\n', None),
+        ('"1"5,2\n', None),
+        ('1"5",2\n', None),
+        ('"1""5",2\n', None),
+    ],
+)
+def test_quotes_are_taken_off_where_they_only_enclose(lines, bare):
+    found = quick_reader._bare(f'"x",y\n{lines}'.encode(), 6, ",")
+    assert found == (None if bare is None else bare.encode())
+
+
 @pytest.mark.parametrize("absent", [(), ("polars",), ("polars", "pyarrow")])
 def test_quotes_with_something_inside(absent, at_once, tmp_path, monkeypatch):
     """A separator, a line end, a quote: whoever reads it, the numbers are the same."""

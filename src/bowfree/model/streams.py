@@ -50,6 +50,7 @@ _BLOCK, _BLOCK_CELLS = 2**14, 2**23
 # the other cores busy, and threads that wait for each other at every block take longer than one.
 _ONE_THREAD = 2**18
 _HEAD = 1000
+_CHUNK = 2**16  # rows of a piece, where we may say so
 
 
 class Sums:
@@ -344,7 +345,8 @@ def _of_polars(data: Any, wanted: tuple[str, ...] | None) -> Iterator[Any]:
     columns = _known(wanted, data.collect_schema().names())
     frame = data if columns is None else data.select(columns)
     if hasattr(frame, "collect_batches"):
-        return iter(frame.collect_batches(maintain_order=True))
+        # Whole row groups of Parquet files, as is usual there, are a million rows.
+        return iter(frame.collect_batches(maintain_order=True, chunk_size=_CHUNK))
     return iter([frame.collect()])
 
 
