@@ -50,7 +50,7 @@ MOST_AVERAGED = 2_000
 """The same for each class of an average, of which there may be hundreds."""
 
 MOST_EXPERIMENTS = 10_000
-_AT_ONCE = 200_000  # members times experiments in one call of the core
+_AT_ONCE = 2_000_000  # members times experiments in one call of the core: 40 MB
 
 Names = tuple[str, ...]
 
