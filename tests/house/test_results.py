@@ -51,7 +51,7 @@ def results(graph, data):
         fit.estimates()[0], fit.standard_errors(), fit.total_effects(),
         fit.total_effects().effect(of=a, on=b), fit.sem(), members, summary, summary.edges[0],
         bf.empirical_class(graph, data, limit=20), bf.explain_equivalence(graph, graph),
-        bf.design(graph), bf.design(graph).best,
+        bf.design(graph, limit=200), bf.design(graph, limit=200).best,
         tests, tests[0], tests[0].constraint, bounds, bounds.effect(of=a, on=b),
         bf.district_scores(graph, data), bf.intervene(fit, {a: 1.0}), graph.pag(),
         graph.identified(), graph.identified().edges[0],

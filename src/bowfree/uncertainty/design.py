@@ -50,7 +50,7 @@ MOST_AVERAGED = 2_000
 """The same for each class of an average, of which there may be hundreds."""
 
 MOST_EXPERIMENTS = 10_000
-_AT_ONCE = 200_000  # members times experiments in one call of the core
+_AT_ONCE = 2_000_000  # members times experiments in one call of the core: 40 MB
 
 Names = tuple[str, ...]
 
@@ -279,22 +279,21 @@ class Part(NamedTuple):
     """The members of one connected component.
 
     Nodes are numbered within the component; `known` are the conditions at hand, `place` finds the
-    number of a name. `whole` says whether these are all members.
+    number of a name. `heads` tells of each member at which ends of edges it has a head, `now` what
+    is open before any experiment, `whole` whether these are all members.
     """
 
     graph: MixedGraph
     marks: npt.NDArray[np.uint8]
+    heads: npt.NDArray[np.bool_]
+    now: Left
     known: list[tuple[int, list[int]]]
     place: dict[str, int]
     whole: bool
 
     @property
     def n_ends(self) -> int:
-        return 2 * int(self.marks.shape[1])
-
-    @property
-    def now(self) -> Left:
-        return _left(self.marks, np.zeros(len(self.marks), dtype=np.int32))
+        return int(self.heads.shape[1])
 
 
 def _parts(members: EquivalenceClass, known: Targets, most: int) -> Iterator[Part]:
@@ -310,9 +309,13 @@ def _parts(members: EquivalenceClass, known: Targets, most: int) -> Iterator[Par
             tuple(place[name] for name in names if name in place) for names in known.sets
         )
         number = get_args(Kind).index(known.kind)
+        # A member has a head at b of (a, b) unless it has a <- b there, and likewise at a.
+        heads = np.concatenate([marks != BACKWARD, marks != FORWARD], axis=1)
         yield Part(
             graph.subgraph(names),
             marks,
+            heads,
+            _left(heads, np.zeros(len(heads), dtype=np.int32)),
             [(number, list(targets)) for targets in sets],
             place,
             members.complete and n_options <= most,
@@ -354,20 +357,18 @@ def _split_part(part: Part, sets: list[Names], kind: Kind, budget: Budget) -> li
         if classes is None:
             return None
         for k, targets in enumerate(distinct):
-            left[targets] = _left(part.marks, classes[:, k])
+            left[targets] = _left(part.heads, classes[:, k])
     return [left[targets] for targets in local]
 
 
-def _left(marks: npt.NDArray[np.uint8], classes: npt.NDArray[np.int32]) -> Left:
+def _left(heads: npt.NDArray[np.bool_], classes: npt.NDArray[np.int32]) -> Left:
     """Count what is open after the members have been sorted into classes."""
     order = np.argsort(classes, kind="stable")
     sizes = np.bincount(classes)
     starts = np.cumsum(sizes) - sizes
-    # A member has a head at b of (a, b) unless it has a <- b there, and likewise at a.
-    heads = np.concatenate([marks != BACKWARD, marks != FORWARD], axis=1)[order]
-    counts = np.add.reduceat(heads.astype(np.int64), starts, axis=0)
+    counts = np.add.reduceat(heads[order], starts, axis=0, dtype=np.int64)
     settled = ((counts == 0) | (counts == sizes[:, None])).sum(axis=1)
-    shares = sizes / len(marks)
+    shares = sizes / len(heads)
     return Left(float(len(sizes)), float(shares @ settled), float(shares @ sizes))
 
 
