@@ -35,10 +35,11 @@ RUN_KINDS = ("climb", "sparse", "dag-first", "kicks")  # as in cpp/search/run.hp
 CLIMB, SPARSE, DAG_FIRST, KICKS = range(4)
 
 # The default strategy, tuned on both families of benchmarks/bench_strategies.py. A kick on 20 nodes
-# costs a hundred times as much as one on 10, so there are fewer, while kicks on DAGs cost next to
+# costs a hundred times as much as one on 10, so there are fewer, while kicks on orders cost next to
 # nothing and make the start of all the rest.
 SPARSE_SHARE = 4  # every fourth run of the first round is a sparse one...
 SPARSE_NODES = 12  # ...up to this many variables; beyond, such runs end in huge districts
+ORDER_KICKS = 30  # of a dag-first run while it is among orders
 
 
 def first_runs_for(d: int) -> int:
@@ -47,7 +48,7 @@ def first_runs_for(d: int) -> int:
 
 
 def dag_kicks_for(d: int) -> int:
-    """Return the number of kicks of a dag-first run while it is among DAGs."""
+    """Return the kicks of a dag-first run among DAGs, where the space is beyond orders."""
     return min(5_000, max(30, d**3 // 8))
 
 
@@ -243,6 +244,7 @@ class Strategy:
             "max_steps": -1 if self.max_steps is None else self.max_steps,
             "tolerance": TOLERANCE,
             "plateau": plateau,
+            "order_kicks": ORDER_KICKS,
             "dag_kicks": dag_kicks_for(d),
             "bap_kicks": kicks_per_run_for(d),
             "burn_in": default_burn_in(d),
