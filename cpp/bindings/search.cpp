@@ -15,6 +15,7 @@
 #include "search/edge_changes.hpp"
 #include "search/exhaustive.hpp"
 #include "search/orders.hpp"
+#include "search/screen.hpp"
 
 namespace bowfree::bindings {
 
@@ -93,6 +94,27 @@ auto changes_of_edges(const Data& data, const Bits& parents, const Bits& spouses
     });
     const std::size_t size = gains.size();
     return std::pair(to_numpy(std::move(moves), {size, 3}), to_numpy(std::move(gains)));
+}
+
+/// What the screen says of every new edge: (d, d) of j -> i, and of i <-> j; zero where the pair
+/// has an edge.
+auto least_gains(const Matrix& S, const Bits& parents, const Bits& spouses) {
+    const Graph graph = to_graph(parents, spouses);
+    const std::size_t d = graph.d();
+    const Scorer scorer(to_square(S, graph.d()), graph.d(), 2.0, 0.0, 0);
+    std::vector<double> directed(d * d), bidirected(d * d);
+    interruptibly([&](const Stop& stop) {
+        Workspace workspace(scorer, stop);
+        Screen screen(scorer, workspace);
+        for (int i = 0; i < graph.d(); ++i)
+            for (int j = 0; j < graph.d(); ++j) {
+                if (i == j || graph.adjacent(i, j)) continue;
+                directed[i * d + j] = screen.directed(graph, j, i);
+                bidirected[i * d + j] = screen.bidirected(graph, i, j);
+            }
+    });
+    return std::pair(to_numpy(std::move(directed), {d, d}),
+                     to_numpy(std::move(bidirected), {d, d}));
 }
 
 /// The best DAG over orders, from a random order on: the order it ends with and its bits, or none
@@ -236,6 +258,10 @@ void bind_search(nb::module_& m) {
           "The best DAG over orders as (order, (parents, spouses)), see cpp/search/orders.hpp; "
           "None where "
           "the rules are beyond orders.");
+
+    m.def("least_gains", &least_gains, nb::arg("S"), nb::arg("parents"), nb::arg("spouses"),
+          "At least what a new edge gains in log-likelihood per observation, as (matrix of j -> i, "
+          "matrix of i <-> j); see cpp/search/screen.hpp.");
 
     m.def("edge_changes", &changes_of_edges, nb::arg("S"), nb::arg("parents"), nb::arg("spouses"),
           nb::arg("rules"), nb::arg("sweeps") = 0,

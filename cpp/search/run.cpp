@@ -61,7 +61,7 @@ void iterate(Climber& climber, int n, double slack, Kick kick, Improve improve) 
 /// The best DAG over orders, where the rules allow for that; else by single changes and kicks.
 void search_dags_first(Climber& climber, const Scorer& scorer, const Rules& rules,
                        const RunOptions& options, Rng& rng, const Stop& stop) {
-    if (OrderSearch::can_honour(rules, scorer.d())) {
+    if (options.order_kicks >= 0 && OrderSearch::can_honour(rules, scorer.d())) {
         OrderSearch orders(scorer, rules, rng, stop);
         orders.improve(options.climb.tolerance);
         orders.kick(options.order_kicks, options.climb.tolerance);

@@ -8,8 +8,8 @@
 //   sparse     a random graph of about d/3 edges -> climb -> plateau. Finds weak, sparse graphs.
 //   dag_first  the best DAG over orders (orders.hpp) -> open to bidirected edges -> climb ->
 //              plateau. Settles the order of the nodes before districts grow: what dense graphs
-//              with strong effects need. Where the rules are beyond orders, iterated local search
-//              over DAGs comes first instead.
+//              with strong effects need. With few nodes, and where the rules are beyond orders,
+//              iterated local search over DAGs comes first instead.
 //   kicks      from a good graph: kick -> climb -> plateau -> keep the better one, again and again.
 //
 // A run is a pure function of (data, options, task): it has its own random stream and shares
@@ -40,8 +40,8 @@ enum class RunKind : std::uint8_t { climb, sparse, dag_first, kicks };
 struct RunOptions {
     ClimbOptions climb;
     int plateau = 0;           ///< graphs visited on a plateau of equal scores
-    int order_kicks = 0;       ///< of dag_first, over orders
-    int dag_kicks = 0;         ///< of dag_first, over DAGs, where orders will not do
+    int order_kicks = -1;      ///< of dag_first, over orders; -1: not over orders
+    int dag_kicks = 0;         ///< of dag_first, over DAGs, where it is not over orders
     int bap_kicks = 0;         ///< of kicks
     std::int64_t burn_in = 0;  ///< steps to a uniform random start
     std::size_t keep = 0;      ///< graphs in the pool

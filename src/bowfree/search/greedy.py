@@ -6,9 +6,9 @@ from uniform random graphs, as the paper does. The default, ``strategy="ils"``, 
 scores in a small part of the time:
 
 1. *dag-first* runs: a search over orders of the variables, each with the best parents for every
-   variable among those before it, finds a DAG; then bidirected edges are let in, the run climbs,
-   and walks over the plateau of neighbours with equal score (equivalent graphs) as long as that
-   leads to better ones;
+   variable among those before it, finds a DAG (up to twelve variables, iterated local search over
+   DAGs does); then bidirected edges are let in, the run climbs, and walks over the plateau of
+   neighbours with equal score (equivalent graphs) as long as that leads to better ones;
 2. *sparse* runs: the same climb and walk from small random graphs, for weakly connected data;
 3. rounds of *kicks*: the best graphs so far are disturbed and improved again, until a number of
    rounds in a row has brought nothing.

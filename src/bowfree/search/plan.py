@@ -39,7 +39,7 @@ CLIMB, SPARSE, DAG_FIRST, KICKS = range(4)
 # nothing and make the start of all the rest.
 SPARSE_SHARE = 4  # every fourth run of the first round is a sparse one...
 SPARSE_NODES = 12  # ...up to this many variables; beyond, such runs end in huge districts
-ORDER_KICKS = 30  # of a dag-first run while it is among orders
+ORDER_KICKS = 30  # of a dag-first run while it is among orders; up to SPARSE_NODES it is not
 
 
 def first_runs_for(d: int) -> int:
@@ -48,7 +48,7 @@ def first_runs_for(d: int) -> int:
 
 
 def dag_kicks_for(d: int) -> int:
-    """Return the kicks of a dag-first run among DAGs, where the space is beyond orders."""
+    """Return the kicks of a dag-first run among DAGs, where it is not among orders."""
     return min(5_000, max(30, d**3 // 8))
 
 
@@ -244,7 +244,7 @@ class Strategy:
             "max_steps": -1 if self.max_steps is None else self.max_steps,
             "tolerance": TOLERANCE,
             "plateau": plateau,
-            "order_kicks": ORDER_KICKS,
+            "order_kicks": ORDER_KICKS if d > SPARSE_NODES else -1,
             "dag_kicks": dag_kicks_for(d),
             "bap_kicks": kicks_per_run_for(d),
             "burn_in": default_burn_in(d),
