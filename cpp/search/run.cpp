@@ -58,21 +58,29 @@ void iterate(Climber& climber, int n, double slack, Kick kick, Improve improve) 
     climber.table().morph(best);
 }
 
-/// The best DAG over orders, where the rules allow for that; else by single changes and kicks.
-void search_dags_first(Climber& climber, const Scorer& scorer, const Rules& rules,
-                       const RunOptions& options, Rng& rng, const Stop& stop) {
-    if (options.order_kicks >= 0 && OrderSearch::can_honour(rules, scorer.d())) {
-        OrderSearch orders(scorer, rules, rng, stop);
-        orders.improve(options.climb.tolerance);
-        orders.kick(options.order_kicks, options.climb.tolerance);
-        const Graph start = climber.table().graph();
-        const double before = climber.table().score();
-        climber.table().morph(orders.graph());
+/// Takes the climber to the best DAG over orders.
+void search_orders(Climber& climber, const Scorer& scorer, const Rules& rules,
+                   const RunOptions& options, Rng& rng, const Stop& stop) {
+    const auto go_to = [&](const Graph& graph) {
+        const Graph before = climber.table().graph();
+        const double score = climber.table().score();
+        climber.table().morph(graph);
         climber.record();
         // A score that is no number compares with nothing: the run stays where it is.
-        if (!(climber.table().score() >= before)) climber.table().morph(start);
-        return;
-    }
+        if (!(climber.table().score() >= score)) climber.table().morph(before);
+    };
+    OrderSearch orders(scorer, rules, rng, stop);
+    orders.improve(options.climb.tolerance);
+    go_to(orders.graph());  // before the kicks: a run that is stopped has this at least
+    orders.kick(options.order_kicks, options.climb.tolerance);
+    go_to(orders.graph());
+}
+
+/// A good DAG: over orders, or by single changes and kicks.
+void search_dags_first(Climber& climber, const Scorer& scorer, const Rules& rules,
+                       const RunOptions& options, Rng& rng, const Stop& stop) {
+    if (options.order_kicks >= 0 && OrderSearch::can_honour(rules, scorer.d()))
+        return search_orders(climber, scorer, rules, options, rng, stop);
     Rules dags_only = rules;
     dags_only.graph_class = GraphClass::dag;
     climber.use(dags_only);

@@ -22,7 +22,8 @@
 //   run_task            start -> climber -> one of the kinds -> the end, or the best before a stop
 //   random_start        a uniform random graph, by the walk of section 3.2
 //   sparse_graph        a small random graph
-//   search_dags_first   orders, or iterated local search over DAGs
+//   search_orders       the best DAG over orders
+//   search_dags_first   that, or iterated local search over DAGs
 //   kick_and_improve    iterated local search over the graphs that the rules permit
 //   iterate             what both have in common: kick, improve, keep or go back
 #pragma once

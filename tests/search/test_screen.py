@@ -5,7 +5,7 @@ import pytest
 
 import bowfree as bf
 from bowfree import _core
-from search_cases import simulate
+from search_cases import essence, simulate
 from twins import graph_matrices, ricf
 
 
@@ -98,3 +98,19 @@ def test_a_large_climb_ends_where_no_change_gains():
     S, _ = simulate([40, 1], 40, max_in_degree=2)
     result = bf.greedy_search(cov=S, n=1000, strategy="restart", restarts=0, rng=0)
     assert max(change.score for change in bf.edge_changes(result)) <= 1e-9
+
+
+def test_a_large_search_is_the_same_for_any_number_of_threads():
+    S, _ = simulate([36, 2], 36, max_in_degree=2)
+    options = {"cov": S, "n": 1000, "restarts": 3, "rounds": 1, "rng": 5}
+    one, two = (essence(bf.greedy_search(**options, n_jobs=n)) for n in (1, 2))
+    assert one == two
+
+
+def test_a_large_search_goes_on_from_a_checkpoint(tmp_path):
+    S, _ = simulate([36, 3], 36, max_in_degree=2)
+    options = {"cov": S, "n": 1000, "restarts": 3, "rounds": 1, "rng": 5}
+    path = tmp_path / "half.json"
+    bf.greedy_search(**options, checkpoint=path, time_limit=0.1)
+    resumed = bf.greedy_search(**options, checkpoint=path)
+    assert essence(resumed) == essence(bf.greedy_search(**options))
