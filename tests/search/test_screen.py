@@ -81,10 +81,13 @@ def test_the_regression_of_one_row(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_never_more_than_the_exact_gain(seed):
-    # And the same for a new parent of a node that is a district by itself.
+    # And the same for a new parent of a node that is a district by itself. Infinity says that the
+    # screen does not know, because the errors of others determine most of a node's own.
     S, graph = simulate([10, seed], 10, max_in_degree=2)
     for least, exact in zip(least_gains(S, graph), exact_gains(S, graph), strict=True):
-        assert np.nanmin(exact - least) >= -1e-8
+        told = np.isfinite(least) & np.isfinite(exact)
+        assert told.sum() > 20
+        assert (exact - least)[told].min() >= -1e-8
     alone = [i for i, name in enumerate(graph.nodes) if not graph.spouses(name)]
     least, exact = least_gains(S, graph)[0][alone], exact_gains(S, graph)[0][alone]
     known = np.isfinite(exact)

@@ -39,12 +39,19 @@ CLIMB, SPARSE, DAG_FIRST, KICKS = range(4)
 # nothing and make the start of all the rest.
 SPARSE_SHARE = 4  # every fourth run of the first round is a sparse one...
 SPARSE_NODES = 12  # ...up to this many variables; beyond, such runs end in huge districts
-ORDER_KICKS = 30  # of a dag-first run while it is among orders; up to SPARSE_NODES it is not
 
 
 def first_runs_for(d: int) -> int:
     """Return the number of runs of the first round."""
     return 24 if d <= 30 else 8
+
+
+def order_kicks_for(d: int) -> int:
+    """Return the kicks of a dag-first run among orders; -1 with few variables: it is not there.
+
+    A kick goes over all places of all variables, and the trees that remember parents grow by it.
+    """
+    return min(30, 3_000 // d) if d > SPARSE_NODES else -1
 
 
 def dag_kicks_for(d: int) -> int:
@@ -244,7 +251,7 @@ class Strategy:
             "max_steps": -1 if self.max_steps is None else self.max_steps,
             "tolerance": TOLERANCE,
             "plateau": plateau,
-            "order_kicks": ORDER_KICKS if d > SPARSE_NODES else -1,
+            "order_kicks": order_kicks_for(d),
             "dag_kicks": dag_kicks_for(d),
             "bap_kicks": kicks_per_run_for(d),
             "burn_in": default_burn_in(d),
