@@ -101,7 +101,7 @@ auto changes_of_edges(const Data& data, const Bits& parents, const Bits& spouses
 auto least_gains(const Matrix& S, const Bits& parents, const Bits& spouses) {
     const Graph graph = to_graph(parents, spouses);
     const std::size_t d = graph.d();
-    const Scorer scorer(to_square(S, graph.d()), graph.d(), 2.0, 0.0, 0);
+    const Scorer scorer(JointData(to_square(S, graph.d()), graph.d()), 2.0, 0.0, 0);
     std::vector<double> directed(d * d), bidirected(d * d);
     interruptibly([&](const Stop& stop) {
         Workspace workspace(scorer, stop);
@@ -125,7 +125,7 @@ std::optional<std::pair<std::vector<int>, BitArrays>> best_over_orders(
     const int d = static_cast<int>(S.shape(0));
     expect_nodes(rules, d);
     if (!OrderSearch::can_honour(rules, d)) return std::nullopt;
-    const Scorer scorer(to_square(S, d), d, n, penalty, 0);
+    const Scorer scorer(JointData(to_square(S, d), d), n, penalty, 0);
     Rng rng(seed);
     const auto [order, graph] = interruptibly([&](const Stop& stop) {
         OrderSearch orders(scorer, rules, rng, stop);

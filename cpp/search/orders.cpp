@@ -46,7 +46,7 @@ ParentTree::ParentTree(const Scorer& scorer, int node, std::vector<int> candidat
 /// its arrows cost.
 double ParentTree::score_of(const std::vector<int>& parents) {
     const int n = static_cast<int>(parents.size());
-    const double* S = scorer_.S();
+    const double* S = scorer_.data().all.front().S.data();
     const auto at = [&](int i, int j) {
         return S[static_cast<std::ptrdiff_t>(i) * scorer_.d() + j];
     };
@@ -73,7 +73,7 @@ void ParentTree::grow(Set& set) {
     const int n = static_cast<int>(set.parents.size()), d = scorer_.d();
     if (limit_ >= 0 && n >= limit_) return;
     const int m = static_cast<int>(candidates_.size());
-    const double* S = scorer_.S();
+    const double* S = scorer_.data().all.front().S.data();
     const auto row = [&](int i) { return S + static_cast<std::ptrdiff_t>(i) * d; };
     (void)score_of(set.parents);  // leaves L in `factor_`, a_v in `with_node_`
     rows_.resize(static_cast<std::size_t>(n) * m);

@@ -76,7 +76,8 @@ class OrderSearch {
     /// arrowheads at a node, and every pair may be without an edge or must be one given arrow.
     static bool can_honour(const Rules& rules, int d);
 
-    /// Begins with a random order. The rules must be ones it can honour.
+    /// Begins with a random order. The rules must be ones it can honour, the data plain: one
+    /// condition without targets.
     OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, const Stop& stop);
 
     /// Moves nodes to their best places until none gains more than `tolerance`.

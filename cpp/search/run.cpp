@@ -79,7 +79,8 @@ void search_orders(Climber& climber, const Scorer& scorer, const Rules& rules,
 /// A good DAG: over orders, or by single changes and kicks.
 void search_dags_first(Climber& climber, const Scorer& scorer, const Rules& rules,
                        const RunOptions& options, Rng& rng, const Stop& stop) {
-    if (options.order_kicks >= 0 && OrderSearch::can_honour(rules, scorer.d()))
+    if (options.order_kicks >= 0 && scorer.data().plain() &&
+        OrderSearch::can_honour(rules, scorer.d()))
         return search_orders(climber, scorer, rules, options, rng, stop);
     Rules dags_only = rules;
     dags_only.graph_class = GraphClass::dag;

@@ -24,7 +24,10 @@ constexpr double most_inflation = 4.0;
 }  // namespace
 
 Screen::Screen(const Scorer& scorer, Workspace& workspace)
-    : workspace_(workspace), S_(scorer.S()), d_(scorer.d()), rows_(scorer.d()) {}
+    : workspace_(workspace),
+      S_(scorer.data().all.front().S.data()),
+      d_(scorer.d()),
+      rows_(scorer.d()) {}
 
 const Screen::Row& Screen::row(const Graph& graph, int node) {
     if (!rows_[node].known) settle(graph, node);

@@ -26,6 +26,7 @@ namespace bowfree {
 
 class Screen {
   public:
+    /// The data must be plain: one condition without targets.
     Screen(const Scorer& scorer, Workspace& workspace);
 
     /// The node's district has changed.
