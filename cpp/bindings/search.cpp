@@ -14,6 +14,8 @@
 #include "graph/key.hpp"
 #include "search/edge_changes.hpp"
 #include "search/exhaustive.hpp"
+#include "search/orders.hpp"
+#include "search/screen.hpp"
 
 namespace bowfree::bindings {
 
@@ -94,6 +96,46 @@ auto changes_of_edges(const Data& data, const Bits& parents, const Bits& spouses
     return std::pair(to_numpy(std::move(moves), {size, 3}), to_numpy(std::move(gains)));
 }
 
+/// What the screen says of every new edge: (d, d) of j -> i, and of i <-> j; zero where the pair
+/// has an edge.
+auto least_gains(const Matrix& S, const Bits& parents, const Bits& spouses) {
+    const Graph graph = to_graph(parents, spouses);
+    const std::size_t d = graph.d();
+    const Scorer scorer(JointData(to_square(S, graph.d()), graph.d()), 2.0, 0.0, 0);
+    std::vector<double> directed(d * d), bidirected(d * d);
+    interruptibly([&](const Stop& stop) {
+        Workspace workspace(scorer, stop);
+        Screen screen(scorer, workspace);
+        for (int i = 0; i < graph.d(); ++i)
+            for (int j = 0; j < graph.d(); ++j) {
+                if (i == j || graph.adjacent(i, j)) continue;
+                directed[i * d + j] = screen.directed(graph, j, i);
+                bidirected[i * d + j] = screen.bidirected(graph, i, j);
+            }
+    });
+    return std::pair(to_numpy(std::move(directed), {d, d}),
+                     to_numpy(std::move(bidirected), {d, d}));
+}
+
+/// The best DAG over orders, from a random order on: the order it ends with and its bits, or none
+/// where the rules are beyond orders.
+std::optional<std::pair<std::vector<int>, BitArrays>> best_over_orders(
+    const Matrix& S, double n, double penalty, const Rules& rules, std::uint64_t seed, int kicks,
+    double tolerance) {
+    const int d = static_cast<int>(S.shape(0));
+    expect_nodes(rules, d);
+    if (!OrderSearch::can_honour(rules, d)) return std::nullopt;
+    const Scorer scorer(JointData(to_square(S, d), d), n, penalty, 0);
+    Rng rng(seed);
+    const auto [order, graph] = interruptibly([&](const Stop& stop) {
+        OrderSearch orders(scorer, rules, rng, stop);
+        orders.improve(tolerance);
+        orders.kick(kicks, tolerance);
+        return std::pair(orders.order(), orders.graph());
+    });
+    return std::pair(order, to_bits(graph));
+}
+
 }  // namespace
 
 void bind_search(nb::module_& m) {
@@ -101,11 +143,12 @@ void bind_search(nb::module_& m) {
         .def(
             "__init__",
             [](RunOptions* self, int direction, int neighbours, std::int64_t max_steps,
-               double tolerance, int plateau, int dag_kicks, int bap_kicks, std::int64_t burn_in,
-               std::size_t keep, double window) {
+               double tolerance, int plateau, int order_kicks, int dag_kicks, int bap_kicks,
+               std::int64_t burn_in, std::size_t keep, double window) {
                 new (self) RunOptions{
                     {static_cast<Direction>(direction), neighbours, max_steps, tolerance},
                     plateau,
+                    order_kicks,
                     dag_kicks,
                     bap_kicks,
                     burn_in,
@@ -113,8 +156,8 @@ void bind_search(nb::module_& m) {
                     window};
             },
             nb::kw_only(), nb::arg("direction"), nb::arg("neighbours"), nb::arg("max_steps"),
-            nb::arg("tolerance"), nb::arg("plateau"), nb::arg("dag_kicks"), nb::arg("bap_kicks"),
-            nb::arg("burn_in"), nb::arg("keep"), nb::arg("window"),
+            nb::arg("tolerance"), nb::arg("plateau"), nb::arg("order_kicks"), nb::arg("dag_kicks"),
+            nb::arg("bap_kicks"), nb::arg("burn_in"), nb::arg("keep"), nb::arg("window"),
             "direction: as the enum in cpp/search/climb.hpp. neighbours: 0 for all. max_steps: -1 "
             "for no limit. window: in units of the score.");
 
@@ -209,6 +252,16 @@ void bind_search(nb::module_& m) {
             },
             "All graphs on at most 5 nodes, as (codes, scores); see cpp/search/exhaustive.hpp.")
         .def("cache_bytes", [](Search& self) { return self.scorer().cache_bytes(); });
+
+    m.def("best_over_orders", &best_over_orders, nb::arg("S"), nb::arg("n"), nb::arg("penalty"),
+          nb::arg("rules"), nb::arg("seed"), nb::arg("kicks"), nb::arg("tolerance"),
+          "The best DAG over orders as (order, (parents, spouses)), see cpp/search/orders.hpp; "
+          "None where "
+          "the rules are beyond orders.");
+
+    m.def("least_gains", &least_gains, nb::arg("S"), nb::arg("parents"), nb::arg("spouses"),
+          "At least what a new edge gains in log-likelihood per observation, as (matrix of j -> i, "
+          "matrix of i <-> j); see cpp/search/screen.hpp.");
 
     m.def("edge_changes", &changes_of_edges, nb::arg("S"), nb::arg("parents"), nb::arg("spouses"),
           nb::arg("rules"), nb::arg("sweeps") = 0,

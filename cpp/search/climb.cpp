@@ -1,11 +1,21 @@
 #include "search/climb.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
+#include <queue>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 
 namespace bowfree {
+
+namespace {
+
+bool comes_before(const Move& a, const Move& b) {
+    return std::tie(a.j, a.i, a.edge) < std::tie(b.j, b.i, b.edge);
+}
+
+}  // namespace
 
 Climber::Climber(Scorer& scorer, Graph start, const Rules& rules, const ClimbOptions& options,
                  Rng& rng, Workspace& workspace, Journal& journal)
@@ -44,34 +54,50 @@ bool Climber::is_wanted(const Move& move) const {
 }
 
 Climber::Choice Climber::best_move(double edge_cost) {
-    moves_.clear();
+    if (options_.neighbours > 0) return best_of_lots(edge_cost);
+    found_.clear();
+    double best = options_.tolerance;
+    table_.visit_best(
+        *rules_, edge_cost, options_.tolerance, [&](const Move& move) { return is_wanted(move); },
+        [&](const Move& move, double gain) {
+            found_.emplace_back(move, gain);
+            best = std::max(best, gain);
+            return std::max(options_.tolerance, best - options_.tolerance);
+        });
+    // What is drawn must not hang on the order in which the moves were looked at.
+    std::sort(found_.begin(), found_.end(),
+              [](const auto& a, const auto& b) { return comes_before(a.first, b.first); });
+    return draw(best);
+}
+
+/// Random subsets of all moves, one after the other until one of them has a move that gains: a run
+/// still ends in a local optimum of the whole neighbourhood.
+Climber::Choice Climber::best_of_lots(double edge_cost) {
+    std::vector<Move> moves;
     table_.for_each_move(*rules_, [&](const Move& move) {
-        if (is_wanted(move)) moves_.push_back(move);
+        if (is_wanted(move)) moves.push_back(move);
     });
-    if (options_.neighbours == 0) return best_of(moves_, edge_cost);
-    // Random subsets, one after the other until one of them has a move that gains: a run still
-    // ends in a local optimum of the whole neighbourhood.
-    const int total = static_cast<int>(moves_.size());
-    for (int k = 0; k + 1 < total; ++k) std::swap(moves_[k], moves_[k + rng_.below(total - k)]);
+    const int total = static_cast<int>(moves.size());
+    for (int k = 0; k + 1 < total; ++k) std::swap(moves[k], moves[k + rng_.below(total - k)]);
     for (int first = 0; first < total; first += options_.neighbours) {
         const int last = std::min(total, first + options_.neighbours);
-        const Choice choice = best_of({moves_.begin() + first, moves_.begin() + last}, edge_cost);
-        if (choice.found) return choice;
+        double best = options_.tolerance;
+        found_.clear();
+        for (int k = first; k < last; ++k) {
+            stop_.check();
+            found_.emplace_back(moves[k], table_.gain(moves[k], edge_cost));
+            best = std::max(best, found_.back().second);
+        }
+        if (const Choice choice = draw(best); choice.found) return choice;
     }
     return {};
 }
 
-Climber::Choice Climber::best_of(const std::vector<Move>& moves, double edge_cost) {
-    double best = options_.tolerance;
-    for (const Move& move : moves) {
-        stop_.check();
-        best = std::max(best, table_.gain(move, edge_cost));
-    }
-    // Reservoir sampling among the moves that gain as much as the best, within the tolerance.
+/// Reservoir sampling among the moves found that gain as much as the best, within the tolerance.
+Climber::Choice Climber::draw(double best) {
     Choice choice;
     int ties = 0;
-    for (const Move& move : moves) {
-        const double gain = table_.gain(move, edge_cost);
+    for (const auto& [move, gain] : found_) {
         if (!(gain > options_.tolerance && gain >= best - options_.tolerance)) continue;
         if (rng_.below(++ties) == 0) choice = {true, move};
     }
@@ -88,30 +114,54 @@ bool Climber::climb(double cost_factor) {
     return false;
 }
 
+/// Offers the neighbours of the current graph to the pool.
 void Climber::record_neighbours() {
     const double score = table_.score();
-    if (!journal_.pool.wants(score)) return;
-    for (const Move& move : moves_) {
-        stop_.check();
-        const double near = score + table_.gain(move, edge_cost_);
-        if (!journal_.pool.wants(near)) continue;
-        Graph graph = table_.graph();
-        set_edge(graph, move.i, move.j, move.edge);
-        journal_.pool.offer(table_.key_after(move), near, graph);
-    }
+    Pool& pool = journal_.pool;
+    if (!pool.wants(score)) return;
+    const PackedGraph here(table_.graph());
+    // Of one graph's neighbours no more can stay than the pool keeps: the smallest of so many gains
+    // is the floor for the rest.
+    std::priority_queue<double, std::vector<double>, std::greater<>> offered;
+    const auto floor = [&] {
+        const double wanted = pool.bar() - score;
+        return offered.size() < pool.keep() ? wanted : std::max(wanted, offered.top());
+    };
+    table_.visit_best(
+        *rules_, edge_cost_, floor(), [&](const Move& move) { return is_wanted(move); },
+        [&](const Move& move, double gain) {
+            if (pool.wants(score + gain)) {
+                pool.offer(table_.key_after(move), score + gain,
+                           here.with(move.i, move.j, move.edge));
+                offered.push(gain);
+                if (offered.size() > pool.keep()) offered.pop();
+            }
+            return floor();
+        });
+}
+
+/// Finds the moves to graphs of equal score.
+void Climber::list_equals() {
+    found_.clear();
+    table_.visit_best(
+        *rules_, edge_cost_, -options_.tolerance, [&](const Move& move) { return is_wanted(move); },
+        [&](const Move& move, double gain) {
+            if (gain <= options_.tolerance) found_.emplace_back(move, gain);
+            return -options_.tolerance;
+        });
+    std::sort(found_.begin(), found_.end(),
+              [](const auto& a, const auto& b) { return comes_before(a.first, b.first); });
 }
 
 void Climber::climb_and_walk_plateau(int limit) {
     std::unordered_set<Key, KeyHash> seen;
     std::vector<Graph> waiting;
     int visited = 0;
-    // Whenever `climb` returns true, `moves_` holds every permitted move of the current graph and
-    // none of them gains.
     while (climb()) {
         if (visited == 0) seen.insert(table_.key());
         record_neighbours();
-        for (const Move& move : moves_) {
-            if (!(std::abs(table_.gain(move, edge_cost_)) <= options_.tolerance)) continue;
+        list_equals();
+        for (const auto& [move, gain] : found_) {
             if (!seen.insert(table_.key_after(move)).second) continue;
             waiting.push_back(table_.graph());
             set_edge(waiting.back(), move.i, move.j, move.edge);

@@ -42,7 +42,10 @@ class Climber {
     MoveTable& table() { return table_; }
 
     /// Other rules from here on; the graph must satisfy them.
-    void use(const Rules& rules) { rules_ = &rules; }
+    void use(const Rules& rules) {
+        rules_ = &rules;
+        table_.rules_changed();
+    }
     const Rules& rules() const { return *rules_; }
 
     /// Makes the best move until none gains more than the tolerance, drawing among moves within the
@@ -64,9 +67,11 @@ class Climber {
     };
     /// The move to make next, when one gains more than the tolerance.
     Choice best_move(double edge_cost);
-    Choice best_of(const std::vector<Move>& moves, double edge_cost);
+    Choice best_of_lots(double edge_cost);
+    Choice draw(double best);
     bool is_wanted(const Move& move) const;
     void record_neighbours();
+    void list_equals();
 
     const Rules* rules_;
     const ClimbOptions& options_;
@@ -75,7 +80,7 @@ class Climber {
     Journal& journal_;
     MoveTable table_;
     double edge_cost_;
-    std::vector<Move> moves_;  // scratch
+    std::vector<std::pair<Move, double>> found_;  // scratch: moves, and what they gain
 };
 
 }  // namespace bowfree

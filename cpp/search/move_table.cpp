@@ -1,6 +1,7 @@
 #include "search/move_table.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -11,7 +12,16 @@ namespace bowfree {
 namespace {
 
 constexpr double stale = std::numeric_limits<double>::quiet_NaN();
-constexpr double never = -std::numeric_limits<double>::infinity();
+constexpr double anything = std::numeric_limits<double>::infinity();
+
+// Up to so many variables every gain is worked out. Beyond, a new edge is worked out when
+// `generosity` times what the screen finds would do; docs/scaling.md has what that leaves out.
+constexpr int screened_beyond = 30;
+constexpr double generosity = 2.0;
+
+// Of all pairs: when more have changed, the tournament is held anew.
+constexpr int anew_share = 8;
+
 constexpr int unsettled = -1;
 
 /// A change of one pair that is taken back at the end of its scope, whatever is thrown meanwhile.
@@ -43,8 +53,15 @@ MoveTable::MoveTable(Scorer& scorer, Graph start, Workspace& workspace)
       district_key_(graph_.d()),
       objective_(graph_.d(), stale),
       gains_(4 * edges_.size(), stale),
+      is_changed_(edges_.size()),
       ancestors_(static_cast<std::size_t>(graph_.d()) * graph_.words()) {
     assert(graph_.d() == scorer.d());
+    if (d() > screened_beyond && scorer.data().plain()) {
+        screen_.emplace(scorer, workspace);
+        promises_.assign(gains_.size(), std::numeric_limits<float>::quiet_NaN());
+    }
+    leaves_ = static_cast<int>(std::bit_ceil(std::max<std::size_t>(1, edges_.size())));
+    best_.assign(2 * static_cast<std::size_t>(leaves_), never);
     for (int j = 0; j < d(); ++j)
         for (int i = 0; i < j; ++i) edges_[pair(i, j)] = get_edge(graph_, i, j);
     n_edges_ = count_edges(graph_);
@@ -148,7 +165,11 @@ void MoveTable::apply(const Move& move) {
     edges_[pair(i, j)] = after;
     if (is_directed(before) || is_directed(after)) ancestors_known_ = false;
 
-    for (int e = 0; e < 4; ++e) gains_[4 * pair(i, j) + e] = stale;
+    for (int e = 0; e < 4; ++e) {
+        gains_[4 * pair(i, j) + e] = stale;
+        if (screen_) promises_[4 * pair(i, j) + e] = std::numeric_limits<float>::quiet_NaN();
+    }
+    mark_changed(i, j);
     if (at_j) district_[j] = unsettled;
     if (at_i) settle_district(i);
     if (at_j && district_[j] == unsettled) settle_district(j);  // not one district with i
@@ -176,23 +197,114 @@ void MoveTable::mark_stale(int node) {
             return second ? head_at_second(e) : head_at_first(e);
         };
         const bool has_head = head_here(edges_[p]);
-        for (const Edge e : all_edges)
-            if (has_head || head_here(e)) gains_[4 * p + static_cast<int>(e)] = stale;
+        for (const Edge e : all_edges) {
+            if (!has_head && !head_here(e)) continue;
+            gains_[4 * p + static_cast<int>(e)] = stale;
+            if (screen_)
+                promises_[4 * p + static_cast<int>(e)] = std::numeric_limits<float>::quiet_NaN();
+        }
+        mark_changed(std::min(node, other), std::max(node, other));
+    }
+    if (screen_) screen_->forget(node);
+}
+
+/// The gain if it is known; else what it may be.
+double MoveTable::promise(const Move& move) {
+    const auto [i, j, after] = move;
+    const int slot = 4 * pair(i, j) + static_cast<int>(after);
+    if (!std::isnan(gains_[slot])) return gains_[slot];
+    if (!screen_ || edge(i, j) != Edge::none) return anything;
+    float& promise = promises_[slot];
+    if (std::isnan(promise)) {
+        const double least = after == Edge::forward    ? screen_->directed(graph_, i, j)
+                             : after == Edge::backward ? screen_->directed(graph_, j, i)
+                                                       : screen_->bidirected(graph_, i, j);
+        promise = static_cast<float>(std::isnan(least) ? anything : generosity * least);
+    }
+    return promise;
+}
+
+double MoveTable::promise_of_pair(const Rules& rules, double edge_cost, int i, int j) {
+    double most = never;
+    for (const Edge e : all_edges) {
+        const Move move{i, j, e};
+        if (e == edge(i, j) || !rules.permits_edge(d(), i, j, e)) continue;
+        most = std::max(most, promise(move) - edge_cost * more_edges(move));
+    }
+    return most;
+}
+
+void MoveTable::mark_changed(int i, int j) {
+    if (std::exchange(is_changed_[pair(i, j)], 1)) return;
+    changed_.emplace_back(i, j);
+}
+
+/// Brings the tournament up to date.
+void MoveTable::refresh(const Rules& rules, double edge_cost) {
+    if (refreshed_ && refreshed_cost_ == edge_cost &&
+        anew_share * changed_.size() < edges_.size()) {
+        while (!changed_.empty()) {
+            const auto [i, j] = changed_.back();
+            workspace_.stop.check();
+            enter(pair(i, j), promise_of_pair(rules, edge_cost, i, j));
+            is_changed_[pair(i, j)] = 0;
+            changed_.pop_back();
+        }
+        return;
+    }
+    refreshed_ = false;
+    for (int j = 1; j < d(); ++j)
+        for (int i = 0; i < j; ++i) {
+            workspace_.stop.check();
+            best_[leaves_ + pair(i, j)] = promise_of_pair(rules, edge_cost, i, j);
+        }
+    for (int k = leaves_ - 1; k > 0; --k) best_[k] = std::max(best_[2 * k], best_[2 * k + 1]);
+    std::fill(is_changed_.begin(), is_changed_.end(), 0);
+    changed_.clear();
+    refreshed_ = true;
+    refreshed_cost_ = edge_cost;
+}
+
+void MoveTable::enter(int p, double value) {
+    std::size_t k = static_cast<std::size_t>(leaves_) + p;
+    best_[k] = value;
+    while (k > 1) {
+        k /= 2;
+        const double most = std::max(best_[2 * k], best_[2 * k + 1]);
+        if (best_[k] == most) break;
+        best_[k] = most;
     }
 }
 
+/// The pair at the head of the tournament; of several the first.
+std::pair<int, int> MoveTable::most_promising() const {
+    std::size_t k = 1;
+    while (k < static_cast<std::size_t>(leaves_)) k = best_[2 * k] == best_[k] ? 2 * k : 2 * k + 1;
+    const int p = static_cast<int>(k) - leaves_;
+    int j = static_cast<int>((1.0 + std::sqrt(1.0 + 8.0 * p)) / 2.0);
+    while (pair(0, j) > p) --j;
+    while (pair(0, j + 1) <= p) ++j;
+    return {p - pair(0, j), j};
+}
+
+/// Out of the tournament until the next refreshment.
+void MoveTable::set_aside(int i, int j) {
+    enter(pair(i, j), never);
+    mark_changed(i, j);
+}
+
 void MoveTable::morph(const Graph& target) {
-    for (int j = 1; j < d(); ++j) {
-        bool differs = false;
-        for (int w = 0; w < graph_.words(); ++w)
-            differs |= graph_.parents(j)[w] != target.parents(j)[w] ||
-                       graph_.spouses(j)[w] != target.spouses(j)[w];
-        for (int i = 0; i < j; ++i) {
-            // A pair i <- j that differs shows in row i only, so all of the row is compared.
-            if (differs || graph_.directed(j, i) != target.directed(j, i))
-                apply({i, j, get_edge(target, i, j)});
+    std::vector<std::pair<int, int>> differ;
+    for (int v = 0; v < d(); ++v)
+        for (int w = 0; w < graph_.words(); ++w) {
+            Word rest = (graph_.parents(v)[w] ^ target.parents(v)[w]) |
+                        (graph_.spouses(v)[w] ^ target.spouses(v)[w]);
+            for (; rest != 0; rest &= rest - 1) {
+                const int u = 64 * w + std::countr_zero(rest);
+                differ.emplace_back(std::min(u, v), std::max(u, v));
+            }
         }
-    }
+    for (const auto& [i, j] : differ) apply({i, j, get_edge(target, i, j)});
 }
 
 void MoveTable::update_ancestors() {
@@ -224,18 +336,29 @@ bool MoveTable::closes_cycle(int from, int to) {
     return detour;
 }
 
-bool MoveTable::permits(const Rules& rules, const Move& move) {
+/// All rules but those that hang on the class, in ascending order of what they cost.
+bool MoveTable::permits_but_class(const Rules& rules, const Move& move) {
     const auto [i, j, after] = move;
     const Edge before = edge(i, j);
     if (!rules.permits_edge(d(), i, j, after) || !rules.permits_heads(graph_, i, j, before, after))
         return false;
     if (after == Edge::none) return true;  // the rules are hereditary
     if (before == Edge::none && n_edges_ == rules.max_edges) return false;
+    if (rules.max_district != Rules::unlimited && after == Edge::bidirected &&
+        district_[i] != district_[j]) {
+        const auto together = std::count_if(district_.begin(), district_.end(), [&](int district) {
+            return district == district_[i] || district == district_[j];
+        });
+        if (together > rules.max_district) return false;
+    }
     if (after == Edge::forward && closes_cycle(i, j)) return false;
-    if (after == Edge::backward && closes_cycle(j, i)) return false;
-    if (!rules.looks_at_whole()) return true;
-    const Trial trial(graph_, move, before);
-    return rules.permits_whole(graph_);
+    return !(after == Edge::backward && closes_cycle(j, i));
+}
+
+bool MoveTable::permits_class(const Rules& rules, const Move& move) {
+    if (move.edge == Edge::none || !rules.class_looks_at_whole()) return true;
+    const Trial trial(graph_, move, edge(move.i, move.j));
+    return rules.permits_class(graph_);
 }
 
 }  // namespace bowfree

@@ -6,31 +6,47 @@
 //   key_, node_key_            its identity, and the rows' shares of it (graph/key.hpp)
 //   district_, district_key_,  the districts, each by its smallest node: which one a node is in,
 //   objective_                 what it is called in the cache, its F (once asked for)
-//   gains_                     what each change of one pair would gain in likelihood (once asked
-//   for) ancestors_                 who is above whom, for moves that could close a cycle (once
-//   asked for)
+//   gains_                     what each change of one pair gains in likelihood (once asked for)
+//   promises_                  what it gains at most, as far as the screen can tell (screen.hpp)
+//   best_                      a tournament of the pairs, by the most that a change of them
+//   promises ancestors_                 who is above whom, for moves that could close a cycle (once
+//   asked
+//                              for)
 //
 // How they work together. A gain depends only on the districts at which the move adds or removes an
 // arrowhead. `apply` changes the graph and the keys of the two rows, settles the one or two
 // districts with a changed row anew, and marks as stale the gains of all moves with an arrowhead
-// there; all other entries stay valid. What is stale is worked out when it is next asked for. So a
-// step of a climb fits only districts next to the last change, and most of these are in the
-// scorer's cache.
+// there; all other entries stay valid. What is stale is worked out when it is next asked for, and
+// what is asked for are the winners of the tournament: `visit_best` goes down from the most
+// promising pair, asks whether a move is permitted and what it gains exactly, and ends where no
+// other pair can promise enough. So a step of a climb fits only promising districts next to the
+// last change, and most of these are in the scorer's cache.
+//
+// With few variables an unknown gain promises everything, so that every permitted move is worked
+// out. With more of them (`screened_beyond`) a new edge promises `generosity` times what the screen
+// finds.
 //
 //   score            of the graph, from the F of its districts
 //   gain             of a move: table entry less the price of edges; `likelihood_gain` keeps the
-//   table work_out_gain    F of the districts concerned, before and after, told apart by the kind
-//   of move permits          rules and acyclicity, for one move; `closes_cycle` asks `ancestors_`
+//                    table
+//   work_out_gain    F of the districts concerned, before and after, told apart by the kind of move
+//   promise          the gain if it is known, else what it may be
+//   permits          rules and acyclicity, for one move; `closes_cycle` asks `ancestors_`
 //   for_each_move    all permitted changes of one pair
+//   visit_best       those that gain enough, best promise first
 //   apply, morph     one change; all changes that lead to a given graph
 //   key_after        identity of a neighbour without making it; `toggled` is what a move changes
-//   settle_district, mark_stale, update_ancestors    the upkeep
+//   settle_district, mark_stale, refresh, update_ancestors    the upkeep
 #pragma once
 
+#include <limits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/scorer.hpp"
 #include "rng.hpp"
+#include "search/screen.hpp"
 #include "space/rules.hpp"
 
 namespace bowfree {
@@ -66,12 +82,13 @@ class MoveTable {
     /// How much the score grows by `move`, an edge costing `edge_cost`. What cannot be compared
     /// gains minus infinity.
     double gain(const Move& move, double edge_cost) {
-        const int change = (move.edge != Edge::none) - (edge(move.i, move.j) != Edge::none);
-        return likelihood_gain(move) - edge_cost * change;
+        return likelihood_gain(move) - edge_cost * more_edges(move);
     }
 
     /// True when the graph after `move` is acyclic and satisfies the rules (the graph itself does).
-    bool permits(const Rules& rules, const Move& move);
+    bool permits(const Rules& rules, const Move& move) {
+        return permits_but_class(rules, move) && permits_class(rules, move);
+    }
 
     void apply(const Move& move);
     /// Goes to `target`, marking as stale only what differs.
@@ -88,9 +105,48 @@ class MoveTable {
             }
     }
 
+    /// Calls `look(move, gain)` for permitted moves that gain at least `floor` and that `wanted`
+    /// does not refuse, those that promise most first; `look` returns the floor from there on. No
+    /// such move is left out, up to what the screen promises too little for.
+    template <class Wanted, class Look>
+    void visit_best(const Rules& rules, double edge_cost, double floor, Wanted&& wanted,
+                    Look&& look) {
+        refresh(rules, edge_cost);
+        while (best_[1] >= floor && best_[1] > never) {
+            const auto [i, j] = most_promising();
+            for (const Edge e : all_edges) {
+                const Move move{i, j, e};
+                if (e == edge(i, j) || !wanted(move)) continue;
+                workspace_.stop.check();
+                const double cost = edge_cost * more_edges(move);
+                if (!(promise(move) - cost >= floor) || !permits_but_class(rules, move)) continue;
+                const double gain = likelihood_gain(move) - cost;
+                // The class is a question for the whole graph, so it comes last.
+                if (gain >= floor && permits_class(rules, move)) floor = look(move, gain);
+            }
+            set_aside(i, j);
+        }
+    }
+
+    /// To be told when the rules that `visit_best` is called with become others.
+    void rules_changed() { refreshed_ = false; }
+
   private:
     static int pair(int i, int j) { return j * (j - 1) / 2 + i; }
+    static constexpr double never = -std::numeric_limits<double>::infinity();
+    int more_edges(const Move& move) const {
+        return (move.edge != Edge::none) - (edge(move.i, move.j) != Edge::none);
+    }
     double likelihood_gain(const Move& move);
+    double promise(const Move& move);
+    bool permits_but_class(const Rules& rules, const Move& move);
+    bool permits_class(const Rules& rules, const Move& move);
+    void refresh(const Rules& rules, double edge_cost);
+    double promise_of_pair(const Rules& rules, double edge_cost, int i, int j);
+    std::pair<int, int> most_promising() const;
+    void set_aside(int i, int j);
+    void enter(int pair, double value);
+    void mark_changed(int i, int j);
     double work_out_gain(const Move& move);
     double objective_of(int representative);
     void settle_district(int node);
@@ -111,7 +167,15 @@ class MoveTable {
     std::vector<Key> district_key_;  // by smallest node
     std::vector<double> objective_;  // by smallest node: F, NaN when not yet asked for
     std::vector<double> gains_;      // by 4 * pair + edge: gain without penalty, NaN when stale
-    std::vector<Word> ancestors_;    // d rows, valid when ancestors_known_
+    std::optional<Screen> screen_;   // with many variables
+    std::vector<float> promises_;    // as `gains_`, with a screen
+    std::vector<double> best_;       // a heap-shaped tree; pair p is leaf `leaves_` + p
+    int leaves_ = 0;
+    std::vector<char> is_changed_;              // by pair
+    std::vector<std::pair<int, int>> changed_;  // pairs whose leaf is out of date
+    bool refreshed_ = false;                    // false: all of them are
+    double refreshed_cost_ = 0.0;
+    std::vector<Word> ancestors_;  // d rows, valid when ancestors_known_
     bool ancestors_known_ = false;
 };
 

@@ -1,31 +1,60 @@
 #include "search/pool.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace bowfree {
 
-namespace {
-
-using Entry = std::pair<Key, const Scored*>;
-
-bool better(const Entry& a, const Entry& b) {
-    return a.second->score != b.second->score ? a.second->score > b.second->score
-                                              : a.first < b.first;
+PackedGraph::PackedGraph(const Graph& graph) : d_(graph.d()) {
+    for (int v = 0; v < d_; ++v) {
+        for_each_node(graph.parents(v), graph.words(), [&](int p) {
+            edges_.push_back(p < v ? code(p, v, Edge::forward) : code(v, p, Edge::backward));
+        });
+        for_each_node(graph.spouses(v), graph.words(), [&](int s) {
+            if (s < v) edges_.push_back(code(s, v, Edge::bidirected));
+        });
+    }
 }
 
-std::vector<Entry> ranked(const std::unordered_map<Key, Scored, KeyHash>& graphs) {
-    std::vector<Entry> entries;
-    for (const auto& [key, scored] : graphs) entries.emplace_back(key, &scored);
-    std::sort(entries.begin(), entries.end(), better);
+PackedGraph PackedGraph::with(int i, int j, Edge edge) const {
+    PackedGraph other;
+    other.d_ = d_;
+    other.edges_.reserve(edges_.size() + 1);
+    const std::uint32_t pair = code(i, j, Edge::none) >> 2;
+    for (const std::uint32_t entry : edges_)
+        if (entry >> 2 != pair) other.edges_.push_back(entry);
+    if (edge != Edge::none) other.edges_.push_back(code(i, j, edge));
+    return other;
+}
+
+Graph PackedGraph::unpack() const {
+    // The pairs in order, so that one walk over j finds them all.
+    std::vector<std::uint32_t> entries = edges_;
+    std::sort(entries.begin(), entries.end());
+    Graph graph(d_);
+    int j = 1;
+    std::uint32_t first = 0;  // the pair (0, j)
+    for (const std::uint32_t entry : entries) {
+        const std::uint32_t pair = entry >> 2;
+        while (pair >= first + static_cast<std::uint32_t>(j))
+            first += static_cast<std::uint32_t>(j++);
+        add_edge(graph, static_cast<int>(pair - first), j, static_cast<Edge>(entry & 3));
+    }
+    return graph;
+}
+
+std::vector<Pool::Ranked> Pool::ranked() const {
+    std::vector<Ranked> entries;
+    for (const auto& [key, entry] : graphs_) entries.emplace_back(key, &entry);
+    std::sort(entries.begin(), entries.end(), [](const Ranked& a, const Ranked& b) {
+        return a.second->score != b.second->score ? a.second->score > b.second->score
+                                                  : a.first < b.first;
+    });
     return entries;
 }
 
-}  // namespace
-
-void Pool::offer(const Key& key, double score, const Graph& graph) {
+void Pool::offer(const Key& key, double score, PackedGraph graph) {
     if (!wants(score)) return;
-    const auto [place, is_new] = graphs_.try_emplace(key, Scored{graph, score});
+    const auto [place, is_new] = graphs_.try_emplace(key, Entry{std::move(graph), score});
     // The same graph can come with two scores that differ by rounding, when it was scored as a
     // neighbour: the larger one stays, so that the order of the offers does not matter.
     if (!is_new) place->second.score = std::max(place->second.score, score);
@@ -37,11 +66,11 @@ void Pool::offer(const Key& key, double score, const Graph& graph) {
 }
 
 void Pool::merge(const Pool& other) {
-    for (const auto& [key, scored] : other.graphs_) offer(key, scored.score, scored.graph);
+    for (const auto& [key, entry] : other.graphs_) offer(key, entry.score, entry.graph);
 }
 
 void Pool::trim() {
-    const auto entries = ranked(graphs_);
+    const auto entries = ranked();
     std::vector<Key> gone;
     for (std::size_t e = 0; e < entries.size(); ++e)
         if (e >= keep_ || entries[e].second->score < bar_) gone.push_back(entries[e].first);
@@ -51,9 +80,9 @@ void Pool::trim() {
 
 std::vector<Scored> Pool::sorted() const {
     std::vector<Scored> result;
-    for (const auto& [key, scored] : ranked(graphs_)) {
-        if (result.size() == keep_ || scored->score < best_ - window_) break;
-        result.push_back(*scored);
+    for (const auto& [key, entry] : ranked()) {
+        if (result.size() == keep_ || entry->score < best_ - window_) break;
+        result.push_back({entry->graph.unpack(), entry->score});
     }
     return result;
 }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "graph/graph.hpp"
+#include "graph/edge.hpp"
 #include "graph/key.hpp"
 
 namespace bowfree {
@@ -14,6 +16,26 @@ namespace bowfree {
 struct Scored {
     Graph graph;
     double score;
+};
+
+/// A graph by its edges: at a thousand nodes some kilobytes, where the rows of bits are 250.
+class PackedGraph {
+  public:
+    PackedGraph() = default;
+    explicit PackedGraph(const Graph& graph);
+
+    /// The graph with pair (i, j), i < j, set to `edge`.
+    PackedGraph with(int i, int j, Edge edge) const;
+    Graph unpack() const;
+
+  private:
+    static std::uint32_t code(int i, int j, Edge edge) {
+        const auto pair = static_cast<std::uint32_t>(j) * static_cast<std::uint32_t>(j - 1) / 2 +
+                          static_cast<std::uint32_t>(i);
+        return pair << 2 | static_cast<std::uint32_t>(edge);
+    }
+    int d_ = 0;
+    std::vector<std::uint32_t> edges_;  // pair and state, in no order
 };
 
 class Pool {
@@ -24,20 +46,32 @@ class Pool {
     /// True when a graph of this score would be kept as things stand: ask before making a copy. A
     /// score that is no number is not wanted.
     bool wants(double score) const { return keep_ > 0 && score >= bar_; }
-    void offer(const Key& key, double score, const Graph& graph);
+    void offer(const Key& key, double score, const Graph& graph) {
+        if (wants(score)) offer(key, score, PackedGraph(graph));
+    }
+    void offer(const Key& key, double score, PackedGraph graph);
     void merge(const Pool& other);
+
+    std::size_t keep() const { return keep_; }
+    double bar() const { return bar_; }
 
     /// What is kept, best first; equal scores in the order of their keys.
     std::vector<Scored> sorted() const;
 
   private:
+    struct Entry {
+        PackedGraph graph;
+        double score;
+    };
+    using Ranked = std::pair<Key, const Entry*>;
+    std::vector<Ranked> ranked() const;
     void trim();
 
     static constexpr double lowest = std::numeric_limits<double>::lowest();
     std::size_t keep_;
     double window_;
     double best_ = lowest, bar_ = lowest;
-    std::unordered_map<Key, Scored, KeyHash> graphs_;
+    std::unordered_map<Key, Entry, KeyHash> graphs_;
 };
 
 }  // namespace bowfree

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "search/kicks.hpp"
+#include "search/orders.hpp"
 #include "space/random_graphs.hpp"
 
 namespace bowfree {
@@ -57,7 +58,30 @@ void iterate(Climber& climber, int n, double slack, Kick kick, Improve improve) 
     climber.table().morph(best);
 }
 
-void search_dags_first(Climber& climber, const Rules& rules, const RunOptions& options, Rng& rng) {
+/// Takes the climber to the best DAG over orders.
+void search_orders(Climber& climber, const Scorer& scorer, const Rules& rules,
+                   const RunOptions& options, Rng& rng, const Stop& stop) {
+    const auto go_to = [&](const Graph& graph) {
+        const Graph before = climber.table().graph();
+        const double score = climber.table().score();
+        climber.table().morph(graph);
+        climber.record();
+        // A score that is no number compares with nothing: the run stays where it is.
+        if (!(climber.table().score() >= score)) climber.table().morph(before);
+    };
+    OrderSearch orders(scorer, rules, rng, stop);
+    orders.improve(options.climb.tolerance);
+    go_to(orders.graph());  // before the kicks: a run that is stopped has this at least
+    orders.kick(options.order_kicks, options.climb.tolerance);
+    go_to(orders.graph());
+}
+
+/// A good DAG: over orders, or by single changes and kicks.
+void search_dags_first(Climber& climber, const Scorer& scorer, const Rules& rules,
+                       const RunOptions& options, Rng& rng, const Stop& stop) {
+    if (options.order_kicks >= 0 && scorer.data().plain() &&
+        OrderSearch::can_honour(rules, scorer.d()))
+        return search_orders(climber, scorer, rules, options, rng, stop);
     Rules dags_only = rules;
     dags_only.graph_class = GraphClass::dag;
     climber.use(dags_only);
@@ -103,8 +127,9 @@ void kick_and_improve(Climber& climber, const RunOptions& options, double edge_c
 
 /// Does what the kind of run asks for, from the climber's graph on; `start` becomes that of a
 /// sparse run, which is drawn on the way.
-void do_kind(RunKind kind, Climber& climber, const Rules& rules, const RunOptions& options,
-             const Graph& ground, double edge_cost, Rng& rng, Graph& start) {
+void do_kind(RunKind kind, Climber& climber, const Scorer& scorer, const Rules& rules,
+             const RunOptions& options, const Graph& ground, Rng& rng, Graph& start,
+             const Stop& stop) {
     switch (kind) {
         case RunKind::climb:
             return climber.climb_and_walk_plateau(options.plateau);
@@ -113,10 +138,10 @@ void do_kind(RunKind kind, Climber& climber, const Rules& rules, const RunOption
                 sparse_graph(climber, ground, (ground.d() + sparse_share - 1) / sparse_share, rng);
             return climber.climb_and_walk_plateau(options.plateau);
         case RunKind::dag_first:
-            search_dags_first(climber, rules, options, rng);
+            search_dags_first(climber, scorer, rules, options, rng, stop);
             return climber.climb_and_walk_plateau(options.plateau);
         case RunKind::kicks:
-            return kick_and_improve(climber, options, edge_cost, rng);
+            return kick_and_improve(climber, options, scorer.edge_cost(), rng);
     }
 }
 
@@ -134,7 +159,7 @@ std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions
             rng = Rng(task.seed, ~task.stream);  // the walk has used up the first stream
         }
         Climber climber(scorer, run.start, rules, options.climb, rng, workspace, run.journal);
-        do_kind(task.kind, climber, rules, options, ground, scorer.edge_cost(), rng, run.start);
+        do_kind(task.kind, climber, scorer, rules, options, ground, rng, run.start, stop);
         run.end = climber.table().graph();
         run.score = climber.table().score();
         run.complete = true;

@@ -6,9 +6,10 @@
 //   climb      start -> climb (-> plateau). The paper's: from the empty graph or a uniform random
 //              BAP, without the plateau.
 //   sparse     a random graph of about d/3 edges -> climb -> plateau. Finds weak, sparse graphs.
-//   dag_first  iterated local search over DAGs, where a district is one node and has a closed form
-//              -> open to bidirected edges -> climb -> plateau. Settles the order of the nodes
-//              before districts grow: what dense graphs with strong effects need.
+//   dag_first  the best DAG over orders (orders.hpp) -> open to bidirected edges -> climb ->
+//              plateau. Settles the order of the nodes before districts grow: what dense graphs
+//              with strong effects need. With few nodes, and where the rules are beyond orders,
+//              iterated local search over DAGs comes first instead.
 //   kicks      from a good graph: kick -> climb -> plateau -> keep the better one, again and again.
 //
 // A run is a pure function of (data, options, task): it has its own random stream and shares
@@ -21,7 +22,8 @@
 //   run_task            start -> climber -> one of the kinds -> the end, or the best before a stop
 //   random_start        a uniform random graph, by the walk of section 3.2
 //   sparse_graph        a small random graph
-//   search_dags_first   iterated local search over DAGs
+//   search_orders       the best DAG over orders
+//   search_dags_first   that, or iterated local search over DAGs
 //   kick_and_improve    iterated local search over the graphs that the rules permit
 //   iterate             what both have in common: kick, improve, keep or go back
 #pragma once
@@ -39,7 +41,8 @@ enum class RunKind : std::uint8_t { climb, sparse, dag_first, kicks };
 struct RunOptions {
     ClimbOptions climb;
     int plateau = 0;           ///< graphs visited on a plateau of equal scores
-    int dag_kicks = 0;         ///< of dag_first, over DAGs
+    int order_kicks = -1;      ///< of dag_first, over orders; -1: not over orders
+    int dag_kicks = 0;         ///< of dag_first, over DAGs, where it is not over orders
     int bap_kicks = 0;         ///< of kicks
     std::int64_t burn_in = 0;  ///< steps to a uniform random start
     std::size_t keep = 0;      ///< graphs in the pool

@@ -61,6 +61,10 @@ bool Rules::permits_whole(const Graph& graph) const {
     if (max_district != unlimited)
         for (const auto& district : districts(graph))
             if (static_cast<int>(district.size()) > max_district) return false;
+    return permits_class(graph);
+}
+
+bool Rules::permits_class(const Graph& graph) const {
     if (graph_class == GraphClass::ancestral) return is_ancestral(graph);
     if (graph_class == GraphClass::arid) return is_arid(graph);
     return true;

@@ -41,13 +41,16 @@ struct Rules {
     }
 
     /// True when `permits_whole` has something to say; else callers skip the copy it needs.
-    bool looks_at_whole() const {
-        return max_district != unlimited || graph_class == GraphClass::ancestral ||
-               graph_class == GraphClass::arid;
+    bool looks_at_whole() const { return max_district != unlimited || class_looks_at_whole(); }
+    /// The same for `permits_class`.
+    bool class_looks_at_whole() const {
+        return graph_class == GraphClass::ancestral || graph_class == GraphClass::arid;
     }
 
     /// Rules that look at the whole graph, with the edge already in place.
     bool permits_whole(const Graph& graph) const;
+    /// Of these, the one that the class makes.
+    bool permits_class(const Graph& graph) const;
 
     /// All rules at once, acyclicity and bow-freeness included: is `graph` one of ours?
     bool permits(const Graph& graph) const;

@@ -30,6 +30,7 @@ def test_a_run_stays_where_it_is(kind):
         max_steps=-1,
         tolerance=1e-9,
         plateau=20,
+        order_kicks=0,
         dag_kicks=30,
         bap_kicks=5,
         burn_in=0,

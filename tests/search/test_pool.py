@@ -36,6 +36,7 @@ def kept(offers, *, keep=10, window=4.0):
         max_steps=-1,
         tolerance=1e-9,
         plateau=0,
+        order_kicks=0,
         dag_kicks=0,
         bap_kicks=0,
         burn_in=0,

@@ -5,8 +5,9 @@ to the best neighbour until none is better. ``strategy="restart"`` climbs from t
 from uniform random graphs, as the paper does. The default, ``strategy="ils"``, reaches the same
 scores in a small part of the time:
 
-1. *dag-first* runs: iterated local search over DAGs, which are cheap to score, settles an order of
-   the variables; then bidirected edges are let in, the run climbs, and walks over the plateau of
+1. *dag-first* runs: a search over orders of the variables, each with the best parents for every
+   variable among those before it, finds a DAG (up to twelve variables, iterated local search over
+   DAGs does); then bidirected edges are let in, the run climbs, and walks over the plateau of
    neighbours with equal score (equivalent graphs) as long as that leads to better ones;
 2. *sparse* runs: the same climb and walk from small random graphs, for weakly connected data;
 3. rounds of *kicks*: the best graphs so far are disturbed and improved again, until a number of
@@ -123,7 +124,9 @@ def greedy_search(
 
     References
     ----------
-    Section 3 of the paper.
+    Section 3 of the paper. The search over orders is that of B. Andrews, J. Ramsey, R.
+    Sanchez-Romero, J. Camchong, E. Kummerfeld (2023). Fast scalable and accurate discovery of DAGs
+    using the best order score search and grow-shrink trees. *NeurIPS 36*.
 
     Examples
     --------

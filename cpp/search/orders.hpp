@@ -1,0 +1,113 @@
+// The best DAG over orders of the nodes: the first stage of a dag_first run.
+//
+// An order and, for every node, the best parents among the nodes before it make a DAG. So a search
+// for a DAG can go over orders, where one step (a node moves to its best place) changes many edges
+// at once and acyclicity is never a question. This is BOSS (Andrews, Ramsey, Sanchez-Romero,
+// Camchong, Kummerfeld, 2023), with its trees that remember parents by what is before a node.
+//
+//   ParentTree     of one node v. Parents are found by growing (add the candidate that gains most,
+//                  while one gains) and shrinking (take away what no longer pays). Growing walks
+//                  down the tree: a tree node is a set of parents, its branches are the candidates
+//                  that would gain, best first, and the first branch that is before v is taken.
+//   Place          where in the tree a walk ended, the candidates that it took, and those that it
+//                  passed by because they are not before v.
+//   OrderSearch    the order, and the place of every node. When v is put before u, the walk of u is
+//                  another one only if it passed by v; when v is taken away, only if it took v. So
+//                  most of what a step has to look at is two bits per node.
+#pragma once
+
+#include <vector>
+
+#include "model/scorer.hpp"
+#include "rng.hpp"
+#include "space/rules.hpp"
+
+namespace bowfree {
+
+/// Where a walk down a tree has ended.
+struct Place {
+    int leaf = 0;
+    double score = 0.0;               ///< of the node with the parents found there
+    std::vector<Word> taken, passed;  ///< candidates on the way: taken, and not there to be taken
+};
+
+/// All that is known of the parents of one node.
+class ParentTree {
+  public:
+    /// `candidates` may be parents, `fixed` are; at most `limit` in all (-1: any number).
+    ParentTree(const Scorer& scorer, int node, std::vector<int> candidates, std::vector<int> fixed,
+               int limit);
+
+    /// The best parents among the nodes `before` this one, up to greed.
+    void find(const Word* before, const Stop& stop, Place& place);
+
+    /// The parents of a place.
+    const std::vector<int>& parents(const Place& place) const { return sets_[place.leaf].kept; }
+
+  private:
+    struct Branch {
+        double score;
+        int candidate;
+        int child;  // -1 until it is taken for the first time
+    };
+    struct Set {
+        std::vector<int> parents;  // in the order they were taken
+        double score = 0.0;
+        bool grown = false, shrunk = false;
+        std::vector<Branch> branches;  // best first
+        std::vector<int> kept;         // after shrinking
+        double kept_score = 0.0;
+    };
+    void grow(Set& set);
+    void shrink(Set& set);
+    double score_of(const std::vector<int>& parents);
+
+    const Scorer& scorer_;
+    int node_, limit_;
+    std::size_t n_fixed_;
+    std::vector<int> candidates_;
+    std::vector<Set> sets_;
+    std::vector<double> factor_, rows_, with_node_, left_;  // scratch of `grow`
+};
+
+class OrderSearch {
+  public:
+    /// True when every DAG of an order is within reach of the rules: they limit no more than the
+    /// arrowheads at a node, and every pair may be without an edge or must be one given arrow.
+    static bool can_honour(const Rules& rules, int d);
+
+    /// Begins with a random order. The rules must be ones it can honour, the data plain: one
+    /// condition without targets.
+    OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, const Stop& stop);
+
+    /// Moves nodes to their best places until none gains more than `tolerance`.
+    void improve(double tolerance);
+    /// Moves a few random nodes to random places, improves, and goes back if that lost; `n` times.
+    void kick(int n, double tolerance);
+
+    /// The sum over the nodes: what the graph's score has beside the constant part.
+    double score() const;
+    const std::vector<int>& order() const { return order_; }
+    Graph graph() const;
+
+  private:
+    struct Span {
+        int first, last;  // places that are open to a node
+    };
+    Span open_places(int node) const;
+    bool move_to_best(int node, double tolerance);
+    void move(int node, int to);
+
+    int d_, words_;
+    Rng& rng_;
+    const Stop& stop_;
+    std::vector<std::vector<int>> fixed_parents_, fixed_children_;
+    std::vector<ParentTree> trees_;
+    std::vector<int> order_, position_;
+    std::vector<Place> places_;
+    Place trial_, own_;           // scratch
+    std::vector<Word> before_;    // scratch
+    std::vector<double> totals_;  // scratch
+};
+
+}  // namespace bowfree
