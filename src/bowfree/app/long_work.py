@@ -160,9 +160,12 @@ class LongWork:
         def keep(result: SearchResult) -> str:
             self._result, self.candidates = result, _one_of_each_score(result)
             self.searched = {**given, **options}, board
-            early = "" if result.complete else "ended early: "
-            best = count(len(result.best_graphs), "graph")
-            return f"{early}best score {result.score:.4f}, met in {best}; {result.sureness}"
+            best = (
+                f"best score {result.score:.4f}, met in {count(len(result.best_graphs), 'graph')}"
+            )
+            if not result.complete:
+                return f"ended early: {best}; a longer search may find better"
+            return "; ".join([best, *str(result.sureness).splitlines()])
 
         return self._run("search", task, keep)
 

@@ -809,7 +809,9 @@ class Workbench {
   // --- another graph beside it ---
 
   async lookAt(which) {
+    const asked = (this.looking = {});
     const answer = await this.transport.ask({ do: "look", which });
+    if (this.looking !== asked) return; // closed meanwhile, or another one is looked at
     if (answer.error) {
       this.refuse(answer);
       this.closeOther();
@@ -843,7 +845,7 @@ class Workbench {
   }
 
   closeOther() {
-    this.other = this.otherGraph = this.comparison = null;
+    this.other = this.otherGraph = this.comparison = this.looking = null;
     if (this.second) {
       this.second.host.remove();
       this.second = null;
