@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -261,5 +262,8 @@ def test_what_is_for_one_sample_is_refused():
     for options in ({"se": "robust"}, {"test": "satorra-bentler"}, {"se": "bootstrap"}):
         with pytest.raises(bf.DataError, match="are for one sample"):
             bf.fit(bf.parse("x -> y"), given, **options)
+    fit = bf.fit(bf.parse("x -> y"), given)
+    with pytest.raises(bf.DataError, match="is for one sample"):
+        _ = replace(fit, test="satorra-bentler").scaled
     with pytest.raises(bf.BowfreeError, match="method='ricf' is the paper's"):
         bf.fit(bf.parse("x -> y"), given, method="ricf")

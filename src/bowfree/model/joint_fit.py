@@ -213,12 +213,16 @@ class JointVariation:
         )
 
     def expected_chi2(self, test: TestKind) -> tuple[float, float]:
-        """Raise: scaled tests are refused where they are asked for."""
-        raise NotImplementedError(test)
+        """Raise: there are no scaled tests of several conditions."""
+        raise _for_one_sample(test)
 
     def approximation(self, test: TestKind) -> Approximation:
-        """Raise: scaled tests are refused where they are asked for."""
-        raise NotImplementedError(test)
+        """Raise: there are no scaled tests of several conditions."""
+        raise _for_one_sample(test)
+
+
+def _for_one_sample(test: TestKind) -> DataError:
+    return DataError(f"test={test!r} is for one sample: with several conditions leave it out")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
