@@ -51,7 +51,7 @@ def dense(d):
 
 
 def seconds_after_interrupt(call):
-    """Return how long after Ctrl-C a call comes back."""
+    """Return how long after Ctrl-C a call comes back; None if the interrupt got lost."""
     raised = []
 
     def interrupt():
@@ -64,14 +64,14 @@ def seconds_after_interrupt(call):
     try:
         call()
         came_back = True
-        time.sleep(5)
+        time.sleep(2 * MOMENT)
     except KeyboardInterrupt:
-        seconds = time.monotonic() - raised[0]
+        assert not came_back, "the call is too short for this test"
+        return time.monotonic() - raised[0]
     finally:
         timer.cancel()
         timer.join()
-    assert not came_back, "the call is too short for this test"
-    return seconds
+    return None
 
 
 # Each makes its graphs and matrices first, and returns the call itself.
@@ -144,12 +144,20 @@ LONG_CALLS = {
 }
 
 
+# Python drops an exception that a signal raises while an object is being finalised (it is printed
+# as "Exception ignored in ..."), be it ours or not. A person presses Ctrl-C again; so does this.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", LONG_CALLS)
 def test_ctrl_c(name):
     call = LONG_CALLS[name]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", bf.FitWarning)
-        assert seconds_after_interrupt(call) < SLACK
+        for _ in range(3):
+            seconds = seconds_after_interrupt(call)
+            if seconds is not None:
+                break
+    assert seconds is not None, "not interrupted in three attempts"
+    assert seconds < SLACK
 
 
 @pytest.mark.parametrize("d", [10, 70, 120])
