@@ -74,19 +74,27 @@ from .model.scoring import (
 
 # equivalence
 from .equivalence.decision import (
-    EquivalenceVerdict as EquivalenceVerdict,
     is_submodel as is_submodel,
     distinguishing_subgraph as distinguishing_subgraph,
     equivalent as equivalent,
-    explain_equivalence as explain_equivalence,
-    markov_equivalent as markov_equivalent,
     same_skeleton_and_colliders as same_skeleton_and_colliders,
     same_skeleton_and_v_structures as same_skeleton_and_v_structures,
 )
-from .equivalence.classes import (
+from .equivalence.explanation import (
+    EquivalenceVerdict as EquivalenceVerdict,
+    explain_equivalence as explain_equivalence,
+)
+from .equivalence.markov import (
+    markov_equivalent as markov_equivalent,
+)
+from .equivalence.class_members import (
+    EquivalenceClass as EquivalenceClass,
+)
+from .equivalence.class_summary import (
     ClassSummary as ClassSummary,
     EdgeSummary as EdgeSummary,
-    EquivalenceClass as EquivalenceClass,
+)
+from .equivalence.classes import (
     equivalence_class as equivalence_class,
 )
 from .equivalence.empirical import (

@@ -25,7 +25,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from bowfree.equivalence.classes import EquivalenceClass
+from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.errors import DataError
 from bowfree.formats import to_lingam
 from bowfree.graph.mixed_graph import MixedGraph

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bowfree.equivalence.classes import EquivalenceClass
+    from bowfree.equivalence.class_members import EquivalenceClass
     from bowfree.model.fit_result import Fit
     from bowfree.model.moments import Moments
     from bowfree.uncertainty.averaged_effects import AveragedEffects

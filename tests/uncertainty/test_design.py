@@ -10,7 +10,7 @@ import pytest
 
 import bowfree as bf
 from bowfree import _core
-from bowfree.equivalence.classes import marks_of
+from bowfree.equivalence.class_members import marks_of
 from bowfree.equivalence.targets import Kind, Targets
 from random_models import collider_data, random_bap
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bowfree.effects.effect_bounds import EffectBounds
-from bowfree.equivalence.classes import EquivalenceClass
+from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.comparison import Comparison
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.json_values import json_values

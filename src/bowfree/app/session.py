@@ -52,7 +52,8 @@ from bowfree.app.seen import (
 from bowfree.app.work import Newest
 from bowfree.display import count
 from bowfree.effects.bounds import effect_bounds
-from bowfree.equivalence.classes import EquivalenceClass, equivalence_class
+from bowfree.equivalence.class_members import EquivalenceClass
+from bowfree.equivalence.classes import equivalence_class
 from bowfree.equivalence.comparison import compare
 from bowfree.errors import BowfreeError
 from bowfree.formats import FORMATS, read, write

@@ -25,7 +25,8 @@ from bowfree.model.joint_moments import JointMoments
 from bowfree.space.knowledge import Knowledge
 
 if TYPE_CHECKING:
-    from bowfree.equivalence.classes import ClassSummary, EquivalenceClass
+    from bowfree.equivalence.class_members import EquivalenceClass
+    from bowfree.equivalence.class_summary import ClassSummary
     from bowfree.graph.mixed_graph import MixedGraph
     from bowfree.model.fit_result import Fit
     from bowfree.search.result import SearchResult

@@ -29,7 +29,8 @@ import numpy.typing as npt
 from bowfree import _core
 from bowfree.budget import Budget
 from bowfree.effects.effect_bounds import EffectBounds, Formula
-from bowfree.equivalence.classes import EquivalenceClass, class_by_components, marks_of
+from bowfree.equivalence.class_members import EquivalenceClass, marks_of
+from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.components import (
     batch_size,
     class_components,

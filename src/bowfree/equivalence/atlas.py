@@ -16,7 +16,8 @@ from typing import Any
 from bowfree import _core
 from bowfree.budget import Budget
 from bowfree.display import Shown, count
-from bowfree.equivalence.classes import EquivalenceClass, equivalence_class
+from bowfree.equivalence.class_members import EquivalenceClass
+from bowfree.equivalence.classes import equivalence_class
 from bowfree.equivalence.decision import algebra_seed
 from bowfree.equivalence.targets import OBSERVED, Kind, Targets, TargetSets, given_targets
 from bowfree.errors import BowfreeError

@@ -9,53 +9,40 @@ Three methods list members, all of the same skeleton:
 - ``"colliders"``: those with the same collider triples (Theorem "sufficient"), which may be few of
   the class, but are known without any search (``cpp/equivalence/colliders.hpp``).
 
-A class is a product: components of the skeleton, and the free choices among the collider-invariant
-graphs, vary independently. It is kept as its factors, so a class of 10^12 members is counted,
-summarised and asked for membership as easily as a small one, and its members are made one by one.
-
 With ``targets`` the class is that of the graphs that no data can tell apart, had from several
 conditions with interventions (:mod:`bowfree.equivalence.targets`): a part of the class without
 them.
 
-Next: :mod:`bowfree.equivalence.empirical` for the class that data cannot tell apart,
+Next: :mod:`bowfree.equivalence.class_members` for how they are kept,
+:mod:`bowfree.equivalence.empirical` for the class that data cannot tell apart,
 :mod:`bowfree.equivalence.atlas` for all classes on a few nodes.
 """
 
 from __future__ import annotations
 
-import math
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import combinations, product
-from typing import Any, Literal, get_args
+from collections.abc import Callable
+from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.budget import Budget, Progress
-from bowfree.display import Shown, Table, count, shorten
-from bowfree.equivalence.decision import adjacency, algebra_seed, aligned
+from bowfree.equivalence.class_members import (
+    EquivalenceClass,
+    class_of_marks,
+    marks_of,
+    to_factors,
+)
+from bowfree.equivalence.decision import algebra_seed
 from bowfree.equivalence.targets import OBSERVED, Kind, Targets, TargetSets, given_targets
-from bowfree.errors import BowfreeError, GraphError
-from bowfree.frames import data_frame
-from bowfree.frozen import Frozen
-from bowfree.graph.bit_sets import members
+from bowfree.errors import BowfreeError
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.names import place
-from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, EDGES, FORWARD
-from bowfree.graph.text import quote
 from bowfree.model.joint_moments import JointMoments
 from bowfree.options import Rng, at_least, one_of
-from bowfree.pictures import svg
-from bowfree.pictures.drawn import Drawn
-from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 
-__all__ = ["ClassSummary", "EdgeSummary", "EquivalenceClass", "equivalence_class"]
+__all__ = ["class_by_components", "count_teller", "equivalence_class", "stored_members"]
 
 Method = Literal["exact", "edge-changes", "colliders"]
 
@@ -64,420 +51,6 @@ STORED_MEMBERS = 1_000_000
 
 _STORED_BYTES = 10**9
 """And most memory for them; a member takes a byte per edge."""
-
-
-@dataclass(frozen=True, eq=False)
-class Factor(Frozen):
-    """Edges whose marks vary together, and the ways they do.
-
-    `marks` is (options, edges); a mark is the state of a pair, see `bowfree.graph.pair_states`.
-    """
-
-    edges: tuple[int, ...]
-    marks: npt.NDArray[np.uint8]
-
-
-@dataclass(frozen=True, repr=False)
-class EdgeSummary(Shown):
-    """What the members of a class say about one edge of the skeleton.
-
-    Attributes
-    ----------
-    a, b : str
-        The ends, in node order.
-    n_forward, n_backward, n_bidirected : int
-        How many members have a -> b, a <- b and a <-> b.
-    """
-
-    a: str
-    b: str
-    n_forward: int
-    n_backward: int
-    n_bidirected: int
-
-    @property
-    def end_at_a(self) -> Literal["head", "tail", "circle"]:
-        """The mark at a: the same in all members, or a circle."""
-        return _end(self.n_backward + self.n_bidirected, self.n_forward)
-
-    @property
-    def end_at_b(self) -> Literal["head", "tail", "circle"]:
-        """The mark at b: the same in all members, or a circle."""
-        return _end(self.n_forward + self.n_bidirected, self.n_backward)
-
-    @property
-    def invariant(self) -> bool:
-        """Whether all members have the same edge."""
-        return "circle" not in (self.end_at_a, self.end_at_b)
-
-    def turned(self) -> EdgeSummary:
-        """Return the same seen from b: a and b exchanged."""
-        return EdgeSummary(self.b, self.a, self.n_backward, self.n_forward, self.n_bidirected)
-
-    def _brief(self) -> str:
-        left = {"head": "<", "tail": "-", "circle": "o"}[self.end_at_a]
-        right = {"head": ">", "tail": "-", "circle": "o"}[self.end_at_b]
-        # `a -> b`, not `a --> b`: the language of bowfree.parse where all is known.
-        line = f"{left}-{right}".replace("-->", "->").replace("<--", "<-")
-        return f"{quote(self.a)} {line} {quote(self.b)}"
-
-
-def _end(heads: int, tails: int) -> Literal["head", "tail", "circle"]:
-    return "circle" if heads and tails else "head" if heads else "tail"
-
-
-@dataclass(frozen=True, repr=False)
-class ClassSummary(Shown):
-    """The edges of a class, with their marks counted over the members.
-
-    Attributes
-    ----------
-    n_members : int
-        Number of members counted.
-    complete : bool
-        Whether these are all that the method looks for.
-    edges : tuple of EdgeSummary
-        One per edge of the skeleton, in node order.
-    names : tuple of str
-        The nodes.
-    """
-
-    n_members: int
-    complete: bool
-    edges: tuple[EdgeSummary, ...]
-    names: tuple[str, ...]
-
-    def edge(self, a: str, b: str) -> EdgeSummary:
-        """Return what the members say about the edge between two nodes, seen from `a`.
-
-        Raises
-        ------
-        GraphError
-            A name that is unknown, or nodes that are not adjacent.
-
-        Examples
-        --------
-        >>> import bowfree as bf
-        >>> summary = bf.equivalence_class(bf.parse("x -> y <- z")).summary()
-        >>> str(summary.edge("x", "y")), str(summary.edge("y", "x"))
-        ('x o-> y', 'y <-o x')
-        """
-        place(a, self.names), place(b, self.names)
-        for edge in self.edges:
-            if (edge.a, edge.b) == (a, b):
-                return edge
-            if (edge.a, edge.b) == (b, a):
-                return edge.turned()
-        raise GraphError(f"{quote(a)} and {quote(b)} are not adjacent in any member of the class")
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with one row for each edge of the skeleton.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            The library of the data frame.
-
-        Returns
-        -------
-        data frame
-            Columns a, b; n_forward, n_backward, n_bidirected: how many members have a -> b,
-            a <- b, a <-> b (as floats when they are too large for 64 bits); end_at_a, end_at_b.
-        """
-        # Twenty edges that vary freely already have more members than that.
-        number = float if self.n_members > np.iinfo(np.int64).max else int
-        counts = ("n_forward", "n_backward", "n_bidirected")
-        return data_frame(
-            {
-                **{name: [getattr(e, name) for e in self.edges] for name in ("a", "b")},
-                **{name: [number(getattr(e, name)) for e in self.edges] for name in counts},
-                "end_at_a": [e.end_at_a for e in self.edges],
-                "end_at_b": [e.end_at_b for e in self.edges],
-            },
-            backend,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, as for JSON."""
-        return {
-            "n_members": self.n_members,
-            "complete": self.complete,
-            "edges": [
-                {
-                    "a": e.a,
-                    "b": e.b,
-                    "->": e.n_forward,
-                    "<-": e.n_backward,
-                    "<->": e.n_bidirected,
-                    "end_at_a": e.end_at_a,
-                    "end_at_b": e.end_at_b,
-                }
-                for e in self.edges
-            ],
-        }
-
-    def _brief(self) -> str:
-        return f"{_count(self.n_members, self.complete)}, {count(len(self.edges), 'edge')}"
-
-    def _shown(self) -> Iterator[str | Table]:
-        yield _count(self.n_members, self.complete)
-        rows = [
-            (
-                f"{quote(e.a)}, {quote(e.b)}",
-                *map(str, (e.n_forward, e.n_backward, e.n_bidirected)),
-                str(e),
-            )
-            for e in self.edges
-        ]
-        yield Table(("edge", "a -> b", "a <- b", "a <-> b", "in all members"), rows, left=(0, 4))
-
-
-def _count(n_members: int, complete: bool) -> str:
-    some = count(n_members, "member")
-    return some if complete else f"{some} found, more may exist"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class EquivalenceClass(Drawn, Frozen, Sequence[MixedGraph]):
-    """Graphs with one skeleton and one model; iterable, indexable, with ``in`` and ``len``.
-
-    Attributes
-    ----------
-    graph : MixedGraph
-        The graph that was asked about; a member.
-    method : str
-        How the members were found.
-    complete : bool
-        Whether these are all members that the method can find; False when `limit` or `time_limit`
-        ended the search.
-    targets : tuple of tuple of str
-        The nodes intervened on in each condition; ``((),)`` for one without.
-    kind : {"perfect", "mechanism", "activity", "noise"}
-        What the interventions do.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> cls = bf.equivalence_class(bf.parse("x -> y -> z"))
-    >>> len(cls), cls.complete
-    (5, True)
-    >>> bf.parse("x <- y -> z") in cls, bf.parse("x -> y <- z") in cls
-    (True, False)
-    >>> print(cls.summary())
-    5 members
-    edge  a -> b  a <- b  a <-> b  in all members
-    x, y       1       3        1  x o-o y
-    y, z       3       1        1  y o-o z
-    """
-
-    graph: MixedGraph
-    method: str
-    complete: bool
-    _sizes: tuple[int, ...]
-    _listed: tuple[Factor, ...] | None  # None: the collider-invariant graphs, made when needed
-    targets: tuple[tuple[str, ...], ...] = field(default=OBSERVED, kw_only=True)
-    kind: Kind = field(default="perfect", kw_only=True)
-
-    @cached_property
-    def _factors(self) -> tuple[Factor, ...]:
-        if self._listed is not None:
-            return self._listed
-        return to_factors(_core.collider_factors(*self.graph._bits()))
-
-    @cached_property
-    def _edges(self) -> list[tuple[int, int]]:
-        return _skeleton_edges(self.graph)
-
-    @property
-    def size(self) -> int:
-        """The number of members; as ``len``, which cannot tell numbers above ``sys.maxsize``."""
-        return math.prod(self._sizes)
-
-    def __len__(self) -> int:
-        if self.size > sys.maxsize:
-            raise OverflowError(f"the class has {self.size} members; ask for .size instead of len")
-        return self.size
-
-    def __iter__(self) -> Iterator[MixedGraph]:
-        options = [range(size) for size in self._sizes]
-        for choice in product(*options):
-            yield self._member(choice)
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(self.size))]
-        i = index + self.size if index < 0 else index
-        if not 0 <= i < self.size:
-            raise IndexError(f"index {index} in a class of {self.size} members")
-        choice = []
-        for size in reversed(self._sizes):
-            i, digit = divmod(i, size)
-            choice.append(digit)
-        return self._member(choice[::-1])
-
-    def _member(self, choice: Sequence[int]) -> MixedGraph:
-        parents, spouses = list(self._fixed[0]), list(self._fixed[1])
-        for factor, option in zip(self._factors, choice, strict=True):
-            for e, mark in zip(factor.edges, factor.marks[option].tolist(), strict=True):
-                i, j = self._edges[e]
-                if mark == FORWARD:
-                    parents[j] |= 1 << i
-                elif mark == BACKWARD:
-                    parents[i] |= 1 << j
-                else:
-                    spouses[i] |= 1 << j
-                    spouses[j] |= 1 << i
-        return self.graph._with(parents, spouses)
-
-    @cached_property
-    def _fixed(self) -> tuple[list[int], list[int]]:
-        """The masks of the edges that no factor touches: those of the graph itself."""
-        parents, spouses = list(self.graph._parents), list(self.graph._spouses)
-        for factor in self._factors:
-            for e in factor.edges:
-                for i, j in (self._edges[e], self._edges[e][::-1]):
-                    parents[i] &= ~(1 << j)
-                    spouses[i] &= ~(1 << j)
-        return parents, spouses
-
-    @cached_property
-    def _options(self) -> list[frozenset[bytes]]:
-        return [frozenset(row.tobytes() for row in f.marks) for f in self._factors]
-
-    def __contains__(self, graph: object) -> bool:
-        if not isinstance(graph, MixedGraph) or not graph.is_bap():
-            return False
-        if set(graph.nodes) != set(self.graph.nodes):
-            return False
-        other = aligned(self.graph, graph)
-        if adjacency(other) != adjacency(self.graph):
-            return False
-        marks, own = (marks_of(g, self._edges) for g in (other, self.graph))
-        free = {e for factor in self._factors for e in factor.edges}
-        if any(marks[e] != own[e] for e in range(len(own)) if e not in free):
-            return False
-        return all(
-            bytes(marks[e] for e in factor.edges) in options
-            for factor, options in zip(self._factors, self._options, strict=True)
-        )
-
-    def summary(self) -> ClassSummary:
-        """Count the marks of each edge over all members.
-
-        Returns
-        -------
-        ClassSummary
-        """
-        counts = np.zeros((len(self._edges), 1 + max(EDGES)), dtype=object)  # column: the mark
-        for e, mark in enumerate(marks_of(self.graph, self._edges)):
-            counts[e, mark] = self.size
-        for factor, size in zip(self._factors, self._sizes, strict=True):
-            times = self.size // max(size, 1)  # a class may be empty after permitted_by
-            for column, e in enumerate(factor.edges):
-                seen = np.bincount(factor.marks[:, column], minlength=counts.shape[1])
-                counts[e] = [times * int(k) for k in seen]
-        nodes = self.graph.nodes
-        return ClassSummary(
-            self.size,
-            self.complete,
-            tuple(
-                EdgeSummary(nodes[i], nodes[j], *(int(row[mark]) for mark in EDGES))
-                for (i, j), row in zip(self._edges, counts, strict=True)
-            ),
-            nodes,
-        )
-
-    def permitted_by(self, given: SearchSpace | Knowledge) -> EquivalenceClass:
-        """Return the members that agree with knowledge, or lie in a search space; maybe none.
-
-        Knowledge speaks of one pair at a time, so the product stays a product. Of a space count its
-        knowledge and the classes ``"dag"`` and ``"bidirected"``, which leave the members with such
-        edges only: see :meth:`bowfree.SearchSpace.member_masks`.
-
-        Parameters
-        ----------
-        given : SearchSpace or Knowledge
-            About the nodes of the class.
-
-        Examples
-        --------
-        >>> import bowfree as bf
-        >>> chains = bf.equivalence_class(bf.parse("x -> y -> z"))
-        >>> known = bf.Knowledge(unconfounded=["x"], tiers=[["x"], ["y", "z"]])
-        >>> [str(graph) for graph in chains.permitted_by(known)]
-        ['x -> y -> z']
-        >>> len(chains.permitted_by(bf.SearchSpace("dag")))
-        3
-        """
-        space = given if isinstance(given, SearchSpace) else SearchSpace(knowledge=given)
-        masks = space.member_masks(self.graph.nodes)
-        marks = np.arange(1 + max(EDGES))
-        permitted = np.array(
-            [masks[i, j] >> marks & 1 for i, j in self._edges], dtype=bool
-        ).reshape(-1, len(marks))  # edges x marks
-        free = {e for factor in self._factors for e in factor.edges}
-        own = marks_of(self.graph, self._edges)
-        possible = all(permitted[e, mark] for e, mark in enumerate(own) if e not in free)
-        edges = set(self._edges)
-        d = len(self.graph)
-        possible &= all(
-            masks[i, j] & 1 for i, j in combinations(range(d), 2) if (i, j) not in edges
-        )
-        kept = []
-        for factor in self._factors:
-            rows = permitted[list(factor.edges), factor.marks].all(axis=1)
-            kept.append(Factor(factor.edges, factor.marks[rows & possible]))
-        sizes = tuple(len(f.marks) for f in kept)
-        if not possible and not kept:
-            sizes, kept = (0,), [Factor((), np.zeros((0, 0), dtype=np.uint8))]
-        return EquivalenceClass(
-            self.graph,
-            self.method,
-            self.complete,
-            sizes,
-            tuple(kept),
-            targets=self.targets,
-            kind=self.kind,
-        )
-
-    def to_svg(self, *, layout: str = "auto") -> str:
-        """Return one picture of the class: circles where the members disagree about a mark.
-
-        Parameters
-        ----------
-        layout : {"auto", "layered", "circle"}
-            As for :meth:`MixedGraph.to_svg`; the boxes are placed as in that of ``self.graph``.
-        """
-        ends = {(e.a, e.b): (e.end_at_a, e.end_at_b) for e in self.summary().edges}
-        caption = f"equivalence class: {_count(self.size, self.complete)}"
-        return svg.class_svg(self.graph, ends, caption, layout=layout)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the graph, the method, conditions and summary as plain lists and numbers."""
-        return {
-            "graph": str(self.graph),
-            "method": self.method,
-            "targets": [list(names) for names in self.targets],
-            "kind": self.kind,
-            "summary": self.summary().to_dict(),
-        }
-
-    def _brief(self) -> str:
-        nodes, edges = count(len(self.graph), "node"), count(self.graph.n_edges, "edge")
-        return f"{_count(self.size, self.complete)} ({self.method}), {nodes}, {edges}"
-
-    def _shown(self) -> Iterator[str | Table]:
-        graph = shorten(str(self.graph), ".graph has all")
-        yield f"{_count(self.size, self.complete)} ({self.method}) of the class of {graph}"
-        conditions = Targets(self.graph.nodes, self.targets, self.kind)
-        if conditions.any:
-            yield conditions.words()
-
-    def _repr_svg_(self) -> str:
-        return self.to_svg()
-
-    def _picture(self) -> str:
-        return self.to_svg()
 
 
 def equivalence_class(
@@ -651,14 +224,6 @@ def count_teller(budget: Budget) -> Callable[[int], None] | None:
     return lambda found: budget.tell("members", found, found)
 
 
-def class_of_marks(
-    graph: MixedGraph, method: str, complete: bool, marks: npt.NDArray[np.uint8]
-) -> tuple[MixedGraph, str, bool, tuple[int, ...], tuple[Factor, ...]]:
-    """Return the fields of a class whose members are listed one by one, (members, edges)."""
-    factor = Factor(tuple(range(marks.shape[1])), marks)
-    return graph, method, complete, (len(marks),), (factor,)
-
-
 def _first_members(whole: EquivalenceClass, limit: int) -> EquivalenceClass:
     """Return a class of the first `limit` members, and of the graph itself."""
     own = marks_of(whole.graph, whole._edges)
@@ -671,23 +236,3 @@ def _first_members(whole: EquivalenceClass, limit: int) -> EquivalenceClass:
         marks[-1] = own
     fields = class_of_marks(whole.graph, whole.method, False, marks)
     return EquivalenceClass(*fields, targets=whole.targets, kind=whole.kind)
-
-
-def to_factors(found: Sequence[tuple[Sequence[int], Any, bool]]) -> tuple[Factor, ...]:
-    return tuple(Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found)
-
-
-def _skeleton_edges(graph: MixedGraph) -> list[tuple[int, int]]:
-    """Return the pairs (i, j), i < j, of adjacent nodes in lexicographic order."""
-    return [(i, j) for i, mask in enumerate(adjacency(graph)) for j in members(mask >> i << i)]
-
-
-def marks_of(graph: MixedGraph, edges: list[tuple[int, int]]) -> list[int]:
-    return [
-        FORWARD
-        if graph._parents[j] >> i & 1
-        else BACKWARD
-        if graph._parents[i] >> j & 1
-        else BIDIRECTED
-        for i, j in edges
-    ]

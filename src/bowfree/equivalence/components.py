@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.equivalence.classes import EquivalenceClass, Factor
+from bowfree.equivalence.class_members import EquivalenceClass, Factor
 
 __all__ = ["batch_size", "class_components", "count_options", "member_batches"]
 

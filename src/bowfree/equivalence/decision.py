@@ -23,55 +23,35 @@ have to agree (:mod:`bowfree.equivalence.targets`): ``equivalent``, ``is_submode
 Equality is that of the algebraic models (Zariski closures). Almost every covariance matrix of the
 one model is then one of the other, with a positive definite Omega; exceptions have measure zero.
 
-Next: :mod:`bowfree.equivalence.classes` for all graphs equivalent to one,
+Next: :mod:`bowfree.equivalence.explanation` for the reasons, :mod:`bowfree.equivalence.markov` for
+m-separations, :mod:`bowfree.equivalence.classes` for all graphs equivalent to one,
 :mod:`bowfree.equivalence.constraints` for the equations themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 from bowfree import _core
 from bowfree.budget import Budget
-from bowfree.display import Shown
-from bowfree.equivalence.targets import Kind, Targets, TargetSets, given_targets, said
+from bowfree.equivalence.targets import Kind, Targets, TargetSets, given_targets
 from bowfree.errors import GraphError
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.separation import minimal_separator
-from bowfree.graph.text import quote
-from bowfree.json_values import Plain
 from bowfree.options import Rng, at_least
 
 __all__ = [
-    "EquivalenceVerdict",
+    "adjacency",
+    "algebra_seed",
+    "aligned",
     "distinguishing_subgraph",
     "equivalent",
-    "explain_equivalence",
     "is_submodel",
-    "markov_equivalent",
     "same_skeleton_and_colliders",
     "same_skeleton_and_v_structures",
 ]
-
-Reason = Literal[
-    "identical",
-    "skeleton",
-    "v-structure",
-    "colliders",
-    "m-separation",
-    "induced subgraph",
-    "algebraic",
-    "intervention",
-    "shared parameters",
-    "dimension",
-]
-
-# What the core reports when it tells two graphs apart (cpp/equivalence/interventions.hpp).
-_COEFFICIENT, _ERROR = 2, 3
 
 
 def equivalent(
@@ -132,8 +112,8 @@ def equivalent(
     g, h = graph_of(graph), graph_of(other)
     conditions = given_targets(targets, kind, g.nodes)
     if conditions.any:
-        return _decide_under(conditions, g, h, rng, equivalence=True)[0]
-    return _decide(g, h, rng, equivalence=True)[0] == 1
+        return decide_under(conditions, g, h, rng, equivalence=True)[0]
+    return decide(g, h, rng, equivalence=True)[0] == 1
 
 
 def is_submodel(
@@ -180,8 +160,8 @@ def is_submodel(
     g, h = graph_of(graph), graph_of(other)
     conditions = given_targets(targets, kind, g.nodes)
     if conditions.any:
-        return _decide_under(conditions, g, h, rng, equivalence=False)[0]
-    return _decide(g, h, rng, equivalence=False)[0] == 1
+        return decide_under(conditions, g, h, rng, equivalence=False)[0]
+    return decide(g, h, rng, equivalence=False)[0] == 1
 
 
 def same_skeleton_and_v_structures(graph: GraphLike, other: GraphLike) -> bool:
@@ -201,7 +181,7 @@ def same_skeleton_and_v_structures(graph: GraphLike, other: GraphLike) -> bool:
     ----------
     Corollary "necessary" of section 2.4.
     """
-    g, h = _aligned_baps(graph, other)
+    g, h = aligned_baps(graph, other)
     return adjacency(g) == adjacency(h) and g.v_structures() == h.v_structures()
 
 
@@ -221,48 +201,8 @@ def same_skeleton_and_colliders(graph: GraphLike, other: GraphLike) -> bool:
     ----------
     Theorem "sufficient" of section 2.4.
     """
-    g, h = _aligned_baps(graph, other)
+    g, h = aligned_baps(graph, other)
     return adjacency(g) == adjacency(h) and g.collider_triples() == h.collider_triples()
-
-
-def markov_equivalent(graph: GraphLike, other: GraphLike) -> bool:
-    """Tell whether two acyclic graphs have the same m-separations: necessary for equivalence.
-
-    Parameters
-    ----------
-    graph, other : MixedGraph, or results that have one
-        Acyclic graphs on the same nodes; bows are allowed.
-
-    Returns
-    -------
-    bool
-
-    Notes
-    -----
-    Not all 2^d conditioning sets are looked at. Nodes a and b are separated by some set that
-    contains k exactly if the ancestors of a, b and k separate them. If two graphs agree on these
-    questions, their maximal ancestral graphs have the same adjacencies, the same unshielded
-    colliders, and the same colliders at the ends of discriminating paths; so they have the same
-    m-separations (Spirtes and Richardson 1996).
-
-    Examples
-    --------
-    Figure "counterexample" (a) and (c): no m-separations at all in either, and not equivalent:
-
-    >>> import bowfree as bf
-    >>> a = bf.parse("x1 <-> x2 <- x4 <-> x3 <- x1 <-> x4")
-    >>> c = a.add("x2 <-> x3")
-    >>> bf.markov_equivalent(a, c), bf.equivalent(a, c)
-    (True, False)
-
-    References
-    ----------
-    Section 2.4 of the paper, Lemma "m-sep".
-    """
-    g, h = graph_of(graph), graph_of(other)
-    g.check_acyclic()
-    h.check_acyclic()
-    return _separation_difference(g, aligned(g, h)) is None
 
 
 def distinguishing_subgraph(
@@ -297,7 +237,7 @@ def distinguishing_subgraph(
     ----------
     Theorem "subgraph" of section 2.4: induced subgraphs of equivalent BAPs are equivalent.
     """
-    g, h = _aligned_baps(graph, other)
+    g, h = aligned_baps(graph, other)
     seed = algebra_seed(rng)
     if size is not None:
         for k in range(2, min(at_least("size", size, 1), len(g)) + 1):
@@ -317,187 +257,10 @@ def distinguishing_subgraph(
     return nodes
 
 
-@dataclass(frozen=True, repr=False)
-class EquivalenceVerdict(Shown, Plain):
-    """An answer to "are these graphs equivalent?" with its reason; true if they are.
-
-    Attributes
-    ----------
-    equivalent : bool
-        The answer.
-    reason : str
-        ``"identical"``, ``"colliders"`` or ``"algebraic"`` for equivalent graphs; ``"skeleton"``,
-        ``"v-structure"``, ``"m-separation"``, ``"induced subgraph"`` or ``"algebraic"`` else. With
-        targets also ``"intervention"``, when one condition with targets tells the graphs apart,
-        ``"shared parameters"``, when it takes two, and ``"dimension"``.
-    text : str
-        The reason in words.
-    evidence : tuple of str
-        The nodes that the reason names: an edge, a triple, a separated pair followed by its
-        separating set, the nodes of an induced subgraph, or the pair whose constraint fails. With
-        ``"intervention"`` the targets come first.
-    reference : str
-        The theorem used.
-    """
-
-    equivalent: bool
-    reason: Reason
-    text: str
-    evidence: tuple[str, ...]
-    reference: str
-
-    def __bool__(self) -> bool:
-        return self.equivalent
-
-    def _brief(self) -> str:
-        answer = "equivalent" if self.equivalent else "not equivalent"
-        return f"{answer}: {self.text} ({self.reference})"
-
-
-def explain_equivalence(
-    graph: GraphLike,
-    other: GraphLike,
-    *,
-    targets: TargetSets | None = None,
-    kind: Kind = "perfect",
-    rng: Rng = None,
-) -> EquivalenceVerdict:
-    """Decide whether two BAPs are equivalent, and say why.
-
-    The reasons are tried from the plainest to the least plain: skeleton, v-structures, collider
-    triples, m-separations, and last the exact test. If only the last one tells the graphs apart,
-    the verdict names an induced subgraph that still differs and of which no node can be left out.
-
-    With targets the conditions are looked at one by one in the same way, and then together.
-
-    Parameters
-    ----------
-    graph, other : MixedGraph, or results that have one
-        BAPs on the same nodes.
-    targets, kind
-        As for :func:`equivalent`.
-    rng : int or numpy.random.Generator, optional
-        As for :func:`equivalent`.
-
-    Returns
-    -------
-    EquivalenceVerdict
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> print(bf.explain_equivalence(bf.parse("x -> y -> z"), bf.parse("x -> y <- z")))
-    not equivalent: x, y, z is a v-structure in the second graph only (Corollary "necessary")
-    >>> print(bf.explain_equivalence(bf.parse("x -> y -> z"), bf.parse("x <-> y -> z")))
-    equivalent: the same skeleton and collider triples (Theorem "sufficient")
-    >>> print(bf.explain_equivalence(bf.parse("x -> y"), bf.parse("x <-> y"),
-    ...                              targets=[(), ("x",)]))
-    not equivalent: with x intervened on, x and y are adjacent in the first graph only (Corollary \
-"necessary")
-
-    References
-    ----------
-    Section 2.4 of the paper.
-    """
-    g, h = _aligned_baps(graph, other)
-    conditions = given_targets(targets, kind, g.nodes)
-    return _explain_under(conditions, g, h, rng) if conditions.any else _explain(g, h, rng)
-
-
-def _explain(g: MixedGraph, h: MixedGraph, rng: Rng) -> EquivalenceVerdict:
-    if g == h:
-        return EquivalenceVerdict(True, "identical", "the same graph", (), "by definition")
-    if adjacency(g) != adjacency(h):
-        a, b = min(sorted(edge, key=g._node) for edge in g.skeleton() ^ h.skeleton())
-        where = "first" if g.adjacent(a, b) else "second"
-        text = f"{quote(a)} and {quote(b)} are adjacent in the {where} graph only"
-        return EquivalenceVerdict(False, "skeleton", text, (a, b), 'Corollary "necessary"')
-    triples = g.v_structures()
-    if odd := triples ^ h.v_structures():
-        triple = min(odd, key=lambda t: tuple(map(g._node, t)))
-        where = "first" if triple in triples else "second"
-        text = f"{', '.join(map(quote, triple))} is a v-structure in the {where} graph only"
-        return EquivalenceVerdict(False, "v-structure", text, triple, 'Corollary "necessary"')
-    if g.collider_triples() == h.collider_triples():
-        text = "the same skeleton and collider triples"
-        return EquivalenceVerdict(True, "colliders", text, (), 'Theorem "sufficient"')
-    difference = _separation_difference(g, h)
-    if difference is not None:
-        a, b, given, in_first = difference
-        where = "first" if in_first else "second"
-        text = (
-            f"{quote(a)} and {quote(b)} are m-separated given {{{', '.join(map(quote, given))}}} "
-            f"in the {where} graph only"
-        )
-        return EquivalenceVerdict(False, "m-separation", text, (a, b, *given), 'Lemma "m-sep"')
-    answer, i, j = _decide(g, h, rng, equivalence=True)
-    exact = "exact test, van Ommen 2024"
-    if answer == 1:
-        text = "every constraint of the one model holds in the other"
-        return EquivalenceVerdict(True, "algebraic", text, (), exact)
-    nodes = distinguishing_subgraph(g, h, rng=rng)
-    assert nodes is not None
-    if len(nodes) < len(g):
-        text = f"the induced subgraphs on {', '.join(map(quote, nodes))} are not equivalent"
-        return EquivalenceVerdict(
-            False, "induced subgraph", text, nodes, f'Theorem "subgraph" and {exact}'
-        )
-    a, b = g.nodes[min(i, j)], g.nodes[max(i, j)]
-    text = (
-        f"no m-separation and no smaller induced subgraph tells them apart, but the constraint of "
-        f"the second graph at its non-adjacent pair {quote(a)}, {quote(b)} fails in the first"
-    )
-    return EquivalenceVerdict(False, "algebraic", text, (a, b), exact)
-
-
-def _explain_under(
-    conditions: Targets, g: MixedGraph, h: MixedGraph, rng: Rng
-) -> EquivalenceVerdict:
-    if g == h:
-        return EquivalenceVerdict(True, "identical", "the same graph", (), "by definition")
-    exact = "exact test under interventions"
-    same, clash, here, there, i, j = _decide_under(conditions, g, h, rng, equivalence=True)
-    if same:
-        text = "the same covariance matrices in every condition"
-        return EquivalenceVerdict(True, "algebraic", text, (), exact)
-    for names in conditions.sets:
-        verdict = _explain(conditions.cut(g, names), conditions.cut(h, names), rng)
-        if not verdict.equivalent and not names:
-            return verdict
-        if not verdict.equivalent:
-            return EquivalenceVerdict(
-                False,
-                "intervention",
-                f"with {said(names)} intervened on, {verdict.text}",
-                (*names, *verdict.evidence),
-                verdict.reference,
-            )
-    if clash not in (_COEFFICIENT, _ERROR):
-        text = "the interventions change more parameters in one of the graphs than in the other"
-        return EquivalenceVerdict(False, "dimension", text, (), exact)
-    a, b = g.nodes[i], g.nodes[j]
-    what = (
-        f"coefficient of {quote(a)} -> {quote(b)}"
-        if clash == _COEFFICIENT
-        else f"error covariance of {quote(a)} and {quote(b)}"
-        if a != b
-        else f"error variance of {quote(a)}"
-    )
-    where = [
-        f"with {said(names)} intervened on" if names else "undisturbed"
-        for names in (conditions.sets[there], conditions.sets[here])
-    ]
-    text = (
-        f"each condition by itself allows both graphs, but with data of the first the {what} in "
-        f"the second would be one number {where[0]} and another {where[1]}"
-    )
-    return EquivalenceVerdict(False, "shared parameters", text, (a, b), exact)
-
-
 # -- how the graphs reach the core --
 
 
-def _decide_under(
+def decide_under(
     conditions: Targets, g: MixedGraph, h: MixedGraph, rng: Rng, *, equivalence: bool
 ) -> tuple[bool, int, int, int, int, int]:
     """Ask the core about several conditions: (answer, clash, condition, other, a, b)."""
@@ -511,7 +274,7 @@ def _decide_under(
     )
 
 
-def _decide(g: MixedGraph, h: MixedGraph, rng: Any, *, equivalence: bool) -> tuple[int, int, int]:
+def decide(g: MixedGraph, h: MixedGraph, rng: Any, *, equivalence: bool) -> tuple[int, int, int]:
     """Ask the core; cycles and bows are noticed there, and named here."""
     h = aligned(g, h)
     decision = _core.decide(len(g), *_words(g), *_words(h), algebra_seed(rng), equivalence)
@@ -555,7 +318,7 @@ def aligned(g: MixedGraph, h: MixedGraph) -> MixedGraph:
     return h.reorder(g.nodes)
 
 
-def _aligned_baps(graph: GraphLike, other: GraphLike) -> tuple[MixedGraph, MixedGraph]:
+def aligned_baps(graph: GraphLike, other: GraphLike) -> tuple[MixedGraph, MixedGraph]:
     g, h = graph_of(graph), graph_of(other)
     g.check_bap()
     h.check_bap()
@@ -567,48 +330,3 @@ def adjacency(graph: MixedGraph) -> list[int]:
     return [
         p | s | c for p, s, c in zip(graph._parents, graph._spouses, graph._children(), strict=True)
     ]
-
-
-# -- m-separations --
-
-
-def _separation_difference(
-    g: MixedGraph, h: MixedGraph
-) -> tuple[str, str, tuple[str, ...], bool] | None:
-    """Return an m-separation of one of the graphs only, as (a, b, given, is it the first's)."""
-    for a, b, including in _questions(g, h):
-        in_g = _separable(g, a, b, including)
-        if in_g != _separable(h, a, b, including):
-            given = minimal_separator(g if in_g else h, a, b, including=including)
-            assert given is not None
-            return a, b, given, in_g
-    return None
-
-
-def _questions(g: MixedGraph, h: MixedGraph) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield (a, b, including) such that graphs which agree on all have equal m-separations."""
-    inseparable: dict[str, set[str]] = {v: set() for v in g.nodes}
-    separable = []
-    for a, b in combinations(g.nodes, 2):
-        if g.adjacent(a, b) and h.adjacent(a, b):
-            inseparable[a].add(b)
-            inseparable[b].add(a)
-            continue
-        yield a, b, ()
-        # Whoever asks on has found that the graphs agree on this pair.
-        if _separable(g, a, b, ()):
-            separable.append((a, b))
-        else:
-            inseparable[a].add(b)
-            inseparable[b].add(a)
-    for a, b in separable:
-        # The middle of an unshielded triple, and the node that a discriminating path is about, are
-        # inseparable from a or from b.
-        for k in sorted(inseparable[a] | inseparable[b], key=g._node):
-            yield a, b, (k,)
-
-
-def _separable(graph: MixedGraph, a: str, b: str, including: tuple[str, ...]) -> bool:
-    if graph.adjacent(a, b):
-        return False
-    return graph.m_separated(a, b, graph.ancestors((a, b, *including)) - {a, b})

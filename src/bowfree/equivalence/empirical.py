@@ -22,12 +22,8 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.budget import Budget, Progress
-from bowfree.equivalence.classes import (
-    EquivalenceClass,
-    class_of_marks,
-    count_teller,
-    stored_members,
-)
+from bowfree.equivalence.class_members import EquivalenceClass, class_of_marks
+from bowfree.equivalence.classes import count_teller, stored_members
 from bowfree.errors import DataError
 from bowfree.graph.given import GraphLike
 from bowfree.model.given import graph_and_moments

@@ -18,7 +18,9 @@ import numpy.typing as npt
 from bowfree import datasets
 from bowfree.budget import Progress
 from bowfree.datasets.tables import Table, write_table
-from bowfree.equivalence.classes import EdgeSummary, EquivalenceClass, equivalence_class
+from bowfree.equivalence.class_members import EquivalenceClass
+from bowfree.equivalence.class_summary import EdgeSummary
+from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit

@@ -28,7 +28,8 @@ import numpy.typing as npt
 from bowfree import _core
 from bowfree.budget import Budget, Progress
 from bowfree.effects.bounds import effect_bounds
-from bowfree.equivalence.classes import EquivalenceClass, equivalence_class
+from bowfree.equivalence.class_members import EquivalenceClass
+from bowfree.equivalence.classes import equivalence_class
 from bowfree.equivalence.empirical import empirical_class
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.experiments.roc import RocCurve, ordinary_auc, paper_roc

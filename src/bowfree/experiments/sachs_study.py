@@ -23,7 +23,9 @@ from bowfree.datasets.sachs import load_sachs
 from bowfree.datasets.sachs_files import SACHS_CONDITIONS, find_condition
 from bowfree.effects.bounds import effect_bounds
 from bowfree.effects.effect_bounds import EffectBounds
-from bowfree.equivalence.classes import ClassSummary, EquivalenceClass, equivalence_class
+from bowfree.equivalence.class_members import EquivalenceClass
+from bowfree.equivalence.class_summary import ClassSummary
+from bowfree.equivalence.classes import equivalence_class
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import StrategyName

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bowfree.equivalence.classes import EquivalenceClass
+from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.graph.given import GraphLike
 from bowfree.graph.pag import PAG
 

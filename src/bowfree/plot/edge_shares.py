@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from bowfree.equivalence.classes import ClassSummary, EquivalenceClass
+from bowfree.equivalence.class_members import EquivalenceClass
+from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.errors import BowfreeError
 from bowfree.options import as_float, each, is_number
 from bowfree.pictures.svg import printable

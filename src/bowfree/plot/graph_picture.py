@@ -20,7 +20,8 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 
 from bowfree.display import significant
-from bowfree.equivalence.classes import ClassSummary, EquivalenceClass
+from bowfree.equivalence.class_members import EquivalenceClass
+from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bowfree.effects.effect_bounds import EffectBounds
-from bowfree.equivalence.classes import EquivalenceClass
+from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.model.fit_result import Fit
 from bowfree.options import file_path
 from bowfree.report.content import gather

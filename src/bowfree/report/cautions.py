@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from bowfree.display import percent
 from bowfree.effects.effect_bounds import EffectBounds
-from bowfree.equivalence.classes import ClassSummary
+from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.model.estimate import Estimate
 from bowfree.model.fit_result import Fit
 from bowfree.report.cells import p_text

@@ -17,12 +17,9 @@ from markupsafe import Markup
 from bowfree import __version__
 from bowfree.effects.bounds import effect_bounds
 from bowfree.effects.effect_bounds import EffectBounds
-from bowfree.equivalence.classes import (
-    STORED_MEMBERS,
-    ClassSummary,
-    EquivalenceClass,
-    class_by_components,
-)
+from bowfree.equivalence.class_members import EquivalenceClass
+from bowfree.equivalence.class_summary import ClassSummary
+from bowfree.equivalence.classes import STORED_MEMBERS, class_by_components
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.display import significant
-from bowfree.equivalence.classes import ClassSummary, EdgeSummary
+from bowfree.equivalence.class_summary import ClassSummary, EdgeSummary
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.pictures import svg
 from bowfree.pictures.edge_labels import place_labels

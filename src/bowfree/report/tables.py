@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.effects.effect_bounds import EffectBounds
-from bowfree.equivalence.classes import ClassSummary
+from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.targets import said
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.estimate import Estimate

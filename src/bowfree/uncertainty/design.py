@@ -27,7 +27,8 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.budget import Budget
-from bowfree.equivalence.classes import EquivalenceClass, class_by_components, marks_of
+from bowfree.equivalence.class_members import EquivalenceClass, marks_of
+from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.components import class_components, count_options, member_batches
 from bowfree.equivalence.decision import algebra_seed
 from bowfree.equivalence.targets import Kind, Targets, TargetSets, given_targets, target_set

@@ -1,0 +1,220 @@
+"""Why two BAPs are equivalent, or are not: the plainest reason that there is.
+
+:mod:`bowfree.equivalence.decision` has the answers, this puts them into words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bowfree.display import Shown
+from bowfree.equivalence.decision import (
+    adjacency,
+    aligned_baps,
+    decide,
+    decide_under,
+    distinguishing_subgraph,
+)
+from bowfree.equivalence.markov import separation_difference
+from bowfree.equivalence.targets import Kind, Targets, TargetSets, given_targets, said
+from bowfree.graph.given import GraphLike
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.text import quote
+from bowfree.json_values import Plain
+from bowfree.options import Rng
+
+__all__ = ["EquivalenceVerdict", "explain_equivalence"]
+
+Reason = Literal[
+    "identical",
+    "skeleton",
+    "v-structure",
+    "colliders",
+    "m-separation",
+    "induced subgraph",
+    "algebraic",
+    "intervention",
+    "shared parameters",
+    "dimension",
+]
+
+# What the core reports when it tells two graphs apart (cpp/equivalence/interventions.hpp).
+_COEFFICIENT, _ERROR = 2, 3
+
+
+@dataclass(frozen=True, repr=False)
+class EquivalenceVerdict(Shown, Plain):
+    """An answer to "are these graphs equivalent?" with its reason; true if they are.
+
+    Attributes
+    ----------
+    equivalent : bool
+        The answer.
+    reason : str
+        ``"identical"``, ``"colliders"`` or ``"algebraic"`` for equivalent graphs; ``"skeleton"``,
+        ``"v-structure"``, ``"m-separation"``, ``"induced subgraph"`` or ``"algebraic"`` else. With
+        targets also ``"intervention"``, when one condition with targets tells the graphs apart,
+        ``"shared parameters"``, when it takes two, and ``"dimension"``.
+    text : str
+        The reason in words.
+    evidence : tuple of str
+        The nodes that the reason names: an edge, a triple, a separated pair followed by its
+        separating set, the nodes of an induced subgraph, or the pair whose constraint fails. With
+        ``"intervention"`` the targets come first.
+    reference : str
+        The theorem used.
+    """
+
+    equivalent: bool
+    reason: Reason
+    text: str
+    evidence: tuple[str, ...]
+    reference: str
+
+    def __bool__(self) -> bool:
+        return self.equivalent
+
+    def _brief(self) -> str:
+        answer = "equivalent" if self.equivalent else "not equivalent"
+        return f"{answer}: {self.text} ({self.reference})"
+
+
+def explain_equivalence(
+    graph: GraphLike,
+    other: GraphLike,
+    *,
+    targets: TargetSets | None = None,
+    kind: Kind = "perfect",
+    rng: Rng = None,
+) -> EquivalenceVerdict:
+    """Decide whether two BAPs are equivalent, and say why.
+
+    The reasons are tried from the plainest to the least plain: skeleton, v-structures, collider
+    triples, m-separations, and last the exact test. If only the last one tells the graphs apart,
+    the verdict names an induced subgraph that still differs and of which no node can be left out.
+
+    With targets the conditions are looked at one by one in the same way, and then together.
+
+    Parameters
+    ----------
+    graph, other : MixedGraph, or results that have one
+        BAPs on the same nodes.
+    targets, kind
+        As for :func:`equivalent`.
+    rng : int or numpy.random.Generator, optional
+        As for :func:`equivalent`.
+
+    Returns
+    -------
+    EquivalenceVerdict
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> print(bf.explain_equivalence(bf.parse("x -> y -> z"), bf.parse("x -> y <- z")))
+    not equivalent: x, y, z is a v-structure in the second graph only (Corollary "necessary")
+    >>> print(bf.explain_equivalence(bf.parse("x -> y -> z"), bf.parse("x <-> y -> z")))
+    equivalent: the same skeleton and collider triples (Theorem "sufficient")
+    >>> print(bf.explain_equivalence(bf.parse("x -> y"), bf.parse("x <-> y"),
+    ...                              targets=[(), ("x",)]))
+    not equivalent: with x intervened on, x and y are adjacent in the first graph only (Corollary \
+"necessary")
+
+    References
+    ----------
+    Section 2.4 of the paper.
+    """
+    g, h = aligned_baps(graph, other)
+    conditions = given_targets(targets, kind, g.nodes)
+    return _explain_under(conditions, g, h, rng) if conditions.any else _explain(g, h, rng)
+
+
+def _explain(g: MixedGraph, h: MixedGraph, rng: Rng) -> EquivalenceVerdict:
+    if g == h:
+        return EquivalenceVerdict(True, "identical", "the same graph", (), "by definition")
+    if adjacency(g) != adjacency(h):
+        a, b = min(sorted(edge, key=g._node) for edge in g.skeleton() ^ h.skeleton())
+        where = "first" if g.adjacent(a, b) else "second"
+        text = f"{quote(a)} and {quote(b)} are adjacent in the {where} graph only"
+        return EquivalenceVerdict(False, "skeleton", text, (a, b), 'Corollary "necessary"')
+    triples = g.v_structures()
+    if odd := triples ^ h.v_structures():
+        triple = min(odd, key=lambda t: tuple(map(g._node, t)))
+        where = "first" if triple in triples else "second"
+        text = f"{', '.join(map(quote, triple))} is a v-structure in the {where} graph only"
+        return EquivalenceVerdict(False, "v-structure", text, triple, 'Corollary "necessary"')
+    if g.collider_triples() == h.collider_triples():
+        text = "the same skeleton and collider triples"
+        return EquivalenceVerdict(True, "colliders", text, (), 'Theorem "sufficient"')
+    difference = separation_difference(g, h)
+    if difference is not None:
+        a, b, given, in_first = difference
+        where = "first" if in_first else "second"
+        text = (
+            f"{quote(a)} and {quote(b)} are m-separated given {{{', '.join(map(quote, given))}}} "
+            f"in the {where} graph only"
+        )
+        return EquivalenceVerdict(False, "m-separation", text, (a, b, *given), 'Lemma "m-sep"')
+    answer, i, j = decide(g, h, rng, equivalence=True)
+    exact = "exact test, van Ommen 2024"
+    if answer == 1:
+        text = "every constraint of the one model holds in the other"
+        return EquivalenceVerdict(True, "algebraic", text, (), exact)
+    nodes = distinguishing_subgraph(g, h, rng=rng)
+    assert nodes is not None
+    if len(nodes) < len(g):
+        text = f"the induced subgraphs on {', '.join(map(quote, nodes))} are not equivalent"
+        return EquivalenceVerdict(
+            False, "induced subgraph", text, nodes, f'Theorem "subgraph" and {exact}'
+        )
+    a, b = g.nodes[min(i, j)], g.nodes[max(i, j)]
+    text = (
+        f"no m-separation and no smaller induced subgraph tells them apart, but the constraint of "
+        f"the second graph at its non-adjacent pair {quote(a)}, {quote(b)} fails in the first"
+    )
+    return EquivalenceVerdict(False, "algebraic", text, (a, b), exact)
+
+
+def _explain_under(
+    conditions: Targets, g: MixedGraph, h: MixedGraph, rng: Rng
+) -> EquivalenceVerdict:
+    if g == h:
+        return EquivalenceVerdict(True, "identical", "the same graph", (), "by definition")
+    exact = "exact test under interventions"
+    same, clash, here, there, i, j = decide_under(conditions, g, h, rng, equivalence=True)
+    if same:
+        text = "the same covariance matrices in every condition"
+        return EquivalenceVerdict(True, "algebraic", text, (), exact)
+    for names in conditions.sets:
+        verdict = _explain(conditions.cut(g, names), conditions.cut(h, names), rng)
+        if not verdict.equivalent and not names:
+            return verdict
+        if not verdict.equivalent:
+            return EquivalenceVerdict(
+                False,
+                "intervention",
+                f"with {said(names)} intervened on, {verdict.text}",
+                (*names, *verdict.evidence),
+                verdict.reference,
+            )
+    if clash not in (_COEFFICIENT, _ERROR):
+        text = "the interventions change more parameters in one of the graphs than in the other"
+        return EquivalenceVerdict(False, "dimension", text, (), exact)
+    a, b = g.nodes[i], g.nodes[j]
+    what = (
+        f"coefficient of {quote(a)} -> {quote(b)}"
+        if clash == _COEFFICIENT
+        else f"error covariance of {quote(a)} and {quote(b)}"
+        if a != b
+        else f"error variance of {quote(a)}"
+    )
+    where = [
+        f"with {said(names)} intervened on" if names else "undisturbed"
+        for names in (conditions.sets[there], conditions.sets[here])
+    ]
+    text = (
+        f"each condition by itself allows both graphs, but with data of the first the {what} in "
+        f"the second would be one number {where[0]} and another {where[1]}"
+    )
+    return EquivalenceVerdict(False, "shared parameters", text, (a, b), exact)
