@@ -44,11 +44,18 @@ class Frozen:
 
 def lock_arrays(value: Any) -> None:
     """Make an array read-only, or all arrays in dicts, lists and tuples, at any depth."""
-    if isinstance(value, np.ndarray):
-        value.flags.writeable = False
-    elif isinstance(value, dict):
-        for inner in value.values():
-            lock_arrays(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            lock_arrays(inner)
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if type(value) in _WITHOUT_ARRAYS:
+            continue
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        elif isinstance(value, dict):
+            waiting.extend(value.values())
+        elif isinstance(value, (list, tuple)):
+            waiting.extend(value)
+
+
+# What nearly all parts of a result are: asked first, for every fit locks some hundred of them.
+_WITHOUT_ARRAYS = frozenset({str, int, float, bool, type(None)})

@@ -277,7 +277,8 @@ def at_least(name: str, value: int, least: int) -> int:
 
 def is_number(value: object) -> TypeGuard[float]:
     """Tell whether this is a real number of Python or numpy; True and False are not."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    # `Real` is an abstract class, and asking it takes long; most numbers are these.
+    return type(value) in (int, float) or (isinstance(value, Real) and not isinstance(value, bool))
 
 
 def checked_penalty(value: object) -> float:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.budget import Budget
+from bowfree.budget import random_generator
 from bowfree.errors import BowfreeError, FitWarning, LearnedGraphWarning
 from bowfree.graph.given import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
@@ -150,15 +150,17 @@ def fit_quietly(
     se, test = choose_inference(
         moments, wanted.get("se"), wanted.get("test"), full_information=full
     )
-    rng = Budget(solver_options.pop("rng", None)).generator()
+    rng = solver_options.pop("rng", None)
+    if rng is not None:
+        rng = random_generator(rng)  # one for the starts and for the resamples
     result = fit_moments(bap, moments, rule, n=moments.n_rows, rng=rng, look=look, **solver_options)
     if full:
         result = fit_cells(result)
-    resampled = None
     if se == "bootstrap":
         n_bootstrap = at_least("n_bootstrap", wanted.get("n_bootstrap", 1000), 2)
-        resampled = _resampled(result, rule, n_bootstrap, rng)
-    return replace(result, se=se, test=test, resampled=resampled)
+        resampled = _resampled(result, rule, n_bootstrap, random_generator(rng))
+        return replace(result, se=se, test=test, resampled=resampled)
+    return result if (se, test) == (result.se, result.test) else replace(result, se=se, test=test)
 
 
 def fit_cells(start: Fit) -> Fit:
@@ -246,7 +248,7 @@ def fit_moments(
         max_iter=rule.sweeps,
         tol=1e-6 if tol is None else not_negative("tol", tol),
         n_starts=n_starts,
-        seed=int(Budget(rng).generator().integers(2**63)) if n_starts > 1 else 0,
+        seed=int(random_generator(rng).integers(2**63)) if n_starts > 1 else 0,
         look=look,
     )
     certificate = tuple(

@@ -54,6 +54,13 @@ need that: at 15 variables, 20 resamples, they differ by 0.004 on average and 0.
 those of full searches, in less than half of the time.
 """
 
+WINDOW = 1.0
+"""Units of ``n * score`` that the graphs kept by each repeated search may be below its best one.
+
+Nobody looks at them but to choose among equals, and a few hundred graphs, the usual pool, take as
+long as a small search.
+"""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -85,6 +92,7 @@ class Recipe:
         )
         if strategy_options.get("strategy", "ils") == "ils":
             strategy_options.setdefault("restarts", RESTARTS)
+        strategy_options.setdefault("window", WINDOW)
         return cls(
             SearchSpace.of(other.get("space"), **space_options),
             ScoringRule(**score_options),
