@@ -334,6 +334,18 @@ def test_chains_stay_in_the_class_of_the_search(graph_class):
         assert all(getattr(graph, f"is_{graph_class}")() for graph in graphs)
 
 
+@pytest.mark.parametrize("options", [{"max_edges": 3}, {"graph_class": "bidirected"}])
+def test_limits_that_the_search_had_not(options):
+    sem = bf.random_sem(bf.parse("a -> b -> c -> d <-> a, b -> e -> d"), rng=3)
+    result = bf.greedy_search(sem.sample(300, rng=3), rng=3)
+    space = bf.SearchSpace(**options)
+    assert not space.permits(result.graph)
+    samples = bf.structure_mcmc(result, steps=2000, rng=3, **options)
+    assert all(space.permits(graph) for graph in samples.counts())
+    average = bf.averaged_effects(result, steps=2000, rng=3, **options)
+    assert average.adjacent.sum() / 2 <= options.get("max_edges", 10)
+
+
 def test_time_limit():
     # A path of 40 nodes has more members than can be looked at in a millisecond.
     d = 40

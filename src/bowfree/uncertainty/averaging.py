@@ -56,7 +56,12 @@ from bowfree.search.result import SearchResult
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.averaged_effects import AveragedClass, AveragedEffects
 from bowfree.uncertainty.graph_law import GraphLaw, LawOptions, log_weights
-from bowfree.uncertainty.structure_mcmc import ChainPlan, sample_structures, starts_over
+from bowfree.uncertainty.structure_mcmc import (
+    ChainPlan,
+    pool_within,
+    sample_structures,
+    starts_over,
+)
 from bowfree.uncertainty.structure_samples import StructureSamples
 
 __all__ = ["averaged_effects"]
@@ -278,7 +283,7 @@ def _chains(
     """Sample graphs, starting from graphs all over the pool of a search."""
     d = len(found.moments.names)
     size = max(4, min(MOST_SAMPLES, averaging.steps, MOST_ENTRIES // d**2))
-    known = [graph for graph, _ in found.pool] or [found.graph]
+    known = pool_within(found, space)
     plan = ChainPlan(
         steps=averaging.steps,
         thin=averaging.steps // size,

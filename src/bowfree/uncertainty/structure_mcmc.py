@@ -186,29 +186,35 @@ def structure_mcmc(
         LocalBudgetOptions,
     )
     data_options, space_options, law_options, chain_options, budget_options = groups
-    known: tuple[MixedGraph, ...] = ()
+    known: list[MixedGraph] = []
     if isinstance(data, SearchResult):
         if data_options:
             raise BowfreeError(
                 f"a SearchResult brings its own data: leave out {', '.join(data_options)}"
             )
-        known = tuple(graph for graph, _ in data.pool)
-        space, moments = space or data.space, data.moments
-        starts = starts or starts_over(known) or [data.graph]
+        within, moments = SearchSpace.of(space or data.space, **space_options), data.moments
+        known = pool_within(data, within)
+        starts = starts or starts_over(known)
     else:
-        moments = read_moments(data, **data_options)
+        within, moments = SearchSpace.of(space, **space_options), read_moments(data, **data_options)
     return sample_structures(
         moments,
-        SearchSpace.of(space, **space_options),
+        within,
         GraphLaw(**law_options),
         ChainPlan(steps, starts=starts, known=known, **chain_options),
         Budget(**budget_options),
     )
 
 
-def starts_over(pool: Sequence[MixedGraph], size: int = 4) -> list[MixedGraph]:
-    """Return graphs from all over a pool, the best and the worst among them."""
-    return [pool[(k * (len(pool) - 1)) // (size - 1)] for k in range(size)] if pool else []
+def pool_within(found: SearchResult, space: SearchSpace) -> list[MixedGraph]:
+    """Return the graphs of a search that lie in a space, which may be smaller than its own."""
+    rules = space.rules(found.moments.names)
+    return [graph for graph, _ in found.pool if rules.permits(*graph._bits())]
+
+
+def starts_over(pool: Sequence[MixedGraph], size: int = 4) -> list[MixedGraph] | None:
+    """Return graphs from all over a pool, best and worst among them; None if it is empty."""
+    return [pool[(k * (len(pool) - 1)) // (size - 1)] for k in range(size)] if pool else None
 
 
 def sample_structures(
@@ -251,7 +257,6 @@ def sample_structures(
         seed=seed,
     )
     known = [graph._bits() for graph in plan.known]
-    known = [bits for bits in known if rules.permits(*bits)]
     if known and plan.keep:
         chains.offer(np.stack([p for p, _ in known]), np.stack([s for _, s in known]))
     complete = _walk(chains, warm_up, every, plan.steps, budget)
