@@ -60,8 +60,10 @@ MoveTable::MoveTable(Scorer& scorer, Graph start, Workspace& workspace)
         screen_.emplace(scorer, workspace);
         promises_.assign(gains_.size(), std::numeric_limits<float>::quiet_NaN());
     }
-    leaves_ = static_cast<int>(std::bit_ceil(std::max<std::size_t>(1, edges_.size())));
-    best_.assign(2 * static_cast<std::size_t>(leaves_), never);
+    if (d() > screened_beyond) {
+        leaves_ = static_cast<int>(std::bit_ceil(edges_.size()));
+        best_.assign(2 * static_cast<std::size_t>(leaves_), never);
+    }
     for (int j = 0; j < d(); ++j)
         for (int i = 0; i < j; ++i) edges_[pair(i, j)] = get_edge(graph_, i, j);
     n_edges_ = count_edges(graph_);
@@ -208,13 +210,11 @@ void MoveTable::mark_stale(int node) {
     if (screen_) screen_->forget(node);
 }
 
-/// The gain if it is known; else what it may be.
-double MoveTable::promise(const Move& move) {
+/// What a gain that is not known may be.
+double MoveTable::promise_of_screen(const Move& move) {
     const auto [i, j, after] = move;
-    const int slot = 4 * pair(i, j) + static_cast<int>(after);
-    if (!std::isnan(gains_[slot])) return gains_[slot];
     if (!screen_ || edge(i, j) != Edge::none) return anything;
-    float& promise = promises_[slot];
+    float& promise = promises_[4 * pair(i, j) + static_cast<int>(after)];
     if (std::isnan(promise)) {
         const double least = after == Edge::forward    ? screen_->directed(graph_, i, j)
                              : after == Edge::backward ? screen_->directed(graph_, j, i)
@@ -235,7 +235,7 @@ double MoveTable::promise_of_pair(const Rules& rules, double edge_cost, int i, i
 }
 
 void MoveTable::mark_changed(int i, int j) {
-    if (std::exchange(is_changed_[pair(i, j)], 1)) return;
+    if (!has_tournament() || std::exchange(is_changed_[pair(i, j)], 1)) return;
     changed_.emplace_back(i, j);
 }
 

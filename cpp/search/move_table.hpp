@@ -10,8 +10,7 @@
 //   promises_                  what it gains at most, as far as the screen can tell (screen.hpp)
 //   best_                      a tournament of the pairs, by the most that a change of them
 //   promises ancestors_                 who is above whom, for moves that could close a cycle (once
-//   asked
-//                              for)
+//   asked for)
 //
 // How they work together. A gain depends only on the districts at which the move adds or removes an
 // arrowhead. `apply` changes the graph and the keys of the two rows, settles the one or two
@@ -22,9 +21,9 @@
 // other pair can promise enough. So a step of a climb fits only promising districts next to the
 // last change, and most of these are in the scorer's cache.
 //
-// With few variables an unknown gain promises everything, so that every permitted move is worked
-// out. With more of them (`screened_beyond`) a new edge promises `generosity` times what the screen
-// finds.
+// With few variables there is no tournament: every permitted move is worked out, and looking
+// through all of them takes no longer than the upkeep. With more of them (`screened_beyond`) a new
+// edge promises `generosity` times what the screen finds.
 //
 //   score            of the graph, from the F of its districts
 //   gain             of a move: table entry less the price of edges; `likelihood_gain` keeps the
@@ -39,6 +38,7 @@
 //   settle_district, mark_stale, refresh, update_ancestors    the upkeep
 #pragma once
 
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -106,24 +106,33 @@ class MoveTable {
     }
 
     /// Calls `look(move, gain)` for permitted moves that gain at least `floor` and that `wanted`
-    /// does not refuse, those that promise most first; `look` returns the floor from there on. No
-    /// such move is left out, up to what the screen promises too little for.
+    /// does not refuse, with a tournament those that promise most first; `look` returns the floor
+    /// from there on. No such move is left out, up to what the screen promises too little for.
     template <class Wanted, class Look>
     void visit_best(const Rules& rules, double edge_cost, double floor, Wanted&& wanted,
                     Look&& look) {
-        refresh(rules, edge_cost);
-        while (best_[1] >= floor && best_[1] > never) {
-            const auto [i, j] = most_promising();
+        const auto visit_pair = [&](int i, int j) {
             for (const Edge e : all_edges) {
                 const Move move{i, j, e};
                 if (e == edge(i, j) || !wanted(move)) continue;
-                workspace_.stop.check();
                 const double cost = edge_cost * more_edges(move);
-                if (!(promise(move) - cost >= floor) || !permits_but_class(rules, move)) continue;
+                if (!(promise(move) - cost >= floor)) continue;
+                workspace_.stop.check();
+                if (!permits_but_class(rules, move)) continue;
                 const double gain = likelihood_gain(move) - cost;
                 // The class is a question for the whole graph, so it comes last.
                 if (gain >= floor && permits_class(rules, move)) floor = look(move, gain);
             }
+        };
+        if (!has_tournament()) {
+            for (int j = 1; j < d(); ++j)
+                for (int i = 0; i < j; ++i) visit_pair(i, j);
+            return;
+        }
+        refresh(rules, edge_cost);
+        while (best_[1] >= floor && best_[1] > never) {
+            const auto [i, j] = most_promising();
+            visit_pair(i, j);
             set_aside(i, j);
         }
     }
@@ -137,8 +146,13 @@ class MoveTable {
     int more_edges(const Move& move) const {
         return (move.edge != Edge::none) - (edge(move.i, move.j) != Edge::none);
     }
+    bool has_tournament() const { return leaves_ > 0; }
     double likelihood_gain(const Move& move);
-    double promise(const Move& move);
+    double promise(const Move& move) {
+        const double gain = gains_[4 * pair(move.i, move.j) + static_cast<int>(move.edge)];
+        return std::isnan(gain) ? promise_of_screen(move) : gain;
+    }
+    double promise_of_screen(const Move& move);
     bool permits_but_class(const Rules& rules, const Move& move);
     bool permits_class(const Rules& rules, const Move& move);
     void refresh(const Rules& rules, double edge_cost);
@@ -170,8 +184,8 @@ class MoveTable {
     std::optional<Screen> screen_;   // with many variables
     std::vector<float> promises_;    // as `gains_`, with a screen
     std::vector<double> best_;       // a heap-shaped tree; pair p is leaf `leaves_` + p
-    int leaves_ = 0;
-    std::vector<char> is_changed_;              // by pair
+    int leaves_ = 0;                 // 0: no tournament
+    std::vector<char> is_changed_;   // by pair
     std::vector<std::pair<int, int>> changed_;  // pairs whose leaf is out of date
     bool refreshed_ = false;                    // false: all of them are
     double refreshed_cost_ = 0.0;
