@@ -9,6 +9,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"
+#include "bindings/data.hpp"
 #include "effects/bounds.hpp"
 #include "equivalence/classes.hpp"
 
@@ -93,10 +94,10 @@ void bind_effects(nb::module_& m) {
     nb::class_<EffectCounter>(m, "EffectCounter", "Bounds on total effects, member by member.")
         .def(
             "__init__",
-            [](EffectCounter* self, const Matrix& S, double path_sign, double zero,
+            [](EffectCounter* self, const Data& data, double path_sign, double zero,
                std::size_t max_districts, bool variances) {
-                new (self) EffectCounter(to_square(S), static_cast<int>(S.shape(0)), path_sign,
-                                         zero, max_districts, variances);
+                new (self)
+                    EffectCounter(to_conditions(data), path_sign, zero, max_districts, variances);
             },
             nb::arg("S"), nb::arg("path_sign"), nb::arg("zero"), nb::arg("max_districts"),
             nb::arg("variances"))

@@ -8,6 +8,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"
+#include "bindings/interventions.hpp"
 #include "equivalence/atlas.hpp"
 #include "equivalence/classes.hpp"
 #include "equivalence/colliders.hpp"
@@ -40,23 +41,6 @@ std::vector<Factor> to_factors(std::vector<ClassFactor>&& factors) {
                                   {factor.members.n_members, factor.edges.size()}),
                          factor.members.complete);
     return out;
-}
-
-/// Conditions come as (kind, targets), the kinds being numbered as in interventions.hpp.
-using GivenConditions = std::vector<std::pair<int, std::vector<int>>>;
-
-Conditions to_conditions(int d, const GivenConditions& given) {
-    Conditions conditions;
-    for (const auto& [kind, targets] : given) {
-        if (kind < 0 || kind > static_cast<int>(Kind::noise))
-            throw std::invalid_argument("unknown kind of intervention");
-        conditions.push_back({static_cast<Kind>(kind), std::vector<Word>(words_for(d))});
-        for (int v : targets) {
-            if (v < 0 || v >= d) throw std::invalid_argument("a target is no node");
-            insert(conditions.back().targets.data(), v);
-        }
-    }
-    return conditions;
 }
 
 bool bow_free(const Graph& graph) {

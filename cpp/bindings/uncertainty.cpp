@@ -12,6 +12,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"
 #include "bindings/data.hpp"
+#include "bindings/interventions.hpp"
 #include "uncertainty/averaging.hpp"
 #include "uncertainty/structure_mcmc.hpp"
 
@@ -116,17 +117,20 @@ class HeldChains {
     StructureChains chains_;
 };
 
-auto first_of_class(const BitStack& parents, const BitStack& spouses, std::uint64_t seed) {
+auto first_of_class(const BitStack& parents, const BitStack& spouses, std::uint64_t seed,
+                    const GivenConditions& given) {
     const auto graphs = to_graphs(parents, spouses);
-    return to_numpy(
-        interruptibly([&](const Stop& stop) { return first_equivalents(graphs, seed, stop); }));
+    const Conditions conditions = to_conditions(static_cast<int>(parents.shape(1)), given);
+    return to_numpy(interruptibly(
+        [&](const Stop& stop) { return first_equivalents(graphs, conditions, seed, stop); }));
 }
 
 AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
                                 const BitStack& spouses, const std::vector<double>& shares,
                                 const std::vector<std::size_t>& sizes, std::size_t n_classes,
                                 int power, double n, double level, std::uint64_t limit, double zero,
-                                const Bytes& knowledge, std::optional<double> seconds) {
+                                const Bytes& knowledge, const GivenConditions& conditions,
+                                std::optional<double> seconds) {
     const auto graphs = to_graphs(parents, spouses);
     if (shares.size() != graphs.size() ||
         std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}) != graphs.size())
@@ -135,8 +139,10 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
     const auto d = static_cast<std::size_t>(counter.d());
     if (knowledge.size() > 0)
         expect_shape(knowledge, {d, d}, "knowledge must have shape (d, d) or (0, 0)");
-    const AverageOptions options{
-        n, zero, {0, limit}, {knowledge.data(), knowledge.data() + knowledge.size()}};
+    const AverageOptions options{n,
+                                 zero,
+                                 {0, limit, to_conditions(counter.d(), conditions)},
+                                 {knowledge.data(), knowledge.data() + knowledge.size()}};
     GraphSums sums(counter.d());
     ClassSums class_sums(counter.d());
     std::vector<Part> parts;
@@ -218,11 +224,13 @@ void bind_uncertainty(nb::module_& m) {
         .def("samples", &HeldChains::samples, "What each chain noted.")
         .def("pool", &HeldChains::pool, "The best distinct graphs that any chain knows.");
     m.def("first_of_class", &first_of_class, nb::arg("parents"), nb::arg("spouses"),
-          nb::arg("seed"), "For each BAP the index of the first one that is equivalent to it.");
+          nb::arg("seed"), nb::arg("conditions") = GivenConditions{},
+          "For each BAP the index of the first one that is equivalent to it, under conditions "
+          "(kind, targets).");
     m.def("average_classes", &average_classes, nb::arg("counter"), nb::arg("parents"),
           nb::arg("spouses"), nb::arg("shares"), nb::arg("sizes"), nb::arg("n_classes"),
           nb::arg("power"), nb::arg("n"), nb::arg("level"), nb::arg("limit"), nb::arg("zero"),
-          nb::arg("knowledge"), nb::arg("seconds").none(),
+          nb::arg("knowledge"), nb::arg("conditions"), nb::arg("seconds").none(),
           "Average over graphs that come class by class, so many of each. Of the first `n_classes` "
           "all members count, of the others the graphs given. Returns the averages, of each class "
           "(weight, members of each component, complete), and the weight of all that was looked "

@@ -19,23 +19,23 @@ EffectTally::EffectTally(int d) {
     for (auto* matrix : {&max_abs, &sum, &sum_abs, &positive, &negative}) matrix->assign(size, 0.0);
 }
 
-EffectCounter::EffectCounter(std::vector<double> S, int d, double path_sign, double zero,
+EffectCounter::EffectCounter(JointData data, double path_sign, double zero,
                              std::size_t max_districts, bool variances)
-    : S_(std::move(S)),
-      d_(d),
+    : data_(std::move(data)),
+      d_(data_.d),
       path_sign_(path_sign),
       zero_(zero),
       max_districts_(max_districts),
       variances_(variances),
-      fitter_(S_.data(), d),
-      tally_(d),
-      B_(static_cast<std::size_t>(d) * d),
+      fitter_(data_),
+      tally_(d_),
+      B_(static_cast<std::size_t>(d_) * d_),
       E_(B_.size()),
-      local_(d) {}
+      local_(d_) {}
 
 void EffectCounter::obey(const Stop& stop) {
     stop_ = &stop;
-    fitter_ = DistrictFitter(S_.data(), d_, &stop);
+    fitter_ = DistrictFitter(data_, &stop);
 }
 
 const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
@@ -51,7 +51,7 @@ const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
     n_uncertified_ += !fit.converged;
     for (int a = 0; a < local.m(); ++a) local_[local.nodes[a]] = a;
     Rows rows{fit.objective, {}, {}};
-    if (variances_) rows.covariance = coefficient_covariance(S_.data(), d_, local, fit);
+    if (variances_) rows.covariance = coefficient_covariance(data_, local, fit);
     for (int v = 0; v < local.k; ++v)
         for_each_node(graph.parents(local.nodes[v]), graph.words(), [&](int p) {
             rows.coefficients.push_back(fit.B[v * local.m() + local_[p]]);

@@ -14,6 +14,7 @@
 
 #include "graph/graph.hpp"
 #include "graph/key.hpp"
+#include "model/groups.hpp"
 #include "model/likelihood.hpp"
 #include "stop.hpp"
 
@@ -34,13 +35,17 @@ struct EffectTally {
 
 class EffectCounter {
   public:
-    /// `S` is d x d with divisor n. `path_sign` is 1 for the total effects (I - B)^-1, or -1 for
-    /// (I + B)^-1, which the authors' program computed. An effect is zero when its absolute value
-    /// is at most `zero`. When `max_districts` are remembered, they are forgotten and the memory
-    /// begins anew. `variances` tells whether `variance` will be asked for: that takes a matrix for
-    /// each district, which costs a tenth of the time.
-    EffectCounter(std::vector<double> S, int d, double path_sign, double zero,
-                  std::size_t max_districts, bool variances);
+    /// `data` are one covariance matrix (divisor n), or several conditions. `path_sign` is 1 for
+    /// the total effects (I - B)^-1, or -1 for (I + B)^-1, which the authors' program computed. An
+    /// effect is zero when its absolute value is at most `zero`. When `max_districts` are
+    /// remembered, they are forgotten and the memory begins anew. `variances` tells whether
+    /// `variance` will be asked for: that takes a matrix for each district, which costs a tenth of
+    /// the time.
+    EffectCounter(JointData data, double path_sign, double zero, std::size_t max_districts,
+                  bool variances);
+
+    EffectCounter(const EffectCounter&) = delete;  // the fitter refers to the data
+    EffectCounter& operator=(const EffectCounter&) = delete;
 
     int d() const { return d_; }
     const EffectTally& tally() const { return tally_; }
@@ -87,7 +92,7 @@ class EffectCounter {
     static Block block_of(const Graph& graph, const std::vector<int>& district, const Rows& rows);
     void count_effects(const std::vector<int>& nodes);
 
-    std::vector<double> S_;
+    JointData data_;
     int d_;
     double path_sign_, zero_;
     std::size_t max_districts_;

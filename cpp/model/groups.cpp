@@ -107,4 +107,14 @@ District members_left(const District& district, const std::vector<char>& set) {
     return left;
 }
 
+District told_of(const District& district, const std::vector<Pooled>& groups) {
+    District told = district;
+    std::erase_if(told.spouse_pairs, [&](const std::pair<int, int>& pair) {
+        return std::all_of(groups.begin(), groups.end(), [&](const Pooled& group) {
+            return group.set[pair.first] || group.set[pair.second];
+        });
+    });
+    return told;
+}
+
 }  // namespace bowfree

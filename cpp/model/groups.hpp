@@ -68,6 +68,9 @@ std::vector<Pooled> pool(const JointData& conditions, const District& district);
 /// and both keep their order.
 District members_left(const District& district, const std::vector<char>& set);
 
+/// The district without the bidirected edges that no group tells about: one end is always set.
+District told_of(const District& district, const std::vector<Pooled>& groups);
+
 /// A group as the kernels see it: its share of the observations, `members_left`, and the covariance
 /// matrix of these variables with its Cholesky factor.
 struct Group {

@@ -1,6 +1,8 @@
 #include "model/information.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "model/dense.hpp"
@@ -24,24 +26,41 @@ struct Parameters {
     int n_coefficients = 0;
 };
 
-/// The district's part of S and of a fit, every variable scaled to variance one.
+/// The standard deviations of a district's variables, over all groups.
+std::vector<double> scales(const std::vector<Pooled>& groups, int m) {
+    std::vector<double> sd(m);
+    double share = 0.0;
+    for (const Pooled& group : groups) {
+        share += group.weight;
+        for (int i = 0; i < m; ++i) sd[i] += group.weight * group.S[i * m + i];
+    }
+    for (double& entry : sd) entry = std::sqrt(entry / share);
+    return sd;
+}
+
+/// What a group has of S and of a fit, for the members that it leaves alone and their parents,
+/// every variable in its scale. `left` has local numbers of the fitted district.
 struct Scaled {
-    Scaled(const double* cov, int d, const District& district, const DistrictFit& fit)
-        : k(district.k), m(district.m()), sd(m), S(m * m), A(k * m), Omega(k * k) {
-        const auto& nodes = district.nodes;
-        for (int i = 0; i < m; ++i) sd[i] = std::sqrt(cov[nodes[i] * d + nodes[i]]);
+    Scaled(const Pooled& group, const District& left, const DistrictFit& fit,
+           const std::vector<double>& sd)
+        : k(left.k), m(left.m()), S(m * m), A(k * m), Omega(k * k) {
+        const std::size_t all = sd.size(), members = group.set.size();
+        const auto& nodes = left.nodes;
         for (int i = 0; i < m; ++i)
             for (int j = 0; j < m; ++j)
-                S[i * m + j] = cov[nodes[i] * d + nodes[j]] / (sd[i] * sd[j]);
+                S[i * m + j] = group.S[nodes[i] * all + nodes[j]] / (sd[nodes[i]] * sd[nodes[j]]);
         for (int v = 0; v < k; ++v) {
             for (int j = 0; j < m; ++j)
-                A[v * m + j] = (v == j ? 1.0 : 0.0) - fit.B[v * m + j] * sd[j] / sd[v];
-            for (int w = 0; w < k; ++w) Omega[v * k + w] = fit.Omega[v * k + w] / (sd[v] * sd[w]);
+                A[v * m + j] = (v == j ? 1.0 : 0.0) -
+                               fit.B[nodes[v] * all + nodes[j]] * sd[nodes[j]] / sd[nodes[v]];
+            for (int w = 0; w < k; ++w)
+                Omega[v * k + w] =
+                    fit.Omega[nodes[v] * members + nodes[w]] / (sd[nodes[v]] * sd[nodes[w]]);
         }
     }
 
     int k, m;
-    std::vector<double> sd, S, A, Omega;
+    std::vector<double> S, A, Omega;
 };
 
 /// The product of an r x n and an n x c matrix.
@@ -97,13 +116,32 @@ std::vector<double> information(const Scaled& at, const Parameters& parameters) 
 
 }  // namespace
 
-std::vector<double> coefficient_covariance(const double* S, int d, const District& district,
+std::vector<double> coefficient_covariance(const JointData& data, const District& district,
                                            const DistrictFit& fit) {
-    const Parameters parameters(district);
-    const Scaled at(S, d, district, fit);
+    const std::vector<Pooled> groups = pool(data, district);
+    const std::vector<double> sd = scales(groups, district.m());
+    const Parameters parameters(told_of(district, groups));
     const int q = parameters.size(), p = parameters.n_coefficients;
-    std::vector<double> H = information(at, parameters);
-    if (H.empty() || cholesky(H.data(), q) < q) return {};
+    std::vector<double> H(static_cast<std::size_t>(q) * q);
+    for (const Pooled& group : groups) {
+        const District left = members_left(district, group.set);
+        const Parameters own(left);
+        const std::vector<double> part = information({group, left, fit, sd}, own);
+        if (part.empty()) return {};
+        std::vector<int> index;  // the number of each of its parameters among all
+        for (int s = 0; s < own.size(); ++s) {
+            const std::pair at(left.nodes[own.at[s].first], left.nodes[own.at[s].second]);
+            const auto first =
+                parameters.at.begin() + (s < own.n_coefficients ? 0 : parameters.n_coefficients);
+            index.push_back(static_cast<int>(std::find(first, parameters.at.end(), at) -
+                                             parameters.at.begin()));
+        }
+        for (int s = 0; s < own.size(); ++s)
+            for (int t = 0; t <= s; ++t)
+                H[std::max(index[s], index[t]) * q + std::min(index[s], index[t])] +=
+                    group.weight * part[s * own.size() + t];
+    }
+    if (cholesky(H.data(), q) < q) return {};
     std::vector<double> root(static_cast<std::size_t>(q) * p), V(static_cast<std::size_t>(p) * p);
     for (int s = 0; s < p; ++s) root[s * p + s] = 1.0;
     solve_lower(H.data(), q, root.data(), p);  // the inverse's block is root^T root
@@ -111,7 +149,7 @@ std::vector<double> coefficient_covariance(const double* S, int d, const Distric
         for (int s = 0; s < p; ++s) axpy(root[u * p + s], &root[u * p], &V[s * p], p);
     const auto unit = [&](int s) {
         const auto [child, parent] = parameters.at[s];
-        return at.sd[child] / at.sd[parent];
+        return sd[child] / sd[parent];
     };
     for (int s = 0; s < p; ++s)
         for (int t = 0; t < p; ++t) V[s * p + t] *= unit(s) * unit(t);

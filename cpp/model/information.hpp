@@ -2,12 +2,15 @@
 //
 // The likelihood is a product over districts, each with parameters of its own (section 3.1), so the
 // information matrix of a graph has one block per district and a block depends on nothing but the
-// district. Graphs that share a district share the standard errors of its coefficients too.
+// district. Graphs that share a district share the standard errors of its coefficients too. With
+// several conditions the information of a district is the sum over its groups (groups.hpp), each
+// with its share of the observations.
 #pragma once
 
 #include <vector>
 
 #include "model/district.hpp"
+#include "model/groups.hpp"
 #include "model/likelihood.hpp"
 
 namespace bowfree {
@@ -15,8 +18,8 @@ namespace bowfree {
 /// The asymptotic covariance matrix of the coefficients of a fitted district, for one observation:
 /// divide by n. Row-major, p x p for p coefficients; members ascending, for each its parents
 /// ascending. Empty when the information is not positive definite: then there is no maximum here,
-/// or the coefficients are not identified. `S` is the d x d matrix of the fit (divisor n).
-std::vector<double> coefficient_covariance(const double* S, int d, const District& district,
+/// or the coefficients are not identified. `data` are those of the fit.
+std::vector<double> coefficient_covariance(const JointData& data, const District& district,
                                            const DistrictFit& fit);
 
 }  // namespace bowfree

@@ -70,17 +70,6 @@ std::vector<double> factor(std::vector<double> S, int m) {
     return S;
 }
 
-/// The district without the bidirected edges that no group tells about: one end is always set.
-District told_of(const District& district, const std::vector<Pooled>& groups) {
-    District told = district;
-    std::erase_if(told.spouse_pairs, [&](const std::pair<int, int>& pair) {
-        return std::all_of(groups.begin(), groups.end(), [&](const Pooled& group) {
-            return group.set[pair.first] || group.set[pair.second];
-        });
-    });
-    return told;
-}
-
 }  // namespace
 
 DistrictFitter::DistrictFitter(const JointData& conditions, const Stop* stop)

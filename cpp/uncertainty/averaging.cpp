@@ -29,32 +29,77 @@ Key necessary_key(const Graph& graph) {
     return key;
 }
 
-}  // namespace
+/// A graph that others are compared with under one condition without targets.
+class Watched {
+  public:
+    Watched(const Graph& graph, const Conditions&, std::uint64_t seed, const Stop& stop)
+        : witness_(graph, seed, stop) {}
 
-std::vector<int> first_equivalents(const std::vector<Graph>& graphs, std::uint64_t seed,
-                                   const Stop& stop) {
-    struct Representative {
-        int index;
-        Witness witness;
-    };
-    std::unordered_map<Key, std::vector<Representative>, KeyHash> known;
+    bool equivalent(const Graph& H, const std::vector<int>& order, const Stop& stop) const {
+        // One skeleton has one dimension, so that one inclusion decides.
+        return witness_.inside(H, order, stop).answer == Inclusion::yes;
+    }
+
+  private:
+    Witness witness_;
+};
+
+/// The same under several conditions.
+class Disturbed {
+  public:
+    Disturbed(const Graph& graph, const Conditions& conditions, std::uint64_t seed, const Stop&)
+        : graph_(graph), order_(topological_order(graph)), conditions_(&conditions), seed_(seed) {}
+
+    bool equivalent(const Graph& H, const std::vector<int>& order, const Stop& stop) const {
+        return equal_models(graph_, order_, H, order, *conditions_, seed_, stop).answer ==
+               Inclusion::yes;
+    }
+
+  private:
+    Graph graph_;
+    std::vector<int> order_;
+    const Conditions* conditions_;
+    std::uint64_t seed_;
+};
+
+template <class Compared>
+std::vector<int> first_of_each(const std::vector<Graph>& graphs, const Conditions& conditions,
+                               Key (*necessary)(const Graph&), std::uint64_t seed,
+                               const Stop& stop) {
+    std::unordered_map<Key, std::vector<std::pair<int, Compared>>, KeyHash> known;
     std::vector<int> first;
     for (int g = 0; g < static_cast<int>(graphs.size()); ++g) {
         stop.check();
-        auto& candidates = known[necessary_key(graphs[g])];
+        auto& candidates = known[necessary(graphs[g])];
         const auto order = topological_order(graphs[g]);
         const auto same = std::find_if(candidates.begin(), candidates.end(), [&](const auto& rep) {
-            // One skeleton has one dimension, so that one inclusion decides.
-            return rep.witness.inside(graphs[g], order, stop).answer == Inclusion::yes;
+            return rep.second.equivalent(graphs[g], order, stop);
         });
         if (same != candidates.end()) {
-            first.push_back(same->index);
+            first.push_back(same->first);
         } else {
-            candidates.push_back({g, Witness(graphs[g], seed, stop)});
+            candidates.emplace_back(g, Compared(graphs[g], conditions, seed, stop));
             first.push_back(g);
         }
     }
     return first;
+}
+
+}  // namespace
+
+std::vector<int> first_equivalents(const std::vector<Graph>& graphs, const Conditions& conditions,
+                                   std::uint64_t seed, const Stop& stop) {
+    if (conditions.empty())
+        return first_of_each<Watched>(graphs, conditions, &necessary_key, seed, stop);
+    // Where every condition cuts edges, v-structures need not show in any of them.
+    const bool whole =
+        std::any_of(conditions.begin(), conditions.end(), [](const Condition& condition) {
+            return condition.kind != Kind::perfect ||
+                   std::all_of(condition.targets.begin(), condition.targets.end(),
+                               [](Word word) { return word == 0; });
+        });
+    return first_of_each<Disturbed>(graphs, conditions, whole ? &necessary_key : &skeleton_key,
+                                    seed, stop);
 }
 
 namespace {

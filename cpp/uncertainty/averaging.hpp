@@ -13,10 +13,12 @@
 
 namespace bowfree {
 
-/// For each BAP, the index of the first one in the list that is equivalent to it. Candidates share
-/// skeleton and v-structures (Corollary "necessary"); among them the exact test decides.
-std::vector<int> first_equivalents(const std::vector<Graph>& graphs, std::uint64_t seed,
-                                   const Stop& stop);
+/// For each BAP, the index of the first one in the list that is equivalent to it under all of the
+/// conditions; without any, under one without targets. Candidates share skeleton and v-structures
+/// (Corollary "necessary"); among them the exact test decides. As in `ClassOptions`, the conditions
+/// must show every edge.
+std::vector<int> first_equivalents(const std::vector<Graph>& graphs, const Conditions& conditions,
+                                   std::uint64_t seed, const Stop& stop);
 
 /// Weighted sums of what graphs say, d x d, row-major. Effects: [i, j] is that of j on i; edges:
 /// [i, j] of `directed` is j -> i. The diagonal is left alone.

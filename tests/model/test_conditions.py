@@ -135,11 +135,8 @@ def test_joint_moments_are_an_object_like_others():
         lambda data: bf.moments(data).Gamma,
         lambda data: bf.fit(CHAIN, data).residual_correlations(),
         lambda data: bf.fit(CHAIN, data).modification_indices(),
-        lambda data: bf.effect_bounds(bf.equivalence_class(CHAIN), data),
         lambda data: bf.test_constraints(CHAIN, data),
         lambda data: bf.empirical_class(CHAIN, data),
-        lambda data: bf.averaged_effects([CHAIN], data),
-        lambda data: bf.fit(CHAIN, data).report("never-written.html"),
     ],
 )
 def test_with_targets_there_is_no_single_matrix(call):

@@ -8,7 +8,9 @@ every member agrees that there is an effect.
 
 A class is a product over the connected components of its skeleton, and an effect stays inside a
 component. So bounds are worked out component by component, members as they come: a class of 10^12
-members takes no more than its components do, and the memory is that of a few matrices.
+members takes no more than its components do, and the memory is that of a few matrices. With several
+conditions the class of a search is that of their interventions, which is smaller, and every member
+is fitted to all conditions.
 
 Next: :mod:`bowfree.effects.intervention` for what would happen under an intervention,
 :mod:`bowfree.uncertainty.averaging` for effects over the classes of all graphs that come close to
@@ -41,6 +43,7 @@ from bowfree.equivalence.decision import aligned
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.gate import read_moments
+from bowfree.model.joint_moments import JointMoments
 from bowfree.model.moments import Moments
 from bowfree.options import DataOptions, TimeOptions, at_least, not_negative, one_of, split_options
 from bowfree.search.exhaustive import ExhaustiveResult
@@ -208,8 +211,10 @@ def given_moments(
     if data is None and data_options.get("cov") is None:
         data = getattr(graphs, "moments", None)
     moments = read_moments(data, graph=graph, **data_options)
-    if moments.n <= len(graph):
-        # Districts of the other members are not known yet: all of S must be regular.
+    # Districts of the other members are not known yet: all of S must be regular.
+    if isinstance(moments, JointMoments):
+        moments._check(None)
+    elif moments.n <= len(graph):
         read_moments(cov=moments.S, n=moments.n, ddof=0)
     return moments
 
@@ -219,7 +224,7 @@ def effect_counter(
 ) -> _core.EffectCounter:
     """Return the core's accumulator; its fits are shared by all that is counted with it."""
     sign = 1.0 if formula == "corrected" else -1.0
-    return _core.EffectCounter(moments.S, sign, zero, _MAX_DISTRICTS, variances)
+    return _core.EffectCounter(moments._core_data(), sign, zero, _MAX_DISTRICTS, variances)
 
 
 # --- an equivalence class, component by component -------------------------------------------------

@@ -193,7 +193,7 @@ def atlas(
     names = _names(d)
     conditions = given_targets(targets, kind, names)
     conditions.check_seen("an atlas")
-    given = conditions.core if conditions.any else []
+    given = conditions.core
     entries = []
     for row in _core.atlas(d, algebra_seed(rng), Budget(n_jobs=n_jobs).n_threads, given):
         edges, orbit, n_baps, n_classes, largest_class, n_split, example = row

@@ -34,7 +34,13 @@ from bowfree.equivalence.class_members import (
     to_factors,
 )
 from bowfree.equivalence.decision import algebra_seed
-from bowfree.equivalence.targets import OBSERVED, Kind, Targets, TargetSets, given_targets
+from bowfree.equivalence.targets import (
+    Kind,
+    Targets,
+    TargetSets,
+    given_targets,
+    targets_of,
+)
 from bowfree.errors import BowfreeError
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
@@ -160,7 +166,7 @@ def equivalence_class(
             algebra_seed(rng),
             limit or stored_members(g),
             budget.time_limit,
-            conditions.core if conditions.any else [],
+            conditions.core,
             count_teller(budget),
         )
         factors = to_factors(found)
@@ -191,12 +197,13 @@ def class_by_components(
     """Return the exact class with at most `limit` members of each component of the skeleton.
 
     :func:`equivalence_class` limits their product. Who works component by component, as bounds of
-    effects do, has no need of that.
+    effects do, has no need of that. The conditions are those of the data that a result brings,
+    unless others are given.
     """
     g = graph_of(graph)
-    conditions = conditions or Targets(g.nodes, OBSERVED, "perfect")
-    given = conditions.core if conditions.any else []
-    found = _core.class_factors(*g._bits(), True, 0, limit, time_limit, given)
+    conditions = conditions or targets_of(getattr(graph, "moments", None), g.nodes)
+    conditions.check_seen("a class")
+    found = _core.class_factors(*g._bits(), True, 0, limit, time_limit, conditions.core)
     factors = to_factors(found)
     sizes = tuple(len(factor.marks) for factor in factors)
     complete = all(done for _, _, done in found)

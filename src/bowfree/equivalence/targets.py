@@ -28,10 +28,19 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
+from bowfree.model.joint_moments import JointMoments
 from bowfree.options import each, one_of
 from bowfree.text_input import shown
 
-__all__ = ["OBSERVED", "Kind", "TargetSets", "Targets", "given_targets", "target_set"]
+__all__ = [
+    "OBSERVED",
+    "Kind",
+    "TargetSets",
+    "Targets",
+    "given_targets",
+    "target_set",
+    "targets_of",
+]
 
 Kind = Literal["perfect", "mechanism", "activity", "noise"]
 TargetSets = Iterable[Iterable[str] | str]
@@ -67,7 +76,9 @@ class Targets:
 
     @property
     def core(self) -> list[tuple[int, list[int]]]:
-        """The same for the core: (kind, targets) of each condition."""
+        """The same for the core: (kind, targets) of each condition; none without any target."""
+        if not self.any:
+            return []
         number = get_args(Kind).index(self.kind)
         at = {name: i for i, name in enumerate(self.nodes)}
         return [(number, [at[name] for name in names]) for names in self.sets]
@@ -132,6 +143,13 @@ def given_targets(targets: TargetSets | None, kind: Kind, nodes: Names) -> Targe
             "condition without any"
         )
     return Targets(nodes, tuple(dict.fromkeys(found)), kind)
+
+
+def targets_of(moments: Any, nodes: Names) -> Targets:
+    """Return the conditions that data are from; one without targets, unless they say otherwise."""
+    if isinstance(moments, JointMoments) and moments.targets:
+        return given_targets([c.targets for c in moments.conditions], "perfect", nodes)
+    return Targets(nodes, OBSERVED, "perfect")
 
 
 def target_set(item: Any, nodes: Names) -> Names:

@@ -188,9 +188,8 @@ class JointMoments(Moments):
         if self.targets:
             raise DataError(
                 f"several conditions with interventions (on {listed(self.targets)}) have no single "
-                "covariance matrix, and this needs one: fit, score, greedy_search, "
-                "exhaustive_search, edge_changes and structure_mcmc do without; for the rest give "
-                "one of the conditions, or leave out those with targets"
+                "covariance matrix, and this needs one: give one of the conditions, or leave out "
+                "those with targets"
             )
         return self._pooled
 

@@ -11,6 +11,7 @@ from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.model.estimate import Estimate
 from bowfree.model.fit_result import Fit
+from bowfree.model.joint_moments import JointMoments
 from bowfree.report.cells import p_text
 from bowfree.report.data_checks import DataChecks
 from bowfree.search.result import SearchResult
@@ -77,9 +78,16 @@ def cautions(
             f"{rejected}, but with {fit.n:,.0f} observations it sees the smallest misfit, and this "
             f"one is negligible (RMSEA {fit.rmsea:.4f})."
             if fit.rmsea < NEGLIGIBLE
-            else f"{rejected}: see the residual correlations for where it does not fit."
+            else f"{rejected}: see the {_residuals(fit)} for where it does not fit."
         )
     return found + ([] if checks is None else checks.warnings())
+
+
+def _residuals(fit: Fit) -> str:
+    """Return what the page calls the place that shows where a fit is bad."""
+    moments = fit.moments
+    by_condition = isinstance(moments, JointMoments) and moments.targets
+    return "worst pairs of the conditions" if by_condition else "residual correlations"
 
 
 def _data_cautions(fit: Fit, checks: DataChecks | None) -> list[str]:

@@ -25,6 +25,8 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import fit_facts, fit_title
 from bowfree.model.fitting import fit_quietly
+from bowfree.model.joint_fit import JointFit
+from bowfree.model.joint_moments import JointMoments
 from bowfree.model.moments import Moments
 from bowfree.pictures.svg import printable
 from bowfree.report.cautions import cautions
@@ -36,6 +38,7 @@ from bowfree.report.graph_view import graph_view
 from bowfree.report.score_svg import steps_svg, time_svg
 from bowfree.report.tables import (
     class_table,
+    condition_table,
     design_table,
     edge_rows,
     edge_table,
@@ -114,7 +117,11 @@ def gather(
         # What these warn of stands among the cautions of the page.
         warnings.simplefilter("ignore", FitWarning)
         if bounds is None:
-            bounds = effect_bounds(members, cov=fit.S, n=fit.n, ddof=0, limit=MAX_MEMBERS)
+            bounds = (
+                effect_bounds(members, fit.moments, limit=MAX_MEMBERS)
+                if isinstance(fit, JointFit)
+                else effect_bounds(members, cov=fit.S, n=fit.n, ddof=0, limit=MAX_MEMBERS)
+            )
         estimates = fit.estimates()
         effects = fit.total_effects()
     if average is None and search is not None and search.complete and len(graph) <= MAX_AVERAGED:
@@ -123,7 +130,9 @@ def gather(
     edges = edge_rows(fit, estimates, summary)
     tried = _experiments(members, summary)
     rows = data is not None and not isinstance(data, Moments)
-    checks = check_data(fit, data) if rows and fit.moments.plain else None
+    several = isinstance(fit, JointFit)
+    checks = check_data(fit, data) if rows and fit.moments.plain and not several else None
+    set_by_hand = isinstance(fit.moments, JointMoments) and bool(fit.moments.targets)
     notes = [node_note(fit, i) for i in range(len(graph))]
     view = graph_view(graph, edges, [edge_tip(row) for row in edges], notes)
     return {
@@ -163,8 +172,11 @@ def gather(
         "experiments": None if tried is None else design_table(tried),
         "effects": effect_table(effects, bounds),
         "bounds": bounds,
-        "residuals": residual_table(fit),
-        "residual_map": residual_map(fit) if len(graph) <= _MAX_MAP else None,
+        "conditions": condition_table(fit) if isinstance(fit, JointFit) else None,
+        "sharing": str(fit.sharing_test()) if isinstance(fit, JointFit) else None,
+        # With targets there is no one matrix: the conditions say where each fits worst.
+        "residuals": None if set_by_hand else residual_table(fit),
+        "residual_map": None if set_by_hand or len(graph) > _MAX_MAP else residual_map(fit),
         "runs": run_table(search) if search is not None else None,
         "steps_svg": Markup(steps_svg([run.path for run in runs])) if runs else None,
         "time_svg": Markup(time_svg([max(r.path) for r in runs], [r.seconds for r in runs]))
@@ -207,6 +219,8 @@ def _experiments(members: EquivalenceClass, summary: ClassSummary) -> Design | N
 def _unchecked(fit: Fit) -> str:
     """Say why normality and outliers have not been looked at, where they have not."""
     why = "Only the covariance matrix was given"
+    if isinstance(fit, JointFit):
+        why = "The data are those of several conditions"
     if fit.moments.sample is not None:
         why = "The rows were not given to the report"
         if not fit.moments.plain:

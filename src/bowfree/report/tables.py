@@ -16,6 +16,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.estimate import Estimate
 from bowfree.model.fit_result import Fit
 from bowfree.model.inference import TotalEffects, normal_quantile
+from bowfree.model.joint_fit import JointFit
 from bowfree.pictures.svg import printable
 from bowfree.report.cells import (
     MAX_ROWS,
@@ -37,6 +38,7 @@ from bowfree.uncertainty.design_result import Design
 
 __all__ = [
     "class_table",
+    "condition_table",
     "design_table",
     "edge_rows",
     "edge_table",
@@ -251,6 +253,39 @@ def residual_map(fit: Fit) -> list[tuple[str, list[dict[str, Any]]]]:
     ]
 
 
+def condition_table(fit: JointFit) -> Table:
+    """Return one row per condition: how the fit does there, and where it does worst."""
+    columns = (
+        ("Condition", ""),
+        ("n", "observations"),
+        ("Targets", "variables that were set from outside"),
+        ("Chi-square", "the condition's part of it"),
+        ("SRMR", "standardised root mean square residual"),
+        ("Worst pair", "with the largest residual correlation"),
+        ("Residual", "its correlation in the data minus that of the fit"),
+    )
+    names, rows = fit.graph.nodes, []
+    for of_data, part in zip(fit._joint.conditions, fit.conditions, strict=True):
+        varies = np.flatnonzero(of_data.varies)
+        block = np.ix_(varies, varies)
+        residual = _correlations(of_data.S[block]) - _correlations(part.Sigma[block])
+        a, b = np.unravel_index(np.abs(residual).argmax(), residual.shape)
+        worst = f"{names[varies[a]]}, {names[varies[b]]}" if len(varies) > 1 else ""
+        rows.append(
+            [
+                Cell(printable(part.name)),
+                count(round(part.n)),
+                Cell(printable(", ".join(part.targets))),
+                number(part.chi2, 2),
+                number(part.srmr),
+                Cell(printable(worst)),
+                number(float(residual[a, b])),
+            ]
+        )
+    left_out = max(0, len(rows) - MAX_ROWS)
+    return Table("conditions", columns, rows[:MAX_ROWS], left_out)
+
+
 def variable_table(fit: Fit, checks: DataChecks | None) -> Table:
     """Return one row per variable."""
     columns = [
@@ -272,7 +307,7 @@ def variable_table(fit: Fit, checks: DataChecks | None) -> Table:
     for i, name in enumerate(fit.graph.nodes):
         cells = [
             Cell(printable(name)),
-            quantity(math.sqrt(fit.S[i, i])),
+            quantity(math.sqrt(fit.moments.variances[i])),
             number(r_squared(fit, i)),
             count(len(fit.graph.parents(name))),
             count(len(fit.graph.spouses(name))),

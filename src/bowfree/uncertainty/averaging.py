@@ -36,6 +36,7 @@ from bowfree.effects.bounds import (
     given_moments,
 )
 from bowfree.effects.effect_bounds import Formula
+from bowfree.equivalence.targets import Targets, targets_of
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.moments import Moments
@@ -331,7 +332,7 @@ def _given(
     near = np.argsort(-weights, kind="stable")
     near = near[weights[near] >= weights.max() - averaging.window]
     graphs = [graphs[k] for k in near]
-    first = first_of_class(graphs)
+    first = first_of_class(graphs, targets_of(moments, moments.names))
     kept = np.flatnonzero(first == np.arange(len(first)))
     return Votes([graphs[k] for k in kept], _shares(weights[near][kept]), False, None)
 
@@ -342,9 +343,11 @@ def _shares(log_weights: Floats) -> Floats:
     return weights
 
 
-def first_of_class(graphs: Sequence[MixedGraph]) -> npt.NDArray[np.intp]:
+def first_of_class(graphs: Sequence[MixedGraph], conditions: Targets) -> npt.NDArray[np.intp]:
     """Return for each graph the place of the first that is equivalent to it; exact."""
-    return np.asarray(_core.first_of_class(*_stacks(graphs), 0), dtype=np.intp)
+    conditions.check_seen("an average over classes")
+    found = _core.first_of_class(*_stacks(graphs), 0, conditions.core)
+    return np.asarray(found, dtype=np.intp)
 
 
 def _stacks(graphs: Sequence[MixedGraph]) -> tuple[Bits, Bits]:
@@ -366,7 +369,8 @@ def _average(
     budget: Budget,
 ) -> AveragedEffects:
     """Average over the classes of the graphs, the heaviest class first."""
-    first = first_of_class(votes.graphs)
+    conditions = targets_of(moments, moments.names)
+    first = first_of_class(votes.graphs, conditions)
     mass = np.bincount(first, weights=votes.shares, minlength=len(first))
     order = np.lexsort((np.arange(len(first)), first, -mass[first]))
     begins = np.flatnonzero(np.diff(first[order], prepend=-1))
@@ -393,6 +397,7 @@ def _average(
         averaging.limit,
         averaging.zero,
         space.member_masks(moments.names),
+        conditions.core,
         budget.seconds_left,
     )
     entries = [

@@ -25,6 +25,7 @@ from bowfree import _core
 from bowfree.budget import Budget
 from bowfree.effects.bounds import ZERO, class_bounds, effect_counter
 from bowfree.equivalence.classes import class_by_components
+from bowfree.equivalence.targets import targets_of
 from bowfree.errors import BowfreeError
 from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
@@ -90,8 +91,8 @@ def bootstrap(
     graph : MixedGraph or Fit, optional
         A given graph: it is fitted to the resamples and nothing is searched. Leave it out,
         ``bootstrap(data)``, to search on each of them.
-    data : array_like of shape (n, d) or data frame
-        Observations in rows.
+    data : array_like of shape (n, d), data frame, or sequence of Condition
+        Observations in rows. Of several conditions each is drawn from by itself.
     n_resamples : int, optional
         Number of resamples, each of n rows drawn with replacement; by default 100 searches, or 1000
         fits of a given graph.
@@ -168,7 +169,7 @@ def bootstrap(
             f"least {needed} are needed; raise n_resamples or lower confidence"
         )
     budget, recipe = Budget(**budget_options), Recipe.of(search)
-    rows = Rows.of(data, recipe, takes="batches")
+    rows = Rows.of(data, recipe)
     most = LIMIT if limit is None else at_least("limit", limit, 1)
     seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()
     result: BootstrapResult = budget.run(
@@ -292,6 +293,7 @@ def _resample(
         limit=limit,
         zero=zero,
         knowledge=masks,
+        conditions=targets_of(moments, moments.names).core,
         seconds=None,
     )
     return _Resample(

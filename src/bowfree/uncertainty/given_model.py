@@ -318,7 +318,7 @@ def bootstrap_model(
     if isinstance(moments, JointMoments):
         if bollen_stine:
             raise DataError("bollen_stine is for one table of rows, not for several conditions")
-        rows = JointRows.of_conditions(moments, "conditions")
+        rows = JointRows.of_conditions(moments)
         task = partial(_resample_conditions, graph=bap, rows=rows)
     else:
         table = listed_conditions(data)[0].data if are_conditions(data) else data

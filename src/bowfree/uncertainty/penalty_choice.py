@@ -24,11 +24,12 @@ from bowfree.frames import data_frame
 from bowfree.frozen import Frozen
 from bowfree.json_values import Plain
 from bowfree.model.fitting import fit_moments
+from bowfree.model.joint_fit import JointFit
 from bowfree.model.moments import Moments
 from bowfree.options import BudgetOptions, as_float, at_least, each, is_number, split_options
 from bowfree.search.plan import TOLERANCE
 from bowfree.text_input import shown
-from bowfree.uncertainty.resampling import Recipe, Rows
+from bowfree.uncertainty.resampling import LeftOut, Recipe, Rows
 
 __all__ = ["PenaltyChoice", "choose_penalty"]
 
@@ -144,8 +145,8 @@ def choose_penalty(
 
     Parameters
     ----------
-    data : array_like of shape (n, d) or data frame
-        Observations in rows.
+    data : array_like of shape (n, d), data frame, or sequence of Condition
+        Observations in rows. Of several conditions each is dealt out to the folds by itself.
     penalties : iterable of float
         The penalties to compare.
     cv : int
@@ -197,9 +198,7 @@ def choose_penalty(
         raise BowfreeError("search has a penalty, which is what is to be chosen: leave it out")
     rows = Rows.of(data, recipe)
     generator = budget.generator()
-    order = generator.permutation(len(rows))
-    fold = np.empty(len(rows), dtype=np.int64)
-    fold[order] = np.arange(len(rows)) % cv
+    fold = rows.folds(cv, generator)
     n_train = len(rows) - math.ceil(len(rows) / cv)
     if n_train <= len(rows.names) and not recipe.shrinkage:
         raise DataError(
@@ -212,13 +211,10 @@ def choose_penalty(
     seeds = generator.integers(0, 2**63, size=cv).tolist()
     pieces = []
     for k in range(cv):
-        moments, mean = rows.moments(fold != k), rows.X[fold != k].mean(axis=0)
-        deviations = rows.X[fold == k] - mean
-        # What the likelihood of the fold needs to know of it, which is small.
-        about_mean = deviations.T @ deviations / len(deviations)
+        moments, left_out = rows.moments(np.flatnonzero(fold != k)), rows.left_out(fold == k)
         for penalty in values:
             one = replace(recipe, rule=replace(recipe.rule, penalty=penalty))
-            pieces.append((one, moments, about_mean, budget.piece(seeds[k])))
+            pieces.append((one, moments, left_out, budget.piece(seeds[k])))
     found: list[tuple[float, int] | None] = budget.run(_validate, pieces, what="folds")
     if len(found) < len(pieces) or None in found:
         raise BowfreeError(
@@ -247,18 +243,33 @@ def _chosen(folds: Floats) -> tuple[int, int]:
     return best, int(np.flatnonzero(within)[-1])
 
 
-def _validate(piece: tuple[Recipe, Moments, Floats, Budget]) -> tuple[float, int] | None:
+def _validate(
+    piece: tuple[Recipe, Moments, tuple[LeftOut, ...], Budget],
+) -> tuple[float, int] | None:
     """Learn without one fold; return its log-likelihood and the number of edges."""
-    recipe, moments, about_mean, budget = piece
+    recipe, moments, left_out, budget = piece
     result = recipe.search(moments, budget)
     if not result.complete:
         return None
-    Sigma = fit_moments(result.graph, moments).Sigma
-    return held_out_loglik(about_mean, Sigma), result.graph.n_edges
+    fit = fit_moments(result.graph, moments)
+    expected = [c.Sigma for c in fit.conditions] if isinstance(fit, JointFit) else [fit.Sigma]
+    n = sum(rows.n for rows in left_out)
+    loglik = math.fsum(
+        rows.n / n * held_out_loglik(rows.about_mean, Sigma)
+        for rows, Sigma in zip(left_out, expected, strict=True)
+    )
+    return loglik, result.graph.n_edges
 
 
 def held_out_loglik(about_mean: Floats, Sigma: Floats) -> float:
-    """Return the mean Gaussian log-density of rows, given by their second moments."""
+    """Return the mean Gaussian log-density of rows, given by their second moments.
+
+    A target that was held constant, whose variance is zero, has none.
+    """
+    varies = np.diag(Sigma) > 0
+    if not varies.all():
+        block = np.ix_(varies, varies)
+        about_mean, Sigma = about_mean[block], Sigma[block]
     L = np.linalg.cholesky(Sigma)
     logdet = 2.0 * np.log(np.diag(L)).sum()
     trace = np.trace(np.linalg.solve(Sigma, about_mean))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -31,9 +31,6 @@ from bowfree.text_input import shown
 __all__ = ["Recipe", "Rows"]
 
 Floats = npt.NDArray[np.float64]
-
-# What a function that resamples can make of several conditions.
-Takes = Literal["one table", "batches", "conditions"]
 
 
 class _StrategyWords(StrategyOptions, total=False):
@@ -114,12 +111,12 @@ class Rows:
     shrinkage: float
 
     @classmethod
-    def of(cls, data: Any, recipe: Recipe, *, takes: Takes = "one table") -> Rows:
+    def of(cls, data: Any, recipe: Recipe) -> Rows:
         """Read the data, after the checks that every function makes."""
         if isinstance(data, JointMoments) or are_conditions(data):
             moments = read_moments(data, shrinkage=recipe.shrinkage)
             if isinstance(moments, JointMoments):
-                return JointRows.of_conditions(moments, takes)
+                return JointRows.of_conditions(moments)
             data = moments
         if isinstance(data, Moments) and isinstance(data.sample, CompleteRows) and data.plain:
             data = data.sample.table(data.names, data.mean)
@@ -135,7 +132,7 @@ class Rows:
         return len(self.X)
 
     def moments(self, chosen: npt.NDArray[Any]) -> Moments:
-        """Return the moments of some rows: their numbers, or a mask."""
+        """Return the moments of some rows by their numbers."""
         columns = dict(zip(self.names, self.X[chosen].T, strict=True))
         return read_moments(columns, shrinkage=self.shrinkage).without_rows()
 
@@ -149,6 +146,28 @@ class Rows:
         half = len(order) // 2
         return order[:half], order[half : 2 * half]
 
+    def folds(self, cv: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        """Deal the rows out at random; return the number of the fold of each."""
+        fold = np.empty(len(self), dtype=np.int64)
+        fold[rng.permutation(len(self))] = np.arange(len(self)) % cv
+        return fold
+
+    def left_out(self, out: npt.NDArray[np.bool_]) -> tuple[LeftOut, ...]:
+        """Return what the likelihood of some rows needs to know of them, by condition."""
+        return (_about_mean_of_others(self.X, out),)
+
+
+class LeftOut(NamedTuple):
+    """Rows that were left out: how many, and their second moments about the mean of the others."""
+
+    n: int
+    about_mean: Floats
+
+
+def _about_mean_of_others(X: Floats, out: npt.NDArray[np.bool_]) -> LeftOut:
+    deviations = X[out] - X[~out].mean(axis=0)
+    return LeftOut(len(deviations), deviations.T @ deviations / max(len(deviations), 1))
+
 
 @dataclass(frozen=True, eq=False)
 class JointRows(Rows):
@@ -157,17 +176,8 @@ class JointRows(Rows):
     joint: JointMoments
 
     @classmethod
-    def of_conditions(cls, moments: JointMoments, takes: Takes) -> JointRows:
-        """Take conditions that have rows, if they are taken at all."""
-        if takes == "one table":
-            raise DataError(
-                "resampling of several conditions is not for this function: give the rows of one"
-            )
-        if takes == "batches" and moments.targets:
-            raise DataError(
-                "resampling with effects over equivalent graphs is for conditions without targets: "
-                "leave out those with targets, or give a graph, bootstrap(graph, data)"
-            )
+    def of_conditions(cls, moments: JointMoments) -> JointRows:
+        """Take conditions that have rows, all of them."""
         rows = [c.deviations for c in moments.conditions if c.deviations is not None]
         if len(rows) < len(moments.conditions):
             raise DataError("resampling needs the rows themselves, in every condition")
@@ -203,3 +213,16 @@ class JointRows(Rows):
             first.append(order[:half])
             second.append(order[half : 2 * half])
         return np.concatenate(first), np.concatenate(second)
+
+    def folds(self, cv: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        """Deal out the rows of each condition by themselves."""
+        fold = np.empty(len(self), dtype=np.int64)
+        for end, condition in zip(self._ends, self.joint.conditions, strict=True):
+            n = round(condition.n)
+            fold[end - n + rng.permutation(n)] = np.arange(n) % cv
+        return fold
+
+    def left_out(self, out: npt.NDArray[np.bool_]) -> tuple[LeftOut, ...]:
+        """Return the same for each condition."""
+        parts = zip(np.split(self.X, self._ends[:-1]), np.split(out, self._ends[:-1]), strict=True)
+        return tuple(_about_mean_of_others(X, own) for X, own in parts)

@@ -184,7 +184,7 @@ def stability_selection(
     at_least("n_halves", n_halves, 2)
     (budget_options,) = split_options("stability_selection", options, BudgetOptions)
     budget, recipe = Budget(**budget_options), Recipe.of(search)
-    rows = Rows.of(data, recipe, takes="conditions")
+    rows = Rows.of(data, recipe)
     if len(rows) < 4:
         raise BowfreeError(f"n = {len(rows)}: half of the rows must be at least 2")
     seeds = budget.generator().integers(0, 2**63, size=n_halves).tolist()
