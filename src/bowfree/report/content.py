@@ -33,7 +33,7 @@ from bowfree.pictures.svg import printable
 from bowfree.report.cautions import cautions
 from bowfree.report.cells import counted, p_phrase
 from bowfree.report.certainty import Certainty, averaged, halved, resampled
-from bowfree.report.data_checks import check_data
+from bowfree.report.data_checks import check_data, checkable
 from bowfree.report.gap_map import gap_map
 from bowfree.report.graph_view import graph_view
 from bowfree.report.score_svg import steps_svg, time_svg
@@ -126,7 +126,7 @@ def gather(
     edges = edge_rows(fit, estimates, summary)
     tried = _experiments(members, summary)
     rows = data is not None and not isinstance(data, Moments)
-    checks = check_data(fit, data) if rows and fit.moments.plain else None
+    checks = check_data(fit, data) if rows and checkable(fit.moments) else None
     notes = [node_note(fit, i) for i in range(len(graph))]
     view = graph_view(graph, edges, [edge_tip(row) for row in edges], notes)
     return {
@@ -212,7 +212,7 @@ def _unchecked(fit: Fit) -> str:
     why = "Only the covariance matrix was given"
     if fit.moments.sample is not None:
         why = "The rows were not given to the report"
-        if not fit.moments.plain:
+        if not checkable(fit.moments):
             why = f"The data are {fit.moments.sample.says()}"
     return f"{why}, so normality and outliers have not been looked at."
 
