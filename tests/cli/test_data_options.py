@@ -149,10 +149,99 @@ def test_categories_ranks_and_weights(tmp_path):
         (("--cov", "--n", 10, "--missing", "fiml"), "--missing needs observations"),
         (("--cov", "--n", 10, "--ordinal", "sun"), "--ordinal needs observations"),
         (("--missing", "mean"), "'mean' is not one of"),
+        (("--se", "sandwich"), "'sandwich' is not one of"),
+        (("--cov", "--n", 10, "--se", "robust"), "--se robust: DATA is a covariance matrix"),
+        (
+            ("--cov", "--n", 10, "--se", "robust", "--test", "yuan-bentler"),
+            "--se robust and --test yuan-bentler: DATA is a covariance matrix",
+        ),
+        (
+            ("--missing", "fiml", "--test", "satorra-bentler"),
+            "with --missing fiml use --test yuan-bentler, or choose --missing two-stage",
+        ),
+        (("--conditions", "sun", "--se", "robust"), "--se robust: for one sample, and not with"),
+        (("--resamples", 10), "--resamples belongs to --se bootstrap"),
+        (("--seed", 1, "--se", "robust"), "--seed belongs to --se bootstrap"),
+        (("--ordinal", "sun", "--ordinal", "sun=low,high"), "--ordinal names column sun twice"),
     ],
 )
 def test_words_that_do_not_go_together(options, problem, plants):
     assert problem in run("fit", plants, "--graph", CHAIN, *options, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"se": "robust", "test": "satorra-bentler"},
+        {"se": "robust-huber-white", "test": "yuan-bentler", "missing": "fiml"},
+        {"se": "bootstrap", "n_bootstrap": 20, "rng": 3},
+        {"se": "standard"},
+    ],
+)
+def test_what_standard_errors_and_tests_rely_on(tmp_path, words):
+    path, data = gappy(tmp_path, rows=200)
+    words = {"missing": "listwise"} | words
+    written = {"n_bootstrap": "resamples", "rng": "seed"}
+    options = [(f"--{written.get(name, name)}", value) for name, value in words.items()]
+    found = run("fit", path, "--graph", CHAIN, *(o for pair in options for o in pair), "--json")
+    fit = bf.fit(bf.parse(CHAIN), data, **words)
+    said = json.loads(found.stdout)
+    assert [e["se"] for e in said["estimates"]] == pytest.approx([e.se for e in fit.estimates()])
+    assert (said["se"], said["test"]) == (fit.se, fit.test)
+    if fit.scaled is not None:
+        assert said["scaled"]["chi2"] == pytest.approx(fit.chi2_scaled)
+
+
+def test_robust_numbers_of_a_table_too_large_for_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(streams, "KEPT", 10)
+    demo = bf.datasets.load_demo()
+    for k in range(2):
+        part = bf.datasets.Table(demo.names, demo.X[k::2])
+        (tmp_path / f"{k}.csv").write_text(write_table(part), encoding="utf-8")
+    asked = run("fit", tmp_path, "--graph", CHAIN, "--se", "robust", code=1).stderr
+    assert "--se robust needs all rows at once" in asked
+
+
+def in_words(tmp_path):
+    """Write the table of `gappy` with words for the size, "none" for the smallest."""
+    path, data = gappy(tmp_path)
+    words = ("none", "some", "many", "a lot")
+    lines = ["sun,leaves,size"]
+    for sun, leaves, size in zip(data["sun"], data["leaves"], data["size"], strict=True):
+        word = "" if np.isnan(size) else words[int(size)]
+        lines.append(f"{sun},{leaves},{word}".replace("nan", ""))
+    path = tmp_path / "words.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path, data
+
+
+def test_words_in_their_order(tmp_path):
+    path, data = in_words(tmp_path)
+    options = ("--graph", "sun -> leaves -> size", "--missing", "listwise", "--json")
+    asked = run("fit", path, *options, "--ordinal", "size", code=1).stderr
+    assert "give the order of its words (--ordinal)" in asked
+    asked = run("fit", path, *options, "--ordinal", "size=none,some,many", code=1).stderr
+    assert "'a lot' in column 'size' is none of none, some, many; name all words in" in asked
+    found = run("fit", path, *options, "--ordinal", "size=none, some, many, a lot").stdout
+    fit = bf.fit(bf.parse("sun -> leaves -> size"), data, ordinal=["size"], missing="listwise")
+    assert json.loads(found)["chi2"] == pytest.approx(fit.chi2, rel=1e-9)
+    other = run("fit", path, *options, "--ordinal", "size=some,none,many,a lot").stdout
+    assert json.loads(other)["chi2"] != pytest.approx(fit.chi2, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("order", "problem"),
+    [
+        ("size=many", "--ordinal column 'size' has the words many: give two or more, each once"),
+        ("size=many,some,many", "give two or more, each once, in their order"),
+        ("size=many,,some", "--ordinal '' for column 'size': give words"),
+        ("siez=many,some", "no column 'siez' (did you mean 'size'?)"),
+    ],
+)
+def test_orders_that_are_none(tmp_path, order, problem):
+    path, _ = in_words(tmp_path)
+    options = ("--graph", "sun -> leaves -> size", "--missing", "listwise")
+    assert problem in run("fit", path, *options, "--ordinal", order, code=1).stderr
 
 
 def test_nothing_is_left_without_gaps(tmp_path):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import bowfree as bf
 from bowfree.datasets import quick_reader, unpacking
+from bowfree.datasets.pieces import data_files, read_pieces
 from bowfree.datasets.reading import ReadOptions
 from bowfree.datasets.tables import Table, read_covariance, read_table, row_lines
 
@@ -498,6 +499,78 @@ def test_covariances_as_programs_write_them(text, tmp_path):
     assert found.names == ("x", "y")
     assert found.X.tolist() == [[1, 0.5], [0.5, 2]]
     assert read_covariance(tmp_path / "cov.csv", columns=["y"]).X.tolist() == [[2]]
+
+
+# --- words in their order ---
+
+SIZES = {"size": ["none", "small", "large"]}
+
+
+def words_in(ending, path):
+    table = {"x": [1.5, 2.0, 2.5, 4.0], "size": ["small", "none", None, "large"]}
+    if ending == ".csv":
+        path.write_text("x,size\n1.5,small\n2,none\n2.5,NA\n4,large\n")
+    elif ending == ".xlsx":
+        openpyxl = pytest.importorskip("openpyxl")
+        book = openpyxl.Workbook()
+        for row in [("x", "size"), *zip(*table.values(), strict=True)]:
+            book.active.append(row)
+        book.save(path)
+    elif ending == ".sav":
+        pytest.importorskip("pyreadstat").write_sav(words_frame(table), path)
+    elif ending == ".parquet":
+        words_frame(table).to_parquet(path)
+    else:
+        words_frame(table).to_feather(path)
+
+
+def words_frame(table):
+    pytest.importorskip("pyarrow")
+    return pytest.importorskip("pandas").DataFrame(table)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather", ".xlsx", ".sav"])
+def test_words_become_their_places(ending, tmp_path):
+    path = tmp_path / f"words{ending}"
+    words_in(ending, path)
+    # 2 is missing among the numbers; among the words it is the place of one.
+    table = read_table(path, ordinal=SIZES, na=["2"])
+    np.testing.assert_array_equal(table["size"], [2, 1, np.nan, 3])
+    np.testing.assert_array_equal(table["x"], [1.5, np.nan, 2.5, 4])
+    with pytest.raises(bf.BowfreeError, match=r"the order of its words \(ordinal=\)"):
+        read_table(path)
+    with pytest.raises(bf.BowfreeError, match="'large' in column 'size' is none of none, small"):
+        read_table(path, ordinal={"size": ["none", "small"]})
+
+
+def test_words_in_pieces(tmp_path):
+    for k in range(2):
+        words_in(".parquet", tmp_path / f"{k}.parquet")
+    options = ReadOptions(ordinal=SIZES)
+    pieces = list(read_pieces(data_files([tmp_path]), options))
+    assert [piece.table["size"][3] for piece in pieces] == [3, 3]
+
+
+def test_words_in_a_large_file(at_once, tmp_path):
+    path = tmp_path / "large.csv"
+    path.write_text("x,size\n" + "1.5,small\n2,none\n" * 400)
+    np.testing.assert_array_equal(read_table(path, ordinal=SIZES)["size"], [2, 1] * 400)
+
+
+@pytest.mark.parametrize(
+    ("ordinal", "problem"),
+    [
+        (["size"], "give for each column the list of its words"),
+        ({"size": "none"}, "give a list of words"),
+        ({"size": 3}, "give a list of words"),
+        ({"size": [1, 2]}, "ordinal= 1 for column 'size': give words"),
+    ],
+)
+def test_orders_that_are_none(ordinal, problem, tmp_path):
+    path = tmp_path / "words.csv"
+    words_in(".csv", path)
+    with pytest.raises(bf.DataError, match=problem):
+        read_table(path, ordinal=ordinal)
 
 
 def test_a_table_is_what_the_gate_takes():

@@ -4,9 +4,6 @@ Goal: 0.3 s. The bound below adds what a busy machine may take away from a test.
 SIGINT a moment after the call has begun; what the call would take without it is many seconds.
 """
 
-import _thread
-import gc
-import threading
 import time
 import warnings
 from functools import partial
@@ -16,6 +13,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
+from ctrl_c import pressed
 
 SLACK = 1.2  # seconds: the goal of 0.3, and a machine with other things to do
 MOMENT = 0.25
@@ -52,32 +50,12 @@ def dense(d):
 
 
 def seconds_after_interrupt(call):
-    """Return how long after Ctrl-C a call comes back.
-
-    Python drops an exception that a signal raises while an object is being finalised. So the dead
-    threads of earlier tests are buried first; and if Ctrl-C gets lost all the same, it is pressed
-    again, as a person would.
-    """
-    gc.collect()
-    raised = []
-    came_back = threading.Event()
-
-    def interrupt():
-        time.sleep(MOMENT)
-        while not came_back.is_set() and len(raised) < 3:
-            raised.append(time.monotonic())
-            _thread.interrupt_main()
-            came_back.wait(2 * SLACK)
-
-    hand = threading.Thread(target=interrupt)
-    hand.start()
-    try:
-        call()
-    except KeyboardInterrupt:
-        return time.monotonic() - raised[-1]
-    finally:
-        came_back.set()
-        hand.join()
+    """Return how long after Ctrl-C a call comes back."""
+    with pressed(MOMENT) as times:
+        try:
+            call()
+        except KeyboardInterrupt:
+            return time.monotonic() - times[-1]
     raise AssertionError("the call was not interrupted: it is too short for this test, or deaf")
 
 
@@ -151,7 +129,9 @@ LONG_CALLS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see above
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # see tests/ctrl_c.py
 @pytest.mark.parametrize("name", LONG_CALLS)
 def test_ctrl_c(name):
     call = LONG_CALLS[name]()

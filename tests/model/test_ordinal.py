@@ -206,6 +206,20 @@ def test_fit_chooses_the_sandwich_and_recovers_effects():
     assert fit.total_effects().effect(of="a", on="c").se > 0
 
 
+@pytest.mark.parametrize("words", [{"ordinal": ["a", "b"]}, {"correlation": "spearman"}])
+def test_a_variance_that_is_set_to_one_has_no_error(words):
+    data = frame().assign(c=1e6 * normal_rows(400, 1)[:, 2])
+    fit = bf.fit(CHAIN, data, **words)
+    found = {(e.lhs, e.rhs): e for e in fit.estimates()}
+    assert found["a", "a"].estimate == pytest.approx(1)
+    assert found["a", "a"].se == 0
+    assert np.isnan([found["a", "a"].z, found["a", "a"].p_value]).all()
+    others = [e for e in fit.estimates() if (e.lhs, e.rhs) != ("a", "a")]
+    assert all(e.se > 1e-3 * abs(e.estimate) for e in others)
+    row = next(line for line in str(fit.summary()).splitlines() if line.startswith("  a   "))
+    assert row.split() == ["a", "1.000", "0.000", "1.000", "1.000", "1.000"]
+
+
 def test_an_empty_cell_of_two_by_two_gets_half_a_row():
     x = np.repeat([0, 0, 1, 1], [30, 20, 0, 50])
     y = np.repeat([0, 1, 0, 1], [30, 20, 0, 50])

@@ -15,6 +15,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bowfree as bf
+from bowfree.model.robust import Estimates
+from bowfree.model.sample import lower_triangle
 
 FOLDER = Path(__file__).parents[1] / "reference" / "incomplete"
 CASES = json.loads((FOLDER / "lavaan.json").read_text())["cases"]
@@ -140,6 +142,63 @@ def test_two_stages(case):
     assert_allclose(fitted.loglik, answer["fit"]["logl"], rtol=1e-4)
     check_indices(Indices(fitted, fitted.indices), answer, PLAIN, 1e-3)
     check_indices(Indices(fitted, fitted.scaled), answer, SCALED, 1e-3)
+
+
+def gamma_of_available_products(X):
+    """Return what lavaan 0.6 has for Gamma of rows with gaps where it knows of no other.
+
+    A product with a missing factor counts as if it were equal to the mean of the others, and the
+    divisor is the number of all rows.
+    """
+    a, b = lower_triangle(X.shape[1])
+    z = X - np.nanmean(X, axis=0)
+    products = z[:, a] * z[:, b]
+    products = np.nan_to_num(products - np.nanmean(products, axis=0))
+    return products.T @ products / len(X)
+
+
+def empty_graph(S, Gamma):
+    """Return the estimates of the empty graph, weighed as in the second of two stages."""
+    own = tuple(("Omega", i, i) for i in range(len(S)))
+    variances = np.diag(np.diag(S))
+    return Estimates(np.zeros_like(S), variances, S, Gamma, own, S)
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_lavaans_baseline_of_two_stages_has_the_gamma_of_another_estimator(case):
+    # lavaan fits its baseline model without standard errors, and only with them does it make the
+    # Gamma of the first stage: the factor comes from available products instead.
+    fitted, answer = fit(case, "missing", missing="two-stage"), case["twostage"]["fit"]
+    columns = table(case, "missing")
+    X = np.column_stack([columns[name] for name in fitted.graph.nodes])
+    X = X[~np.isnan(X).all(axis=1)]
+    df0 = fitted.indices.baseline_df
+    theirs = empty_graph(fitted.S, gamma_of_available_products(X)).expected_chi2("satorra-bentler")
+    assert_allclose(theirs / df0, answer["baseline.chisq.scaling.factor"], rtol=1e-4)
+    ours = empty_graph(fitted.S, fitted.moments.Gamma).expected_chi2("satorra-bentler")
+    assert_allclose(fitted.scaled.baseline_scaling_factor, ours / df0)
+    if fitted.df:  # with their factor their robust CFI follows, too
+        excess = fitted.chi2 - fitted.df * fitted.scaling_factor
+        cfi = 1 - max(excess, 0) / max(fitted.indices.baseline_chi2 - theirs, excess)
+        assert_allclose(cfi, answer["cfi.robust"], atol=2e-5)
+
+
+def test_the_factor_of_the_baseline_is_the_mean_of_its_chi_square():
+    # Independent columns, so that the empty graph is right; a fifth of the cells is missing.
+    rng, ratios, available = np.random.default_rng(3), [], []
+    graph = bf.MixedGraph(["a", "b", "c", "d"])
+    for _ in range(200):
+        X = rng.standard_normal((200, 4))
+        X[rng.random(X.shape) < 0.2] = np.nan
+        X = X[~np.isnan(X).all(axis=1)]
+        fitted = bf.fit(graph, dict(zip(graph.nodes, X.T, strict=True)), missing="two-stage")
+        chi2 = fitted.indices.baseline_chi2
+        ratios.append(chi2 / (fitted.scaled.baseline_scaling_factor * 6))
+        lavaans = empty_graph(fitted.S, gamma_of_available_products(X))
+        available.append(chi2 / lavaans.expected_chi2("satorra-bentler"))
+    # The mean of 200 chi-squares over df = 6 has a standard error of 0.04.
+    assert abs(np.mean(ratios) - 1) < 0.12
+    assert np.mean(available) > 2
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 import bowfree as bf
 from bowfree.equivalence.classes import equivalence_class
@@ -51,6 +52,60 @@ def test_a_report_on_rows_with_gaps(missing):
     assert "of the cells are missing" in page
 
 
+def with_gaps(data, share=0.1):
+    return data.mask(np.random.default_rng(1).random(data.shape) < share)
+
+
+def test_robust_numbers_are_offered_where_cells_are_missing_too():
+    gappy = with_gaps(np.exp(NORMAL))
+    fit = bf.fit(GRAPH, gappy, missing="fiml")
+    robust = bf.fit(GRAPH, gappy, missing="fiml", se="robust-huber-white", test="yuan-bentler")
+    text = said(fit, check_data(fit, gappy))
+    assert "The variables are not jointly normal: Mardia's kurtosis" in text
+    assert f"chi-square {robust.chi2_scaled:.2f} in place of {fit.chi2:.2f}" in text
+    assert f"in place of {fit.chi2:.2f}" in bf.report.render(fit, data=gappy)
+    # Two stages are robust unasked.
+    two = bf.fit(GRAPH, gappy, missing="two-stage")
+    assert "Without the assumption" not in said(two, check_data(two, gappy))
+
+
+@pytest.mark.parametrize("missing", ["fiml", "two-stage"])
+def test_normal_rows_with_gaps_raise_no_alarm(missing):
+    gappy = with_gaps(NORMAL, 0.25)
+    fit = bf.fit(GRAPH, gappy, missing=missing)
+    checks = check_data(fit, gappy)
+    assert checks.warnings() == []
+    assert_allclose([v.mean for v in checks.variables], fit.moments.mean)
+    assert_allclose([v.sd**2 for v in checks.variables], np.diag(fit.S))
+    assert "have not been looked at" not in bf.report.render(fit, data=gappy)
+
+
+def test_a_row_far_out_is_found_by_its_observed_cells():
+    gappy = with_gaps(NORMAL)
+    gappy.loc[3] = np.nan
+    gappy.loc[5] = [9.0, np.nan, -9.0]
+    fit = bf.fit(GRAPH, gappy, missing="fiml")
+    assert fit.n == np.isfinite(gappy).any(axis=1).sum() < 400
+    checks = check_data(fit, gappy)
+    assert checks.outliers[0].row == 6
+    assert checks.n_outliers == 1
+
+
+def test_other_gaps_than_those_of_the_fit_are_refused():
+    gappy = with_gaps(NORMAL)
+    fit = bf.fit(GRAPH, gappy, missing="fiml")
+    with pytest.raises(bf.DataError, match="not the data of the fit"):
+        check_data(fit, gappy.iloc[::-1].reset_index(drop=True))
+    with pytest.raises(bf.DataError, match="399 rows against n = 399, variance of 'a'"):
+        check_data(fit, 2 * gappy)
+
+
+def test_weighted_rows_with_gaps_are_not_checked():
+    gappy = with_gaps(NORMAL)
+    fit = bf.fit(GRAPH, gappy, missing="fiml", weights=np.linspace(0.5, 1.5, len(gappy)))
+    assert "normality and outliers have not been looked at" in bf.report.render(fit, data=gappy)
+
+
 def test_a_scaled_test_is_the_one_that_rejects():
     wrong = bf.parse("a, b, c")
     fit = bf.fit(wrong, NORMAL, test="satorra-bentler")
@@ -74,7 +129,7 @@ def test_a_picture_of_the_patterns_and_littles_test():
     assert table.count('class="gap"') == 3
     assert table.count('class="there"') == 6
     assert f"chi-square {gaps.statistic:.2f} on {gaps.df} df, p &lt; 0.001" in page
-    assert "have not been looked at" in page
+    assert "have not been looked at" in page  # by a report that has not been given the rows
     assert "map gaps" not in bf.report.render(bf.fit(GRAPH, NORMAL))
 
 

@@ -318,8 +318,8 @@ def test_mardia_and_mahalanobis_against_the_definitions(d):
     checks = check_data(fit, X)
     Z = X - X.mean(axis=0)
     G = Z @ np.linalg.inv(np.cov(X.T, ddof=0)) @ Z.T  # all products of whitened rows
-    assert checks.mardia_skewness == pytest.approx((G**3).mean())
-    assert checks.mardia_kurtosis == pytest.approx((np.diag(G) ** 2).mean())
+    assert checks.mardia.skewness == pytest.approx((G**3).mean())
+    assert checks.mardia.kurtosis == pytest.approx((np.diag(G) ** 2).mean())
     assert checks.outliers[0].row == 8
     assert checks.outliers[0].distance2 == pytest.approx(G[7, 7] * 59 / 60)
     assert checks.n_outliers == 1

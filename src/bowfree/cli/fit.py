@@ -9,6 +9,7 @@ import click
 
 from bowfree.cli.conditions import by_condition, condition_options
 from bowfree.cli.graphs import graph_options, read_model
+from bowfree.cli.inference import Inference, inference_options
 from bowfree.cli.numbers import Real
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json
@@ -24,6 +25,7 @@ __all__ = ["fit"]
 @data_options
 @condition_options
 @graph_options
+@inference_options
 @click.option(
     "--penalty",
     type=Real(min=0),
@@ -47,6 +49,10 @@ def fit(
     as_json: bool,
     conditions: str | None,
     targets: Path | None,
+    se: str | None,
+    test: str | None,
+    resamples: int | None,
+    seed: int | None,
     **given: Any,
 ) -> None:
     """Fit the parameters of a graph to DATA, a file with named columns.
@@ -57,9 +63,11 @@ def fit(
     import bowfree as bf
 
     model = read_model(graph, graph_file, graph_format, auto)
-    source = read_source(**given)
+    source, inference = read_source(**given), Inference(se, test, resamples, seed)
+    inference.check(source, conditions)
     arguments = by_condition(source, source.arguments(graph_of(model).nodes), conditions, targets)
-    result = bf.fit(model, **arguments, penalty=penalty)
+    robust = inference.words(arguments.get("data"))
+    result = bf.fit(model, **arguments, penalty=penalty, **robust)
     more: dict[str, Any] = {}
     if isinstance(model, LavaanModel) and model.definitions:
         more["defined"] = model.defined(result)

@@ -181,7 +181,12 @@ _OPTIONS = (
         type=click.Choice(["pearson", "spearman", "kendall"]),
         help="Ranks in place of numbers: for monotone functions of normal variables.",
     ),
-    click.option("--ordinal", metavar="A,B,...", help="These columns have ordered categories."),
+    click.option(
+        "--ordinal",
+        multiple=True,
+        metavar="A,B,...|A=LOW,...,HIGH",
+        help="These columns have ordered categories: numbers, or words in the order given.",
+    ),
     click.option("--drop-missing", is_flag=True, help="Short for --missing listwise."),
     click.option(
         "--missing",
@@ -244,7 +249,7 @@ def read_source(
     standardize: bool,
     missing: str | None,
     drop_missing: bool,
-    ordinal: str | None,
+    ordinal: tuple[str, ...],
     correlation: str | None,
     weights: str | None,
     shrinkage: float | str | None,
@@ -262,7 +267,7 @@ def read_source(
     needs_rows = {
         "--log": log,
         "--missing": missing is not None,
-        "--ordinal": ordinal is not None,
+        "--ordinal": bool(ordinal),
         "--correlation": correlation is not None,
         "--weights": weights is not None,
         "--shrinkage auto": shrinkage == "auto",
@@ -275,11 +280,14 @@ def read_source(
         raise click.UsageError(f"--cov needs one file with a covariance matrix, not {len(paths)}")
     chosen = None if columns is None else _names(columns)
     left_out = () if drop is None else _names(drop)
-    read = ReadOptions(chosen, left_out, na, separator, decimal, encoding, sheet, written="--{}")
+    ordered, orders = _ordered(ordinal)
+    read = ReadOptions(
+        chosen, left_out, na, separator, decimal, encoding, sheet, orders, written="--{}"
+    )
     matrix = {"n": n, "ddof": 1 if ddof is None else int(ddof)} if cov else None
-    _check_together(missing, ordinal, correlation, weights)
+    _check_together(missing, bool(ordinal), correlation, weights)
     words = {
-        "ordinal": None if ordinal is None else _names(ordinal),
+        "ordinal": ordered or None,
         "correlation": correlation,
         "weights": weights,
         "shrinkage": shrinkage,
@@ -289,14 +297,14 @@ def read_source(
 
 
 def _check_together(
-    missing: str | None, ordinal: str | None, correlation: str | None, weights: str | None
+    missing: str | None, ordinal: bool, correlation: str | None, weights: str | None
 ) -> None:
     """Refuse what the gate for data would refuse, in the words of the command line."""
     ranks = None if correlation in (None, "pearson") else f"--correlation {correlation}"
-    order = "--ordinal" if ordinal is not None else ranks
+    order = "--ordinal" if ordinal else ranks
     if order is None:
         return
-    if ordinal is not None and ranks is not None:
+    if ordinal and ranks is not None:
         raise click.UsageError(
             f"choose one of --ordinal, whose correlations are polychoric, and {ranks}"
         )
@@ -307,6 +315,22 @@ def _check_together(
         )
     if weights is not None:
         raise click.UsageError(f"--weights are for covariances of numbers, and not for {order}")
+
+
+def _ordered(given: Sequence[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """Return the columns that ``--ordinal`` names, and the orders that it gives of their words."""
+    columns: list[str] = []
+    orders: dict[str, tuple[str, ...]] = {}
+    for text in given:
+        name, equals, words = text.partition("=")
+        named = (name.strip(),) if equals else _names(text)
+        twice = next((word for word in named if word in columns), None)
+        if twice is not None:
+            raise click.UsageError(f"--ordinal names column {twice} twice")
+        columns += named
+        if equals:
+            orders[name.strip()] = _names(words)
+    return tuple(columns), orders
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -71,13 +71,37 @@ def _of_frame(frame: Any, path: Path, options: ReadOptions) -> Table:
     table = nw.from_native(frame, eager_only=True)
     names = _distinct([str(name) for name in table.columns], path)
     columns = [table.get_column(names[k]) for k in options.choose(names, path.name)]
-    for column in columns:
-        if not (column.dtype.is_numeric() or column.dtype in (nw.Boolean, nw.Unknown)):
-            _refuse_text(path, column.name, f"({brief(str(column.dtype))})", options)
     X = np.empty((len(table), len(columns)))
     for k, column in enumerate(columns):
+        if column.name in options.ordinal:
+            X[:, k] = _codes(column.name, column.to_list(), path, options)
+            continue
+        if not (column.dtype.is_numeric() or column.dtype in (nw.Boolean, nw.Unknown)):
+            _refuse_text(path, column.name, f"({brief(str(column.dtype))})", options)
         X[:, k] = column.cast(nw.Float64).to_numpy()
-    return Table(tuple(column.name for column in columns), options.blank(X))
+    return options.table([column.name for column in columns], X)
+
+
+def _codes(
+    name: str, values: Sequence[Any], path: Path, options: ReadOptions, begun: int = 0
+) -> Floats:
+    """Return the places of words in the order of their column; `begun` rows came before."""
+    X = np.empty(len(values))
+    for row, value in enumerate(values):
+        X[row] = _code(name, value, path, begun + row + 2, options)
+    return X
+
+
+def _code(name: str, value: Any, path: Path, line: int, options: ReadOptions) -> float:
+    text = "" if value is None else str(value).strip()
+    try:
+        return options.code(name, text)
+    except ValueError as error:
+        ordinal, na = options.option("ordinal"), options.option("na")
+        raise DataError(
+            f"{path.name}, row {line}: {shown(text)} in column {shown(name)} {error}; name all "
+            f"words in their order ({ordinal}), or say that it means a missing value ({na})"
+        ) from None
 
 
 def _distinct(names: Sequence[str], path: Path) -> list[str]:
@@ -90,7 +114,8 @@ def _distinct(names: Sequence[str], path: Path) -> list[str]:
 def _refuse_text(path: Path, name: str, seen: str, options: ReadOptions) -> None:
     raise DataError(
         f"{path.name}: column {shown(name)} {seen} is not made of numbers; drop it "
-        f"({options.option('drop')}) or code it as numbers"
+        f"({options.option('drop')}), code it as numbers, or give the order of its words "
+        f"({options.option('ordinal')})"
     )
 
 
@@ -106,18 +131,32 @@ def _parquet_by_pyarrow(path: Path, options: ReadOptions) -> Table:
     chosen = numeric_columns(file.schema_arrow, path, options)
     _check_cells(file.metadata.num_rows * len(chosen), len(content), path.name)
     frame = file.read(columns=chosen)
-    return Table(tuple(chosen), options.blank(_stacked([frame[name] for name in chosen])))
+    X = np.empty((frame.num_rows, len(chosen)))
+    for k, name in enumerate(chosen):
+        X[:, k] = arrow_values(name, frame[name], path, options)
+    return options.table(chosen, X)
+
+
+def arrow_values(
+    name: str, column: Any, path: Path, options: ReadOptions, begun: int = 0
+) -> Floats:
+    """Return a column of an Arrow table as numbers; `begun` rows of the file came before."""
+    if name in options.ordinal:
+        return _codes(name, column.to_pylist(), path, options, begun)
+    return np.asarray(np.asarray(column), dtype=np.float64)
 
 
 def numeric_columns(schema: Any, path: Path, options: ReadOptions) -> list[str]:
-    """Return the columns to read of an Arrow schema; all must be made of numbers."""
+    """Return the columns to read of an Arrow schema; all must be made of numbers, or in order."""
     import pyarrow
 
     names = _distinct(schema.names, path)
     chosen = [names[k] for k in options.choose(names, path.name)]
     for name in chosen:
         kind = schema.field(name).type
-        if not any(is_kind(kind) for is_kind in _numeric_kinds(pyarrow.types)):
+        if name not in options.ordinal and not any(
+            is_kind(kind) for is_kind in _numeric_kinds(pyarrow.types)
+        ):
             _refuse_text(path, name, f"({brief(str(kind))})", options)
     return chosen
 
@@ -135,11 +174,6 @@ def _by_polars(function: str) -> Callable[[Path, ReadOptions], Table]:
         return _of_frame(getattr(pl, function)(path), path, options)
 
     return read
-
-
-def _stacked(columns: Sequence[Any]) -> Floats:
-    values = [np.asarray(column.to_numpy(), dtype=np.float64) for column in columns]
-    return np.column_stack(values) if values else np.empty((0, 0))
 
 
 def _numeric_kinds(types: Any) -> tuple[Callable[[Any], bool], ...]:
@@ -171,14 +205,19 @@ def _by_pyreadstat(function: str) -> Callable[[Path, ReadOptions], Table]:
         columns, _ = getattr(pyreadstat, function)(str(path), output_format="dict")
         names = list(columns)
         chosen = [names[k] for k in options.choose(names, path.name)]
-        for name in chosen:
-            odd = next((v for v in columns[name] if v is not None and not _is_real(v)), None)
-            if odd is not None:
-                _refuse_text(path, name, f"with {shown(odd)}", options)
-        X = np.array([[np.nan if v is None else v for v in columns[name]] for name in chosen])
-        return Table(tuple(chosen), options.blank(X.astype(np.float64).reshape(len(chosen), -1).T))
+        read = [_stat_values(name, columns[name], path, options) for name in chosen]
+        return options.table(chosen, np.array(read).reshape(len(chosen), -1).T)
 
     return read
+
+
+def _stat_values(name: str, values: Sequence[Any], path: Path, options: ReadOptions) -> Floats:
+    if name in options.ordinal:
+        return _codes(name, values, path, options)
+    odd = next((v for v in values if v is not None and not _is_real(v)), None)
+    if odd is not None:
+        _refuse_text(path, name, f"with {shown(odd)}", options)
+    return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
 
 
 def _is_real(value: Any) -> bool:
@@ -230,7 +269,7 @@ def _by_openpyxl(path: Path, options: ReadOptions) -> Table:
     finally:
         book.close()
     X: Floats = np.array(values, dtype=np.float64).reshape(len(values), len(chosen))
-    return Table(tuple(names[k] for k in chosen), options.blank(X))
+    return options.table([names[k] for k in chosen], X)
 
 
 def _sheet(book: Any, path: Path, options: ReadOptions) -> Any:
@@ -248,6 +287,8 @@ def _sheet(book: Any, path: Path, options: ReadOptions) -> Any:
 
 
 def _cell_value(path: Path, line: int, name: str, cell: Any, options: ReadOptions) -> float:
+    if name in options.ordinal:
+        return _code(name, cell, path, line, options)
     if isinstance(cell, int | float):
         return float(cell)
     text = "" if cell is None else str(cell).strip()
@@ -256,10 +297,11 @@ def _cell_value(path: Path, line: int, name: str, cell: Any, options: ReadOption
     try:
         return number(text)
     except ValueError as error:
-        drop, na = options.option("drop"), options.option("na")
+        drop, na, ordinal = (options.option(word) for word in ("drop", "na", "ordinal"))
         raise DataError(
             f"{path.name}, row {line}: {shown(text)} in column {shown(name)} {error}; drop that "
-            f"column ({drop}) or code it as numbers; if it means a missing value, say so ({na})"
+            f"column ({drop}), code it as numbers, or give the order of its words ({ordinal}); if "
+            f"it means a missing value, say so ({na})"
         ) from None
 
 

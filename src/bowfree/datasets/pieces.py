@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bowfree.datasets.other_files import numeric_columns, read_errors
+from bowfree.datasets.other_files import arrow_values, numeric_columns, read_errors
 from bowfree.datasets.reading import ReadOptions
 from bowfree.datasets.table import Table
 from bowfree.datasets.tables import KINDS, read_file
@@ -94,6 +94,6 @@ def _batches(path: Path, options: ReadOptions) -> Iterator[Piece]:
         for batch in file.iter_batches(_BATCH, columns=chosen):
             X = np.empty((batch.num_rows, len(chosen)))
             for k, name in enumerate(chosen):
-                X[:, k] = batch.column(name).to_numpy(zero_copy_only=False)
-            yield Piece(path, begun, Table(tuple(chosen), options.blank(X)))
+                X[:, k] = arrow_values(name, batch.column(name), path, options, begun)
+            yield Piece(path, begun, options.table(chosen, X))
             begun += batch.num_rows

@@ -7,13 +7,15 @@ for, by the name of the option, in the words of where the user is: ``separator=`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from functools import cached_property
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.datasets.table import Table
 from bowfree.errors import DataError
 from bowfree.options import each
 from bowfree.text_input import close_names, listed, number, shown
@@ -36,6 +38,7 @@ class WrittenOptions(TypedDict, total=False):
     decimal: Decimal | None
     encoding: str | None
     sheet: str | None
+    ordinal: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,9 @@ class ReadOptions:
         Of a text file; UTF-8, or UTF-16 with its mark, by default.
     sheet : str, optional
         Of a workbook with several sheets.
+    ordinal : mapping of str to sequence of str
+        The columns whose cells are words, with these words in their order; they are read as 1, 2, 3
+        and so on.
     written : str
         How an option is written where the user is, with a place for its name.
     """
@@ -70,6 +76,7 @@ class ReadOptions:
     decimal: Decimal | None = None
     encoding: str | None = None
     sheet: str | None = None
+    ordinal: Mapping[str, Sequence[str]] = field(default_factory=dict)
     written: str = field(default="{}=", repr=False)
 
     def __post_init__(self) -> None:
@@ -86,6 +93,28 @@ class ReadOptions:
                 raise DataError(
                     f"{self.option(name)} {value!r}: choose one of {', '.join(choices)}"
                 )
+
+        if not isinstance(self.ordinal, Mapping):
+            raise DataError(
+                f"{self.option('ordinal')} {shown(self.ordinal)}: give for each column the list of "
+                "its words"
+            )
+        for name, words in self.ordinal.items():
+            self._check_words(name, words)
+
+    def _check_words(self, name: str, words: Any) -> None:
+        ask = self.option("ordinal")
+        if isinstance(words, str) or not isinstance(words, Iterable):
+            raise DataError(f"{ask} {shown(words)} for column {shown(name)}: give a list of words")
+        listed_words = list(words)
+        odd = next((w for w in listed_words if not isinstance(w, str) or not w.strip()), None)
+        if odd is not None:
+            raise DataError(f"{ask} {shown(odd)} for column {shown(name)}: give words")
+        if len(set(listed_words)) < max(2, len(listed_words)):
+            raise DataError(
+                f"{ask} column {shown(name)} has the words {listed(listed_words)}: give two or "
+                "more, each once, in their order"
+            )
 
     def _texts(self, name: str, what: str) -> tuple[str, ...]:
         given = getattr(self, name)
@@ -105,10 +134,34 @@ class ReadOptions:
         """All texts for "not measured", in small letters."""
         return _MISSING | {text.strip().lower() for text in self.na}
 
+    @cached_property
+    def _codes(self) -> dict[str, dict[str, float]]:
+        return {
+            name: {word.strip(): float(k) for k, word in enumerate(words, start=1)}
+            for name, words in self.ordinal.items()
+        }
+
+    def code(self, name: str, cell: str) -> float:
+        """Return the place of a word in the order of its column, NaN for a missing one.
+
+        Raises
+        ------
+        ValueError
+            With the end of a sentence about the cell, if it is none of the words.
+        """
+        codes = self._codes[name]
+        found = codes.get(cell)
+        if found is not None:  # before anything else: "none" may be a degree, and not missing
+            return found
+        if cell.lower() in self.missing:
+            return float("nan")
+        raise ValueError(f"is none of {listed(list(codes))}")
+
     def choose(self, names: Sequence[str], what: str) -> list[int]:
         """Return the places of the columns to read, among the names that there are."""
         place = {name: k for k, name in enumerate(names)}
-        for option, wanted in (("columns", self.columns or ()), ("drop", self.drop)):
+        named = (("columns", self.columns or ()), ("drop", self.drop), ("ordinal", self.ordinal))
+        for option, wanted in named:
             for name in wanted:
                 if name not in place:
                     close = close_names(name, names)
@@ -123,12 +176,13 @@ class ReadOptions:
         kept = names if self.columns is None else self.columns
         return [place[name] for name in kept if name not in self.drop]
 
-    def blank(self, X: Floats) -> Floats:
-        """Return the values with NaN wherever one of the numbers in `na` stands."""
+    def table(self, names: Sequence[str], X: Floats) -> Table:
+        """Return the columns as a table, with NaN wherever one of the numbers in `na` stands."""
+        measured = np.array([name not in self.ordinal for name in names], dtype=bool)
         for text in self.na:
             try:
                 value = number(text)
             except ValueError:
                 continue
-            X = np.where(value == X, np.nan, X)
-        return X
+            X = np.where((value == X) & measured, np.nan, X)
+        return Table(tuple(names), X)

@@ -68,7 +68,8 @@ def read_table(
         NA, NaN, n/a, null, none and a single point.
     **written
         ``separator`` ("comma", "semicolon", "tab", "space"), ``decimal`` ("point", "comma"),
-        ``encoding``, ``sheet``: how the file is written, where it does not show
+        ``encoding``, ``sheet``: how the file is written, where it does not show;
+        ``ordinal={"size": ["small", "large"]}``: words in their order, read as 1, 2 and so on
         (:class:`~bowfree.datasets.reading.ReadOptions`).
 
     Returns

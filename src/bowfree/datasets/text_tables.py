@@ -113,11 +113,13 @@ def read_large_table(content: bytes, what: str, kind: str, options: ReadOptions)
     if dialect.row_names:  # which all have to be looked at
         return None
     chosen = options.choose(names, what)
+    if options.ordinal:  # words, which are no business of the quick reader
+        return None
     cells = [k + before for k in chosen]
     values = quick_values(content, cells, len(names) + before, dialect, options.missing)
     if values is None:
         return None
-    return Table(tuple(names[k] for k in chosen), options.blank(values))
+    return options.table([names[k] for k in chosen], values)
 
 
 # --- how it is written ----------------------------------------------------------------------------
@@ -348,7 +350,9 @@ def fill(reader: CsvReader, rows: Iterable[Row], options: ReadOptions, dialect: 
             )
         values.append(
             [
-                float("nan")
+                _word(reader, row, k + first, names[k], options)
+                if names[k] in options.ordinal
+                else float("nan")
                 if row.cells[k + first].lower() in missing
                 else _number(reader, row, k + first, names[k], options, dialect)
                 for k in chosen
@@ -357,7 +361,20 @@ def fill(reader: CsvReader, rows: Iterable[Row], options: ReadOptions, dialect: 
     if names is None:
         raise ParseError(f"{reader.what}: the table is empty", line=1, column=1)
     X: Floats = np.array(values, dtype=np.float64).reshape(len(values), len(chosen))
-    return Table(tuple(names[k] for k in chosen), options.blank(X))
+    return options.table([names[k] for k in chosen], X)
+
+
+def _word(reader: CsvReader, row: Row, k: int, name: str, options: ReadOptions) -> float:
+    try:
+        return options.code(name, row.cells[k].strip())
+    except ValueError as error:
+        ordinal, na = options.option("ordinal"), options.option("na")
+        reader.refuse(
+            row,
+            k,
+            f"{shown(row.cells[k])} in column {shown(name)} {error}; name all words in their order "
+            f"({ordinal}), or say that it means a missing value ({na})",
+        )
 
 
 def _number(
@@ -371,11 +388,12 @@ def _number(
             return number(cell.replace(",", "."))
         return number(cell)
     except ValueError as error:
-        drop, na, decimal = (options.option(word) for word in ("drop", "na", "decimal"))
+        words = ("drop", "na", "decimal", "ordinal")
+        drop, na, decimal, ordinal = (options.option(word) for word in words)
         hint = (
             f"if it has a decimal comma, say {decimal} comma"
             if dialect.decimal == "." and _COMMA_NUMBER.fullmatch(cell)
-            else f"drop that column ({drop}) or code it as numbers; if it means a missing value, "
-            f"say so ({na})"
+            else f"drop that column ({drop}), code it as numbers, or give the order of its words "
+            f"({ordinal}); if it means a missing value, say so ({na})"
         )
         reader.refuse(row, k, f"{shown(cell)} in column {shown(name)} {error}; {hint}")

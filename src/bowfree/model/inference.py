@@ -403,9 +403,8 @@ def normal_quantile(confidence: float) -> float:
 
 
 def wald(estimate: Floats, se: Floats) -> tuple[Floats, Floats]:
-    """Wald statistic ``estimate / se`` and its two-sided normal p-value."""
+    """Wald statistic ``estimate / se`` and its two-sided normal p-value; NaN where se is zero."""
     from scipy.special import ndtr
 
-    with np.errstate(invalid="ignore", divide="ignore"):
-        z = estimate / se
+    z = np.divide(estimate, se, out=np.full_like(estimate, np.nan), where=se != 0)
     return z, 2 * ndtr(-np.abs(z))

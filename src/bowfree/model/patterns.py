@@ -100,6 +100,10 @@ class Patterns:
         """Number of rows, or sum of their weights."""
         return float(self.count.sum())
 
+    def precisions(self, Sigma: Floats) -> Floats:
+        """Return for each pattern the inverse of the observed block, shape (P, d, d)."""
+        return _precision(Sigma, self.observed)[0]
+
     def loglik(self, mu: Floats, Sigma: Floats) -> float:
         """Return the log-likelihood; minus infinity where Sigma is not positive definite."""
         total = 0.0
@@ -158,7 +162,7 @@ class Patterns:
         a, b = lower_triangle(d)
         counted = np.where(a == b, 0.5, 1.0)
         total = np.zeros((d + len(a), d + len(a)))
-        W, _ = _precision(Sigma, self.observed)
+        W = self.precisions(Sigma)
         entries = W[:, a, b]
         z = np.where(np.isfinite(X), X - mu, 0.0)
         u = np.empty_like(z)

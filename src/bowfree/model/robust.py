@@ -115,6 +115,11 @@ class Estimates:
         """
         slope = self._V @ self._Delta @ self._bread(information)
         covariance: Floats = slope.T @ self.Gamma @ slope
+        # The variance of a rank or of a category is set to one: what does not vary has no error,
+        # and rounding should not look like a very small one.
+        usual = slope.T**2 @ np.diag(normal_gamma(self.S))
+        fixed = np.diag(covariance) <= np.finfo(float).eps * usual
+        covariance[fixed], covariance[:, fixed] = 0.0, 0.0
         return covariance
 
     def expected_chi2(self, test: TestKind) -> float:

@@ -5,8 +5,8 @@ network and no other file, follows the reader's choice of light or dark, can be 
 same for the same result, byte for byte: it has no date unless `note` gives one.
 
 - :mod:`bowfree.report.content` gathers the numbers, all of them from the result's own methods;
-- :mod:`bowfree.report.data_checks` looks at the raw data, :mod:`bowfree.report.certainty` at how
-  sure edges and effects are;
+- :mod:`bowfree.report.data_checks` looks at the raw data, :mod:`bowfree.report.distances` at how
+  far rows are from the rest, :mod:`bowfree.report.certainty` at how sure edges and effects are;
 - :mod:`bowfree.report.graph_view` and :mod:`bowfree.report.score_svg` draw;
 - ``page.html``, ``style.css`` and ``script.js`` are the page. Names of variables are escaped by
   the template, and the script writes text, never markup.

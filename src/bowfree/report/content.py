@@ -32,7 +32,7 @@ from bowfree.pictures.svg import printable
 from bowfree.report.cautions import cautions
 from bowfree.report.cells import counted, p_phrase
 from bowfree.report.certainty import Certainty, averaged, halved, resampled
-from bowfree.report.data_checks import check_data
+from bowfree.report.data_checks import check_data, checkable
 from bowfree.report.gap_map import gap_map
 from bowfree.report.graph_view import graph_view
 from bowfree.report.score_svg import steps_svg, time_svg
@@ -131,7 +131,7 @@ def gather(
     tried = _experiments(members, summary)
     rows = data is not None and not isinstance(data, Moments)
     several = isinstance(fit, JointFit)
-    checks = check_data(fit, data) if rows and fit.moments.plain and not several else None
+    checks = check_data(fit, data) if rows and checkable(fit.moments) and not several else None
     set_by_hand = isinstance(fit.moments, JointMoments) and bool(fit.moments.targets)
     notes = [node_note(fit, i) for i in range(len(graph))]
     view = graph_view(graph, edges, [edge_tip(row) for row in edges], notes)
@@ -223,7 +223,7 @@ def _unchecked(fit: Fit) -> str:
         why = "The data are those of several conditions"
     if fit.moments.sample is not None:
         why = "The rows were not given to the report"
-        if not fit.moments.plain:
+        if not checkable(fit.moments):
             why = f"The data are {fit.moments.sample.says()}"
     return f"{why}, so normality and outliers have not been looked at."
 

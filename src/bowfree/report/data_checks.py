@@ -2,7 +2,9 @@
 
 The score is the Gaussian likelihood. Its maximiser is a sensible estimate for other laws too, but
 standard errors, chi-square and p-values are then off, and a few extreme rows can decide about
-edges. The checks here say when to look twice; they change nothing.
+edges. The checks here say when to look twice; they change nothing. Where cells are missing, columns
+are tested by what is observed of them, and rows by their observed cells
+(:mod:`bowfree.report.distances`); both take the gaps to be there by chance.
 """
 
 from __future__ import annotations
@@ -17,14 +19,22 @@ import numpy.typing as npt
 from bowfree.errors import DataError
 from bowfree.model.column_checks import odd_columns, sentences
 from bowfree.model.fit_result import Fit
+from bowfree.model.missing import IncompleteRows
+from bowfree.model.moments import Moments
 from bowfree.model.reading import read_observations
+from bowfree.report.distances import (
+    MIN_ROWS,
+    Distances,
+    Mardia,
+    complete_distances,
+    incomplete_distances,
+)
 
-__all__ = ["DataChecks", "Outlier", "VariableCheck", "check_data"]
+__all__ = ["DataChecks", "Outlier", "VariableCheck", "check_data", "checkable"]
 
 Floats = npt.NDArray[np.float64]
 
 LEVEL = 0.01  # of each family of tests, after Bonferroni's correction
-_MIN_ROWS = 20  # below, the approximations behind the tests do not hold
 
 
 @dataclass(frozen=True)
@@ -36,9 +46,10 @@ class VariableCheck:
     name : str
         The variable.
     mean, sd, skewness, kurtosis : float
-        Moments; kurtosis is in excess of the normal law's 3.
+        Moments; kurtosis is in excess of the normal law's 3. Where cells are missing, mean and sd
+        are those of largest likelihood, the others those of the observed cells.
     p_skewness, p_kurtosis : float
-        Two-sided p-values; NaN below 20 rows.
+        Two-sided p-values; NaN below 20 observed cells.
     """
 
     name: str
@@ -67,10 +78,8 @@ class DataChecks:
     ----------
     variables : tuple of VariableCheck
         In node order.
-    mardia_skewness, mardia_kurtosis : float
-        Mardia's multivariate moments; ``d (d + 2)`` is the normal law's kurtosis.
-    p_mardia_skewness, p_mardia_kurtosis : float
-        Their p-values; NaN below 20 rows or where S is singular.
+    mardia : Mardia
+        Mardia's multivariate moments, and their p-values; NaN below 20 rows or where S is singular.
     outliers : tuple of Outlier
         The rows farthest out, farthest first; rows are counted from 1.
     n_outliers : int
@@ -80,10 +89,7 @@ class DataChecks:
     """
 
     variables: tuple[VariableCheck, ...]
-    mardia_skewness: float
-    mardia_kurtosis: float
-    p_mardia_skewness: float
-    p_mardia_kurtosis: float
+    mardia: Mardia
     outliers: tuple[Outlier, ...]
     n_outliers: int
     odd_columns: tuple[str, ...] = ()
@@ -97,8 +103,11 @@ class DataChecks:
     @property
     def rejects_normality(self) -> bool:
         """Whether any variable, or all together, are not normal."""
-        jointly = min(self.p_mardia_skewness, self.p_mardia_kurtosis) < LEVEL
-        return jointly or bool(self.not_normal)
+        return self._jointly_not_normal or bool(self.not_normal)
+
+    @property
+    def _jointly_not_normal(self) -> bool:
+        return self.mardia.p_skewness < LEVEL or self.mardia.p_kurtosis < LEVEL
 
     def warnings(self) -> list[str]:
         """Return one sentence for each thing to look at."""
@@ -112,11 +121,14 @@ class DataChecks:
                 f"{most.name}, skewness {most.skewness:.2f}, excess kurtosis {most.kurtosis:.2f}. "
                 "Standard errors and tests assume normal data; a logarithm may help with skewness."
             )
-        if min(self.p_mardia_skewness, self.p_mardia_kurtosis) < LEVEL:
+        if self._jointly_not_normal:
+            joint = self.mardia
+            skewness = f"skewness {joint.skewness:.3g} (p {_p(joint.p_skewness)}), "
             found.append(
-                "The variables are not jointly normal: Mardia's skewness "
-                f"{self.mardia_skewness:.3g} (p {_p(self.p_mardia_skewness)}), kurtosis "
-                f"{self.mardia_kurtosis:.4g} (p {_p(self.p_mardia_kurtosis)})."
+                f"The variables are not jointly normal: Mardia's "
+                f"{'' if math.isnan(joint.skewness) else skewness}kurtosis "
+                f"{joint.kurtosis:.4g}, {joint.normal_kurtosis:.4g} for normal data "
+                f"(p {_p(joint.p_kurtosis)})."
             )
         if self.n_outliers:
             one = self.n_outliers == 1
@@ -159,72 +171,79 @@ def check_data(fit: Fit, data: Any, *, listed: int = 10) -> DataChecks:
     >>> checks.warnings()
     []
     """
-    from scipy import stats
-
     names, X = read_observations(data, fit.graph, "data")
-    rows = np.flatnonzero(~np.isnan(X).any(axis=1))  # those that `missing="listwise"` has left
+    rows, distances = _rows_of_the_fit(fit, names, X)
     X = X[rows]
-    n, d = X.shape
+    tests = [_column_tests(column[np.isfinite(column)]) for column in X.T]
+    if isinstance(fit.moments.sample, IncompleteRows) and fit.moments.mean is not None:
+        centre, sd = fit.moments.mean, np.sqrt(fit.moments.variances)
+    else:
+        centre, sd = X.mean(axis=0), X.std(axis=0, ddof=1)
+    variables = tuple(
+        VariableCheck(name, float(centre[k]), float(sd[k]), *tests[k])
+        for k, name in enumerate(names)
+    )
+    farthest = np.argsort(-distances.squared, kind="stable")[:listed]
+    return DataChecks(
+        variables,
+        distances.mardia,
+        outliers=tuple(
+            Outlier(int(rows[r]) + 1, float(distances.squared[r]), float(distances.p_values[r]))
+            for r in farthest
+        ),
+        n_outliers=int((distances.p_values < LEVEL / len(X)).sum()),
+        odd_columns=tuple(sentences(odd_columns(names, X), drop="another search without it")),
+    )
+
+
+def checkable(moments: Moments) -> bool:
+    """Tell whether there are rows of numbers behind the moments, each counted once."""
+    rows = moments.sample
+    return moments.plain or (isinstance(rows, IncompleteRows) and rows.weights is None)
+
+
+def _rows_of_the_fit(
+    fit: Fit, names: tuple[str, ...], X: Floats
+) -> tuple[npt.NDArray[np.intp], Distances]:
+    """Return the places of the rows that were fitted, and their distances; other data are refused.
+
+    Those are the rows that ``missing="listwise"`` has left, or with gaps those that have a value.
+    """
+    sample, observed = fit.moments.sample, np.isfinite(X)
+    gaps = isinstance(sample, IncompleteRows)
+    rows = np.flatnonzero(observed.any(axis=1) if gaps else observed.all(axis=1))
+    X, observed = X[rows], observed[rows]
+    n = len(X)
     if n == 0:
         raise DataError("data have no rows; give the data of the fit")
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not the fit's data
-        deviations = X - X.mean(axis=0)
-        variances = (deviations**2).mean(axis=0)
-    if n != fit.n or not np.allclose(variances, np.diag(fit.S), rtol=1e-6):
+        deviations = X - np.nanmean(X, axis=0)
+        variances = np.nanmean(deviations**2, axis=0)
+    expected = sample.scale**2 if isinstance(sample, IncompleteRows) else np.diag(fit.S)
+    if (
+        n != fit.n
+        or not np.allclose(variances, expected, rtol=1e-6)
+        or (isinstance(sample, IncompleteRows) and (observed != np.isfinite(sample.X)).any())
+    ):
         raise DataError(
             f"these are not the data of the fit: {n} rows against n = {fit.n:g}, variance of "
-            f"{names[0]!r} {variances[0]:.6g} against {fit.S[0, 0]:.6g}; give the data as they "
+            f"{names[0]!r} {variances[0]:.6g} against {expected[0]:.6g}; give the data as they "
             "were fitted (transformed, if they were)"
         )
-    enough = n >= _MIN_ROWS
-    skewness, kurtosis = stats.skew(X, axis=0), stats.kurtosis(X, axis=0)
-    unknown = np.full(d, math.nan)
-    p_skewness = stats.skewtest(X, axis=0).pvalue if enough else unknown
-    p_kurtosis = stats.kurtosistest(X, axis=0).pvalue if enough else unknown
-    columns = (X.mean(axis=0), X.std(axis=0, ddof=1), skewness, kurtosis, p_skewness, p_kurtosis)
-    variables = tuple(
-        VariableCheck(name, *(float(column[k]) for column in columns))
-        for k, name in enumerate(names)
-    )
-    odd = tuple(sentences(odd_columns(names, X), drop="another search without it"))
-    S = deviations.T @ deviations / n
-    if n <= d + 1 or np.linalg.cond(S) > 1e12:
-        nothing = (math.nan,) * 4
-        return DataChecks(variables, *nothing, outliers=(), n_outliers=0, odd_columns=odd)
-    whitened = np.linalg.solve(np.linalg.cholesky(S), deviations.T).T
-    distance2 = (whitened**2).sum(axis=1)
-    mardia = _mardia(whitened, distance2) if enough else (math.nan,) * 4
-    # With mean and covariance estimated from the same rows, D^2 / n has a beta law.
-    p_values = stats.beta.sf(distance2 / (n - 1), d / 2, (n - d - 1) / 2)
-    farthest = np.argsort(-distance2, kind="stable")[:listed]
-    return DataChecks(
-        variables,
-        *mardia,
-        outliers=tuple(
-            Outlier(int(rows[r]) + 1, float(distance2[r] * (n - 1) / n), float(p_values[r]))
-            for r in farthest
-        ),
-        n_outliers=int((p_values < LEVEL / n).sum()),
-        odd_columns=odd,
-    )
+    if isinstance(sample, IncompleteRows):
+        return rows, incomplete_distances(sample)
+    return rows, complete_distances(deviations)
+
+
+def _column_tests(x: Floats) -> tuple[float, float, float, float]:
+    """Return skewness, kurtosis and their p-values for the observed cells of a column."""
+    from scipy import stats
+
+    p = (math.nan, math.nan)
+    if len(x) >= MIN_ROWS:
+        p = float(stats.skewtest(x).pvalue), float(stats.kurtosistest(x).pvalue)
+    return float(stats.skew(x)), float(stats.kurtosis(x)), *p
 
 
 def _p(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"= {value:.3f}"
-
-
-def _mardia(Z: Floats, distance2: Floats) -> tuple[float, float, float, float]:
-    """Mardia's skewness and kurtosis of whitened rows, with p-values."""
-    from scipy.special import chdtrc, ndtr
-
-    n, d = Z.shape
-    # The mean of the cubed products over all pairs of rows is the squared norm of the third
-    # moments: n^2 d operations by the first, n d^3 by the second, and never an n x n matrix.
-    if n < d * d:
-        skewness = sum(float(((Z[k : k + 256] @ Z.T) ** 3).sum()) for k in range(0, n, 256)) / n**2
-    else:
-        skewness = sum(float((((Z * Z[:, [a]]).T @ Z / n) ** 2).sum()) for a in range(d))
-    kurtosis = float((distance2**2).mean())
-    p_skewness = float(chdtrc(d * (d + 1) * (d + 2) / 6, n * skewness / 6))
-    z = (kurtosis - d * (d + 2)) / math.sqrt(8 * d * (d + 2) / n)
-    return skewness, kurtosis, p_skewness, float(2 * ndtr(-abs(z)))

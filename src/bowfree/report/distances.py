@@ -1,0 +1,133 @@
+"""How far rows are from the mean, and whether they are as far as rows of normal data are.
+
+Mardia's kurtosis is the mean of the fourth power of the Mahalanobis distance, ``d (d + 2)`` for d
+normal variables; his skewness is the sum of the squared third moments of whitened rows. A row with
+gaps has the distance of its observed cells, with mean and covariance matrix of largest likelihood.
+The kurtosis is then compared with the mean of ``k (k + 2)`` for rows of k observed cells (Yuan,
+Lambert and Fouladi): of one row ``D^4 - k (k + 2)`` has variance ``8 k (k + 2) (k + 3)``, and what
+its covariance c with the score explains, ``c^T J^-1 c`` with J the information of one row, is lost
+to the estimation of mean and covariance matrix. For complete rows ``8 d (d + 2)`` is left, which is
+Mardia's.
+
+References
+----------
+K. Mardia, Measures of multivariate skewness and kurtosis with applications, Biometrika 1970;
+K.-H. Yuan, P. Lambert and R. Fouladi, Mardia's multivariate kurtosis with missing data,
+Multivariate Behavioral Research 2004.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.model.inference import safe_inverse
+from bowfree.model.missing import IncompleteRows
+from bowfree.model.sample import lower_triangle
+
+__all__ = ["Distances", "Mardia", "complete_distances", "incomplete_distances"]
+
+Floats = npt.NDArray[np.float64]
+
+MIN_ROWS = 20  # below, the approximations behind the tests do not hold
+
+
+class Mardia(NamedTuple):
+    """Mardia's moments, what normal data have for the kurtosis, and p-values; NaN if unknown."""
+
+    skewness: float = math.nan
+    kurtosis: float = math.nan
+    normal_kurtosis: float = math.nan
+    p_skewness: float = math.nan
+    p_kurtosis: float = math.nan
+
+
+class Distances(NamedTuple):
+    """Squared Mahalanobis distances of rows, their tail probabilities, and Mardia's moments."""
+
+    squared: Floats
+    p_values: Floats
+    mardia: Mardia
+
+
+def complete_distances(deviations: Floats) -> Distances:
+    """Look at rows without gaps, given as deviations from their mean.
+
+    Where their covariance matrix is singular there are no distances.
+    """
+    from scipy import stats
+
+    n, d = deviations.shape
+    S = deviations.T @ deviations / n
+    if n <= d + 1 or np.linalg.cond(S) > 1e12:
+        return Distances(np.empty(0), np.empty(0), Mardia())
+    whitened = np.linalg.solve(np.linalg.cholesky(S), deviations.T).T
+    squared = (whitened**2).sum(axis=1)
+    # With mean and covariance estimated from the same rows, D^2 / n has a beta law.
+    p_values = stats.beta.sf(squared / (n - 1), d / 2, (n - d - 1) / 2)
+    mardia = _mardia(whitened, squared) if n >= MIN_ROWS else Mardia()
+    return Distances(squared * (n - 1) / n, p_values, mardia)
+
+
+def _mardia(Z: Floats, squared: Floats) -> Mardia:
+    """Return both moments of whitened rows."""
+    from scipy.special import chdtrc
+
+    n, d = Z.shape
+    # The mean of the cubed products over all pairs of rows is the squared norm of the third
+    # moments: n^2 d operations by the first, n d^3 by the second, and never an n x n matrix.
+    if n < d * d:
+        skewness = sum(float(((Z[k : k + 256] @ Z.T) ** 3).sum()) for k in range(0, n, 256)) / n**2
+    else:
+        skewness = sum(float((((Z * Z[:, [a]]).T @ Z / n) ** 2).sum()) for a in range(d))
+    kurtosis, normal = float((squared**2).mean()), float(d * (d + 2))
+    p_skewness = float(chdtrc(d * (d + 1) * (d + 2) / 6, n * skewness / 6))
+    return Mardia(skewness, kurtosis, normal, p_skewness, _tails(kurtosis - normal, 8 * normal / n))
+
+
+def incomplete_distances(rows: IncompleteRows) -> Distances:
+    """Look at rows with gaps: each at its observed cells.
+
+    There is no skewness, whose law under the null hypothesis nobody has worked out with gaps.
+    """
+    from scipy.special import chdtrc
+
+    found, patterns, n = rows.saturated, rows.patterns, rows.n_rows
+    W = patterns.precisions(found.Sigma)
+    z = np.where(np.isfinite(rows.X), rows.X - found.mean, 0.0)
+    squared = np.empty(n)
+    for p, precision in enumerate(W):
+        some = np.flatnonzero(patterns.row_pattern == p)
+        squared[some] = np.einsum("ri,ij,rj->r", z[some], precision, z[some])
+    cells = patterns.observed.sum(axis=1).astype(np.float64)
+    p_values = chdtrc(cells[patterns.row_pattern], squared)
+    if n < MIN_ROWS:
+        return Distances(squared, p_values, Mardia())
+    share = patterns.count / patterns.total
+    kurtosis, normal = float((squared**2).mean()), float(share @ (cells * (cells + 2)))
+    # The score by Sigma is (W z z^T W - W) / 2, and E[D^4 z z^T] = (k + 2) (k + 4) Sigma.
+    d = len(found.mean)
+    a, b = lower_triangle(d)
+    c = np.zeros(d + len(a))
+    c[d:] = np.where(a == b, 2.0, 4.0) * np.tensordot(share * (cells + 2), W, 1)[a, b]
+    J = patterns.information(found.mean, found.Sigma) / patterns.total
+    variance = float(share @ (8 * cells * (cells + 2) * (cells + 3)) - c @ safe_inverse(J) @ c)
+    return Distances(
+        squared,
+        p_values,
+        Mardia(
+            kurtosis=kurtosis,
+            normal_kurtosis=normal,
+            p_kurtosis=_tails(kurtosis - normal, variance / n),
+        ),
+    )
+
+
+def _tails(excess: float, variance: float) -> float:
+    """Return the two-sided p-value of a normal variable with mean zero; NaN without a variance."""
+    from scipy.special import ndtr
+
+    return float(2 * ndtr(-abs(excess) / math.sqrt(variance))) if variance > 0 else math.nan
