@@ -245,7 +245,7 @@ def test_a_fit_that_fails_is_a_sentence_and_can_be_undone(session, monkeypatch):
         raise bf.DataError("the likelihood is unbounded")
 
     with monkeypatch.context() as patch:
-        patch.setattr("bowfree.app.session.fit_quietly", fails)
+        patch.setattr("bowfree.app.drawn.fit_quietly", fails)
         state = said(session, "draw", a=0, mark="->", b=1)["state"]
     assert state["fit"] is None
     assert state["problem"] == "the likelihood is unbounded"
