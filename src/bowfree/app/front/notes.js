@@ -49,13 +49,22 @@ function labelParts(picture) {
   return labels;
 }
 
-// The place along a curve where a label hides least.
+// The place where a label hides least: on its curve, or beside one that is too short for it.
 function labelSpot(picture, points, size, taken) {
+  const chord = [points[2][0] - points[0][0], points[2][1] - points[0][1]],
+    length = Math.hypot(...chord) || 1;
+  const across = [-chord[1] / length, chord[0] / length];
+  // How far a label on the curve reaches along it, and how far away one beside it has to be.
+  const along = Math.min(
+    (length * size[0]) / Math.abs(chord[0]),
+    (length * size[1]) / Math.abs(chord[1]),
+  );
+  const away = (Math.abs(across[0]) * size[0] + Math.abs(across[1]) * size[1]) / 2 + 4;
+  const hidden = 20 * Math.max(0, along / length - 0.5);
   let best = at(points, 0.5),
     least = Infinity;
-  for (const t of [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74]) {
-    const spot = at(points, t);
-    let cost = 0.2 * Math.abs(t - 0.5);
+  const consider = (spot, own) => {
+    let cost = own;
     const over = (centre, other) => {
       const x = (size[0] + other[0]) / 2 - Math.abs(spot[0] - centre[0]);
       const y = (size[1] + other[1]) / 2 - Math.abs(spot[1] - centre[1]);
@@ -64,7 +73,12 @@ function labelSpot(picture, points, size, taken) {
     for (const [centre, other] of taken) over(centre, other);
     picture.centres.forEach((centre, v) => over(centre, picture.sizes[v]));
     if (cost < least) [best, least] = [spot, cost];
-  }
+  };
+  for (const t of [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74])
+    consider(at(points, t), hidden + 0.2 * Math.abs(t - 0.5));
+  const middle = at(points, 0.5);
+  for (const side of [-1, 1])
+    consider([middle[0] + side * away * across[0], middle[1] + side * away * across[1]], 2);
   return best;
 }
 

@@ -78,6 +78,7 @@ export function open(root, base) {
 export default {
   render({ model, el }) {
     const bench = new Workbench(el, new WidgetTransport(model));
+    bench.element.classList.add("in-cell");
     // Notebooks have commands on plain keys: what is pressed in here is meant for here.
     bench.element.addEventListener("keydown", (event) => event.stopPropagation());
     return () => bench.close();
