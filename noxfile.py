@@ -71,6 +71,15 @@ def ananke(session: nox.Session) -> None:
 
 
 @nox.session
+def notebooks(session: nox.Session) -> None:
+    """Draw, undo and search in the widget: JupyterLab and marimo, in a real browser."""
+    if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
+        session.error("the notebooks session needs Chromium or Chrome")
+    session.install(".[test,notebook]", "jupyterlab", "marimo")
+    session.run("pytest", "tests/app/test_notebooks.py", *session.posargs)
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation; a warning is an error."""
     session.install(".[docs]")

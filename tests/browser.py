@@ -18,6 +18,11 @@ import time
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# JupyterLab still goes by these numbers.
+KEY_CODES = {
+    "Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36, "ArrowLeft": 37,
+    "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Delete": 46,
+}  # fmt: skip
 
 
 # Run by a small Python that then becomes the browser: with `preexec_fn` this process would be
@@ -164,11 +169,13 @@ class Browser:
         event = "mouseMoved" if kind == "Dragged" else f"mouse{kind}"
         self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, **button)
 
-    def press(self, key, *, control=False):
+    def press(self, key, *, control=False, shift=False):
         """Press and release a key by its name, such as ``ArrowDown``."""
+        held = 2 * control + 8 * shift
+        number = KEY_CODES.get(key) or ord(key.upper())
+        names = {"key": key, "code": key, "modifiers": held, "windowsVirtualKeyCode": number}
         for kind in ("keyDown", "keyUp"):
-            held = 2 if control else 0
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, modifiers=held)
+            self.call("Input.dispatchKeyEvent", type=kind, **names)
 
     def screenshot(self, file):
         """Write what the window shows as PNG."""

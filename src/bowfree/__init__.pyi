@@ -205,6 +205,7 @@ from .errors import (
     KnowledgeError as KnowledgeError,
     LearnedGraphWarning as LearnedGraphWarning,
     ParseError as ParseError,
+    WorkInterrupted as WorkInterrupted,
     WorkersLost as WorkersLost,
 )
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from bowfree.errors import BowfreeError, WorkersLost
+from bowfree.errors import BowfreeError, WorkersLost, WorkInterrupted
 from bowfree.options import at_least, is_number, positive
 from bowfree.pieces import finished
 from bowfree.text_input import shown
@@ -149,16 +149,21 @@ class Budget:
         pieces: Sequence[Any],
         *,
         what: str,
-        gather: Callable[[list[Any]], Any] = list,
+        gather: Callable[[list[Any]], Any] | None = None,
     ) -> Any:
         """Do the task for every piece; gather the results, in the order of the pieces.
 
         When the time is up, pieces that have not begun are left out: the list then has the results
         of those that were done, in the order of their numbers. An exception in a piece ends the
-        work and is raised. Ctrl-C cancels what has not begun and comes through. When all workers
-        are lost, what there is of results is gathered and goes with the error.
+        work and is raised. Ctrl-C cancels what has not begun and comes through; with `gather`, what
+        there is of results goes with it, and with the error when all workers are lost.
         """
         found: dict[int, Any] = {}
+
+        def gathered() -> Any:
+            done = [found[k] for k in sorted(found)]
+            return done if gather is None else gather(done)
+
         self.tell(what, 0, len(pieces))
         try:
             for k, result in finished(task, pieces, self):
@@ -166,9 +171,14 @@ class Budget:
                 self.tell(what, len(found), len(pieces))
         except WorkersLost as error:
             if found:
-                error.result = gather([found[k] for k in sorted(found)])
+                error.result = gathered()
             raise
-        return gather([found[k] for k in sorted(found)])
+        except KeyboardInterrupt as stop:
+            # A search inside a piece brings its own result along, which is nobody's here.
+            if gather is None or not found:
+                raise KeyboardInterrupt from stop
+            raise WorkInterrupted(gathered()) from stop
+        return gathered()
 
 
 def random_generator(rng: Any) -> np.random.Generator:

@@ -16,6 +16,7 @@ __all__ = [
     "KnowledgeError",
     "LearnedGraphWarning",
     "ParseError",
+    "WorkInterrupted",
     "WorkersLost",
 ]
 
@@ -67,6 +68,20 @@ class WorkersLost(BowfreeError):
     """
 
     result: Any = None
+
+
+class WorkInterrupted(KeyboardInterrupt):
+    """Ctrl-C during work that falls into pieces; those that were done are in :attr:`result`.
+
+    Attributes
+    ----------
+    result : object
+        What was finished by then, as the function would have returned it after a time limit.
+    """
+
+    def __init__(self, result: Any) -> None:
+        super().__init__("interrupted; what was done so far is in .result")
+        self.result = result
 
 
 class DataWarning(UserWarning):

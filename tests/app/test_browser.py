@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import bowfree as bf
+from app_tab import Tab
 from bowfree.app import front_end
 from bowfree.app.reproduce import Origin
 from bowfree.app.session import Session
-from browser import Browser, find_browser
+from browser import find_browser
 
 pytest.importorskip("starlette", reason="the extra `app` is not installed")
 pytest.importorskip("uvicorn", reason="the extra `app` is not installed")
@@ -28,73 +29,13 @@ TRUTH = bf.datasets.demo_model().graph
 ARROWS = {"->": "→", "<->": "↔"}
 
 
-class Tab(Browser):
-    """A browser with hands."""
-
-    def visit(self, server, **size):
-        self.open(server.address, **size)
-        self.until("document.querySelector('.box')")
-
-    def until(self, expression, seconds=30):
-        """Wait until a condition holds."""
-        end = time.monotonic() + seconds
-        while not self.evaluate(f"Boolean({expression})"):
-            assert time.monotonic() < end, f"{expression} did not come true; {self.errors}"
-            time.sleep(0.05)
-
-    def text(self, selector):
-        return self.evaluate(f"document.querySelector({json.dumps(selector)}).innerText")
-
-    def press_button(self, text):
-        """Click on what has this text, with the mouse."""
-        self.until(f"({FIND})({json.dumps(text)})")
-        x, y = self.evaluate(f"({MIDDLE})(({FIND})({json.dumps(text)}))")
-        self.click(x, y)
-
-    def click(self, x, y):
-        for kind in ("Moved", "Pressed", "Released"):
-            self.mouse(kind, x, y)
-
-    def place(self, name):
-        """Return the middle of a variable's box in the window."""
-        find = f"[...document.querySelectorAll('.drawn .box')][{NAMES.index(name)}]"
-        return self.evaluate(f"({MIDDLE})({find})")
-
-    def drag(self, a, b):
-        (x, y), (u, v) = self.place(a), self.place(b)
-        self.mouse("Moved", x, y)
-        self.mouse("Pressed", x, y)
-        self.mouse("Dragged", (x + u) / 2, (y + v) / 2)
-        self.mouse("Dragged", u, v)
-        self.mouse("Released", u, v)
-
-    def edges(self):
-        """Return the drawn edges as texts, from their accessible names."""
-        labels = self.evaluate(
-            "[...document.querySelectorAll('.drawn .edge')].map(e => e.getAttribute('aria-label'))"
-        )
-        return [label.split(",")[0] for label in labels]
-
-    def until_edges(self, *edges):
-        end = time.monotonic() + 30
-        while sorted(self.edges()) != sorted(edges):
-            assert time.monotonic() < end, (self.edges(), edges)
-            time.sleep(0.05)
-
-
-FIND = """(text) => [...document.querySelectorAll('.bf-workbench button, .bf-workbench summary')]
-  .find((b) => b.checkVisibility() && (b.textContent.trim() === text))"""
-MIDDLE = """(e) => { e.scrollIntoView({block: "nearest", inline: "nearest", behavior: "instant"});
-  const r = (e.querySelector("rect") || e).getBoundingClientRect();
-  return [(r.left + r.right) / 2, (r.top + r.bottom) / 2]; }"""
-
-
 @pytest.fixture(scope="module")
 def tab(tmp_path_factory):
     path = find_browser()
     if path is None:
         pytest.skip("no Chromium is installed: the workbench is not tried in a browser")
     with Tab(path, tmp_path_factory.mktemp("browser") / "profile") as browser:
+        browser.names = NAMES
         yield browser
 
 
@@ -391,7 +332,7 @@ def test_nothing_is_cut_and_names_can_be_read(tab, width, d, dark):
             "getComputedStyle(document.querySelector('.bf-workbench')).backgroundColor"
         )
         assert (sum(map(int, re.findall(r"\d+", ground))) < 200) == dark
-        tab.evaluate(f"({FIND})('Whole').click()")
+        tab.evaluate(f"{tab.button('Whole')}.click()")
         inside = tab.evaluate(
             "(() => { const p = document.querySelector('.pan').getBoundingClientRect();"
             "return [...document.querySelectorAll('.box')].every(b => {"

@@ -7,6 +7,8 @@ import contextlib
 import io
 import json
 import math
+import re
+import threading
 import time
 
 import numpy as np
@@ -245,7 +247,7 @@ def test_a_fit_that_fails_is_a_sentence_and_can_be_undone(session, monkeypatch):
         raise bf.DataError("the likelihood is unbounded")
 
     with monkeypatch.context() as patch:
-        patch.setattr("bowfree.app.session.fit_quietly", fails)
+        patch.setattr("bowfree.app.drawn.fit_quietly", fails)
         state = said(session, "draw", a=0, mark="->", b=1)["state"]
     assert state["fit"] is None
     assert state["problem"] == "the likelihood is unbounded"
@@ -307,9 +309,30 @@ def test_long_work_is_stopped_and_does_not_keep_edits_waiting(word, fields):
     assert time.monotonic() - begun < 5.0
     (ended,) = [m for m in heard if m["kind"] == "ended"]
     assert not ended["failed"]
-    assert ("ended early" if word == "search" else "stopped") in ended["said"]
+    assert "ended early" in ended["said"] or "stopped before" in ended["said"]
     assert refused(session, "stop") == "nothing is under way"
     session.close()
+
+
+def test_a_stopped_bootstrap_keeps_what_it_has(session):
+    heard = hear_all(session)
+
+    def stop(message):
+        if message["kind"] == "errand" and (now := message["errand"]) and not now["stopping"]:
+            progress = now["progress"]
+            if progress and progress["done"]:
+                threading.Thread(target=session.answer, args=({"do": "stop"},)).start()
+
+    session.listen(stop)
+    said(session, "bootstrap", seed=1, resamples=9999)
+    assert session.wait()
+    (ended,) = [m for m in heard if m["kind"] == "ended"]
+    assert re.fullmatch(r"ended early: \d+ of 9999 resamples searched", ended["said"])
+    assert not ended["failed"]
+    shares = session.answer({"do": "hello"})["hello"]["shares"]
+    assert shares["of"] == "resamples"
+    by_edge = {tuple(row[:3]): row[3] for row in shares["rows"]}
+    assert by_edge[FRUIT, "->", SWEETNESS] > 0.5
 
 
 def test_averages_follow_a_search(session):

@@ -122,6 +122,30 @@ def test_what_a_bootstrap_found_goes_with_the_error():
     assert result.graphs == whole.graphs[:50]
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_what_a_bootstrap_found_goes_with_an_interrupt(n_jobs):
+    def interrupt(progress):
+        if progress.done == 45:
+            raise KeyboardInterrupt
+
+    quick = {"search": {"restarts": 1, "rounds": 0}, "n_resamples": 60, "rng": 0}
+    with pytest.raises(bf.WorkInterrupted) as caught:
+        bf.bootstrap(X, **quick, n_jobs=n_jobs, progress=interrupt)
+    result = caught.value.result
+    assert (result.n_resamples, result.complete) == (45, False)
+    whole = bf.bootstrap(X, **quick).graphs
+    assert result.graphs == whole[:45] if n_jobs == 1 else set(result.graphs) <= set(whole)
+
+
+def test_an_interrupt_before_the_first_piece_is_plain():
+    def stopped(k):
+        raise bf.SearchInterrupted(None)  # from inside a piece: its result is nobody's here
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        Budget().run(stopped, range(3), what="pieces", gather=sum)
+    assert type(caught.value) is KeyboardInterrupt
+
+
 def test_the_order_of_arrival_does_not_matter():
     quick = {"restarts": 1, "rounds": 0}
     found = bf.bootstrap(X, n_resamples=40, search=quick, rng=0, executor=Backwards())

@@ -90,7 +90,7 @@ def results() -> dict[type, Any]:
         exact.classes(), bf.choose_penalty(DATA, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),
         bf.stability_selection(DATA, n_halves=2, search=QUICK, rng=1),
         GRAPH.pag(), GRAPH.identified(), bf.atlas(2), bf.Progress("runs", 1, 2, 0.5, 0.5),
-        bf.SearchInterrupted(search), bf.design(GRAPH),
+        bf.SearchInterrupted(search), bf.WorkInterrupted(search), bf.design(GRAPH),
         next(GRAPH.paths("a", "b")), next(GRAPH.treks("b", "c")),
         robust.scaled, robust.moments.gaps,
         bf.BAPLearner(random_state=1, **QUICK).fit(DATA), GRAPH, bf.Moments(GRAPH.nodes, COV, 60),

@@ -99,7 +99,14 @@ def wide():
 # What the package returns that shows itself in another way: a graph is drawn, a path is a text, a
 # number of progress is for a callback, a named tuple is a tuple; moments, spaces and rules come in.
 OTHER = {"MixedGraph", "Path", "Trek", "Progress", "ScoredGraph", "Moments", "Knowledge"}
-OTHER |= {"BAPLearner", "SearchInterrupted", "FitWarning", "LearnedGraphWarning", "DataWarning"}
+OTHER |= {
+    "BAPLearner",
+    "SearchInterrupted",
+    "WorkInterrupted",
+    "FitWarning",
+    "LearnedGraphWarning",
+    "DataWarning",
+}
 OTHER |= {"SearchSpace", "ScoringRule", "GraphLaw", "Condition", "JointMoments"}
 
 

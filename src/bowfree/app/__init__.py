@@ -2,7 +2,9 @@
 
 ``bowfree app data.csv`` opens it in a browser, ``bf.workbench(data)`` in a notebook.
 
-- :mod:`bowfree.app.session` holds the data, the drawn graph and its past, and answers messages;
+- :mod:`bowfree.app.session` holds the data and answers messages, whose words are in
+  :mod:`bowfree.app.edits` and :mod:`bowfree.app.questions`;
+- :mod:`bowfree.app.drawn` fits what is drawn, keeps its past and finds what follows from it;
 - :mod:`bowfree.app.board` says which changes are possible, and why others are not;
 - :mod:`bowfree.app.seen` picks what is shown of results, :mod:`bowfree.app.places` says where;
 - :mod:`bowfree.app.long_work` searches and resamples beside the conversation, in the threads of

@@ -7,7 +7,7 @@ board is sound: its graph is a BAP within its knowledge. A change that would end
     sun -> leaves -> fruit      and now fruit -> sun?
     "fruit -> sun would close the cycle sun -> leaves -> fruit -> sun"; path: these edges
 
-Next: :mod:`bowfree.app.session`, which keeps the boards of the past.
+Next: :mod:`bowfree.app.drawn`, which keeps the boards of the past.
 """
 
 from __future__ import annotations

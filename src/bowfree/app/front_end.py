@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bowfree.pictures.svg import curves_script
+
 __all__ = ["module", "page_files", "style"]
 
 _FOLDER = Path(__file__).with_name("front")
 _PARTS = (
-    "parts", "geometry", "canvas", "panels_see", "panels_do", "workbench", "transports",
+    "parts", "bends", "notes", "picture", "canvas", "panels_see", "panels_do", "numbers", "frame",
+    "menus", "callout", "beside", "errands", "theme", "workbench", "transports",
 )  # fmt: skip
 
 
 def module() -> str:
     """Return the module; it exports ``open`` for a page, and what anywidget renders."""
-    return "\n".join(_read(f"{part}.js") for part in _PARTS)
+    return "\n".join([curves_script(), *(_read(f"{part}.js") for part in _PARTS)])
 
 
 def style() -> str:

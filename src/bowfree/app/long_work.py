@@ -19,16 +19,17 @@ from bowfree.app.seen import seen_graph, seen_shares
 from bowfree.app.work import Errand
 from bowfree.budget import Progress
 from bowfree.display import count
-from bowfree.errors import BowfreeError
+from bowfree.errors import BowfreeError, WorkInterrupted
 from bowfree.json_values import json_values
 from bowfree.model.fit_result import Fit
 from bowfree.model.moments import Moments
 from bowfree.report import render
 from bowfree.search.greedy import greedy_search
-from bowfree.search.result import ScoredGraph, SearchInterrupted, SearchResult
+from bowfree.search.result import ScoredGraph, SearchResult
 from bowfree.text_input import brief
 from bowfree.uncertainty.averaging import averaged_effects
 from bowfree.uncertainty.bootstrap import bootstrap
+from bowfree.uncertainty.bootstrap_result import BootstrapResult
 
 __all__ = ["Answer", "LongWork", "brief_sentence"]
 
@@ -110,14 +111,23 @@ class LongWork:
         self._tell({"kind": "errand", "errand": self.under_way()})
         return {"errand": self.under_way()}
 
-    def _run(self, kind: str, task: Callable[[Report], Any], keep: Callable[[Any], str]) -> Answer:
-        """Begin an errand; `keep` puts the result in its place, and says in a line what it is."""
+    def _run(
+        self,
+        kind: str,
+        task: Callable[[Report], Any],
+        keep: Callable[[Any], str],
+        keeps: type | tuple[()] = (),
+    ) -> Answer:
+        """Begin an errand; `keep` puts the result in its place, and says in a line what it is.
+
+        A result of the type `keeps` is kept even if the errand was stopped before its end.
+        """
         if self._errand is not None:
             raise BowfreeError(f"a {self._errand.kind} is under way: stop it first, or wait")
 
         def end(result: Any, problem: BaseException | None) -> None:
             early = isinstance(problem, KeyboardInterrupt)
-            if kind == "search" and isinstance(problem, SearchInterrupted):
+            if isinstance(problem, WorkInterrupted) and isinstance(problem.result, keeps):
                 result, problem = problem.result, None  # what it had found by then
             with self._lock:
                 self._errand = None
@@ -167,7 +177,7 @@ class LongWork:
                 return f"ended early: {best}; a longer search may find better"
             return "; ".join([best, *str(result.sureness).splitlines()])
 
-        return self._run("search", task, keep)
+        return self._run("search", task, keep, SearchResult)
 
     def seen_candidates(self) -> Answer | None:
         """Return the best graphs of the last search, one for each score."""
@@ -202,9 +212,12 @@ class LongWork:
 
         def keep(result: Any) -> str:
             self.shares = {"of": "resamples", "rows": seen_shares(result)}
-            return f"{count(len(result.graphs), 'resample')} searched"
+            done = len(result.graphs)
+            if done < resamples:
+                return f"ended early: {done} of {resamples} resamples searched"
+            return f"{count(done, 'resample')} searched"
 
-        return self._run("bootstrap", task, keep)
+        return self._run("bootstrap", task, keep, BootstrapResult)
 
     def average(self, penalty: float, message: Message) -> Answer:
         """Work out probabilities of edges, beginning at what the last search has found."""

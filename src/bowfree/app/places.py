@@ -6,8 +6,10 @@ first two. In bands, the variables of a tier stand in rows of their own, those o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import ceil, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.pictures.layout import HEIGHT, layout_by_name
 from bowfree.pictures.svg import printable
 
-__all__ = ["ARRANGEMENTS", "FARTHEST", "Places", "arrange", "labels"]
+__all__ = ["ARRANGEMENTS", "FARTHEST", "Floor", "Places", "arrange", "labels"]
 
 ARRANGEMENTS = ("rows", "circle", "bands")
 
@@ -46,6 +48,37 @@ class Places:
     bands: tuple[tuple[float, float], ...] = ()
 
 
+class Floor:
+    """Where the variables stand now.
+
+    Pages count the moves, so that an older one that comes late does not undo a newer one.
+    """
+
+    def __init__(self, places: Places, tell: Callable[[dict[str, Any]], None]) -> None:
+        self.places = places
+        self._moves = 0
+        self._tell = tell
+
+    def put(self, places: Places) -> None:
+        """Have the variables stand elsewhere."""
+        self.places, self._moves = places, self._moves + 1
+        self._tell({"kind": "places", "places": self.seen()})
+
+    def move(self, node: int, centre: tuple[float, float]) -> None:
+        """Move one variable."""
+        centres = list(self.places.centres)
+        centres[node] = centre
+        self.put(replace(self.places, centres=tuple(centres)))
+
+    def seen(self) -> dict[str, Any]:
+        """Return what pages see of it."""
+        return {
+            "moves": self._moves,
+            "centres": [list(centre) for centre in self.places.centres],
+            "bands": [list(band) for band in self.places.bands],
+        }
+
+
 def labels(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return what is written in the boxes: the names, long ones cut, no two the same."""
     found: list[str] = []
@@ -60,8 +93,11 @@ def labels(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def arrange(graph: MixedGraph, tiers: tuple[tuple[str, ...], ...], how: str) -> Places:
-    """Return places for the variables of a graph."""
+def arrange(
+    graph: MixedGraph, tiers: tuple[tuple[str, ...], ...], how: str | None = None
+) -> Places:
+    """Return places for the variables of a graph: in bands where there are tiers, else in rows."""
+    how = how or ("bands" if tiers else "rows")
     drawn = graph.relabel(dict(zip(graph.nodes, labels(graph.nodes), strict=True)))
     layered = graph.n_directed > 0 and how != "circle"
     placed = layout_by_name(drawn, "layered" if layered else "circle").spread(_SPREAD)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ from bowfree.pictures.routing import HEAD_LENGTH, HEAD_WIDTH, Curve, Vector, edg
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
-__all__ = ["class_svg", "graph_svg"]
+__all__ = ["class_svg", "curves_script", "graph_svg"]
 
 DIRECTED_COLOUR = "#111111"
 BIDIRECTED_COLOUR = "#c8102e"
@@ -128,6 +129,11 @@ def _svg_edge(curve: Curve, ends: tuple[str, str]) -> Iterator[str]:
     for x, y in circles:
         yield f'<circle fill="#ffffff" cx="{x:.1f}" cy="{y:.1f}" r="{CIRCLE_RADIUS:g}"/>'
     yield "</g>"
+
+
+def curves_script() -> str:
+    """Return the JavaScript that draws edges as they are drawn here, for pages that move them."""
+    return Path(__file__).with_name("curves.js").read_text(encoding="utf-8")
 
 
 def circle_mark(tip: Vector, control: Vector) -> tuple[Vector, Vector]:

@@ -22,6 +22,7 @@ from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.model.fit_result import Fit
 from bowfree.options import file_path
+from bowfree.pictures.svg import curves_script
 from bowfree.report.content import gather
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
@@ -143,6 +144,6 @@ def render(
         title=str(title),
         note=str(note),
         style=(folder / "style.css").read_text(encoding="utf-8"),
-        script=(folder / "script.js").read_text(encoding="utf-8"),
+        script=curves_script() + (folder / "script.js").read_text(encoding="utf-8"),
     )
     return html

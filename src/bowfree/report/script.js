@@ -1,7 +1,7 @@
 // What the page does: hover, drag, toggles, a slider, sorting, finding, light and dark.
 // Names of variables come from data: they are only ever written as text, never as markup.
-"use strict";
 (() => {
+  "use strict";
   const byId = (id) => document.getElementById(id);
   const view = JSON.parse(byId("view-data").textContent);
   const picture = byId("picture"), tip = byId("tip"), figure = picture.closest("figure");
@@ -10,78 +10,31 @@
   const nodes = [...document.querySelectorAll("#nodes .node")];
   for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
 
-  // --- geometry: as bowfree/drawing.py draws it ---
-  const GAP = 2, HEAD_LENGTH = 9, HEAD_WIDTH = 7, RADIUS = 3.6;
+  // --- edges: drawn again with the curves of bowfree/pictures/curves.js, which stand before this ---
   let layout, centres;  // the chosen layout, and where the nodes are now
   let held = null, grip = [0, 0];  // the node under the pointer's button, and where it was taken
 
-  const at = (p, t) => [0, 1].map(
-    (k) => (1 - t) * (1 - t) * p[0][k] + 2 * t * (1 - t) * p[1][k] + t * t * p[2][k]);
-  const xy = (p) => p.map((x) => x.toFixed(1)).join(",");
-
-  // Distance from a box with round ends; negative inside.
-  function boxDistance(point, v) {
-    const [w, h] = view.sizes[v], r = h / 2;
-    const x = Math.abs(point[0] - centres[v][0]) - w / 2 + r;
-    const y = Math.abs(point[1] - centres[v][1]) - h / 2 + r;
-    return Math.hypot(Math.max(x, 0), Math.max(y, 0)) + Math.min(Math.max(x, y), 0) - r;
-  }
-
-  // The curve between two centres, cut at the borders of their boxes; null when they touch.
-  function curve(k) {
-    const { a, b } = view.edges[k], bend = layout.bends[k], p = centres[a], q = centres[b];
-    const chord = [q[0] - p[0], q[1] - p[1]];
-    const middle = [
-      (p[0] + q[0]) / 2 + 2 * bend * chord[1], (p[1] + q[1]) / 2 - 2 * bend * chord[0]];
-    const whole = [p, middle, q], steps = 200;
-    const free = (t) => {
-      const point = at(whole, t);
-      return boxDistance(point, a) >= GAP && boxDistance(point, b) >= GAP;
-    };
-    let first = 0, last = steps;
-    while (first <= steps && !free(first / steps)) first++;
-    while (last >= 0 && !free(last / steps)) last--;
-    if (first >= last) return null;
-    const s = first / steps, t = last / steps;
-    const control = [0, 1].map((c) => (1 - s) * (1 - t) * p[c] +
-      ((1 - s) * t + s * (1 - t)) * middle[c] + s * t * q[c]);
-    return [at(whole, s), control, at(whole, t)];
-  }
-
   function drawEdge(k, spot) {
-    const [touch, line, ...heads] = edges[k].querySelectorAll("path");
-    const circles = edges[k].querySelectorAll("circle");
-    const points = curve(k);
-    edges[k].style.visibility = points ? "" : "hidden";
-    labels[k].style.visibility = points ? "" : "hidden";
+    const { a, b, kind, ends } = view.edges[k];
+    const points = between(whole(centres[a], centres[b], layout.bends[k]),
+      [a, b].map((v) => [centres[v], view.sizes[v]]));
+    for (const part of [edges[k], labels[k]]) part.style.visibility = points ? "" : "hidden";
     if (!points) return;
-    const own = view.edges[k].kind === "directed" ? ["tail", "head"] : ["head", "head"];
-    const ends = byId("show-marks").checked ? view.edges[k].ends : own;
-    edges[k].classList.toggle("varying", ends.includes("circle"));
-    const tips = [points[0], points[2]].map((tipPoint, side) => {
-      const dx = tipPoint[0] - points[1][0], dy = tipPoint[1] - points[1][1];
-      const length = Math.hypot(dx, dy) || 1, u = [dx / length, dy / length];
-      const back = (s) => [tipPoint[0] - s * u[0], tipPoint[1] - s * u[1]];
-      heads[side].setAttribute("d", "");
-      circles[side].setAttribute("visibility", ends[side] === "circle" ? "visible" : "hidden");
-      if (ends[side] === "head") {
-        const base = back(HEAD_LENGTH), across = [-u[1] * HEAD_WIDTH / 2, u[0] * HEAD_WIDTH / 2];
-        const corners = [tipPoint, [base[0] + across[0], base[1] + across[1]],
-          [base[0] - across[0], base[1] - across[1]]];
-        heads[side].setAttribute("d", "M" + corners.map(xy).join(" L") + " Z");
-        return back(0.8 * HEAD_LENGTH);
-      }
-      if (ends[side] === "circle") {
-        const centre = back(RADIUS);
-        circles[side].setAttribute("cx", centre[0].toFixed(1));
-        circles[side].setAttribute("cy", centre[1].toFixed(1));
-        return back(2 * RADIUS);
-      }
-      return tipPoint;
+    const own = kind === "directed" ? ["tail", "head"] : ["head", "head"];
+    const marks = byId("show-marks").checked ? ends : own;
+    edges[k].classList.toggle("varying", marks.includes("circle"));
+    const drawn = drawnEnds(points, marks);
+    const [touch, line, ...heads] = edges[k].querySelectorAll("path");
+    touch.setAttribute("d", drawn.line);
+    line.setAttribute("d", drawn.line);
+    edges[k].querySelectorAll("circle").forEach((circle, side) => {
+      const centre = drawn.circles[side];
+      heads[side].setAttribute("d", drawn.heads[side]);
+      circle.setAttribute("visibility", centre ? "visible" : "hidden");
+      if (!centre) return;
+      circle.setAttribute("cx", centre[0].toFixed(1));
+      circle.setAttribute("cy", centre[1].toFixed(1));
     });
-    const d = `M${xy(tips[0])} Q${xy(points[1])} ${xy(tips[1])}`;
-    touch.setAttribute("d", d);
-    line.setAttribute("d", d);
     labels[k].setAttribute("transform", `translate(${xy(spot || at(points, 0.5))})`);
   }
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from bowfree.display import Shown, count, shorten
+from bowfree.errors import WorkInterrupted
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.json_values import Plain, json_values
 from bowfree.model.moments import Moments
@@ -230,7 +231,7 @@ class SearchResult(Drawn, FoundShortcuts):
             yield "the search was ended early: a longer one may find better"
 
 
-class SearchInterrupted(KeyboardInterrupt):
+class SearchInterrupted(WorkInterrupted):
     """Ctrl-C during a search; what was found so far is in :attr:`result`.
 
     Attributes
@@ -240,5 +241,5 @@ class SearchInterrupted(KeyboardInterrupt):
     """
 
     def __init__(self, result: SearchResult) -> None:
-        super().__init__("search interrupted; the best graph so far is in .result")
-        self.result = result
+        super().__init__(result)
+        self.args = ("search interrupted; the best graph so far is in .result",)

@@ -119,6 +119,8 @@ def bootstrap(
 
     Raises
     ------
+    WorkInterrupted
+        On Ctrl-C; a :class:`KeyboardInterrupt` with the resamples that were done in its ``result``.
     BowfreeError
         Too few resamples for the level of confidence, or options that are not the search's.
     DataError

@@ -1,8 +1,8 @@
 // --- panels to do something: search, compare, keep ---
 
 function searchPanel(bench) {
-  const { errand, candidates, shares } = bench,
-    busy = Boolean(errand);
+  const { errands, beside, candidates, shares } = bench,
+    busy = Boolean(errands.now);
   const number = (field, value, label, more) =>
     row(label, make("input", { type: "number", "data-field": field, value, ...more }));
   const seed = () => Math.max(0, Math.floor(Number(bench.field("seed").value) || 0));
@@ -60,19 +60,21 @@ function searchPanel(bench) {
       button("Stop", () => bench.ask({ do: "stop" }), { disabled: !busy }),
     ),
   ];
-  if (busy) parts.push(bench.progressPart());
-  if (bench.ended)
-    parts.push(make("p", { class: bench.ended.failed ? "problem" : "verdict" }, bench.ended.said));
+  if (busy) parts.push(errands.progress());
+  if (errands.ended)
+    parts.push(
+      make("p", { class: errands.ended.failed ? "problem" : "verdict" }, errands.ended.said),
+    );
   if (candidates) {
     parts.push(
       make("h3", {}, "Found, the best first"),
       make(
         "div",
         { class: "actions" },
-        button("‹ Previous", () => bench.stepCandidate(-1)),
-        button("Next ›", () => bench.stepCandidate(1)),
-        button("Take it", () => bench.takeOther(), {
-          disabled: bench.other === null,
+        button("‹ Previous", () => beside.step(-1)),
+        button("Next ›", () => beside.step(1)),
+        button("Take it", () => beside.take(), {
+          disabled: beside.which === null,
           class: "main",
         }),
       ),
@@ -83,8 +85,8 @@ function searchPanel(bench) {
           make(
             "li",
             {},
-            button(`${fixed(found.score, 4)}`, () => bench.lookAt(k), {
-              "aria-pressed": String(bench.other === k),
+            button(`${fixed(found.score, 4)}`, () => beside.look(k), {
+              "aria-pressed": String(beside.which === k),
             }),
             make(
               "span",
@@ -128,16 +130,17 @@ function searchPanel(bench) {
 }
 
 function comparePanel(bench) {
+  const { beside } = bench;
   const parts = [
     make(
       "p",
       { class: "actions" },
       button("Keep the drawn graph for comparison", () => bench.pin(), { class: "main" }),
-      button("Show the kept one", () => bench.lookAt("pinned"), { disabled: !bench.pinned }),
-      button("Close", () => bench.closeOther(), { disabled: bench.other === null }),
+      button("Show the kept one", () => beside.look("pinned"), { disabled: !bench.pinned }),
+      button("Close", () => beside.close(), { disabled: beside.which === null }),
     ),
   ];
-  if (bench.other === null) {
+  if (beside.which === null) {
     return [
       ...parts,
       make(
@@ -147,7 +150,7 @@ function comparePanel(bench) {
       ),
     ];
   }
-  const { otherGraph, comparison } = bench;
+  const { graph: otherGraph, comparison } = beside;
   const different = differences(bench.state.graph, otherGraph);
   const said = ([a, b, here, there]) =>
     `${bench.names[a]}, ${bench.names[b]}: ${here ? ARROWS[here] : "no edge"} here, ${there ? ARROWS[there] : "no edge"} there`;
@@ -189,7 +192,7 @@ function comparePanel(bench) {
     make(
       "p",
       { class: "actions" },
-      button("Take the other graph", () => bench.takeOther()),
+      button("Take the other graph", () => beside.take()),
     ),
   );
   return parts;
@@ -290,7 +293,9 @@ function keepPanel(bench) {
       button("Python code", async () => show(await bench.ask({ do: "code" })), {
         class: "main",
       }),
-      button("Report", () => bench.report(), { disabled: Boolean(bench.errand) }),
+      button("Report", () => bench.errands.report(), {
+        disabled: Boolean(bench.errands.now),
+      }),
     ),
     make(
       "label",

@@ -1,6 +1,6 @@
 // --- transports: how messages travel ---
 // Both have ask(message), a promise of the answer; listen(hear, alive), for what comes by itself and
-// for whether anybody is there; and `lost`, what to say when nobody is.
+// for whether anybody is there; close(); and `lost`, what to say when nobody is.
 
 // To the server of `bowfree app`: questions by POST, news by server-sent events.
 class ServerTransport {
@@ -22,7 +22,7 @@ class ServerTransport {
   }
 
   listen(hear, alive) {
-    const events = new EventSource(`${this.base}events`);
+    const events = (this.events = new EventSource(`${this.base}events`));
     events.onopen = () => alive(true);
     events.onerror = () => {
       alive(false);
@@ -31,6 +31,10 @@ class ServerTransport {
         setTimeout(() => this.listen(hear, alive), 2000);
     };
     events.onmessage = (event) => hear(JSON.parse(event.data));
+  }
+
+  close() {
+    this.events.close();
   }
 }
 
@@ -51,14 +55,19 @@ class WidgetTransport {
   }
 
   listen(hear, alive) {
-    this.model.on("msg:custom", (message) => {
+    this.receive = (message) => {
       if (message.re === undefined) hear(message);
       else if (this.waiting.has(message.re)) {
         this.waiting.get(message.re)(message);
         this.waiting.delete(message.re);
       }
-    });
+    };
+    this.model.on("msg:custom", this.receive);
     queueMicrotask(() => alive(true));
+  }
+
+  close() {
+    this.model.off("msg:custom", this.receive);
   }
 }
 
@@ -68,6 +77,10 @@ export function open(root, base) {
 
 export default {
   render({ model, el }) {
-    new Workbench(el, new WidgetTransport(model));
+    const bench = new Workbench(el, new WidgetTransport(model));
+    bench.element.classList.add("in-cell");
+    // Notebooks have commands on plain keys: what is pressed in here is meant for here.
+    bench.element.addEventListener("keydown", (event) => event.stopPropagation());
+    return () => bench.close();
   },
 };

@@ -1,0 +1,155 @@
+// --- menus: what can be done with an edge, a variable, or a forbidden pair ---
+
+class Menus {
+  constructor(bench) {
+    this.bench = bench;
+    this.element = make("div", { class: "menu", role: "menu", hidden: true });
+  }
+
+  edgeActions(k) {
+    const { bench } = this;
+    const [a, mark, b] = bench.state.graph[k],
+      pair = [a, b],
+      locked = bench.canvas.isLocked(bench.state.graph[k]);
+    const change = (to) => () => bench.ask({ do: "change", a, mark: to, b }, pair);
+    return [
+      mark === "->" ? ["t", "Turn around", change("<-")] : null,
+      mark === "->"
+        ? ["c", "Make it ↔, a hidden cause", change("<->")]
+        : ["c", `Make it ${bench.names[a]} → ${bench.names[b]}`, change("->")],
+      mark === "<->" ? ["t", `Make it ${bench.names[a]} ← ${bench.names[b]}`, change("<-")] : null,
+      ["Delete", "Delete", change("")],
+      [
+        "l",
+        locked ? "Unlock" : "Lock: every graph has it",
+        () => bench.ask({ do: "lock", a, b }, pair),
+      ],
+      ["f", "Forbid: no graph has it", () => bench.ask({ do: "forbid", a, mark, b }, pair)],
+      mark === "->" ? ["e", "Follow this effect", () => this.follow(a, b)] : null,
+    ].filter(Boolean);
+  }
+
+  edgeMenu(k, place) {
+    const { bench } = this;
+    const [a, mark, b] = bench.state.graph[k];
+    this.open(
+      place,
+      `${bench.names[a]} ${ARROWS[mark]} ${bench.names[b]}`,
+      this.edgeActions(k).map(([key, text, act]) => [text, act, key]),
+    );
+  }
+
+  edgeKey(k, event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return false;
+    const key = event.key === "Backspace" ? "Delete" : event.key;
+    const action = this.edgeActions(k).find(([own]) => own === key);
+    if (action) action[2]();
+    return Boolean(action);
+  }
+
+  nodeMenu(v, place) {
+    const { bench } = this;
+    const { tiers, unconfounded } = bench.state.knowledge,
+      free = !unconfounded.includes(v);
+    const tier = tiers.findIndex((names) => names.includes(v));
+    const effect = bench.state.effect || [null, null];
+    this.open(
+      place,
+      bench.names[v],
+      [
+        [
+          "Begin an edge here",
+          () => {
+            bench.canvas.boxes[v].focus();
+            bench.canvas.setFrom(v);
+          },
+        ],
+        [
+          free ? "Mark as unconfounded" : "May be confounded again",
+          () => bench.ask({ do: "confounded", node: v, possible: !free }),
+        ],
+        ...(tiers.length
+          ? [
+              ...tiers.map((_, k) =>
+                k === tier
+                  ? null
+                  : [`Move to tier ${k + 1}`, () => bench.ask({ do: "tier", node: v, tier: k })],
+              ),
+              tier >= 0
+                ? ["Take out of the tiers", () => bench.ask({ do: "tier", node: v, tier: null })]
+                : null,
+            ]
+          : []),
+        ["Follow effects of it", () => this.follow(v, effect[1] === v ? null : effect[1])],
+        ["Follow effects on it", () => this.follow(effect[0] === v ? null : effect[0], v)],
+      ].filter(Boolean),
+    );
+  }
+
+  pairMenu(a, b, place) {
+    const { bench } = this;
+    this.open(place, `Forbidden between ${bench.names[a]} and ${bench.names[b]}`, [
+      ["Allow all edges again", () => bench.ask({ do: "allow", a, b }, [a, b])],
+    ]);
+  }
+
+  // Show the bounds of an effect, or ask for the other end of it.
+  follow(of, on) {
+    const { bench } = this;
+    bench.setPanel("class");
+    if (of === null || on === null) {
+      bench.field(of === null ? "effect-on" : "effect-of").value = String(of === null ? on : of);
+      bench.field(of === null ? "effect-of" : "effect-on").focus();
+    } else bench.ask({ do: "effect", of, on });
+  }
+
+  open(place, title, actions) {
+    const { bench, element } = this;
+    this.returnTo = bench.focused();
+    element.replaceChildren(
+      make("p", {}, title),
+      ...actions.map(([text, act, key]) =>
+        make(
+          "button",
+          {
+            type: "button",
+            role: "menuitem",
+            tabindex: -1,
+            onclick: () => {
+              this.close();
+              act();
+            },
+          },
+          text,
+          key ? make("kbd", {}, key) : null,
+        ),
+      ),
+    );
+    element.setAttribute("aria-label", title);
+    element.hidden = false;
+    const frame = bench.element.getBoundingClientRect();
+    const left = Math.min(place[0] - frame.left + 6, frame.width - element.offsetWidth - 8);
+    const below = place[1] + element.offsetHeight + 20 < innerHeight;
+    element.style.left = `${Math.max(8, left)}px`;
+    element.style.top = `${Math.max(4, place[1] - frame.top + (below ? 10 : -element.offsetHeight - 10))}px`;
+    element.querySelector("button").focus();
+  }
+
+  close() {
+    if (this.element.hidden) return;
+    const inside = this.element.contains(this.bench.focused());
+    this.element.hidden = true;
+    if (inside && this.returnTo && this.returnTo.isConnected) this.returnTo.focus();
+  }
+
+  // What a key does inside the menu; false for those that it has no use for.
+  key({ key }) {
+    const items = [...this.element.querySelectorAll("button")],
+      now = items.indexOf(this.bench.focused());
+    const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: items.length - 1 }[key];
+    if (to !== undefined) items[(to + items.length) % items.length].focus();
+    else if (key === "Escape" || key === "Tab") this.close();
+    else return false;
+    return true;
+  }
+}

@@ -1,0 +1,147 @@
+// --- notes: what stands beside boxes and edges: labels, forbidden edges, bands ---
+
+const MOST_INTERVALS = 14,
+  MOST_WEIGHTS = 45; // edges with labels, unless the user asks for them
+
+// Labels of edges, where they hide least.
+function labelParts(picture) {
+  const few = picture.edges.length;
+  let kind = picture.shown.labels;
+  if (kind === "auto")
+    kind = few <= MOST_INTERVALS ? "intervals" : few <= MOST_WEIGHTS ? "estimates" : "none";
+  const labels = [],
+    taken = [];
+  picture.edges.forEach((edge, k) => {
+    const e = picture.about.estimates && picture.about.estimates[k],
+      share = picture.shareOf(k);
+    let text = "";
+    if (kind === "shares") text = missing(share) ? "" : percent(share);
+    else if (e && kind === "standardised") text = fixed(e.std, 2);
+    else if (e && kind !== "none") text = significant(e.estimate);
+    const more =
+      e && kind === "intervals" && !missing(e.low)
+        ? `${significant(e.low, 2)} to ${significant(e.high, 2)}`
+        : "";
+    const points = text && picture.curveOf(k);
+    if (!points) return;
+    const size = [6.6 * Math.max(text.length, 0.72 * more.length) + 6, more ? 24 : 13];
+    const spot = labelSpot(picture, points, size, taken);
+    taken.push([spot, size]);
+    labels.push(
+      make(
+        "svg:g",
+        {
+          class: `weight ${edge[1] === "->" ? "directed" : "bidirected"}`,
+          transform: `translate(${xy(spot)})`,
+        },
+        make("svg:rect", {
+          x: -size[0] / 2,
+          y: -size[1] / 2,
+          width: size[0],
+          height: size[1],
+          rx: 3,
+        }),
+        make("svg:text", { dy: more ? "-0.15em" : "0.35em" }, text),
+        more ? make("svg:text", { class: "interval", dy: "0.95em" }, more) : null,
+      ),
+    );
+  });
+  return labels;
+}
+
+// The place where a label hides least: on its curve, or beside one that is too short for it.
+function labelSpot(picture, points, size, taken) {
+  const chord = [points[2][0] - points[0][0], points[2][1] - points[0][1]],
+    length = Math.hypot(...chord) || 1;
+  const across = [-chord[1] / length, chord[0] / length];
+  // How far a label on the curve reaches along it, and how far away one beside it has to be.
+  const along = Math.min(
+    (length * size[0]) / Math.abs(chord[0]),
+    (length * size[1]) / Math.abs(chord[1]),
+  );
+  const away = (Math.abs(across[0]) * size[0] + Math.abs(across[1]) * size[1]) / 2 + 4;
+  const hidden = 20 * Math.max(0, along / length - 0.5);
+  let best = at(points, 0.5),
+    least = Infinity;
+  const consider = (spot, own) => {
+    let cost = own;
+    const over = (centre, other) => {
+      const x = (size[0] + other[0]) / 2 - Math.abs(spot[0] - centre[0]);
+      const y = (size[1] + other[1]) / 2 - Math.abs(spot[1] - centre[1]);
+      if (x > 0 && y > 0) cost += Math.min(x, y);
+    };
+    for (const [centre, other] of taken) over(centre, other);
+    picture.centres.forEach((centre, v) => over(centre, picture.sizes[v]));
+    if (cost < least) [best, least] = [spot, cost];
+  };
+  for (const t of [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74])
+    consider(at(points, t), hidden + 0.2 * Math.abs(t - 0.5));
+  const middle = at(points, 0.5);
+  for (const side of [-1, 1])
+    consider([middle[0] + side * away * across[0], middle[1] + side * away * across[1]], 2);
+  return best;
+}
+
+// Forbidden edges: dashed lines that cannot be mistaken for edges.
+function ruleParts(picture) {
+  const lines = picture.edges.map((edge) =>
+    at(
+      whole(picture.centres[edge[0]], picture.centres[edge[2]], picture.bends.get(edge.join())),
+      0.5,
+    ),
+  );
+  return picture.knowledge.forbidden.map(([a, mark, b]) => {
+    const bend = chooseBend([a, "->", b], undefined, picture.centres, picture.sizes, lines);
+    const points = between(
+      whole(picture.centres[a], picture.centres[b], bend),
+      [a, b].map((v) => [picture.centres[v], picture.sizes[v]]),
+    );
+    const text = `forbidden: ${picture.names[a]} ${ARROWS[mark]} ${picture.names[b]}`;
+    const line = points ? `M${xy(points[0])} Q${xy(points[1])} ${xy(points[2])}` : "";
+    const spot = points ? labelSpot(picture, points, [20, 20], []) : picture.centres[a];
+    const rule = make(
+      "svg:g",
+      { class: "rule", tabindex: 0, role: "button", "aria-label": text },
+      make("svg:path", {
+        class: "touch",
+        d: line,
+      }),
+      make("svg:path", {
+        class: "line",
+        d: line,
+      }),
+      make(
+        "svg:g",
+        { transform: `translate(${xy(spot)})` },
+        make("svg:circle", { r: 8 }),
+        make("svg:text", { dy: "0.36em" }, mark === "--" ? "✕" : ARROWS[mark]),
+      ),
+      make("svg:title", {}, text),
+    );
+    rule.addEventListener("click", (event) =>
+      picture.touchRule(a, b, [event.clientX, event.clientY]),
+    );
+    rule.addEventListener("keydown", (event) => {
+      if (!["Enter", " ", "Delete", "Backspace"].includes(event.key)) return;
+      event.preventDefault();
+      const r = rule.getBoundingClientRect();
+      picture.touchRule(a, b, [(r.left + r.right) / 2, (r.top + r.bottom) / 2]);
+    });
+    return rule;
+  });
+}
+
+// Tiers, as bands.
+function bandParts(picture) {
+  const [left, , width] = picture.frame();
+  return picture.bands.flatMap(([top, bottom], k) => [
+    make("svg:rect", {
+      class: k % 2 ? "odd" : "even",
+      x: left,
+      y: top,
+      width,
+      height: bottom - top,
+    }),
+    make("svg:text", { x: left + 8, y: top + 16 }, `tier ${k + 1}`),
+  ]);
+}

@@ -1,0 +1,45 @@
+// --- numbers: how well the drawn graph fits ---
+
+// The facts above the canvas, and what the last change was worth.
+function numberParts(bench) {
+  const { fit, change, problem } = bench.state,
+    found = bench.later.class;
+  const fact = (name, value, small) =>
+    make(
+      "div",
+      {},
+      make("dt", {}, name),
+      make("dd", {}, value, small ? make("small", {}, ` ${small}`) : null),
+    );
+  if (!fit) {
+    return [fact("No fit", problem)];
+  }
+  const moved = !bench.moved(change)
+    ? null
+    : make(
+        "small",
+        { class: change.score > 1e-9 ? "up" : change.score < -1e-9 ? "down" : null },
+        ` ${signed(change.score, 4)}`,
+      );
+  const alike = !found
+    ? "…"
+    : found.problem
+      ? "–"
+      : `${found.complete ? "" : "≥ "}${typeof found.known === "number" ? found.known.toLocaleString("en") : found.known}`;
+  return [
+    make("div", {}, make("dt", {}, "Score"), make("dd", {}, fixed(fit.score, 4), moved)),
+    fact(
+      "Chi-square",
+      fixed(fit.chi2, 1),
+      `on ${fit.df} df${fit.df ? `, ${pText(fit.p_value)}` : ""}`,
+    ),
+    fact("RMSEA", fixed(fit.rmsea, 3)),
+    fact("CFI", fixed(fit.cfi, 3)),
+    fact("Fit as well", alike, alike === "1" ? "graph" : "graphs"),
+    fact(
+      "Settled",
+      found && !found.problem ? `${found.settled} / ${found.ends.length}` : "…",
+      "edges",
+    ),
+  ];
+}

@@ -1,0 +1,341 @@
+// --- picture: a graph to be looked at ---
+
+const READABLE = 0.75,
+  LARGEST = 3; // scales at which names can be read, and beyond which nobody goes
+
+class Picture {
+  constructor(host, about, name) {
+    Object.assign(this, { host, ...about, scale: null });
+    this.edges = [];
+    this.bends = new Map();
+    this.centres = [];
+    this.bands = [];
+    this.shown = { labels: "auto", marks: false };
+    this.groups = Object.fromEntries(
+      ["bands", "rules", "lines", "labels", "boxes", "rubber"].map((part) => [
+        part,
+        make("svg:g", { class: part }),
+      ]),
+    );
+    this.svg = make(
+      "svg:svg",
+      { role: "group", "aria-label": name },
+      ...Object.values(this.groups),
+    );
+    this.pan = make("div", { class: "pan" }, this.svg);
+    host.append(this.pan);
+    this.boxes = this.names.map((_, v) => this.makeBox(v));
+    this.groups.boxes.append(...this.boxes);
+    new ResizeObserver(() => {
+      if (!this.chosenScale) this.fit();
+    }).observe(this.pan);
+  }
+
+  // --- boxes ---
+
+  makeBox(v) {
+    const [w, h] = this.sizes[v];
+    const box = make(
+      "svg:g",
+      { class: "box", tabindex: v === 0 ? 0 : -1, role: "button" },
+      make("svg:rect", { x: -w / 2, y: -h / 2, width: w, height: h, rx: h / 2 }),
+      make("svg:text", { dy: "0.35em" }, this.labels[v]),
+      make("svg:title", {}, this.names[v]),
+    );
+    box.addEventListener("focus", () => this.rove(this.boxes, v));
+    return box;
+  }
+
+  rove(parts, chosen) {
+    parts.forEach((part, k) => part.setAttribute("tabindex", k === chosen ? 0 : -1));
+  }
+
+  describeBox(v) {
+    const near = (mark, end) => this.edges.filter((e) => e[1] === mark && e[end] === v).length;
+    const causes = near("->", 2),
+      effects = near("->", 0),
+      both = near("<->", 0) + near("<->", 2);
+    const notes = [
+      counted(causes, "cause"),
+      counted(effects, "effect"),
+      counted(both, "hidden common cause"),
+    ];
+    const tier = this.knowledge.tiers.findIndex((names) => names.includes(v));
+    if (tier >= 0) notes.push(`tier ${tier + 1}`);
+    if (this.knowledge.unconfounded.includes(v)) notes.push("unconfounded");
+    notes.push(...this.notesOf(v));
+    this.boxes[v].setAttribute("aria-label", `${this.names[v]}: ${notes.join(", ")}`);
+    this.boxes[v].classList.toggle("unconfounded", this.knowledge.unconfounded.includes(v));
+  }
+
+  // What else there is to say about a box.
+  notesOf() {
+    return [];
+  }
+
+  // --- what is shown ---
+
+  setPlaces(centres, bands) {
+    this.centres = centres.map((centre) => [...centre]);
+    this.bands = bands;
+    this.bends.clear();
+    this.chosenScale = false;
+    this.drawAll();
+    this.fit();
+  }
+
+  // `about` has knowledge, estimates, ends, shares, and `differs`: edges by which another graph is
+  // another one.
+  setGraph(edges, about) {
+    Object.assign(this, { edges, knowledge: about.knowledge, about });
+    this.drawAll();
+  }
+
+  drawAll() {
+    if (!this.centres.length || !this.knowledge) return;
+    const kept = new Map();
+    const lines = [];
+    for (const edge of this.edges) {
+      const key = edge.join();
+      const bend = chooseBend(edge, this.bends.get(key), this.centres, this.sizes, lines);
+      kept.set(key, bend);
+      lines.push(at(whole(this.centres[edge[0]], this.centres[edge[2]], bend), 0.5));
+    }
+    this.bends = kept;
+    this.takeParts();
+    this.drawRules();
+    this.groups.bands.replaceChildren(...bandParts(this));
+    this.boxes.forEach((box, v) => {
+      box.setAttribute("transform", `translate(${xy(this.centres[v])})`);
+      this.describeBox(v);
+    });
+    this.edges.forEach((_, k) => this.drawEdge(k));
+    this.drawLabels();
+  }
+
+  drawLabels() {
+    this.groups.labels.replaceChildren(...labelParts(this));
+  }
+
+  drawRules() {
+    this.groups.rules.replaceChildren(...ruleParts(this));
+  }
+
+  // One element for each pair that has an edge. It stays as long as the pair has one: whoever is
+  // clicking on it, or has the focus there, does not notice that it changes.
+  takeParts() {
+    const before = this.partOf || new Map(),
+      home = this.svg.getRootNode().activeElement;
+    this.partOf = new Map();
+    this.parts = this.edges.map(([a, , b], k) => {
+      const pair = `${Math.min(a, b)},${Math.max(a, b)}`;
+      const part = before.get(pair) || this.makeEdge(pair);
+      this.partOf.set(pair, part);
+      part.place = k;
+      return part;
+    });
+    for (const [pair, part] of before) {
+      if (this.partOf.has(pair)) continue;
+      part.remove();
+      if (part === home) this.boxes[Number(pair.split(",")[0])].focus();
+    }
+    this.parts.forEach((part, k) => {
+      if (!part.isConnected) this.groups.lines.append(part);
+      this.dressEdge(part, k);
+    });
+    if (!this.parts.some((part) => part.getAttribute("tabindex") === "0")) this.rove(this.parts, 0);
+  }
+
+  isLocked([a, , b]) {
+    return this.knowledge.required.some(
+      (e) => (e[0] === a && e[2] === b) || (e[0] === b && e[2] === a),
+    );
+  }
+
+  makeEdge(pair) {
+    const part = make(
+      "svg:g",
+      { tabindex: -1, role: "button", "data-pair": pair },
+      make("svg:path", { class: "touch" }),
+      make("svg:path", { class: "line" }),
+      make("svg:path", { class: "head" }),
+      make("svg:path", { class: "head" }),
+      make("svg:circle", { class: "mark", r: RADIUS }),
+      make("svg:circle", { class: "mark", r: RADIUS }),
+      make("svg:path", {
+        class: "lock",
+        d: "M-4,-1 h8 v6 h-8 Z M-2.5,-1 v-2 a2.5,2.5 0 0 1 5,0 v2",
+      }),
+      make("svg:title"),
+    );
+    part.addEventListener("focus", () => this.rove(this.parts, part.place));
+    return part;
+  }
+
+  dressEdge(part, k) {
+    const locked = this.isLocked(this.edges[k]),
+      differs = this.about.differs ? this.about.differs[k] : null;
+    const kind = this.edges[k][1] === "->" ? "directed" : "bidirected",
+      text = this.describeEdge(k, locked, differs);
+    part.setAttribute(
+      "class",
+      `edge ${kind}${differs ? ` ${differs}` : ""}${locked ? " locked" : ""}`,
+    );
+    part.setAttribute("aria-label", text);
+    part.querySelector("title").textContent = text;
+  }
+
+  describeEdge(k, locked, differs) {
+    const [a, mark, b] = this.edges[k];
+    const notes = [`${this.names[a]} ${ARROWS[mark]} ${this.names[b]}`];
+    const e = this.about.estimates && this.about.estimates[k];
+    if (e) {
+      notes.push(
+        `${significant(e.estimate)} (${significant(e.low)} to ${significant(e.high)})`,
+        `standardised ${fixed(e.std, 2)}`,
+        pText(e.p_value),
+      );
+    }
+    const share = this.shareOf(k);
+    if (!missing(share))
+      notes.push(
+        `${percent(share)} of ${this.about.shares.of === "resamples" ? "the resamples" : "probability"}`,
+      );
+    if (this.about.ends)
+      notes.push(this.about.ends[k].includes("circle") ? "not settled by any data" : "settled");
+    if (locked) notes.push("locked");
+    if (differs)
+      notes.push(differs === "only" ? "only in this graph" : "another edge in the other graph");
+    return notes.filter(Boolean).join(", ");
+  }
+
+  shareOf(k) {
+    const shares = this.about.shares;
+    if (!shares) return null;
+    const [a, mark, b] = this.edges[k];
+    const row = shares.rows.find(
+      (r) =>
+        r[1] === mark &&
+        ((r[0] === a && r[2] === b) || (mark === "<->" && r[0] === b && r[2] === a)),
+    );
+    return row ? row[3] : 0;
+  }
+
+  curveOf(k) {
+    const [a, , b] = this.edges[k];
+    const curve = whole(
+      this.centres[a],
+      this.centres[b],
+      this.bends.get(this.edges[k].join()) || 0,
+    );
+    return between(
+      curve,
+      [a, b].map((v) => [this.centres[v], this.sizes[v]]),
+    );
+  }
+
+  drawEdge(k) {
+    const part = this.parts[k],
+      points = this.curveOf(k);
+    part.style.visibility = points ? "" : "hidden";
+    if (!points) return;
+    const own = this.edges[k][1] === "->" ? ["tail", "head"] : ["head", "head"];
+    const marks = this.shown.marks && this.about.ends ? this.about.ends[k] : own;
+    part.classList.toggle("varying", marks.includes("circle"));
+    const drawn = drawnEnds(points, marks);
+    const [touch, line, ...heads] = part.querySelectorAll("path");
+    touch.setAttribute("d", drawn.line);
+    line.setAttribute("d", drawn.line);
+    const e = this.about.estimates && this.about.estimates[k];
+    line.setAttribute(
+      "stroke-width",
+      (1.2 + 1.7 * Math.min(Math.abs((e && e.std) || 0), 1)).toFixed(2),
+    );
+    part.querySelectorAll("circle").forEach((circle, side) => {
+      const centre = drawn.circles[side];
+      circle.setAttribute("visibility", centre ? "inherit" : "hidden");
+      if (centre) {
+        circle.setAttribute("cx", centre[0].toFixed(1));
+        circle.setAttribute("cy", centre[1].toFixed(1));
+      }
+      heads[side].setAttribute("d", drawn.heads[side]);
+    });
+    part.querySelector(".lock").setAttribute("transform", `translate(${xy(at(points, 0.13))})`);
+  }
+
+  // A forbidden edge was touched: in a picture that is only looked at, nothing happens.
+  touchRule() {}
+
+  // --- size ---
+
+  frame() {
+    const margin = 26;
+    let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
+    this.centres.forEach(([x, y], v) => {
+      const [w, h] = this.sizes[v];
+      x0 = Math.min(x0, x - w / 2);
+      x1 = Math.max(x1, x + w / 2);
+      y0 = Math.min(y0, y - h / 2);
+      y1 = Math.max(y1, y + h / 2);
+    });
+    for (const [top, bottom] of this.bands) {
+      y0 = Math.min(y0, top + margin);
+      y1 = Math.max(y1, bottom - margin);
+    }
+    (this.edges || []).forEach((_, k) => {
+      const points = this.parts && this.parts[k] ? this.curveOf(k) : null;
+      for (const t of points ? [0.25, 0.5, 0.75] : []) {
+        const [x, y] = at(points, t);
+        x0 = Math.min(x0, x);
+        x1 = Math.max(x1, x);
+        y0 = Math.min(y0, y);
+        y1 = Math.max(y1, y);
+      }
+    });
+    return [x0 - margin, y0 - margin, x1 - x0 + 2 * margin, y1 - y0 + 2 * margin];
+  }
+
+  fit(least = READABLE) {
+    if (!this.centres.length || !this.pan.clientWidth) return;
+    const [, , width, height] = this.frame();
+    const most = Math.min(1.3, this.pan.clientWidth / width, this.pan.clientHeight / height);
+    this.setScale(Math.max(most, least));
+    this.chosenScale = false;
+    // Where not all of it can be seen, there is at least something: the middle of the first rows.
+    const [left, top] = this.frame(),
+      high = Math.min(...this.centres.map((centre) => centre[1]));
+    const near = this.centres.filter(
+      (centre) => centre[1] < high + this.pan.clientHeight / this.scale,
+    );
+    const middle = near.reduce((sum, centre) => sum + centre[0], 0) / near.length;
+    this.pan.scrollLeft = this.scale * (middle - left) - this.pan.clientWidth / 2;
+    this.pan.scrollTop = this.scale * (high - top) - 40;
+  }
+
+  setScale(scale) {
+    this.scale = Math.min(Math.max(scale, 0.1), LARGEST);
+    this.chosenScale = true;
+    const frame = this.frame();
+    this.svg.setAttribute("viewBox", frame.map((x) => x.toFixed(1)).join(" "));
+    this.svg.style.width = `${Math.round(this.scale * frame[2])}px`;
+    this.svg.style.height = `${Math.round(this.scale * frame[3])}px`;
+    this.groups.bands.replaceChildren(...bandParts(this));
+  }
+
+  toScreen(point) {
+    const place = new DOMPoint(...point).matrixTransform(this.svg.getScreenCTM());
+    return [place.x, place.y];
+  }
+
+  fromScreen(event) {
+    const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(
+      this.svg.getScreenCTM().inverse(),
+    );
+    return [place.x, place.y];
+  }
+
+  middleOf(k) {
+    const points = this.curveOf(k);
+    return this.toScreen(points ? at(points, 0.5) : this.centres[this.edges[k][0]]);
+  }
+}
