@@ -34,7 +34,7 @@ from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly
 from bowfree.model.linear_sem import LinearSEM
 from bowfree.model.moments import Moments
-from bowfree.options import GraphClass
+from bowfree.options import GraphClass, Penalty
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import StrategyName
 from bowfree.search.result import SearchResult
@@ -53,8 +53,11 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    penalty : float
-        Weight of ``log n`` per node and edge: 1 is the paper's, 0.5 the usual BIC.
+    penalty : float or "ebic"
+        Weight of ``log n`` per node and edge: 1 is the paper's, 0.5 the usual BIC, "ebic" the
+        extended one, for many features.
+    smallest_effect : float
+        Smallest partial correlation that is worth an edge, for very many samples.
     strategy : {"ils", "restart"}
         How to search, see :func:`bowfree.greedy_search`.
     restarts : int, optional
@@ -68,7 +71,7 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
     knowledge : Knowledge, optional
         Required and forbidden edges, tiers, unconfounded variables.
     shrinkage : float
-        Learn from ``(1 - shrinkage) S + shrinkage diag(S)``; the way out when n <= d.
+        Learn from ``(1 - shrinkage) S + shrinkage diag(S)``.
     time_limit : float, optional
         Seconds for the search; with it the result depends on the machine.
     n_jobs : int, optional
@@ -130,7 +133,8 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        penalty: float = 1.0,
+        penalty: Penalty = 1.0,
+        smallest_effect: float = 0.0,
         strategy: StrategyName = "ils",
         restarts: int | None = None,
         rounds: int | None = None,
@@ -144,6 +148,7 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         random_state: Any = None,
     ) -> None:
         self.penalty = penalty
+        self.smallest_effect = smallest_effect
         self.strategy = strategy
         self.restarts = restarts
         self.rounds = rounds
@@ -202,6 +207,7 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
             restarts=self.restarts,
             rounds=self.rounds,
             penalty=self.penalty,
+            smallest_effect=self.smallest_effect,
             graph_class=self.graph_class,
             max_in_degree=self.max_in_degree,
             max_district=self.max_district,

@@ -47,6 +47,7 @@ Missing = Literal["fiml", "two-stage", "listwise"]
 Correlation = Literal["pearson", "spearman", "kendall"]
 StandardErrorKind = Literal["standard", "robust", "robust-huber-white", "bootstrap"]
 TestKind = Literal["standard", "satorra-bentler", "yuan-bentler"]
+Penalty: TypeAlias = "float | Literal['ebic']"
 
 # Beyond this a score is nearly all penalty: rounding swallows what the likelihood says, and with
 # 1e308 the score is no finite number.
@@ -68,8 +69,8 @@ class DataOptions(TypedDict, total=False):
     ddof : {1, 0}
         `cov` was computed with divisor ``n - ddof``; 1 unless said otherwise, never guessed.
     shrinkage : float or "auto"
-        Work with ``(1 - shrinkage) S + shrinkage diag(S)``; the way out when n <= d. "auto" is
-        Ledoit and Wolf's choice, which needs the rows.
+        Work with ``(1 - shrinkage) S + shrinkage diag(S)``, which is positive definite also when
+        n <= d. "auto" is Ledoit and Wolf's choice, which needs the rows.
     missing : {"fiml", "two-stage", "listwise"}
         What to do about missing values; without it they are an error.
     correlation : {"pearson", "spearman", "kendall"}
@@ -117,31 +118,29 @@ class SpaceOptions(TypedDict, total=False):
     knowledge: Knowledge | None
 
 
-class PenaltyOption(TypedDict, total=False):
-    """The price of an edge.
-
-    Attributes
-    ----------
-    penalty : float
-        Weight of ``log n`` per node and edge: 1, the default, is the paper's, 0.5 the usual BIC.
-    """
-
-    penalty: float
-
-
-class ScoreOptions(PenaltyOption, total=False):
+class ScoreOptions(TypedDict, total=False):
     """How graphs are scored.
 
     Attributes
     ----------
-    penalty : float
-        As in :class:`PenaltyOption`.
+    penalty : float or "ebic"
+        Weight of ``log n`` per node and edge: 1, the default, is the paper's, 0.5 the usual BIC.
+        "ebic", the extended BIC, is ``0.5 + 2 gamma log d / log n``: an edge costs more where there
+        are more variables to choose from.
+    gamma : float
+        Only for ``penalty="ebic"``: between 0, the usual BIC, and 1; 0.5 unless said otherwise.
+    smallest_effect : float
+        Smallest partial correlation that is worth an edge, 0 unless said otherwise: whatever n is,
+        an edge costs at least what it gains, ``-log(1 - smallest_effect**2) / 2`` per observation.
     method : {"newton", "ricf"}
         Converged scores, or those after `max_iter` sweeps of the paper's algorithm.
     max_iter : int
         Only for ``"ricf"``: 10 is the paper's program.
     """
 
+    penalty: Penalty
+    gamma: float | None
+    smallest_effect: float
     method: Method
     max_iter: int | None
 
@@ -281,13 +280,16 @@ def is_number(value: object) -> TypeGuard[float]:
     return type(value) in (int, float) or (isinstance(value, Real) and not isinstance(value, bool))
 
 
-def checked_penalty(value: object) -> float:
-    """Return the penalty of a score as a float, or raise when it is not a sensible number."""
+def checked_penalty(value: object, *, also: str = "") -> float:
+    """Return the penalty of a score as a float, or raise when it is not a sensible number.
+
+    The error names what is `also` permitted, such as ", or 'ebic'".
+    """
     number = as_float(value) if is_number(value) else math.nan
     if not 0.0 <= number <= LARGEST_PENALTY:
         raise BowfreeError(
             f"penalty = {shown(value)}: must be a finite number >= 0 and at most "
-            f"{LARGEST_PENALTY:g} (1 is the paper's, 0.5 the usual BIC)"
+            f"{LARGEST_PENALTY:g} (1 is the paper's, 0.5 the usual BIC){also}"
         )
     return number
 

@@ -54,6 +54,33 @@ def test_learn_json_has_everything(plants):
     assert document["class"] == members.summary().to_dict()
 
 
+def test_the_price_of_an_edge(plants):
+    document = json.loads(run("learn", plants, "--json", "--penalty", "ebic").stdout)
+    result = bf.greedy_search(bf.datasets.load_demo(), rng=0, penalty="ebic")
+    assert (document["score"], document["penalty"]) == (result.score, result.penalty)
+    assert document["notes"] == list(result.notes)
+    out = run("learn", plants, "--smallest-effect", 0.3, "--max-district", 1).stdout
+    assert "! Penalty 6.826 is the price of smallest_effect = 0.3." in out
+    assert "<->" not in out.split("best graph")[1].split("edge")[0]
+    assert "'bic' is not a number" in run("learn", plants, "--penalty", "bic", code=2).stderr
+    graph = str(result.graph)
+    fitted = json.loads(run("fit", plants, "--graph", graph, "--penalty", "ebic", "--json").stdout)
+    assert fitted["penalty"] == result.penalty
+
+
+def test_fewer_rows_than_columns(tmp_path):
+    path = tmp_path / "genes.csv"
+    X = np.random.default_rng(1).standard_normal((6, 8))
+    X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
+    table = dict(zip("abcdefgh", X.T, strict=True))
+    path.write_text(write_table(table), encoding="utf-8")
+    page = tmp_path / "report.html"
+    out = " ".join(run("learn", path, "--report", page).stdout.split())
+    assert "! N = 6 observations of 8 variables: only BAPs with at most 2 arrowheads" in out
+    assert "nan" not in out
+    assert "N = 6 observations of 8 variables: only BAPs" in page.read_text(encoding="utf-8")
+
+
 def test_learn_writes_a_folder_that_the_other_commands_read(plants, tmp_path):
     out = tmp_path / "results"
     done = run("learn", plants, "--out", out, "--format", "lavaan")

@@ -27,7 +27,7 @@ PUBLIC = {name: getattr(bf, name) for name in bf.__all__ if isfunction(getattr(b
     ("group", "checked", "own"),
     [
         (SpaceOptions, bf.SearchSpace, set()),
-        (ScoreOptions, ScoringRule, set()),
+        (ScoreOptions, ScoringRule, {"origin"}),
         (BudgetOptions, Budget, {"began", "cancelled"}),
         (StrategyOptions, Strategy, {"strategy", "starts"}),
         (ChainOptions, ChainPlan, {"steps", "starts", "known"}),

@@ -80,7 +80,7 @@ def test_graph_classes_are_those_of_the_graphs():
     [
         ({"cov": np.eye(6), "n": 100}, "at most 5"),
         ({"cov": np.eye(2), "n": np.inf}, "n = inf"),
-        ({"data": np.eye(3)}, "n = 3 observations"),
+        ({"data": np.eye(3), "max_in_degree": 2}, "n = 3 observations do not determine"),
     ],
 )
 def test_bad_input(options, message):

@@ -340,7 +340,7 @@ def test_class_of_the_result_is_what_the_search_left_open(graph_class):
     assert bounds.n_members == len(expected)
 
 
-def test_shrinkage_is_the_way_out_of_a_singular_matrix():
+def test_shrinkage_makes_a_singular_matrix_definite():
     X = np.random.default_rng(0).normal(size=(5, 8))
     result = bf.greedy_search(X, shrinkage=0.3, rng=0)
     S = np.cov(X.T, ddof=0)
@@ -410,7 +410,7 @@ GOOD = {"cov": S3, "n": 100}
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"data": np.eye(3), "cov": None, "n": None}, "n = 3 observations of 3 variables"),
+        ({"data": np.eye(3), "cov": None, "n": None, "max_in_degree": 2}, "n = 3 observations do"),
         ({"cov": np.ones((2, 2)), "n": 50}, "duplicated columns"),
         ({"cov": [[1, 1, 2], [1, 2, 3], [2, 3, 5]], "n": 50}, "not positive definite"),
         ({"n": math.inf}, "give the n that the penalty"),

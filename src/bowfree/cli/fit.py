@@ -10,11 +10,12 @@ import click
 from bowfree.cli.conditions import by_condition, condition_options
 from bowfree.cli.graphs import graph_options, read_model
 from bowfree.cli.inference import Inference, inference_options
-from bowfree.cli.numbers import Real
+from bowfree.cli.numbers import Price
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json
 from bowfree.formats import LavaanModel
 from bowfree.graph.given import graph_of
+from bowfree.options import Penalty
 
 __all__ = ["fit"]
 
@@ -28,7 +29,8 @@ __all__ = ["fit"]
 @inference_options
 @click.option(
     "--penalty",
-    type=Real(min=0),
+    type=Price(),
+    metavar="NUMBER|ebic",
     default=1.0,
     show_default=True,
     help="Weight of log n per node and edge in the score; 0.5 is the usual BIC.",
@@ -43,7 +45,7 @@ def fit(
     graph_file: Path | None,
     graph_format: str | None,
     auto: str,
-    penalty: float,
+    penalty: Penalty,
     indices: bool,
     changes: bool,
     as_json: bool,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import warnings
 from dataclasses import replace
@@ -199,9 +200,12 @@ def _print(
     best = sum(run.score >= result.score - 1e-9 for run in runs)
     small = fitted.df > 0 and fitted.p_value < 0.001
     p = "" if fitted.df == 0 else ", p < 0.001" if small else f", p = {fitted.p_value:.3f}"
+    if not math.isnan(fitted.chi2):  # as it is where observations are few
+        click.echo(
+            f"chi-square {fitted.chi2:.2f} on {fitted.df} degrees of freedom{p}; "
+            f"RMSEA {fitted.rmsea:.3f}"
+        )
     click.echo(
-        f"chi-square {fitted.chi2:.2f} on {fitted.df} degrees of freedom{p}; "
-        f"RMSEA {fitted.rmsea:.3f}\n"
         f"score {result.score:.6f} (penalty {result.penalty:g} log n per variable and edge); "
         f"{best} of {len(runs)} runs reached it; {result.seconds:.2f} s"
     )
@@ -304,6 +308,7 @@ def _document(
         "text": str(result.graph),
         "score": result.score,
         "penalty": result.penalty,
+        "notes": list(result.notes),
         "complete": result.complete,
         "seconds": result.seconds,
         "runs": len(result.runs),

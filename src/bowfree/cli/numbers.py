@@ -13,7 +13,7 @@ import click
 
 from bowfree.text_input import number, shown
 
-__all__ = ["Real", "Shrinkage", "Whole"]
+__all__ = ["Price", "Real", "Shrinkage", "Whole"]
 
 
 class Whole(click.IntRange):
@@ -49,6 +49,17 @@ class Shrinkage(Real):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number or the word, or fail in the words of the option."""
         return value if value == "auto" else super().convert(value, param, ctx)
+
+
+class Price(Real):
+    """A penalty: a number of at least 0, or the word ebic."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number or the word, or fail in the words of the option."""
+        return value if value == "ebic" else super().convert(value, param, ctx)
 
 
 def _checked(

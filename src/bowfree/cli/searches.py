@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from bowfree.cli.numbers import Real, Whole
+from bowfree.cli.numbers import Price, Real, Whole
 from bowfree.cli.terminal import naming
 from bowfree.errors import BowfreeError
 from bowfree.space.knowledge import Knowledge
@@ -40,6 +40,7 @@ _SEARCH = (
         help="Which graphs to search.",
     ),
     click.option("--max-in-degree", type=Whole(min=0), help="Most arrowheads at a node."),
+    click.option("--max-district", type=Whole(min=1), help="Most nodes in a district."),
     click.option(
         "--strategy",
         type=click.Choice(["ils", "restart"]),
@@ -50,10 +51,16 @@ _SEARCH = (
     click.option("--restarts", type=Whole(min=0), help="Random starts. [default: 24 or 100]"),
     click.option(
         "--penalty",
-        type=Real(min=0),
+        type=Price(),
+        metavar="NUMBER|ebic",
         default=1.0,
         show_default=True,
-        help="Weight of log n per node and edge; 0.5 is the usual BIC.",
+        help="Weight of log n per node and edge; 0.5 is the usual BIC, 'ebic' the extended one.",
+    ),
+    click.option(
+        "--smallest-effect",
+        type=Real(min=0, max=1, max_open=True),
+        help="Smallest partial correlation worth an edge, such as 0.05, for very many rows.",
     ),
 )
 
@@ -104,8 +111,10 @@ def read_search(given: dict[str, Any]) -> dict[str, Any]:
     path = given.pop("knowledge")
     with naming("--knowledge"):
         known = None if path is None else Knowledge.from_toml(path)
-    names = ("graph_class", "max_in_degree", "strategy", "restarts", "penalty")
-    return {"knowledge": known, **{name: given.pop(name) for name in names}}
+    names = ("graph_class", "max_in_degree", "max_district", "strategy", "restarts", "penalty")
+    smallest = given.pop("smallest_effect")
+    floor = {} if smallest is None else {"smallest_effect": smallest}
+    return {"knowledge": known, **{name: given.pop(name) for name in names}, **floor}
 
 
 def read_budget(given: dict[str, Any]) -> dict[str, Any]:

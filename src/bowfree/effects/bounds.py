@@ -42,6 +42,7 @@ from bowfree.equivalence.components import (
 from bowfree.equivalence.decision import aligned
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.fitting import fit_moments
 from bowfree.model.gate import read_moments
 from bowfree.model.joint_moments import JointMoments
 from bowfree.model.moments import Moments
@@ -157,7 +158,11 @@ def effect_bounds(
         graph = members.graph
     else:
         graph, members = given_first(members)
-    moments = given_moments(graphs, graph, data, data_options)
+    moments = read_given(graphs, graph, data, data_options)
+    if isinstance(members, EquivalenceClass) and members.method != "empirical":
+        moments = _regular(moments, graph)
+    else:
+        moments.require_definite("districts of other graphs may be larger")
     counter = effect_counter(moments, effects, zero)
     if isinstance(members, EquivalenceClass):
         bounds = class_bounds(counter, members, most, budget, effects, zero)
@@ -207,16 +212,33 @@ def given_first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[Mixe
 def given_moments(
     graphs: Any, graph: MixedGraph, data: Any, data_options: Mapping[str, Any]
 ) -> Moments:
+    """Return the moments of graphs of all kinds, so that all of S must be regular."""
+    moments = read_given(graphs, graph, data, data_options)
+    moments.require_definite("districts of other graphs may be larger")
+    return moments
+
+
+def read_given(
+    graphs: Any, graph: MixedGraph, data: Any, data_options: Mapping[str, Any]
+) -> Moments:
     """Return the moments; the result of a search brings its own."""
     if data is None and data_options.get("cov") is None:
         data = getattr(graphs, "moments", None)
     moments = read_moments(data, graph=graph, **data_options)
-    # Districts of the other members are not known yet: all of S must be regular.
     if isinstance(moments, JointMoments):
-        moments._check(None)
-    elif moments.n <= len(graph):
-        read_moments(cov=moments.S, n=moments.n, ddof=0)
+        moments._check(None)  # districts of the other members are not known yet
     return moments
+
+
+def _regular(moments: Moments, graph: MixedGraph) -> Moments:
+    """Return moments that all members of a graph's class can be fitted to, with the same outcome.
+
+    With n <= d other members may have districts too large for S, which is singular. But equivalent
+    graphs have the same maximum, and every one of them fits that exactly.
+    """
+    if moments.definite:
+        return moments
+    return Moments._gated(graph.nodes, fit_moments(graph, moments).Sigma, moments.n)
 
 
 def effect_counter(

@@ -81,7 +81,7 @@ def empirical_class(
     **options
         ``cov``, ``n``, ``ddof``, ``shrinkage``
             A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`).
-        ``penalty``, ``method``, ``max_iter``
+        ``penalty``, ``gamma``, ``smallest_effect``, ``method``, ``max_iter``
             The score (:class:`~bowfree.options.ScoreOptions`). The penalty moves all scores alike,
             as the number of edges is fixed. ``method="ricf", max_iter=10`` is what the paper's
             program did, and misses members whose scores have not converged.
@@ -121,8 +121,9 @@ def empirical_class(
     groups = split_options("empirical_class", options, DataOptions, ScoreOptions)
     data_options, score_options = groups
     g, moments = graph_and_moments(graph, data, data_options)
-    rule = ScoringRule(**score_options)
+    moments.require_definite("districts of other graphs may be larger")
     d = len(g)
+    rule = ScoringRule(**score_options).settled(moments.n, d)
     marks, objective, own, complete = _core.empirical_class(
         moments.S,
         *g._bits(),
@@ -135,14 +136,14 @@ def empirical_class(
     )
     penalty_term = 0.0
     if moments.n != math.inf:
-        penalty_term = rule.penalty * math.log(moments.n) / moments.n * (d + g.n_edges)
+        penalty_term = rule.weight * math.log(moments.n) / moments.n * (d + g.n_edges)
 
     def score(F: Any) -> Any:
         return -0.5 * (d * math.log(2 * math.pi) + F) - penalty_term
 
     if not math.isfinite(score(own)):
         raise DataError(
-            f"the score of the graph is {score(own)} (penalty = {rule.penalty}): no score can be "
+            f"the score of the graph is {score(own)} (penalty = {rule.weight}): no score can be "
             "within epsilon of it: check the penalty, and the scale of the variables"
         )
     return EmpiricalClass(

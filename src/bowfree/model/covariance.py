@@ -21,7 +21,7 @@ from bowfree.model.reading import quoted, read_observations
 from bowfree.options import is_number
 from bowfree.text_input import shown
 
-__all__ = ["check_definite", "check_scale", "read_covariance"]
+__all__ = ["check_definite", "check_scale", "check_semidefinite", "is_definite", "read_covariance"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -117,15 +117,7 @@ def check_scale(names: Sequence[str], size: Floats, what: str) -> None:
 
 def check_definite(names: tuple[str, ...], S: Floats, n: float, graph: MixedGraph | None) -> None:
     """Exclude a singular S, where the likelihood has no maximum."""
-    sd = np.sqrt(S.diagonal())
-    R = S / (sd[:, None] * sd)
-    same = np.abs(R) > 1 - SINGULAR
-    if np.count_nonzero(same) > len(names):
-        i, j = np.argwhere(np.triu(same, 1))[0]
-        raise DataError(
-            f"duplicated columns {names[i]!r} and {names[j]!r}: their correlation is "
-            f"{'1' if R[i, j] > 0 else '-1'}, keep one of them"
-        )
+    R = _correlations(names, S)
     if graph is None or n > len(names):
         _check_block(names, n, R, range(len(names)), "")
         return
@@ -133,14 +125,50 @@ def check_definite(names: tuple[str, ...], S: Floats, n: float, graph: MixedGrap
         _check_block(names, n, R[np.ix_(block, block)], block, where)
 
 
+def check_semidefinite(names: tuple[str, ...], S: Floats, n: float) -> None:
+    """Exclude an S that no n <= d observations can have; singular it may be, as it has to be."""
+    R = _correlations(names, S)
+    if is_definite(S):
+        return
+    smallest = float(np.linalg.eigvalsh(R)[0])
+    if smallest < -SINGULAR * len(names):
+        _check_block(names, math.inf, R, range(len(names)), "")
+
+
+def is_definite(S: Floats) -> bool:
+    """Tell whether a covariance matrix is positive definite, and not by rounding only."""
+    sd = np.sqrt(S.diagonal())
+    return _has_factor(S / (sd[:, None] * sd))
+
+
+def _has_factor(R: Floats) -> bool:
+    smaller = R.copy()
+    smaller.flat[:: len(R) + 1] -= SINGULAR
+    with suppress(np.linalg.LinAlgError):
+        np.linalg.cholesky(smaller)
+        return True
+    return False
+
+
+def _correlations(names: tuple[str, ...], S: Floats) -> Floats:
+    """Return the correlations, or raise when two variables are the same."""
+    sd = np.sqrt(S.diagonal())
+    R: Floats = S / (sd[:, None] * sd)
+    same = np.abs(R) > 1 - SINGULAR
+    if np.count_nonzero(same) > len(names):
+        i, j = np.argwhere(np.triu(same, 1))[0]
+        raise DataError(
+            f"duplicated columns {names[i]!r} and {names[j]!r}: their correlation is "
+            f"{'1' if R[i, j] > 0 else '-1'}, keep one of them"
+        )
+    return R
+
+
 def _check_block(
     names: tuple[str, ...], n: float, R: Floats, block: Sequence[int], where: str
 ) -> None:
     """Raise when the correlation matrix of some variables is not positive definite."""
-    smaller = R.copy()
-    smaller.flat[:: len(block) + 1] -= SINGULAR
-    with suppress(np.linalg.LinAlgError):
-        np.linalg.cholesky(smaller)
+    if _has_factor(R):
         return
     eigenvalues, vectors = np.linalg.eigh(R)
     if n <= len(block):

@@ -77,9 +77,10 @@ def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fi
         ``se``, ``test``, ``n_bootstrap``
             Standard errors and tests for data that are not normal
             (:class:`~bowfree.options.InferenceOptions`).
-        ``penalty``
+        ``penalty``, ``gamma``, ``smallest_effect``
             Weight of ``log n`` per node and edge in the score: 1, the default, is the paper's, 0.5
-            the usual BIC.
+            the usual BIC, ``"ebic"`` the extended one (with ``gamma``); ``smallest_effect`` is a
+            floor below it (:class:`~bowfree.options.ScoreOptions`).
         ``method``, ``max_iter``, ``tol``
             ``"newton"``, the default, goes on to a certified maximum. ``"ricf"`` is the paper's
             algorithm, from B = 0: at most `max_iter` sweeps (1000), or until the summed absolute
@@ -241,6 +242,8 @@ def fit_moments(
         raise BowfreeError("tol is an option of method='ricf'; 'newton' runs until it is certified")
     if at_least("n_starts", n_starts, 1) != 1 and rule.method == "ricf":
         raise BowfreeError("n_starts is an option of method='newton'; 'ricf' has the paper's start")
+    size = moments.n if n is None else n
+    rule = rule.settled(size, len(graph))
     core = _core.fit_graph(
         moments._core_data(rule.method),
         *graph._bits(),
@@ -271,10 +274,10 @@ def fit_moments(
     make = JointFit if isinstance(moments, JointMoments) else Fit
     return make(
         graph,
-        moments.n if n is None else n,
+        size,
         B,
         Omega,
-        rule.penalty,
+        rule.weight,
         rule.method,
         certificate,
         moments.mean,

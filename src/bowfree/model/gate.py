@@ -14,7 +14,10 @@ Every function that takes data takes them in one of four forms:
 
 Columns are matched with the nodes of a graph by name. What comes out has divisor n, because that is
 the matrix whose fit maximises the likelihood of section 2.3. Bad input ends here, so that the
-core may assume a finite, symmetric, positive definite matrix. Next: :mod:`bowfree.model.fitting`.
+core may assume a finite, symmetric, positive definite matrix. With no more observations than
+variables it is singular, and whoever goes on considers only graphs whose districts, with their
+parents, are smaller than n (:meth:`bowfree.SearchSpace.fitting`), or refuses.
+Next: :mod:`bowfree.model.fitting`.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ from bowfree.model.covariance import (
     SMALLEST,
     check_definite,
     check_scale,
+    check_semidefinite,
     missing_values,
     read_covariance,
 )
@@ -189,7 +193,10 @@ def read_moments(
         found = Moments._gated(
             found.names, shrink(found.S, factor), found.n, found.mean, sample, found.notes
         )
-    check_definite(found.names, found.S, found.n, graph)
+    if graph is None and found.n <= len(found.names):
+        check_semidefinite(found.names, found.S, found.n)
+    else:
+        check_definite(found.names, found.S, found.n, graph)
     return found
 
 

@@ -21,7 +21,7 @@ from bowfree.display import Shown, Table, count
 from bowfree.errors import DataError
 from bowfree.frozen import Frozen, lock_arrays
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.covariance import read_covariance
+from bowfree.model.covariance import is_definite, read_covariance
 from bowfree.model.missing import Gaps, IncompleteRows, describe_gaps
 from bowfree.model.reading import quoted, read_observations
 from bowfree.model.sample import Sample, Summary, normal_gamma
@@ -123,6 +123,20 @@ class Moments(Shown, Frozen):
         """Patterns of missing cells, and Little's test; None where no cell is missing."""
         rows = self.sample
         return describe_gaps(self.names, rows) if isinstance(rows, IncompleteRows) else None
+
+    @cached_property
+    def definite(self) -> bool:
+        """Whether S is positive definite; with no more observations than variables it is not."""
+        return self.n > len(self.names) or is_definite(self.S)
+
+    def require_definite(self, what: str) -> None:
+        """Raise where `what` is about graphs that a singular S leaves open."""
+        if not self.definite:
+            raise DataError(
+                f"n = {self.n:g} observations of {len(self.names)} variables: {what}, and the "
+                "covariance matrix is singular; use fewer variables, or `shrinkage=` where the "
+                "moments are made"
+            )
 
     def take(self, names: Sequence[str]) -> Moments:
         """Return the moments of some of the variables, in this order.

@@ -47,6 +47,7 @@ def cautions(
         if district.n_optima > 1:
             found.append(f"{where}: the likelihood has {district.n_optima} local maxima.")
     if search is not None:
+        found += [f"{note[0].upper()}{note[1:]}." for note in search.notes]
         found += _search_cautions(search)
     if not summary.complete:
         found.append(

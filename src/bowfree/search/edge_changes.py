@@ -236,7 +236,7 @@ def edge_changes(
             A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`).
         ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
             Fields of the space, by themselves (:class:`~bowfree.options.SpaceOptions`).
-        ``penalty``, ``method``, ``max_iter``
+        ``penalty``, ``gamma``, ``smallest_effect``, ``method``, ``max_iter``
             The score (:class:`~bowfree.options.ScoreOptions`).
 
     Returns
@@ -272,9 +272,11 @@ def edge_changes(
     data_options, space_options, score_options = groups
     bap, moments = graph_and_moments(graph, data, data_options)
     score_options.setdefault("penalty", getattr(graph, "penalty", 1.0))
-    rule = ScoringRule(**score_options)
+    rule = ScoringRule(**score_options).settled(moments.n, len(bap))
     given = getattr(graph, "space", None) if space is None else space
     within = SearchSpace.of(given, **space_options)
+    if not moments.definite:
+        within = within.fitting(moments.n)
     within.check_start(bap, bap.nodes)
     fit = fit_moments(bap, moments, rule)
     warn_if_doubtful(fit.certificate, stacklevel=2)
@@ -284,7 +286,7 @@ def edge_changes(
     n = moments.n
     finite = math.isfinite(n)
     logliks = np.where(np.isfinite(gains), gains, np.nan) * (n if finite else 1.0)
-    price = rule.penalty * math.log(n) / n if finite else 0.0
+    price = rule.weight * math.log(n) / n if finite else 0.0
     states = dict(zip(index_pairs(len(bap)), states_of_graph(bap).tolist(), strict=True))
 
     from scipy.special import chdtrc
@@ -318,7 +320,7 @@ def edge_changes(
     # Equally good changes stay in the order of their pairs, whatever the last bits of a score say.
     changes.sort(key=lambda c: math.inf if math.isnan(c.score) else -round(c.score, 10))
     return EdgeChanges(
-        bap, tuple(changes), fit.loglik, fit.chi2, fit.score, fit.bic, n, rule.penalty
+        bap, tuple(changes), fit.loglik, fit.chi2, fit.score, fit.bic, n, rule.weight
     )
 
 

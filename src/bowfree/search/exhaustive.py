@@ -34,7 +34,7 @@ from bowfree.options import (
     split_options,
 )
 from bowfree.pictures.drawn import Drawn
-from bowfree.search.greedy import check_finite_n
+from bowfree.search.greedy import check_finite_n, settle
 from bowfree.search.plan import TOLERANCE, Strategy
 from bowfree.search.result import ScoredGraph
 from bowfree.shortcuts import FoundShortcuts
@@ -88,6 +88,8 @@ class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
         All graphs, best first: the pairs (1,2), (1,3), (2,3), (1,4), ... as digits in base 4.
     scores : ndarray of float
         Their scores.
+    notes : tuple of str
+        What the data made of the options and could not go without saying.
     """
 
     moments: Moments
@@ -95,11 +97,12 @@ class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
     rule: ScoringRule
     codes: npt.NDArray[np.uint32]
     scores: Floats
+    notes: tuple[str, ...] = ()
 
     @property
     def penalty(self) -> float:
         """Penalty per node and edge, in units of ``log n``."""
-        return self.rule.penalty
+        return self.rule.weight
 
     @property
     def graph(self) -> MixedGraph:
@@ -181,6 +184,7 @@ class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
             "score": self.score,
             "n": self.moments.n,
             "penalty": self.penalty,
+            "notes": list(self.notes),
             "space": self.space.to_dict(),
             "n_graphs": len(self),
             "best_graphs": [str(graph) for graph in self.best_graphs],
@@ -209,6 +213,7 @@ class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
     def _shown(self) -> Iterator[str]:
         yield f"best of {len(self):,} graphs: {self.graph}"
         yield f"score {self.score:.6f}, shared by {len(self.best_graphs)} of them"
+        yield from self.notes
 
 
 class ExhaustiveOptions(DataOptions, SpaceOptions, ScoreOptions, total=False):
@@ -259,10 +264,11 @@ def exhaustive_search(
             "use greedy_search"
         )
     check_finite_n(moments)
+    within, rule, notes = settle(moments, within, rule)
     core = _core.Search(
         moments._core_data(rule.method),
         moments.n,
-        rule.penalty,
+        rule.weight,
         2**28,
         within.rules(names),
         _core.RunOptions(**Strategy().run_options(d, moments.n)),
@@ -271,4 +277,4 @@ def exhaustive_search(
     )
     codes, scores = core.score_all()
     order = np.lexsort((codes, -scores))
-    return ExhaustiveResult(moments, within, rule, codes[order], scores[order])
+    return ExhaustiveResult(moments, within, rule, codes[order], scores[order], notes)

@@ -97,9 +97,10 @@ def greedy_search(
             A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`).
         ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
             Fields of the space, by themselves (:class:`~bowfree.options.SpaceOptions`).
-        ``penalty``, ``method``, ``max_iter``
+        ``penalty``, ``gamma``, ``smallest_effect``, ``method``, ``max_iter``
             The score (:class:`~bowfree.options.ScoreOptions`). ``penalty=1``, the default, is the
-            paper's, 0.5 the usual BIC.
+            paper's, 0.5 the usual BIC, ``"ebic"`` the extended one, for many variables;
+            ``smallest_effect``, for very many observations, is a floor below it.
         ``restarts``, ``rounds``, ``direction``, ``neighbours``, ``max_steps``, ``plateau``, \
 ``keep``, ``window``, ``cache_mb``
             How to go about it (:class:`~bowfree.search.plan.StrategyOptions`).
@@ -109,6 +110,8 @@ def greedy_search(
     Returns
     -------
     SearchResult
+        With no more observations than variables, ``n <= d``, the search keeps to graphs whose
+        districts are smaller than n, their parents included, and ``notes`` has the limits.
 
     Raises
     ------
@@ -159,7 +162,8 @@ def greedy_search(
         aside = read_moments(rest, **data_options)
     moments = read_moments(used, **data_options)
     warn_about_columns(table, declared=data_options.get("ordinal", ()), stacklevel=2)
-    within, rule = SearchSpace.of(space, **space_options), ScoringRule(**score_options)
+    within = SearchSpace.of(space, **space_options)
+    rule = ScoringRule(**score_options).settled(moments.n, len(moments.names))
     settings = _settings(
         {"strategy": strategy, "starts": climbs.starts, "holdout": holdout} | options
     )
@@ -196,6 +200,7 @@ def search_moments(
     """Search on moments that have passed the gate; what :func:`greedy_search` does."""
     check_finite_n(moments)
     names = moments.names
+    space, rule, notes = settle(moments, space, rule)
     setup = Setup(moments, space, rule, strategy)
     plan = strategy.plan(space.graph_class, len(names))
     for graph in plan.starts:
@@ -227,6 +232,7 @@ def search_moments(
         rule=rule,
         settings=settings or {},
         holdout=holdout,
+        notes=notes,
     )
     if isinstance(cut, WorkersLost):
         cut.result = result
@@ -234,6 +240,23 @@ def search_moments(
     if cut is not None:
         raise SearchInterrupted(result)
     return result
+
+
+def settle(
+    moments: Moments, space: SearchSpace, rule: ScoringRule
+) -> tuple[SearchSpace, ScoringRule, tuple[str, ...]]:
+    """Return the space and the rule as these moments want them, and what is to be said of it."""
+    n, d, notes = moments.n, len(moments.names), []
+    rule = rule.settled(n, d)
+    if rule.origin:
+        notes.append(f"penalty {rule.weight:.4g} is {rule.origin}")
+    if not moments.definite:
+        space = space.fitting(n)
+        notes.append(
+            f"n = {n:g} observations of {d} variables: only {space.described_limits()} were "
+            "considered, whose districts with their parents are smaller than n"
+        )
+    return space, rule, tuple(notes)
 
 
 def check_finite_n(moments: Moments) -> None:

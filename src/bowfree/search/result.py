@@ -143,6 +143,9 @@ class SearchResult(Drawn, FoundShortcuts):
     targets : tuple of LearnedTarget
         Of conditions with ``targets="learn"``: every variable in every such condition. `moments`
         have the targets that were chosen.
+    notes : tuple of str
+        What the data made of the options and could not go without saying: limits where
+        observations are few, a penalty that depends on them.
 
     See Also
     --------
@@ -162,11 +165,12 @@ class SearchResult(Drawn, FoundShortcuts):
     settings: Mapping[str, Any] = field(default_factory=dict)
     holdout: Moments | None = None
     targets: tuple[LearnedTarget, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def penalty(self) -> float:
         """Penalty per node and edge, in units of ``log n``."""
-        return self.rule.penalty
+        return self.rule.weight
 
     @property
     def sureness(self) -> Sureness:
@@ -181,6 +185,7 @@ class SearchResult(Drawn, FoundShortcuts):
             "score": self.score,
             "n": self.moments.n,
             "penalty": self.penalty,
+            "notes": list(self.notes),
             "space": self.space.to_dict(),
             "complete": self.complete,
             "sureness": json_values(self.sureness),
@@ -220,6 +225,7 @@ class SearchResult(Drawn, FoundShortcuts):
             f"{count(len(self.best_graphs), 'graph')} met with it"
         )
         yield from self.moments.notes
+        yield from self.notes
         if self.targets:
             chosen = [str(t) for t in self.targets if t.chosen]
             yield f"targets learned: {'; '.join(chosen) or 'none'}"

@@ -46,7 +46,7 @@ class Setup:
         return _core.Search(
             self.moments._core_data(self.rule.method),
             self.moments.n,
-            self.rule.penalty,
+            self.rule.weight,
             self.strategy.cache_bytes,
             self.space.rules(self.moments.names),
             _core.RunOptions(**self.run_options),

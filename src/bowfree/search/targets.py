@@ -58,7 +58,7 @@ class _Scores:
         fits = _core.fit_graph(moments._core_data(), *graph._bits())
         F = math.fsum(fits.objective) + math.fsum(own)
         q = len(graph) + graph.n_edges + int(n_own.sum())
-        price = self.rule.penalty * math.log(n) / n
+        price = self.rule.weight * math.log(n) / n
         return -(len(graph) * math.log(2 * math.pi) + F) / 2 - price * q
 
     def toggled(self, targets: Targets) -> Iterator[tuple[int, str, Targets]]:

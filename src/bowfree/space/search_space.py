@@ -12,6 +12,7 @@ walks over graphs reach everything from the graph of the required edges.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
@@ -20,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.errors import BowfreeError, GraphError, KnowledgeError
+from bowfree.errors import BowfreeError, DataError, GraphError, KnowledgeError
 from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, FORWARD
-from bowfree.options import GraphClass, at_least, one_of
+from bowfree.options import LARGEST_COUNT, GraphClass, at_least, one_of
 from bowfree.space.knowledge import Knowledge
 from bowfree.text_input import brief, listed, shown
 
@@ -137,6 +138,53 @@ class SearchSpace:
         if not self.permits(graph):
             what = "is not a BAP" if not graph.is_bap() else "breaks the knowledge, class or limits"
             raise GraphError(f"start graph {brief(str(graph))} {what}; drop the edges at fault")
+
+    def fitting(self, n: float) -> SearchSpace:
+        """Return the space with limits that keep every district with its parents smaller than n.
+
+        Such a district can be fitted to n observations, however many variables there are in all.
+        In a district of k nodes at least 2 (k - 1) arrowheads are of bidirected edges, so that with
+        at most m at every node it has no more than k (m - 1) + 2 nodes, parents included. Limits
+        that are not given are chosen so that this is n / 2: then a half, or a bootstrap sample, of
+        the rows will do as well.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> print(bf.SearchSpace().fitting(300))
+        BAPs with at most 13 arrowheads at a node, at most 12 nodes in a district
+        """
+        heads, nodes = self.max_in_degree, self.max_district
+        room = max(2, int(min(n, LARGEST_COUNT)) // 2)
+        if self.graph_class == "bidirected":
+            nodes = room if nodes is None else nodes
+        elif self.graph_class == "dag":
+            heads = room - 1 if heads is None else heads
+        else:
+            if heads is None:
+                heads = 1 + (math.isqrt(room - 2) if nodes is None else (room - 2) // nodes)
+            if nodes is None:
+                nodes = max(1, (room - 2) // (heads - 1)) if heads > 1 else 2
+        limited = replace(self, max_in_degree=heads, max_district=nodes)
+        if limited._largest_family() >= n:
+            raise DataError(
+                f"n = {n:g} observations do not determine a district with its parents of up to "
+                f"{limited._largest_family()} variables, as there may be among "
+                f"{limited.described_limits()}: lower max_in_degree or max_district, take more "
+                "observations, or use `shrinkage=`"
+            )
+        return limited
+
+    def _largest_family(self) -> int:
+        """Return how many nodes a district with its parents can have; both limits are there."""
+        heads, nodes = self.max_in_degree, self.max_district
+        if self.graph_class == "bidirected":
+            assert nodes is not None
+            return nodes
+        assert heads is not None
+        if self.graph_class == "dag" or nodes is None:
+            return heads + 1
+        return nodes * (heads - 1) + 2 if heads else 1
 
     # --- asked by equivalence classes ---
 

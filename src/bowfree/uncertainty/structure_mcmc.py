@@ -222,6 +222,8 @@ def sample_structures(
 ) -> StructureSamples:
     """Do the work of :func:`structure_mcmc` on moments that were read already."""
     check_finite_n(moments)
+    if not moments.definite:
+        space = space.fitting(moments.n)
     names, d = moments.names, len(moments.names)
     n_pairs = d * (d - 1) // 2
     every = max(1, n_pairs) if plan.thin is None else plan.thin

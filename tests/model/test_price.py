@@ -1,0 +1,155 @@
+"""The price of an edge: a number, the extended BIC, or a smallest effect.
+
+The smallest example is one edge: x -> y is worth it or not.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import bowfree as bf
+from bowfree.model.scoring_rule import ScoringRule
+from random_models import random_bap, random_covariance
+
+EMPTY, EDGE = bf.parse("x, y"), bf.parse("x -> y")
+
+
+def pair(r):
+    return [[1.0, r], [r, 1.0]]
+
+
+def gain(r, **options):
+    """Return what the score gains by the one edge, given the correlation."""
+    given = {"cov": pair(r), "ddof": 0, **options}
+    return bf.score(EDGE, **given) - bf.score(EMPTY, **given)
+
+
+# --- the extended BIC -----------------------------------------------------------------------------
+
+
+def test_an_edge_costs_half_of_log_n_and_twice_gamma_of_log_d():
+    n, r = 200, 0.3
+    likelihood = -math.log(1 - r**2) / 2
+    for gamma in (0.0, 0.25, 1.0):
+        price = math.log(n) / 2 + 2 * gamma * math.log(2)
+        assert_allclose(gain(r, n=n, penalty="ebic", gamma=gamma), likelihood - price / n)
+    assert gain(r, n=n, penalty="ebic") == gain(r, n=n, penalty="ebic", gamma=0.5)
+    assert_allclose(gain(r, n=n, penalty="ebic", gamma=0), gain(r, n=n, penalty=0.5))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32), st.integers(2, 6), st.floats(0, 1))
+def test_differences_are_those_of_foygel_and_drton(seed, d, gamma):
+    # EBIC = -2 loglik + #edges log n + 4 gamma #edges log d
+    rng = np.random.default_rng(seed)
+    n, S = 150, random_covariance(rng, d, 150)
+    ebic, scores = [], []
+    for _ in range(2):
+        fit = bf.fit(random_bap(rng, d), cov=S, n=n, penalty="ebic", gamma=gamma)
+        k = fit.graph.n_edges
+        ebic.append(-2 * fit.loglik + k * math.log(n) + 4 * gamma * k * math.log(d))
+        scores.append(fit.score)
+    assert_allclose(n * (scores[1] - scores[0]), -(ebic[1] - ebic[0]) / 2, atol=1e-8)
+
+
+def test_the_search_scores_by_it_and_says_so():
+    S = random_covariance(np.random.default_rng(3), 5, 100)
+    options = {"cov": S, "n": 100, "penalty": "ebic", "gamma": 1.0}
+    found = bf.greedy_search(**options, rng=1)
+    weight = 0.5 + 2 * math.log(5) / math.log(100)
+    assert_allclose(found.penalty, weight)
+    assert found.score == pytest.approx(bf.score(found.graph, **options), abs=1e-12)
+    said = "penalty 1.199 is that of penalty='ebic' with gamma = 1 and 5 variables"
+    assert found.notes == (said,)
+    assert said in str(found)
+    assert found.to_dict()["notes"] == [said]
+    assert found.settings["penalty"] == "ebic"
+    number = bf.greedy_search(cov=S, n=100, penalty=weight, rng=1)
+    assert (number.graph, number.score, number.notes) == (found.graph, found.score, ())
+    everything = bf.exhaustive_search(**options)
+    assert everything.score == pytest.approx(found.score, abs=1e-12)
+    assert everything.notes == (said,)
+    assert said in str(everything)
+
+
+def test_what_goes_on_from_a_search_has_its_penalty():
+    S = random_covariance(np.random.default_rng(3), 5, 100)
+    found = bf.greedy_search(cov=S, n=100, penalty="ebic", rng=1)
+    with pytest.warns(bf.LearnedGraphWarning):
+        assert found.fit().penalty == found.penalty
+    assert bf.edge_changes(found).penalty == found.penalty
+    assert found.score == pytest.approx(bf.score(found), abs=1e-12)
+
+
+def test_resampled_rows_and_the_estimator_take_it():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((80, 3))
+    X[:, 1] += X[:, 0]
+    quick = {"penalty": "ebic", "restarts": 2, "rounds": 0}
+    again = bf.bootstrap(X, n_resamples=3, confidence=0.1, search=quick, rng=1)
+    assert again.n_resamples == 3
+    learner = bf.BAPLearner(penalty="ebic", smallest_effect=0.1, random_state=1).fit(X)
+    assert_allclose(learner.search_result_.penalty, 0.5 + math.log(3) / math.log(80))
+
+
+# --- the smallest effect --------------------------------------------------------------------------
+
+
+def test_a_floor_on_the_gain_of_an_edge():
+    n = 1_000_000
+    assert gain(0.049, n=n, smallest_effect=0.05) < 0 < gain(0.051, n=n, smallest_effect=0.05)
+    assert gain(0.01, n=n) > 0
+    # Where observations are few, log n is more than that.
+    assert gain(0.1, n=100, smallest_effect=0.05) == gain(0.1, n=100)
+    assert gain(0.2, n=math.inf, smallest_effect=0.5) == gain(0.2, n=math.inf)
+
+
+def test_the_search_leaves_out_what_is_too_weak():
+    S = np.eye(3)
+    S[0, 1] = S[1, 0] = 0.5
+    S[1, 2] = S[2, 1] = 0.02
+    options = {"cov": S, "n": 10**6, "rng": 1}
+    assert bf.greedy_search(**options).graph.n_edges == 2
+    found = bf.greedy_search(**options, smallest_effect=0.05)
+    assert [{a, b} for a, _, b in found.graph.edges] == [{"x1", "x2"}]
+    assert found.notes == ("penalty 90.59 is the price of smallest_effect = 0.05",)
+
+
+def test_the_report_says_so():
+    found = bf.greedy_search(cov=pair(0.5), n=10**6, smallest_effect=0.1, rng=1)
+    page = bf.report.render(found)
+    assert "is the price of smallest_effect = 0.1." in page
+
+
+# --- refused --------------------------------------------------------------------------------------
+
+REFUSED = {
+    "gamma alone": ({"gamma": 0.5}, "gamma is an option of penalty='ebic'; leave it out"),
+    "gamma with a number": ({"penalty": 1.0, "gamma": 0.5}, "gamma is an option of penalty='ebic'"),
+    "gamma too large": ({"penalty": "ebic", "gamma": 2}, "gamma = 2: must be a number between 0"),
+    "gamma no number": ({"penalty": "ebic", "gamma": "a"}, "gamma = 'a': must be a number between"),
+    "another word": ({"penalty": "bic"}, "penalty = 'bic': must be a finite number .* or 'ebic'"),
+    "an effect of one": ({"smallest_effect": 1.0}, "smallest_effect = 1.0: must be a partial corr"),
+    "a negative effect": ({"smallest_effect": -0.1}, "smallest_effect = -0.1: must be a partial"),
+    "no effect": ({"smallest_effect": None}, "smallest_effect = None: must be a partial corr"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED.values(), ids=REFUSED)
+def test_refused(options, message):
+    for function in (bf.greedy_search, bf.exhaustive_search):
+        with pytest.raises(bf.BowfreeError, match=message):
+            function(cov=pair(0.5), n=100, **options)
+    with pytest.raises(bf.BowfreeError, match=message):
+        bf.score(EDGE, cov=pair(0.5), n=100, **options)
+
+
+def test_a_rule_is_settled_once():
+    rule = ScoringRule("ebic").settled(100, 5)
+    assert rule.settled(1000, 50) is rule
+    with pytest.raises(TypeError, match="settle the rule first"):
+        ScoringRule("ebic").weight  # noqa: B018
