@@ -64,7 +64,7 @@ def complete_distances(deviations: Floats) -> Distances:
     S = deviations.T @ deviations / n
     if n <= d + 1 or np.linalg.cond(S) > 1e12:
         return Distances(np.empty(0), np.empty(0), Mardia())
-    whitened: Floats = np.linalg.solve(np.linalg.cholesky(S), deviations.T).T
+    whitened = np.asarray(np.linalg.solve(np.linalg.cholesky(S), deviations.T).T, np.float64)
     squared = (whitened**2).sum(axis=1)
     # With mean and covariance estimated from the same rows, D^2 / n has a beta law.
     p_values = stats.beta.sf(squared / (n - 1), d / 2, (n - d - 1) / 2)
