@@ -26,7 +26,7 @@ import numpy.typing as npt
 from bowfree.display import MOST_ROWS, Shown, Table, count, number, p_text
 from bowfree.errors import GraphError
 from bowfree.frames import data_frame
-from bowfree.graph.names import said_edge
+from bowfree.graph.by_edge import ByEdge
 from bowfree.graph.text import quote
 from bowfree.json_values import Plain
 from bowfree.model.inference import Parameter, expected_information
@@ -79,7 +79,7 @@ class ModificationIndex(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class ModificationIndices(Shown, Plain):
+class ModificationIndices(Shown, Plain, ByEdge[ModificationIndex]):
     """The score tests of all edges that could be added; iterable, with ``len``, largest first.
 
     Attributes
@@ -110,28 +110,14 @@ class ModificationIndices(Shown, Plain):
     def __getitem__(self, rank: int) -> ModificationIndex:
         return self.entries[rank]
 
-    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> ModificationIndex:
-        """Return what one edge would bring.
-
-        Parameters
-        ----------
-        a, mark, b : str
-            ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as
-            one text, ``.edge("x -> y")``.
-
-        Raises
-        ------
-        GraphError
-            An unknown name, an edge that is there already, or one that was skipped.
-        """
-        i, kind, j = said_edge(self.names, a, mark, b)
-        wanted = {(self.names[i], kind, self.names[j])}
-        if kind == "<->":
-            wanted.add((self.names[j], kind, self.names[i]))
+    def _at_edge(self, i: int, mark: Literal["->", "<->"], j: int) -> ModificationIndex:
+        wanted = {(self.names[i], mark, self.names[j])}
+        if mark == "<->":
+            wanted.add((self.names[j], mark, self.names[i]))
         for entry in self.entries:
             if (entry.a, entry.mark, entry.b) in wanted:
                 return entry
-        text = _text((self.names[i], kind, self.names[j]))
+        text = _text((self.names[i], mark, self.names[j]))
         for what, skipped in (("a bow", self.bows), ("a cycle", self.cycles)):
             if wanted & set(skipped):
                 raise GraphError(f"{text} would make {what}, and was skipped; remove an edge first")

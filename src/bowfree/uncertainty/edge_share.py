@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bowfree.display import Shown
-from bowfree.graph.names import said_edge
+from bowfree.graph.by_edge import ByEdge
 from bowfree.graph.text import quote
 
 __all__ = ["EdgeShare", "EdgeShares"]
@@ -40,21 +40,13 @@ class EdgeShare(Shown):
         return f"{quote(self.a)} {self.mark} {quote(self.b)}: {self.share:.3f}{ends}"
 
 
-class EdgeShares:
-    """Mixin for results with matrices ``directed`` and ``bidirected``, ``[j, i]`` about i -> j."""
+class EdgeShares(ByEdge[EdgeShare]):
+    """Mixin for results with matrices ``directed`` and ``bidirected``, ``[j, i]`` about i -> j.
 
-    names: tuple[str, ...]
+    What they say of an edge is its probability, or how often it was found.
+    """
 
-    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeShare:
-        """Return the share of one edge: its probability, or how often it was found.
-
-        Parameters
-        ----------
-        a, mark, b : str
-            ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as
-            one text, ``.edge("x -> y")``.
-        """
-        i, mark, j = said_edge(self.names, a, mark, b)
+    def _at_edge(self, i: int, mark: str, j: int) -> EdgeShare:
         kind = "directed" if mark == "->" else "bidirected"
         share = float(getattr(self, kind)[j, i])
         return EdgeShare(self.names[i], mark, self.names[j], share, self._edge_interval(kind, j, i))

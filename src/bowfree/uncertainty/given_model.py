@@ -28,9 +28,10 @@ from bowfree.display import MOST_ROWS, Shown, Table, count, number
 from bowfree.errors import BowfreeError, DataError
 from bowfree.frames import data_frame
 from bowfree.frozen import Frozen
+from bowfree.graph.by_edge import ByEdge
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.names import place, said_edge
+from bowfree.graph.names import place
 from bowfree.graph.text import quote
 from bowfree.json_values import Plain
 from bowfree.model.conditions import are_conditions, listed_conditions
@@ -109,7 +110,7 @@ class ResampledEstimate(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelBootstrap(Shown, Plain, Frozen):
+class ModelBootstrap(Shown, Plain, ByEdge[ResampledEstimate], Frozen):
     """A given graph fitted to resampled rows; made by :func:`bowfree.bootstrap`.
 
     Attributes
@@ -169,22 +170,8 @@ class ModelBootstrap(Shown, Plain, Frozen):
             for s, e in enumerate(self.fit.estimates())
         )
 
-    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> ResampledEstimate:
-        """Return the parameter of one edge.
-
-        Parameters
-        ----------
-        a, mark, b : str
-            ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as
-            one text, ``.edge("x -> y")``.
-
-        Raises
-        ------
-        GraphError
-            A name or an edge that the graph does not have.
-        """
-        i, kind, j = said_edge(self.names, a, mark, b)
-        wanted = self.fit.edge(self.names[i], kind, self.names[j]).edge
+    def _at_edge(self, i: int, mark: str, j: int) -> ResampledEstimate:
+        wanted = self.fit.edge(self.names[i], mark, self.names[j]).edge
         return next(e for e in self.estimates() if (e.a, e.mark, e.b) == wanted)
 
     def variance(self, name: str) -> ResampledEstimate:
