@@ -202,6 +202,44 @@ def test_robust_numbers_of_a_table_too_large_for_memory(tmp_path, monkeypatch):
     assert "--se robust needs all rows at once" in asked
 
 
+BAD = {
+    "never together": ("a,b,c\n1,2,\n2,1,\n3,5,\n,1,2\n,2,4\n,7,1\n", ("--missing", "fiml"),
+        "'a' and 'c': fewer than two rows have both"),
+    "too few rows": ("a,b,c\n,1,2\n1,2,2.5\n3,2.5,1\n", ("--missing", "fiml"),
+        "too many gaps for 3 rows (only 2 of them have both 'a' and 'b')"),
+    "empty column": ("a,b,c\n1,,2\n2,,4\n3,,1\n", ("--missing", "fiml"), "column 'b' has no value"),
+    "empty column left out": ("a,b,c\n1,,2\n2,,4\n3,,1\n", ("--missing", "listwise"),
+        "leaves 0 rows of 3; no row has a value of b: leave out such columns, --drop"),
+    "one category": ("a,b,c\n1,2,2\n1,3,4\n1,4,1\n1,2,3\n", ("--ordinal", "a"),
+        "constant column 'a'"),
+    "gaps among categories": ("a,b,c\n1,2,2\n2,3,4\n1,4,1\n,2,3\n", ("--ordinal", "a"),
+        "a (1, first in row 5); --missing listwise leaves out these rows"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "options", "problem"), BAD.values(), ids=BAD)
+def test_tables_that_do_not_say_enough(text, options, problem, tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    said = run("fit", path, "--graph", "a -> b -> c", *options, code=1).stderr
+    assert problem in said
+    assert "='" not in said  # no words of Python
+
+
+def test_repairs_are_said(tmp_path):
+    """Rows without any value; a table of two by two with an empty cell; an impossible matrix."""
+    path = tmp_path / "holes.csv"
+    rows = np.random.default_rng(1).normal(size=(30, 2)).tolist()
+    path.write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in rows) + ",\n,2.5\n")
+    found = run("fit", path, "--graph", "a -> b", "--missing", "fiml")
+    assert "note: 1 row without any value is left out" in found.stderr
+    Z = np.random.default_rng(0).normal(size=(14, 6))
+    codes = (Z @ np.random.default_rng(1).normal(size=(6, 6)) > 0.3).astype(int)
+    path.write_text("a,b,c,d,e,f\n" + "".join(",".join(map(str, r)) + "\n" for r in codes))
+    found = run("fit", path, "--graph", "a -> b, c, d, e, f", "--ordinal", "a,b,c,d,e,f")
+    assert "note: the correlations were not positive definite" in found.stderr
+
+
 def in_words(tmp_path):
     """Write the table of `gappy` with words for the size, "none" for the smallest."""
     path, data = gappy(tmp_path)

@@ -314,6 +314,7 @@ def with_column(values, name="b"):
 half = np.arange(len(X)) % 2 == 0
 BAD_TABLES = {
     "empty column": (with_column(NAN), "column 'b' has no value at all: drop it"),
+    "empty table": (named(X) * NAN, "columns 'a', 'b', 'c' have no value at all: drop them"),
     "constant": (with_column(np.where(half, 1.0, NAN)), "constant column 'b' .where it is observ"),
     "never together": (
         named(X).assign(b=np.where(half, X[:, 0], NAN), c=np.where(half, NAN, X[:, 0] ** 2)),
@@ -335,6 +336,12 @@ def test_bad_tables(data, message):
 def test_nothing_left_by_listwise():
     with pytest.raises(bf.DataError, match="0 of 2 rows are complete: missing='listwise' leaves"):
         bf.moments([[1.0, NAN], [NAN, 2.0]], missing="listwise")
+
+
+def test_the_pair_that_fewest_rows_have_is_named():
+    few = [[NAN, 1.0, 2.0], [1.0, 2.0, 2.5], [3.0, 2.5, 1.0]]
+    with pytest.raises(bf.DataError, match=r"only 2 of them have both 'x1' and 'x2'\); use fewer"):
+        bf.moments(few, missing="fiml")
 
 
 def test_too_many_gaps():

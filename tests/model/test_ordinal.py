@@ -276,6 +276,14 @@ def test_bad_input(data, ordinal, message):
         bf.moments(data, ordinal=ordinal, missing="fiml")
 
 
+@pytest.mark.parametrize("words", [{"ordinal": ["a"]}, {"correlation": "kendall"}])
+def test_only_what_helps_is_offered_for_gaps(words):
+    gappy = frame().astype(float)
+    gappy.loc[3, "a"] = np.nan
+    with pytest.raises(bf.DataError, match=r"first in row 3\): missing='listwise' leaves out"):
+        bf.moments(gappy, **words)
+
+
 def test_rows_with_gaps_can_be_left_out():
     data = frame().astype(float)
     data.iloc[::10, 0] = np.nan

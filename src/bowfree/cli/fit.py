@@ -70,6 +70,8 @@ def fit(
     arguments = by_condition(source, source.arguments(graph_of(model).nodes), conditions, targets)
     robust = inference.words(arguments.get("data"))
     result = bf.fit(model, **arguments, penalty=penalty, **robust)
+    for note in result.moments.notes:
+        click.echo(f"note: {note}", err=True)
     more: dict[str, Any] = {}
     if isinstance(model, LavaanModel) and model.definitions:
         more["defined"] = model.defined(result)

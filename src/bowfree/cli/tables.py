@@ -115,6 +115,7 @@ class _Rows:
     def __init__(self, source: Source, options: ReadOptions, *, look: bool) -> None:
         self.source, self.options, self.look = source, options, look
         self.seen = self.dropped = 0
+        self.never: set[str] | None = None  # columns without any value in the rows seen
 
     def usable(self, piece: Piece) -> Table:
         """Return a piece with rows left out and logarithms taken, as asked for; say what is odd."""
@@ -134,17 +135,30 @@ class _Rows:
             return
         click.echo(f"dropped {self.dropped} of {self.seen} rows: missing values", err=True)
         if self.seen - self.dropped < 2:
-            raise DataError(
+            left = (
                 f"{self.source.name}: --missing listwise leaves "
-                f"{count(self.seen - self.dropped, 'row')} of {self.seen}; --missing fiml uses all "
-                "cells that are there, --drop leaves out a column with many gaps"
+                f"{count(self.seen - self.dropped, 'row')} of {self.seen}; "
             )
+            if self.never:
+                names = listed(sorted(self.never))
+                raise DataError(
+                    f"{left}no row has a value of {names}: leave out such columns, --drop"
+                )
+            raise DataError(f"{left}{self._all_cells}--drop leaves out a column with many gaps")
+
+    @property
+    def _all_cells(self) -> str:
+        """The way out that keeps all rows, where there is one."""
+        in_order = "ordinal" in self.source.gate or "correlation" in self.source.gate
+        return "" if in_order else "--missing fiml uses all cells that are there, "
 
     def _complete(self, piece: Piece) -> Table:
         """Leave out rows with gaps if asked to; else say where the gaps are."""
         table = piece.table
         self.seen += len(table.X)
         gaps = np.isnan(table.X)
+        never = {table.names[k] for k in np.flatnonzero(gaps.all(axis=0))}
+        self.never = never if self.never is None else self.never & never
         incomplete = gaps.any(axis=1)
         n_missing = int(np.count_nonzero(incomplete))
         if not n_missing:
@@ -162,8 +176,8 @@ class _Rows:
         ]
         raise DataError(
             f"{piece.path.name}: missing values in {n_missing} of {len(table.X)} rows: "
-            f"{listed(where)}; --missing fiml uses all cells that are there, --missing listwise "
-            "leaves out these rows, --drop a column"
+            f"{listed(where)}; {self._all_cells}--missing listwise leaves out these rows, --drop a "
+            "column"
         )
 
 

@@ -83,8 +83,13 @@ def _whole(n: float) -> float | None:
         return None
 
 
-def missing_values(names: Sequence[str], values: Floats, what: str) -> DataError:
-    """Return the error that names all columns with gaps, and the way out."""
+def missing_values(
+    names: Sequence[str], values: Floats, what: str, *, in_order: bool = False
+) -> DataError:
+    """Return the error that names all columns with gaps, and the way out.
+
+    Of ranks and ordered categories (`in_order`) only complete rows are of use.
+    """
     bad = ~np.isfinite(values)
     count, first = bad.sum(axis=0), bad.argmax(axis=0)
     places = [
@@ -96,9 +101,10 @@ def missing_values(names: Sequence[str], values: Floats, what: str) -> DataError
     )
     way_out = "drop or impute those observations"
     if what == "value" and not np.isinf(values).any():
+        cells = "" if in_order else "missing='fiml' uses all cells that are there, "
         way_out = (
-            "missing='fiml' uses all cells that are there, missing='listwise' leaves out rows with "
-            f"gaps ({int(bad.any(axis=1).sum())} of {len(values)})"
+            f"{cells}missing='listwise' leaves out rows with gaps "
+            f"({int(bad.any(axis=1).sum())} of {len(values)})"
         )
     return DataError(f"missing or infinite values in {listed}: {way_out}")
 

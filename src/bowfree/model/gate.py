@@ -410,7 +410,8 @@ def _complete(
     if finite:
         return X, weights, ()
     if np.isinf(X).any() or treatment.missing is None:
-        raise missing_values(names, X, "value")
+        in_order = treatment.correlation != "pearson" or bool(declared)
+        raise missing_values(names, X, "value", in_order=in_order)
     if treatment.missing == "listwise":
         keep = np.isfinite(X).all(axis=1)
         if keep.sum() < 2:

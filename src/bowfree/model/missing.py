@@ -162,7 +162,11 @@ def read_incomplete(
     there = np.isfinite(values)
     empty = [names[i] for i in np.flatnonzero(~there.any(axis=0))]
     if empty:
-        raise DataError(f"column {quoted(empty)} has no value at all: drop it")
+        one = len(empty) == 1
+        raise DataError(
+            f"column{'' if one else 's'} {quoted(empty)} {'has' if one else 'have'} no value at "
+            f"all: drop {'it' if one else 'them'}"
+        )
     some = there.any(axis=1)
     notes: tuple[str, ...] = ()
     if not some.all():
@@ -192,12 +196,13 @@ def read_incomplete(
         )
     found = rows.saturated
     if not found.converged:
-        fewest = np.unravel_index(np.argmin(together), together.shape)
+        pairs = together + np.triu(np.full_like(together, np.inf))
+        fewest = np.unravel_index(np.argmin(pairs), pairs.shape)
         raise DataError(
             "the likelihood of the observed cells has no maximum that could be found: too many "
             f"gaps for {len(values)} rows (only {together[fewest]:.0f} of them have both "
             f"{names[fewest[1]]!r} and {names[fewest[0]]!r}); use fewer variables, or leave out "
-            "rows with missing='listwise'"
+            "the rows with gaps"
         )
     mean, S = rows.moments()
     return Summary(S, rows.effective_n(), mean), rows, notes
