@@ -9,10 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from bowfree.datasets import quick_reader, unpacking
+from bowfree.budget import Budget
+from bowfree.datasets import unpacking
 from bowfree.datasets.pieces import data_files, read_pieces
+from bowfree.datasets.quick_reader import quick_values
 from bowfree.datasets.reading import ReadOptions
 from bowfree.datasets.tables import Table, read_covariance, read_table, row_lines
+from bowfree.datasets.text_tables import Dialect, fill
+from bowfree.formats.csv_text import CsvReader
 
 X = np.array([[0.5, -2.25, 3.0], [1.5, 4.125, -6.0], [10.75, 0.1, 1e-3]])
 NAMES = ("x", "y", "z")
@@ -285,88 +289,140 @@ def test_encodings(tmp_path):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """Let every table be a large one, and say which reader took it."""
+    """Let every table be a large one, and say whether it was read at once."""
     monkeypatch.setattr("bowfree.datasets.tables.LARGE", 0)
     taken = []
-    for name in ("_by_polars", "_by_pyarrow", "_by_numpy"):
-        read = getattr(quick_reader, name)
 
-        def told(*given, read=read, name=name):
-            values = read(*given)
-            taken.append((name, values is not None))
-            return values
+    def told(*given):
+        values = quick_values(*given)
+        taken.append(values is not None)
+        return values
 
-        monkeypatch.setattr(quick_reader, name, told)
+    monkeypatch.setattr("bowfree.datasets.text_tables.quick_values", told)
     return taken
 
 
-@pytest.mark.parametrize("absent", [(), ("polars",), ("polars", "pyarrow")])
-def test_each_library_reads_the_same(absent, at_once, tmp_path, monkeypatch):
-    for name in absent:
-        monkeypatch.setitem(__import__("sys").modules, name, None)
-    path = save(tmp_path / "data.csv", "x,note,y,z\n" + "".join(
-        f"{a!r},7,{b!r},{c!r}\n" for a, b, c in X.tolist()
-    ))  # fmt: skip
-    np.testing.assert_array_equal(read_table(path, drop=["note"]).X, X)
-    assert at_once == [(("_by_polars", "_by_pyarrow", "_by_numpy")[len(absent)], True)]
+def lines_of(rows, separator=",", quote=lambda k: False, labels=None):
+    """Write rows of cells; `quote` says for the k-th cell of a line whether it has quotes."""
+    labelled = [[*([] if labels is None else [label]), *row] for label, row in zip(
+        labels or rows, rows, strict=True
+    )]  # fmt: skip
+    return "".join(
+        separator.join(f'"{cell}"' if quote(k) else cell for k, cell in enumerate(row)) + "\n"
+        for row in labelled
+    )
 
 
-@pytest.mark.parametrize("absent", [(), ("polars",), ("polars", "pyarrow")])
-@pytest.mark.parametrize("kind", ["all", "row names", "decimal comma", "gaps"])
-def test_quotes_are_read_at_once(kind, absent, at_once, tmp_path, monkeypatch):
-    for name in absent:
-        monkeypatch.setitem(__import__("sys").modules, name, None)
-    expected = X.copy()
-    lines = [[f"{k}", *map(repr, row)] for k, row in enumerate(X.tolist())]
-    if kind == "decimal comma":
-        rows = [";".join(f'"{cell}"' for cell in line).replace(".", ",") for line in lines]
-        head = '"nr";"x";"y";"z"'
-    else:
-        if kind == "gaps":
-            expected[[1, 2], [2, 0]] = np.nan
-            lines[1][3], lines[2][1] = "", "NA"
-        bare = kind == "row names"
-        rows = [
-            ",".join(cell if bare and k else f'"{cell}"' for k, cell in enumerate(line))
-            for line in lines
-        ]
-        head = '"","x","y","z"'
-    path = save(tmp_path / "data.csv", "\r\n".join([head, *rows, ""]))
-    np.testing.assert_array_equal(read_table(path, columns=["x", "y", "z"]).X, expected)
-    # NumPy knows no word for "missing".
-    quick = not (kind == "gaps" and len(absent) == 2)
-    assert at_once == [(("_by_polars", "_by_pyarrow", "_by_numpy")[len(absent)], quick)]
+CELLS = [[repr(x) for x in row] for row in X.tolist()]
+COMMAS = [[cell.replace(".", ",") for cell in row] for row in CELLS]
+COUNT = ["1", "2", "3"]
+AT_ONCE = {
+    "plain": "x,y,z\n" + lines_of(CELLS),
+    "no line end": "x,y,z\n" + lines_of(CELLS).rstrip("\n"),
+    "of Windows": ("x,y,z\n" + lines_of(CELLS)).replace("\n", "\r\n"),
+    "empty lines": "x,y,z\n" + lines_of(CELLS).replace("\n", "\n\n"),
+    "blanks": "x, y, z\n" + lines_of(CELLS).replace(",", " ,\t"),
+    "tabs": "x\ty\tz\n" + lines_of(CELLS, "\t"),
+    "signs": "x,y,z\n" + lines_of(CELLS).replace("0.5", "+.5").replace("0.001", "1E-3"),
+    "quotes": '"x","y","z"\n' + lines_of(CELLS, quote=lambda k: True),
+    "quotes, decimal commas": "x,y,z\n" + lines_of(COMMAS, quote=lambda k: True),
+    "semicolons": "x;y;z\n" + lines_of(COMMAS, ";"),
+    "R's write.csv": '"","x","y","z"\n' + lines_of(CELLS, quote=lambda k: k == 0, labels=COUNT),
+    "R's write.table": '"x" "y" "z"\n' + lines_of(CELLS, " ", lambda k: k == 0, COUNT),
+    "words": "x,y,z,name\n" + lines_of([[*row, 'a "b"'] for row in CELLS]),
+    "quotes in words": "x,y,z,n\n"
+    + lines_of([[*r, 'a""b,'] for r in CELLS], quote=lambda k: k == 3),
+}
 
 
-@pytest.mark.parametrize(
-    ("lines", "bare"),
-    [
-        ('"1",2\n3,"4"\n', "1,2\n3,4\n"),
-        ('"1","2"', "1,2"),
-        ('"",2\r\n"3",""\r\n', ",2\r\n3,\r\n"),
-        ('"1,5",2\n', None),
-        ('"1\n5",2\n', None),
-        ('" 1",2\n', None),
-        ('"1 ",2\n', None),
-        ('"1,2\n', None),
-        ('"1"5,2\n', None),
-        ('1"5",2\n', None),
-        ('"1""5",2\n', None),
-    ],
+@pytest.mark.parametrize("text", AT_ONCE.values(), ids=AT_ONCE)
+def test_what_is_read_at_once(text, at_once, tmp_path):
+    table = read_table(save(tmp_path / "data.csv", text), columns=NAMES)
+    np.testing.assert_array_equal(table.X, X)
+    assert at_once == [True]
+
+
+WITH_CARE = {
+    "names of rows": '"x" "y" "z"\n' + lines_of(CELLS, " ", lambda k: k == 0, ["a", "b", "c"]),
+    "a line end in quotes": 'w,x,y,z\n"a\nb",' + lines_of(CELLS).replace("\n", "\n1,", 2),
+    "a quoted name of two lines": '"w\nw",x,y,z\n1,' + lines_of(CELLS).replace("\n", "\n1,", 2),
+    "of the old Mac": "x,y,z\n" + lines_of(CELLS).replace("\n", "\r"),
+    "one line of the old Mac": "x,y,z\r" + lines_of(CELLS),
+    "a line of blanks": "x,y,z\n" + lines_of(CELLS) + "  \n",
+    "many digits behind a comma": "x;y;z\n"
+    + lines_of(COMMAS, ";").replace("0,001", "0,001" + 70 * "0"),
+}
+
+
+@pytest.mark.parametrize("text", WITH_CARE.values(), ids=WITH_CARE)
+def test_what_is_read_with_care(text, at_once, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes(text.encode())
+    np.testing.assert_array_equal(read_table(path, columns=NAMES).X, X)
+    assert at_once in ([False], [])
+
+
+def test_rows_that_are_numbered_otherwise(at_once, tmp_path):
+    """Numbers that do not count the rows are a column without a name."""
+    text = '"x" "y" "z"\n' + lines_of(CELLS, " ", lambda k: k == 0, ["1", "2", "4"])
+    with pytest.raises(bf.ParseError, match=r"line 2, column 1: .*expected 3 cells"):
+        read_table(save(tmp_path / "data.txt", text))
+    assert at_once in ([False], [])
+
+
+@given(
+    lines=st.lists(
+        st.lists(
+            st.one_of(
+                st.sampled_from(
+                    ["", "NA", "nan", ".", "inf", "1e999", "1e-999", "-0", "+5", "++5"]
+                ),
+                st.floats(allow_nan=False, allow_infinity=False).map(repr),
+                st.text('0123456789.,;+-eEnaNA \t"\r\n_\x0b\xa0', max_size=6),
+                st.text('0123456789.,"', max_size=4).map(lambda text: f'"{text}"'),
+            ),
+            min_size=1,
+            max_size=3,
+        ).map(",".join),
+        max_size=4,
+    ),
+    chosen=st.sampled_from([[0, 1], [1], [1, 0]]),
+    decimal=st.sampled_from(".,"),
+    counted=st.booleans(),
 )
-def test_quotes_are_taken_off_where_they_only_enclose(lines, bare):
-    found = quick_reader._bare(f'"x",y\n{lines}'.encode(), 6, ",")
-    assert found == (None if bare is None else bare.encode())
+@settings(max_examples=400, deadline=None)
+def test_the_quick_reader_and_its_slow_twin(lines, chosen, decimal, counted):
+    """Where there is an answer at once, it is the careful reader's."""
+    numbered = [f"{k},{line}" for k, line in enumerate(lines, start=1)] if counted else lines
+    text = "x,y\n" + "\n".join(numbered)
+    dialect = Dialect(",", decimal, row_names=counted)
+    options = ReadOptions(columns=["xy"[k] for k in chosen])
+    cells = [k + counted for k in chosen]
+    found = quick_values(text.encode(), cells, 2 + counted, dialect, options.missing)
+    if found is not None:
+        reader = CsvReader(text, separator=",", what="twin")
+        np.testing.assert_array_equal(found, fill(reader, reader, options, dialect).X)
 
 
-@pytest.mark.parametrize("absent", [(), ("polars",), ("polars", "pyarrow")])
-def test_quotes_with_something_inside(absent, at_once, tmp_path, monkeypatch):
-    """A separator, a line end, a quote: whoever reads it, the numbers are the same."""
-    for name in absent:
-        monkeypatch.setitem(__import__("sys").modules, name, None)
-    text = 'note,x,y\n"a,b",1,2\n"a\nb",3,\n"say ""so""",5,6\n" c",7,8\n'
-    table = read_table(save(tmp_path / "data.csv", text), drop=["note"])
-    np.testing.assert_array_equal(table.X, [[1, 2], [3, np.nan], [5, 6], [7, 8]])
+@pytest.mark.parametrize("counted", [False, True])
+def test_pieces_for_several_threads(counted, monkeypatch):
+    """A text of ten megabytes is cut into pieces; rows stay in their order."""
+    monkeypatch.setattr(Budget, "n_threads", 3)
+    n = 400_000
+    X = np.arange(2.0 * n).reshape(n, 2) / 4
+    lines = [f"{a!r},{b!r}" for a, b in X.tolist()]
+    if counted:
+        lines = [f"{k},{line}" for k, line in enumerate(lines, start=1)]
+    text = "x,y\n" + "\n".join(lines)
+    dialect, chosen = Dialect(row_names=counted), [1, 2] if counted else [0, 1]
+    found = quick_values(text.encode(), chosen, 2 + counted, dialect, {""})
+    np.testing.assert_array_equal(found, X)
+    if not counted:
+        lines[1000:1000], lines[n - 10 : n - 10] = [""], ["", ""]
+        text = "x,y\n" + "\n".join(lines)
+        np.testing.assert_array_equal(quick_values(text.encode(), chosen, 2, dialect, {""}), X)
+    odd = text.encode() + b"\n1,x"
+    assert quick_values(odd, chosen, 2 + counted, dialect, {""}) is None
 
 
 def test_the_rest_of_a_large_file_may_be_written_otherwise(at_once, tmp_path, monkeypatch):
@@ -383,7 +439,6 @@ def test_the_rest_of_a_large_file_may_be_written_otherwise(at_once, tmp_path, mo
         read_table(path)
 
 
-@pytest.mark.parametrize("absent", [(), ("polars",), ("polars", "pyarrow")])
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -402,11 +457,7 @@ def test_the_rest_of_a_large_file_may_be_written_otherwise(at_once, tmp_path, mo
         ('x,y\n"1","2"\n"3"\n', "line 3, column 1: .*expected 2 cells"),
     ],
 )
-def test_large_files_are_refused_like_small_ones(
-    absent, text, problem, at_once, tmp_path, monkeypatch
-):
-    for name in absent:
-        monkeypatch.setitem(__import__("sys").modules, name, None)
+def test_large_files_are_refused_like_small_ones(text, problem, at_once, tmp_path):
     with pytest.raises(bf.ParseError, match=problem):
         read_table(save(tmp_path / "data.csv", text))
 
@@ -414,7 +465,7 @@ def test_large_files_are_refused_like_small_ones(
 def test_gaps_in_large_files(at_once, tmp_path):
     path = save(tmp_path / "data.csv", "x,y\n1,NA\n,2\nnan,-9\n3,\n")
     assert np.isnan(read_table(path, na=["-9"]).X).tolist() == [[0, 1], [1, 0], [1, 1], [0, 1]]
-    assert at_once[0][1]
+    assert at_once == [True]
 
 
 # --- files of other programs ----------------------------------------------------------------------

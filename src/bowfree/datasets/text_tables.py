@@ -110,8 +110,6 @@ def read_large_table(content: bytes, what: str, kind: str, options: ReadOptions)
         names, before = header(reader, next(iter(reader), Row(0, [])), dialect)
     except (ParseError, UnicodeDecodeError):
         return None
-    if dialect.row_names:  # which all have to be looked at
-        return None
     chosen = options.choose(names, what)
     if options.ordinal:  # words, which are no business of the quick reader
         return None

@@ -1,0 +1,53 @@
+// Large tables of numbers.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/arrays.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/calls.hpp"
+#include "datasets/number_table.hpp"
+
+namespace bowfree::bindings {
+
+namespace {
+
+using namespace nb::literals;
+using Text = Array<std::uint8_t, 1>;
+using Numbers = nb::ndarray<nb::numpy, double>;
+
+std::optional<Numbers> read_number_table(const Text& text, std::size_t begin, char separator,
+                                         char decimal, std::size_t width,
+                                         std::vector<std::size_t> chosen,
+                                         std::vector<std::string> missing, bool numbered,
+                                         int n_threads) {
+    if (begin > text.size()) throw std::invalid_argument("begin must lie within the text");
+    std::vector<bool> seen(width);
+    for (const std::size_t k : chosen) {
+        if (k >= width || seen[k])
+            throw std::invalid_argument("chosen must be distinct places below width");
+        seen[k] = true;
+    }
+    const std::string_view lines(reinterpret_cast<const char*>(text.data()) + begin,
+                                 text.size() - begin);
+    const std::size_t columns = chosen.size();
+    const TableLayout layout{separator,          decimal, width, std::move(chosen),
+                             std::move(missing), numbered};
+    std::optional<NumberTable> table = interruptibly(
+        [&](const Stop& stop) { return read_numbers(lines, layout, n_threads, stop); });
+    if (!table) return std::nullopt;
+    double* values = table->values.release();
+    nb::capsule owner(values, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    return Numbers(values, {table->rows, columns}, owner);
+}
+
+}  // namespace
+
+void bind_datasets(nb::module_& m) {
+    m.def("read_numbers", &read_number_table, "text"_a, "begin"_a, "separator"_a, "decimal"_a,
+          "width"_a, "chosen"_a, "missing"_a, "numbered"_a, "n_threads"_a,
+          "Numbers of some columns of a table, whose rows are the lines of `text` (uint8) from\n"
+          "`begin` on; None where a careful reader has to decide.");
+}
+
+}  // namespace bowfree::bindings
