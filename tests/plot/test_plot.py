@@ -63,6 +63,18 @@ def overlapping(boxes):
 # --- the graph ---
 
 
+def test_modules_have_a_ground_and_pale_edges_between_them():
+    graph = bf.parse("a -> b -> c, a -> c, c -> d, d -> e -> f, d -> f, g")
+    ax = bf.plot.graph(graph, layout="modules", weights=bf.random_sem(graph, rng=1))
+    by_name = {patch.get_gid(): patch for patch in ax.patches}
+    assert {"module 1", "module 2"} <= set(by_name)
+    assert "module 3" not in by_name  # g has no edges
+    assert by_name["c -> d"].get_alpha() < by_name["a -> b"].get_alpha() == 1.0
+    assert len(ax.texts) == 7 + 6  # no number between modules
+    with pytest.raises(bf.BowfreeError, match="auto, circle, layered, modules"):
+        bf.plot.graph(graph, layout="spring")
+
+
 def test_parts_of_the_picture():
     sem = bf.random_sem(FIGURE_1B, rng=1)
     ax = bf.plot.graph(sem)

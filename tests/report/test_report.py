@@ -567,6 +567,41 @@ def test_only_what_is_around_a_variable(tab, result):
     assert tab.evaluate("document.querySelectorAll('.node.gone').length") == 0
 
 
+def test_a_large_graph_is_shown_in_modules(tab, tmp_path):
+    d, size = 40, 10
+    names = [f"v{i}" for i in range(d)]
+    pairs = [(i, j) for i in range(d) for j in (i + 1, i + 2, i + 3) if j < d]
+    inside = [(names[i], names[j]) for i, j in pairs if i // size == j // size]
+    bridges = [(names[i], names[i + 1]) for i in range(size - 1, d - 1, size)]
+    graph = bf.MixedGraph(names, inside + bridges)
+    sem = bf.random_sem(graph, rng=1).standardized()
+    fit = bf.fit(graph, cov=sem.covariance(), n=500)
+    members = bf.equivalence_class(graph, method="colliders")
+
+    def choose(control, value):
+        tab.evaluate(
+            f"(() => {{ const c = document.getElementById('{control}'); c.value = '{value}';"
+            " c.dispatchEvent(new Event('input')); })()"
+        )
+
+    def count(selector):
+        return tab.evaluate(f"document.querySelectorAll('{selector}').length")
+
+    tab.open(bf.report.write(tmp_path / "large.html", fit, members=members))
+    try:
+        assert tab.evaluate("document.getElementById('layout').value") == "modules"
+        assert count(".region") == 4
+        assert count(".edge.between") == len(bridges)
+        choose("strength", "0")
+        choose("around", "module 1")
+        assert count(".node:not(.gone)") == size + 2  # and the ends of two bridges
+        choose("layout", "layered")
+        assert (count(".region"), count(".edge.between")) == (0, 0)
+        assert tab.errors == []
+    finally:
+        tab.open(tab.file)
+
+
 def test_nodes_move_with_pointer_and_keys(tab):
     place = "document.querySelector('.node').getAttribute('transform')"
     lines = "[...document.querySelectorAll('.edge .line')].map(e => e.getAttribute('d')).join()"

@@ -21,7 +21,9 @@ from bowfree.options import one_of
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
-__all__ = ["Layout", "circle_layout", "layered_layout", "layout_by_name"]
+__all__ = ["LAYOUTS", "Layout", "circle_layout", "layered_layout", "layout_by_name"]
+
+LAYOUTS = ("auto", "circle", "layered")
 
 FONT_SIZE = 14.0
 HEIGHT = 28.0  # of a node's box
@@ -150,7 +152,7 @@ def layered_layout(graph: MixedGraph) -> Layout:
         centres[part, 0] = _sorted_rows(rows, near, sizes[:, 0])[part]
         for depth, row in enumerate(rows):
             centres[row, 1] = depth * (HEIGHT + _ROW_GAP)
-    bottom = _pack(parts, centres, sizes)
+    bottom = on_shelves(parts, centres, sizes) + _ROW_GAP + HEIGHT / 2 if parts else 0.0
     lone = [v for v in order if not near[v]]
     limit = _row_limit(len(graph))
     for k in range(0, len(lone), limit):
@@ -215,25 +217,28 @@ def _sorted_rows(
     return x
 
 
-def _pack(
-    parts: list[list[int]], centres: npt.NDArray[np.float64], sizes: npt.NDArray[np.float64]
+def on_shelves(
+    parts: list[list[int]],
+    centres: npt.NDArray[np.float64],
+    sizes: npt.NDArray[np.float64],
+    gaps: tuple[float, float] = (_COLUMN_GAP, _ROW_GAP),
 ) -> float:
-    """Set the parts on shelves from left to right; return the y of a row below them all."""
+    """Set the parts on shelves from left to right; return the y where they end."""
     corners = [
         ((centres[p] - sizes[p] / 2).min(axis=0), (centres[p] + sizes[p] / 2).max(axis=0))
         for p in parts
     ]
     extents = [high - low for low, high in corners]
-    area = sum((w + _COLUMN_GAP) * (h + _ROW_GAP) for w, h in extents)
+    area = sum((w + gaps[0]) * (h + gaps[1]) for w, h in extents)
     shelf_width = max([1.5 * sqrt(area), *(float(w) for w, _ in extents)])
     left = top = height = 0.0
     for part, (low, _), (w, h) in zip(parts, corners, extents, strict=True):
         if left and left + w > shelf_width:
-            left, top, height = 0.0, top + height + _ROW_GAP, 0.0
+            left, top, height = 0.0, top + height + gaps[1], 0.0
         centres[part] += np.array([left, top]) - low
-        left += w + _COLUMN_GAP
+        left += w + gaps[0]
         height = max(height, h)
-    return top + height + _ROW_GAP + HEIGHT / 2 if parts else 0.0
+    return top + height
 
 
 def _spread(
@@ -257,7 +262,7 @@ def _spread(
 
 def layout_by_name(graph: MixedGraph, name: str) -> Layout:
     """Return the layout called "circle" or "layered"; "auto" prefers layers where they exist."""
-    one_of("layout", name, ("auto", "circle", "layered"))
+    one_of("layout", name, LAYOUTS)
     if name == "auto":
         name = "layered" if graph.n_directed and graph.is_acyclic() else "circle"
     return circle_layout(graph) if name == "circle" else layered_layout(graph)

@@ -23,6 +23,10 @@ __all__ = ["class_svg", "curves_script", "graph_svg"]
 
 DIRECTED_COLOUR = "#111111"
 BIDIRECTED_COLOUR = "#c8102e"
+# Of grounds, pale: neighbours in the list differ in hue and in lightness.
+MODULE_COLOURS = (
+    "#4c86c6", "#e08a3c", "#5aa469", "#9a6fb8", "#c9b037", "#3fa3a3", "#c76a86", "#7d7d7d",
+)  # fmt: skip
 VARYING_COLOUR = "#2f5fb3"  # edges of a class whose marks differ between its members
 
 _MARGIN = 14.0

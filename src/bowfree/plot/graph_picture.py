@@ -7,7 +7,7 @@ copy of the picture and not letters that overlap.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,11 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.linear_sem import LinearSEM
-from bowfree.options import is_number
+from bowfree.options import is_number, one_of
 from bowfree.pictures import svg
 from bowfree.pictures.edge_labels import place_labels
-from bowfree.pictures.layout import FONT_SIZE, layout_by_name
+from bowfree.pictures.layout import FONT_SIZE, LAYOUTS, Layout, layout_by_name
+from bowfree.pictures.modules import REGION_MARGIN, module_layout, module_regions, modules
 from bowfree.pictures.routing import Curve, edge_curves, points_on
 from bowfree.plot.canvas import ScaledText, new_axes
 from bowfree.text_input import shown
@@ -43,6 +44,7 @@ _INCHES_PER_UNIT = 0.75 / 72  # a unit is a CSS pixel
 _LINE_WIDTH = 1.5  # in units
 _WEIGHT_SIZE = 10.5
 _MARGIN = 10.0
+_PALE, _GROUND = 0.25, 0.22  # opacity of edges between modules, and of the ground of one
 _SPREAD = 1.35  # numbers on edges need more room between the boxes
 
 
@@ -69,9 +71,11 @@ def graph(
         or any numbers by edge, ``{("x", "->", "y"): 0.5, ("y", "<->", "z"): 0.2}``.
     marks : EquivalenceClass or ClassSummary, optional
         The class whose marks to draw.
-    layout : {"auto", "layered", "circle"}
+    layout : {"auto", "layered", "circle", "modules"}
         Rows from causes to effects, or a circle in node order. "auto" takes rows for an acyclic
-        graph with directed edges, and else the circle.
+        graph with directed edges, and else the circle. "modules" is for dense graphs: groups of
+        nodes with many edges inside and few between, each on a ground of its own; edges from one to
+        another are pale and bear no numbers.
     digits : int
         Significant digits of the weights, so that variables in small and in large units can both
         be read.
@@ -101,16 +105,23 @@ def graph(
             f"cannot draw a {type(graph).__name__}: give a MixedGraph, or a result that has one"
         )
     numbers = _numbers(drawn, weights)
-    placed = layout_by_name(drawn, layout)
+    one_of("layout", layout, (*LAYOUTS, "modules"))
+    by_modules = layout == "modules"
+    groups = modules(drawn) if by_modules else ()
+    placed = module_layout(drawn, groups) if by_modules else layout_by_name(drawn, layout)
     if numbers:
         placed = placed.spread(_SPREAD)
     curves = edge_curves(drawn, placed)
-    shown = [curve for curve in curves if curve.edge in numbers]
+    group_of = {drawn.nodes[v]: k for k, group in enumerate(groups) for v in group}
+    pale = {(a, m, b) for a, m, b in drawn.edges if group_of.get(a) != group_of.get(b)}
+    shown = [curve for curve in curves if curve.edge in numbers and curve.edge not in pale]
     labels = [significant(numbers[curve.edge], digits) for curve in shown]
     widths = [[_text_width(label, _WEIGHT_SIZE) + 3, _WEIGHT_SIZE] for label in labels]
     spots = place_labels(shown, placed, np.array(widths).reshape(-1, 2))
 
     low, high = _frame(placed.extent, curves, spots)
+    if groups:
+        low, high = low - REGION_MARGIN, high + REGION_MARGIN
     if ax is None:
         width, height = (high - low) * _INCHES_PER_UNIT
         ax = new_axes(max(width, 1.5), max(height, 1.0))
@@ -120,8 +131,10 @@ def graph(
     ax.set_axis_off()
     scale = _points_per_unit(ax)
     ends = _ends(marks)
+    _draw_regions(ax, placed, groups)
     for curve in curves:
-        _draw_edge(ax, curve, svg.edge_ends(curve, ends), _LINE_WIDTH * scale)
+        alpha = _PALE if curve.edge in pale else 1.0
+        _draw_edge(ax, curve, svg.edge_ends(curve, ends), _LINE_WIDTH * scale, alpha)
     for name, centre, size in zip(drawn.nodes, placed.centres, placed.sizes, strict=True):
         _draw_node(ax, svg.printable(name), centre, size, scale)
     for curve, label, spot in zip(shown, labels, spots, strict=True):
@@ -198,7 +211,22 @@ def _colour(ends: tuple[str, str]) -> str:
     return str(rcParams["text.color"])
 
 
-def _draw_edge(ax: Axes, curve: Curve, ends: tuple[str, str], line_width: float) -> None:
+def _draw_regions(ax: Axes, placed: Layout, groups: Sequence[Sequence[int]]) -> None:
+    """Draw the ground of every module."""
+    for k, (x, y, width, height) in enumerate(module_regions(placed, groups)):
+        colour = svg.MODULE_COLOURS[k % len(svg.MODULE_COLOURS)]
+        style = f"round,pad=0,rounding_size={REGION_MARGIN}"
+        ground = FancyBboxPatch(
+            (x, y), width, height, boxstyle=style, fc=colour, ec=colour, lw=0.8, zorder=0
+        )
+        ground.set_alpha(_GROUND)
+        ground.set_gid(f"module {k + 1}")
+        ax.add_patch(ground)
+
+
+def _draw_edge(
+    ax: Axes, curve: Curve, ends: tuple[str, str], line_width: float, alpha: float
+) -> None:
     colour, order = _colour(ends), 1 if ends == ("head", "head") else 2
     start, control, end = curve.points
     decorations: list[Polygon | Circle] = []
@@ -216,10 +244,12 @@ def _draw_edge(ax: Axes, curve: Curve, ends: tuple[str, str], line_width: float)
     a, mark, b = curve.edge
     line = PathPatch(path, fc="none", ec=colour, lw=line_width, capstyle="butt", zorder=order)
     line.set_gid(f"{a} {mark} {b}")
+    line.set_alpha(alpha)
     ax.add_patch(line)
     for decoration in decorations:
         decoration.set_linewidth(line_width)
         decoration.set_zorder(order + 0.5)
+        decoration.set_alpha(alpha)
         ax.add_patch(decoration)
 
 

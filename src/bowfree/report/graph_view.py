@@ -19,7 +19,8 @@ from bowfree.equivalence.class_summary import ClassSummary, EdgeSummary
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.pictures import svg
 from bowfree.pictures.edge_labels import place_labels
-from bowfree.pictures.layout import layout_by_name
+from bowfree.pictures.layout import Layout, layout_by_name
+from bowfree.pictures.modules import module_layout, module_regions, modules
 from bowfree.pictures.routing import Curve, edge_curves, points_on
 
 __all__ = ["EdgeRow", "GraphView", "graph_view"]
@@ -30,6 +31,7 @@ _LABEL_HEIGHT, _DIGIT = 11.0, 6.4
 _SPREAD = 1.25
 _MARGIN = 22.0
 _MOST_SHOWN = 40  # edges that a picture starts with
+_MANY, _VERY_MANY = 12, 40  # nodes from which on modules are offered, and shown at first
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,10 @@ class GraphView:
         ``(x, y, width, height)`` of the view box.
     least : float
         Strength below which edges are hidden at first, so that a dense graph can be read.
+    modules : list of list of str
+        Names of the nodes of each module; none for graphs of a few nodes.
+    regions : list of tuple
+        ``(x, y, width, height)`` of the modules, if the picture starts with them.
     script : dict
         Centres, sizes and bends for the page's script, by layout.
     """
@@ -89,6 +95,8 @@ class GraphView:
     edges: list[dict[str, Any]]
     frame: tuple[float, float, float, float]
     least: float
+    modules: list[list[str]]
+    regions: list[tuple[float, ...]]
     script: dict[str, Any]
 
 
@@ -123,7 +131,7 @@ def graph_view(
     tips: Sequence[Sequence[str]],
     notes: Sequence[str],
 ) -> GraphView:
-    """Lay the graph out in rows and on a circle, and draw the first.
+    """Lay the graph out in rows, on a circle and, if it is large, in modules; draw the first.
 
     Parameters
     ----------
@@ -137,19 +145,28 @@ def graph_view(
         A line about each node.
     """
     names = ["layered", "circle"] if graph.is_acyclic() and graph.n_directed else ["circle"]
+    strengths = [min(abs(row.std), 1.0) if np.isfinite(row.std) else 0.0 for row in rows]
+    groups = modules(graph, strengths) if len(graph) >= _MANY else ()
+    if len(groups) > 1:
+        dense = len(graph) >= _VERY_MANY or len(rows) > _MOST_SHOWN
+        names.insert(0 if dense else len(names), "modules")
+    else:
+        groups = ()
     layouts: dict[str, Any] = {}
     for name in names:
-        placed = layout_by_name(graph, name).spread(_SPREAD)
+        by_modules = name == "modules"
+        placed = module_layout(graph, groups) if by_modules else layout_by_name(graph, name)
+        placed = placed.spread(_SPREAD)
         curves = edge_curves(graph, placed)
         labels = np.array([[_DIGIT * len(f"{r.std:.2f}"), _LABEL_HEIGHT] for r in rows])
         spots = place_labels(curves, placed, labels)
-        lines = [points_on(curve.points, np.linspace(0, 1, 33)) for curve in curves]
-        seen = np.vstack([np.zeros(2), placed.extent, *lines])
-        low, high = seen.min(axis=0) - _MARGIN, seen.max(axis=0) + _MARGIN
+        regions = module_regions(placed, groups) if by_modules else []
+        low, high = _corners(placed, curves)
         layouts[name] = {
             "placed": placed,
             "curves": curves,
             "spots": spots,
+            "regions": [tuple(_round(region)) for region in regions],
             "frame": tuple(_round([*low, *(high - low)])),
         }
     first = layouts[names[0]]
@@ -170,6 +187,8 @@ def graph_view(
         ],
         frame=first["frame"],
         least=_least([abs(row.std) for row in rows if np.isfinite(row.std)]),
+        modules=[[graph.nodes[v] for v in group] for group in groups],
+        regions=first["regions"],
         script={
             "sizes": np.round(first["placed"].sizes, 1).tolist(),
             "edges": [
@@ -183,17 +202,27 @@ def graph_view(
                 }
                 for row, tip in zip(rows, tips, strict=True)
             ],
+            "modules": [list(group) for group in groups],
+            "hues": svg.MODULE_COLOURS,
             "layouts": {
                 name: {
                     "centres": np.round(each["placed"].centres, 1).tolist(),
                     "bends": [curve.bend for curve in each["curves"]],
                     "spots": np.round(each["spots"], 1).tolist(),
                     "frame": each["frame"],
+                    "regions": each["regions"],
                 }
                 for name, each in layouts.items()
             },
         },
     )
+
+
+def _corners(placed: Layout, curves: Sequence[Curve]) -> tuple[Floats, Floats]:
+    """Return the corners of a rectangle around boxes and edges."""
+    lines = [points_on(curve.points, np.linspace(0, 1, 33)) for curve in curves]
+    seen = np.vstack([np.zeros(2), placed.extent, *lines])
+    return seen.min(axis=0) - _MARGIN, seen.max(axis=0) + _MARGIN
 
 
 def _svg_edge(row: EdgeRow, curve: Curve, spot: Floats) -> dict[str, Any]:

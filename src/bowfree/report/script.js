@@ -52,10 +52,28 @@
     view.edges.forEach(({ a, b }, k) => { if (a === v || b === v) drawEdge(k); });
   }
 
+  const moduleOf = nodes.map((_, v) => view.modules.findIndex((group) => group.includes(v)));
+
+  // The ground of each module; edges from one to another are pale.
+  function drawRegions() {
+    byId("regions").replaceChildren(...layout.regions.map(([x, y, width, height], k) => {
+      const region = document.createElementNS(picture.namespaceURI, "rect");
+      const attributes = { class: "region", x, y, width, height, rx: 14 };
+      for (const [name, value] of Object.entries(attributes)) region.setAttribute(name, value);
+      region.style.setProperty("--hue", view.hues[k % view.hues.length]);
+      return region;
+    }));
+    view.edges.forEach(({ a, b }, k) => {
+      const pale = layout.regions.length > 0 && moduleOf[a] !== moduleOf[b];
+      for (const part of [edges[k], labels[k]]) part.classList.toggle("between", pale);
+    });
+  }
+
   function useLayout(name) {
     layout = view.layouts[name];
     centres = layout.centres.map((centre) => [...centre]);
     picture.setAttribute("viewBox", layout.frame.join(" "));
+    drawRegions();
     drawAll(layout.spots);
     fitPicture();
   }
@@ -176,18 +194,20 @@
 
   // --- what is shown ---
   function filter() {
-    const least = Number(byId("strength").value), around = Number(byId("around").value);
-    const near = new Set([around]);
+    const least = Number(byId("strength").value), [first, number] = byId("around").value.split(" ");
+    const all = first === "-1";
+    const centre = new Set(first === "module" ? view.modules[Number(number)] : [Number(first)]);
+    const near = new Set(centre);
     let count = 0;
     view.edges.forEach(({ a, b, kind, strength }, k) => {
-      const touching = around < 0 || a === around || b === around;
+      const touching = all || centre.has(a) || centre.has(b);
       const shown = byId(`show-${kind}`).checked && strength >= least && touching;
       if (shown) near.add(a).add(b);
       edges[k].classList.toggle("gone", !shown);
       labels[k].classList.toggle("gone", !shown);
       count += shown;
     });
-    nodes.forEach((node, v) => node.classList.toggle("gone", around >= 0 && !near.has(v)));
+    nodes.forEach((node, v) => node.classList.toggle("gone", !all && !near.has(v)));
     byId("strength-value").textContent = least.toFixed(2);
     byId("shown").textContent = `${count} of ${edges.length} edges shown`;
   }
@@ -217,6 +237,7 @@
   byId("controls").reset();  // a browser may remember the controls of an earlier visit
   layout = view.layouts[byId("layout").value];
   centres = layout.centres.map((centre) => [...centre]);
+  drawRegions();
   filter();
   fitPicture();
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.display import significant
 from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.targets import said
@@ -111,8 +112,10 @@ def edge_table(
 def _interval(estimate: float, se: float) -> Cell:
     """Return the normal interval at 95 %, which is sorted by its lower end."""
     half = normal_quantile(0.95) * float(se)
-    low, high = number(estimate - half), number(estimate + half)
-    return low if math.isnan(half) else Cell(f"{low.text} to {high.text}", low.value)
+    low, high = estimate - half, estimate + half
+    if math.isnan(half):
+        return number(low)
+    return Cell(f"{significant(low)} to {significant(high)}", low)
 
 
 def class_table(summary: ClassSummary) -> Table:
