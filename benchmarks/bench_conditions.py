@@ -7,9 +7,11 @@
 ``time``: ten variables, one condition without and five with a single target, 300 rows each; the
 same rows with and without their targets. A search with targets may take five times as long.
 ``gies``: DAGs on eight variables. Graphs have the same differences of scores in both programs, and
-our search ends at least as high. ``recovery``: random BAPs on ten variables; edges and arrowheads
-found in the rows of all conditions, in as many rows without interventions, and by GIES, which knows
-no hidden causes; and how well total effects are told from zeros (area under the ROC curve).
+our search ends at least as high. ``recovery``: random BAPs on ten variables; whether the class is
+the true one, edges and arrowheads found in the rows of all conditions (targets known, and to be
+learned), in as many rows without interventions, and by GIES, which knows no hidden causes; how well
+total effects are told from zeros (area under the ROC curve); and whether the averaged probabilities
+of effects come true.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -123,37 +126,54 @@ def run_gies(sets: int) -> None:
 
 
 class Recovered:
-    """Skeleton and arrowheads found, counted; and effects ranked."""
+    """What was found in each set, and means with standard errors."""
 
     def __init__(self) -> None:
-        self.skeleton = np.zeros(3)  # right, found, true
-        self.heads = np.zeros(3)
-        self.auc: list[float] = []
+        self.sets: list[dict[str, float]] = []
 
     def add(
-        self, truth: bf.MixedGraph, skeleton: set[Any], heads: set[Any], effects: Floats
+        self,
+        truth: bf.MixedGraph,
+        skeleton: set[Any],
+        heads: set[Any],
+        effects: Floats,
+        right: float,
     ) -> None:
-        """Count one answer."""
-        for counts, found, right in (
-            (self.skeleton, skeleton, pairs_of(truth)),
-            (self.heads, heads, heads_of(truth)),
-        ):
-            counts += [len(found & right), len(found), len(right)]
-        reach = np.zeros((len(truth), len(truth)), dtype=bool)
-        for i, name in enumerate(truth.nodes):
-            for other in truth.ancestors([name]):
-                reach[i, truth.nodes.index(other)] = True
-        off = ~np.eye(len(truth), dtype=bool)
+        """Take one answer; `right` says whether its class is the true one."""
+        found = {
+            "class": right,
+            "skeleton": f_measure(skeleton, pairs_of(truth)),
+            "arrowheads": f_measure(heads, heads_of(truth)),
+        }
+        reach, off = reached(truth), ~np.eye(len(truth), dtype=bool)
         yes, no = effects[off & reach], effects[off & ~reach]
-        if len(yes) and len(no):
-            wins = (yes[:, None] > no).mean() + (yes[:, None] == no).mean() / 2
-            self.auc.append(float(wins))
+        wins = (yes[:, None] > no).mean() + (yes[:, None] == no).mean() / 2
+        self.sets.append({**found, "effects": float(wins)})
 
     def __str__(self) -> str:
-        def f(counts: Floats) -> float:
-            return float(2 * counts[0] / (counts[1] + counts[2]))
+        return " | ".join(spread([one[key] for one in self.sets]) for key in self.sets[0])
 
-        return f"{f(self.skeleton):.3f} {f(self.heads):.3f} {np.mean(self.auc):.3f}"
+
+def spread(values: Sequence[float]) -> str:
+    """Return a mean and its standard error."""
+    known = [value for value in values if value == value]
+    if not known:
+        return ""
+    return f"{np.mean(known):.3f} ± {np.std(known, ddof=1) / np.sqrt(len(known)):.3f}"
+
+
+def f_measure(found: set[Any], right: set[Any]) -> float:
+    """Return the harmonic mean of precision and recall; 1 where there is nothing to find."""
+    return 2 * len(found & right) / (len(found) + len(right)) if found or right else 1.0
+
+
+def reached(graph: bf.MixedGraph) -> npt.NDArray[np.bool_]:
+    """Return [i, j]: whether j is an ancestor of i."""
+    reach = np.zeros((len(graph), len(graph)), dtype=bool)
+    for i, name in enumerate(graph.nodes):
+        for other in graph.ancestors([name]):
+            reach[i, graph.nodes.index(other)] = True
+    return reach
 
 
 def pairs_of(graph: bf.MixedGraph) -> set[Any]:
@@ -172,22 +192,45 @@ def effects_of(graph: bf.MixedGraph, data: Any) -> Floats:
     return np.abs(sem.total_effects().estimate)
 
 
+BINS = (0.0, 0.1, 0.3, 0.7, 0.9, 1.0)
+
+
 def run_recovery(sets: int, *, with_gies: bool) -> None:
     """Count what is found in interventional rows, in as many watched ones, and by GIES."""
-    names = ["conditions", "watched", *(["GIES"] if with_gies else [])]
+    names = ["conditions", "targets learned", "watched", *(["GIES"] if with_gies else [])]
     found = {name: Recovered() for name in names}
+    targets_right: list[float] = []
+    targets_found: list[float] = []
+    stated: list[tuple[Floats, npt.NDArray[np.bool_]]] = []
+    start = time.process_time()
     for k in range(sets):
         truth = bf.random_bap(10, max_in_degree=2, rng=[4, k])
         data = experiments(truth, k)
+        targets = [c.targets for c in data]
         rng = np.random.default_rng([15, k])
         sem = bf.random_sem(truth, rng=rng)
         watched = np.concatenate([sample(sem, None, rng) for _ in data])
-        for name, rows in (
-            ("conditions", data),
-            ("watched", dict(zip(truth.nodes, watched.T, strict=True))),
+        asked = [bf.Condition(c.data, targets="learn" if c.targets else ()) for c in data]
+        for name, rows, known in (
+            ("conditions", data, targets),
+            ("targets learned", asked, targets),
+            ("watched", dict(zip(truth.nodes, watched.T, strict=True)), None),
         ):
-            graph = bf.greedy_search(rows, rng=k).graph
-            found[name].add(truth, pairs_of(graph), heads_of(graph), effects_of(graph, rows))
+            result = bf.greedy_search(rows, rng=k)
+            graph, moments = result.graph, result.moments
+            right = bf.equivalent(graph, truth, targets=known)
+            found[name].add(
+                truth, pairs_of(graph), heads_of(graph), effects_of(graph, moments), right
+            )
+            if name == "conditions":
+                average = bf.averaged_effects(result, steps=20_000, rng=k)
+                off = ~np.eye(len(truth), dtype=bool)
+                stated.append((average.probability[off], reached(truth)[off]))
+            if name == "targets learned":
+                said = {(t.condition, t.variable) for t in result.targets if t.chosen}
+                true = {(str(e + 1), t) for e, names in enumerate(targets) for t in names}
+                targets_right.append(len(said & true) / len(said) if said else float("nan"))
+                targets_found.append(len(said & true) / len(true))
         if with_gies:
             import gies
 
@@ -199,10 +242,24 @@ def run_recovery(sets: int, *, with_gies: bool) -> None:
                 for j, b in enumerate(truth.nodes)
                 if essential[i, j] and not essential[j, i]
             }
-            found["GIES"].add(truth, pairs_of(graph), settled, effects_of(graph, data))
-    print("F of the skeleton, F of arrowheads, AUC of effects")
+            right = bf.equivalent(graph, truth, targets=targets)
+            found["GIES"].add(truth, pairs_of(graph), settled, effects_of(graph, data), right)
+    print(f"{sets} sets, {time.process_time() - start:.0f} CPU s; means ± standard errors\n")
+    print("| | class right | F of the skeleton | F of arrowheads | AUC of effects |")
+    print("|---|---|---|---|---|")
     for name, answer in found.items():
-        print(f"{name:12s} {answer}")
+        print(f"| {name} | {answer} |")
+    print(f"\nlearned targets: precision {spread(targets_right)}, recall {spread(targets_found)}")
+    probability, true = (np.concatenate(column) for column in zip(*stated, strict=True))
+    print(f"averaged probabilities: Brier score {np.mean((probability - true) ** 2):.4f}\n")
+    print("| stated | pairs | mean | came true |")
+    print("|---|---|---|---|")
+    for low, high in pairwise(BINS):
+        here = (probability >= low) & ((probability < high) | (high == 1.0))
+        print(
+            f"| {low:g} to {high:g} | {here.sum()} | {probability[here].mean():.3f} "
+            f"| {true[here].mean():.3f} |"
+        )
 
 
 def first_dag(essential: npt.NDArray[np.int_], names: Sequence[str]) -> bf.MixedGraph:

@@ -49,6 +49,16 @@ struct GraphFit {
                         {static_cast<std::size_t>(d), static_cast<std::size_t>(d)});
     }
 
+    /// The same with what the condition of this number has to itself.
+    auto scatter(std::vector<double> DistrictFit::* matrix, std::vector<double> OwnFit::* own,
+                 int condition) const {
+        GraphFit here = *this;
+        for (DistrictFit& fit : here.fits)
+            for (const OwnFit& part : fit.own)
+                if (part.condition == condition) fit.*matrix = part.*own;
+        return here.scatter(matrix);
+    }
+
     /// One number per district.
     template <class T>
     std::vector<T> column(T DistrictFit::* field) const {
@@ -82,17 +92,22 @@ GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
     });
 }
 
-/// Covariance matrices (K, d, d), their shares of the observations, and targets (K, d).
+/// Covariance matrices (K, d, d), their shares of the observations, targets (K, d), and kinds.
 JointData make_conditions(const Array<double, 3>& S, const std::vector<double>& weights,
-                          const Bytes& targets) {
+                          const Bytes& targets, const std::vector<int>& kinds) {
     const std::size_t K = S.shape(0), d = S.shape(1);
     expect_shape(S, {weights.size(), d, d}, "S must have shape (K, d, d), with K weights");
     expect_shape(targets, {K, d}, "targets must have shape (K, d)");
+    if (kinds.size() != K) throw std::invalid_argument("one kind per condition");
+    for (const int kind : kinds)
+        if (kind < 0 || kind > static_cast<int>(Kind::noise))
+            throw std::invalid_argument("unknown kind of intervention");
     std::vector<ConditionData> all;
     for (std::size_t e = 0; e < K; ++e)
         all.push_back({weights[e],
                        {S.data() + e * d * d, S.data() + (e + 1) * d * d},
-                       {targets.data() + e * d, targets.data() + (e + 1) * d}});
+                       {targets.data() + e * d, targets.data() + (e + 1) * d},
+                       static_cast<Kind>(kinds[e])});
     for (std::size_t v = 0; v < d; ++v)
         if (std::all_of(all.begin(), all.end(),
                         [&](const ConditionData& c) { return c.target[v]; }))
@@ -128,6 +143,18 @@ void bind_model(nb::module_& m) {
         .def_prop_ro(
             "Omega", [](const GraphFit& fit) { return fit.scatter(&DistrictFit::Omega); },
             nb::rv_policy::automatic, "(d, d): covariance matrix of the errors.")
+        .def(
+            "B_in",
+            [](const GraphFit& fit, int condition) {
+                return fit.scatter(&DistrictFit::B, &OwnFit::B, condition);
+            },
+            "condition"_a, "B in a condition, which may have parameters of its own.")
+        .def(
+            "Omega_in",
+            [](const GraphFit& fit, int condition) {
+                return fit.scatter(&DistrictFit::Omega, &OwnFit::Omega, condition);
+            },
+            "condition"_a, "Omega in a condition.")
         .def_prop_ro("objective", entry(&DistrictFit::objective),
                      "F = log|Omega_C| + tr(Omega_C^-1 E_C) at the end.")
         .def_prop_ro("converged", entry(&DistrictFit::converged))
@@ -147,12 +174,13 @@ void bind_model(nb::module_& m) {
         .def(
             "__init__",
             [](JointData* self, const Array<double, 3>& S, const std::vector<double>& weights,
-               const Bytes& targets) {
-                new (self) JointData(make_conditions(S, weights, targets));
+               const Bytes& targets, const std::vector<int>& kinds) {
+                new (self) JointData(make_conditions(S, weights, targets, kinds));
             },
-            "S"_a, "weights"_a, "targets"_a,
+            "S"_a, "weights"_a, "targets"_a, "kinds"_a,
             "S: (K, d, d), divisor n. weights: shares of the observations. targets: uint8 (K, d), "
-            "the variables that were set from outside.")
+            "the variables that an intervention acted on. kinds: of the interventions, numbered as "
+            "in cpp/model/kinds.hpp.")
         .def_ro("set_objective", &JointData::set_objective,
                 "F of what set variables have to themselves, whatever the graph.")
         .def_ro("n_set", &JointData::n_set, "Number of variances that they have there.");

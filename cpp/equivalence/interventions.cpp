@@ -6,35 +6,6 @@ namespace bowfree {
 
 using field::Element;
 
-Use Condition::coefficient(int p, int v) const {
-    switch (kind) {
-        case Kind::perfect:
-            return is_target(v) ? Use::absent : Use::shared;
-        case Kind::mechanism:
-            return is_target(v) ? Use::own : Use::shared;
-        case Kind::activity:
-            return is_target(p) ? Use::own : Use::shared;
-        case Kind::noise:
-            break;
-    }
-    return Use::shared;
-}
-
-Use Condition::error(int u, int v) const {
-    const bool touched = is_target(u) || is_target(v);
-    switch (kind) {
-        case Kind::perfect:
-            return !touched ? Use::shared : u == v ? Use::own : Use::absent;
-        case Kind::mechanism:
-            return touched ? Use::own : Use::shared;
-        case Kind::activity:
-            break;
-        case Kind::noise:
-            return touched && u == v ? Use::own : Use::shared;
-    }
-    return Use::shared;
-}
-
 std::uint64_t count_parameters(const Graph& graph, const Conditions& conditions) {
     std::uint64_t total = 0;
     const auto count = [&](auto&& use) {

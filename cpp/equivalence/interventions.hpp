@@ -1,19 +1,11 @@
 // Equivalence under several conditions, some with interventions: one G and H, one Sigma for each.
 //
-// B and Omega are the same in all conditions but for what the interventions do. A condition has a
-// kind and targets T:
-//
-//     perfect     a target loses every edge with a head at it, and has a variance of its own there
-//     mechanism   the coefficients, variance and error covariances of a target are its own there
-//     activity    the coefficients of the edges out of a target are their own there
-//     noise       the error variance of a target is its own there
-//
-// so that in every condition each parameter is absent (zero), shared with the others, or the
-// condition's own. What is left of a BAP in a condition is a BAP. Its parameters there follow from
-// Sigma of that condition alone, node by node (decision.hpp). Hence no condition needs to be
-// without targets: H can produce the matrices Sigma_e of G exactly if in each of them the errors of
-// H are uncorrelated at the pairs that it does not join there, and if the conditions agree about
-// what they share.
+// B and Omega are the same in all conditions but for what the interventions do: a condition has a
+// kind and targets, and each parameter is absent, shared or its own there (model/kinds.hpp). What
+// is left of a BAP in a condition is a BAP. Its parameters there follow from Sigma of that
+// condition alone, node by node (decision.hpp). Hence no condition needs to be without targets: H
+// can produce the matrices Sigma_e of G exactly if in each of them the errors of H are uncorrelated
+// at the pairs that it does not join there, and if the conditions agree about what they share.
 //
 // All parameters that are not absent everywhere are found in this way. So the model has as many
 // dimensions as there are such parameters, and two models are equal exactly if their numbers agree
@@ -26,14 +18,10 @@
 #include "equivalence/decision.hpp"
 #include "equivalence/field.hpp"
 #include "graph/graph.hpp"
+#include "model/kinds.hpp"
 #include "stop.hpp"
 
 namespace bowfree {
-
-enum class Kind : std::uint8_t { perfect, mechanism, activity, noise };
-
-/// What a parameter is in a condition.
-enum class Use : std::uint8_t { absent, shared, own };
 
 struct Condition {
     Kind kind = Kind::perfect;
@@ -43,9 +31,14 @@ struct Condition {
     /// Does v lose its edges with a head at v?
     bool cuts(int v) const { return kind == Kind::perfect && is_target(v); }
     /// The coefficient of p -> v.
-    Use coefficient(int p, int v) const;
+    Use coefficient(int p, int v) const {
+        return use_of_coefficient(kind, is_target(p), is_target(v));
+    }
     /// The error covariance of u and v; with u = v, the error variance.
-    Use error(int u, int v) const;
+    Use error(int u, int v) const {
+        return u == v ? use_of_variance(kind, is_target(v))
+                      : use_of_covariance(kind, is_target(u) || is_target(v));
+    }
 
     bool operator==(const Condition&) const = default;
 };

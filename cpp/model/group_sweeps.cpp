@@ -37,6 +37,8 @@ void GroupSweeps::reset(const District& district, const std::vector<Pooled>& gro
     stop_ = stop;
     k_ = district.k;
     m_ = district.m();
+    has_own_ = std::any_of(groups.begin(), groups.end(),
+                           [](const Pooled& group) { return group.condition >= 0; });
     A_.resize(k_ * m_);
     Omega_.resize(k_ * k_);
     edges_.k = k_;
@@ -177,7 +179,7 @@ bool GroupSweeps::complete() {
 
 bool GroupSweeps::update(int v) {
     if (stop_) stop_->check();
-    if (!complete()) return false;
+    if (has_own_ || !complete()) return false;
     const int n_edges = static_cast<int>(tail_.size()), size = k_ + n_edges;
     edge_A_.assign(static_cast<std::size_t>(k_) * size, 0.0);
     for (int w = 0; w < k_; ++w) edge_A_[w * size + w] = 1.0;

@@ -10,6 +10,9 @@
 // conditions, so every edge p -> v becomes a variable of its own, which is x_p where v is left
 // alone and zero where it is set, and the completed moments are those of the k responses and the
 // edges.
+//
+// Parameters that a condition has to itself are not known here: where there are some, these sweeps
+// give a start, and no sweep is made.
 #pragma once
 
 #include <vector>
@@ -47,6 +50,7 @@ class GroupSweeps final : public Sweeps {
     const std::vector<Pooled>* groups_ = nullptr;
     const Stop* stop_ = nullptr;
     int k_ = 0, m_ = 0;
+    bool has_own_ = false;
     District edges_;  // the members, and for each edge into them an outside parent
     std::vector<int> tail_, head_;
     std::vector<double> A_, Omega_, moments_, edge_A_;

@@ -17,14 +17,35 @@ void add(std::vector<double>& a, double weight, const std::vector<double>& b) {
 
 }  // namespace
 
-JointData::JointData(std::vector<double> S, int d) : d(d) {
+JointData::JointData(std::vector<double> S, int d)
+    : d(d), own_coefficients(d * d), own_covariances(d * d) {
     all.push_back({1.0, std::move(S), std::vector<char>(d)});
 }
 
-JointData::JointData(std::vector<ConditionData> given, int d) : d(d) {
+JointData::JointData(std::vector<ConditionData> given, int d)
+    : d(d), own_coefficients(d * d), own_covariances(d * d) {
+    const auto is_target = [](char target) { return target != 0; };
+    int number = 0;
+    for (ConditionData& condition : given) {
+        condition.number = number++;
+        if (std::none_of(condition.target.begin(), condition.target.end(), is_target))
+            condition.kind = Kind::perfect;
+        const auto& target = condition.target;
+        has_own_ = has_own_ || condition.kind != Kind::perfect;
+        for (int i = 0; i < d; ++i) {
+            if (condition.kind != Kind::perfect)
+                n_own_variances += use_of_variance(condition.kind, target[i]) == Use::own;
+            for (int j = 0; j < d; ++j) {
+                own_coefficients[i * d + j] +=
+                    use_of_coefficient(condition.kind, target[i], target[j]) == Use::own;
+                own_covariances[i * d + j] +=
+                    use_of_covariance(condition.kind, target[i] || target[j]) == Use::own;
+            }
+        }
+    }
     for (const ConditionData& condition : given)
         for (int t = 0; t < d; ++t) {
-            if (!condition.target[t]) continue;
+            if (condition.kind != Kind::perfect || !condition.target[t]) continue;
             const double variance = condition.S[static_cast<std::ptrdiff_t>(t) * d + t];
             n_set += variance > 0.0;
             set_objective +=
@@ -36,7 +57,8 @@ JointData::JointData(std::vector<ConditionData> given, int d) : d(d) {
     } else {
         for (ConditionData& condition : given) {
             const auto same = std::find_if(all.begin(), all.end(), [&](const ConditionData& other) {
-                return other.target == condition.target;
+                return condition.kind == Kind::perfect && other.kind == Kind::perfect &&
+                       other.target == condition.target;
             });
             if (same == all.end()) {
                 for (double& entry : condition.S) entry *= condition.weight;
@@ -49,9 +71,24 @@ JointData::JointData(std::vector<ConditionData> given, int d) : d(d) {
         for (ConditionData& condition : all)
             for (double& entry : condition.S) entry /= condition.weight;
     }
-    const auto is_target = [](char target) { return target != 0; };
     plain_ = all.size() == 1 && std::none_of(all[0].target.begin(), all[0].target.end(), is_target);
 }
+
+namespace {
+
+/// Whether a condition has parameters of a district to itself.
+bool has_own(const ConditionData& condition, const District& district) {
+    if (condition.kind == Kind::perfect) return false;
+    const auto target = [&](int j) { return condition.target[district.nodes[j]] != 0; };
+    for (int v = 0; v < district.k; ++v) {
+        if (use_of_variance(condition.kind, target(v)) == Use::own) return true;
+        for (const int p : district.parents[v])
+            if (use_of_coefficient(condition.kind, target(p), target(v)) == Use::own) return true;
+    }
+    return false;
+}
+
+}  // namespace
 
 bool JointData::parts(int v, const std::vector<int>& others) const {
     return std::any_of(all.begin(), all.end(), [&](const ConditionData& condition) {
@@ -65,12 +102,20 @@ std::vector<Pooled> pool(const JointData& conditions, const District& district) 
     std::vector<Pooled> groups;
     std::vector<char> set(district.k);
     for (const ConditionData& condition : conditions.all) {
-        for (int v = 0; v < district.k; ++v) set[v] = condition.target[district.nodes[v]];
+        for (int v = 0; v < district.k; ++v)
+            set[v] = condition.kind == Kind::perfect && condition.target[district.nodes[v]];
         if (std::find(set.begin(), set.end(), 0) == set.end()) continue;  // it says nothing
-        auto same = std::find_if(groups.begin(), groups.end(),
-                                 [&](const Pooled& group) { return group.set == set; });
+        const bool own = has_own(condition, district);
+        auto same = std::find_if(groups.begin(), groups.end(), [&](const Pooled& group) {
+            return !own && group.condition < 0 && group.set == set;
+        });
         if (same == groups.end())
             same = groups.insert(groups.end(), {0.0, set, std::vector<double>(m * m)});
+        if (own) {
+            same->condition = condition.number;
+            same->kind = condition.kind;
+            for (const int node : district.nodes) same->target.push_back(condition.target[node]);
+        }
         same->weight += condition.weight;
         for (int i = 0; i < m; ++i)
             for (int j = 0; j < m; ++j)
@@ -80,6 +125,17 @@ std::vector<Pooled> pool(const JointData& conditions, const District& district) 
     for (Pooled& group : groups)
         for (double& entry : group.S) entry /= group.weight;
     return groups;
+}
+
+int count_own(const JointData& conditions, const District& district) {
+    const auto& nodes = district.nodes;
+    int own = 0;
+    for (int v = 0; v < district.k; ++v)
+        for (const int p : district.parents[v])
+            own += conditions.own_coefficients[nodes[p] * conditions.d + nodes[v]];
+    for (const auto& [a, b] : district.spouse_pairs)
+        own += conditions.own_covariances[nodes[a] * conditions.d + nodes[b]];
+    return own;
 }
 
 District members_left(const District& district, const std::vector<char>& set) {

@@ -10,20 +10,27 @@
 // common have one term with their pooled covariance matrix: they are a *group*. A district that no
 // intervention touches has one group, and is fitted as if there were no conditions; so has a single
 // node, whose group is that of the conditions in which it is no target.
+//
+// That is a perfect intervention. The other kinds (kinds.hpp) leave all members, R_e = C, and some
+// of the entries of A and Omega are the condition's own. Such a condition is a group by itself
+// where it has parameters of its own, and like any other where it has none.
 #pragma once
 
 #include <vector>
 
 #include "model/district.hpp"
+#include "model/kinds.hpp"
 
 namespace bowfree {
 
 /// One covariance matrix of all d variables (row-major, divisor n), its share of the observations,
-/// and which nodes were set from outside.
+/// and which nodes an intervention acted on, and how.
 struct ConditionData {
     double weight = 1.0;
     std::vector<double> S;
     std::vector<char> target;
+    Kind kind = Kind::perfect;
+    int number = 0;  ///< its place among the conditions as they were given
 };
 
 /// All conditions of a data set; the weights sum to one.
@@ -34,7 +41,8 @@ struct JointData {
     /// One condition without targets.
     JointData(std::vector<double> S, int d);
 
-    /// Conditions with equal targets are pooled; without any target, one is left.
+    /// Conditions with equal targets of perfect interventions are pooled; without any target, one
+    /// is left.
     JointData(std::vector<ConditionData> given, int d);
 
     /// What set variables have to themselves, whatever the graph: the sum of w_e (log s + 1) over
@@ -43,40 +51,69 @@ struct JointData {
     double set_objective = 0.0;
     int n_set = 0;
 
+    /// Parameters that conditions have to themselves, whatever has an edge: variances of noise and
+    /// mechanism; and for each edge that a graph may have: in how many conditions its coefficient
+    /// [tail * d + head] or its covariance is a condition's own.
+    int n_own_variances = 0;
+    std::vector<int> own_coefficients, own_covariances;
+
     /// Whether there is just one, without targets.
     bool plain() const { return plain_; }
+
+    /// Whether some condition has parameters of its own besides the variances of set variables.
+    bool has_own() const { return has_own_; }
 
     /// Whether some condition sets v and leaves one of the others alone.
     bool parts(int v, const std::vector<int>& others) const;
 
   private:
-    bool plain_ = true;
+    bool plain_ = true, has_own_ = false;
 };
 
 /// The conditions that set the same members of a district: their share of the observations, which
-/// members they set, and the pooled covariance matrix of the district's m variables.
+/// members they set, and the pooled covariance matrix of the district's m variables. Or a condition
+/// that has parameters of its own: its number, kind, and which of the m variables are targets.
 struct Pooled {
     double weight = 0.0;
     std::vector<char> set;
     std::vector<double> S;
+    int condition = -1;
+    Kind kind = Kind::perfect;
+    std::vector<char> target = {};
+
+    bool is_target(int j) const { return condition >= 0 && target[j]; }
+    /// What the coefficient of p -> v and the error covariance (u = v: variance) are; local
+    /// numbers.
+    Use coefficient(int p, int v) const {
+        return use_of_coefficient(kind, is_target(p), is_target(v));
+    }
+    Use error(int u, int v) const {
+        return u == v ? use_of_variance(kind, is_target(v))
+                      : use_of_covariance(kind, is_target(u) || is_target(v));
+    }
 };
 
 /// The groups of a district; conditions that set all of its members are left out.
 std::vector<Pooled> pool(const JointData& conditions, const District& district);
 
+/// How many parameters of a district are a condition's own, but for variances.
+int count_own(const JointData& conditions, const District& district);
+
 /// The members that are not set, with their parents; its `nodes` are local numbers of `district`,
 /// and both keep their order.
 District members_left(const District& district, const std::vector<char>& set);
 
-/// The district without the bidirected edges that no group tells about: one end is always set.
+/// The district without the bidirected edges that no group tells about: one end is always set, and
+/// no condition has the covariance to itself.
 District told_of(const District& district, const std::vector<Pooled>& groups);
 
-/// A group as the kernels see it: its share of the observations, `members_left`, and the covariance
-/// matrix of these variables with its Cholesky factor.
+/// A group as the kernels see it: its share of the observations, `members_left`, the covariance
+/// matrix of these variables with its Cholesky factor, and what it was made of.
 struct Group {
     double weight = 1.0;
     District district;
     std::vector<double> S, X;
+    const Pooled* pooled = nullptr;
 };
 
 }  // namespace bowfree

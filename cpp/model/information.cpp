@@ -38,10 +38,22 @@ std::vector<double> scales(const std::vector<Pooled>& groups, int m) {
     return sd;
 }
 
+/// B and Omega of a fit, in one group.
+struct Estimates {
+    const std::vector<double>& B;
+    const std::vector<double>& Omega;
+
+    static Estimates of(const DistrictFit& fit, const Pooled& group) {
+        for (const OwnFit& own : fit.own)
+            if (own.condition == group.condition) return {own.B, own.Omega};
+        return {fit.B, fit.Omega};
+    }
+};
+
 /// What a group has of S and of a fit, for the members that it leaves alone and their parents,
 /// every variable in its scale. `left` has local numbers of the fitted district.
 struct Scaled {
-    Scaled(const Pooled& group, const District& left, const DistrictFit& fit,
+    Scaled(const Pooled& group, const District& left, const Estimates& fit,
            const std::vector<double>& sd)
         : k(left.k), m(left.m()), S(m * m), A(k * m), Omega(k * k) {
         const std::size_t all = sd.size(), members = group.set.size();
@@ -121,25 +133,42 @@ std::vector<double> coefficient_covariance(const JointData& data, const District
     const std::vector<Pooled> groups = pool(data, district);
     const std::vector<double> sd = scales(groups, district.m());
     const Parameters parameters(told_of(district, groups));
-    const int q = parameters.size(), p = parameters.n_coefficients;
-    std::vector<double> H(static_cast<std::size_t>(q) * q);
+    const int p = parameters.n_coefficients;
+    int q = parameters.size();  // and those that a group has to itself
+    std::vector<char> in_use(q);
+    std::vector<std::vector<int>> indices;  // by group: the number of each of its parameters
     for (const Pooled& group : groups) {
         const District left = members_left(district, group.set);
         const Parameters own(left);
-        const std::vector<double> part = information({group, left, fit, sd}, own);
-        if (part.empty()) return {};
-        std::vector<int> index;  // the number of each of its parameters among all
+        std::vector<int>& index = indices.emplace_back();
         for (int s = 0; s < own.size(); ++s) {
-            const std::pair at(left.nodes[own.at[s].first], left.nodes[own.at[s].second]);
-            const auto first =
-                parameters.at.begin() + (s < own.n_coefficients ? 0 : parameters.n_coefficients);
-            index.push_back(static_cast<int>(std::find(first, parameters.at.end(), at) -
-                                             parameters.at.begin()));
+            const int a = left.nodes[own.at[s].first], b = left.nodes[own.at[s].second];
+            const bool coefficient = s < own.n_coefficients;
+            if (group.condition >= 0 &&
+                (coefficient ? group.coefficient(b, a) : group.error(a, b)) == Use::own) {
+                index.push_back(q++);
+                continue;
+            }
+            const auto first = parameters.at.begin() + (coefficient ? 0 : p);
+            index.push_back(static_cast<int>(
+                std::find(first, parameters.at.end(), std::pair(a, b)) - parameters.at.begin()));
+            in_use[index.back()] = true;
         }
+    }
+    std::vector<double> H(static_cast<std::size_t>(q) * q);
+    for (std::size_t s = 0; s < in_use.size(); ++s)
+        if (!in_use[s]) H[s * q + s] = 1.0;  // nothing depends on it
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        const District left = members_left(district, groups[g].set);
+        const Parameters own(left);
+        const std::vector<int>& index = indices[g];
+        const std::vector<double> part =
+            information({groups[g], left, Estimates::of(fit, groups[g]), sd}, own);
+        if (part.empty()) return {};
         for (int s = 0; s < own.size(); ++s)
             for (int t = 0; t <= s; ++t)
                 H[std::max(index[s], index[t]) * q + std::min(index[s], index[t])] +=
-                    group.weight * part[s * own.size() + t];
+                    groups[g].weight * part[s * own.size() + t];
     }
     if (cholesky(H.data(), q) < q) return {};
     std::vector<double> root(static_cast<std::size_t>(q) * p), V(static_cast<std::size_t>(p) * p);

@@ -4,7 +4,8 @@
 // information matrix of a graph has one block per district and a block depends on nothing but the
 // district. Graphs that share a district share the standard errors of its coefficients too. With
 // several conditions the information of a district is the sum over its groups (groups.hpp), each
-// with its share of the observations.
+// with its share of the observations; what a condition has to itself (kinds.hpp) is estimated, too,
+// and its uncertainty is part of that of the coefficients.
 #pragma once
 
 #include <vector>
@@ -15,10 +16,10 @@
 
 namespace bowfree {
 
-/// The asymptotic covariance matrix of the coefficients of a fitted district, for one observation:
-/// divide by n. Row-major, p x p for p coefficients; members ascending, for each its parents
-/// ascending. Empty when the information is not positive definite: then there is no maximum here,
-/// or the coefficients are not identified. `data` are those of the fit.
+/// The asymptotic covariance matrix of the shared coefficients of a fitted district, for one
+/// observation: divide by n. Row-major, p x p for p coefficients; members ascending, for each its
+/// parents ascending. Empty when the information is not positive definite: then there is no maximum
+/// here, or the coefficients are not identified. `data` are those of the fit.
 std::vector<double> coefficient_covariance(const JointData& data, const District& district,
                                            const DistrictFit& fit);
 

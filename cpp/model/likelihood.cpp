@@ -143,11 +143,15 @@ bool DistrictFitter::standardize_groups(const District& given) {
         for (int j = 0; j < m; ++j) S_[i * m + j] = R_[order[i] * m + order[j]];
 
     ordered_.clear();
+    ordered_.reserve(gathered_.size());  // the groups refer to them
     groups_.clear();
     alone_.assign(k, std::vector<double>(m * m));
     std::vector<double> weight(k);
     for (const Pooled& group : gathered_) {
-        Pooled& ordered = ordered_.emplace_back(group.weight, std::vector<char>(k), S_);
+        Pooled& ordered = ordered_.emplace_back(group.weight, std::vector<char>(k), S_,
+                                                group.condition, group.kind, group.target);
+        for (std::size_t j = 0; j < group.target.size(); ++j)
+            ordered.target[j] = group.target[order[j]];
         for (int v = 0; v < k; ++v) ordered.set[v] = group.set[order[v]];
         for (int i = 0; i < m; ++i)
             for (int j = 0; j < m; ++j)
@@ -164,6 +168,7 @@ bool DistrictFitter::standardize_groups(const District& given) {
         for (const int i : kernel.district.nodes)
             for (const int j : kernel.district.nodes) kernel.S.push_back(ordered.S[i * m + j]);
         kernel.X = factor(kernel.S, kernel.district.m());
+        kernel.pooled = &ordered;
     }
     for (int v = 0; v < k; ++v)
         for (double& entry : alone_[v]) entry /= weight[v];
@@ -312,19 +317,29 @@ void DistrictFitter::describe(bool certified, DistrictFit& fit) {
     const std::vector<int>& given = canonical_.given();
     const int k = district.k, m = district.m();
     std::vector<double> A(k * m), Omega(k * k);
-    newton_.parameters(A.data(), Omega.data());
-    fit.B.resize(k * m);
-    fit.Omega.resize(k * k);
     double largest = 0.0;
-    for (int v = 0; v < k; ++v) {
-        const int row = given[v];
-        for (int j = 0; j < m; ++j) {
-            const double coefficient = v == j ? 0.0 : -A[v * m + j];
-            largest = std::max(largest, std::abs(coefficient));
-            fit.B[row * m + given[j]] = coefficient * sd_[row] / sd_[given[j]];
+    const auto write = [&](std::vector<double>& own_B, std::vector<double>& own_Omega) {
+        own_B.resize(k * m);
+        own_Omega.resize(k * k);
+        for (int v = 0; v < k; ++v) {
+            const int row = given[v];
+            for (int j = 0; j < m; ++j) {
+                const double coefficient = v == j ? 0.0 : -A[v * m + j];
+                largest = std::max(largest, std::abs(coefficient));
+                own_B[row * m + given[j]] = coefficient * sd_[row] / sd_[given[j]];
+            }
+            for (int w = 0; w < k; ++w)
+                own_Omega[row * k + given[w]] = Omega[v * k + w] * sd_[row] * sd_[given[w]];
         }
-        for (int w = 0; w < k; ++w)
-            fit.Omega[row * k + given[w]] = Omega[v * k + w] * sd_[row] * sd_[given[w]];
+    };
+    newton_.parameters(A.data(), Omega.data());
+    write(fit.B, fit.Omega);
+    fit.own.clear();
+    for (std::size_t g = 0; g < gathered_.size(); ++g) {
+        if (gathered_[g].condition < 0) continue;
+        newton_.parameters(static_cast<int>(g), A.data(), Omega.data());
+        OwnFit& own = fit.own.emplace_back(gathered_[g].condition);
+        write(own.B, own.Omega);
     }
     fit.converged = certified;
     fit.decrement = newton_.decrement();
@@ -350,12 +365,16 @@ DistrictFit DistrictFitter::fit_parts(const District& district, const FitOptions
     return fit;
 }
 
-/// One node: ordinary least squares. Units do not matter to it, so it needs no standardisation.
+/// One node: ordinary least squares, unless conditions have parameters of their own. Units do not
+/// matter to it, so it needs no standardisation.
 DistrictFit DistrictFitter::fit_alone(const District& district) {
     const int m = district.m(), v = district.nodes[0];
     DistrictFit fit;
     bool singular = false;
-    (void)gather(district);
+    if (!gather(district)) {
+        solve(district, {}, &fit);
+        return fit;
+    }
     fit.Omega.assign(1, residual_variance(district, singular));
     fit.objective = share_ * (std::log(fit.Omega[0]) + 1.0);
     fit.B.assign(m, 0.0);
@@ -407,8 +426,7 @@ DistrictFit DistrictFitter::fit_peeled(const District& district, int v, const Fi
 }
 
 double DistrictFitter::objective(const District& district) {
-    (void)gather(district);
-    if (district.k > 1) return solve(district, {}, nullptr);
+    if (!gather(district) || district.k > 1) return solve(district, {}, nullptr);
     bool singular = false;
     return share_ * (std::log(residual_variance(district, singular)) + 1.0);
 }

@@ -24,6 +24,12 @@
 
 namespace bowfree {
 
+/// B and Omega of a district in a condition that has parameters of its own there.
+struct OwnFit {
+    int condition = 0;  ///< its number, as given
+    std::vector<double> B, Omega;
+};
+
 /// A fit of one district and its own proof of quality.
 struct DistrictFit {
     double objective = 0.0;      ///< F at the end
@@ -37,6 +43,7 @@ struct DistrictFit {
                                        ///< a huge coefficient: it may run to infinity
     int n_iter = 0;                    ///< RICF sweeps plus Newton steps, over all starts
     int n_optima = 1;                  ///< distinct local minima met over all starts
+    std::vector<OwnFit> own;           ///< B and Omega are what the other conditions share
 };
 
 struct FitOptions {

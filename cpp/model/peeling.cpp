@@ -50,7 +50,7 @@ void sort_by_node(std::vector<int>& numbers, const District& district) {
 
 std::optional<int> peelable(const District& district, const JointData* conditions) {
     const int k = district.k;
-    if (k < 2) return std::nullopt;
+    if (k < 2 || (conditions && conditions->has_own())) return std::nullopt;
     std::vector<char> spouses(static_cast<std::size_t>(k) * k);
     const auto are_spouses = [&](int a, int b) -> char& {
         return spouses[static_cast<std::size_t>(a) * k + b];

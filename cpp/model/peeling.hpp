@@ -13,7 +13,8 @@
 //
 // With several conditions (groups.hpp) the same holds group by group where v is left alone. A group
 // that sets v has no eps_v to take out of the others; so none of them may be left there: whatever
-// sets v has to set Q.
+// sets v has to set Q. Where a condition has parameters of its own nothing is peeled: what v <-> q
+// and v -> q have to themselves differs.
 //
 // The order of peeling does not matter. Peeling u leaves v peelable: if they are no spouses,
 // nothing that v depends on changes but for parents that its spouses gain; if they are, both

@@ -3,7 +3,8 @@
 // Of a district only F = min log|Omega| + tr(...) is cached, see likelihood.hpp. Members that can
 // be fitted on their own are peeled off first (peeling.hpp), and the parts are cached too: many
 // districts come down to the same few. The penalty is added outside: an edge costs `edge_cost`,
-// whatever it is and wherever it lies.
+// whatever it is and wherever it lies. Only parameters that a condition has to itself (kinds.hpp)
+// are paid for inside, with F: how many there are is a matter of the district.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,8 @@ class Scorer {
     const JointData& data() const { return data_; }
     double edge_cost() const { return edge_cost_; }
 
-    /// F of the district of `graph` that contains `node`; `key` must be the district's key. This
+    /// F of the district of `graph` that contains `node`, with twice the price of what conditions
+    /// have of it to themselves; `key` must be the district's key. This
     /// and all that rests on it throws `Stopped` when the workspace's stop is raised; nothing of a
     /// fit that was cut short gets into the cache.
     double objective(const Graph& graph, int node, const Key& key, Workspace& workspace);
@@ -59,7 +61,7 @@ class Scorer {
     double score(const Graph& graph, Workspace& workspace);
 
     /// Part of the score that is the same for all graphs: -(d/2) log 2 pi, the nodes' penalty, and
-    /// what set variables have to themselves (groups.hpp).
+    /// what set variables and other targets have to themselves (groups.hpp).
     double constant() const { return constant_; }
 
     std::size_t cache_bytes() { return cache_.bytes(); }

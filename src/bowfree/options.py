@@ -48,6 +48,8 @@ Correlation = Literal["pearson", "spearman", "kendall"]
 StandardErrorKind = Literal["standard", "robust", "robust-huber-white", "bootstrap"]
 TestKind = Literal["standard", "satorra-bentler", "yuan-bentler"]
 Penalty: TypeAlias = "float | Literal['ebic']"
+Kind = Literal["perfect", "mechanism", "activity", "noise"]
+"""What an intervention does to its targets, numbered as in cpp/model/kinds.hpp."""
 
 # Beyond this a score is nearly all penalty: rounding swallows what the likelihood says, and with
 # 1e308 the score is no finite number.

@@ -107,6 +107,24 @@ def test_the_interval_of_one_graph_is_that_of_its_standard_error(text):
     np.testing.assert_allclose(half_widths(graph, DATA)[found], 1.96 * se[found], rtol=1e-3)
 
 
+@pytest.mark.parametrize("kind", ["mechanism", "activity", "noise"])
+def test_parameters_that_a_condition_has_to_itself(kind):
+    data = [DATA[0], bf.Condition(DATA[1].data, targets=["y"], kind=kind)]
+    for text in ("x -> y -> z, x <-> z", "x <-> y -> z, x -> z"):
+        graph = bf.parse(text)
+        se = bf.fit(graph, data).total_effects(information="observed").se
+        found = np.isfinite(se) & (se > 0)
+        assert found.any()
+        np.testing.assert_allclose(half_widths(graph, data)[found], 1.96 * se[found], rtol=1e-3)
+    result = bf.exhaustive_search(data)
+    listed = bf.averaged_effects(result, window=1e6)
+    given_ = bf.averaged_effects([g for g, _ in result.ranking(1e9)], data, window=1e6)
+    np.testing.assert_allclose(given_.probability, listed.probability, rtol=1e-7, atol=1e-9)
+    for one in listed.classes:
+        alike = bf.equivalence_class(one.graph, targets=TARGETS, kind=kind)
+        assert one.n_members == alike.size
+
+
 def test_a_covariance_that_no_condition_shows_costs_no_standard_errors():
     # One end of y <-> z is always a target: nothing tells of it, and x -> y is known all the same.
     always = [

@@ -44,7 +44,6 @@ from bowfree.equivalence.targets import (
 from bowfree.errors import BowfreeError
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.joint_moments import JointMoments
 from bowfree.options import Rng, at_least, one_of
 from bowfree.space.search_space import SearchSpace
 
@@ -147,7 +146,11 @@ def equivalence_class(
     g = graph_of(graph)
     g.check_bap()
     one_of("method", method, get_args(Method))
-    conditions = given_targets(_targets_of(graph, targets), kind, g.nodes)
+    conditions = (
+        targets_of(getattr(graph, "moments", None), g.nodes)
+        if targets is None
+        else given_targets(targets, kind, g.nodes)
+    )
     if conditions.any and method != "exact":
         raise BowfreeError(
             f"method = {method!r}: with targets there is only method='exact', which finds all "
@@ -177,14 +180,6 @@ def equivalence_class(
         )
     cut = whole if limit is None or whole.size <= limit else _first_members(whole, limit)
     return _within_space_of(graph, cut)
-
-
-def _targets_of(given: GraphLike, targets: TargetSets | None) -> TargetSets | None:
-    """Return the targets, or those of the conditions that a result was found in."""
-    moments = getattr(given, "moments", None)
-    if targets is None and isinstance(moments, JointMoments) and moments.targets:
-        return list(dict.fromkeys(condition.targets for condition in moments.conditions))
-    return targets
 
 
 def class_by_components(

@@ -22,14 +22,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
 from bowfree.model.joint_moments import JointMoments
-from bowfree.options import each, one_of
+from bowfree.options import Kind, each, one_of
 from bowfree.text_input import shown
 
 __all__ = [
@@ -42,7 +42,6 @@ __all__ = [
     "targets_of",
 ]
 
-Kind = Literal["perfect", "mechanism", "activity", "noise"]
 TargetSets = Iterable[Iterable[str] | str]
 """What a user may give as ``targets``: a set of names for each condition."""
 
@@ -148,7 +147,7 @@ def given_targets(targets: TargetSets | None, kind: Kind, nodes: Names) -> Targe
 def targets_of(moments: Any, nodes: Names) -> Targets:
     """Return the conditions that data are from; one without targets, unless they say otherwise."""
     if isinstance(moments, JointMoments) and moments.targets:
-        return given_targets([c.targets for c in moments.conditions], "perfect", nodes)
+        return given_targets([c.targets for c in moments.conditions], moments.kind, nodes)
     return Targets(nodes, OBSERVED, "perfect")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeGuard, cast
+from typing import Any, Literal, TypeGuard, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -28,14 +28,12 @@ from bowfree.model.joint_moments import ConditionMoments, JointMoments
 from bowfree.model.moments import Moments
 from bowfree.model.reading import quoted, read_observations
 from bowfree.model.sample import CompleteRows
-from bowfree.options import is_number
-from bowfree.text_input import shown
+from bowfree.options import Kind, is_number
+from bowfree.text_input import listed, shown
 
 __all__ = ["Condition", "conditions"]
 
 Floats = npt.NDArray[np.float64]
-
-Kind = Literal["perfect"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,11 +47,14 @@ class Condition(Shown):
     cov, n, ddof
         A covariance matrix in place of `data`, as for :func:`bowfree.moments`.
     targets : sequence of str or "learn"
-        The variables that were set from outside in this condition. With "learn", which ones is not
+        The variables that were intervened on in this condition. With "learn", which ones is not
         known, and :func:`bowfree.greedy_search` looks for them.
-    kind : {"perfect"}
-        What that did to them: they lost every edge with a head at them, and vary by themselves or
-        not at all.
+    kind : {"perfect", "mechanism", "activity", "noise"}
+        What that did to them. "perfect": they were set from outside, lost every edge with a head at
+        them, and vary by themselves or not at all. "mechanism": what acts on them acts otherwise
+        here (their coefficients, error variance and error covariances are the condition's own).
+        "activity": they act otherwise here (the coefficients of the edges out of them are its
+        own). "noise": their error variance is its own. All conditions have one kind.
     name : str, optional
         What the condition is called in tables and messages; by default its number.
 
@@ -88,8 +89,8 @@ class Condition(Shown):
             )
         object.__setattr__(self, "targets", _read_targets(self.targets))
         kind: Any = self.kind
-        if not isinstance(kind, str) or kind != "perfect":
-            raise DataError(f"kind = {shown(kind)}: must be 'perfect'")
+        if not isinstance(kind, str) or kind not in get_args(Kind):
+            raise DataError(f"kind = {shown(kind)}: must be one of {', '.join(get_args(Kind))}")
         if self.name is not None and not isinstance(self.name, str):
             raise DataError(f"name = {shown(self.name)}: must be a text")
 
@@ -144,7 +145,7 @@ def conditions(
     targets : mapping, optional
         From the names of conditions to the variables that were set from outside there, or "learn".
         Conditions that are not named have no targets.
-    kind : {"perfect"}
+    kind : {"perfect", "mechanism", "activity", "noise"}
         What was done to the targets, as for :class:`Condition`.
 
     Returns
@@ -252,6 +253,12 @@ def read_conditions(given: Sequence[Condition], graph: MixedGraph | None) -> Joi
             "targets='learn' is for greedy_search, which looks for them; the moments of its result "
             "have the targets that it found"
         )
+    kinds = list(dict.fromkeys(c.kind for c in given if c.targets))
+    if len(kinds) > 1:
+        raise DataError(
+            f"conditions of kinds {listed(kinds)} together: give all interventions one kind; "
+            "'mechanism' is the most general that keeps the edges"
+        )
     names = [c.name if c.name is not None else str(k + 1) for k, c in enumerate(given)]
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice:
@@ -303,7 +310,7 @@ def _read(condition: Condition, name: str, graph: MixedGraph | None) -> Conditio
     if condition.cov is not None:
         names, S, n = _read_cov(condition, graph)
         _check_targets(condition.known, names)
-        return ConditionMoments(name, names, n, S, condition.known)
+        return ConditionMoments(name, names, n, S, condition.known, kind=condition.kind)
     names, X = read_observations(condition.data, graph, "data")
     _check_targets(condition.known, names)
     if len(X) < 2:
@@ -315,7 +322,7 @@ def _read(condition: Condition, name: str, graph: MixedGraph | None) -> Conditio
         )
     low, high = X.min(axis=0), X.max(axis=0)
     constant = low == high
-    _check_constant(names, constant, condition.known)
+    _check_constant(names, constant, condition.known if condition.kind == "perfect" else ())
     size = np.maximum(-low, high)
     if size.max() > LARGEST:
         check_scale(names, size, "values up to")
@@ -324,7 +331,9 @@ def _read(condition: Condition, name: str, graph: MixedGraph | None) -> Conditio
     S = deviations.T @ deviations / len(X)
     if np.diag(S)[~constant].min(initial=np.inf) < SMALLEST**2:
         check_scale(names, np.where(constant, 1.0, size), "values no larger than")
-    return ConditionMoments(name, names, float(len(X)), S, condition.known, mean, deviations)
+    return ConditionMoments(
+        name, names, float(len(X)), S, condition.known, mean, deviations, condition.kind
+    )
 
 
 def _of_moments(
@@ -337,7 +346,9 @@ def _of_moments(
     if not taken.plain or taken.n == np.inf:
         raise DataError("with several conditions moments have to be those of complete rows")
     rows = taken.sample.deviations if isinstance(taken.sample, CompleteRows) else None
-    return ConditionMoments(name, taken.names, taken.n, taken.S, condition.known, taken.mean, rows)
+    return ConditionMoments(
+        name, taken.names, taken.n, taken.S, condition.known, taken.mean, rows, condition.kind
+    )
 
 
 def _read_cov(
@@ -347,7 +358,8 @@ def _read_cov(
     names, C = read_observations(condition.cov, graph, "cov")
     still = np.zeros(len(names), dtype=bool)
     if C.shape == (len(names), len(names)):
-        still = (np.diag(C) == 0) & np.array([name in condition.known for name in names])
+        may_be = condition.known if condition.kind == "perfect" else ()
+        still = (np.diag(C) == 0) & np.array([name in may_be for name in names])
     if still.any() and np.abs(C[still]).max() > 0:
         i = int(np.flatnonzero(still)[0])
         raise DataError(f"cov has covariances of {names[i]!r}, whose variance is 0")
@@ -379,8 +391,8 @@ def _check_constant(
     still = [names[i] for i in map(int, np.flatnonzero(constant)) if names[i] not in targets]
     if still:
         raise DataError(
-            f"constant column {quoted(still)}: if it was held fixed, name it in `targets`; else "
-            "drop it, it has no variance to explain"
+            f"constant column {quoted(still)}: if it was held fixed, name it in `targets` "
+            "(kind='perfect'); else drop it, it has no variance to explain"
         )
 
 

@@ -271,8 +271,7 @@ def fit_moments(
     )
     B, Omega = core.B, core.Omega
     B.flags.writeable = Omega.flags.writeable = False
-    make = JointFit if isinstance(moments, JointMoments) else Fit
-    return make(
+    fitted = (
         graph,
         size,
         B,
@@ -283,6 +282,10 @@ def fit_moments(
         moments.mean,
         moments,
     )
+    if not isinstance(moments, JointMoments):
+        return Fit(*fitted)
+    own = () if moments.kind == "perfect" else range(len(moments.conditions))
+    return JointFit(*fitted, own=tuple((core.B_in(e), core.Omega_in(e)) for e in own))
 
 
 def warn_if_doubtful(certificate: tuple[Certificate, ...], *, stacklevel: int) -> None:

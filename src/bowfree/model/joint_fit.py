@@ -60,7 +60,7 @@ class ConditionFit(Shown, Frozen, Plain):
     n : float
         Number of observations.
     targets : tuple of str
-        Variables that were set from outside.
+        Variables that were intervened on.
     Sigma : ndarray of shape (d, d)
         Covariance matrix that the model expects there; a target has the variance that it has.
     loglik : float
@@ -118,7 +118,8 @@ class _Cut(NamedTuple):
     B: Floats
     Omega: Floats
     S: Floats
-    parameters: tuple[int, ...]  # numbers of the shared parameters that the condition tells of
+    shared: tuple[int, ...]  # numbers of the shared parameters that the condition tells of
+    own: tuple[int, ...]  # numbers of those that it has to itself
 
     def Sigma(self) -> Floats:
         E = np.linalg.inv(np.eye(len(self.B)) - self.B)
@@ -129,22 +130,26 @@ class _Cut(NamedTuple):
 def cut(
     condition: ConditionMoments, B: Floats, Omega: Floats, parameters: Sequence[Parameter]
 ) -> _Cut:
-    """Return what is left of a model in a condition."""
+    """Return what is left of a model in a condition, whose own parameters B and Omega have."""
     target, varies = condition.is_target, condition.varies
-    B, Omega, own = B.copy(), Omega.copy(), np.diag(condition.S)
-    B[target] = 0.0
-    Omega[target] = 0.0
-    Omega[:, target] = 0.0
-    Omega[target, target] = own[target]
+    if condition.kind == "perfect":
+        B, Omega, own = B.copy(), Omega.copy(), np.diag(condition.S)
+        B[target] = 0.0
+        Omega[target] = 0.0
+        Omega[:, target] = 0.0
+        Omega[target, target] = own[target]
     kept = np.flatnonzero(varies)
     block = np.ix_(kept, kept)
+    use = [condition.use(parameter) for parameter in parameters]
     # Nothing is learned of the edges out of a variable that does not vary.
-    told = tuple(
+    shared = tuple(
         s
-        for s, (kind, i, j) in enumerate(parameters)
-        if not target[i] and (varies[j] if kind == "B" else not target[j])
+        for s, (kind, _, j) in enumerate(parameters)
+        if use[s] == "shared" and (varies[j] or kind == "Omega")
     )
-    return _Cut(kept, B[block], Omega[block], condition.S[block], told)
+    # The variance of a set variable is that of the data, whatever the model.
+    others = tuple(s for s, word in enumerate(use) if word == "own" and condition.kind != "perfect")
+    return _Cut(kept, B[block], Omega[block], condition.S[block], shared, others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,46 +157,57 @@ class JointVariation:
     """How the estimates of a fit to several conditions vary, by normal theory."""
 
     moments: JointMoments
-    B: Floats
-    Omega: Floats
+    models: tuple[tuple[Floats, Floats], ...]  # B and Omega in each condition
     parameters: tuple[Parameter, ...]
 
     @cached_property
     def cuts(self) -> tuple[_Cut, ...]:
         """The model in each condition."""
         return tuple(
-            cut(condition, self.B, self.Omega, self.parameters)
-            for condition in self.moments.conditions
+            cut(condition, B, Omega, self.parameters)
+            for condition, (B, Omega) in zip(self.moments.conditions, self.models, strict=True)
         )
 
     @cached_property
     def told(self) -> tuple[int, ...]:
-        """Numbers of the parameters that some condition tells of."""
-        return tuple(sorted({s for part in self.cuts for s in part.parameters}))
+        """Numbers of the shared parameters that some condition tells of."""
+        return tuple(sorted({s for part in self.cuts for s in part.shared}))
 
     def information(self, se: StandardErrorKind) -> Information:
         """Return "expected", as for one sample."""
         return "expected"
 
     def covariance(self, se: StandardErrorKind, information: Information) -> Floats:
-        """Return the inverse of the sum of the conditions' information; NaN where there is none."""
+        """Return the inverse of the sum of the conditions' information; NaN where there is none.
+
+        Parameters that a condition has to itself are estimated, too; they follow the shared ones
+        in the sum, and what they leave uncertain is in the inverse.
+        """
         q = len(self.parameters)
-        total = np.zeros((q, q))
+        n_own = sum(len(part.own) for part in self.cuts)
+        total, first = np.zeros((q + n_own, q + n_own)), q
         for condition, part in zip(self.moments.conditions, self.cuts, strict=True):
             place = {int(i): k for k, i in enumerate(part.kept)}
-            own: list[Parameter] = [
-                (kind, place[i], place[j])
-                for kind, i, j in (self.parameters[s] for s in part.parameters)
+            numbers = dict(zip(part.shared, part.shared, strict=True))
+            numbers |= {s: first + k for k, s in enumerate(part.own)}
+            first += len(part.own)
+            # In their usual order, entries of B before those of Omega.
+            chosen = sorted(numbers)
+            here: list[Parameter] = [
+                (kind, place[i], place[j]) for kind, i, j in (self.parameters[s] for s in chosen)
             ]
-            if not own:
+            if not here:
                 continue
             if information == "expected":
-                added = expected_information(part.B, part.Omega, condition.n, own)
+                added = expected_information(part.B, part.Omega, condition.n, here)
             else:
-                added = observed_information(part.B, part.Omega, part.S, condition.n, own)
-            total[np.ix_(part.parameters, part.parameters)] += added
-        covariance = np.full((q, q), np.nan)
-        covariance[np.ix_(self.told, self.told)] = safe_inverse(total[np.ix_(self.told, self.told)])
+                added = observed_information(part.B, part.Omega, part.S, condition.n, here)
+            at = [numbers[s] for s in chosen]
+            total[np.ix_(at, at)] += added
+        known = [*self.told, *range(q, q + n_own)]
+        inverse = safe_inverse(total[np.ix_(known, known)])
+        covariance, size = np.full((q, q), np.nan), len(self.told)
+        covariance[np.ix_(self.told, self.told)] = inverse[:size, :size]
         return covariance
 
     def misfit(self) -> tuple[float, float]:
@@ -201,10 +217,15 @@ class JointVariation:
     @cached_property
     def _empty(self) -> tuple[_Cut, ...]:
         """The graph without edges: a variance for each variable, over what leaves it alone."""
-        left = np.array([c.n * ~c.is_target for c in self.moments.conditions])
-        own = np.array([np.diag(c.S) for c in self.moments.conditions])
-        Omega = np.diag(np.sum(left * own, axis=0) / left.sum(axis=0))
-        return tuple(cut(c, 0 * Omega, Omega, ()) for c in self.moments.conditions)
+        conditions = self.moments.conditions
+        apart = [c.is_target & (c.kind != "activity") for c in conditions]
+        left = np.array([c.n * ~own for c, own in zip(conditions, apart, strict=True)])
+        variances = np.array([np.diag(c.S) for c in conditions])
+        shared = np.sum(left * variances, axis=0) / left.sum(axis=0)
+        return tuple(
+            cut(c, np.zeros_like(c.S), np.diag(np.where(own, np.diag(c.S), shared)), ())
+            for c, own in zip(conditions, apart, strict=True)
+        )
 
     def _distance(self, cuts: Sequence[_Cut]) -> float:
         return math.fsum(
@@ -229,8 +250,8 @@ def _for_one_sample(test: TestKind) -> DataError:
 class JointFit(Fit):
     """A BAP fitted to several conditions; made by :func:`fit`.
 
-    B and Omega are shared by all conditions, as :class:`Condition` says. It is a :class:`Fit` in
-    every other way: :attr:`Sigma` is what the model expects where nothing is set from outside,
+    B and Omega are shared by all conditions, except for what :class:`Condition` says. It is a
+    :class:`Fit` in every other way: :attr:`Sigma` is what the model expects without interventions,
     standard errors come from the information of all conditions, and chi-square is against the model
     that has a covariance matrix for each condition. Its baseline is the empty graph, and RMSEA has
     the factor that several groups need (Steiger 1998), as in lavaan.
@@ -238,7 +259,11 @@ class JointFit(Fit):
     Attributes
     ----------
     graph, n, B, Omega, penalty, method, certificate, moments
-        As for :class:`Fit`; `n` is the number of observations in all conditions.
+        As for :class:`Fit`; `n` is the number of observations in all conditions, B and Omega are
+        those without an intervention.
+    own : tuple of tuple of ndarray
+        B and Omega in each condition, where an intervention changed some of them; empty for perfect
+        interventions, which set variables from outside.
 
     Examples
     --------
@@ -251,6 +276,8 @@ class JointFit(Fit):
     >>> print(fit.conditions[1])
     set: n = 50, targets x2, chi-square 0.001, SRMR 0.004
     """
+
+    own: tuple[tuple[Floats, Floats], ...] = ()
 
     @property
     def _joint(self) -> JointMoments:
@@ -266,25 +293,27 @@ class JointFit(Fit):
 
     @property
     def n_parameters(self) -> int:
-        """Number of nodes, edges, and variances that targets have in their conditions."""
+        """Number of nodes, edges, and parameters that conditions have to themselves."""
         return len(self._parameters) + int(self._set_terms()[1].sum())
 
     def _set_terms(self) -> tuple[Floats, npt.NDArray[np.int_]]:
-        return self._joint._set_terms()
+        return self._joint._set_terms()[0], self._joint._own_numbers(self.graph)
 
     @cached_property
     def _variation(self) -> JointVariation:
-        return JointVariation(self._joint, self.B, self.Omega, self._parameters)
+        models = self.own or ((self.B, self.Omega),) * len(self._joint.conditions)
+        return JointVariation(self._joint, models, self._parameters)
 
     @cached_property
     def indices(self) -> FitIndices:
         """All fit indices, with the RMSEA's interval and the baseline model."""
         entries = sum(int(v * (v + 1) / 2) for v in self._n_varying())
         own = int(self._set_terms()[1].sum())
+        own_empty = int(self._joint._own_numbers(MixedGraph(self.graph.nodes)).sum())
         return indices_from(
             *self._variation.misfit(),
             entries - len(self._variation.told) - own,
-            entries - len(self.B) - own,
+            entries - len(self.B) - own_empty,
             self.n,
             math.fsum(c.n / self.n * c.srmr for c in self.conditions),
             groups=len(self.conditions),
@@ -395,7 +424,7 @@ def _cut_graph(graph: MixedGraph, condition: ConditionMoments) -> MixedGraph:
     """Return the graph in a condition: of what varies there, without the edges into targets."""
     left = [name for name, varies in zip(graph.nodes, condition.varies, strict=True) if varies]
     part = graph.subgraph(left)
-    targets = set(condition.targets)
+    targets = set(condition.targets) if condition.kind == "perfect" else set()
     return MixedGraph(
         left,
         directed=[(a, b) for a, b in part.directed if b not in targets],

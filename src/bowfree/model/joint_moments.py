@@ -1,8 +1,10 @@
 """Moments of several conditions: batches, experiments, interventions with known targets.
 
-A condition is a sample of its own, with its own mean. Its *targets* were set from outside: there,
-they have lost every edge with a head at them, and have a variance of their own. B and Omega are
-the same in all conditions, so what they are is learned from all of them.
+A condition is a sample of its own, with its own mean. Its *targets* were intervened on: set from
+outside (kind "perfect"), when they have lost every edge with a head at them and have a variance of
+their own; or changed in their mechanism, their activity or their noise, when some parameters are
+the condition's own. All other entries of B and Omega are the same in all conditions, so what they
+are is learned from all of them.
 
 Without targets the pooled covariance matrix, about the means of the conditions, says everything,
 and :class:`JointMoments` are like any other moments. With targets no single matrix does:
@@ -18,7 +20,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -32,12 +34,15 @@ from bowfree.json_values import json_values
 from bowfree.model.covariance import check_definite
 from bowfree.model.moments import Moments
 from bowfree.model.reading import quoted
-from bowfree.options import Method, each
+from bowfree.options import Kind, Method, each
 from bowfree.text_input import listed, shown
 
 __all__ = ["ConditionMoments", "JointMoments"]
 
 Floats = npt.NDArray[np.float64]
+
+Use = Literal["absent", "shared", "own"]
+"""What a parameter is in a condition; as in cpp/model/kinds.hpp."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,11 +61,13 @@ class ConditionMoments(Shown, Frozen):
         Covariance matrix about the condition's own mean, divisor n; zero for a target that was held
         constant.
     targets : tuple of str
-        The variables that were set from outside.
+        The variables that were intervened on.
     mean : ndarray of shape (d,) or None
         Means of the columns; None where a covariance matrix was given.
     deviations : ndarray of shape (n, d) or None
         The rows minus their mean, where there are rows.
+    kind : {"perfect", "mechanism", "activity", "noise"}
+        What was done to the targets.
     """
 
     name: str
@@ -70,6 +77,7 @@ class ConditionMoments(Shown, Frozen):
     targets: tuple[str, ...] = ()
     mean: Floats | None = None
     deviations: Floats | None = None
+    kind: Kind = "perfect"
 
     @cached_property
     def is_target(self) -> npt.NDArray[np.bool_]:
@@ -103,6 +111,7 @@ class ConditionMoments(Shown, Frozen):
             self.targets,
             None if self.mean is None else self.mean[chosen],
             None if self.deviations is None else self.deviations[:, chosen],
+            self.kind,
         )
 
     def _of_rows(self, chosen: npt.NDArray[Any]) -> ConditionMoments:
@@ -114,19 +123,31 @@ class ConditionMoments(Shown, Frozen):
         S = rows.T @ rows / len(rows)
         mean = None if self.mean is None else self.mean + shift
         return ConditionMoments(
-            self.name, self.names, float(len(rows)), S, self.targets, mean, rows
+            self.name, self.names, float(len(rows)), S, self.targets, mean, rows, self.kind
         )
 
     def _without_rows(self) -> ConditionMoments:
         """Return the same without the rows."""
-        return ConditionMoments(
-            self.name, self.names, self.n, self.S, self.targets, self.mean, None
-        )
+        return replace(self, deviations=None)
+
+    def use(self, parameter: tuple[str, int, int]) -> Use:
+        """Return what an entry ("B" or "Omega", i, j) of the model is in this condition."""
+        what, i, j = parameter
+        at, touched = self.is_target, bool(self.is_target[i] or self.is_target[j])
+        if what == "B":
+            touched = bool(at[j] if self.kind == "activity" else at[i])
+        if not touched or (what == "B" and self.kind == "noise"):
+            return "shared"
+        if self.kind == "perfect":
+            return "own" if what == "Omega" and i == j else "absent"
+        if what == "B" or self.kind == "mechanism":
+            return "own"
+        return "own" if self.kind == "noise" and i == j else "shared"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the condition as plain lists and numbers, without its rows."""
         content: dict[str, Any] = json_values(
-            {word: getattr(self, word) for word in ("name", "n", "targets", "mean", "S")}
+            {word: getattr(self, word) for word in ("name", "n", "targets", "kind", "mean", "S")}
         )
         return content
 
@@ -183,6 +204,11 @@ class JointMoments(Moments):
         )
 
     @property
+    def kind(self) -> Kind:
+        """What was done to the targets, the same in all conditions."""
+        return next((c.kind for c in self.conditions if c.targets), "perfect")
+
+    @property
     def S(self) -> Floats:
         """Covariance matrix about the means of the conditions; an error where there are targets."""
         if self.targets:
@@ -222,17 +248,20 @@ class JointMoments(Moments):
             np.stack([c.S for c in self.conditions]),
             [c.n / self.n for c in self.conditions],
             np.stack([c.is_target for c in self.conditions]).astype(np.uint8),
+            [get_args(Kind).index(c.kind) for c in self.conditions],
         )
 
     def _set_terms(self) -> tuple[Floats, npt.NDArray[np.int_]]:
         """Return what each variable has to itself where it is a target, whatever the graph.
 
-        That is ``w (log s + 1)`` for each condition with this target, w being its share of the
+        That is ``w (log s + 1)`` for each condition in which it was set, w being its share of the
         observations and s the variance there; and the number of these variances. A target that was
         held constant has no density, so that its ``log 2 pi`` is taken back.
         """
         objective, number = np.zeros(len(self.names)), np.zeros(len(self.names), dtype=int)
         for condition in self.conditions:
+            if condition.kind != "perfect":
+                continue
             for i in np.flatnonzero(condition.is_target):
                 varies, s = condition.varies[i], condition.S[i, i]
                 own = math.log(s) + 1 if varies else -math.log(2 * math.pi)
@@ -240,11 +269,41 @@ class JointMoments(Moments):
                 number[i] += varies
         return objective, number
 
+    @cached_property
+    def _own(self) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.int_]]:
+        """In how many conditions each entry of B, and of Omega, is the condition's own.
+
+        Without the variances of set variables, which `_set_terms` counts.
+        """
+        d = len(self.names)
+        B, Omega = np.zeros((d, d), dtype=int), np.zeros((d, d), dtype=int)
+        for condition in self.conditions:
+            if condition.kind != "perfect":
+                for i, j in np.ndindex(d, d):
+                    B[i, j] += i != j and condition.use(("B", i, j)) == "own"
+                    Omega[i, j] += condition.use(("Omega", i, j)) == "own"
+        return B, Omega
+
+    def _own_numbers(self, graph: MixedGraph) -> npt.NDArray[np.int_]:
+        """Return the number of parameters that conditions have to themselves, by variable.
+
+        A covariance counts for the first of its two. With the variances of set variables.
+        """
+        B, Omega = self._own
+        at = {name: i for i, name in enumerate(graph.nodes)}
+        number = self._set_terms()[1] + np.diag(Omega)
+        for a, b in graph.directed:
+            number[at[b]] += B[at[b], at[a]]
+        for a, b in graph.bidirected:
+            number[at[a]] += Omega[at[a], at[b]]
+        return number
+
     def _numbers(self) -> tuple[Floats, ...]:
         """Return the numbers that the likelihood depends on."""
         targets = np.array([c.is_target for c in self.conditions], dtype=float)
         sizes = np.array([c.n for c in self.conditions])
-        return (*(c.S for c in self.conditions), sizes, targets)
+        kind = np.array([float(get_args(Kind).index(self.kind))])
+        return (*(c.S for c in self.conditions), sizes, targets, kind)
 
     def take(self, names: Sequence[str]) -> JointMoments:
         """Return the moments of some of the variables, in this order; all targets among them."""
@@ -277,6 +336,16 @@ class JointMoments(Moments):
     def _check(self, graph: MixedGraph | None) -> None:
         """Exclude what has no maximum of the likelihood, each variable by what tells of it."""
         checked = set()
+        for condition in self.conditions:
+            # A variance of its own runs to zero where the rows are few.
+            if condition.targets and condition.kind in ("mechanism", "noise"):
+                try:
+                    check_definite(self.names, condition.S, condition.n, graph)
+                except DataError as error:
+                    raise DataError(
+                        f"condition {condition.name!r}, which has parameters of its own "
+                        f"(kind={condition.kind!r}): {error}"
+                    ) from None
         for i, name in enumerate(self.names):
             telling = tuple(k for k, c in enumerate(self.conditions) if not c.is_target[i])
             if not telling:

@@ -16,20 +16,31 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.display import MOST_ROWS, Shown, Table, count, number, shorten
 from bowfree.equivalence.decision import equivalent
+from bowfree.equivalence.targets import targets_of
 from bowfree.errors import GraphError
 from bowfree.frames import data_frame
 from bowfree.graph.given import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place, said_edge
-from bowfree.graph.pair_states import MARKS, NONE, index_pairs, states_of_graph
+from bowfree.graph.pair_states import (
+    BACKWARD,
+    BIDIRECTED,
+    FORWARD,
+    MARKS,
+    NONE,
+    index_pairs,
+    states_of_graph,
+)
 from bowfree.graph.text import quote
 from bowfree.json_values import Plain
 from bowfree.model.fitting import fit_moments, warn_if_doubtful
 from bowfree.model.given import graph_and_moments
+from bowfree.model.joint_moments import JointMoments
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.options import DataOptions, ScoreOptions, SpaceOptions, split_options
 from bowfree.space.search_space import SearchSpace
@@ -59,7 +70,8 @@ class EdgeChange(Shown):
         and `score` and lowers the others. NaN where the changed graph cannot be fitted to these
         data.
     df : int
-        Difference of the degrees of freedom: -1 for an edge added, 1 for one removed, else 0.
+        Difference of the degrees of freedom: -1 for an edge added, 1 for one removed, else 0; more
+        where conditions have parameters of the edge to themselves.
     p_value : float
         Of the likelihood-ratio test between the two, for an edge that is added or removed: small
         when it is needed. NaN for others, which are not nested.
@@ -291,12 +303,16 @@ def edge_changes(
 
     from scipy.special import chdtrc
 
+    own = moments._own if isinstance(moments, JointMoments) else None
+    conditions = targets_of(moments, moments.names)
     changes = []
     for (i, j, state), loglik in zip(moves.tolist(), logliks.tolist(), strict=True):
         now, a, b = states[i, j], bap.nodes[i], bap.nodes[j]
-        more = (state != NONE) - (now != NONE)
+        more = _n_parameters(state, i, j, own) - _n_parameters(now, i, j, own)
+        nested = NONE in (state, now)
         same = more == 0 and abs(loglik) < _MAYBE_EQUAL
-        if same and equivalent(bap, _changed(bap, i, j, MARKS[now], MARKS[state]), rng=0):
+        changed = _changed(bap, i, j, MARKS[now], MARKS[state]) if same else bap
+        if same and equivalent(bap, changed, targets=conditions.sets, kind=conditions.kind, rng=0):
             loglik = 0.0  # but for rounding
         else:
             same = False
@@ -310,7 +326,7 @@ def edge_changes(
                 loglik,
                 chi2,
                 -more,
-                float(chdtrc(1, abs(chi2))) if more else math.nan,
+                float(chdtrc(abs(more), abs(chi2))) if nested else math.nan,
                 loglik / n - price * more if finite else loglik,
                 chi2 + 2 * more,
                 chi2 + math.log(n) * more if finite else math.nan,
@@ -322,6 +338,18 @@ def edge_changes(
     return EdgeChanges(
         bap, tuple(changes), fit.loglik, fit.chi2, fit.score, fit.bic, n, rule.weight
     )
+
+
+def _n_parameters(
+    state: int, i: int, j: int, own: tuple[npt.NDArray[np.int_], npt.NDArray[np.int_]] | None
+) -> int:
+    """Return how many parameters a pair has, with those that conditions have to themselves."""
+    if state == NONE:
+        return 0
+    if own is None:
+        return 1
+    B, Omega = own
+    return 1 + int({FORWARD: B[j, i], BACKWARD: B[i, j], BIDIRECTED: Omega[i, j]}[state])
 
 
 def _changed(graph: MixedGraph, i: int, j: int, before: str, after: str) -> MixedGraph:

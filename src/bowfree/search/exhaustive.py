@@ -21,8 +21,18 @@ from bowfree.display import Shown, count
 from bowfree.errors import BowfreeError, DataError
 from bowfree.frozen import Frozen
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.pair_states import EDGES, MARKS, NONE, graph_of_states, index_pairs
+from bowfree.graph.pair_states import (
+    BACKWARD,
+    BIDIRECTED,
+    EDGES,
+    FORWARD,
+    MARKS,
+    NONE,
+    graph_of_states,
+    index_pairs,
+)
 from bowfree.model.gate import read_moments
+from bowfree.model.joint_moments import JointMoments
 from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.options import (
@@ -131,6 +141,17 @@ class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
     def edge_counts(self) -> npt.NDArray[np.intp]:
         """Return the number of edges of every graph, best first."""
         counts: npt.NDArray[np.intp] = (self._states() != NONE).sum(axis=1)
+        return counts
+
+    def parameter_counts(self) -> npt.NDArray[np.intp]:
+        """Return the number of edges, and of what conditions have of them to themselves."""
+        counts = self.edge_counts()
+        if isinstance(self.moments, JointMoments) and self.moments.kind != "perfect":
+            B, Omega = self.moments._own
+            for k, (i, j) in enumerate(index_pairs(len(self.moments.names))):
+                own = np.zeros(1 + max(EDGES), dtype=np.intp)
+                own[FORWARD], own[BACKWARD], own[BIDIRECTED] = B[j, i], B[i, j], Omega[i, j]
+                counts += own[self._states()[:, k]]
         return counts
 
     def ranking(self, window: float) -> Iterator[ScoredGraph]:

@@ -54,10 +54,10 @@ class _Scores:
     def of(self, graph: MixedGraph, targets: Targets) -> float:
         """Return the score of a graph with these targets."""
         moments = self.moments._with_targets(targets)
-        n, (own, n_own) = moments.n, moments._set_terms()
+        n, own = moments.n, moments._set_terms()[0]
         fits = _core.fit_graph(moments._core_data(), *graph._bits())
         F = math.fsum(fits.objective) + math.fsum(own)
-        q = len(graph) + graph.n_edges + int(n_own.sum())
+        q = len(graph) + graph.n_edges + int(moments._own_numbers(graph).sum())
         price = self.rule.weight * math.log(n) / n
         return -(len(graph) * math.log(2 * math.pi) + F) / 2 - price * q
 

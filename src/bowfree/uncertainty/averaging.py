@@ -39,6 +39,7 @@ from bowfree.effects.effect_bounds import Formula
 from bowfree.equivalence.targets import Targets, targets_of
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.joint_moments import JointMoments
 from bowfree.model.moments import Moments
 from bowfree.options import (
     DataOptions,
@@ -308,7 +309,8 @@ def _listed(
     n = found.moments.n
     n_edges = found.edge_counts()
     # The same fits, at another price of an edge.
-    scores = found.scores + (found.penalty - law.penalty) * math.log(n) / n * n_edges
+    dearer = (found.penalty - law.penalty) * math.log(n) / n
+    scores = found.scores + dearer * found.parameter_counts()
     weights = log_weights(law, scores, n_edges, found.moments, space)
     near = np.flatnonzero(weights >= weights.max() - averaging.window)
     near = near[np.argsort(-weights[near], kind="stable")]
@@ -327,7 +329,12 @@ def _given(
     graphs = list(dict.fromkeys(graphs))
     F = counter.objectives(*_stacks(graphs))
     n_edges = np.array([graph.n_edges for graph in graphs])
-    scores = -0.5 * F - law.penalty * math.log(moments.n) / moments.n * n_edges
+    own = [
+        moments._own_numbers(graph).sum() if isinstance(moments, JointMoments) else 0
+        for graph in graphs
+    ]
+    price = law.penalty * math.log(moments.n) / moments.n
+    scores = -0.5 * F - price * (n_edges + np.array(own))
     weights = log_weights(law, scores, n_edges, moments, space)
     near = np.argsort(-weights, kind="stable")
     near = near[weights[near] >= weights.max() - averaging.window]

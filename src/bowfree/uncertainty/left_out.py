@@ -234,6 +234,11 @@ def leave_out_conditions(
             f"data = {shown(data)}: three conditions are needed at least, to leave one out and "
             "learn from the others"
         )
+    if moments.kind != "perfect":
+        raise DataError(
+            f"kind = {moments.kind!r}: what an intervention changes is only known once it was "
+            "made; conditions can be foreseen for kind='perfect'"
+        )
     found: list[LeftOutCondition] = []
     effects: list[ForeseenEffect] = []
     skipped: list[str] = []
