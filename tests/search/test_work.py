@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.search import plan
+from bowfree.search import conductor, plan
 from search_cases import essence, simulate
 
 D = 14
@@ -18,6 +18,13 @@ D = 14
 
 @pytest.fixture
 def little_work(monkeypatch):
+    """Let a run do a hundredth of what it needs here, and leave no work for kicks."""
+    monkeypatch.setattr(plan, "work_for", lambda d: 1e5)
+    monkeypatch.setattr(conductor, "work_of_search_for", lambda d: 1e5)
+
+
+@pytest.fixture
+def little_work_each(monkeypatch):
     """Let a run do a hundredth of what it needs here."""
     monkeypatch.setattr(plan, "work_for", lambda d: 1e5)
 
@@ -42,15 +49,20 @@ def test_a_run_that_has_done_its_work_ends_with_the_best_it_has_met(little_work)
         assert run.score == pytest.approx(bf.score(run.end, cov=found.moments.S, n=1000, ddof=0))
         assert run.score >= max(run.path) - 1e-9
         assert "ended when its work was done" in repr(run)
-    (said,) = found.notes
+    said, no_more = found.notes
+    assert no_more == (
+        "there were no more rounds of kicks because the work set aside for a search was done"
+    )
+    assert {run.strategy for run in found.runs} == {"dag-first"}
     assert re.fullmatch(rf"{len(cut)} of {len(found.runs)} runs ended when the work .*", said)
     assert said in str(found)
     assert "max_district= avoids" in said
 
 
-def test_whoever_did_the_work(little_work):
+def test_whoever_did_the_work(little_work_each):
     results = [search(n_jobs=k, cache_mb=mb) for k, mb in ((1, 256), (2, 256), (1, 1e-9))]
     assert any(run.exhausted for run in results[0].runs)
+    assert {run.strategy for run in results[0].runs} == {"dag-first", "kicks"}
     assert essence(results[0]) == essence(results[1]) == essence(results[2])
 
 

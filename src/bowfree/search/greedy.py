@@ -281,6 +281,10 @@ def _make_result(conductor: Conductor, **given: Any) -> SearchResult:
             f"{exhausted} of {len(conductor.runs)} runs ended when the work set aside for one run "
             "was done: they had come among very large districts, which max_district= avoids",
         )
+    if conductor.exhausted:
+        given["notes"] += (
+            "there were no more rounds of kicks because the work set aside for a search was done",
+        )
     return SearchResult(
         graph=best[0],
         score=score,
