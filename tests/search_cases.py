@@ -40,7 +40,8 @@ def neighbours(graph):
 
 def essence(result):
     """All of a search result but times and counts."""
-    runs = [(run.strategy, run.start, run.end, run.score, run.path) for run in result.runs]
+    words = ("strategy", "start", "end", "score", "path", "exhausted", "work")
+    runs = [tuple(getattr(run, word) for word in words) for run in result.runs]
     return (result.graph, result.score, result.best_graphs, result.pool, runs)
 
 

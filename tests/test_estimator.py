@@ -177,7 +177,7 @@ def test_knowledge_and_class_are_passed_on():
         ({}, [[1.0, 2.0]], "1 sample"),
         ({}, [[1.0, np.nan], [2.0, 3.0]], "NaN"),
         ({}, [[1.0, 2.0], [3.0, 2.0], [4.0, 2.0]], "constant column 'x2'"),
-        ({}, np.sin(np.arange(20.0)).reshape(4, 5), "n = 4 observations of 5 variables"),
+        ({"max_in_degree": 3}, np.sin(np.arange(20.0)).reshape(4, 5), "n = 4 observations do not"),
         ({}, {"x": [1.0, 2.0, 4.0], "y": [1.0, np.inf, 2.0]}, "infinity"),
     ],
 )

@@ -29,10 +29,12 @@ Named to_dict(int index, const Run& run) {
     found["score"] = run.score;
     found["path"] = to_numpy(std::vector<double>(run.journal.path));
     found["complete"] = run.complete;
+    found["exhausted"] = run.exhausted;
     found["seconds"] = run.seconds;
     found["fits"] = run.effort.fits;
     found["cache_hits"] = run.effort.cache_hits;
     found["candidates"] = run.effort.candidates;
+    found["work"] = run.effort.work;
     return found;
 }
 
@@ -121,14 +123,14 @@ auto least_gains(const Matrix& S, const Bits& parents, const Bits& spouses) {
 /// where the rules are beyond orders.
 std::optional<std::pair<std::vector<int>, BitArrays>> best_over_orders(
     const Matrix& S, double n, double penalty, const Rules& rules, std::uint64_t seed, int kicks,
-    double tolerance) {
+    double tolerance, std::size_t bytes) {
     const int d = static_cast<int>(S.shape(0));
     expect_nodes(rules, d);
     if (!OrderSearch::can_honour(rules, d)) return std::nullopt;
     const Scorer scorer(JointData(to_square(S, d), d), n, penalty, 0);
     Rng rng(seed);
     const auto [order, graph] = interruptibly([&](const Stop& stop) {
-        OrderSearch orders(scorer, rules, rng, stop);
+        OrderSearch orders(scorer, rules, rng, stop, bytes);
         orders.improve(tolerance);
         orders.kick(kicks, tolerance);
         return std::pair(orders.order(), orders.graph());
@@ -144,7 +146,7 @@ void bind_search(nb::module_& m) {
             "__init__",
             [](RunOptions* self, int direction, int neighbours, std::int64_t max_steps,
                double tolerance, int plateau, int order_kicks, int dag_kicks, int bap_kicks,
-               std::int64_t burn_in, std::size_t keep, double window) {
+               std::int64_t burn_in, std::size_t keep, double window, double most_work) {
                 new (self) RunOptions{
                     {static_cast<Direction>(direction), neighbours, max_steps, tolerance},
                     plateau,
@@ -153,11 +155,13 @@ void bind_search(nb::module_& m) {
                     bap_kicks,
                     burn_in,
                     keep,
-                    window};
+                    window,
+                    most_work};
             },
             nb::kw_only(), nb::arg("direction"), nb::arg("neighbours"), nb::arg("max_steps"),
             nb::arg("tolerance"), nb::arg("plateau"), nb::arg("order_kicks"), nb::arg("dag_kicks"),
             nb::arg("bap_kicks"), nb::arg("burn_in"), nb::arg("keep"), nb::arg("window"),
+            nb::arg("most_work"),
             "direction: as the enum in cpp/search/climb.hpp. neighbours: 0 for all. max_steps: -1 "
             "for no limit. window: in units of the score.");
 
@@ -255,6 +259,7 @@ void bind_search(nb::module_& m) {
 
     m.def("best_over_orders", &best_over_orders, nb::arg("S"), nb::arg("n"), nb::arg("penalty"),
           nb::arg("rules"), nb::arg("seed"), nb::arg("kicks"), nb::arg("tolerance"),
+          nb::arg("bytes") = OrderSearch::default_bytes,
           "The best DAG over orders as (order, (parents, spouses)), see cpp/search/orders.hpp; "
           "None where "
           "the rules are beyond orders.");

@@ -287,8 +287,10 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
         if (details) describe(certified, *details);
     }
     const int n_iter = n_iter_;
-    const double n = newton_.n_parameters(), work = n * n * n / 6.0 * max_rescue_steps;
-    if (details && single && options.look && best_certified && look_starts * work < most_looking &&
+    const double n = newton_.n_parameters(), step = n * n * n / 6.0;
+    work_ += step * n_iter;
+    if (details && single && options.look && best_certified &&
+        look_starts * max_rescue_steps * step < most_looking &&
         misfit(district, best) > gross_misfit)
         for (int start = options.n_starts; start < look_starts; ++start) {
             set_start(start, district, random);
@@ -349,6 +351,7 @@ void DistrictFitter::describe(bool certified, DistrictFit& fit) {
 }
 
 DistrictFit DistrictFitter::fit(const District& district, const FitOptions& options) {
+    work_ = 0.0;
     DistrictFit fit = fit_parts(district, options);
     if (district.k > 1 && peelable(district, conditions_))
         fit.smallest_eigenvalue = smallest_correlation_eigenvalue(fit.Omega, district.k, stop_);
@@ -426,6 +429,7 @@ DistrictFit DistrictFitter::fit_peeled(const District& district, int v, const Fi
 }
 
 double DistrictFitter::objective(const District& district) {
+    work_ = 0.0;
     if (!gather(district) || district.k > 1) return solve(district, {}, nullptr);
     bool singular = false;
     return share_ * (std::log(residual_variance(district, singular)) + 1.0);

@@ -84,6 +84,10 @@ class DistrictFitter {
     /// to `fit(district).objective`.
     double objective(const District& district);
 
+    /// The work of the last call, in multiplications by Newton's method: a pure function of (data,
+    /// district), as the fit is. What can be done in closed form counts as none.
+    double work() const { return work_; }
+
   private:
     double covariance(int i, int j) const { return cov_[static_cast<std::ptrdiff_t>(i) * d_ + j]; }
     bool gather(const District& district);
@@ -118,6 +122,7 @@ class DistrictFitter {
     Sweeps* sweeps_ = nullptr;  // one of these two
     Newton newton_;
     int n_iter_ = 0;
+    double work_ = 0.0;
 };
 
 /// RICF as the paper runs it: start B = 0 and Omega = diag S, members in index order, stop after

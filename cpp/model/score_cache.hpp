@@ -23,17 +23,23 @@ class ScoreCache {
         for (auto& shard : shards_) shard.buckets.resize(max_buckets_ > 0 ? 1 : 0);
     }
 
-    std::optional<double> find(const Key& key) {
+    /// What is known of a district: F, and the work it was to find it (see `DistrictFitter::work`).
+    struct Known {
+        double objective;
+        float work;
+    };
+
+    std::optional<Known> find(const Key& key) {
         Shard& shard = shards_[key.high % n_shards];
         std::lock_guard lock(shard.mutex);
         if (shard.buckets.empty()) return std::nullopt;
         const Bucket& bucket = shard.bucket_of(key);
         for (int e = 0; e < bucket.size; ++e)
-            if (bucket.keys[e] == key) return bucket.values[e];
+            if (bucket.keys[e] == key) return Known{bucket.objectives[e], bucket.work[e]};
         return std::nullopt;
     }
 
-    void store(const Key& key, double value) {
+    void store(const Key& key, const Known& value) {
         Shard& shard = shards_[key.high % n_shards];
         std::lock_guard lock(shard.mutex);
         if (shard.buckets.empty()) return;
@@ -61,13 +67,15 @@ class ScoreCache {
     struct Bucket {
         static constexpr int capacity = 8;
         Key keys[capacity];
-        double values[capacity];
+        double objectives[capacity];
+        float work[capacity];
         std::int32_t size = 0, next = 0;  // `next` is overwritten when the bucket is full
 
-        void put(const Key& key, double value) {
+        void put(const Key& key, const Known& value) {
             const int e = size < capacity ? size++ : next++ % capacity;
             keys[e] = key;
-            values[e] = value;
+            objectives[e] = value.objective;
+            work[e] = value.work;
         }
     };
 
@@ -82,7 +90,8 @@ class ScoreCache {
             old.swap(buckets);
             for (const Bucket& bucket : old)
                 for (int e = 0; e < bucket.size; ++e)
-                    bucket_of(bucket.keys[e]).put(bucket.keys[e], bucket.values[e]);
+                    bucket_of(bucket.keys[e])
+                        .put(bucket.keys[e], {bucket.objectives[e], bucket.work[e]});
         }
     };
 

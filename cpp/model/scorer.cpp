@@ -37,37 +37,44 @@ Scorer::Scorer(JointData data, double n, double penalty, std::size_t cache_bytes
 Workspace::Workspace(const Scorer& scorer, const Stop& stop)
     : stop(stop), fitter(scorer.data(), &stop) {}
 
-std::optional<double> Scorer::recall(const Key& key, Workspace& workspace) {
+std::optional<ScoreCache::Known> Scorer::recall(const Key& key, Workspace& workspace) {
     const auto known = cache_.find(key);
     workspace.effort.cache_hits += known.has_value();
     return known;
 }
 
 double Scorer::objective(const Graph& graph, int node, const Key& key, Workspace& workspace) {
-    if (const auto known = recall(key, workspace)) return *known;
-    return work_out(make_district(graph, district_of(graph, node)), key, workspace);
+    auto known = recall(key, workspace);
+    if (!known) known = work_out(make_district(graph, district_of(graph, node)), key, workspace);
+    workspace.count(known->work);
+    return known->objective;
 }
 
-double Scorer::work_out(const District& district, const Key& key, Workspace& workspace) {
+ScoreCache::Known Scorer::work_out(const District& district, const Key& key, Workspace& workspace) {
     workspace.stop.check();
-    double F = 0.0;
+    Known found{0.0, 0.0F};
     const auto v =
         sweeps_ > 0 ? std::nullopt : peelable(district, data_.plain() ? nullptr : &data_);
     if (v) {
-        F = look_up(alone(district, *v), workspace) + look_up(without(district, *v), workspace);
+        const Known one = look_up(alone(district, *v), workspace);
+        const Known rest = look_up(without(district, *v), workspace);
+        found = {one.objective + rest.objective, one.work + rest.work};
     } else {
         ++workspace.effort.fits;
-        F = sweeps_ > 0 ? ricf(data_.all[0].S.data(), data_.d, district, sweeps_, ricf_tolerance,
-                               &workspace.stop)
-                              .objective
-                        : workspace.fitter.objective(district);
-        if (data_.has_own()) F += 2.0 * edge_cost_ * count_own(data_, district);
+        if (sweeps_ > 0)
+            found.objective = ricf(data_.all[0].S.data(), data_.d, district, sweeps_,
+                                   ricf_tolerance, &workspace.stop)
+                                  .objective;
+        else
+            found = {workspace.fitter.objective(district),
+                     static_cast<float>(workspace.fitter.work())};
+        if (data_.has_own()) found.objective += 2.0 * edge_cost_ * count_own(data_, district);
     }
-    cache_.store(key, F);
-    return F;
+    cache_.store(key, found);
+    return found;
 }
 
-double Scorer::look_up(const District& district, Workspace& workspace) {
+ScoreCache::Known Scorer::look_up(const District& district, Workspace& workspace) {
     const Key key = key_of(district);
     if (const auto known = recall(key, workspace)) return *known;
     return work_out(district, key, workspace);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -24,7 +25,11 @@ struct Effort {
     std::int64_t fits = 0;        ///< districts fitted
     std::int64_t cache_hits = 0;  ///< districts found in the cache instead
     std::int64_t candidates = 0;  ///< moves whose gain was worked out
+    double work = 0.0;            ///< behind all scores asked for, by whomever it was done
 };
+
+/// Thrown when the work that was set aside for a run is done.
+struct Exhausted : Stopped {};
 
 class Scorer;
 
@@ -34,6 +39,14 @@ struct Workspace {
     const Stop& stop;
     DistrictFitter fitter;
     Effort effort;
+    double most_work = std::numeric_limits<double>::infinity();
+
+    /// Counts the work behind a score. It is the same whether the score was found here or in the
+    /// cache, so that a run ends at the same place whatever others have done.
+    void count(double work) {
+        effort.work += work;
+        if (effort.work > most_work) throw Exhausted{};
+    }
 };
 
 class Scorer {
@@ -49,9 +62,9 @@ class Scorer {
     double edge_cost() const { return edge_cost_; }
 
     /// F of the district of `graph` that contains `node`, with twice the price of what conditions
-    /// have of it to themselves; `key` must be the district's key. This
-    /// and all that rests on it throws `Stopped` when the workspace's stop is raised; nothing of a
-    /// fit that was cut short gets into the cache.
+    /// have of it to themselves; `key` must be the district's key. This and all that rests on it
+    /// throws `Stopped` when the workspace's stop is raised, or its work is done; nothing of a fit
+    /// that was cut short gets into the cache.
     double objective(const Graph& graph, int node, const Key& key, Workspace& workspace);
 
     /// The sum of F over all districts.
@@ -67,9 +80,10 @@ class Scorer {
     std::size_t cache_bytes() { return cache_.bytes(); }
 
   private:
-    std::optional<double> recall(const Key& key, Workspace& workspace);
-    double look_up(const District& district, Workspace& workspace);
-    double work_out(const District& district, const Key& key, Workspace& workspace);
+    using Known = ScoreCache::Known;
+    std::optional<Known> recall(const Key& key, Workspace& workspace);
+    Known look_up(const District& district, Workspace& workspace);
+    Known work_out(const District& district, const Key& key, Workspace& workspace);
 
     JointData data_;
     double edge_cost_, constant_;

@@ -154,25 +154,33 @@ void Climber::list_equals() {
 }
 
 void Climber::climb_and_walk_plateau(int limit) {
+    // A graph that waits is a move away from one that was visited: thousands of them with a
+    // thousand nodes, where a graph of its own has a quarter of a megabyte.
+    struct Waiting {
+        int from;
+        Move move;
+    };
     std::unordered_set<Key, KeyHash> seen;
-    std::vector<Graph> waiting;
+    std::vector<PackedGraph> places;
+    std::vector<Waiting> waiting;
     int visited = 0;
     while (climb()) {
         if (visited == 0) seen.insert(table_.key());
         record_neighbours();
         list_equals();
-        for (const auto& [move, gain] : found_) {
-            if (!seen.insert(table_.key_after(move)).second) continue;
-            waiting.push_back(table_.graph());
-            set_edge(waiting.back(), move.i, move.j, move.edge);
-        }
+        places.emplace_back(table_.graph());
+        for (const auto& [move, gain] : found_)
+            if (seen.insert(table_.key_after(move)).second)
+                waiting.push_back({static_cast<int>(places.size()) - 1, move});
         if (waiting.empty() || ++visited >= limit) return;
         std::swap(waiting[rng_.below(static_cast<int>(waiting.size()))], waiting.back());
-        table_.morph(waiting.back());
+        const auto [from, move] = waiting.back();
         waiting.pop_back();
+        table_.morph(places[from].with(move.i, move.j, move.edge).unpack());
         record();
         if (best_move(edge_cost_).found) {  // a way up: what waits here is of no interest any more
             waiting.clear();
+            places.clear();
             seen.clear();
             visited = 0;
         }

@@ -30,16 +30,30 @@ bool must_be(const Rules& rules, int d, int from, int to) {
 
 }  // namespace
 
-ParentTree::ParentTree(const Scorer& scorer, int node, std::vector<int> candidates,
-                       std::vector<int> fixed, int limit)
+ParentTree::ParentTree(const Scorer& scorer, Scratch& scratch, int node,
+                       std::vector<int> candidates, std::vector<int> fixed, int limit)
     : scorer_(scorer),
+      scratch_(scratch),
       node_(node),
       limit_(limit),
-      n_fixed_(fixed.size()),
       candidates_(std::move(candidates)),
-      sets_(1) {
-    sets_[0].score = score_of(fixed);
-    sets_[0].parents = std::move(fixed);
+      fixed_(std::move(fixed)) {
+    forget();
+}
+
+void ParentTree::forget() {
+    // Swapped, not cleared: what was held is to be given back.
+    std::vector<Set>(1).swap(sets_);
+    std::vector<std::int32_t>().swap(branches_);
+    std::vector<std::int32_t>().swap(kept_);
+    std::vector<double>().swap(scores_);
+    sets_[0].score = score_of(fixed_);
+    leaf_ = 0;
+}
+
+std::size_t ParentTree::bytes() const {
+    return sets_.capacity() * sizeof(Set) + scores_.capacity() * sizeof(double) +
+           (branches_.capacity() + kept_.capacity()) * sizeof(std::int32_t);
 }
 
 /// The part of the score that a single node has to do with: -log(residual variance) / 2, less what
@@ -50,47 +64,61 @@ double ParentTree::score_of(const std::vector<int>& parents) {
     const auto at = [&](int i, int j) {
         return S[static_cast<std::ptrdiff_t>(i) * scorer_.d() + j];
     };
-    factor_.resize(static_cast<std::size_t>(n) * n);
-    with_node_.resize(n);
+    std::vector<double>&factor = scratch_.factor, &with_node = scratch_.with_node;
+    factor.resize(static_cast<std::size_t>(n) * n);
+    with_node.resize(n);
     for (int a = 0; a < n; ++a) {
-        for (int b = 0; b <= a; ++b) factor_[a * n + b] = at(parents[a], parents[b]);
-        with_node_[a] = at(parents[a], node_);
+        for (int b = 0; b <= a; ++b) factor[a * n + b] = at(parents[a], parents[b]);
+        with_node[a] = at(parents[a], node_);
     }
-    (void)cholesky_of_singular(factor_.data(), n, INFINITY);  // such a parent explains nothing
-    solve_lower(factor_.data(), n, with_node_.data());
+    (void)cholesky_of_singular(factor.data(), n, INFINITY);  // such a parent explains nothing
+    solve_lower(factor.data(), n, with_node.data());
     const double variance = at(node_, node_);
-    const double left = std::max(variance - dot(with_node_.data(), with_node_.data(), n),
-                                 rounding_share * variance);
+    const double left =
+        std::max(variance - dot(with_node.data(), with_node.data(), n), rounding_share * variance);
     return -0.5 * std::log(left) - scorer_.edge_cost() * n;
+}
+
+/// Writes the parents of a set into the scratch: the fixed ones, then in the order they were taken.
+void ParentTree::list_parents(int set) {
+    std::vector<int>& parents = scratch_.parents;
+    parents.clear();
+    for (int s = set; s != 0; s = sets_[s].above) parents.push_back(sets_[s].last);
+    parents.insert(parents.end(), fixed_.rbegin(), fixed_.rend());
+    std::reverse(parents.begin(), parents.end());
 }
 
 /// Lists the candidates that would gain, best first. With L the factor of the parents' covariances
 /// and a_u = L^-1 S_Pu, candidate u has the partial covariance c = S_uv - a_u a_v with the node and
 /// the variance w = S_uu - a_u a_u left, so it explains c^2 / w of what is left of the node. All
 /// candidates go through each row of L together.
-void ParentTree::grow(Set& set) {
-    set.grown = true;
-    const int n = static_cast<int>(set.parents.size()), d = scorer_.d();
+void ParentTree::grow(int set) {
+    sets_[set].grown = true;
+    list_parents(set);
+    const std::vector<int>& parents = scratch_.parents;
+    const int n = static_cast<int>(parents.size()), d = scorer_.d();
     if (limit_ >= 0 && n >= limit_) return;
     const int m = static_cast<int>(candidates_.size());
     const double* S = scorer_.data().all.front().S.data();
     const auto row = [&](int i) { return S + static_cast<std::ptrdiff_t>(i) * d; };
-    (void)score_of(set.parents);  // leaves L in `factor_`, a_v in `with_node_`
-    rows_.resize(static_cast<std::size_t>(n) * m);
-    left_.resize(2 * static_cast<std::size_t>(m));
-    double *w = left_.data(), *c = left_.data() + m;
+    (void)score_of(parents);  // leaves L and a_v in the scratch
+    const std::vector<double>&factor = scratch_.factor, &with_node = scratch_.with_node;
+    std::vector<double>& rows = scratch_.rows;
+    rows.resize(static_cast<std::size_t>(n) * m);
+    scratch_.left.resize(2 * static_cast<std::size_t>(m));
+    double *w = scratch_.left.data(), *c = w + m;
     for (int u = 0; u < m; ++u) {
         w[u] = row(candidates_[u])[candidates_[u]];
         c[u] = row(node_)[candidates_[u]];
     }
     double variance = row(node_)[node_];
     for (int a = 0; a < n; ++a) {
-        double* Ra = &rows_[static_cast<std::size_t>(a) * m];
-        const double* Sa = row(set.parents[a]);
+        double* Ra = &rows[static_cast<std::size_t>(a) * m];
+        const double* Sa = row(parents[a]);
         for (int u = 0; u < m; ++u) Ra[u] = Sa[candidates_[u]];
         for (int b = 0; b < a; ++b)
-            axpy(-factor_[a * n + b], &rows_[static_cast<std::size_t>(b) * m], Ra, m);
-        const double inverse = 1.0 / factor_[a * n + a], own = with_node_[a];
+            axpy(-factor[a * n + b], &rows[static_cast<std::size_t>(b) * m], Ra, m);
+        const double inverse = 1.0 / factor[a * n + a], own = with_node[a];
         for (int u = 0; u < m; ++u) {
             Ra[u] *= inverse;
             w[u] -= Ra[u] * Ra[u];
@@ -102,75 +130,98 @@ void ParentTree::grow(Set& set) {
     variance = std::max(variance, least);
     const double cost = scorer_.edge_cost();
     const double worth_it = -std::expm1(-2.0 * cost) * variance;  // to be explained at least
+    auto& gaining = scratch_.gaining;
+    gaining.clear();
     for (int u = 0; u < m; ++u) {
         const int candidate = candidates_[u];
         if (!(c[u] * c[u] > worth_it * w[u])) continue;
         if (!(w[u] > rounding_share * row(candidate)[candidate])) continue;
         const double left = std::max(variance - c[u] * c[u] / w[u], least);
         const double score = -0.5 * std::log(left) - cost * (n + 1);
-        if (score > set.score) set.branches.push_back({score, candidate, -1});
+        if (score > sets_[set].score) gaining.emplace_back(score, candidate);
     }
-    std::sort(set.branches.begin(), set.branches.end(), [](const Branch& a, const Branch& b) {
-        return a.score != b.score ? a.score > b.score : a.candidate < b.candidate;
+    std::sort(gaining.begin(), gaining.end(), [](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first > b.first : a.second < b.second;
     });
+    sets_[set].first = static_cast<std::int32_t>(branches_.size());
+    for (const auto& [score, candidate] : gaining) {
+        branches_.push_back(candidate);
+        scores_.push_back(score);
+    }
+    sets_[set].end = static_cast<std::int32_t>(branches_.size());
 }
 
-void ParentTree::shrink(Set& set) {
-    set.shrunk = true;
-    set.kept = set.parents;
-    set.kept_score = set.score;
-    std::vector<int> fewer;
+void ParentTree::shrink(int set) {
+    list_parents(set);
+    std::vector<int>&kept = scratch_.kept, &fewer = scratch_.fewer;
+    kept = scratch_.parents;
+    double kept_score = sets_[set].score;
     for (bool gains = true; gains;) {
         gains = false;
         std::size_t goes = 0;
-        for (std::size_t k = n_fixed_; k < set.kept.size(); ++k) {
-            fewer = set.kept;
+        for (std::size_t k = fixed_.size(); k < kept.size(); ++k) {
+            fewer = kept;
             fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(k));
             const double score = score_of(fewer);
-            if (!(score > set.kept_score)) continue;
-            set.kept_score = score;
+            if (!(score > kept_score)) continue;
+            kept_score = score;
             goes = k;
             gains = true;
         }
-        if (gains) set.kept.erase(set.kept.begin() + static_cast<std::ptrdiff_t>(goes));
+        if (gains) kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(goes));
     }
+    Set& here = sets_[set];
+    here.shrunk = true;
+    here.kept = static_cast<std::int32_t>(kept_.size());
+    kept_.insert(kept_.end(), kept.begin(), kept.end());
+    here.kept_end = static_cast<std::int32_t>(kept_.size());
+    here.kept_score = kept_score;
+}
+
+/// The set that a branch leads to; made when it is taken for the first time.
+int ParentTree::below(int set, int branch) {
+    const int candidate = branches_[branch];
+    for (int s = sets_[set].child; s >= 0; s = sets_[s].sibling)
+        if (sets_[s].last == candidate) return s;
+    const int child = static_cast<int>(sets_.size());
+    Set fresh;
+    fresh.above = set;
+    fresh.last = candidate;
+    fresh.sibling = std::exchange(sets_[set].child, child);
+    fresh.score = scores_[branch];
+    sets_.push_back(fresh);
+    return child;
 }
 
 void ParentTree::find(const Word* before, const Stop& stop, Place& place) {
     const int words = words_for(scorer_.d());
     place.taken.assign(words, 0);
     place.passed.assign(words, 0);
-    int here = 0;
+    leaf_ = 0;
     for (bool further = true; further;) {
-        if (!sets_[here].grown) {
+        if (!sets_[leaf_].grown) {
             stop.check();
-            grow(sets_[here]);
+            grow(leaf_);
         }
         further = false;
-        for (Branch& branch : sets_[here].branches) {
-            if (!contains(before, branch.candidate)) {
-                insert(place.passed.data(), branch.candidate);
+        for (int b = sets_[leaf_].first; b < sets_[leaf_].end; ++b) {
+            if (!contains(before, branches_[b])) {
+                insert(place.passed.data(), branches_[b]);
                 continue;
             }
-            insert(place.taken.data(), branch.candidate);
-            if (branch.child < 0) {
-                Set child;
-                child.parents = sets_[here].parents;
-                child.parents.push_back(branch.candidate);
-                child.score = branch.score;
-                branch.child = static_cast<int>(sets_.size());
-                here = branch.child;
-                sets_.push_back(std::move(child));  // `branch` is gone
-            } else {
-                here = branch.child;
-            }
+            insert(place.taken.data(), branches_[b]);
+            leaf_ = below(leaf_, b);
             further = true;
             break;
         }
     }
-    if (!sets_[here].shrunk) shrink(sets_[here]);
-    place.leaf = here;
-    place.score = sets_[here].kept_score;
+    if (!sets_[leaf_].shrunk) shrink(leaf_);
+    place.score = sets_[leaf_].kept_score;
+}
+
+std::vector<int> ParentTree::found() const {
+    const Set& leaf = sets_[leaf_];
+    return {kept_.begin() + leaf.kept, kept_.begin() + leaf.kept_end};
 }
 
 bool OrderSearch::can_honour(const Rules& rules, int d) {
@@ -191,9 +242,11 @@ bool OrderSearch::can_honour(const Rules& rules, int d) {
     return true;
 }
 
-OrderSearch::OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, const Stop& stop)
+OrderSearch::OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, const Stop& stop,
+                         std::size_t most_bytes)
     : d_(scorer.d()),
       words_(words_for(d_)),
+      most_bytes_(most_bytes),
       rng_(rng),
       stop_(stop),
       fixed_parents_(d_),
@@ -215,7 +268,7 @@ OrderSearch::OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, con
                 candidates.push_back(u);
             }
         }
-        trees_.emplace_back(scorer, v, std::move(candidates), fixed_parents_[v],
+        trees_.emplace_back(scorer, scratch_, v, std::move(candidates), fixed_parents_[v],
                             rules.max_in_degree);
     }
     // A random order that has fixed parents before their children: of the nodes that wait for
@@ -246,11 +299,23 @@ double OrderSearch::score() const {
     return total;
 }
 
-Graph OrderSearch::graph() const {
+Graph OrderSearch::graph() {
     Graph graph(d_);
-    for (int v = 0; v < d_; ++v)
-        for (const int p : trees_[v].parents(places_[v])) graph.add_directed(p, v);
+    std::fill(before_.begin(), before_.end(), Word{0});
+    for (const int v : order_) {
+        trees_[v].find(before_.data(), stop_, trial_);
+        for (const int p : trees_[v].found()) graph.add_directed(p, v);
+        insert(before_.data(), v);
+    }
     return graph;
+}
+
+/// Empties the trees when they hold too much.
+void OrderSearch::forget_much() {
+    std::size_t bytes = 0;
+    for (const ParentTree& tree : trees_) bytes += tree.bytes();
+    if (bytes > most_bytes_)
+        for (ParentTree& tree : trees_) tree.forget();
 }
 
 OrderSearch::Span OrderSearch::open_places(int node) const {
@@ -265,6 +330,7 @@ OrderSearch::Span OrderSearch::open_places(int node) const {
 /// Puts the node where the score is best. Places count the other nodes before it.
 bool OrderSearch::move_to_best(int node, double tolerance) {
     stop_.check();
+    forget_much();
     const int now = position_[node];
     const Span open = open_places(node);
     std::fill(before_.begin(), before_.end(), Word{0});

@@ -9,13 +9,17 @@
 //                  while one gains) and shrinking (take away what no longer pays). Growing walks
 //                  down the tree: a tree node is a set of parents, its branches are the candidates
 //                  that would gain, best first, and the first branch that is before v is taken.
-//   Place          where in the tree a walk ended, the candidates that it took, and those that it
-//                  passed by because they are not before v.
+//                  A tree is memory and nothing else: what it forgets is worked out again.
+//   Place          where a walk down the tree ended: the score there, the candidates that it took,
+//                  and those that it passed by because they are not before v.
 //   OrderSearch    the order, and the place of every node. When v is put before u, the walk of u is
 //                  another one only if it passed by v; when v is taken away, only if it took v. So
 //                  most of what a step has to look at is two bits per node.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "model/scorer.hpp"
@@ -26,7 +30,6 @@ namespace bowfree {
 
 /// Where a walk down a tree has ended.
 struct Place {
-    int leaf = 0;
     double score = 0.0;               ///< of the node with the parents found there
     std::vector<Word> taken, passed;  ///< candidates on the way: taken, and not there to be taken
 };
@@ -34,40 +37,51 @@ struct Place {
 /// All that is known of the parents of one node.
 class ParentTree {
   public:
+    /// What the trees of all nodes work with, one at a time.
+    struct Scratch {
+        std::vector<int> parents, fewer, kept;
+        std::vector<double> factor, with_node;  // of a regression on the parents
+        std::vector<double> rows, left;         // of all candidates
+        std::vector<std::pair<double, int>> gaining;
+    };
+
     /// `candidates` may be parents, `fixed` are; at most `limit` in all (-1: any number).
-    ParentTree(const Scorer& scorer, int node, std::vector<int> candidates, std::vector<int> fixed,
-               int limit);
+    ParentTree(const Scorer& scorer, Scratch& scratch, int node, std::vector<int> candidates,
+               std::vector<int> fixed, int limit);
 
     /// The best parents among the nodes `before` this one, up to greed.
     void find(const Word* before, const Stop& stop, Place& place);
 
-    /// The parents of a place.
-    const std::vector<int>& parents(const Place& place) const { return sets_[place.leaf].kept; }
+    /// The parents that were found last.
+    std::vector<int> found() const;
+
+    /// Bytes held now.
+    std::size_t bytes() const;
+    void forget();
 
   private:
-    struct Branch {
-        double score;
-        int candidate;
-        int child;  // -1 until it is taken for the first time
-    };
+    /// A set of parents: the set above it in the tree, and one more.
     struct Set {
-        std::vector<int> parents;  // in the order they were taken
-        double score = 0.0;
+        std::int32_t above = -1, last = -1;     // `last` is the parent that was added
+        std::int32_t child = -1, sibling = -1;  // the sets below it form a list
+        std::int32_t first = 0, end = 0;        // its branches, in `branches_`, once it is grown
+        std::int32_t kept = 0, kept_end = 0;    // after shrinking, in `kept_`, once it is shrunk
+        double score = 0.0, kept_score = 0.0;
         bool grown = false, shrunk = false;
-        std::vector<Branch> branches;  // best first
-        std::vector<int> kept;         // after shrinking
-        double kept_score = 0.0;
     };
-    void grow(Set& set);
-    void shrink(Set& set);
+    void list_parents(int set);
+    int below(int set, int branch);
+    void grow(int set);
+    void shrink(int set);
     double score_of(const std::vector<int>& parents);
 
     const Scorer& scorer_;
-    int node_, limit_;
-    std::size_t n_fixed_;
-    std::vector<int> candidates_;
+    Scratch& scratch_;
+    int node_, limit_, leaf_ = 0;
+    std::vector<int> candidates_, fixed_;
     std::vector<Set> sets_;
-    std::vector<double> factor_, rows_, with_node_, left_;  // scratch of `grow`
+    std::vector<std::int32_t> branches_, kept_;
+    std::vector<double> scores_;  // that each of the branches leads to
 };
 
 class OrderSearch {
@@ -76,9 +90,13 @@ class OrderSearch {
     /// arrowheads at a node, and every pair may be without an edge or must be one given arrow.
     static bool can_honour(const Rules& rules, int d);
 
+    /// Trees that hold more are emptied; with 1000 variables they take 100 to 200 megabytes.
+    static constexpr std::size_t default_bytes = std::size_t{256} << 20;
+
     /// Begins with a random order. The rules must be ones it can honour, the data plain: one
     /// condition without targets.
-    OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, const Stop& stop);
+    OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, const Stop& stop,
+                std::size_t most_bytes = default_bytes);
 
     /// Moves nodes to their best places until none gains more than `tolerance`.
     void improve(double tolerance);
@@ -88,7 +106,7 @@ class OrderSearch {
     /// The sum over the nodes: what the graph's score has beside the constant part.
     double score() const;
     const std::vector<int>& order() const { return order_; }
-    Graph graph() const;
+    Graph graph();
 
   private:
     struct Span {
@@ -96,12 +114,15 @@ class OrderSearch {
     };
     Span open_places(int node) const;
     bool move_to_best(int node, double tolerance);
+    void forget_much();
     void move(int node, int to);
 
     int d_, words_;
+    std::size_t most_bytes_;
     Rng& rng_;
     const Stop& stop_;
     std::vector<std::vector<int>> fixed_parents_, fixed_children_;
+    ParentTree::Scratch scratch_;
     std::vector<ParentTree> trees_;
     std::vector<int> order_, position_;
     std::vector<Place> places_;

@@ -152,6 +152,13 @@ std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions
     const auto begin = Clock::now();
     Run run(task.start ? *task.start : ground, Pool(options.keep, options.window));
     Workspace workspace(scorer, stop);
+    const auto end_at_best = [&] {
+        const std::vector<Scored> met = run.journal.pool.sorted();
+        if (met.empty()) return false;
+        run.end = met.front().graph;
+        run.score = met.front().score;
+        return true;
+    };
     try {
         Rng rng(task.seed, task.stream);
         if (!task.start && task.kind == RunKind::climb) {
@@ -159,15 +166,16 @@ std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions
             rng = Rng(task.seed, ~task.stream);  // the walk has used up the first stream
         }
         Climber climber(scorer, run.start, rules, options.climb, rng, workspace, run.journal);
+        workspace.most_work = options.most_work;  // from here on: a run has a graph at least
         do_kind(task.kind, climber, scorer, rules, options, ground, rng, run.start, stop);
         run.end = climber.table().graph();
         run.score = climber.table().score();
         run.complete = true;
+    } catch (const Exhausted&) {
+        run.complete = run.exhausted = end_at_best();
+        if (!run.complete) return std::nullopt;
     } catch (const Stopped&) {
-        const std::vector<Scored> met = run.journal.pool.sorted();
-        if (met.empty()) return std::nullopt;
-        run.end = met.front().graph;
-        run.score = met.front().score;
+        if (!end_at_best()) return std::nullopt;
     }
     run.effort = workspace.effort;
     run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();

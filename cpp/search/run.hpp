@@ -13,7 +13,8 @@
 //   kicks      from a good graph: kick -> climb -> plateau -> keep the better one, again and again.
 //
 // A run is a pure function of (data, options, task): it has its own random stream and shares
-// nothing but the cache. A stopped run ends with the best graph it has met, and says so.
+// nothing but the cache. A stopped run ends with the best graph it has met, and says so; so does a
+// run that has done the work set aside for it, at the same place every time.
 //
 // The parts: a `Task` says where to start and what to do; `run_task` draws the start, builds the
 // climber (climb.hpp) on a move table (move_table.hpp) and hands it to the kind's own function; the
@@ -29,6 +30,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -47,6 +49,8 @@ struct RunOptions {
     std::int64_t burn_in = 0;  ///< steps to a uniform random start
     std::size_t keep = 0;      ///< graphs in the pool
     double window = 0.0;       ///< of the pool, in units of the score
+    /// Of one run, in multiplications; then it ends with the best graph it has met.
+    double most_work = std::numeric_limits<double>::infinity();
 };
 
 struct Task {
@@ -60,7 +64,8 @@ struct Run {
     Run(Graph graph, Pool pool) : start(graph), end(std::move(graph)), journal(std::move(pool)) {}
     Graph start, end;
     double score = 0.0;
-    bool complete = false;  ///< false when it was stopped
+    bool complete = false;   ///< false when it was stopped
+    bool exhausted = false;  ///< true when it had done its work before it came to an end
     double seconds = 0.0;
     Effort effort;
     Journal journal;

@@ -63,6 +63,9 @@ def test_limits_that_are_not_given_are_chosen():
 def test_limits_that_are_too_wide_are_refused():
     with pytest.raises(bf.DataError, match="up to 20 variables, as there may be"):
         bf.SearchSpace(max_in_degree=10, max_district=2).fitting(20)
+    for n in (1, None, "3", np.nan):
+        with pytest.raises(bf.BowfreeError, match=f"n = {n!r}: must be a number of observations"):
+            bf.SearchSpace().fitting(n)
     with pytest.raises(bf.DataError, match="n = 2 observations do not determine"):
         bf.SearchSpace().fitting(2)
     with pytest.raises(bf.DataError, match="up to 25 variables"):

@@ -14,11 +14,11 @@ N = 500.0
 TOLERANCE = 1e-9
 
 
-def best_order(S, *, seed=0, kicks=20, **space):
+def best_order(S, *, seed=0, kicks=20, memory=2**28, **space):
     """Return the order and the DAG that the core finds; None where the space is beyond orders."""
     names = tuple(f"x{i + 1}" for i in range(len(S)))
     rules = bf.SearchSpace(**space).rules(names)
-    found = _core.best_over_orders(np.asarray(S), N, 1.0, rules, seed, kicks, TOLERANCE)
+    found = _core.best_over_orders(np.asarray(S), N, 1.0, rules, seed, kicks, TOLERANCE, memory)
     return None if found is None else (tuple(found[0]), MixedGraph._from_bits(names, *found[1]))
 
 
@@ -151,3 +151,10 @@ def test_near_copies_do_not_both_become_parents():
     graph = best_dag(S)
     assert np.isfinite(S).all()
     assert graph.n_edges <= 3
+
+
+def test_trees_that_forget_find_the_same():
+    S, _ = simulate(5, 14, max_in_degree=3)
+    remembered = best_order(S, kicks=5)
+    for memory in (0, 10_000):  # emptied before every move, or now and then
+        assert best_order(S, kicks=5, memory=memory) == remembered

@@ -162,7 +162,7 @@ def effect_bounds(
     if isinstance(members, EquivalenceClass) and members.method != "empirical":
         moments = _regular(moments, graph)
     else:
-        moments.require_definite("districts of other graphs may be larger")
+        moments._require_definite("districts of other graphs may be larger")
     counter = effect_counter(moments, effects, zero)
     if isinstance(members, EquivalenceClass):
         bounds = class_bounds(counter, members, most, budget, effects, zero)
@@ -214,7 +214,7 @@ def given_moments(
 ) -> Moments:
     """Return the moments of graphs of all kinds, so that all of S must be regular."""
     moments = read_given(graphs, graph, data, data_options)
-    moments.require_definite("districts of other graphs may be larger")
+    moments._require_definite("districts of other graphs may be larger")
     return moments
 
 

@@ -121,7 +121,7 @@ def empirical_class(
     groups = split_options("empirical_class", options, DataOptions, ScoreOptions)
     data_options, score_options = groups
     g, moments = graph_and_moments(graph, data, data_options)
-    moments.require_definite("districts of other graphs may be larger")
+    moments._require_definite("districts of other graphs may be larger")
     d = len(g)
     rule = ScoringRule(**score_options).settled(moments.n, d)
     marks, objective, own, complete = _core.empirical_class(

@@ -129,7 +129,7 @@ class Moments(Shown, Frozen):
         """Whether S is positive definite; with no more observations than variables it is not."""
         return self.n > len(self.names) or is_definite(self.S)
 
-    def require_definite(self, what: str) -> None:
+    def _require_definite(self, what: str) -> None:
         """Raise where `what` is about graphs that a singular S leaves open."""
         if not self.definite:
             raise DataError(

@@ -55,9 +55,10 @@ class ScoringRule:
     origin: str = ""
 
     def __post_init__(self) -> None:
-        if not self.origin and self.penalty != "ebic":
+        extended = isinstance(self.penalty, str) and self.penalty == "ebic"
+        if not extended and not self.origin:
             object.__setattr__(self, "penalty", checked_penalty(self.penalty, also=", or 'ebic'"))
-        if self.gamma is not None and self.penalty != "ebic":
+        if self.gamma is not None and not extended:
             raise BowfreeError("gamma is an option of penalty='ebic'; leave it out with a number")
         if self.gamma is not None and not (is_number(self.gamma) and 0 <= self.gamma <= 1):
             raise BowfreeError(f"gamma = {shown(self.gamma)}: must be a number between 0 and 1")

@@ -9,6 +9,7 @@ data, the options and its number. Next: :mod:`bowfree.search.result`.
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from bowfree.budget import Budget
 from bowfree.errors import CheckpointError
 from bowfree.pieces import finished
 from bowfree.search.checkpoint import Checkpoint
-from bowfree.search.plan import TOLERANCE, Plan, Task, patience_for
+from bowfree.search.plan import TOLERANCE, Plan, Task, patience_for, work_of_search_for
 from bowfree.search.result import ScoredGraph, SearchRun
 from bowfree.search.runs import Setup, read_run, run_elsewhere, scored
 
@@ -41,6 +42,7 @@ class Conductor:
         self.names = self.setup.moments.names
         self.saved = time.monotonic()
         self.stopped = False
+        self.exhausted = False
         self.planned = 0
         self.runs: dict[tuple[int, int], SearchRun] = {}
         self.batch: list[tuple[int, int, Task]] = []  # (round, index) of the runs under way
@@ -58,6 +60,9 @@ class Conductor:
         self.do_round(0, plan.first_tasks(self.memory.seed, self.setup.ground))
         number, without_gain = 0, 0
         while not self.stopped and number < plan.rounds and without_gain < self.patience():
+            if self.work() > work_of_search_for(len(self.names)):
+                self.exhausted = True
+                break
             number += 1
             ends = self.best_ends()
             tasks = plan.kick_tasks(self.memory.seed, number, ends)
@@ -155,6 +160,10 @@ class Conductor:
         """Tell whoever wants to know how far the search is."""
         best = max((run.score for run in self.runs.values()), default=None)
         self.budget.tell("runs", len(self.runs), self.planned, best)
+
+    def work(self) -> float:
+        """Return the work behind all runs so far, which is the same for everybody."""
+        return math.fsum(run.work for run in self.runs.values())
 
     def patience(self) -> int:
         """Return how many rounds in a row may bring no gain, as things stand."""

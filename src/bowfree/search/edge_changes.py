@@ -287,8 +287,6 @@ def edge_changes(
     rule = ScoringRule(**score_options).settled(moments.n, len(bap))
     given = getattr(graph, "space", None) if space is None else space
     within = SearchSpace.of(given, **space_options)
-    if not moments.definite:
-        within = within.fitting(moments.n)
     within.check_start(bap, bap.nodes)
     fit = fit_moments(bap, moments, rule)
     warn_if_doubtful(fit.certificate, stacklevel=2)

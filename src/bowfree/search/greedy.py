@@ -275,6 +275,16 @@ def _make_result(conductor: Conductor, **given: Any) -> SearchResult:
     # A rule that does not hang on the last bit of a score: fewest bidirected edges, then by masks.
     best.sort(key=lambda graph: (graph.n_bidirected, graph._parents, graph._spouses))
     score = next(score for graph, score in pool if graph == best[0])
+    exhausted = sum(run.exhausted for run in conductor.runs.values())
+    if exhausted:
+        given["notes"] += (
+            f"{exhausted} of {len(conductor.runs)} runs ended when the work set aside for one run "
+            "was done: they had come among very large districts, which max_district= avoids",
+        )
+    if conductor.exhausted:
+        given["notes"] += (
+            "there were no more rounds of kicks because the work set aside for a search was done",
+        )
     return SearchResult(
         graph=best[0],
         score=score,

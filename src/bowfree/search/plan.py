@@ -86,6 +86,21 @@ def patience_for(d: int, first: int, agreeing: int) -> int:
     return 3 if agree(first, agreeing) else 8
 
 
+def work_for(d: int) -> float:
+    """Return the most work of one run, in multiplications by Newton's method; a second has 3e9.
+
+    Few runs come near it: those that are caught among districts of a dozen nodes and more, where a
+    step takes a hundred times as long as elsewhere. With 20 variables ordinary runs have 1e7 to
+    2e9. With few variables there is no bound.
+    """
+    return math.inf if d <= SPARSE_NODES else 1e7 * d**2
+
+
+def work_of_search_for(d: int) -> float:
+    """Return the work of all runs after which there are no more rounds of kicks."""
+    return 20 * work_for(d)
+
+
 def plateau_for(d: int) -> int:
     """Return how many graphs of equal score are visited at a local optimum."""
     return max(10, 400 // d)
@@ -261,4 +276,5 @@ class Strategy:
             "burn_in": default_burn_in(d),
             "keep": self.keep,
             "window": self.window / n,
+            "most_work": work_for(d),
         }

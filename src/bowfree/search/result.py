@@ -54,8 +54,13 @@ class SearchRun(Shown):
         Score of the start, then of every graph on the way that was better than all before it.
     complete : bool
         False when the run was cut short by a time limit or an interrupt.
+    exhausted : bool
+        True when the run ended because it had done the work set aside for one run, with the best
+        graph it had met; beyond twelve variables, where districts have become very large.
     seconds : float
         Time taken.
+    work : float
+        Multiplications behind all scores that it asked for, whoever had done them.
     fits, cache_hits, candidates : int
         Districts fitted, districts whose score was known, moves whose gain was worked out. Which
         of two runs fits a district that both need depends on who comes first; these counts, and
@@ -68,13 +73,17 @@ class SearchRun(Shown):
     score: float
     path: tuple[float, ...]
     complete: bool
+    exhausted: bool
     seconds: float
+    work: float
     fits: int
     cache_hits: int
     candidates: int
 
     def _brief(self) -> str:
         early = "" if self.complete else ", ended early"
+        if self.exhausted:
+            early = ", ended when its work was done"
         return (
             f"{self.strategy}, score {self.path[0]:.6f} to {self.score:.6f}, "
             f"{count(self.fits, 'district')} fitted in {self.seconds:.2f} s{early}"
@@ -201,7 +210,9 @@ class SearchResult(Drawn, FoundShortcuts):
                     "score": run.score,
                     "path": list(run.path),
                     "complete": run.complete,
+                    "exhausted": run.exhausted,
                     "seconds": run.seconds,
+                    "work": run.work,
                     "fits": run.fits,
                     "cache_hits": run.cache_hits,
                     "candidates": run.candidates,
