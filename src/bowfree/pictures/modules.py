@@ -154,5 +154,6 @@ def module_regions(placed: Layout, groups: Sequence[Sequence[int]]) -> list[Regi
         chosen = list(group)
         low = (placed.centres[chosen] - placed.sizes[chosen] / 2).min(axis=0) - REGION_MARGIN
         high = (placed.centres[chosen] + placed.sizes[chosen] / 2).max(axis=0) + REGION_MARGIN
-        found.append((float(low[0]), float(low[1]), *(float(x) for x in high - low)))
+        left, top, width, height = (float(x) for x in (*low, *(high - low)))
+        found.append((left, top, width, height))
     return found
