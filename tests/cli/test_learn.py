@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import bowfree as bf
 from bowfree.cli import main
+from bowfree.datasets.table import Table
 from bowfree.datasets.tables import read_covariance, read_table, write_table
 
 
@@ -72,8 +73,7 @@ def test_fewer_rows_than_columns(tmp_path):
     path = tmp_path / "genes.csv"
     X = np.random.default_rng(1).standard_normal((6, 8))
     X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
-    table = dict(zip("abcdefgh", X.T, strict=True))
-    path.write_text(write_table(table), encoding="utf-8")
+    path.write_text(write_table(Table(tuple("abcdefgh"), X)), encoding="utf-8")
     page = tmp_path / "report.html"
     out = " ".join(run("learn", path, "--report", page).stdout.split())
     assert "! N = 6 observations of 8 variables: only BAPs with at most 2 arrowheads" in out
