@@ -574,7 +574,10 @@ def test_a_large_graph_is_shown_in_modules(tab, tmp_path):
     inside = [(names[i], names[j]) for i, j in pairs if i // size == j // size]
     bridges = [(names[i], names[i + 1]) for i in range(size - 1, d - 1, size)]
     graph = bf.MixedGraph(names, inside + bridges)
-    sem = bf.random_sem(graph, rng=1).standardized()
+    B = np.zeros((d, d))
+    for i, j in pairs:
+        B[j, i] = 0.4 * graph.adjacent(names[i], names[j])
+    sem = bf.LinearSEM(graph, B, np.eye(d))
     fit = bf.fit(graph, cov=sem.covariance(), n=500)
     members = bf.equivalence_class(graph, method="colliders")
 
