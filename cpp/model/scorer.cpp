@@ -45,7 +45,7 @@ std::optional<double> Scorer::recall(const Key& key, Workspace& workspace) {
 
 double Scorer::objective(const Graph& graph, int node, const Key& key, Workspace& workspace) {
     if (const auto known = recall(key, workspace)) return *known;
-    return work_out(make_district(graph, district_of(graph, node)), key, workspace);
+    return work_out(data_.district(graph, district_of(graph, node)), key, workspace);
 }
 
 double Scorer::work_out(const District& district, const Key& key, Workspace& workspace) {
