@@ -41,9 +41,11 @@ struct GraphFit {
             const std::vector<double>& local = fits[c].*matrix;
             const int columns = static_cast<int>(local.size()) / district.k;
             for (int v = 0; v < district.k; ++v)
-                for (int j = 0; j < columns; ++j)
+                for (int j = 0; j < columns; ++j) {
+                    if (district.nodes[j] == d) continue;  // the constant
                     full[static_cast<std::size_t>(district.nodes[v]) * d + district.nodes[j]] =
                         local[v * columns + j];
+                }
         }
         return to_numpy(std::move(full),
                         {static_cast<std::size_t>(d), static_cast<std::size_t>(d)});
@@ -57,6 +59,21 @@ struct GraphFit {
             for (const OwnFit& part : fit.own)
                 if (part.condition == condition) fit.*matrix = part.*own;
         return here.scatter(matrix);
+    }
+
+    /// The coefficients of the constant; zero where there is none.
+    auto intercepts(int condition) const {
+        std::vector<double> found(d);
+        for (std::size_t c = 0; c < districts.size(); ++c) {
+            const District& district = districts[c];
+            const int m = district.m();
+            if (district.nodes[m - 1] != d) continue;
+            const std::vector<double>* B = &fits[c].B;
+            for (const OwnFit& part : fits[c].own)
+                if (part.condition == condition) B = &part.B;
+            for (int v = 0; v < district.k; ++v) found[district.nodes[v]] = (*B)[v * m + m - 1];
+        }
+        return to_numpy(std::move(found), {static_cast<std::size_t>(d)});
     }
 
     /// One number per district.
@@ -82,7 +99,7 @@ GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
         GraphFit result{d, {}, {}};
         DistrictFitter fitter(conditions, &stop);
         for (const auto& members : districts(graph)) {
-            result.districts.push_back(make_district(graph, members));
+            result.districts.push_back(conditions.district(graph, members));
             const District& district = result.districts.back();
             result.fits.push_back(method == "ricf" ? ricf(conditions.all[0].S.data(), d, district,
                                                           max_iter, tol, &stop)
@@ -92,11 +109,12 @@ GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
     });
 }
 
-/// Covariance matrices (K, d, d), their shares of the observations, targets (K, d), and kinds.
+/// Covariance matrices (K, d, d), their shares of the observations, targets (K, d), and kinds; with
+/// the constant, second moments (K, d + 1, d + 1).
 JointData make_conditions(const Array<double, 3>& S, const std::vector<double>& weights,
-                          const Bytes& targets, const std::vector<int>& kinds) {
-    const std::size_t K = S.shape(0), d = S.shape(1);
-    expect_shape(S, {weights.size(), d, d}, "S must have shape (K, d, d), with K weights");
+                          const Bytes& targets, const std::vector<int>& kinds, bool constant) {
+    const std::size_t K = S.shape(0), w = S.shape(1), d = w - constant;
+    expect_shape(S, {weights.size(), w, w}, "S must have shape (K, d, d), with K weights");
     expect_shape(targets, {K, d}, "targets must have shape (K, d)");
     if (kinds.size() != K) throw std::invalid_argument("one kind per condition");
     for (const int kind : kinds)
@@ -105,14 +123,15 @@ JointData make_conditions(const Array<double, 3>& S, const std::vector<double>& 
     std::vector<ConditionData> all;
     for (std::size_t e = 0; e < K; ++e)
         all.push_back({weights[e],
-                       {S.data() + e * d * d, S.data() + (e + 1) * d * d},
+                       {S.data() + e * w * w, S.data() + (e + 1) * w * w},
                        {targets.data() + e * d, targets.data() + (e + 1) * d},
                        static_cast<Kind>(kinds[e])});
+    for (ConditionData& condition : all) condition.target.resize(w);
     for (std::size_t v = 0; v < d; ++v)
         if (std::all_of(all.begin(), all.end(),
                         [&](const ConditionData& c) { return c.target[v]; }))
             throw std::invalid_argument("every variable must be left alone by some condition");
-    return {std::move(all), static_cast<int>(d)};
+    return {std::move(all), static_cast<int>(d), constant};
 }
 
 using Ranks = Array<std::int32_t, 1>;
@@ -155,6 +174,8 @@ void bind_model(nb::module_& m) {
                 return fit.scatter(&DistrictFit::Omega, &OwnFit::Omega, condition);
             },
             "condition"_a, "Omega in a condition.")
+        .def("intercepts_in", &GraphFit::intercepts, "condition"_a,
+             "(d,): coefficients of the constant in a condition.")
         .def_prop_ro("objective", entry(&DistrictFit::objective),
                      "F = log|Omega_C| + tr(Omega_C^-1 E_C) at the end.")
         .def_prop_ro("converged", entry(&DistrictFit::converged))
@@ -174,13 +195,14 @@ void bind_model(nb::module_& m) {
         .def(
             "__init__",
             [](JointData* self, const Array<double, 3>& S, const std::vector<double>& weights,
-               const Bytes& targets, const std::vector<int>& kinds) {
-                new (self) JointData(make_conditions(S, weights, targets, kinds));
+               const Bytes& targets, const std::vector<int>& kinds, bool constant) {
+                new (self) JointData(make_conditions(S, weights, targets, kinds, constant));
             },
-            "S"_a, "weights"_a, "targets"_a, "kinds"_a,
+            "S"_a, "weights"_a, "targets"_a, "kinds"_a, "constant"_a,
             "S: (K, d, d), divisor n. weights: shares of the observations. targets: uint8 (K, d), "
             "the variables that an intervention acted on. kinds: of the interventions, numbered as "
-            "in cpp/model/kinds.hpp.")
+            "in cpp/model/kinds.hpp. constant: S are second moments, (K, d + 1, d + 1), the last "
+            "variable being always one.")
         .def_ro("set_objective", &JointData::set_objective,
                 "F of what set variables have to themselves, whatever the graph.")
         .def_ro("n_set", &JointData::n_set, "Number of variances that they have there.");

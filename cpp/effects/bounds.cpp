@@ -31,7 +31,7 @@ EffectCounter::EffectCounter(JointData data, double path_sign, double zero,
       tally_(d_),
       B_(static_cast<std::size_t>(d_) * d_),
       E_(B_.size()),
-      local_(d_) {}
+      local_(data_.width()) {}
 
 void EffectCounter::obey(const Stop& stop) {
     stop_ = &stop;
@@ -45,7 +45,7 @@ const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
     if (place != known_.end()) return place->second;
     if (stop_ != nullptr) stop_->check();
     if (known_.size() >= max_districts_) known_.clear();
-    const District local = make_district(graph, district);
+    const District local = data_.district(graph, district);
     const DistrictFit fit = fitter_.fit(local);
     ++n_fits_;
     n_uncertified_ += !fit.converged;

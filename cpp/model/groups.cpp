@@ -6,6 +6,8 @@
 #include <numbers>
 #include <utility>
 
+#include "model/dense.hpp"
+
 namespace bowfree {
 
 namespace {
@@ -22,8 +24,12 @@ JointData::JointData(std::vector<double> S, int d)
     all.push_back({1.0, std::move(S), std::vector<char>(d)});
 }
 
-JointData::JointData(std::vector<ConditionData> given, int d)
-    : d(d), own_coefficients(d * d), own_covariances(d * d) {
+JointData::JointData(std::vector<ConditionData> given, int d, bool constant)
+    : d(d),
+      constant(constant),
+      own_coefficients(width() * width()),
+      own_covariances(width() * width()) {
+    const int w = width();
     const auto is_target = [](char target) { return target != 0; };
     int number = 0;
     for (ConditionData& condition : given) {
@@ -36,9 +42,9 @@ JointData::JointData(std::vector<ConditionData> given, int d)
             if (condition.kind != Kind::perfect)
                 n_own_variances += use_of_variance(condition.kind, target[i]) == Use::own;
             for (int j = 0; j < d; ++j) {
-                own_coefficients[i * d + j] +=
+                own_coefficients[i * w + j] +=
                     use_of_coefficient(condition.kind, target[i], target[j]) == Use::own;
-                own_covariances[i * d + j] +=
+                own_covariances[i * w + j] +=
                     use_of_covariance(condition.kind, target[i] || target[j]) == Use::own;
             }
         }
@@ -46,7 +52,10 @@ JointData::JointData(std::vector<ConditionData> given, int d)
     for (const ConditionData& condition : given)
         for (int t = 0; t < d; ++t) {
             if (condition.kind != Kind::perfect || !condition.target[t]) continue;
-            const double variance = condition.S[static_cast<std::ptrdiff_t>(t) * d + t];
+            const double* row = &condition.S[static_cast<std::ptrdiff_t>(t) * w];
+            double variance = row[t];
+            if (constant) variance -= row[d] * row[d];
+            if (variance < rounding_share * row[t]) variance = 0.0;
             n_set += variance > 0.0;
             set_objective +=
                 condition.weight *
@@ -71,7 +80,8 @@ JointData::JointData(std::vector<ConditionData> given, int d)
         for (ConditionData& condition : all)
             for (double& entry : condition.S) entry /= condition.weight;
     }
-    plain_ = all.size() == 1 && std::none_of(all[0].target.begin(), all[0].target.end(), is_target);
+    plain_ = !constant && all.size() == 1 &&
+             std::none_of(all[0].target.begin(), all[0].target.end(), is_target);
 }
 
 namespace {
@@ -90,6 +100,14 @@ bool has_own(const ConditionData& condition, const District& district) {
 
 }  // namespace
 
+District JointData::district(const Graph& graph, const std::vector<int>& members) const {
+    District made = make_district(graph, members);
+    if (!constant) return made;
+    for (std::vector<int>& row : made.parents) row.push_back(made.m());
+    made.nodes.push_back(d);
+    return made;
+}
+
 bool JointData::parts(int v, const std::vector<int>& others) const {
     return std::any_of(all.begin(), all.end(), [&](const ConditionData& condition) {
         return condition.target[v] && std::any_of(others.begin(), others.end(),
@@ -98,7 +116,7 @@ bool JointData::parts(int v, const std::vector<int>& others) const {
 }
 
 std::vector<Pooled> pool(const JointData& conditions, const District& district) {
-    const int m = district.m(), d = conditions.d;
+    const int m = district.m(), w = conditions.width();
     std::vector<Pooled> groups;
     std::vector<char> set(district.k);
     for (const ConditionData& condition : conditions.all) {
@@ -120,7 +138,7 @@ std::vector<Pooled> pool(const JointData& conditions, const District& district) 
         for (int i = 0; i < m; ++i)
             for (int j = 0; j < m; ++j)
                 same->S[i * m + j] +=
-                    condition.weight * condition.S[district.nodes[i] * d + district.nodes[j]];
+                    condition.weight * condition.S[district.nodes[i] * w + district.nodes[j]];
     }
     for (Pooled& group : groups)
         for (double& entry : group.S) entry /= group.weight;
@@ -129,12 +147,13 @@ std::vector<Pooled> pool(const JointData& conditions, const District& district) 
 
 int count_own(const JointData& conditions, const District& district) {
     const auto& nodes = district.nodes;
+    const int w = conditions.width();
     int own = 0;
     for (int v = 0; v < district.k; ++v)
         for (const int p : district.parents[v])
-            own += conditions.own_coefficients[nodes[p] * conditions.d + nodes[v]];
+            own += conditions.own_coefficients[nodes[p] * w + nodes[v]];
     for (const auto& [a, b] : district.spouse_pairs)
-        own += conditions.own_covariances[nodes[a] * conditions.d + nodes[b]];
+        own += conditions.own_covariances[nodes[a] * w + nodes[b]];
     return own;
 }
 

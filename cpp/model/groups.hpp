@@ -14,10 +14,15 @@
 // That is a perfect intervention. The other kinds (kinds.hpp) leave all members, R_e = C, and some
 // of the entries of A and Omega are the condition's own. Such a condition is a group by itself
 // where it has parameters of its own, and like any other where it has none.
+//
+// Where the means of the conditions are to be explained, too, the intercepts are shared like the
+// coefficients: a variable that is always one, behind all others, is a parent of every node, and
+// S_e are second moments about one point for all conditions. A set variable has a mean of its own.
 #pragma once
 
 #include <vector>
 
+#include "graph/graph.hpp"
 #include "model/district.hpp"
 #include "model/kinds.hpp"
 
@@ -36,14 +41,21 @@ struct ConditionData {
 /// All conditions of a data set; the weights sum to one.
 struct JointData {
     int d = 0;
+    bool constant = false;  ///< whether variable d is the one that is always one
     std::vector<ConditionData> all;
+
+    /// The number of variables, with the constant: the size of S and of `target`.
+    int width() const { return d + constant; }
 
     /// One condition without targets.
     JointData(std::vector<double> S, int d);
 
     /// Conditions with equal targets of perfect interventions are pooled; without any target, one
     /// is left.
-    JointData(std::vector<ConditionData> given, int d);
+    JointData(std::vector<ConditionData> given, int d, bool constant = false);
+
+    /// A district of a graph on the d variables, with the constant among the parents.
+    District district(const Graph& graph, const std::vector<int>& members) const;
 
     /// What set variables have to themselves, whatever the graph: the sum of w_e (log s + 1) over
     /// conditions and their targets, s being the target's variance there; and the number of these
@@ -53,7 +65,7 @@ struct JointData {
 
     /// Parameters that conditions have to themselves, whatever has an edge: variances of noise and
     /// mechanism; and for each edge that a graph may have: in how many conditions its coefficient
-    /// [tail * d + head] or its covariance is a condition's own.
+    /// [tail * width + head] or its covariance is a condition's own; intercepts are not counted.
     int n_own_variances = 0;
     std::vector<int> own_coefficients, own_covariances;
 

@@ -180,9 +180,13 @@ std::vector<double> coefficient_covariance(const JointData& data, const District
         const auto [child, parent] = parameters.at[s];
         return sd[child] / sd[parent];
     };
+    std::vector<int> kept;  // intercepts are not asked for
     for (int s = 0; s < p; ++s)
-        for (int t = 0; t < p; ++t) V[s * p + t] *= unit(s) * unit(t);
-    return V;
+        if (district.nodes[parameters.at[s].second] < data.d) kept.push_back(s);
+    std::vector<double> asked;
+    for (const int s : kept)
+        for (const int t : kept) asked.push_back(V[s * p + t] * (unit(s) * unit(t)));
+    return asked;
 }
 
 }  // namespace bowfree

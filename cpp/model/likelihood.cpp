@@ -73,7 +73,7 @@ std::vector<double> factor(std::vector<double> S, int m) {
 }  // namespace
 
 DistrictFitter::DistrictFitter(const JointData& conditions, const Stop* stop)
-    : cov_(conditions.all[0].S.data()), d_(conditions.d), stop_(stop) {
+    : cov_(conditions.all[0].S.data()), d_(conditions.width()), stop_(stop) {
     if (!conditions.plain()) conditions_ = &conditions;
 }
 

@@ -45,7 +45,7 @@ std::optional<ScoreCache::Known> Scorer::recall(const Key& key, Workspace& works
 
 double Scorer::objective(const Graph& graph, int node, const Key& key, Workspace& workspace) {
     auto known = recall(key, workspace);
-    if (!known) known = work_out(make_district(graph, district_of(graph, node)), key, workspace);
+    if (!known) known = work_out(data_.district(graph, district_of(graph, node)), key, workspace);
     workspace.count(known->work);
     return known->objective;
 }

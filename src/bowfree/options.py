@@ -50,6 +50,8 @@ TestKind = Literal["standard", "satorra-bentler", "yuan-bentler"]
 Penalty: TypeAlias = "float | Literal['ebic']"
 Kind = Literal["perfect", "mechanism", "activity", "noise"]
 """What an intervention does to its targets, numbered as in cpp/model/kinds.hpp."""
+Means = Literal["free", "shared"]
+"""What conditions have in common besides B and Omega: nothing, or the intercepts."""
 
 # Beyond this a score is nearly all penalty: rounding swallows what the likelihood says, and with
 # 1e308 the score is no finite number.
@@ -82,6 +84,9 @@ class DataOptions(TypedDict, total=False):
         ordered need not be named.
     weights : array_like of shape (n,) or str
         Sampling weights, or the column that has them.
+    means : {"free", "shared"}
+        Of several conditions: each has its own mean, the default, or intercepts are shared except
+        where an intervention acts, so that shifts of the mean speak for the graph, too.
     """
 
     cov: Any
@@ -92,6 +97,7 @@ class DataOptions(TypedDict, total=False):
     correlation: Correlation
     ordinal: Sequence[str]
     weights: Any
+    means: Means
 
 
 class SpaceOptions(TypedDict, total=False):

@@ -54,6 +54,7 @@ def test_fit_by_condition(folder):
     ("arguments", "toml", "message"),
     [
         (["--targets", "targets.toml"], "", "--targets needs --conditions"),
+        (["--means", "shared"], "", "--means is for several conditions"),
         (["--conditions", "day"], "", "no column 'day'; there are x, batch, y, z"),
         (["--conditions", "batch", "--drop-missing"], "", "--conditions needs all rows"),
         (["--conditions", "batch", "--targets", "targets.toml"], "inhibitor = 3", "give a list"),
@@ -93,13 +94,62 @@ def test_learn_with_targets(folder):
     done = CliRunner().invoke(main, ["learn", "data.csv", *options, "--json"])
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
-    assert found["averaged"] is None
+    assert found["averaged"]["n_graphs"] > 0
     assert [c["targets"] for c in found["fit"]["conditions"]] == [[], ["y"]]
     graph = bf.parse(found["text"])
     members = bf.equivalence_class(graph, targets=[(), ("y",)])
     assert found["class"]["n_members"] == len(members) < len(bf.equivalence_class(graph))
     printed = CliRunner().invoke(main, ["learn", "data.csv", *options])
     assert printed.exit_code == 0, printed.output
-    refused = CliRunner().invoke(main, ["learn", "data.csv", *options, "--report", "page.html"])
-    assert refused.exit_code == 2
-    assert "--report is for data without --targets" in refused.stderr
+    reported = CliRunner().invoke(main, ["learn", "data.csv", *options, "--report", "page.html"])
+    assert reported.exit_code == 0, reported.output
+    assert 'id="table-conditions"' in (folder / "page.html").read_text(encoding="utf-8")
+
+
+def parts_of(folder):
+    """Return the two conditions as `bf.conditions` makes them."""
+    table = dict(bf.datasets.read_table("data.csv", columns=["x", "y", "z"]))
+    batch = ["control"] * 50 + ["inhibitor"] * 30
+    return {**table, "batch": batch}
+
+
+@pytest.mark.parametrize("kind", ["mechanism", "activity", "noise"])
+def test_kinds_and_means(folder, kind):
+    options = ["--conditions", "batch", "--targets", "targets.toml", "--kind", kind]
+    data = bf.conditions(parts_of(folder), column="batch", targets={"inhibitor": ["y"]}, kind=kind)
+    for means in ("free", "shared"):
+        done = run(*options, "--means", means, "--json")
+        assert done.exit_code == 0, done.output
+        fit = bf.fit(bf.parse("x -> y -> z"), data, means=means)
+        assert json.loads(done.stdout)["loglik"] == pytest.approx(fit.loglik, rel=1e-12)
+
+
+def test_several_files(folder):
+    lines = (folder / "data.csv").read_text().splitlines(keepends=True)
+    (folder / "a.csv").write_text("".join(lines[:31]))
+    (folder / "b.csv").write_text("".join([lines[0], *lines[31:]]))
+    options = ["--graph", "x -> y -> z", "--conditions", "batch", "--json"]
+    one, two = (
+        CliRunner().invoke(main, ["fit", *files, *options])
+        for files in (["data.csv"], ["a.csv", "b.csv"])
+    )
+    assert two.exit_code == 0, two.output
+    assert json.loads(two.stdout)["loglik"] == json.loads(one.stdout)["loglik"]
+
+
+def test_parquet(folder):
+    pl = pytest.importorskip("polars")
+    pl.DataFrame(parts_of(folder)).write_parquet("data.parquet")
+    pl.DataFrame(parts_of(folder)).write_ipc("data.feather")
+    options = ["--graph", "x -> y -> z", "--conditions", "batch", "--json"]
+    one, *others = (
+        CliRunner().invoke(main, ["fit", file, *options])
+        for file in ("data.csv", "data.parquet", "data.feather")
+    )
+    for other in others:
+        assert other.exit_code == 0, other.output
+        assert json.loads(other.stdout)["loglik"] == json.loads(one.stdout)["loglik"]
+    wrong = CliRunner().invoke(
+        main, ["fit", "data.parquet", "--graph", "x -> y", "--conditions", "day"]
+    )
+    assert "data.parquet: no column 'day'; there are x, y, z, batch" in wrong.stderr

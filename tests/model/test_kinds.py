@@ -6,132 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 import bowfree as bf
-from random_models import random_bap, random_parameters
-from twins import graph_matrices
+from condition_twin import ConditionModel
+from random_models import random_bap
 
 KINDS = ("mechanism", "activity", "noise")
 RNG = np.random.default_rng(0)
-
-
-def uses(kind, targets, graph):
-    """Return which entries of B and Omega are a condition's own, as boolean matrices."""
-    d = len(graph)
-    B, Omega = np.zeros((2, d, d), dtype=bool)
-    for name in targets:
-        t = graph.nodes.index(name)
-        if kind == "mechanism":
-            B[t] = True
-            Omega[t] = Omega[:, t] = True
-        elif kind == "activity":
-            B[:, t] = True
-        else:
-            Omega[t, t] = True
-    return B, Omega
-
-
-class Model:
-    """All conditions of a graph: which numbers there are, and the matrices that they make."""
-
-    def __init__(self, graph, kind, targets):
-        self.edges, spouses = graph_matrices(graph)  # [i, j]: j -> i
-        self.errors = spouses + np.eye(len(graph), dtype=int)
-        self.d, self.index, self.size = len(graph), [], 0
-        shared = {}
-        for names in targets:
-            own_B, own_Omega = uses(kind, names, graph)
-            places = []
-            for what, mask, own in (("B", self.edges, own_B), ("O", self.errors, own_Omega)):
-                for i, j in zip(*np.nonzero(mask), strict=True):
-                    if what == "O" and i < j:
-                        continue
-                    if own[i, j]:
-                        number = self._new()
-                    else:
-                        if (what, i, j) not in shared:
-                            shared[what, i, j] = self._new()
-                        number = shared[what, i, j]
-                    places.append((what, i, j, number))
-            self.index.append(places)
-        self.shared = shared
-
-    def _new(self):
-        self.size += 1
-        return self.size - 1
-
-    def matrices(self, theta, e):
-        B, Omega = np.zeros((2, self.d, self.d))
-        for what, i, j, number in self.index[e]:
-            if what == "B":
-                B[i, j] = theta[number]
-            else:
-                Omega[i, j] = Omega[j, i] = theta[number]
-        return B, Omega
-
-    def covariances(self, theta):
-        found = []
-        for e in range(len(self.index)):
-            B, Omega = self.matrices(theta, e)
-            E = np.linalg.inv(np.eye(self.d) - B)
-            found.append(E @ Omega @ E.T)
-        return found
-
-    def random(self, rng, graph):
-        """Return parameters; variances of a condition's own are larger, the rest is smaller."""
-        B, Omega = random_parameters(rng, *graph_matrices(graph))
-        theta = np.zeros(self.size)
-        for places in self.index:
-            for what, i, j, number in places:
-                theta[number] = (B if what == "B" else Omega)[i, j]
-        shared = set(self.shared.values())
-        for places in self.index:
-            for what, i, j, number in places:
-                if number not in shared:
-                    larger = what == "O" and i == j
-                    theta[number] *= rng.uniform(1, 2) if larger else rng.uniform(0.5, 1)
-        return theta
-
-    def loglik(self, theta, data):
-        total = 0.0
-        for e, (n, S) in enumerate(data):
-            B, Omega = self.matrices(theta, e)
-            try:
-                L = np.linalg.cholesky(Omega)
-            except np.linalg.LinAlgError:
-                return -np.inf
-            A = np.linalg.solve(L, np.eye(self.d) - B)
-            log_det = 2 * np.log(np.diag(L)).sum()
-            total -= n / 2 * (self.d * np.log(2 * np.pi) + log_det + np.sum((A @ S) * A))
-        return total
-
-
-def fit_twin(model, data, start):
-    """Maximise the likelihood numerically, over all parameters at once."""
-    n = sum(size for size, _ in data)
-
-    def loss(theta):
-        value = -model.loglik(theta, data) / n
-        return value if np.isfinite(value) else 1e6
-
-    best = start
-    for _ in range(3):  # anew from the end, since BFGS forgets what its numerical slopes blur
-        best = minimize(loss, best, method="BFGS", options={"gtol": 1e-9}).x
-    return best, model.loglik(best, data)
 
 
 def sampled(kind, seed, d=3, targets=((), ("v1",), ("v0", "v2")), sizes=(200, 120, 90)):
     """Return a graph, its model, and covariance matrices of samples from it."""
     rng = np.random.default_rng(seed)
     graph = random_bap(rng, d, density=0.8)
-    model = Model(graph, kind, targets)
+    model = ConditionModel(graph, kind, targets)
     theta = model.random(rng, graph)
-    data = []
-    for n, Sigma in zip(sizes, model.covariances(theta), strict=True):
-        X = rng.multivariate_normal(np.zeros(d), Sigma, size=n)
-        data.append((n, np.cov(X.T, ddof=0)))
-    return graph, model, theta, data
+    return graph, model, theta, model.sample(rng, theta, sizes)
 
 
 def conditions(graph, kind, targets, data):
@@ -142,7 +32,7 @@ def conditions(graph, kind, targets, data):
             targets=chosen,
             kind=kind,
         )
-        for (n, S), chosen in zip(data, targets, strict=True)
+        for (n, S, _), chosen in zip(data, targets, strict=True)
     ]
 
 
@@ -165,7 +55,7 @@ def test_a_mechanism_of_its_own_is_a_regression_of_its_own():
         bf.parse("x -> y"),
         [bf.Condition(TWO[0]), bf.Condition(TWO[1], targets=["y"], kind="mechanism")],
     )
-    for (B, Omega), table in zip(fit.own, TWO, strict=True):
+    for (B, Omega, _), table in zip(fit.own, TWO, strict=True):
         S = np.cov(table["x"], table["y"], ddof=0)
         assert B[1, 0] == pytest.approx(S[0, 1] / S[0, 0], rel=1e-10)
         assert Omega[1, 1] == pytest.approx(S[1, 1] - S[0, 1] ** 2 / S[0, 0], rel=1e-10)
@@ -179,7 +69,7 @@ def test_an_activity_of_its_own_is_a_slope_of_its_own():
         [bf.Condition(TWO[0]), bf.Condition(TWO[1], targets=["x"], kind="activity")],
     )
     left = 0.0
-    for (B, _), table in zip(fit.own, TWO, strict=True):
+    for (B, _, _), table in zip(fit.own, TWO, strict=True):
         S = np.cov(table["x"], table["y"], ddof=0)
         assert B[1, 0] == pytest.approx(S[0, 1] / S[0, 0], rel=1e-8)
         left += len(table["x"]) / 140 * (S[1, 1] - S[0, 1] ** 2 / S[0, 0])
@@ -192,7 +82,7 @@ def test_noise_of_its_own():
         bf.parse("x, y"),
         [bf.Condition(TWO[0]), bf.Condition(TWO[1], targets=["y"], kind="noise")],
     )
-    for (_, Omega), table in zip(fit.own, TWO, strict=True):
+    for (_, Omega, _), table in zip(fit.own, TWO, strict=True):
         assert Omega[1, 1] == pytest.approx(np.var(table["y"]), rel=1e-8)
     assert fit.n_parameters == 3
     # With a parent the slope is shared: each condition counts by its precision.
@@ -201,7 +91,7 @@ def test_noise_of_its_own():
         [bf.Condition(TWO[0]), bf.Condition(TWO[1], targets=["y"], kind="noise")],
     )
     up = down = 0.0
-    for (_, Omega), table in zip(fit.own, TWO, strict=True):
+    for (_, Omega, _), table in zip(fit.own, TWO, strict=True):
         S = np.cov(table["x"], table["y"], ddof=0)
         up += len(table["x"]) * S[0, 1] / Omega[1, 1]
         down += len(table["x"]) * S[0, 0] / Omega[1, 1]
@@ -216,11 +106,11 @@ def test_noise_of_its_own():
 @given(seed=st.integers(0, 10**6))
 def test_the_truth_is_found_in_population_matrices(kind, seed):
     graph, model, theta, _ = sampled(kind, seed, d=4, targets=TARGETS)
-    exact = [(1000, Sigma) for Sigma in model.covariances(theta)]
+    exact = [(1000, Sigma, mean) for mean, Sigma in model.laws(theta)]
     fit = bf.fit(graph, conditions(graph, kind, TARGETS, exact))
     assert fit.chi2 == pytest.approx(0, abs=1e-5)
-    for e, (B, Omega) in enumerate(fit.own):
-        want_B, want_Omega = model.matrices(theta, e)
+    for e, (B, Omega, _) in enumerate(fit.own):
+        want_B, want_Omega, _ = model.matrices(theta, e)
         np.testing.assert_allclose(B, want_B, atol=1e-4)
         np.testing.assert_allclose(Omega, want_Omega, atol=1e-4)
 
@@ -229,14 +119,11 @@ def test_the_truth_is_found_in_population_matrices(kind, seed):
 def test_parameters_are_as_many_as_the_matrices_have_dimensions(kind):
     for seed in range(4):
         graph, model, theta, data = sampled(kind, seed, d=4)
-        step = 1e-6
+        step = 1e-6 * np.eye(model.size)
+        at = np.array([Sigma for _, Sigma in model.laws(theta)]).ravel()
         slopes = [
-            (
-                np.array(model.covariances(theta + step * np.eye(model.size)[k])).ravel()
-                - np.array(model.covariances(theta)).ravel()
-            )
-            / step
-            for k in range(model.size)
+            (np.array([Sigma for _, Sigma in model.laws(theta + u)]).ravel() - at) / 1e-6
+            for u in step
         ]
         fit = bf.fit(graph, conditions(graph, kind, TARGETS, data))
         assert fit.n_parameters == model.size == np.linalg.matrix_rank(slopes, tol=1e-4)
@@ -264,10 +151,10 @@ def test_agrees_with_direct_maximisation(kind, seed):
     graph, model, theta, data = sampled(kind, seed)
     fit = bf.fit(graph, conditions(graph, kind, TARGETS, data))
     assert fit.converged
-    best, loglik = fit_twin(model, data, theta)
+    best, loglik = model.fit(data, theta)
     assert fit.loglik == pytest.approx(loglik, rel=1e-8)
-    for e, (B, Omega) in enumerate(fit.own):
-        want_B, want_Omega = model.matrices(best, e)
+    for e, (B, Omega, _) in enumerate(fit.own):
+        want_B, want_Omega, _ = model.matrices(best, e)
         np.testing.assert_allclose(B, want_B, atol=1e-4)
         np.testing.assert_allclose(Omega, want_Omega, atol=1e-4)
 
@@ -278,22 +165,12 @@ def test_standard_errors_are_those_of_the_curvature(kind, seed):
     graph, model, theta, data = sampled(kind, seed)
     assert graph.n_directed
     fit = bf.fit(graph, conditions(graph, kind, TARGETS, data))
-    best, _ = fit_twin(model, data, theta)
-    step = 1e-4
-
-    def slope(at):
-        unit = np.eye(model.size) * step
-        return np.array(
-            [(model.loglik(at + u, data) - model.loglik(at - u, data)) / (2 * step) for u in unit]
-        )
-
-    unit = np.eye(model.size) * step
-    hessian = np.array([(slope(best + u) - slope(best - u)) / (2 * step) for u in unit])
-    covariance = np.linalg.inv(-hessian)
+    best, _ = model.fit(data, theta)
+    expected = model.standard_errors(best, data)
     observed = fit.standard_errors(information="observed")
     for (what, i, j), number in model.shared.items():
         se = (observed.B if what == "B" else observed.Omega)[i, j]
-        assert se == pytest.approx(np.sqrt(covariance[number, number]), rel=1e-3)
+        assert se == pytest.approx(expected[number], rel=1e-3)
 
 
 # --- searches ---
@@ -341,14 +218,11 @@ def test_changes_of_edges_count_what_conditions_have_to_themselves(kind):
 def test_targets_of_a_kind_are_learned():
     rng = np.random.default_rng(1)
     graph = bf.parse("v0 -> v1 -> v2")
-    model = Model(graph, "noise", [(), ("v1",)])
+    model = ConditionModel(graph, "noise", [(), ("v1",)])
     theta = np.ones(model.size) * 0.8
     own = [k for *_, k in model.index[1] if k not in set(model.shared.values())]
     theta[own] = 4.0
-    data = [
-        (n, np.cov(rng.multivariate_normal(np.zeros(3), Sigma, size=n).T, ddof=0))
-        for n, Sigma in zip((300, 300), model.covariances(theta), strict=True)
-    ]
+    data = model.sample(rng, theta, (300, 300))
     asked = conditions(graph, "noise", [(), "learn"], data)
     result = bf.greedy_search(asked, rng=1)
     assert [t.variable for t in result.targets if t.chosen] == ["v1"]

@@ -55,6 +55,18 @@ def test_greedy_search_finds_what_an_exhaustive_one_finds(seed):
     assert [s for _, s in best] == pytest.approx([bf.score(g, data) for g, _ in best], abs=1e-9)
 
 
+def test_many_variables_are_scored_by_all_conditions():
+    # Beyond twelve variables one matrix has its orders and its screen; several must do without.
+    rng = np.random.default_rng(9)
+    truth = random_bap(rng, 14, density=0.15)
+    data = conditions(rng, truth, [(), (0, 5), (9,)])
+    found = bf.greedy_search(data, rng=1, restarts=2, rounds=1)
+    for graph, score in found.pool[:5]:
+        assert score == pytest.approx(bf.score(graph, data), abs=1e-9)
+    assert found.score > bf.score(truth, data) - 1e-9
+    assert all(change.score < 1e-9 for change in bf.edge_changes(found))
+
+
 def test_edge_changes_are_differences_of_scores():
     rng = np.random.default_rng(4)
     graph = random_bap(rng, 4, density=0.6)

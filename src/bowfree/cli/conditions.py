@@ -4,25 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import numpy as np
 
 from bowfree.cli.tables import Source
 from bowfree.errors import DataError
+from bowfree.model.moments import Moments
+from bowfree.options import Kind, Means
 from bowfree.text_input import brief, read_text
 
 __all__ = ["by_condition", "condition_options"]
 
 
 def condition_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--conditions`` and ``--targets`` to a command; see `by_condition`."""
+    """Add the options of conditions to a command; see `by_condition`."""
     for option in (
+        click.option(
+            "--means",
+            type=click.Choice(get_args(Means)),
+            default="free",
+            show_default=True,
+            help="Whether each condition has its own mean, or intercepts are shared.",
+        ),
+        click.option(
+            "--kind",
+            type=click.Choice(get_args(Kind)),
+            default="perfect",
+            show_default=True,
+            help="What was done to the targets.",
+        ),
         click.option(
             "--targets",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            help='A TOML file of what was set from outside: lines such as inhibitor = ["mek"].',
+            help='A TOML file of what was intervened on: lines such as inhibitor = ["mek"].',
         ),
         click.option(
             "--conditions",
@@ -35,31 +51,39 @@ def condition_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def by_condition(
-    source: Source, arguments: dict[str, Any], column: str | None, targets: Path | None
+    source: Source,
+    arguments: dict[str, Any],
+    column: str | None,
+    targets: Path | None,
+    kind: Kind,
+    means: Means,
 ) -> dict[str, Any]:
-    """Take the table in the arguments of ``fit`` apart by a column of its file."""
+    """Take the table in the arguments of ``fit`` apart by a column of its files."""
     from bowfree.datasets.tables import read_labels
     from bowfree.model.conditions import conditions
 
     if column is None:
         if targets is not None:
             raise click.UsageError("--targets needs --conditions, the column that names them")
+        if means != "free":
+            raise click.UsageError("--means is for several conditions: give --conditions, too")
         return arguments
     if source.cov is not None:
         raise click.UsageError("--conditions needs observations; DATA is a covariance matrix")
-    if len(source.paths) > 1:
-        raise click.UsageError("--conditions is a column of one file: put the files together")
+    if isinstance(arguments["data"], Moments):
+        raise click.UsageError("--conditions needs the rows, and these files are too large for it")
     if source.missing is not None:
         raise click.UsageError("--conditions needs all rows: leave out those with gaps beforehand")
-    labels = read_labels(source.paths[0], column, source.read)
+    labels = [label for path in source.paths for label in read_labels(path, column, source.read)]
     table = {name: values for name, values in arguments["data"].items() if name != column}
     said = None if targets is None else _read_targets(targets)
     made = conditions(
         {**table, column: np.array([label or None for label in labels], dtype=object)},
         column=column,
         targets=said,
+        kind=kind,
     )
-    return {**arguments, "data": made}
+    return {**arguments, "data": made, "means": means}
 
 
 def _read_targets(path: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json
 from bowfree.formats import LavaanModel
 from bowfree.graph.given import graph_of
-from bowfree.options import Penalty
+from bowfree.options import Kind, Means, Penalty
 
 __all__ = ["fit"]
 
@@ -51,6 +51,8 @@ def fit(
     as_json: bool,
     conditions: str | None,
     targets: Path | None,
+    kind: Kind,
+    means: Means,
     se: str | None,
     test: str | None,
     resamples: int | None,
@@ -67,7 +69,8 @@ def fit(
     model = read_model(graph, graph_file, graph_format, auto)
     source, inference = read_source(**given), Inference(se, test, resamples, seed)
     inference.check(source, conditions)
-    arguments = by_condition(source, source.arguments(graph_of(model).nodes), conditions, targets)
+    arguments = source.arguments(graph_of(model).nodes)
+    arguments = by_condition(source, arguments, conditions, targets, kind, means)
     robust = inference.words(arguments.get("data"))
     result = bf.fit(model, **arguments, penalty=penalty, **robust)
     for note in result.moments.notes:

@@ -22,7 +22,7 @@ from bowfree.cli.terminal import naming, print_json, print_table, progress_bar
 from bowfree.display import count, significant
 from bowfree.formats import FORMATS, write
 from bowfree.graph.text import quote
-from bowfree.model.joint_moments import JointMoments
+from bowfree.options import Kind, Means
 from bowfree.space.knowledge import Knowledge
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ def learn(
     holdout: float | None,
     conditions: str | None,
     targets: Path | None,
+    kind: Kind,
+    means: Means,
     **given: Any,
 ) -> None:
     """Learn a graph from DATA, a file with named columns (or covariances).
@@ -88,15 +90,13 @@ def learn(
         raise click.UsageError("choose one of --json and --format")
     budget, search = read_budget(given), read_search(given)
     source = read_source(**given)
-    if targets is not None and report is not None:
-        raise click.UsageError("--report is for data without --targets")
     if conditions is not None:  # a column of names, which is not looked at as data
         source = replace(source, read=replace(source.read, drop=(*source.read.drop, conditions)))
     with naming("--out"):
         refuse_existing(out)
     with naming("--report"):
         check_new_file(report)
-    arguments = by_condition(source, source.arguments(), conditions, targets)
+    arguments = by_condition(source, source.arguments(), conditions, targets, kind, means)
     if holdout is not None and "data" not in arguments:
         raise click.UsageError("--holdout puts rows aside: give a table of observations")
     interrupted = False
@@ -147,8 +147,6 @@ def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects |
 
     if not 1 < len(result.graph.nodes) <= MOST_AVERAGED or not result.complete:
         return None
-    if isinstance(result.moments, JointMoments) and result.moments.targets:
-        return None  # averages are about graphs that watching leaves equivalent
     return averaged_effects(
         result, rng=budget["rng"], n_jobs=budget["n_jobs"], time_limit=AVERAGE_SECONDS
     )

@@ -108,6 +108,18 @@ def sachs(out: Path, sachs: Path | None, jobs: int, seed: int) -> None:
     _sachs(out, sachs, jobs, seed)
 
 
+@study.command(
+    "sachs-joint", epilog="Example: bowfree study sachs-joint --sachs data/sachs --out results"
+)
+@_options("out", "sachs", "jobs", "seed")
+def sachs_joint(out: Path, sachs: Path | None, jobs: int, seed: int) -> None:
+    """Search on the 14 protein data sets at once, with the targets of their interventions."""
+    from bowfree.experiments import sachs_joint_study
+
+    _new_folder(out)
+    _finish(sachs_joint_study(folder=sachs, n_jobs=jobs, progress=_tell, rng=seed), out)
+
+
 @study.command(epilog="Example: bowfree study uniformity --out results")
 @_options("out", "seed")
 @click.option("--samples", type=Whole(min=1), default=30_000, show_default=True)

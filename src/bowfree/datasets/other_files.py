@@ -28,7 +28,7 @@ from bowfree.datasets.unpacking import kind_of
 from bowfree.errors import DataError
 from bowfree.text_input import brief, listed, number, shown
 
-__all__ = ["OTHER_KINDS", "numeric_columns", "read_errors", "read_other"]
+__all__ = ["OTHER_KINDS", "column_of_labels", "numeric_columns", "read_errors", "read_other"]
 
 
 def read_other(path: Path, kind: str, options: ReadOptions) -> Table:
@@ -196,6 +196,54 @@ def _check_cells(count: int, size: int, what: str) -> None:
 
 
 # --- SPSS and Stata -------------------------------------------------------------------------------
+
+
+def column_of_labels(path: Path, kind: str, column: str) -> list[str]:
+    """Return one column of a Parquet or Feather file as texts, empty for gaps."""
+    readers: dict[str, Callable[[], Any]] = {
+        "pyarrow": lambda: _arrow_column(path, kind, column),
+        "polars": lambda: _polars_column(path, kind, column),
+    }
+    for library, read in readers.items():
+        try:
+            import_module(library)
+        except ImportError:
+            continue
+        with read_errors(path):
+            return ["" if value is None else str(value) for value in read()]
+    raise DataError(
+        f"{path.name}: reading {kind} needs pyarrow or polars; run `pip install pyarrow`, or give "
+        "a CSV"
+    )
+
+
+def _arrow_column(path: Path, kind: str, column: str) -> list[Any]:
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    read: Any = pyarrow.parquet if kind == ".parquet" else pyarrow.feather
+    names = (
+        pyarrow.parquet.read_schema(path).names
+        if kind == ".parquet"
+        else pyarrow.feather.read_table(path).column_names
+    )
+    _check_column(path, column, names)
+    values: list[Any] = read.read_table(path, columns=[column]).column(column).to_pylist()
+    return values
+
+
+def _polars_column(path: Path, kind: str, column: str) -> list[Any]:
+    import polars
+
+    frame = polars.read_parquet(path) if kind == ".parquet" else polars.read_ipc(path)
+    _check_column(path, column, frame.columns)
+    values: list[Any] = frame[column].to_list()
+    return values
+
+
+def _check_column(path: Path, column: str, names: Sequence[str]) -> None:
+    if column not in names:
+        raise DataError(f"{path.name}: no column {shown(column)}; there are {listed(names)}")
 
 
 def _by_pyreadstat(function: str) -> Callable[[Path, ReadOptions], Table]:

@@ -18,7 +18,7 @@ from typing import Unpack
 
 import numpy as np
 
-from bowfree.datasets.other_files import OTHER_KINDS, read_other
+from bowfree.datasets.other_files import OTHER_KINDS, column_of_labels, read_other
 from bowfree.datasets.quick_reader import LARGE
 from bowfree.datasets.reading import ReadOptions, WrittenOptions
 from bowfree.datasets.table import Table, write_table
@@ -180,11 +180,14 @@ def read_matrix(path: Path, options: ReadOptions) -> Table:
 
 
 def read_labels(path: Path, column: str, options: ReadOptions) -> list[str]:
-    """Return the cells of one column of a text file as they are written, row by row."""
+    """Return the cells of one column of a file as they are written, row by row."""
     kind = kind_of(path)
     if kind in OTHER_KINDS and path.suffix.lower() not in PACKED:
+        if kind in (".parquet", ".feather", ".arrow"):
+            return column_of_labels(path, kind, column)
         raise DataError(
-            f"{path.name}: names of conditions are read from texts such as .csv; write it as one"
+            f"{path.name}: names of conditions are read from texts such as .csv, and from "
+            ".parquet, .feather and .arrow; write it as one of these"
         )
     text = _text(path, kind, options)
     dialect = find_dialect(text, path.name, kind, options)

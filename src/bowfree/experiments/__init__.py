@@ -2,7 +2,8 @@
 
 - :func:`causal_effect_study`: section 4.1, figure "simulation"; :func:`compare_protocols` runs it
   as published, corrected, and with what helps;
-- :func:`sachs_study`: section 4.2, figures "real" and "real2";
+- :func:`sachs_study`: section 4.2, figures "real" and "real2"; :func:`sachs_joint_study`: all
+  conditions at once, with the targets of their interventions;
 - :func:`uniformity_study`: section 3.2, figure "uniform";
 - :func:`calibration_study`: whether stated certainties come true;
 - :func:`bowfree_benchmark`: the public benchmark of Dash, Gonçalves and Gao (2025).
@@ -20,6 +21,7 @@ from bowfree.experiments.calibration_study import (
 from bowfree.experiments.effects_study import EffectsStudy, Simulation, causal_effect_study
 from bowfree.experiments.protocols import PROTOCOLS, ProtocolTable, compare_protocols
 from bowfree.experiments.roc import RocCurve, ordinary_auc, paper_roc
+from bowfree.experiments.sachs_joint_study import SachsJointStudy, sachs_joint_study
 from bowfree.experiments.sachs_study import SachsStudy, sachs_study
 from bowfree.experiments.uniformity_study import UniformityStudy, uniformity_study
 
@@ -32,6 +34,7 @@ __all__ = [
     "ProtocolTable",
     "ReliabilityBin",
     "RocCurve",
+    "SachsJointStudy",
     "SachsStudy",
     "Simulation",
     "UniformityStudy",
@@ -41,6 +44,7 @@ __all__ = [
     "compare_protocols",
     "ordinary_auc",
     "paper_roc",
+    "sachs_joint_study",
     "sachs_study",
     "uniformity_study",
 ]

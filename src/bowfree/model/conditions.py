@@ -28,7 +28,7 @@ from bowfree.model.joint_moments import ConditionMoments, JointMoments
 from bowfree.model.moments import Moments
 from bowfree.model.reading import quoted, read_observations
 from bowfree.model.sample import CompleteRows
-from bowfree.options import Kind, is_number
+from bowfree.options import Kind, Means, is_number
 from bowfree.text_input import listed, shown
 
 __all__ = ["Condition", "conditions"]
@@ -246,7 +246,9 @@ def listed_conditions(data: Condition | Sequence[Condition]) -> tuple[Condition,
     return given
 
 
-def read_conditions(given: Sequence[Condition], graph: MixedGraph | None) -> JointMoments:
+def read_conditions(
+    given: Sequence[Condition], graph: MixedGraph | None, means: Means = "free"
+) -> JointMoments:
     """Read several conditions, or one with targets."""
     if any(condition.unknown for condition in given):
         raise DataError(
@@ -275,7 +277,7 @@ def read_conditions(given: Sequence[Condition], graph: MixedGraph | None) -> Joi
             else:
                 raise _other_columns(found[0], read)
         found.append(read)
-    moments = JointMoments(found)
+    moments = JointMoments(found, means=means)
     moments._check(graph)
     return moments
 

@@ -30,7 +30,7 @@ from bowfree.model.covariance import check_definite
 from bowfree.model.fiml import maximize
 from bowfree.model.fit_result import Fit
 from bowfree.model.given import graph_and_moments
-from bowfree.model.joint_fit import JointFit
+from bowfree.model.joint_fit import JointFit, model_in
 from bowfree.model.joint_moments import JointMoments
 from bowfree.model.missing import IncompleteRows
 from bowfree.model.moments import Moments
@@ -284,8 +284,9 @@ def fit_moments(
     )
     if not isinstance(moments, JointMoments):
         return Fit(*fitted)
-    own = () if moments.kind == "perfect" else range(len(moments.conditions))
-    return JointFit(*fitted, own=tuple((core.B_in(e), core.Omega_in(e)) for e in own))
+    alike = moments.kind == "perfect" and moments.means == "free"
+    own = () if alike else range(len(moments.conditions))
+    return JointFit(*fitted, own=tuple(model_in(core, e) for e in own))
 
 
 def warn_if_doubtful(certificate: tuple[Certificate, ...], *, stacklevel: int) -> None:

@@ -26,7 +26,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +52,7 @@ from bowfree.model.ranks import read_ranks
 from bowfree.model.reading import Observations, quoted, read_observations
 from bowfree.model.sample import CompleteRows, Shrunk, shrink
 from bowfree.model.streams import Sums, is_stream, read_stream
-from bowfree.options import Correlation, DataOptions, Missing, is_number
+from bowfree.options import Correlation, DataOptions, Means, Missing, is_number
 from bowfree.text_input import shown
 
 __all__ = ["moments", "read_moments", "read_once"]
@@ -75,6 +75,7 @@ def moments(
     correlation: Correlation = "pearson",
     ordinal: Sequence[str] = (),
     weights: Any = None,
+    means: Means = "free",
 ) -> Moments:
     """Turn data or a covariance matrix into :class:`Moments`, or say what is wrong with it.
 
@@ -111,6 +112,10 @@ def moments(
         pandas and polars need not be named. Their correlations are polychoric and polyserial.
     weights : array_like of shape (n,) or str, optional
         Sampling weights, or the column that has them.
+    means : {"free", "shared"}
+        Of several conditions (:class:`bowfree.Condition`): each has its own mean; or intercepts are
+        shared except where an intervention acts, so that shifts of the mean speak for the graph,
+        too, and batch effects with them.
 
     Returns
     -------
@@ -145,6 +150,7 @@ def moments(
         correlation=correlation,
         ordinal=ordinal,
         weights=weights,
+        means=means,
     )
 
 
@@ -159,8 +165,12 @@ def read_moments(
     >>> read_moments([[1.0, 0.0], [2.0, 5.0], [3.0, 1.0]]).names
     ('x1', 'x2')
     """
+    means = options.pop("means", "free")
+    _check_word("means", means, get_args(Means))
     if isinstance(data, JointMoments) or are_conditions(data):
-        return _from_conditions(data, graph, options)
+        return _from_conditions(data, graph, options, means)
+    if means != "free":
+        raise DataError(f"means = {means!r} is for several conditions: leave it out")
     cov, n, ddof = options.get("cov"), options.get("n"), options.get("ddof", 1)
     if (data is None) == (cov is None):
         what = "both were given" if cov is not None else "neither was given"
@@ -219,7 +229,9 @@ def read_once(data: Any, **options: Unpack[DataOptions]) -> Any:
     return Observations(names, values, categories)
 
 
-def _from_conditions(data: Any, graph: MixedGraph | None, options: Mapping[str, Any]) -> Moments:
+def _from_conditions(
+    data: Any, graph: MixedGraph | None, options: Mapping[str, Any], means: Means
+) -> Moments:
     """Read several conditions; one without targets is data like any other."""
     if not isinstance(data, JointMoments):
         given = listed_conditions(data)
@@ -237,7 +249,9 @@ def _from_conditions(data: Any, graph: MixedGraph | None, options: Mapping[str, 
     if graph is not None:
         graph.check_bap()
     if not isinstance(data, JointMoments):
-        return read_conditions(given, graph)
+        return read_conditions(given, graph, means)
+    if means != "free" and data.means != means:
+        data = JointMoments(data.conditions, means=means)
     found = _from_moments(data, None, graph)
     assert isinstance(found, JointMoments)
     found._check(graph)

@@ -94,8 +94,8 @@ class SharingTest(Shown, Plain):
     Attributes
     ----------
     chi2 : float
-        Twice the log-likelihood that is gained when every condition has its own B and Omega, for
-        the same graph and targets. NaN where a condition has too few rows to be fitted alone.
+        Twice the log-likelihood that is gained when every condition has its own B, Omega and mean,
+        for the same graph and targets. NaN where a condition has too few rows to be fitted alone.
     df : int
         The number of parameters that this takes.
     p_value : float
@@ -111,6 +111,19 @@ class SharingTest(Shown, Plain):
         return f"chi-square {self.chi2:.3f} on {self.df} df, {p_text(self.p_value)}"
 
 
+class Model(NamedTuple):
+    """The parameters in one condition."""
+
+    B: Floats
+    Omega: Floats
+    intercepts: Floats
+
+
+def model_in(core: _core.GraphFit, condition: int) -> Model:
+    """Return the parameters of a fit in the condition of this number."""
+    return Model(core.B_in(condition), core.Omega_in(condition), core.intercepts_in(condition))
+
+
 class _Cut(NamedTuple):
     """The model in one condition, for the variables that vary there."""
 
@@ -120,6 +133,32 @@ class _Cut(NamedTuple):
     S: Floats
     shared: tuple[int, ...]  # numbers of the shared parameters that the condition tells of
     own: tuple[int, ...]  # numbers of those that it has to itself
+    mean: Floats  # in the data, and in the model; zero where means are free
+    expected: Floats
+    intercepts: Floats | None  # None where means are free
+
+    def misfit(self) -> float:
+        """Return how far the condition is from what the model expects."""
+        Sigma, shift = self.Sigma(), self.mean - self.expected
+        return discrepancy(self.S, Sigma) + float(shift @ np.linalg.solve(Sigma, shift))
+
+    def loglik(self) -> float:
+        """Return the mean log-density."""
+        Sigma, shift = self.Sigma(), self.mean - self.expected
+        distance = np.trace(np.linalg.solve(Sigma, self.S + np.outer(shift, shift)))
+        log_det = np.linalg.slogdet(2 * np.pi * Sigma)[1]
+        return float(-(log_det + distance) / 2)
+
+    def with_constant(self) -> tuple[Floats, Floats, Floats]:
+        """Return B, Omega and S; where means are shared, with the constant behind the variables."""
+        if self.intercepts is None:
+            return self.B, self.Omega, self.S
+        d = len(self.B)
+        B, Omega, S = np.zeros((d + 1, d + 1)), np.eye(d + 1), np.ones((d + 1, d + 1))
+        B[:d, :d], B[:d, d], Omega[:d, :d] = self.B, self.intercepts, self.Omega
+        S[:d, :d] = self.S + np.outer(self.mean, self.mean)
+        S[:d, d] = S[d, :d] = self.mean
+        return B, Omega, S
 
     def Sigma(self) -> Floats:
         E = np.linalg.inv(np.eye(len(self.B)) - self.B)
@@ -128,16 +167,29 @@ class _Cut(NamedTuple):
 
 
 def cut(
-    condition: ConditionMoments, B: Floats, Omega: Floats, parameters: Sequence[Parameter]
+    condition: ConditionMoments,
+    B: Floats,
+    Omega: Floats,
+    parameters: Sequence[Parameter],
+    means: tuple[Floats, Floats] | None = None,
 ) -> _Cut:
-    """Return what is left of a model in a condition, whose own parameters B and Omega have."""
+    """Return what is left of a model in a condition, whose own parameters B and Omega have.
+
+    With shared means, `means` are the mean in the data and the intercepts.
+    """
     target, varies = condition.is_target, condition.varies
+    mean, intercepts = (np.zeros(len(B)), None) if means is None else means
     if condition.kind == "perfect":
         B, Omega, own = B.copy(), Omega.copy(), np.diag(condition.S)
         B[target] = 0.0
         Omega[target] = 0.0
         Omega[:, target] = 0.0
         Omega[target, target] = own[target]
+        if intercepts is not None:
+            intercepts = np.where(target, mean, intercepts)
+    expected = np.zeros(len(B))
+    if intercepts is not None:
+        expected[:] = np.linalg.solve(np.eye(len(B)) - B, intercepts)
     kept = np.flatnonzero(varies)
     block = np.ix_(kept, kept)
     use = [condition.use(parameter) for parameter in parameters]
@@ -149,7 +201,17 @@ def cut(
     )
     # The variance of a set variable is that of the data, whatever the model.
     others = tuple(s for s, word in enumerate(use) if word == "own" and condition.kind != "perfect")
-    return _Cut(kept, B[block], Omega[block], condition.S[block], shared, others)
+    return _Cut(
+        kept,
+        B[block],
+        Omega[block],
+        condition.S[block],
+        shared,
+        others,
+        mean[kept],
+        expected[kept],
+        None if intercepts is None else intercepts[kept],
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,16 +219,24 @@ class JointVariation:
     """How the estimates of a fit to several conditions vary, by normal theory."""
 
     moments: JointMoments
-    models: tuple[tuple[Floats, Floats], ...]  # B and Omega in each condition
+    models: tuple[Model, ...]
     parameters: tuple[Parameter, ...]
 
     @cached_property
     def cuts(self) -> tuple[_Cut, ...]:
         """The model in each condition."""
         return tuple(
-            cut(condition, B, Omega, self.parameters)
-            for condition, (B, Omega) in zip(self.moments.conditions, self.models, strict=True)
+            self._cut(condition, model, self.parameters)
+            for condition, model in zip(self.moments.conditions, self.models, strict=True)
         )
+
+    def _cut(
+        self, condition: ConditionMoments, model: Model, parameters: Sequence[Parameter]
+    ) -> _Cut:
+        B, Omega, intercepts = model
+        shared = self.moments.means == "shared"
+        means = (self.moments._mean(condition), intercepts) if shared else None
+        return cut(condition, B, Omega, parameters, means)
 
     @cached_property
     def told(self) -> tuple[int, ...]:
@@ -183,32 +253,51 @@ class JointVariation:
         Parameters that a condition has to itself are estimated, too; they follow the shared ones
         in the sum, and what they leave uncertain is in the inverse.
         """
-        q = len(self.parameters)
-        n_own = sum(len(part.own) for part in self.cuts)
-        total, first = np.zeros((q + n_own, q + n_own)), q
+        q, d = len(self.parameters), len(self.moments.names)
+        n_shared = q + d * (self.moments.means == "shared")  # and the intercepts
+        added, size = [], n_shared
         for condition, part in zip(self.moments.conditions, self.cuts, strict=True):
-            place = {int(i): k for k, i in enumerate(part.kept)}
-            numbers = dict(zip(part.shared, part.shared, strict=True))
-            numbers |= {s: first + k for k, s in enumerate(part.own)}
-            first += len(part.own)
-            # In their usual order, entries of B before those of Omega.
-            chosen = sorted(numbers)
-            here: list[Parameter] = [
-                (kind, place[i], place[j]) for kind, i, j in (self.parameters[s] for s in chosen)
-            ]
+            place = {int(i): k for k, i in enumerate([*part.kept, d])}  # the constant comes last
+            here = [(s, self.parameters[s]) for s in part.shared]
+            own = [self.parameters[s] for s in part.own]
+            for i in part.kept if part.intercepts is not None else ():
+                use = condition.use(("B", int(i), d))
+                if use == "shared":
+                    here.append((q + int(i), ("B", int(i), d)))
+                elif use == "own":
+                    own.append(("B", int(i), d))
+            here += [(size + k, parameter) for k, parameter in enumerate(own)]
+            size += len(own)
+            here.sort(key=lambda entry: entry[1][0] != "B")  # entries of B come first
             if not here:
                 continue
+            local: list[Parameter] = [(kind, place[i], place[j]) for _, (kind, i, j) in here]
+            B, Omega, S = part.with_constant()
             if information == "expected":
-                added = expected_information(part.B, part.Omega, condition.n, here)
+                block = expected_information(B, Omega, condition.n, local)
             else:
-                added = observed_information(part.B, part.Omega, part.S, condition.n, here)
-            at = [numbers[s] for s in chosen]
-            total[np.ix_(at, at)] += added
-        known = [*self.told, *range(q, q + n_own)]
+                block = observed_information(B, Omega, S, condition.n, local)
+            added.append(([number for number, _ in here], block))
+        total = np.zeros((size, size))
+        for numbers, block in added:
+            total[np.ix_(numbers, numbers)] += block
+        known = [*self.told, *range(q, size)]
         inverse = safe_inverse(total[np.ix_(known, known)])
-        covariance, size = np.full((q, q), np.nan), len(self.told)
-        covariance[np.ix_(self.told, self.told)] = inverse[:size, :size]
+        covariance, n_told = np.full((q, q), np.nan), len(self.told)
+        covariance[np.ix_(self.told, self.told)] = inverse[:n_told, :n_told]
         return covariance
+
+    def n_means(self) -> int:
+        """Return how many means the conditions have beyond those of the model."""
+        if self.moments.means == "free":
+            return 0
+        d = len(self.moments.names)
+        own = sum(
+            c.use(("B", int(i), d)) != "shared"
+            for c in self.moments.conditions
+            for i in np.flatnonzero(c.varies)
+        )
+        return sum(int(c.varies.sum()) for c in self.moments.conditions) - d - own
 
     def misfit(self) -> tuple[float, float]:
         """Return the distances from the saturated model, of this graph and of the empty one."""
@@ -218,6 +307,10 @@ class JointVariation:
     def _empty(self) -> tuple[_Cut, ...]:
         """The graph without edges: a variance for each variable, over what leaves it alone."""
         conditions = self.moments.conditions
+        if self.moments.means == "shared":
+            empty = MixedGraph(self.moments.names)
+            core = _core.fit_graph(self.moments._core_data(), *empty._bits())
+            return tuple(self._cut(c, model_in(core, e), ()) for e, c in enumerate(conditions))
         apart = [c.is_target & (c.kind != "activity") for c in conditions]
         left = np.array([c.n * ~own for c, own in zip(conditions, apart, strict=True)])
         variances = np.array([np.diag(c.S) for c in conditions])
@@ -229,7 +322,7 @@ class JointVariation:
 
     def _distance(self, cuts: Sequence[_Cut]) -> float:
         return math.fsum(
-            c.n / self.moments.n * discrepancy(part.S, part.Sigma())
+            c.n / self.moments.n * part.misfit()
             for c, part in zip(self.moments.conditions, cuts, strict=True)
         )
 
@@ -261,9 +354,11 @@ class JointFit(Fit):
     graph, n, B, Omega, penalty, method, certificate, moments
         As for :class:`Fit`; `n` is the number of observations in all conditions, B and Omega are
         those without an intervention.
-    own : tuple of tuple of ndarray
-        B and Omega in each condition, where an intervention changed some of them; empty for perfect
-        interventions, which set variables from outside.
+    own : tuple of Model
+        B, Omega and intercepts in each condition, where an intervention changed some of them, or
+        means are shared; empty for perfect interventions, which set variables from outside, and
+        free means. Intercepts are those of variables minus their mean over all conditions; with
+        ``kind="activity"``, of the variables as they are.
 
     Examples
     --------
@@ -277,7 +372,7 @@ class JointFit(Fit):
     set: n = 50, targets x2, chi-square 0.001, SRMR 0.004
     """
 
-    own: tuple[tuple[Floats, Floats], ...] = ()
+    own: tuple[Model, ...] = ()
 
     @property
     def _joint(self) -> JointMoments:
@@ -301,13 +396,15 @@ class JointFit(Fit):
 
     @cached_property
     def _variation(self) -> JointVariation:
-        models = self.own or ((self.B, self.Omega),) * len(self._joint.conditions)
+        alike = Model(self.B, self.Omega, np.zeros(len(self.B)))
+        models = self.own or (alike,) * len(self._joint.conditions)
         return JointVariation(self._joint, models, self._parameters)
 
     @cached_property
     def indices(self) -> FitIndices:
         """All fit indices, with the RMSEA's interval and the baseline model."""
         entries = sum(int(v * (v + 1) / 2) for v in self._n_varying())
+        entries += self._variation.n_means()
         own = int(self._set_terms()[1].sum())
         own_empty = int(self._joint._own_numbers(MixedGraph(self.graph.nodes)).sum())
         return indices_from(
@@ -330,16 +427,14 @@ class JointFit(Fit):
             Sigma = part.Sigma()
             whole = np.zeros_like(condition.S)
             whole[np.ix_(part.kept, part.kept)] = Sigma
-            trace = float(np.trace(np.linalg.solve(Sigma, part.S)))
-            log_det = float(np.linalg.slogdet(Sigma)[1])
             found.append(
                 ConditionFit(
                     condition.name,
                     condition.n,
                     condition.targets,
                     whole,
-                    -condition.n / 2 * (len(Sigma) * math.log(2 * math.pi) + log_det + trace),
-                    condition.n * discrepancy(part.S, Sigma),
+                    condition.n * part.loglik(),
+                    condition.n * part.misfit(),
                     srmr(part.S, Sigma),
                 )
             )
@@ -373,7 +468,8 @@ class JointFit(Fit):
             if not all(own.converged):
                 apart = math.nan
             apart -= condition.n / 2 * (len(graph) * math.log(2 * math.pi) + sum(own.objective))
-        df = n_apart - len(self._variation.told) - int(self._set_terms()[1].sum())
+        df = n_apart + self._variation.n_means()
+        df -= len(self._variation.told) + int(self._set_terms()[1].sum())
         chi2 = max(0.0, 2 * (apart - self.loglik)) if not math.isnan(apart) else math.nan
         return SharingTest(chi2, df, chi2_upper_tail(chi2, df))
 

@@ -17,7 +17,7 @@ Next: :mod:`bowfree.model.conditions` (how they are read), :mod:`bowfree.model.j
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -34,7 +34,7 @@ from bowfree.json_values import json_values
 from bowfree.model.covariance import check_definite
 from bowfree.model.moments import Moments
 from bowfree.model.reading import quoted
-from bowfree.options import Kind, Method, each
+from bowfree.options import Kind, Means, Method, each
 from bowfree.text_input import listed, shown
 
 __all__ = ["ConditionMoments", "JointMoments"]
@@ -131,9 +131,13 @@ class ConditionMoments(Shown, Frozen):
         return replace(self, deviations=None)
 
     def use(self, parameter: tuple[str, int, int]) -> Use:
-        """Return what an entry ("B" or "Omega", i, j) of the model is in this condition."""
+        """Return what an entry ("B" or "Omega", i, j) of the model is in this condition.
+
+        The constant, whose coefficients are intercepts, is behind the variables, and no target.
+        """
         what, i, j = parameter
-        at, touched = self.is_target, bool(self.is_target[i] or self.is_target[j])
+        at = [*self.is_target, False]
+        touched = bool(at[i] or at[j])
         if what == "B":
             touched = bool(at[j] if self.kind == "activity" else at[i])
         if not touched or (what == "B" and self.kind == "noise"):
@@ -156,6 +160,29 @@ class ConditionMoments(Shown, Frozen):
         return f"{self.name}: {self.n:.0f} observations, {told}"
 
 
+def _mean_of(condition: ConditionMoments) -> Floats:
+    assert condition.mean is not None  # checked where means are shared
+    return condition.mean
+
+
+def _check_means(conditions: Sequence[ConditionMoments]) -> None:
+    """Refuse shared means where a condition has none, or a target was held constant."""
+    for condition in conditions:
+        if condition.mean is None:
+            raise DataError(
+                f"means = 'shared': condition {condition.name!r} has a covariance matrix and no "
+                "means; give its rows, or leave means free"
+            )
+        if not condition.varies.all():
+            still = [
+                name for name, v in zip(condition.names, condition.varies, strict=True) if not v
+            ]
+            raise DataError(
+                f"means = 'shared': {quoted(still)} was held constant in condition "
+                f"{condition.name!r}; leave means free"
+            )
+
+
 class JointMoments(Moments):
     """Moments of several conditions; made by :func:`bowfree.moments` of a list of conditions.
 
@@ -166,6 +193,8 @@ class JointMoments(Moments):
     ----------
     conditions : sequence of ConditionMoments
         The conditions, all of them with the same variables in the same order.
+    means : {"free", "shared"}
+        Whether each has its own mean, or intercepts are shared except where an intervention acts.
 
     Attributes
     ----------
@@ -175,6 +204,8 @@ class JointMoments(Moments):
         Number of observations in all conditions.
     conditions : tuple of ConditionMoments
         The conditions.
+    means : {"free", "shared"}
+        What is assumed of their means.
     mean : None
         Every condition has its own.
     notes : tuple of str
@@ -190,17 +221,27 @@ class JointMoments(Moments):
     """
 
     conditions: tuple[ConditionMoments, ...]
+    means: Means
 
-    def __init__(self, conditions: Sequence[ConditionMoments]) -> None:
+    def __init__(self, conditions: Sequence[ConditionMoments], *, means: Means = "free") -> None:
         given = tuple(each("conditions", conditions, "ConditionMoments", DataError))
         if not given or not all(isinstance(c, ConditionMoments) for c in given):
             raise DataError(
                 f"conditions = {shown(conditions)}: a list of ConditionMoments is needed; of rows "
                 "or covariance matrices, bowfree.moments makes them"
             )
+        if means == "shared":
+            _check_means(given)
         n = math.fsum(condition.n for condition in given)
         vars(self).update(
-            names=given[0].names, n=n, mean=None, n_rows=n, notes=(), sample=None, conditions=given
+            names=given[0].names,
+            n=n,
+            mean=None,
+            n_rows=n,
+            notes=(),
+            sample=None,
+            conditions=given,
+            means=means,
         )
 
     @property
@@ -210,7 +251,10 @@ class JointMoments(Moments):
 
     @property
     def S(self) -> Floats:
-        """Covariance matrix about the means of the conditions; an error where there are targets."""
+        """Covariance matrix about the means of the conditions; an error where there are targets.
+
+        With shared means, about the mean of all.
+        """
         if self.targets:
             raise DataError(
                 f"several conditions with interventions (on {listed(self.targets)}) have no single "
@@ -222,8 +266,39 @@ class JointMoments(Moments):
     @cached_property
     def _pooled(self) -> Floats:
         S = np.sum([c.n / self.n * c.S for c in self.conditions], axis=0)
+        if self.means == "shared":
+            means = np.array([_mean_of(c) for c in self.conditions])
+            weights = np.array([c.n / self.n for c in self.conditions])
+            shifts = means - weights @ means
+            S = S + (shifts * weights[:, None]).T @ shifts
         lock_arrays(S)
         return np.asarray(S)
+
+    @cached_property
+    def _centre(self) -> Floats:
+        """What second moments are taken about where means are shared: the mean of all conditions.
+
+        Intercepts take up any shift of the origin, but for `kind="activity"`: where a coefficient
+        is another, so is what a shift of its variable amounts to. There the origin stays.
+        """
+        if self.means == "free" or self.kind == "activity":
+            return np.zeros(len(self.names))
+        centre: Floats = np.sum([c.n / self.n * _mean_of(c) for c in self.conditions], axis=0)
+        return centre
+
+    def _mean(self, condition: ConditionMoments) -> Floats:
+        """Return the mean of a condition, from the centre."""
+        return _mean_of(condition) - self._centre
+
+    def _second_moments(self, condition: ConditionMoments) -> Floats:
+        """Return the covariance matrix of a condition; with shared means, its second moments.
+
+        These are about the centre, and the last variable is always one.
+        """
+        if self.means == "free":
+            return condition.S
+        m = self._mean(condition)
+        return np.block([[condition.S + np.outer(m, m), m[:, None]], [m[None], np.ones((1, 1))]])
 
     @property
     def variances(self) -> Floats:
@@ -245,10 +320,11 @@ class JointMoments(Moments):
                 "interventions leave it out"
             )
         return _core.JointData(
-            np.stack([c.S for c in self.conditions]),
+            np.stack([self._second_moments(c) for c in self.conditions]),
             [c.n / self.n for c in self.conditions],
             np.stack([c.is_target for c in self.conditions]).astype(np.uint8),
             [get_args(Kind).index(c.kind) for c in self.conditions],
+            self.means == "shared",
         )
 
     def _set_terms(self) -> tuple[Floats, npt.NDArray[np.int_]]:
@@ -303,28 +379,32 @@ class JointMoments(Moments):
         targets = np.array([c.is_target for c in self.conditions], dtype=float)
         sizes = np.array([c.n for c in self.conditions])
         kind = np.array([float(get_args(Kind).index(self.kind))])
-        return (*(c.S for c in self.conditions), sizes, targets, kind)
+        return (*(self._second_moments(c) for c in self.conditions), sizes, targets, kind)
 
     def take(self, names: Sequence[str]) -> JointMoments:
         """Return the moments of some of the variables, in this order; all targets among them."""
         wanted = self._chosen(names)
         order = [self.names.index(name) for name in wanted]
-        return JointMoments([condition._take(order) for condition in self.conditions])
+        return self._like(condition._take(order) for condition in self.conditions)
 
     def without_rows(self) -> JointMoments:
         """Return the moments alone, without the observations behind them."""
-        return JointMoments([condition._without_rows() for condition in self.conditions])
+        return self._like(condition._without_rows() for condition in self.conditions)
+
+    def _like(self, conditions: Iterable[ConditionMoments]) -> JointMoments:
+        """Return moments of other conditions, with means as here."""
+        return JointMoments(tuple(conditions), means=self.means)
 
     def _with_targets(self, targets: Sequence[tuple[str, ...]]) -> JointMoments:
         """Return the same data with other targets; not checked."""
-        return JointMoments(
-            [replace(c, targets=t) for c, t in zip(self.conditions, targets, strict=True)]
+        return self._like(
+            replace(c, targets=t) for c, t in zip(self.conditions, targets, strict=True)
         )
 
     def _of_rows(self, chosen: Sequence[npt.NDArray[Any]]) -> JointMoments:
         """Return the moments of some of the rows of each condition, or raise."""
-        found = JointMoments(
-            [c._of_rows(rows) for c, rows in zip(self.conditions, chosen, strict=True)]
+        found = self._like(
+            c._of_rows(rows) for c, rows in zip(self.conditions, chosen, strict=True)
         )
         for condition in found.conditions:
             still = condition.S.diagonal()[~condition.is_target] <= 0
@@ -380,6 +460,7 @@ class JointMoments(Moments):
         return {
             "names": list(self.names),
             "n": self.n,
+            "means": self.means,
             "conditions": [condition.to_dict() for condition in self.conditions],
         }
 

@@ -145,7 +145,7 @@ def _first_graphs(
     yield search(moments).graph
     known = [c for k, c in enumerate(moments.conditions) if k not in unknown]
     if known:
-        alone = JointMoments(known)
+        alone = JointMoments(known, means=moments.means)
         try:
             alone._check(None)
         except DataError:  # too little to learn a graph from

@@ -234,6 +234,8 @@ def leave_out_conditions(
             f"data = {shown(data)}: three conditions are needed at least, to leave one out and "
             "learn from the others"
         )
+    if moments.means != "free":
+        raise DataError("means = 'shared': covariances are foreseen, for which means are free")
     if moments.kind != "perfect":
         raise DataError(
             f"kind = {moments.kind!r}: what an intervention changes is only known once it was "
