@@ -8,6 +8,8 @@ import io
 import json
 import math
 import re
+import subprocess
+import sys
 import threading
 import time
 
@@ -343,6 +345,21 @@ def test_a_stopped_bootstrap_keeps_what_it_has(session):
     assert shares["of"] == "resamples"
     by_edge = {tuple(row[:3]): row[3] for row in shares["rows"]}
     assert by_edge[FRUIT, "->", SWEETNESS] > 0.5
+
+
+def test_a_process_may_end_while_its_session_thinks():
+    code = """
+import bowfree as bf
+from bowfree.app.session import Session
+graph = bf.random_bap(40, max_in_degree=2, rng=1)
+session = Session(bf.random_sem(graph, rng=1).sample(400, rng=1), graph=graph)
+session.answer({"do": "search", "seed": 1, "from_drawn": True})
+assert session.answer({"do": "hello"})["hello"]["errand"]
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_averages_follow_a_search(session):
