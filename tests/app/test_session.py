@@ -177,6 +177,17 @@ def test_tiers_are_bands_with_their_variables_inside():
 # --- what follows ---
 
 
+def test_modules_stand_together():
+    triangles = "sun -> leaves -> water, sun -> water, pot -> roots -> fruit, pot -> fruit"
+    session = drawn(bf.parse(triangles))
+    centres = np.array(said(session, "arrange", how="modules")["places"]["centres"])
+    plants = centres[[NAMES.index(name) for name in ("sun", "leaves", "water")]]
+    pots = centres[[NAMES.index(name) for name in ("pot", "roots", "fruit")]]
+    low, high = ((end(plants, axis=0), end(pots, axis=0)) for end in (np.min, np.max))
+    assert (high[0] < low[1]).any() or (high[1] < low[0]).any()  # side by side, or one above
+    session.close()
+
+
 def test_changes_and_class_follow_an_edit():
     session = drawn(bf.parse("sun -> leaves -> fruit, pot -> roots"))
     said(session, "effect", of=SUN, on=FRUIT)
