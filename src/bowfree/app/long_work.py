@@ -16,7 +16,7 @@ from typing import Any
 from bowfree.app.board import Board
 from bowfree.app.messages import Message
 from bowfree.app.seen import seen_graph, seen_shares
-from bowfree.app.work import Errand
+from bowfree.app.work import PATIENCE, Errand
 from bowfree.budget import Progress
 from bowfree.display import count
 from bowfree.errors import BowfreeError, WorkInterrupted
@@ -37,7 +37,6 @@ _MOST_CANDIDATES = 40  # near-optimal graphs that are listed
 _SAME_SCORE = 1e-9
 _LONGEST = 100_000  # seconds that anything may be given
 _LARGEST_SEED = 2**53 - 1  # JavaScript's whole numbers
-_PATIENCE = 5.0  # seconds that a stopped errand has to end in
 
 _log = logging.getLogger("bowfree.app")
 
@@ -92,7 +91,7 @@ class LongWork:
         errand = self._errand
         if errand is not None:
             errand.stop()
-            errand.wait(_PATIENCE)
+            errand.wait(PATIENCE)
 
     def wait(self, seconds: float) -> bool:
         """Wait until nothing is under way; say whether that came about."""

@@ -1,7 +1,8 @@
-"""Where the variables stand on the canvas: in rows, on a circle, or in bands, one for each tier.
+"""Where the variables stand on the canvas: in rows, on a circle, in modules, or in bands.
 
 Centres and sizes are in the units of the SVG, as in :mod:`bowfree.pictures.layout`, which does the
-first two. In bands, the variables of a tier stand in rows of their own, those of no tier below.
+first two; :mod:`bowfree.pictures.modules` does the third. A band is for a tier, whose variables
+stand in rows of their own; those of no tier stand below.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import numpy as np
 
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.pictures.layout import HEIGHT, layout_by_name
+from bowfree.pictures.modules import module_layout, modules
 from bowfree.pictures.svg import printable
 
 __all__ = ["ARRANGEMENTS", "FARTHEST", "Floor", "Places", "arrange", "labels"]
 
-ARRANGEMENTS = ("rows", "circle", "bands")
+ARRANGEMENTS = ("rows", "circle", "bands", "modules")
 
 FARTHEST = 20_000.0
 """No variable is moved farther than this from where the canvas begins."""
@@ -100,7 +102,10 @@ def arrange(
     how = how or ("bands" if tiers else "rows")
     drawn = graph.relabel(dict(zip(graph.nodes, labels(graph.nodes), strict=True)))
     layered = graph.n_directed > 0 and how != "circle"
-    placed = layout_by_name(drawn, "layered" if layered else "circle").spread(_SPREAD)
+    if how == "modules":
+        placed = module_layout(drawn, modules(drawn)).spread(_SPREAD)
+    else:
+        placed = layout_by_name(drawn, "layered" if layered else "circle").spread(_SPREAD)
     sizes = tuple((float(w), float(h)) for w, h in np.round(placed.sizes, 1))
     centres = np.round(placed.centres, 1)
     if how == "bands" and tiers:

@@ -16,10 +16,12 @@ with everything, for a page that has just been opened; the other words are in
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Unpack
+from weakref import WeakSet
 
 from bowfree.app import edits, questions
 from bowfree.app.board import Board, Refusal
@@ -47,6 +49,14 @@ MOST_VARIABLES = 150
 """More boxes than this do not fit a canvas, nor does a person."""
 
 _log = logging.getLogger("bowfree.app")
+_open: WeakSet[Session] = WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Let no thread of a session outlive the process."""
+    for session in list(_open):
+        session.close()
 
 
 class Session:
@@ -112,6 +122,7 @@ class Session:
         self.pinned: MixedGraph | None = None  # kept for comparison
         self.long = LongWork(self.moments, data, self.data_options, self._lock, self.tell)
         self.drawn = Drawn(self.moments, board, penalty, self._lock, self.tell)
+        _open.add(self)
 
     @property
     def board(self) -> Board:

@@ -5,6 +5,9 @@ newest graph only: :class:`Newest` drops what was overtaken before it began. Wha
 may take long (a search, a bootstrap) is an :class:`Errand`: one at a time, with progress, and it
 can be stopped. The core releases the interpreter while it works, so both leave room for the rest.
 
+Python ends without its daemon threads, and one that comes back from the core then takes the process
+with it. So sessions are closed before (:mod:`bowfree.app.session`), and closing waits.
+
 A search looks up ten times a second to see whether Ctrl-C was pressed, and so does all that is made
 of searches. Ctrl-C reaches the main thread only; an errand is stopped by the same exception, set in
 its own thread.
@@ -20,9 +23,12 @@ from typing import Any
 
 from bowfree.budget import Progress
 
-__all__ = ["Errand", "Newest"]
+__all__ = ["PATIENCE", "Errand", "Newest"]
 
 _EVERY = 0.2  # seconds between two reports of progress
+PATIENCE = 5.0
+"""Seconds that whatever is under way has to end in, once nobody wants it any more."""
+
 _IDLE = 5.0  # seconds after which a thread without a task ends; the next task begins another
 
 
@@ -52,10 +58,13 @@ class Newest:
             return self._changed.wait_for(lambda: self._task is None and not self._busy, seconds)
 
     def close(self) -> None:
-        """End the thread after the task under way."""
+        """End the thread after the task under way, which is waited for a little."""
         with self._changed:
             self._closed, self._task = True, None
             self._changed.notify_all()
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(PATIENCE)
 
     def _work(self) -> None:
         while True:

@@ -44,6 +44,7 @@ function buildFrame(bench) {
       ["rows", "in rows"],
       ["circle", "on a circle"],
       ["bands", "in bands"],
+      ["modules", "in modules"],
     ],
     "",
     (event) => {

@@ -10,7 +10,8 @@ function labelParts(picture) {
   if (kind === "auto")
     kind = few <= MOST_INTERVALS ? "intervals" : few <= MOST_WEIGHTS ? "estimates" : "none";
   const labels = [],
-    taken = [];
+    taken = [],
+    lines = picture.edges.map((_, k) => pointsOn(picture.curveOf(k)));
   picture.edges.forEach((edge, k) => {
     const e = picture.about.estimates && picture.about.estimates[k],
       share = picture.shareOf(k);
@@ -25,7 +26,8 @@ function labelParts(picture) {
     const points = text && picture.curveOf(k);
     if (!points) return;
     const size = [6.6 * Math.max(text.length, 0.72 * more.length) + 6, more ? 24 : 13];
-    const spot = labelSpot(picture, points, size, taken);
+    const others = lines.filter((_, other) => other !== k).flat();
+    const spot = labelSpot(picture, points, size, taken, others);
     taken.push([spot, size]);
     labels.push(
       make(
@@ -49,8 +51,13 @@ function labelParts(picture) {
   return labels;
 }
 
+// Points on a curve that a label should not hide.
+function pointsOn(curve) {
+  return curve ? Array.from({ length: 19 }, (_, k) => at(curve, (k + 1) / 20)) : [];
+}
+
 // The place where a label hides least: on its curve, or beside one that is too short for it.
-function labelSpot(picture, points, size, taken) {
+function labelSpot(picture, points, size, taken, others = []) {
   const chord = [points[2][0] - points[0][0], points[2][1] - points[0][1]],
     length = Math.hypot(...chord) || 1;
   const across = [-chord[1] / length, chord[0] / length];
@@ -72,6 +79,9 @@ function labelSpot(picture, points, size, taken) {
     };
     for (const [centre, other] of taken) over(centre, other);
     picture.centres.forEach((centre, v) => over(centre, picture.sizes[v]));
+    for (const [x, y] of others) {
+      if (Math.abs(x - spot[0]) < size[0] / 2 && Math.abs(y - spot[1]) < size[1] / 2) cost += 1.5;
+    }
     if (cost < least) [best, least] = [spot, cost];
   };
   for (const t of [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74])
