@@ -370,6 +370,13 @@ def test_rows_that_are_numbered_otherwise(at_once, tmp_path):
     assert at_once in ([False], [])
 
 
+@pytest.mark.parametrize(("label", "quick"), [('"3"', True), ("4", False), ("03", False)])
+def test_names_of_rows_are_all_looked_at(label, quick):
+    content = f'x\n"1" 5\n2 6\n{label} 7\n'.encode()
+    found = quick_values(content, [1], 2, Dialect(" ", row_names=True), {""})
+    assert (found is not None) == quick
+
+
 @given(
     lines=st.lists(
         st.lists(
