@@ -109,6 +109,7 @@ class Session:
                 f"{len(self.names)} variables: a workbench has room for {MOST_VARIABLES}; choose "
                 "columns"
             )
+        self.moments._require_definite("a workbench fits any graph that is drawn")
         self.origin = origin or Origin()
         board = Board(MixedGraph(self.names), Knowledge())
         if graph is not None:

@@ -192,7 +192,7 @@ def cut(
         expected[:] = np.linalg.solve(np.eye(len(B)) - B, intercepts)
     kept = np.flatnonzero(varies)
     block = np.ix_(kept, kept)
-    use = [condition.use(parameter) for parameter in parameters]
+    use = [condition._use(parameter) for parameter in parameters]
     # Nothing is learned of the edges out of a variable that does not vary.
     shared = tuple(
         s
@@ -261,7 +261,7 @@ class JointVariation:
             here = [(s, self.parameters[s]) for s in part.shared]
             own = [self.parameters[s] for s in part.own]
             for i in part.kept if part.intercepts is not None else ():
-                use = condition.use(("B", int(i), d))
+                use = condition._use(("B", int(i), d))
                 if use == "shared":
                     here.append((q + int(i), ("B", int(i), d)))
                 elif use == "own":
@@ -293,7 +293,7 @@ class JointVariation:
             return 0
         d = len(self.moments.names)
         own = sum(
-            c.use(("B", int(i), d)) != "shared"
+            c._use(("B", int(i), d)) != "shared"
             for c in self.moments.conditions
             for i in np.flatnonzero(c.varies)
         )

@@ -130,7 +130,7 @@ class ConditionMoments(Shown, Frozen):
         """Return the same without the rows."""
         return replace(self, deviations=None)
 
-    def use(self, parameter: tuple[str, int, int]) -> Use:
+    def _use(self, parameter: tuple[str, int, int]) -> Use:
         """Return what an entry ("B" or "Omega", i, j) of the model is in this condition.
 
         The constant, whose coefficients are intercepts, is behind the variables, and no target.
@@ -356,8 +356,8 @@ class JointMoments(Moments):
         for condition in self.conditions:
             if condition.kind != "perfect":
                 for i, j in np.ndindex(d, d):
-                    B[i, j] += i != j and condition.use(("B", i, j)) == "own"
-                    Omega[i, j] += condition.use(("Omega", i, j)) == "own"
+                    B[i, j] += i != j and condition._use(("B", i, j)) == "own"
+                    Omega[i, j] += condition._use(("Omega", i, j)) == "own"
         return B, Omega
 
     def _own_numbers(self, graph: MixedGraph) -> npt.NDArray[np.int_]:
