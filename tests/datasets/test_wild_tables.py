@@ -440,6 +440,10 @@ def test_the_rest_of_a_large_file_may_be_written_otherwise(at_once, tmp_path, mo
     path = save(tmp_path / "both.csv", "x;y\n1;2\n3;4\n5,25;6.5\n")
     with pytest.raises(bf.ParseError, match="has a decimal point"):
         read_table(path)
+    path = save(tmp_path / "thousands.csv", "x;y\n1;2\n3;4\n5;1.234\n")
+    with pytest.raises(bf.ParseError, match="mark between thousands; say decimal= point"):
+        read_table(path)
+    assert at_once[-1:] != [True]
     path = tmp_path / "broken.csv"
     path.write_bytes(b"x;y\n1;2\n3;4\n5;\xff\n")
     with pytest.raises(bf.ParseError, match="not a text in UTF-8"):

@@ -110,6 +110,11 @@ def read_large_table(content: bytes, what: str, kind: str, options: ReadOptions)
         names, before = header(reader, next(iter(reader), Row(0, [])), dialect)
     except (ParseError, UnicodeDecodeError):
         return None
+    if options.decimal is None and dialect.separator in ";\t" and dialect.decimal == ".":
+        # A point that comes later could stand between thousands.
+        seen = any(_POINT_NUMBER.fullmatch(cell) for row in reader for cell in row.cells)
+        if not seen and content.find(b".", end) >= 0:
+            return None
     chosen = options.choose(names, what)
     if options.ordinal:  # words, which are no business of the quick reader
         return None
