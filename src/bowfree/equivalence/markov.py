@@ -6,7 +6,6 @@ are constraints that are no independences.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import combinations
 
 from bowfree.equivalence.decision import aligned
@@ -33,7 +32,8 @@ def markov_equivalent(graph: GraphLike, other: GraphLike) -> bool:
     -----
     Not all 2^d conditioning sets are looked at. Nodes a and b are separated by some set that
     contains k exactly if the ancestors of a, b and k separate them. If two graphs agree on these
-    questions, their maximal ancestral graphs have the same adjacencies, the same unshielded
+    questions, for all k that may be the middle of a triple or the end of a discriminating path,
+    their maximal ancestral graphs have the same adjacencies, the same unshielded
     colliders, and the same colliders at the ends of discriminating paths; so they have the same
     m-separations (Spirtes and Richardson 1996).
 
@@ -61,39 +61,40 @@ def separation_difference(
     g: MixedGraph, h: MixedGraph
 ) -> tuple[str, str, tuple[str, ...], bool] | None:
     """Return an m-separation of one of the graphs only, as (a, b, given, is it the first's)."""
-    for a, b, including in _questions(g, h):
-        in_g = _separable(g, a, b, including)
-        if in_g != _separable(h, a, b, including):
-            given = minimal_separator(g if in_g else h, a, b, including=including)
-            assert given is not None
-            return a, b, given, in_g
+    near: dict[str, set[str]] = {v: set() for v in g.nodes}  # what no set separates from v
+    apart = []
+    for a, b in combinations(g.nodes, 2):
+        in_g = _separable(g, a, b)
+        if in_g != _separable(h, a, b):
+            return _witness(g, h, a, b, in_g=in_g)
+        if in_g:
+            apart.append((a, b))
+        else:
+            near[a].add(b)
+            near[b].add(a)
+    for a, b in apart:
+        # The middle of an unshielded triple is near both. On a discriminating path between a and b,
+        # all nodes but the last are parents of b: the one next to a is near both, too.
+        if near[a].isdisjoint(near[b]):
+            continue
+        for k in sorted(near[a] | near[b], key=g._node):
+            in_g = _separable(g, a, b, k)
+            if in_g != _separable(h, a, b, k):
+                return _witness(g, h, a, b, k, in_g=in_g)
     return None
 
 
-def _questions(g: MixedGraph, h: MixedGraph) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield (a, b, including) such that graphs which agree on all have equal m-separations."""
-    inseparable: dict[str, set[str]] = {v: set() for v in g.nodes}
-    separable = []
-    for a, b in combinations(g.nodes, 2):
-        if g.adjacent(a, b) and h.adjacent(a, b):
-            inseparable[a].add(b)
-            inseparable[b].add(a)
-            continue
-        yield a, b, ()
-        # Whoever asks on has found that the graphs agree on this pair.
-        if _separable(g, a, b, ()):
-            separable.append((a, b))
-        else:
-            inseparable[a].add(b)
-            inseparable[b].add(a)
-    for a, b in separable:
-        # The middle of an unshielded triple, and the node that a discriminating path is about, are
-        # inseparable from a or from b.
-        for k in sorted(inseparable[a] | inseparable[b], key=g._node):
-            yield a, b, (k,)
+def _witness(
+    g: MixedGraph, h: MixedGraph, a: str, b: str, *including: str, in_g: bool
+) -> tuple[str, str, tuple[str, ...], bool]:
+    """Return the m-separation that one of the graphs has."""
+    given = minimal_separator(g if in_g else h, a, b, including=including)
+    assert given is not None
+    return a, b, given, in_g
 
 
-def _separable(graph: MixedGraph, a: str, b: str, including: tuple[str, ...]) -> bool:
+def _separable(graph: MixedGraph, a: str, b: str, *including: str) -> bool:
+    """Tell whether some set with these nodes separates a and b."""
     if graph.adjacent(a, b):
         return False
     return graph.m_separated(a, b, graph.ancestors((a, b, *including)) - {a, b})
