@@ -17,6 +17,7 @@ class Tab(Browser):
     """A browser that draws, clicks and waits."""
 
     names = ()  # of the variables, in the order of their boxes
+    patience = 30  # seconds to wait for anything
     root = "document"  # in whose tree the workbench is: a notebook may have one for each widget
 
     def visit(self, server, **size):
@@ -31,9 +32,9 @@ class Tab(Browser):
         """Return an expression for all elements that a selector finds."""
         return f"[...{self.root}.querySelectorAll({json.dumps(selector)})]"
 
-    def until(self, expression, seconds=30):
+    def until(self, expression, seconds=None):
         """Wait until a condition holds."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + (seconds or self.patience)
         while not self.evaluate(f"Boolean({expression})"):
             assert time.monotonic() < end, f"{expression} did not come true; {self.errors[-5:]}"
             time.sleep(0.05)
@@ -78,8 +79,8 @@ class Tab(Browser):
         )
         return [label.split(",")[0] for label in labels]
 
-    def until_edges(self, *edges, seconds=30):
-        end = time.monotonic() + seconds
+    def until_edges(self, *edges):
+        end = time.monotonic() + self.patience
         while sorted(self.edges()) != sorted(edges):
             assert time.monotonic() < end, (self.edges(), edges)
             time.sleep(0.05)

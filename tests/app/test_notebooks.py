@@ -25,6 +25,7 @@ pytest.importorskip("anywidget", reason="the extra `notebook` is not installed")
 NAMES = tuple(bf.datasets.load_demo())
 FIRST = "import bowfree as bf\nbench = bf.workbench(bf.datasets.load_demo())\nbench"
 SECOND = "print('kernel:', bench.graph)"
+PATIENCE = 180  # seconds: servers and kernels have to start, perhaps on a busy machine
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def tab(request, tmp_path):
     if path is None:
         pytest.skip("no Chromium is installed: the widget is not tried in a notebook")
     with Tab(path, tmp_path / "profile") as browser:
-        browser.names = NAMES
+        browser.names, browser.patience = NAMES, PATIENCE
         yield browser
         if folder := os.environ.get("BOWFREE_SCREENSHOTS"):
             browser.screenshot(f"{folder}/{request.node.name}.png")
@@ -53,7 +54,7 @@ def running(command, port, folder, **environment):
             env={**os.environ, "HOME": str(folder), **environment},
         )
         try:
-            end = time.monotonic() + 180
+            end = time.monotonic() + PATIENCE
             while not _answers(port):
                 text = log.read_text(encoding="utf-8", errors="replace")
                 assert process.poll() is None, text
@@ -108,8 +109,8 @@ def jupyter(folder):
 def run_cell(tab, number):
     """Press Shift and Enter in a cell of JupyterLab; it may not be listening yet."""
     cell = f"document.querySelectorAll('.jp-CodeCell')[{number}]"
-    tab.until(f"{cell}?.querySelector('.cm-content')", seconds=60)
-    end = time.monotonic() + 60
+    tab.until(f"{cell}?.querySelector('.cm-content')")
+    end = time.monotonic() + PATIENCE
     while not tab.evaluate(f"/[*0-9]/.test({cell}.querySelector('.jp-InputPrompt').innerText)"):
         assert time.monotonic() < end, "the cell does not run"
         tab.click_on(f"{cell}.querySelector('.cm-line')")
@@ -136,7 +137,7 @@ def walk_through(tab):
     by_keyboard(tab)
     tab.press_button("Search")
     tab.press_button("Start searching")
-    tab.until(tab.one(".candidates"), seconds=60)
+    tab.until(tab.one(".candidates"))
     assert "best score −8.8492" in tab.text("[role=status]").replace("-", "−")
 
 
@@ -169,10 +170,10 @@ def test_jupyterlab(tab, tmp_path):
     pytest.importorskip("jupyterlab", reason="JupyterLab is not installed")
     with jupyter(tmp_path) as address:
         tab.open(address, width=1400, height=1000)
-        tab.until("document.querySelector('.jp-Notebook')", seconds=60)
-        tab.until("document.querySelector('[data-status=idle]')", seconds=60)
+        tab.until("document.querySelector('.jp-Notebook')")
+        tab.until("document.querySelector('[data-status=idle]')")
         run_cell(tab, 0)
-        tab.until("document.querySelector('.bf-workbench .box')", seconds=60)
+        tab.until("document.querySelector('.bf-workbench .box')")
         before = cells(tab)
         walk_through(tab)
         assert cells(tab) == before
@@ -235,8 +236,8 @@ def test_marimo(tab, tmp_path):
     tab.root = "document.querySelector('marimo-anywidget').shadowRoot"
     with marimo(tmp_path) as address:
         tab.open(address, width=1400, height=1000)
-        tab.until("document.querySelector('marimo-anywidget')?.shadowRoot", seconds=90)
-        tab.until(tab.one(".bf-workbench .box"), seconds=60)
+        tab.until("document.querySelector('marimo-anywidget')?.shadowRoot")
+        tab.until(tab.one(".bf-workbench .box"))
         walk_through(tab)
         tab.click_on("document.querySelector('marimo-button').shadowRoot.querySelector('button')")
         tab.until("document.body.innerText.includes('kernel: sun -> leaves')")
