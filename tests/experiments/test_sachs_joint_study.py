@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,6 +83,15 @@ def test_files(study, tmp_path):
     table = paths[2].read_text(encoding="utf-8").splitlines()
     assert len(table) == 2 + len(study.rows)
     assert table[0].count("|") == table[2].count("|")
+
+
+def test_what_is_foreseen_is_counted(study):
+    effects = [(0.5, 0.6, 0.1), (0.0, 0.6, 0.1), (-0.5, 0.6, 0.1), (0.4, 0.1, 0.1), (0.0, 0.1, 0.1)]
+    left_out = bf.LeftOutConditions(
+        (), tuple(bf.ForeseenEffect("c", "pka", "praf", *numbers) for numbers in effects), (), True
+    )
+    assert replace(study, left_out=left_out).foreseen_effects() == (3, 1, 2, 1)
+    assert study.foreseen_effects() == (0, 0, 0, 0)
 
 
 def test_an_unknown_setting():

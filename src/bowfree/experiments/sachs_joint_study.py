@@ -47,6 +47,7 @@ __all__ = [
 ]
 
 CLASS_LIMIT = 100_000
+FORESEEN = 0.1  # a total effect that is worth the name
 
 SACHS_TARGETS: Mapping[str, tuple[str, ...]] = {
     "cd3cd28icam2+aktinhib": ("pakts473",),
@@ -210,16 +211,15 @@ class SachsJointStudy:
         One for each way to take the data.
     single : tuple of SachsJointRow
         The conditions one by one.
-    left_out : dict
-        How well each condition is foreseen by the others, with the targets ("perfect") and without
-        ("batches").
+    left_out : LeftOutConditions or None
+        How well each condition is foreseen by the others, targets being set from outside.
     cpu_seconds : float
         Processor time of the whole.
     """
 
     rows: tuple[SachsJointRow, ...]
     single: tuple[SachsJointRow, ...]
-    left_out: dict[str, LeftOutConditions]
+    left_out: LeftOutConditions | None
     cpu_seconds: float
 
     def row(self, setting: str) -> SachsJointRow:
@@ -234,7 +234,7 @@ class SachsJointStudy:
         return {
             "rows": [row.to_dict() for row in self.rows],
             "single": [row.to_dict() for row in self.single],
-            "left_out": {name: found.to_dict() for name, found in self.left_out.items()},
+            "left_out": None if self.left_out is None else self.left_out.to_dict(),
             "cpu_seconds": self.cpu_seconds,
         }
 
@@ -271,23 +271,45 @@ class SachsJointStudy:
         return "\n".join([*lines, *self._left_out_table()])
 
     def _left_out_table(self) -> list[str]:
-        if not self.left_out:
+        if self.left_out is None:
             return []
-        names = list(self.left_out)
         lines = [
             "",
-            "| condition left out | " + " | ".join(names) + " | no graph | at best |",
-            "|---|" + "---|" * (len(names) + 2),
+            "| condition left out | foreseen | without a graph | at best |",
+            "|---|---|---|---|",
         ]
-        for k, condition in enumerate(self.left_out[names[0]].conditions):
-            found = [self.left_out[name].conditions[k] for name in names]
-            cells = " | ".join(f"{one.loglik:.3f}" for one in found)
-            told = f" ({', '.join(condition.targets)})" if condition.targets else ""
+        for one in self.left_out.conditions:
+            told = f" ({', '.join(one.targets)})" if one.targets else ""
             lines.append(
-                f"| `{condition.name}`{told} | {cells} | {condition.loglik_pooled:.3f} "
-                f"| {condition.loglik_own:.3f} |"
+                f"| `{one.name}`{told} | {one.loglik:.3f} | {one.loglik_pooled:.3f} "
+                f"| {one.loglik_own:.3f} |"
             )
-        return lines
+        clear, foreseen, unclear, idle = self.foreseen_effects()
+        return [
+            *lines,
+            "",
+            f"effects of targets: {clear} are clear, {foreseen} of them foreseen; of {unclear} "
+            f"that are not, {idle} were foreseen all the same",
+        ]
+
+    def foreseen_effects(self) -> tuple[int, int, int, int]:
+        """Count effects of targets, as measured in the conditions left out.
+
+        Returns
+        -------
+        tuple of int
+            Those of three standard errors or more, how many of them were foreseen with the right
+            sign (0.1 at least), the others, and how many of these were foreseen.
+        """
+        effects = () if self.left_out is None else self.left_out.effects
+        clear = [e for e in effects if abs(e.measured) >= 3 * e.se]
+        others = [e for e in effects if abs(e.measured) < 3 * e.se]
+        return (
+            len(clear),
+            sum(e.foreseen * np.sign(e.measured) >= FORESEEN for e in clear),
+            len(others),
+            sum(abs(e.foreseen) >= FORESEEN for e in others),
+        )
 
     def figure(self, setting: str = "perfect") -> Figure:
         """Draw the best graph of one way to take the data, nodes on a circle."""
@@ -420,7 +442,7 @@ def sachs_joint_study(
     tables = {known.name: load_sachs(known.number, folder=folder) for known in SACHS_CONDITIONS}
     budget = Budget(rng, n_jobs, progress=progress)
     alone = list(tables) if single else []
-    planned = len(chosen) + len(alone) + 2 * left_out
+    planned = len(chosen) + len(alone) + left_out
     seeds = iter(budget.generator().integers(0, 2**63, size=planned).tolist())
     began = time.process_time()
     rows: list[SachsJointRow] = []
@@ -433,12 +455,11 @@ def sachs_joint_study(
     for name in alone:
         by_itself.append(_searched(name, tables[name], "free", penalty, n_jobs, next(seeds)))
         budget.tell("searches", len(rows) + len(by_itself), planned)
-    foreseen = {}
-    for name in ("perfect", "batches") if left_out else ():
-        foreseen[name] = leave_out_conditions(
-            SETTINGS[name].data(tables), search={"penalty": penalty}, rng=next(seeds)
-        )
-        budget.tell("searches", len(rows) + len(by_itself) + len(foreseen), planned)
+    foreseen = None
+    if left_out:
+        data = SETTINGS["perfect"].data(tables)
+        foreseen = leave_out_conditions(data, search={"penalty": penalty}, rng=next(seeds))
+        budget.tell("searches", planned, planned)
     return SachsJointStudy(tuple(rows), tuple(by_itself), foreseen, time.process_time() - began)
 
 
