@@ -344,6 +344,7 @@ LEFT_OUT = {
     "datasets.load_sachs", "experiments.bowfree_benchmark", "experiments.calibration_study",
     "experiments.causal_effect_study",
     "experiments.compare_protocols", "experiments.sachs_study", "experiments.uniformity_study",
+    "experiments.sachs_joint_study",
 }  # fmt: skip
 
 NOT_OURS = {"ax", "simple", "fixed_zeros", "colorbar"}
