@@ -230,8 +230,9 @@ class JointMoments(Moments):
                 f"conditions = {shown(conditions)}: a list of ConditionMoments is needed; of rows "
                 "or covariance matrices, bowfree.moments makes them"
             )
-        if not isinstance(means, str) or means not in get_args(Means):
-            raise DataError(f"means = {shown(means)}: must be one of {', '.join(get_args(Means))}")
+        word: Any = means
+        if not isinstance(word, str) or word not in get_args(Means):
+            raise DataError(f"means = {shown(word)}: must be one of {', '.join(get_args(Means))}")
         if means == "shared":
             _check_means(given)
         n = math.fsum(condition.n for condition in given)
