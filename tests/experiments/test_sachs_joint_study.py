@@ -95,5 +95,5 @@ def test_what_is_foreseen_is_counted(study):
 
 
 def test_an_unknown_setting():
-    with pytest.raises(bf.BowfreeError, match="settings has 'magic'; choose of pooled, batches"):
+    with pytest.raises(bf.BowfreeError, match="settings has 'magic'; choose of batches, perfect"):
         sachs_joint_study(["magic"])
