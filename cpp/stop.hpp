@@ -61,8 +61,11 @@ class Stop {
         return requested_.load(std::memory_order_relaxed);
     }
 
-    /// Counts one more of what the work is about, for whoever looks.
-    void found_one() const { ++found_; }
+    /// Counts one more of what the work is about, for whoever looks: nobody does where several
+    /// threads ask.
+    void found_one() const {
+        if (look_) ++found_;
+    }
 
     /// Ends the computation here if that was requested.
     void check() const {
