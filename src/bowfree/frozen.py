@@ -47,15 +47,15 @@ def lock_arrays(value: Any) -> None:
     waiting = [value]
     while waiting:
         value = waiting.pop()
-        if type(value) in _WITHOUT_ARRAYS:
-            continue
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
-        elif isinstance(value, dict):
-            waiting.extend(value.values())
-        elif isinstance(value, (list, tuple)):
-            waiting.extend(value)
+            continue
+        if isinstance(value, dict):
+            value = value.values()
+        elif not isinstance(value, (list, tuple)):
+            continue
+        waiting += [inner for inner in value if type(inner) not in _WITHOUT_ARRAYS]
 
 
-# What nearly all parts of a result are: asked first, for every fit locks some hundred of them.
+# What nearly all parts of a result are: passed over at once, as a fit has some hundred of them.
 _WITHOUT_ARRAYS = frozenset({str, int, float, bool, type(None)})

@@ -110,8 +110,8 @@ def equivalent(
     acyclic path diagrams, UAI 2024.
     """
     g, h = graph_of(graph), graph_of(other)
-    conditions = given_targets(targets, kind, g.nodes)
-    if conditions.any:
+    conditions = _asked_for(targets, kind, g)
+    if conditions is not None:
         return decide_under(conditions, g, h, rng, equivalence=True)[0]
     return decide(g, h, rng, equivalence=True)[0] == 1
 
@@ -158,8 +158,8 @@ def is_submodel(
     Section 2.4 of the paper; van Ommen (2024).
     """
     g, h = graph_of(graph), graph_of(other)
-    conditions = given_targets(targets, kind, g.nodes)
-    if conditions.any:
+    conditions = _asked_for(targets, kind, g)
+    if conditions is not None:
         return decide_under(conditions, g, h, rng, equivalence=False)[0]
     return decide(g, h, rng, equivalence=False)[0] == 1
 
@@ -258,6 +258,14 @@ def distinguishing_subgraph(
 
 
 # -- how the graphs reach the core --
+
+
+def _asked_for(targets: TargetSets | None, kind: Any, graph: MixedGraph) -> Targets | None:
+    """Return conditions with targets; None where there are none, soon found out in most calls."""
+    if targets is None and isinstance(kind, str) and kind == "perfect":
+        return None
+    conditions = given_targets(targets, kind, graph.nodes)
+    return conditions if conditions.any else None
 
 
 def decide_under(

@@ -42,6 +42,8 @@ __all__ = [
     "targets_of",
 ]
 
+_KINDS = get_args(Kind)  # in the order of the core's
+
 TargetSets = Iterable[Iterable[str] | str]
 """What a user may give as ``targets``: a set of names for each condition."""
 
@@ -78,7 +80,7 @@ class Targets:
         """The same for the core: (kind, targets) of each condition; none without any target."""
         if not self.any:
             return []
-        number = get_args(Kind).index(self.kind)
+        number = _KINDS.index(self.kind)
         at = {name: i for i, name in enumerate(self.nodes)}
         return [(number, [at[name] for name in names]) for names in self.sets]
 
@@ -127,7 +129,7 @@ def given_targets(targets: TargetSets | None, kind: Kind, nodes: Names) -> Targe
     GraphError
         A target that is no node.
     """
-    one_of("kind", kind, get_args(Kind))
+    one_of("kind", kind, _KINDS)
     if targets is None:
         return Targets(nodes, OBSERVED, kind)
     if isinstance(targets, str):

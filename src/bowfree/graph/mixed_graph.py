@@ -90,13 +90,14 @@ class MixedGraph(GraphShortcuts):
     Section 2.1 of the paper.
     """
 
-    __slots__ = ("_children_masks", "_index", "_nodes", "_parents", "_spouses")
+    __slots__ = ("_children_masks", "_index", "_nodes", "_parents", "_peeled", "_spouses")
 
     _nodes: tuple[str, ...]
     _index: dict[str, int]
     _parents: tuple[int, ...]
     _spouses: tuple[int, ...]
     _children_masks: tuple[int, ...] | None
+    _peeled: tuple[tuple[int, ...], int] | None  # see `peel_sources`
 
     def __init__(
         self,
@@ -131,6 +132,7 @@ class MixedGraph(GraphShortcuts):
         put(self, "_parents", parents)
         put(self, "_spouses", spouses)
         put(self, "_children_masks", None)
+        put(self, "_peeled", None)
 
     @classmethod
     def _from_masks(

@@ -132,11 +132,18 @@ def topological_order(graph: MixedGraph) -> tuple[str, ...]:
     return tuple(graph._nodes[v] for v in order)
 
 
-def peel_sources(graph: MixedGraph) -> tuple[list[int], int]:
+def peel_sources(graph: MixedGraph) -> tuple[tuple[int, ...], int]:
     """Take away nodes without remaining parents; return their order and the mask of what stays.
 
-    What stays is empty exactly when the graph is acyclic, and else holds every directed cycle.
+    What stays is empty exactly when the graph is acyclic, and else holds every directed cycle. The
+    graph remembers it: every fit and every decision asks whether there is a cycle.
     """
+    if graph._peeled is None:
+        object.__setattr__(graph, "_peeled", _peel(graph))
+    return graph._peeled  # type: ignore[return-value]  # set just above
+
+
+def _peel(graph: MixedGraph) -> tuple[tuple[int, ...], int]:
     children = graph._children()
     waiting = [mask.bit_count() for mask in graph._parents]
     free = 0
@@ -155,7 +162,7 @@ def peel_sources(graph: MixedGraph) -> tuple[list[int], int]:
             waiting[child] -= 1
             if waiting[child] == 0:
                 free |= 1 << child
-    return order, rest
+    return tuple(order), rest
 
 
 def find_cycle(graph: MixedGraph) -> tuple[str, ...] | None:

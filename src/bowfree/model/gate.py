@@ -365,8 +365,7 @@ def _from_data(
         raise DataError(f"n = {len(X)}: data need at least 2 rows (observations in rows)")
     declared = _declared(names, categories, treatment.ordinal)
     X, weights, notes = _complete(names, X, weights, declared, treatment)
-    if np.isnan(X).any():
-        assert treatment.missing in ("fiml", "two-stage")
+    if treatment.missing in ("fiml", "two-stage") and np.isnan(X).any():
         taken, rows, more = read_incomplete(names, X, treatment.missing, weights)
         return Moments._gated(names, *taken, rows, notes + more)
     low, high = X.min(axis=0), X.max(axis=0)

@@ -343,11 +343,11 @@ def standard_errors(
     """Label the square roots of variances; see :meth:`bowfree.Fit.standard_errors`."""
     d = len(names)
     se_B, se_Omega = np.full((d, d), np.nan), np.full((d, d), np.nan)
-    for (kind, i, j), variance in zip(parameters, np.diag(covariance), strict=True):
+    for (kind, i, j), error in zip(parameters, np.sqrt(np.diag(covariance)), strict=True):
         if kind == "B":
-            se_B[i, j] = np.sqrt(variance)
+            se_B[i, j] = error
         else:
-            se_Omega[i, j] = se_Omega[j, i] = np.sqrt(variance)
+            se_Omega[i, j] = se_Omega[j, i] = error
     return StandardErrors(names, se_B, se_Omega, parameters, covariance, information, se)
 
 
