@@ -10,7 +10,7 @@ depend on the data, and become a number when these are known (:meth:`ScoringRule
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from bowfree.errors import BowfreeError
 from bowfree.options import Method, Penalty, at_least, checked_penalty, is_number, one_of
@@ -38,8 +38,11 @@ class ScoringRule:
         Only for ``penalty="ebic"``: between 0 and 1, by default 0.5.
     smallest_effect : float
         Smallest partial correlation that is worth an edge.
+
+    Attributes
+    ----------
     origin : str
-        What the penalty comes from, where it is not the number that was given.
+        What the penalty of a settled rule comes from, where it is not the number that was given.
 
     References
     ----------
@@ -52,11 +55,11 @@ class ScoringRule:
     max_iter: int | None = None
     gamma: float | None = None
     smallest_effect: float = 0.0
-    origin: str = ""
+    origin: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
         extended = isinstance(self.penalty, str) and self.penalty == "ebic"
-        if not extended and not self.origin:
+        if not extended:
             object.__setattr__(self, "penalty", checked_penalty(self.penalty, also=", or 'ebic'"))
         if self.gamma is not None and not extended:
             raise BowfreeError("gamma is an option of penalty='ebic'; leave it out with a number")
@@ -113,7 +116,10 @@ class ScoringRule:
                 origin = f"the price of smallest_effect = {self.smallest_effect:g}"
         if not origin:
             return self
-        return replace(self, penalty=weight, gamma=None, smallest_effect=0.0, origin=origin)
+        made = replace(self, penalty=1.0, gamma=None, smallest_effect=0.0)
+        # Past the check: the price of a smallest effect may be larger than a penalty by hand.
+        vars(made).update(penalty=weight, origin=origin)
+        return made
 
 
 DEFAULT_RULE = ScoringRule()
