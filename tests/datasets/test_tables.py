@@ -188,3 +188,11 @@ def test_a_small_parquet_does_not_fill_the_memory(tmp_path):
     assert path.stat().st_size < 100_000
     with pytest.raises(bf.DataError, match="11,000,000 cells"):
         read_table(path)
+
+
+@pytest.mark.parametrize("names", [[None], ["x", None], [1], "x"])
+def test_columns_are_asked_for_by_name(names, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("x,y\n1,2\n3,5\n", encoding="utf-8")
+    with pytest.raises(bf.DataError, match="give a list of names"):
+        bf.datasets.read_table(path, columns=names)

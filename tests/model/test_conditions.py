@@ -293,3 +293,10 @@ def test_what_is_for_one_table_is_refused(options):
             bf.DataError, match=f"(?s){word} = .* was given with several conditions"
         ):
             bf.moments(data, **options)
+
+
+@pytest.mark.parametrize("columns", [[1, None, ("a", "b")], ["a", "a", "b"]])
+def test_tables_whose_columns_have_odd_names(columns):
+    table = pd.DataFrame(np.eye(4)[:, :3], columns=columns)
+    with pytest.raises(bf.DataError, match=r"no such column; there are 1, None|two columns of one"):
+        bf.conditions(table, column="batch")

@@ -119,9 +119,9 @@ class ReadOptions:
     def _texts(self, name: str, what: str) -> tuple[str, ...]:
         given = getattr(self, name)
         found = each(self.option(name), given, what, DataError)
-        odd = next((value for value in found if not isinstance(value, str)), None)
-        if isinstance(given, str) or odd is not None:
-            seen = given if odd is None else odd
+        odd = [value for value in found if not isinstance(value, str)]
+        if isinstance(given, str) or odd:
+            seen = odd[0] if odd else given
             raise DataError(f"{self.option(name)} {shown(seen)}: give a list of {what}")
         return tuple(found)
 

@@ -209,13 +209,17 @@ def _columns_of(frame: Any) -> dict[str, Any]:
 
     if isinstance(frame, Mapping):
         return dict(frame)
-    table = nw.from_native(frame, eager_only=True, pass_through=True)
+    try:
+        table = nw.from_native(frame, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise DataError("frame has two columns of one name: rename or drop one") from error
     if not isinstance(table, nw.DataFrame):
         raise DataError(
             f"frame is an object of type {type(frame).__name__}: a data frame or a mapping from "
             "names to columns is needed, one of which says the condition"
         )
-    return {name: table[name].to_numpy() for name in table.columns}
+    # By place, as a name may be any object.
+    return {name: table[:, k].to_numpy() for k, name in enumerate(table.columns)}
 
 
 def _label(value: Any) -> str | None:
