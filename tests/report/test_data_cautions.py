@@ -39,6 +39,7 @@ def test_gaps_and_notes():
     gappy = NORMAL.assign(b=NORMAL["b"].where(NORMAL["a"] < 0))
     text = said(bf.fit(GRAPH, gappy, missing="fiml"))
     assert "of the cells are missing, in 2 patterns; Little's test" in text
+    assert "The fit is that of all observed cells." in text
     codes = pd.DataFrame(np.digitize(NORMAL / NORMAL.std(), [-1, 1]), columns=NORMAL.columns)
     text = said(bf.fit(GRAPH, codes, ordinal=["a"]))
     assert "Ordered categories: 'a'; their variances are set to one." in text

@@ -102,6 +102,12 @@ def _data_cautions(fit: Fit, checks: DataChecks | None) -> list[str]:
             "Little's test that they are missing completely at random: "
             f"p {_p_equals(gaps.p_value)}."
         )
+    if fit.full_information:
+        found.append(
+            "The fit is that of all observed cells. The search, the equivalent graphs and the "
+            "bounds on their effects go by the covariance matrix estimated from them, so that an "
+            "effect of the fit may lie a little outside its bounds."
+        )
     rows, entries = fit.moments.n_rows, len(fit.B) * (len(fit.B) + 1) / 2
     if (
         checks is not None
