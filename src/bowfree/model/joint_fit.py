@@ -1,9 +1,11 @@
 """A fit to several conditions: one B and one Omega, and what each condition says of them.
 
-In a condition with targets T the model is the graph without the edges into T: rows T of B are zero,
-and so are rows and columns T of Omega but for the variances, which are the condition's own. The
-likelihoods of the conditions are multiplied, the information matrices added, and chi-square
-compares with the model in which every condition has a covariance matrix of its own.
+In a condition that sets its targets T from outside the model is the graph without the edges into T:
+rows T of B are zero, and so are rows and columns T of Omega but for the variances, which are the
+condition's own. Other kinds of intervention leave the graph as it is, and some of its parameters to
+the condition (``ConditionMoments._use`` says which). The likelihoods of the conditions are
+multiplied, the information matrices added, and chi-square compares with the model in which every
+condition has a covariance matrix of its own.
 """
 
 from __future__ import annotations
