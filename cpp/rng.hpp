@@ -54,8 +54,14 @@ class Rng {
 
     bool coin() { return next() >> 63; }
 
+    /// All that the next numbers depend on: a stream goes on elsewhere where it was left. Zero in
+    /// all four words is not the state of any stream.
+    using State = std::array<std::uint64_t, 4>;
+    explicit Rng(const State& state) : state_(state) {}
+    const State& state() const { return state_; }
+
   private:
-    std::array<std::uint64_t, 4> state_;
+    State state_;
 };
 
 }  // namespace bowfree

@@ -92,7 +92,7 @@ def produces(graph, Sigma, number=Residue):
 def produces_under(graph, slots, Sigma):
     """Tell whether the BAP can produce the matrices of several conditions; None when singular.
 
-    `slots` are those of `conditions_twin.slots`: parameters with one number must agree.
+    `slots` are those of `interventions_twin.slots`: parameters with one number must agree.
     """
     known = {}
     nodes = graph.nodes

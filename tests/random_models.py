@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import bowfree as bf
+from twins import graph_matrices, implied_covariance
 
 
 def random_bap(rng, d, *, density=0.5, bidirected=0.4):
@@ -45,6 +46,16 @@ def random_covariance(rng, d, n):
     """Return a sample covariance matrix of variables that follow no graph in particular."""
     L = np.eye(d) + np.tril(rng.normal(scale=0.5, size=(d, d)), -1)
     return sample_covariance(rng, L @ L.T, n)
+
+
+def foreign_data(rng, d, n=1000):
+    """Return a dense graph, and a covariance matrix of data that follow another one.
+
+    Its likelihood has many maxima, or none: the hardest graphs to fit.
+    """
+    graph, true = random_bap(rng, d, density=0.7), random_bap(rng, d)
+    B, Omega = random_parameters(rng, *graph_matrices(true))
+    return graph, sample_covariance(rng, implied_covariance(B, Omega), n)
 
 
 def collider_data(n, *, seed=0):

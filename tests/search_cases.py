@@ -70,3 +70,14 @@ def same_search(one, other):
         == [(run.score, run.end) for run in other.runs]
         and one.pool == other.pool
     )
+
+
+def same_samples(one, other):
+    """Tell whether the chains of two calls did the same, bit for bit, pool included."""
+    return (
+        np.array_equal(one.states, other.states)
+        and np.array_equal(one.scores, other.scores)
+        and np.array_equal(one.acceptance, other.acceptance)
+        and one.pool == other.pool
+        and one.complete == other.complete
+    )

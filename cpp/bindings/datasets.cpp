@@ -1,4 +1,5 @@
-// Large tables of numbers.
+// Large files, and the tables of numbers in them.
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -6,6 +7,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"
+#include "datasets/file_content.hpp"
 #include "datasets/number_table.hpp"
 
 namespace bowfree::bindings {
@@ -15,6 +17,15 @@ namespace {
 using namespace nb::literals;
 using Text = Array<std::uint8_t, 1>;
 using Numbers = nb::ndarray<nb::numpy, double>;
+
+std::optional<nb::bytes> read_whole_file(const std::filesystem::path& path, std::size_t size,
+                                         int n_threads) {
+    nb::bytes content(nullptr, size);  // uninitialised; nobody else has seen it yet
+    char* const to = const_cast<char*>(content.c_str());
+    const bool whole =
+        interruptibly([&](const Stop& stop) { return read_file(path, to, size, n_threads, stop); });
+    return whole ? std::optional(content) : std::nullopt;
+}
 
 std::optional<Numbers> read_number_table(const Text& text, std::size_t begin, char separator,
                                          char decimal, std::size_t width,
@@ -44,6 +55,11 @@ std::optional<Numbers> read_number_table(const Text& text, std::size_t begin, ch
 }  // namespace
 
 void bind_datasets(nb::module_& m) {
+    m.def("read_file", &read_whole_file, "path"_a, "size"_a, "n_threads"_a,
+          // The stub would have a PathLike of nothing in particular, which mypy refuses.
+          nb::sig("def read_file(path: str | os.PathLike[str], size: int, n_threads: int) -> bytes "
+                  "| None"),
+          "The first `size` bytes of a file; None where they cannot be had.");
     m.def("read_numbers", &read_number_table, "text"_a, "begin"_a, "separator"_a, "decimal"_a,
           "width"_a, "chosen"_a, "missing"_a, "numbered"_a, "n_threads"_a,
           "Numbers of some columns of a table, whose rows are the lines of `text` (uint8) from\n"

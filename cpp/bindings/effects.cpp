@@ -114,6 +114,8 @@ void bind_effects(nb::module_& m) {
         .def("reset", &EffectCounter::reset, "Forgets the members, not the fits.")
         .def("tally", &to_dict, "Bounds, sums and counts over the members, each (d, d).")
         .def_prop_ro("n_fits", &EffectCounter::n_fits, "Districts fitted.")
+        .def_prop_ro("work", &EffectCounter::work,
+                     "Iterations of the fits times the cube of the nodes they were about.")
         .def_prop_ro("n_uncertified", &EffectCounter::n_uncertified,
                      "Of these, fits that are not certified to be a maximum.");
 }

@@ -12,15 +12,20 @@
 
 namespace bowfree::bindings {
 
-/// Conditions come as (kind, targets), the kinds being numbered as in interventions.hpp.
+/// Kinds are numbered as in model/kinds.hpp.
+inline Kind to_kind(int number) {
+    if (number < 0 || number > static_cast<int>(Kind::noise))
+        throw std::invalid_argument("unknown kind of intervention");
+    return static_cast<Kind>(number);
+}
+
+/// Conditions come as (kind, targets).
 using GivenConditions = std::vector<std::pair<int, std::vector<int>>>;
 
 inline Conditions to_conditions(int d, const GivenConditions& given) {
     Conditions conditions;
     for (const auto& [kind, targets] : given) {
-        if (kind < 0 || kind > static_cast<int>(Kind::noise))
-            throw std::invalid_argument("unknown kind of intervention");
-        conditions.push_back({static_cast<Kind>(kind), std::vector<Word>(words_for(d))});
+        conditions.push_back({to_kind(kind), std::vector<Word>(words_for(d))});
         for (int v : targets) {
             if (v < 0 || v >= d) throw std::invalid_argument("a target is no node");
             insert(conditions.back().targets.data(), v);

@@ -1,16 +1,19 @@
 // Bindings of the fitting kernels: one call fits all districts of a graph.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"
 #include "bindings/data.hpp"
+#include "bindings/interventions.hpp"
 #include "model/concordance.hpp"
 #include "model/likelihood.hpp"
 
@@ -117,21 +120,67 @@ JointData make_conditions(const Array<double, 3>& S, const std::vector<double>& 
     expect_shape(S, {weights.size(), w, w}, "S must have shape (K, d, d), with K weights");
     expect_shape(targets, {K, d}, "targets must have shape (K, d)");
     if (kinds.size() != K) throw std::invalid_argument("one kind per condition");
-    for (const int kind : kinds)
-        if (kind < 0 || kind > static_cast<int>(Kind::noise))
-            throw std::invalid_argument("unknown kind of intervention");
     std::vector<ConditionData> all;
     for (std::size_t e = 0; e < K; ++e)
         all.push_back({weights[e],
                        {S.data() + e * w * w, S.data() + (e + 1) * w * w},
                        {targets.data() + e * d, targets.data() + (e + 1) * d},
-                       static_cast<Kind>(kinds[e])});
+                       to_kind(kinds[e])});
     for (ConditionData& condition : all) condition.target.resize(w);
     for (std::size_t v = 0; v < d; ++v)
         if (std::all_of(all.begin(), all.end(),
                         [&](const ConditionData& c) { return c.target[v]; }))
             throw std::invalid_argument("every variable must be left alone by some condition");
     return {std::move(all), static_cast<int>(d), constant};
+}
+
+/// What each coefficient [head, tail] and error covariance is in a condition, numbered as `Use`.
+auto parameter_uses(int kind, const Array<std::uint8_t, 1>& targets) {
+    const std::size_t d = targets.shape(0);
+    const Kind done = to_kind(kind);
+    std::vector<std::uint8_t> coefficients(d * d), errors(d * d);
+    for (std::size_t i = 0; i < d; ++i)
+        for (std::size_t j = 0; j < d; ++j) {
+            const bool head = targets.data()[i] != 0, tail = targets.data()[j] != 0;
+            coefficients[i * d + j] =
+                static_cast<std::uint8_t>(use_of_coefficient(done, tail, head));
+            errors[i * d + j] = static_cast<std::uint8_t>(
+                i == j ? use_of_variance(done, head) : use_of_covariance(done, tail || head));
+        }
+    return std::pair(to_numpy(std::move(coefficients), {d, d}),
+                     to_numpy(std::move(errors), {d, d}));
+}
+
+/// Some sweeps over every district, from B = 0.
+GraphFit sweep_groups(const Data& data, const Bits& parents, const Bits& spouses, int n_sweeps) {
+    const Graph graph = to_graph(parents, spouses);
+    const JointData conditions = to_conditions(data, graph.d());
+    return interruptibly([&](const Stop& stop) {
+        GraphFit result{graph.d(), {}, {}};
+        GroupSweeps sweeps;
+        for (const auto& members : districts(graph)) {
+            const District given = conditions.district(graph, members);
+            std::vector<Pooled> groups = pool(conditions, given);
+            double share = 0.0;  // of the observations that tell of the district
+            for (const Pooled& group : groups) share += group.weight;
+            for (Pooled& group : groups) group.weight /= share;
+            const District district = told_of(given, groups);
+            const int k = district.k, m = district.m();
+            DistrictFit fit;
+            fit.B.assign(k * m, 0.0);
+            sweeps.reset(district, groups, &stop);
+            sweeps.start(fit.B.data());
+            while (fit.n_iter < n_sweeps && sweeps.sweep()) ++fit.n_iter;
+            for (int v = 0; v < k; ++v)
+                for (int j = 0; j < m; ++j)
+                    fit.B[v * m + j] = (v == j ? 1.0 : 0.0) - sweeps.A()[v * m + j];
+            fit.Omega = sweeps.Omega();
+            fit.objective = share * sweeps.objective();
+            result.districts.push_back(district);
+            result.fits.push_back(std::move(fit));
+        }
+        return result;
+    });
 }
 
 using Ranks = Array<std::int32_t, 1>;
@@ -214,6 +263,15 @@ void bind_model(nb::module_& m) {
           "`max_iter` and `tol` are those of method 'ricf', the paper's; `n_starts` and `seed`\n"
           "those of 'newton', and with `look` gross misfits are fitted from further starts, which\n"
           "changes `n_optima` only. Parents and spouses are bitsets of shape (d, words).");
+
+    m.def("parameter_uses", &parameter_uses, "kind"_a, "targets"_a,
+          "What an intervention makes of each coefficient [head, tail] and each error covariance:\n"
+          "0 absent, 1 shared with the other conditions, 2 the condition's own. See\n"
+          "cpp/model/kinds.hpp.");
+
+    m.def("sweep_groups", &sweep_groups, "S"_a, "parents"_a, "spouses"_a, "n_sweeps"_a,
+          "Sweeps over the districts of a BAP from B = 0, as cpp/model/group_sweeps.hpp has them;\n"
+          "`n_iter` of a district is smaller where there are none, or one failed.");
 
     m.def("concordance", &count_concordance, "x"_a, "y"_a,
           "For each row the number of rows in the same order in x and y, minus those in opposite\n"

@@ -146,13 +146,15 @@ void bind_search(nb::module_& m) {
             "__init__",
             [](RunOptions* self, int direction, int neighbours, std::int64_t max_steps,
                double tolerance, int plateau, int order_kicks, int dag_kicks, int bap_kicks,
-               std::int64_t burn_in, std::size_t keep, double window, double most_work) {
+               bool whole_first, std::int64_t burn_in, std::size_t keep, double window,
+               double most_work) {
                 new (self) RunOptions{
                     {static_cast<Direction>(direction), neighbours, max_steps, tolerance},
                     plateau,
                     order_kicks,
                     dag_kicks,
                     bap_kicks,
+                    whole_first,
                     burn_in,
                     keep,
                     window,
@@ -160,8 +162,8 @@ void bind_search(nb::module_& m) {
             },
             nb::kw_only(), nb::arg("direction"), nb::arg("neighbours"), nb::arg("max_steps"),
             nb::arg("tolerance"), nb::arg("plateau"), nb::arg("order_kicks"), nb::arg("dag_kicks"),
-            nb::arg("bap_kicks"), nb::arg("burn_in"), nb::arg("keep"), nb::arg("window"),
-            nb::arg("most_work"),
+            nb::arg("bap_kicks"), nb::arg("whole_first"), nb::arg("burn_in"), nb::arg("keep"),
+            nb::arg("window"), nb::arg("most_work"),
             "direction: as the enum in cpp/search/climb.hpp. neighbours: 0 for all. max_steps: -1 "
             "for no limit. window: in units of the score.");
 

@@ -1,12 +1,15 @@
 // Chains over graphs, and averages over classes; `bowfree.uncertainty.structure_mcmc` and
 // `bowfree.uncertainty.averaging` drive them.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
@@ -23,6 +26,49 @@ namespace {
 /// Weight of a class, members of each of its components, and whether these are all.
 using Part = std::tuple<double, std::vector<std::uint64_t>, bool>;
 using AverageAndParts = std::tuple<Named, std::vector<Part>, double>;
+
+/// Graphs as they travel, each by its edges, with a number: how many edges each has, the edges one
+/// after the other (`PackedGraph`), the numbers.
+using Packed = std::tuple<nb::ndarray<nb::numpy, std::uint32_t>,
+                          nb::ndarray<nb::numpy, std::uint32_t>, nb::ndarray<nb::numpy, double>>;
+using GivenPacked = std::tuple<Array<std::uint32_t, 1>, Array<std::uint32_t, 1>, Array<double, 1>>;
+
+Packed to_packed(const std::vector<std::pair<PackedGraph, double>>& graphs) {
+    std::vector<std::uint32_t> sizes, edges;
+    std::vector<double> numbers;
+    for (const auto& [graph, number] : graphs) {
+        sizes.push_back(static_cast<std::uint32_t>(graph.edges().size()));
+        edges.insert(edges.end(), graph.edges().begin(), graph.edges().end());
+        numbers.push_back(number);
+    }
+    return {to_numpy(std::move(sizes)), to_numpy(std::move(edges)), to_numpy(std::move(numbers))};
+}
+
+/// Calls `visit(graph, number)` for each of them.
+template <class Visit>
+void for_each_packed(int d, const GivenPacked& given, Visit&& visit) {
+    const auto& [sizes, edges, numbers] = given;
+    expect_shape(numbers, {sizes.shape(0)}, "packed graphs must have a number each");
+    std::size_t begin = 0;
+    for (std::size_t g = 0; g < sizes.shape(0); ++g) {
+        const std::size_t size = sizes.data()[g];
+        if (size > edges.shape(0) - begin)
+            throw std::invalid_argument("packed graphs have more edges than were sent");
+        const std::uint32_t* first = edges.data() + begin;
+        visit(PackedGraph(d, {first, first + size}), numbers.data()[g]);
+        begin += size;
+    }
+    if (begin != edges.shape(0))
+        throw std::invalid_argument("packed graphs have fewer edges than were sent");
+}
+
+/// `ChainPlace` and `ChainNotes` as they travel.
+using Place = std::tuple<BitArrays, Rng::State, std::int64_t, std::int64_t, std::int64_t>;
+using GivenPlace =
+    std::tuple<std::pair<Bits, Bits>, Rng::State, std::int64_t, std::int64_t, std::int64_t>;
+using Notes =
+    std::tuple<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, std::uint8_t>, Packed>;
+using GivenNotes = std::tuple<Array<double, 1>, Bytes, GivenPacked>;
 
 /// Chains with all they need, for Python to hold.
 class HeldChains {
@@ -57,19 +103,70 @@ class HeldChains {
         });
     }
 
-    void renew_list() {
-        interruptibly([&](const Stop& stop) { chains_.renew_list(stop); });
+    void begin_leg() {
+        interruptibly([&](const Stop& stop) { chains_.begin_leg(stop); });
+    }
+
+    Place place(std::size_t c) const {
+        const ChainPlace& at = chains_.chains().at(c).place;
+        return {to_bits(at.graph), at.rng.state(), at.clock, at.steps, at.accepted};
+    }
+
+    Notes notes(std::size_t c) const {
+        const ChainNotes& noted = chains_.chains().at(c).notes;
+        return {to_numpy(std::vector(noted.scores)),
+                to_numpy(std::vector(noted.states), {noted.scores.size(), n_pairs()}),
+                to_packed(noted.pool.sorted_packed())};
+    }
+
+    void put(std::size_t c, const GivenPlace& given, const std::optional<GivenNotes>& noted) {
+        const auto& [bits, rng, clock, steps, accepted] = given;
+        const Graph graph = to_graph(bits.first, bits.second);
+        expect_nodes(graph, d_);
+        if (rng == Rng::State{} || accepted < 0 || accepted > steps || steps > clock)
+            throw std::invalid_argument("this is not the place of a chain");
+        ChainNotes notes{chains_.empty_pool(), {}, {}};
+        if (noted) {
+            const auto& [scores, states, pool] = *noted;
+            expect_shape(states, {scores.shape(0), n_pairs()},
+                         "states must have shape (samples, pairs)");
+            if (std::any_of(states.data(), states.data() + states.size(),
+                            [](std::uint8_t state) { return state > 3; }))
+                throw std::invalid_argument("states are 0, 1, 2 or 3");
+            notes.scores.assign(scores.data(), scores.data() + scores.size());
+            notes.states.assign(states.data(), states.data() + states.size());
+            for_each_packed(d_, pool, [&](PackedGraph met, double weight) {
+                const Key key = graph_key(met.unpack());
+                notes.pool.offer(key, weight, std::move(met));
+            });
+        }
+        chains_.go_on(c, {graph, Rng(rng), clock, steps, accepted});
+        chains_.add_notes(c, notes);
+    }
+
+    Packed jumps() const {
+        std::vector<std::pair<PackedGraph, double>> graphs;
+        for (const Scored& scored : chains_.list())
+            graphs.emplace_back(PackedGraph(scored.graph), scored.score);
+        return to_packed(graphs);
+    }
+
+    void set_jumps(const GivenPacked& given) {
+        std::vector<Scored> list;
+        for_each_packed(d_, given, [&](const PackedGraph& graph, double score) {
+            list.push_back({graph.unpack(), score});
+        });
+        chains_.set_list(std::move(list));
     }
 
     nb::typed<nb::list, Named> samples() const {
-        const std::size_t pairs = static_cast<std::size_t>(d_) * (d_ - 1) / 2;
         nb::typed<nb::list, Named> found;
-        for (const Chain& chain : chains_.chains()) {
+        for (const auto& [place, notes] : chains_.chains()) {
             Named one;
-            one["scores"] = to_numpy(std::vector(chain.scores));
-            one["states"] = to_numpy(std::vector(chain.states), {chain.scores.size(), pairs});
-            one["steps"] = chain.steps;
-            one["accepted"] = chain.accepted;
+            one["scores"] = to_numpy(std::vector(notes.scores));
+            one["states"] = to_numpy(std::vector(notes.states), {notes.scores.size(), n_pairs()});
+            one["steps"] = place.steps;
+            one["accepted"] = place.accepted;
             found.append(one);
         }
         return found;
@@ -103,9 +200,10 @@ class HeldChains {
         return found;
     }
 
+    std::size_t n_pairs() const { return static_cast<std::size_t>(d_) * (d_ - 1) / 2; }
+
     GraphLaw law(double n, double temper, std::vector<double> log_prior) const {
-        if (!log_prior.empty() &&
-            log_prior.size() != static_cast<std::size_t>(d_) * (d_ - 1) / 2 + 1)
+        if (!log_prior.empty() && log_prior.size() != n_pairs() + 1)
             throw std::invalid_argument(
                 "log_prior must have an entry for 0, 1, ..., d (d - 1) / 2");
         for (double& value : log_prior) value /= temper;
@@ -218,9 +316,22 @@ void bind_uncertainty(nb::module_& m) {
              "Makes graphs known; the chains may jump to them.")
         .def("walk", &HeldChains::walk, nb::arg("steps"), nb::arg("thin"), nb::arg("n_threads"),
              nb::arg("seconds").none(),
-             "Every chain takes so many steps, the burn-in with thin = 0. False when time was up.")
-        .def("renew_list", &HeldChains::renew_list,
-             "From here on the chains jump among the best graphs that are known by now.")
+             "Every chain takes so many steps and notes every thin-th graph; with thin = 0 none. "
+             "False when time was up.")
+        .def("begin_leg", &HeldChains::begin_leg,
+             "From here on the chains jump among the best graphs that are known by now and those "
+             "sampled so far; these samples are forgotten.")
+        .def("place", &HeldChains::place, nb::arg("chain"),
+             "Where a chain is: graph, random numbers, steps, steps and accepted ones of this "
+             "leg. With the list, all that its next steps depend on.")
+        .def("notes", &HeldChains::notes, nb::arg("chain"),
+             "What a chain noted: scores and states of its samples, and the heaviest graphs met.")
+        .def("put", &HeldChains::put, nb::arg("chain"), nb::arg("place"),
+             nb::arg("notes").none() = nb::none(),
+             "A chain that walked elsewhere is at this place now, and has noted this on the way.")
+        .def("jumps", &HeldChains::jumps, "The graphs that the chains jump among.")
+        .def("set_jumps", &HeldChains::set_jumps, nb::arg("graphs"),
+             "From here on the chains jump among these, the list of others.")
         .def("samples", &HeldChains::samples, "What each chain noted.")
         .def("pool", &HeldChains::pool, "The best distinct graphs that any chain knows.");
     m.def("first_of_class", &first_of_class, nb::arg("parents"), nb::arg("spouses"),

@@ -16,7 +16,7 @@ namespace bowfree {
 
 namespace {
 
-constexpr std::size_t least_piece = std::size_t{1} << 22;  // bytes for which a thread pays
+constexpr std::size_t piece_size = std::size_t{1} << 22;  // bytes for which a thread pays
 constexpr int rows_between_looks = 1000;
 constexpr std::size_t longest_cell = 64;  // characters of a number that has to be copied
 
@@ -210,9 +210,9 @@ const char* next_line(const char* p, const char* end) {
     return found == nullptr ? end : static_cast<const char*>(found) + 1;
 }
 
-std::vector<Piece> cut(std::string_view lines, int n_threads) {
-    const std::size_t most = std::max<std::size_t>(1, lines.size() / least_piece);
-    const std::size_t n = std::min(most, static_cast<std::size_t>(std::max(1, n_threads)));
+/// Cuts the lines into many pieces: where other programs hold up one thread, the others take more.
+std::vector<Piece> cut(std::string_view lines) {
+    const std::size_t n = std::max<std::size_t>(1, lines.size() / piece_size);
     std::vector<Piece> pieces;
     const char *begin = lines.data(), *end = begin + lines.size();
     for (std::size_t k = 1; k <= n && begin != end; ++k) {
@@ -228,7 +228,7 @@ std::vector<Piece> cut(std::string_view lines, int n_threads) {
 
 std::optional<NumberTable> read_numbers(std::string_view lines, const TableLayout& layout,
                                         int n_threads, const Stop& stop) {
-    std::vector<Piece> pieces = cut(lines, n_threads);
+    std::vector<Piece> pieces = cut(lines);
     const int n = static_cast<int>(pieces.size());
     run_jobs(n, n_threads, stop, [&](int job, const Stop&) {
         Piece& piece = pieces[job];

@@ -48,6 +48,8 @@ const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
     const District local = data_.district(graph, district);
     const DistrictFit fit = fitter_.fit(local);
     ++n_fits_;
+    const std::uint64_t m = local.m();
+    work_ += m * m * m * fit.n_iter;
     n_uncertified_ += !fit.converged;
     for (int a = 0; a < local.m(); ++a) local_[local.nodes[a]] = a;
     Rows rows{fit.objective, {}, {}};

@@ -72,6 +72,8 @@ class EffectCounter {
 
     std::uint64_t n_fits() const { return n_fits_; }
     std::uint64_t n_uncertified() const { return n_uncertified_; }
+    /// What the fits have taken, the same on every machine: iterations times the cube of the nodes.
+    std::uint64_t work() const { return work_; }
 
   private:
     /// A fit as it is remembered.
@@ -100,7 +102,7 @@ class EffectCounter {
     const Stop* stop_ = nullptr;  // of the call under way
     DistrictFitter fitter_;
     std::unordered_map<Key, Rows, KeyHash> known_;
-    std::uint64_t n_fits_ = 0, n_uncertified_ = 0;
+    std::uint64_t n_fits_ = 0, n_uncertified_ = 0, work_ = 0;
     EffectTally tally_;
     std::vector<Block> blocks_;  // of the member added last
     std::vector<double> B_, E_;  // of the member added last, d x d

@@ -7,6 +7,14 @@
 // can produce the matrices Sigma_e of G exactly if in each of them the errors of H are uncorrelated
 // at the pairs that it does not join there, and if the conditions agree about what they share.
 //
+// Means say no more, where intercepts are shared like coefficients (model/groups.hpp) and one
+// condition has no targets. Say that x is set, or has a mechanism of its own, in condition e. Its
+// variance there is free, and another value of it adds a multiple of t t^T to Sigma_e, t being the
+// total effects of x in G. H can follow only if (I - B)_v t = 0 in H for all v but x, its error
+// covariances there being shared. The mean of G in e differs from that of the undisturbed condition
+// by a multiple of t, and so every v but x has the same intercept in H in both. (More targets have
+// more such columns; noise leaves the means alone; for activities the tests try it out.)
+//
 // All parameters that are not absent everywhere are found in this way. So the model has as many
 // dimensions as there are such parameters, and two models are equal exactly if their numbers agree
 // and one lies inside the other.

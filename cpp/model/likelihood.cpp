@@ -27,6 +27,11 @@ constexpr int max_steps = 50;         // of Newton from each start asked for: 99
 constexpr int max_rescue_steps = 40;  // from the starts that nobody asked for
 constexpr int canonical_starts = 3;   // tried in turn while the best end point is not certified
 
+// Where no start ends certified. Correlations keep so many bits: what is cut off is far above their
+// rounding, and so far below the smallest pivot of their Cholesky factor that it decides nothing.
+constexpr int walk_steps = 100;  // of Newton from the best end point
+constexpr int fewest_bits = 26, most_bits = 40, bits_below_pivot = 12;
+
 // When and how far to look for other maxima. Of 380 districts of dense random graphs on data of
 // another model, 22 had a higher one within 20 starts, all of them with a misfit of at least 2.1;
 // nine in ten districts of greedy climbs have less than 1.
@@ -104,6 +109,7 @@ bool DistrictFitter::gather(const District& district) {
 /// unit. Returns false when the correlations are singular to rounding; X is then the factor of a
 /// matrix that differs from them by no more.
 bool DistrictFitter::standardize(const District& given) {
+    if (!gathered_.empty()) return standardize_groups(given);
     const int m = given.m();
     const std::vector<int>& nodes = given.nodes;
     sd_.resize(m);
@@ -144,9 +150,6 @@ bool DistrictFitter::standardize_groups(const District& given) {
 
     ordered_.clear();
     ordered_.reserve(gathered_.size());  // the groups refer to them
-    groups_.clear();
-    alone_.assign(k, std::vector<double>(m * m));
-    std::vector<double> weight(k);
     for (const Pooled& group : gathered_) {
         Pooled& ordered = ordered_.emplace_back(group.weight, std::vector<char>(k), S_,
                                                 group.condition, group.kind, group.target);
@@ -157,13 +160,27 @@ bool DistrictFitter::standardize_groups(const District& given) {
             for (int j = 0; j < m; ++j)
                 ordered.S[i * m + j] =
                     group.S[order[i] * m + order[j]] / (sd_[order[i]] * sd_[order[j]]);
+    }
+    make_groups();
+    X_ = S_;
+    return cholesky_of_singular(X_.data(), m, rounding_share) == 0;
+}
+
+/// What the kernels and the starts want of the groups.
+void DistrictFitter::make_groups() {
+    const District& district = canonical_.district();
+    const int k = district.k, m = district.m();
+    groups_.clear();
+    alone_.assign(k, std::vector<double>(m * m));
+    std::vector<double> weight(k);
+    for (const Pooled& ordered : ordered_) {
         for (int v = 0; v < k; ++v) {
             if (ordered.set[v]) continue;
-            axpy(group.weight, ordered.S.data(), alone_[v].data(), m * m);
-            weight[v] += group.weight;
+            axpy(ordered.weight, ordered.S.data(), alone_[v].data(), m * m);
+            weight[v] += ordered.weight;
         }
         Group& kernel = groups_.emplace_back();
-        kernel.weight = group.weight;
+        kernel.weight = ordered.weight;
         kernel.district = members_left(district, ordered.set);
         for (const int i : kernel.district.nodes)
             for (const int j : kernel.district.nodes) kernel.S.push_back(ordered.S[i * m + j]);
@@ -172,8 +189,39 @@ bool DistrictFitter::standardize_groups(const District& given) {
     }
     for (int v = 0; v < k; ++v)
         for (double& entry : alone_[v]) entry /= weight[v];
+}
+
+/// Takes the last bits off the standardised covariances, so that what is worked out from them is
+/// the same, bit for bit, in all units. Returns false when they are too near to singular for that.
+bool DistrictFitter::round_off() {
+    const int m = canonical_.district().m();
+    double smallest = 1.0;  // pivot
+    for (int i = 0; i < m; ++i) smallest = std::min(smallest, X_[i * m + i] * X_[i * m + i]);
+    const int bits = std::max(fewest_bits, bits_below_pivot - std::ilogb(smallest));
+    if (bits > most_bits) return false;
+    const auto shorten = [&](std::vector<double>& matrix) {
+        for (double& entry : matrix)
+            entry = std::ldexp(std::nearbyint(std::ldexp(entry, bits)), -bits);
+    };
+    shorten(S_);
+    for (Pooled& group : ordered_) shorten(group.S);
+    if (!gathered_.empty()) make_groups();
     X_ = S_;
     return cholesky_of_singular(X_.data(), m, rounding_share) == 0;
+}
+
+/// Puts the kernels on the district.
+void DistrictFitter::take_up() {
+    const District& district = canonical_.district();
+    if (gathered_.empty()) {
+        ricf_.reset(district, S_.data(), stop_);
+        newton_.reset(district, S_.data(), X_.data(), ricf_, stop_);
+        sweeps_ = &ricf_;
+    } else {
+        group_sweeps_.reset(district, ordered_, stop_);
+        newton_.reset(district, groups_, group_sweeps_, stop_);
+        sweeps_ = &group_sweeps_;
+    }
 }
 
 /// Puts the sweeps on the given start. 0: ordinary least squares, with error covariances near those
@@ -233,6 +281,46 @@ bool DistrictFitter::climb(int max_newton_steps) {
     return certified;
 }
 
+bool DistrictFitter::climb_from(int start, const FitOptions& options, Rng& random) {
+    if (stop_) stop_->check();
+    set_start(start, canonical_.district(), random);
+    return climb(start < options.n_starts ? max_steps : max_rescue_steps);
+}
+
+/// Where no start ends certified: the best of them on rounded correlations, and on from there. The
+/// kernels then stand at its end point, on the correlations as they are. Returns whether that is
+/// certified, and so a maximum after all; nothing where the correlations cannot be rounded.
+std::optional<bool> DistrictFitter::walk_on_rounded(const District& given,
+                                                    const FitOptions& options) {
+    if (!round_off()) return std::nullopt;
+    take_up();
+    Rng random(options.seed);
+    double best = infinity;
+    bool certified = false;
+    std::vector<double> point;
+    for (int start = 0; start < std::max(options.n_starts, canonical_starts); ++start) {
+        if (start >= options.n_starts && certified) break;
+        const bool now = climb_from(start, options, random);
+        if (!(newton_.value() < best)) continue;
+        best = newton_.value();
+        certified = now;
+        point = newton_.point();
+    }
+    if (point.empty()) return std::nullopt;  // no start has a likelihood to speak of
+    newton_.start(point);
+    const int steps = newton_.n_steps();
+    certified = newton_.run(tolerance, walk_steps);
+    n_iter_ += newton_.n_steps() - steps;
+    point = newton_.point();
+
+    (void)standardize(given);
+    take_up();
+    newton_.start(point);
+    if (certified && newton_.run(tolerance, max_rescue_steps)) return true;
+    newton_.start(point);
+    return false;
+}
+
 /// By how much F lies above what the members would have without any constraint, given the parents
 /// outside: k + log |S| - log |S_outside|. Zero for a perfect fit; times n, a chi-square statistic.
 double DistrictFitter::misfit(const District& district, double value) {
@@ -251,17 +339,9 @@ double DistrictFitter::misfit(const District& district, double value) {
 double DistrictFitter::solve(const District& given, const FitOptions& options,
                              DistrictFit* details) {
     const bool single = gathered_.empty();
-    const bool definite = single ? standardize(given) : standardize_groups(given);
+    const bool definite = standardize(given);
     const District& district = canonical_.district();
-    if (single) {
-        ricf_.reset(district, S_.data(), stop_);
-        newton_.reset(district, S_.data(), X_.data(), ricf_, stop_);
-        sweeps_ = &ricf_;
-    } else {
-        group_sweeps_.reset(district, ordered_, stop_);
-        newton_.reset(district, groups_, group_sweeps_, stop_);
-        sweeps_ = &group_sweeps_;
-    }
+    take_up();
     n_iter_ = 0;
 
     Rng random(options.seed);
@@ -273,21 +353,25 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
         const auto same = [&](double other) { return std::abs(value - other) < same_optimum; };
         if (certified && std::none_of(optima.begin(), optima.end(), same)) optima.push_back(value);
     };
-    for (int start = 0; start < std::max(options.n_starts, canonical_starts); ++start) {
-        if (start >= options.n_starts && best_certified) break;
-        if (stop_) stop_->check();
-        set_start(start, district, random);
-        const bool certified =
-            climb(start < options.n_starts ? max_steps : max_rescue_steps) && definite;
-        const double value = 2.0 * newton_.value();
-        if (details) count(certified);
-        if (!(value < best)) continue;
-        best = value;
+    const auto end_here = [&](bool certified) {
+        best = 2.0 * newton_.value();
         best_certified = certified;
         if (details) describe(certified, *details);
+    };
+    for (int start = 0; start < std::max(options.n_starts, canonical_starts); ++start) {
+        if (start >= options.n_starts && best_certified) break;
+        const bool certified = climb_from(start, options, random) && definite;
+        if (details) count(certified);
+        if (2.0 * newton_.value() < best) end_here(certified);
+    }
+    const double n = newton_.n_parameters(), step = n * n * n / 6.0;
+    if (!best_certified && definite && n_iter_ * step < most_looking) {
+        if (const auto certified = walk_on_rounded(given, options)) {
+            if (details) count(*certified);
+            end_here(*certified);
+        }
     }
     const int n_iter = n_iter_;
-    const double n = newton_.n_parameters(), step = n * n * n / 6.0;
     work_ += step * n_iter;
     if (details && single && options.look && best_certified &&
         look_starts * max_rescue_steps * step < most_looking &&

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "model/canonical_order.hpp"
@@ -60,6 +61,9 @@ struct FitOptions {
 /// off (peeling.hpp); the rest is standardised and brought into canonical order
 /// (canonical_order.hpp) and has one start (ordinary least squares), run to convergence; only a fit
 /// that cannot be certified from there tries a few fixed other starts and keeps the best end point.
+/// Where none of them can be certified, the likelihood has no maximum nearby, as a rule, and how
+/// far one gets on the way to infinity is a matter of the last bit of a correlation. That way is
+/// therefore gone once more, and further, on correlations from which the last bits are taken.
 /// Whatever S is, the least bad start is described: all numbers are finite (but for `decrement`),
 /// and its time is bounded.
 ///
@@ -98,6 +102,11 @@ class DistrictFitter {
     double solve(const District& given, const FitOptions& options, DistrictFit* details);
     bool standardize(const District& given);
     bool standardize_groups(const District& given);
+    void make_groups();
+    bool round_off();
+    void take_up();
+    bool climb_from(int start, const FitOptions& options, Rng& random);
+    std::optional<bool> walk_on_rounded(const District& given, const FitOptions& options);
     void set_start(int start, const District& district, Rng& random);
     bool climb(int max_steps);
     double misfit(const District& district, double value);

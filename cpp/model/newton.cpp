@@ -218,6 +218,11 @@ void Newton::start(const double* B) {
     value_ = evaluate(theta_);
 }
 
+void Newton::start(const std::vector<double>& point) {
+    theta_ = point;
+    value_ = evaluate(theta_);
+}
+
 /// f at theta; infinity outside the domain.
 double Newton::evaluate(const std::vector<double>& theta) {
     evaluated_ = &theta == &theta_;

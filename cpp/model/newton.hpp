@@ -38,6 +38,10 @@ class Newton {
     /// Sets the point to the given B (k x m) with uncorrelated errors; f is finite there.
     void start(const double* B);
 
+    /// Sets the point to what `point` was, for these data or for others.
+    void start(const std::vector<double>& point);
+    const std::vector<double>& point() const { return theta_; }
+
     /// Iterates until the decrement is below `tolerance` or `max_steps` steps were tried.
     /// Returns true when certified: Hessian positive definite and decrement <= tolerance.
     bool run(double tolerance, int max_steps);

@@ -16,7 +16,7 @@ constexpr double anything = std::numeric_limits<double>::infinity();
 
 // Up to so many variables every gain is worked out. Beyond, a new edge is worked out when
 // `generosity` times what the screen finds would do; docs/scaling.md has what that leaves out.
-constexpr int screened_beyond = 30;
+constexpr int screened_beyond = 20;
 constexpr double generosity = 2.0;
 
 // Of all pairs: when more have changed, the tournament is held anew.

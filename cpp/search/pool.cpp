@@ -1,6 +1,7 @@
 #include "search/pool.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace bowfree {
 
@@ -13,6 +14,16 @@ PackedGraph::PackedGraph(const Graph& graph) : d_(graph.d()) {
             if (s < v) edges_.push_back(code(s, v, Edge::bidirected));
         });
     }
+}
+
+PackedGraph::PackedGraph(int d, std::vector<std::uint32_t> edges)
+    : d_(d), edges_(std::move(edges)) {
+    std::sort(edges_.begin(), edges_.end());
+    const auto n_pairs = static_cast<std::uint64_t>(d) * static_cast<std::uint64_t>(d - 1) / 2;
+    for (std::size_t e = 0; e < edges_.size(); ++e)
+        if (edges_[e] >> 2 >= n_pairs || (edges_[e] & 3) == 0 ||
+            (e > 0 && edges_[e] >> 2 == edges_[e - 1] >> 2))
+            throw std::invalid_argument("a packed graph has an edge that cannot be");
 }
 
 PackedGraph PackedGraph::with(int i, int j, Edge edge) const {
@@ -78,12 +89,22 @@ void Pool::trim() {
     for (const Key& key : gone) graphs_.erase(key);
 }
 
+std::vector<Pool::Ranked> Pool::kept() const {
+    std::vector<Ranked> entries = ranked();
+    if (entries.size() > keep_) entries.resize(keep_);
+    while (!entries.empty() && entries.back().second->score < best_ - window_) entries.pop_back();
+    return entries;
+}
+
 std::vector<Scored> Pool::sorted() const {
     std::vector<Scored> result;
-    for (const auto& [key, entry] : ranked()) {
-        if (result.size() == keep_ || entry->score < best_ - window_) break;
-        result.push_back({entry->graph.unpack(), entry->score});
-    }
+    for (const auto& [key, entry] : kept()) result.push_back({entry->graph.unpack(), entry->score});
+    return result;
+}
+
+std::vector<std::pair<PackedGraph, double>> Pool::sorted_packed() const {
+    std::vector<std::pair<PackedGraph, double>> result;
+    for (const auto& [key, entry] : kept()) result.emplace_back(entry->graph, entry->score);
     return result;
 }
 

@@ -23,10 +23,15 @@ class PackedGraph {
   public:
     PackedGraph() = default;
     explicit PackedGraph(const Graph& graph);
+    /// From what `edges` of a graph on d nodes returned; throws when these cannot be its edges.
+    PackedGraph(int d, std::vector<std::uint32_t> edges);
 
     /// The graph with pair (i, j), i < j, set to `edge`.
     PackedGraph with(int i, int j, Edge edge) const;
     Graph unpack() const;
+
+    /// A number for each edge, by pair and state.
+    const std::vector<std::uint32_t>& edges() const { return edges_; }
 
   private:
     static std::uint32_t code(int i, int j, Edge edge) {
@@ -55,8 +60,11 @@ class Pool {
     std::size_t keep() const { return keep_; }
     double bar() const { return bar_; }
 
-    /// What is kept, best first; equal scores in the order of their keys.
+    /// What is kept, best first; equal scores in the order of their keys. It depends on what was
+    /// offered, and not on the order of the offers: what several pools saw of them may be merged.
     std::vector<Scored> sorted() const;
+    /// The same without making graphs of them.
+    std::vector<std::pair<PackedGraph, double>> sorted_packed() const;
 
   private:
     struct Entry {
@@ -65,6 +73,7 @@ class Pool {
     };
     using Ranked = std::pair<Key, const Entry*>;
     std::vector<Ranked> ranked() const;
+    std::vector<Ranked> kept() const;
     void trim();
 
     static constexpr double lowest = std::numeric_limits<double>::lowest();

@@ -102,27 +102,47 @@ void search_dags_first(Climber& climber, const Scorer& scorer, const Rules& rule
     climber.use(rules);
 }
 
+constexpr int kinds_of_places = 4;
+
+/// One of the kicks that change one place of the graph.
+void kick_a_place(Climber& climber, int kind, Rng& rng) {
+    switch (kind) {
+        case 0:
+            return isolate_node(climber, rng);
+        case 1:
+            return move_in_order(climber, rng);
+        case 2:
+            return reverse_with_parents(climber, rng);
+        default:
+            return change_randomly(climber, rng, 2 + rng.below(4));
+    }
+}
+
 void kick_and_improve(Climber& climber, const RunOptions& options, double edge_cost, Rng& rng) {
-    const auto kick = [&] {
-        switch (rng.below(5)) {
-            case 0:
-                return raise_penalty(climber);
-            case 1:
-                return isolate_node(climber, rng);
-            case 2:
-                return move_in_order(climber, rng);
-            case 3:
-                return reverse_with_parents(climber, rng);
-            default:
-                return change_randomly(climber, rng, 2 + rng.below(4));
-        }
+    const auto draw_slack = [&] {
+        // Half of the runs may give away half an edge's cost per kick: they find ways between
+        // optima that are nearly as good as each other.
+        return rng.coin() ? options.climb.tolerance : slack_in_edges * edge_cost;
     };
-    const auto improve = [&] { climber.climb_and_walk_plateau(options.plateau); };
-    improve();
-    // Half of the runs may give away half an edge's cost per kick: they find ways between optima
-    // that are nearly as good as each other.
-    const double slack = rng.coin() ? options.climb.tolerance : slack_in_edges * edge_cost;
-    iterate(climber, options.bap_kicks, slack, kick, improve);
+    const auto walk = [&] { climber.climb_and_walk_plateau(options.plateau); };
+    if (!options.whole_first) {
+        const auto kick = [&] {
+            const int kind = rng.below(1 + kinds_of_places);
+            kind == 0 ? raise_penalty(climber) : kick_a_place(climber, kind - 1, rng);
+        };
+        walk();
+        return iterate(climber, options.bap_kicks, draw_slack(), kick, walk);
+    }
+    // A kick that takes the whole graph apart repairs all of its places at once; what is left are
+    // single ones. Equal graphs are as many as there are places, and to walk over some of them
+    // after every kick would cost a hundred times as much as the kick itself.
+    const auto climb = [&] { climber.climb(); };
+    const auto kick = [&] { kick_a_place(climber, rng.below(kinds_of_places), rng); };
+    climb();
+    const double slack = draw_slack();
+    iterate(climber, 1, slack, [&] { raise_penalty(climber); }, climb);
+    iterate(climber, options.bap_kicks, slack, kick, climb);
+    walk();
 }
 
 /// Does what the kind of run asks for, from the climber's graph on; `start` becomes that of a

@@ -11,6 +11,8 @@
 //              with strong effects need. With few nodes, and where the rules are beyond orders,
 //              iterated local search over DAGs comes first instead.
 //   kicks      from a good graph: kick -> climb -> plateau -> keep the better one, again and again.
+//              With many nodes the first kick is one of the whole graph, and the plateau comes
+//              last.
 //
 // A run is a pure function of (data, options, task): it has its own random stream and shares
 // nothing but the cache. A stopped run ends with the best graph it has met, and says so; so does a
@@ -25,6 +27,7 @@
 //   sparse_graph        a small random graph
 //   search_orders       the best DAG over orders
 //   search_dags_first   that, or iterated local search over DAGs
+//   kick_a_place        one of the kicks that change little
 //   kick_and_improve    iterated local search over the graphs that the rules permit
 //   iterate             what both have in common: kick, improve, keep or go back
 #pragma once
@@ -46,6 +49,7 @@ struct RunOptions {
     int order_kicks = -1;      ///< of dag_first, over orders; -1: not over orders
     int dag_kicks = 0;         ///< of dag_first, over DAGs, where it is not over orders
     int bap_kicks = 0;         ///< of kicks
+    bool whole_first = false;  ///< of kicks: the whole graph, then places, and the plateau last
     std::int64_t burn_in = 0;  ///< steps to a uniform random start
     std::size_t keep = 0;      ///< graphs in the pool
     double window = 0.0;       ///< of the pool, in units of the score

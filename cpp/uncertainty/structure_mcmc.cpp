@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "graph/key.hpp"
@@ -14,6 +16,10 @@ namespace {
 /// One step in so many is a jump. Jumps cost more than changes, and a chain has to spread around
 /// its new place before the next one tells anything.
 constexpr std::int64_t jump_every = 20;
+
+/// Of the graphs that were sampled, the list has up to so many times as many as of the heaviest
+/// ones.
+constexpr std::size_t sampled_share = 4;
 
 int n_edges(const Graph& graph) {
     int count = 0;
@@ -31,9 +37,10 @@ StructureChains::StructureChains(Scorer& scorer, Rules rules, const std::vector<
       law_(std::move(law)),
       keep_(keep),
       window_(window),
-      known_(keep, window) {
+      known_(keep, window),
+      met_(sampled_share * keep, std::numeric_limits<double>::infinity()) {
     for (std::size_t c = 0; c < starts.size(); ++c)
-        chains_.push_back({starts[c], Rng(seed, c), Pool(keep, window)});
+        chains_.push_back({{starts[c], Rng(seed, c)}, {empty_pool()}});
 }
 
 void StructureChains::offer(const Graph& graph, const Stop& stop) {
@@ -49,81 +56,119 @@ void StructureChains::walk(std::int64_t steps, std::int64_t thin, int n_threads,
 void StructureChains::walk_one(Chain& chain, std::int64_t steps, std::int64_t thin,
                                const Stop& stop) const {
     Workspace workspace(scorer_, stop);
-    MoveTable table(scorer_, chain.graph, workspace);
+    MoveTable table(scorer_, chain.place.graph, workspace);
     const int d = table.d();
     double score = table.score();
-    chain.pool.offer(table.key(), law_(score, table.n_edges()), table.graph());
+    chain.notes.pool.offer(table.key(), law_(score, table.n_edges()), table.graph());
     for (std::int64_t step = 0; step < steps; ++step) {
         stop.check();
-        if (thin > 0) ++chain.steps;
+        ++chain.place.steps;
         // Which kind of step it is must not depend on the graph: outside the list a jump stays.
-        if (++chain.clock % jump_every == 0 && !list_.empty())
+        if (++chain.place.clock % jump_every == 0 && !list_.empty())
             jump(chain, table, score);
         else if (d > 1)
             change(chain, table, score);
-        if (thin > 0 && chain.steps % thin == 0) {
-            chain.scores.push_back(score);
+        if (thin > 0 && chain.place.steps % thin == 0) {
+            chain.notes.scores.push_back(score);
             for (int j = 1; j < d; ++j)
                 for (int i = 0; i < j; ++i)
-                    chain.states.push_back(static_cast<std::uint8_t>(table.edge(i, j)));
+                    chain.notes.states.push_back(static_cast<std::uint8_t>(table.edge(i, j)));
         }
     }
-    if (thin == 0) chain.accepted = 0;
-    chain.graph = table.graph();
+    chain.place.graph = table.graph();
 }
 
 void StructureChains::change(Chain& chain, MoveTable& table, double& score) const {
-    const int a = chain.rng.below(table.d());
-    int b = chain.rng.below(table.d() - 1);
+    const int a = chain.place.rng.below(table.d());
+    int b = chain.place.rng.below(table.d() - 1);
     b += b >= a;
     const int i = std::min(a, b), j = std::max(a, b);
-    const Move move{i, j, other_edge(table.edge(i, j), chain.rng)};
-    const double chance = chain.rng.uniform();
+    const Move move{i, j, other_edge(table.edge(i, j), chain.place.rng)};
+    const double chance = chain.place.rng.uniform();
     if (!table.permits(rules_, move)) return;
     const int before = table.n_edges();
     const int after = before + (move.edge != Edge::none) - (table.edge(i, j) != Edge::none);
     const double gain = law_.per_score * table.gain(move, scorer_.edge_cost()) + law_.prior(after) -
                         law_.prior(before);
     const double weight = law_(score, before) + gain;
-    if (chain.pool.wants(weight)) {
+    if (chain.notes.pool.wants(weight)) {
         Graph seen = table.graph();
         set_edge(seen, i, j, move.edge);
-        chain.pool.offer(table.key_after(move), weight, seen);
+        chain.notes.pool.offer(table.key_after(move), weight, seen);
     }
     if (chance < std::exp(gain)) {
         table.apply(move);
         score = table.score();
-        ++chain.accepted;
+        ++chain.place.accepted;
     }
 }
 
 void StructureChains::jump(Chain& chain, MoveTable& table, double& score) const {
-    const double drawn = chain.rng.uniform() * cumulated_.back();
+    const double drawn = chain.place.rng.uniform() * cumulated_.back();
     if (!in_list_.contains(table.key())) return;
     const auto place = std::upper_bound(cumulated_.begin(), cumulated_.end(), drawn);
-    table.morph(list_[std::min<std::size_t>(place - cumulated_.begin(), list_.size() - 1)]);
+    table.morph(list_[std::min<std::size_t>(place - cumulated_.begin(), list_.size() - 1)].graph);
     score = table.score();
 }
 
-void StructureChains::renew_list(const Stop& stop) {
-    const auto best = pool(stop);
-    list_.clear();
+void StructureChains::remember_samples(const ChainNotes& notes) {
+    const int d = scorer_.d();
+    auto state = notes.states.begin();
+    for (const double score : notes.scores) {
+        Graph graph(d);
+        for (int j = 1; j < d; ++j)
+            for (int i = 0; i < j; ++i) add_edge(graph, i, j, static_cast<Edge>(*state++));
+        met_.offer(graph_key(graph), law_(score, n_edges(graph)), graph);
+    }
+}
+
+void StructureChains::begin_leg(const Stop& stop) {
+    std::vector<Scored> list = pool(stop);
+    std::unordered_set<Key, KeyHash> listed;
+    for (const Scored& scored : list) listed.insert(graph_key(scored.graph));
+    for (auto& [place, notes] : chains_) {
+        remember_samples(notes);
+        notes.scores.clear();
+        notes.states.clear();
+        place.steps = place.accepted = 0;
+    }
+    Workspace workspace(scorer_, stop);
+    for (Scored& met : met_.sorted())
+        if (!listed.contains(graph_key(met.graph)))
+            list.push_back({met.graph, scorer_.score(met.graph, workspace)});
+    set_list(std::move(list));
+}
+
+void StructureChains::set_list(std::vector<Scored> list) {
+    list_ = std::move(list);
     cumulated_.clear();
     in_list_.clear();
     double total = 0.0;
     const auto weight = [&](const Scored& scored) {
         return law_(scored.score, n_edges(scored.graph));
     };
-    for (const Scored& scored : best) {
-        list_.push_back(scored.graph);
+    for (const Scored& scored : list_) {
         in_list_.insert(graph_key(scored.graph));
-        cumulated_.push_back(total += std::exp(weight(scored) - weight(best.front())));
+        cumulated_.push_back(total += std::exp(weight(scored) - weight(list_.front())));
     }
+}
+
+void StructureChains::go_on(std::size_t c, ChainPlace place) {
+    if (!rules_.permits(place.graph))
+        throw std::invalid_argument("the rules forbid the graph that a chain is at");
+    chains_.at(c).place = std::move(place);
+}
+
+void StructureChains::add_notes(std::size_t c, const ChainNotes& notes) {
+    ChainNotes& own = chains_.at(c).notes;
+    own.pool.merge(notes.pool);
+    own.scores.insert(own.scores.end(), notes.scores.begin(), notes.scores.end());
+    own.states.insert(own.states.end(), notes.states.begin(), notes.states.end());
 }
 
 std::vector<Scored> StructureChains::pool(const Stop& stop) const {
     Pool all = known_;
-    for (const Chain& chain : chains_) all.merge(chain.pool);
+    for (const Chain& chain : chains_) all.merge(chain.notes.pool);
     std::vector<Scored> best = all.sorted();
     Workspace workspace(scorer_, stop);
     for (Scored& scored : best) scored.score = scorer_.score(scored.graph, workspace);

@@ -13,8 +13,11 @@
 //   - *jump*: when the graph is in a list of good graphs, one is drawn from the list in proportion
 //     to the law, and always accepted: a Gibbs step on the list. (Elsewhere the chain stays.) It
 //     leads at once from one member of a class to another, and from one class to the next, where
-//     changes would have to cross a valley. The list is fixed when the burn-in ends: what a chain
-//     learned on its way must not bend the way.
+//     changes would have to cross a valley. The list stays as it is while samples are taken: what a
+//     chain learned on its way must not bend the way. Between two legs of the way it is renewed: it
+//     has the heaviest graphs known, and those that the chains sampled on the legs before. These
+//     are there for the sake of rare places that are hard to leave, none of whose graphs are among
+//     the heaviest: a chain that met one comes out, and in again, by jumps from then on.
 #pragma once
 
 #include <cstdint>
@@ -38,16 +41,25 @@ struct GraphLaw {
     double prior(int n_edges) const { return log_prior.empty() ? 0.0 : log_prior[n_edges]; }
 };
 
-/// One chain: where it is, and what it leaves behind.
-struct Chain {
+/// Where a chain is: with the list of graphs to jump to, all that its next steps depend on.
+struct ChainPlace {
     Graph graph;
     Rng rng;
-    Pool pool;  ///< heaviest graphs met, by the law, whether moved to or only looked at
     std::int64_t clock = 0;                ///< steps of any kind
-    std::int64_t steps = 0, accepted = 0;  ///< since the burn-in; changes only
-    std::vector<double> scores;            ///< per sample
-    std::vector<std::uint8_t> states;      ///< samples x pairs, values as in edge.hpp; the pairs
-                                           ///< are (0,1), (0,2), (1,2), (0,3), ...
+    std::int64_t steps = 0, accepted = 0;  ///< of this leg; changes only
+};
+
+/// What a chain leaves behind.
+struct ChainNotes {
+    Pool pool;  ///< heaviest graphs met, by the law, whether moved to or only looked at
+    std::vector<double> scores;        ///< per sample of this leg
+    std::vector<std::uint8_t> states;  ///< samples x pairs, values as in edge.hpp; the pairs are
+                                       ///< (0,1), (0,2), (1,2), (0,3), ...
+};
+
+struct Chain {
+    ChainPlace place;
+    ChainNotes notes;
 };
 
 class StructureChains {
@@ -60,15 +72,26 @@ class StructureChains {
     /// Makes a graph known: the chains may jump to it.
     void offer(const Graph& graph, const Stop& stop);
 
-    /// Every chain takes so many steps. With `thin` = 0 it is the burn-in and nothing is noted but
-    /// the pool; otherwise every thin-th graph is a sample. Walks may be cut into pieces as one
-    /// likes. When `stop` is raised the chains end where they are, with what they have noted, and
-    /// `Stopped` comes out.
+    /// Every chain takes so many steps. Every thin-th graph is a sample; with `thin` = 0 nothing is
+    /// noted but the pool. Walks may be cut into pieces as one likes. When `stop` is raised the
+    /// chains end where they are, with what they have noted, and `Stopped` comes out.
     void walk(std::int64_t steps, std::int64_t thin, int n_threads, const Stop& stop);
 
-    /// From here on there are jumps among the best graphs known to any chain by now. Only before
-    /// and during the burn-in: the law is kept by a list that stays.
-    void renew_list(const Stop& stop);
+    /// A new leg begins, with jumps among the best graphs that any chain knows by now and those
+    /// that were sampled on the legs so far. Their samples are forgotten: the law is kept by a list
+    /// that stays.
+    void begin_leg(const Stop& stop);
+
+    /// A chain goes on elsewhere and comes back: from here on chain number c is at `place`, and
+    /// what it noted on the way comes after what it had noted before. Walks of different chains may
+    /// come back in any order. Throws when the rules forbid the place's graph.
+    void go_on(std::size_t c, ChainPlace place);
+    void add_notes(std::size_t c, const ChainNotes& notes);
+
+    /// The graphs to jump among, with their scores; those of another process make this one's jumps
+    /// the same.
+    const std::vector<Scored>& list() const { return list_; }
+    void set_list(std::vector<Scored> list);
 
     /// The best graphs known to any chain, heaviest first, each with its score worked out afresh: a
     /// graph that was only looked at had the score of its neighbour plus a gain, with their
@@ -76,12 +99,15 @@ class StructureChains {
     std::vector<Scored> pool(const Stop& stop) const;
 
     const std::vector<Chain>& chains() const { return chains_; }
+    /// A pool of this size and window, without graphs.
+    Pool empty_pool() const { return Pool(keep_, window_); }
 
   private:
     void walk_one(Chain& chain, std::int64_t steps, std::int64_t thin, const Stop& stop) const;
     /// `score` is that of the table's graph, before and after.
     void change(Chain& chain, MoveTable& table, double& score) const;
     void jump(Chain& chain, MoveTable& table, double& score) const;
+    void remember_samples(const ChainNotes& notes);
 
     Scorer& scorer_;
     Rules rules_;
@@ -90,7 +116,8 @@ class StructureChains {
     double window_;
     Pool known_;
     std::vector<Chain> chains_;
-    std::vector<Graph> list_;        // where jumps lead
+    Pool met_;                       // sampled on the legs before
+    std::vector<Scored> list_;       // where jumps lead
     std::vector<double> cumulated_;  // law of the list, added up
     std::unordered_set<Key, KeyHash> in_list_;
 };

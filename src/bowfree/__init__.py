@@ -21,4 +21,5 @@ __getattr__, _contents, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __dir__() -> list[str]:
-    return sorted({*_contents(), *globals()})
+    # What is for users; modules beside the rooms show up in `globals` once they are loaded.
+    return sorted({*_contents(), *(name for name in globals() if name.startswith("__"))})

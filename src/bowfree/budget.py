@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,6 +55,14 @@ class Progress:
     best_score: float | None = None
 
 
+# Of a thread that does pieces of some work: set when that work is to end.
+_ENCLOSING: ContextVar[threading.Event | None] = ContextVar("_ENCLOSING", default=None)
+
+
+def _cancelled() -> threading.Event:
+    return _ENCLOSING.get() or threading.Event()
+
+
 @dataclass(frozen=True)
 class Budget:
     """The options of :class:`bowfree.options.BudgetOptions`, checked; the clock starts here."""
@@ -63,7 +72,7 @@ class Budget:
     time_limit: float | None = None
     progress: Callable[[Progress], None] | None = None
     executor: Executor | None = None
-    cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
+    cancelled: threading.Event = field(default_factory=_cancelled, repr=False)
     began: float = field(default_factory=time.monotonic, repr=False)
 
     def __post_init__(self) -> None:
@@ -86,6 +95,10 @@ class Budget:
     def piece(self, rng: int | np.random.Generator) -> Budget:
         """Return the budget of one piece of this work: other random numbers, one thread."""
         return Budget(rng, None, self.seconds_left, cancelled=self.cancelled)
+
+    def enclose(self) -> None:
+        """Let everything that this thread does from now on end when this work is cancelled."""
+        _ENCLOSING.set(self.cancelled)
 
     def part(self, share: float) -> Budget:
         """Return a budget like this one with a share of the time that is left."""

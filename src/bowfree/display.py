@@ -11,16 +11,19 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 __all__ = [
     "MOST_ROWS",
     "Shown",
     "Table",
+    "beside",
     "count",
     "html_page",
     "number",
+    "p_cell",
     "p_text",
     "percent",
     "shorten",
@@ -60,20 +63,40 @@ class Table:
     most: int | None = None
     rest: str = ""
 
-    def lines(self) -> list[str]:
-        """Return the table as lines with aligned columns."""
+    def lines(self, width: int | None = None) -> list[str]:
+        r"""Return the table as lines with aligned columns.
+
+        Parameters
+        ----------
+        width : int, optional
+            Characters in a line. A wider table goes on below itself, with its first column again.
+
+        Examples
+        --------
+        >>> from bowfree.display import Table
+        >>> table = Table(("edge", "estimate", "s.e."), [("x -> y", "0.5", "0.1")])
+        >>> print("\n".join(table.lines(width=18)))
+        edge    estimate
+        x -> y       0.5
+        <BLANKLINE>
+        edge    s.e.
+        x -> y   0.1
+        """
         rows = [self.headings, *self.rows[: self.most]] if self.headings else self.rows[: self.most]
         if not rows:
             return []
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         widths = [max(*pair) for pair in zip(widths, self._least(len(widths)), strict=True)]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if k in self.left else cell.rjust(width)
-                for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
+        lines: list[str] = []
+        for columns in beside(widths, width):
+            lines += [""] * bool(lines)
+            lines += [
+                "  ".join(
+                    row[k].ljust(widths[k]) if k in self.left else row[k].rjust(widths[k])
+                    for k in columns
+                ).rstrip()
+                for row in rows
+            ]
         return [*lines, *self._note()]
 
     def _least(self, columns: int) -> list[int]:
@@ -100,6 +123,38 @@ class Table:
         return f"<tr>{''.join(written)}</tr>"
 
 
+def beside(widths: Sequence[int], width: int | None, *, gap: int = 2) -> Iterator[list[int]]:
+    """Yield the columns that find room beside each other, the first one always with them.
+
+    A column that has no room even beside the first one, of long texts, stands by itself.
+    """
+    columns, used = [0], widths[0]
+    for k, needed in enumerate(widths[1:], start=1):
+        alone = width is not None and widths[0] + gap + needed > width
+        if alone or (width is not None and used + gap + needed > width):
+            if len(columns) > 1:
+                yield columns
+            columns, used = [0], widths[0]
+        if alone:
+            yield [k]
+            continue
+        columns.append(k)
+        used += gap + needed
+    if len(columns) > 1 or len(widths) == 1:
+        yield columns
+
+
+def _wrapped(text: str, width: int | None) -> list[str]:
+    """Break lines between words."""
+    if width is None:
+        return [text]
+    return [
+        part
+        for line in text.split("\n")
+        for part in wrap(line, width, break_long_words=False, break_on_hyphens=False) or [""]
+    ]
+
+
 class Shown:
     """What can be shown on one line, as text, and as HTML."""
 
@@ -114,9 +169,13 @@ class Shown:
         yield self._brief()
 
     def __str__(self) -> str:
-        lines = []
+        return self._text()
+
+    def _text(self, width: int | None = None) -> str:
+        """Return all of it in lines, of this width if one is given: no word is broken."""
+        lines: list[str] = []
         for part in self._shown():
-            lines += [part] if isinstance(part, str) else part.lines()
+            lines += _wrapped(part, width) if isinstance(part, str) else part.lines(width)
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -179,9 +238,23 @@ def percent(share: float) -> str:
     return ">99 %" if 0.995 <= share < 1.0 else f"{100 * share:.0f} %"
 
 
-def p_text(p_value: float) -> str:
+def p_cell(p_value: float, digits: int = 4) -> str:
+    """Return a p-value to so many decimals, which is never nought; nothing for NaN.
+
+    Examples
+    --------
+    >>> from bowfree.display import p_cell
+    >>> p_cell(0.01234), p_cell(3e-9), p_cell(3e-9, 3)
+    ('0.0123', '< 0.0001', '< 0.001')
+    """
+    least = 10.0**-digits
+    return f"< {least:.{digits}f}" if p_value < least else number(p_value, digits)
+
+
+def p_text(p_value: float, digits: int = 4) -> str:
     """Return "p = 0.0123", or "p < 0.0001"."""
-    return f"p = {p_value:.4f}" if p_value >= 0.0001 else "p < 0.0001"
+    cell = p_cell(p_value, digits)
+    return f"p {cell}" if cell.startswith("<") else f"p = {cell or '–'}"
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -7,6 +7,7 @@ on when an object is made, and again when one comes out of a pickle or a copy.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -44,18 +45,23 @@ class Frozen:
 
 def lock_arrays(value: Any) -> None:
     """Make an array read-only, or all arrays in dicts, lists and tuples, at any depth."""
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False
-            continue
-        if isinstance(value, dict):
-            value = value.values()
-        elif not isinstance(value, (list, tuple)):
-            continue
-        waiting += [inner for inner in value if type(inner) not in _WITHOUT_ARRAYS]
+    level = [value]
+    while level:  # all that lies equally deep at once: a fit has some hundred small tuples
+        containers: list[Iterable[Any]] = []
+        for value in level:
+            if isinstance(value, (list, tuple)):
+                containers.append(value)
+            elif isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            elif isinstance(value, dict):
+                containers.append(value.values())
+        level = [
+            inner
+            for container in containers
+            for inner in container
+            if type(inner) not in _WITHOUT_ARRAYS
+        ]
 
 
-# What nearly all parts of a result are: passed over at once, as a fit has some hundred of them.
+# What nearly all parts of a result are.
 _WITHOUT_ARRAYS = frozenset({str, int, float, bool, type(None)})

@@ -65,7 +65,7 @@ def finished(
             yield k, task(pieces[k])
     else:
         # The core releases the interpreter while it works, so threads of this process do.
-        with ThreadPoolExecutor(budget.n_threads) as threads:
+        with ThreadPoolExecutor(budget.n_threads, initializer=budget.enclose) as threads:
             yield from _handed_out(threads, task, pieces, budget)
 
 

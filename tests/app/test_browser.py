@@ -313,6 +313,30 @@ def test_save_load_and_a_hostile_file(tab, tmp_path):
 
 
 @pytest.mark.usefixtures("clean")
+def test_a_text_of_lavaan_is_read_or_refused_with_its_line(tab):
+    with serving(session_of()) as server:
+        tab.visit(server)
+        tab.press_button("Keep")
+
+        def read(text):
+            tab.evaluate(
+                "(() => { const f = document.querySelector('[data-field=format]');"
+                "f.value = 'lavaan'; f.dispatchEvent(new Event('change'));"
+                f"document.querySelector('[data-field=kept]').value = {json.dumps(text)}; }})()"
+            )
+            tab.press_button("Read from the box below")
+
+        read("leaves ~ sun\nfruit ~ 0.5*leaves")
+        tab.until("!document.querySelector('.callout').hidden")
+        assert "Line 2, column 13" in tab.text(".callout")
+        assert "write start(0.5)*leaves" in tab.text(".callout")
+        assert tab.edges() == []
+        read("leaves ~ sun + 0*pot\nfruit ~ start(0.5)*leaves")
+        tab.until_edges("sun → leaves", "leaves → fruit", "sun ↔ pot")
+        assert "with 1 covariance that sem() adds" in tab.text("[role=status]")
+
+
+@pytest.mark.usefixtures("clean")
 @pytest.mark.parametrize(
     ("width", "d", "dark"), [(1400, 5, True), (400, 5, False), (1400, 60, False), (400, 60, True)]
 )
@@ -326,12 +350,23 @@ def test_nothing_is_cut_and_names_can_be_read(tab, width, d, dark):
     with serving(Session(data, graph=relabelled)) as server:
         tab.visit(server, width=width, height=900, dark=dark)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        # All tabs are seen, and no number stands apart from its sign.
+        assert tab.evaluate(
+            "(() => { const t = document.querySelector('.tabs');"
+            "return t.scrollWidth <= t.clientWidth; })()"
+        )
+        assert tab.evaluate(
+            "[...document.querySelectorAll('.together')].every(x => x.getClientRects().length < 2)"
+        )
         letters = "document.querySelector('.box text').getBoundingClientRect()"
         assert tab.evaluate(f"{letters}.height") >= 11
         ground = tab.evaluate(
             "getComputedStyle(document.querySelector('.bf-workbench')).backgroundColor"
         )
         assert (sum(map(int, re.findall(r"\d+", ground))) < 200) == dark
+        if width == 400:  # there is no room to lie over the picture
+            place = "document.querySelector('{}').getBoundingClientRect()"
+            assert tab.evaluate(f"{place.format('.zoom')}.top >= {place.format('.pan')}.bottom")
         tab.evaluate(f"{tab.button('Whole')}.click()")
         inside = tab.evaluate(
             "(() => { const p = document.querySelector('.pan').getBoundingClientRect();"
@@ -341,6 +376,13 @@ def test_nothing_is_cut_and_names_can_be_read(tab, width, d, dark):
             " && r.bottom <= p.bottom + 1; }); })()"
         )
         assert inside
+        # No variable lies under the buttons.
+        assert tab.evaluate(
+            "(() => { const z = document.querySelector('.zoom').getBoundingClientRect();"
+            "return [...document.querySelectorAll('.drawn .box')].every(b => {"
+            "const r = b.getBoundingClientRect();"
+            "return r.bottom <= z.top || r.right <= z.left; }); })()"
+        )
 
 
 # --- in a notebook ---

@@ -473,6 +473,7 @@ def test_a_hostile_file_is_refused_with_a_sentence(text, message, session):
 
 def test_export_to_every_format_and_back(session):
     said(session, "read", text=bf.formats.to_lavaan(TRUTH), format="lavaan")
+    assert session.answer({"do": "hello"})["hello"]["state"]["change"]["what"] == "a graph read"
     for format in bf.formats.FORMATS:
         text = said(session, "export", format=format)["file"]
         again = bf.formats.read(text, format=format)
@@ -481,6 +482,10 @@ def test_export_to_every_format_and_back(session):
             assert {*map(frozenset, again.bidirected)} == {*map(frozenset, TRUTH.bidirected)}
     assert "line 1" in refused(session, "read", text="sun => leaves", format="text")
     assert "moon" in refused(session, "read", text="sun -> moon", format="text")
+    # What sem() adds, sun <-> water, is said.
+    state = said(session, "read", text="leaves ~ sun + water", format="lavaan")["state"]
+    assert state["change"]["what"].endswith("with 1 covariance that sem() adds to what is written")
+    assert session.board.graph.bidirected == (("sun", "water"),)
 
 
 def test_the_code_leads_to_what_is_on_the_screen(tmp_path):
@@ -639,3 +644,10 @@ def test_what_cannot_be_opened():
         Session(DATA, graph=TRUTH, knowledge=bf.Knowledge(tiers=[["leaves"], ["sun"]]))
     with pytest.raises(bf.BowfreeError, match="no option 'colour'"):
         Session(DATA, colour="red")
+
+
+def test_conditions_with_interventions_are_refused():
+    first, second = (bf.Condition(cov=np.eye(2), n=50, targets=T) for T in ((), ("x1",)))
+    with pytest.raises(bf.DataError, match=r"interventions \(on x1\): a workbench shows"):
+        Session([first, second])
+    Session([first, bf.Condition(cov=2 * np.eye(2), n=50)]).close()

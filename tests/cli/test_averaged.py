@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 import bowfree as bf
 from bowfree.cli import main
+from bowfree.uncertainty.chain_walks import walk_stretch
+from odd_executors import Clumsy
 
 SEM = bf.LinearSEM(
     bf.parse("a -> c <- b, c -> d"),
@@ -47,6 +49,36 @@ def test_json_and_files_have_all(table, tmp_path):
     assert "P(effect)" in (tmp_path / "out" / "averaged.txt").read_text()
 
 
+def test_effects_without_a_graph_are_averages(table):
+    result = bf.greedy_search(SEM.sample(3000, rng=2, as_frame="pandas"), rng=1)
+    average = bf.averaged_effects(result, rng=1)
+    done = run("effects", table, "--seed", 1)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == f"{average}\n"
+    document = json.loads(run("effects", table, "--seed", 1, "--json").stdout)
+    assert document["covers"] == ["estimates", "members", "classes"]
+    np.testing.assert_allclose(document["upper"], average.upper, atol=1e-6)
+    wrong = run("effects", table, "--limit", 3)
+    assert wrong.exit_code == 2
+    assert "--limit belongs to --graph" in wrong.output
+
+
+def test_workers_lost_on_the_way_of_the_chains_do_not_lose_the_search(table, monkeypatch):
+    class Vanishing(Clumsy):
+        def submit(self, task, /, version, work, piece):
+            self.number = int(work is walk_stretch)
+            return super().submit(task, version, work, piece)
+
+    monkeypatch.setattr("bowfree.cli.searches._executor", lambda address: Vanishing(bool))
+    words = ("learn", table, "--restarts", 2, "--json")
+    there = run(*words, "--scheduler", "tcp://nobody")
+    assert there.exit_code == 0, there.output
+    assert there.stderr.startswith("Warning: averages are worked out here, not by workers: the ex")
+    averages = [json.loads(done.stdout)["averaged"] for done in (there, run(*words))]
+    assert averages[0] == averages[1]
+    assert averages[0] is not None
+
+
 def test_nothing_is_averaged_over_many_variables(tmp_path):
     path = tmp_path / "wide.csv"
     X = np.random.default_rng(0).normal(size=(200, 31))
@@ -63,3 +95,30 @@ def test_rows_put_aside(table):
     refused = run("learn", table, "--holdout", "1.5")
     assert refused.exit_code == 2
     assert "--holdout" in refused.output
+
+
+def test_a_search_is_shown_even_if_the_chains_come_to_nothing(table, monkeypatch):
+    monkeypatch.setattr("bowfree.cli.learn.AVERAGE_SECONDS", 1e-9)
+    done = run("learn", table, "--restarts", 2)
+    assert done.exit_code == 0, done.output
+    assert done.stderr.startswith("Warning: effects are not averaged over the probable graphs (tim")
+    assert "best graph: " in done.stdout
+    assert "averaged over" not in done.stdout
+
+
+def test_the_terminal_warns_of_what_the_report_warns_of(tmp_path):
+    # Skewed data, and rows put aside, which the table as a whole does not fit.
+    x, e = np.random.default_rng(0).exponential(size=(2, 300))
+    path = tmp_path / "skewed.csv"
+    np.savetxt(path, np.c_[x, x + e], delimiter=",", header="x,y", comments="")
+    done = run("learn", path, "--restarts", 2, "--report", tmp_path / "all.html")
+    said = " ".join(done.stdout.split())
+    page = (tmp_path / "all.html").read_text(encoding="utf-8")
+    for sentence in ("2 of 2 variables are not normal", "Without the assumption of normality"):
+        assert sentence in said
+        assert sentence in page
+    half = run("learn", path, "--restarts", 2, "--holdout", 0.5, "--report", tmp_path / "half.html")
+    assert half.exit_code == 0, half.output
+    # Of these rows alone, which are half as many.
+    assert "2 of 2 variables are not normal" in " ".join(half.stdout.split())
+    assert "2 of 2 variables are not normal" in (tmp_path / "half.html").read_text(encoding="utf-8")

@@ -153,3 +153,42 @@ def test_parquet(folder):
         main, ["fit", "data.parquet", "--graph", "x -> y", "--conditions", "day"]
     )
     assert "data.parquet: no column 'day'; there are x, y, z, batch" in wrong.stderr
+
+
+AT = ("--conditions", "batch", "--targets", "targets.toml")
+
+
+def conditions_of_the_table():
+    table = bf.datasets.read_table("data.csv", columns=["x", "y", "z"])
+    control, inhibitor = (
+        {name: values[rows] for name, values in table.items()}
+        for rows in (slice(50), slice(50, 80))
+    )
+    return [
+        bf.Condition(control, name="control"),
+        bf.Condition(inhibitor, targets=["y"], name="inhibitor"),
+    ]
+
+
+@pytest.mark.parametrize("means", ["free", "shared"])
+def test_effects_by_condition(folder, means):
+    words = ["effects", "data.csv", "--graph", "x -> y -> z", *AT, "--means", means, "--json"]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 0, done.output
+    members = bf.equivalence_class(bf.parse("x -> y -> z"), targets=[(), "y"])
+    bounds = bf.effect_bounds(members, conditions_of_the_table(), means=means)
+    assert json.loads(done.stdout) == bounds.to_dict()
+
+
+@pytest.mark.parametrize("halves", [False, True])
+def test_bootstrap_by_condition(folder, halves):
+    more = ["--max-false", "1"] if halves else []
+    words = ["bootstrap", "data.csv", *AT, "--resamples", "40", "--seed", "1", "--json", *more]
+    done = CliRunner().invoke(main, [*words, "--means", "shared"])
+    assert done.exit_code == 0, done.output
+    data = bf.moments(conditions_of_the_table(), means="shared")
+    if halves:
+        found = bf.stability_selection(data, max_false=1, n_halves=40, rng=1)
+    else:
+        found = bf.bootstrap(data, n_resamples=40, rng=1)
+    assert json.loads(done.stdout) == json.loads(json.dumps(found.to_dict()))

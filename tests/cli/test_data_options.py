@@ -52,7 +52,7 @@ def test_from_the_wild_to_a_fit(tmp_path):
         (("--encoding", "cp1252"), "--encoding"),
         (("--drop", "sorte,nr"), "drop that column (--drop)"),
         (("--na", "-999"), None),
-        (("--missing", "listwise"), "1 of 1000 rows: leaves (1, first in row 9); --missing fiml"),
+        (("--missing", "listwise"), "1 of 1000 rows: leaves (1, in line 9); --missing fiml"),
     ]:
         if problem is not None:
             assert problem in run("learn", path, *given, *QUICK, code=1).stderr
@@ -213,7 +213,7 @@ BAD = {
     "one category": ("a,b,c\n1,2,2\n1,3,4\n1,4,1\n1,2,3\n", ("--ordinal", "a"),
         "constant column 'a'"),
     "gaps among categories": ("a,b,c\n1,2,2\n2,3,4\n1,4,1\n,2,3\n", ("--ordinal", "a"),
-        "a (1, first in row 5); --missing listwise leaves out these rows"),
+        "a (1, in line 5); --missing listwise leaves out these rows"),
 }  # fmt: skip
 
 
@@ -322,7 +322,7 @@ def test_gaps_in_several_files(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,5\n")
     (tmp_path / "b.csv").write_text("x,y\n4,7\n5,\n6,6\n")
     said = run("fit", tmp_path, "--graph", "x -> y", code=1).stderr
-    assert "b.csv: missing values in 1 of 3 rows: y (1, first in row 3)" in said
+    assert "b.csv: missing values in 1 of 3 rows: y (1, in line 3)" in said
     done = run("fit", tmp_path, "--graph", "x -> y", "--missing", "listwise", "--json")
     assert "dropped 1 of 5 rows" in done.stderr
     assert json.loads(done.stdout)["n"] == 4
@@ -355,9 +355,10 @@ def test_identifiers_are_named_once_in_the_words_of_the_command_line(plants, tmp
     path = tmp_path / "id.csv"
     path.write_text(write_table(bf.datasets.Table(("id", "sex", *table.names[:2]), rows)))
     said = run("learn", path, *QUICK).stderr
-    assert said.count("Warning: column id: looks like row numbers") == 1
-    assert said.count("Warning: column sex: 6 different values or fewer") == 1
-    assert said.count("to leave it out: --drop") == 2
+    assert said.count("Warning: column id looks like row numbers") == 1
+    assert said.count("to leave it out: --drop id\n") == 1
+    assert said.count("Warning: column sex has 6 different values or fewer") == 1
+    assert said.count("for ordered categories: --ordinal sex; to leave it out: --drop sex\n") == 1
     assert run("learn", path, "--drop", "id,sex", *QUICK).stderr == ""
 
 

@@ -1,6 +1,7 @@
 """The commands that learn, compare and draw: each against the function that it stands for."""
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -39,8 +40,8 @@ def test_learn_prints_the_graph_and_what_is_settled(plants):
     assert "in class" in out
     assert "known" in out
     rows = {line.split("  ")[0].strip(): line.split() for line in out.splitlines()}
-    assert rows["sun -> leaves"][-5:] == ["50", "%", "sun", "o->", "leaves"]
-    assert rows["roots <-> fruit"][-5:] == ["100", "%", "roots", "<->", "fruit"]
+    assert rows["sun -> leaves"][-3:] == ["50", "%", "o->"]
+    assert rows["roots <-> fruit"][-3:] == ["100", "%", "<->"]
     assert "8 equivalent graphs" in out
     assert f"score {result.score:.6f}" in out
 
@@ -298,6 +299,85 @@ def test_a_narrow_terminal_breaks_between_words(monkeypatch, capsys):
     assert max(map(len, printed.splitlines())) <= 60
     for word in " ".join(names).split():
         assert re.search(rf"\b{word}\b", printed)
+
+
+def test_a_table_that_is_too_wide_goes_on_below(monkeypatch, capsys):
+    from bowfree.cli import terminal
+
+    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    edge = "a_long_name -> od280/od315_of_diluted_wines"
+    numbers = ("0.00135", "0.000138", "0.00108 to 0.00162", "100 %")
+    terminal.print_table(
+        ("edge", "estimate>", "s.e.>", "95 % interval>", "in class>"), [(edge, *numbers)]
+    )
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 50
+    for word in (*edge.split(), *numbers):
+        assert re.search(rf"(^|\s){re.escape(word)}(\s|$)", printed)
+    assert printed.count("od280/od315_of_diluted_wines") > 1
+
+
+def test_a_pipe_has_no_edge(capsys):
+    from bowfree.cli import terminal
+
+    row = ("a long name of a cause -> and of what it has an effect on", *["0.123456789"] * 6)
+    terminal.print_table(("edge", *[f"number {k}>" for k in range(6)]), [row])
+    assert capsys.readouterr().out.splitlines()[-1].split() == " ".join(row).split()
+
+
+def test_many_edges_are_cut_to_the_strongest(plants, monkeypatch):
+    monkeypatch.setattr("bowfree.cli.learn.MOST_EDGES", 4)
+    out = run("learn", plants, "--restarts", 4).stdout
+    fit = bf.greedy_search(bf.datasets.load_demo(), restarts=4, rng=0).fit()
+    sizes = sorted((abs(e.std_all) for e in fit.estimates() if e.lhs != e.rhs), reverse=True)
+    rows = [line.split() for line in out.splitlines() if re.match(r" \w+ <?-> \w+ ", line)]
+    shown = [abs(float(row[8])) for row in rows]
+    assert sorted(shown, reverse=True) == pytest.approx(sizes[:4], abs=6e-4)
+    assert f"... and {len(sizes) - 4} weaker ones: --json" in out
+
+
+def test_names_in_a_table_that_goes_on_below_are_whole(monkeypatch, capsys):
+    from bowfree.cli import terminal
+
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    row = (
+        "Sepal.Length -> Petal.Length",
+        "-0.0155",
+        "0.0230",
+        "-0.0606 to 0.0296",
+        "-0.143",
+        "50 %",
+    )
+    headings = ("edge", "estimate>", "s.e.>", "95 % interval>", "std. all>", "in class>", "known")
+    terminal.print_table(headings, [(*row, "o->")])
+    printed = capsys.readouterr().out
+    assert printed.count(row[0]) == 2
+    assert "interval" in printed.splitlines()[0]
+
+
+class Narrow(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_results_and_sentences_end_between_words(monkeypatch):
+    from bowfree.cli import terminal
+
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(sys, "stdout", narrow := Narrow())
+    graph = bf.parse("flavanoids -> nonflavanoid_phenols -> alcalinity_of_ash")
+    fit = bf.fit(graph, cov=np.diag([1.0, 1e-6, 1e6]) + 1e-4, n=100)
+    terminal.print_result(fit.summary())
+    terminal.print_result(fit.total_effects())
+    terminal.print_result(bf.equivalence_class(graph).summary())
+    terminal.say("a sentence that is longer than the line and has to end somewhere")
+    printed = narrow.getvalue()
+    assert max(map(len, printed.splitlines())) <= 60
+    words = set(printed.split())
+    assert set(str(fit.summary()).split()) <= words
+    assert {"somewhere", "Std.all", "ci.lower"} <= words
 
 
 def test_interrupted_while_loading():

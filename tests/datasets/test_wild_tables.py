@@ -14,7 +14,7 @@ from bowfree.datasets import unpacking
 from bowfree.datasets.pieces import data_files, read_pieces
 from bowfree.datasets.quick_reader import quick_values
 from bowfree.datasets.reading import ReadOptions
-from bowfree.datasets.tables import Table, read_covariance, read_table, row_lines
+from bowfree.datasets.tables import Table, read_covariance, read_table, row_places
 from bowfree.datasets.text_tables import Dialect, fill
 from bowfree.formats.csv_text import CsvReader
 
@@ -233,7 +233,9 @@ def test_missing_values_by_other_names(tmp_path):
 def test_rows_are_counted_as_the_file_does(tmp_path):
     text = 'note,x\n"a\nb",1\n\nc,2\n'
     path = save(tmp_path / "data.csv", text)
-    assert row_lines(path, ReadOptions(), [0, 1]) == [2, 5]
+    assert row_places(path, ReadOptions(), [0, 1]) == ["line 2", "line 5"]
+    for name, places in (("a.xlsx", ["row 2", "row 6"]), ("a.sav", ["row 1", "row 5"])):
+        assert row_places(tmp_path / name, ReadOptions(), [0, 4]) == places
 
 
 # --- packed, and in other alphabets ---------------------------------------------------------------

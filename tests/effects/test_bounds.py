@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bowfree as bf
+from bowfree.effects.bounds import prompt_bounds
 from graph_strategies import baps
 from random_models import random_bap, random_covariance, random_parameters, sample_covariance
 from reference_cases import fits, graph_of, matrix
@@ -196,6 +197,28 @@ def test_search_result_brings_data_and_knowledge():
     assert (free.n_members, known.n_members) == (5, 1)
     assert_equal(known, bounds_twin([graph], np.cov(X, rowvar=False), 400))
     assert known.sign[2, 0] == 1
+
+
+def test_after_a_search_bounds_say_what_they_leave_out():
+    X = np.random.default_rng(3).normal(size=(200, 3)) @ [[1, 1, 0], [0, 1, 1], [0, 0, 1]]
+    for result in (bf.greedy_search(X, rng=0), bf.exhaustive_search(X)):
+        bounds = bf.effect_bounds(result)
+        assert bounds.learned
+        assert "the error of the estimates is in the bounds; averaged_effects has both" in str(
+            bounds
+        )
+        assert "averaged_effects" in bounds._repr_html_()
+        given = bf.effect_bounds(result.equivalence_class(), X)
+        assert not given.learned
+        assert "averaged_effects" not in str(given)
+        assert given.covers == bounds.covers == ("members",)
+        # The answer with all doubts reads in the same way.
+        average = bf.averaged_effects(result, rng=0)
+        assert set(bounds.to_frame()) < set(average.to_frame())
+        words = {"of", "on", "lower", "upper", "mean", "positive", "negative", "max_abs"}
+        for answer in (bounds, average):
+            assert words <= set(vars(answer.effect(of="x1", on="x2")))
+        assert average.covers == ("estimates", "members", "classes")
 
 
 def test_names_and_json():
@@ -389,3 +412,46 @@ def test_bad_input(case):
     call, message = BAD[case]
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_prompt_bounds_end_after_so_much_work(monkeypatch):
+    complete = bf.MixedGraph(list("abcde"), list(combinations("abcde", 2)))
+    S = random_covariance(np.random.default_rng(3), 5, 100)
+    members = bf.equivalence_class(complete, limit=5000)
+    moments = bf.moments(cov=S, n=100, ddof=0, graph=complete)
+    whole = bf.effect_bounds(members, moments)
+    unhurried = prompt_bounds(members, moments, 5000)
+    monkeypatch.setattr("bowfree.effects.bounds._MOST_WORK", 20_000)
+    some, again = (prompt_bounds(members, moments, 5000) for _ in range(2))
+    for name in MATRICES:
+        np.testing.assert_array_equal(getattr(unhurried, name), getattr(whole, name))
+        np.testing.assert_array_equal(getattr(some, name), getattr(again, name))
+    assert 0 < some.n_fits < whole.n_fits / 2
+    assert not some.complete
+    assert (some.lower >= whole.lower).all()
+    assert (some.upper <= whole.upper).all()
+    assert (some.upper < whole.upper).any()
+
+
+def test_with_gaps_bounds_are_over_fits_of_the_cells():
+    graph = bf.parse("x -> y -> z, y <-> w, z -> w")
+    X = np.array(bf.random_sem(graph, rng=2).sample(200, rng=3))
+    X[np.random.default_rng(1).random(X.shape) < 0.2] = np.nan
+    data = dict(zip(graph.nodes, X.T, strict=True))
+    members = bf.equivalence_class(graph)
+    fits = [bf.fit(member, data, missing="fiml") for member in members]
+    effects = np.array([fit.total_effects().estimate for fit in fits])
+    bounds = bf.effect_bounds(members, data, missing="fiml")
+    assert len(effects) > 1
+    np.testing.assert_allclose(bounds.lower, effects.min(axis=0), atol=1e-8)
+    np.testing.assert_allclose(bounds.upper, effects.max(axis=0), atol=1e-8)
+    by_moments = bf.effect_bounds(members, data, missing="two-stage")
+    assert np.abs(by_moments.upper - bounds.upper).max() > 1e-4
+
+
+def test_effects_in_small_units_keep_their_digits():
+    S = [[1e6, 80.0], [80.0, 1.0]]  # an effect of 0.00008 of x on y, or of 80 the other way
+    shown = str(bf.effect_bounds(bf.equivalence_class(bf.parse("x -> y")), cov=S, n=100))
+    assert "0.0000800" in shown
+    assert "80.0000" in shown
+    assert "0.0000800" in str(bf.fit(bf.parse("x -> y"), cov=S, n=100).total_effects())

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import bowfree as bf
 from bowfree import _core
 from bowfree.equivalence.targets import Kind, Targets, given_targets
-from conditions_twin import lack_of_fit, population, slots
 from field_twin import produces_under
 from graph_strategies import all_baps
+from interventions_twin import intercepts_agree, lack_of_fit, population, slots
 from random_models import random_bap
 
 KINDS = get_args(Kind)
@@ -56,6 +56,16 @@ def test_one_edge_without_an_undisturbed_condition():
     assert bf.equivalent(X_WITH_Y, bf.parse("x, y"), targets=turns)
     assert not bf.equivalent(X_TO_Y, X_WITH_Y, targets=turns)
     assert not bf.equivalent(X_TO_Y, X_FROM_Y, targets=turns)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_conditions_with_the_same_targets(kind):
+    # Without an undisturbed condition they are compared with each other: y is what it was where
+    # x <- y, and not where x -> y. A third says no more.
+    assert not bf.equivalent(X_TO_Y, X_FROM_Y, targets=["x", "x"], kind=kind)
+    sets = given_targets(["x", "y"] * 3, kind, ("x", "y")).sets
+    assert sets == (("x",), ("y",)) * (1 if kind == "perfect" else 2)
+    assert given_targets(["x", (), "x"], kind, ("x", "y")).sets == (("x",), ())
 
 
 def test_the_conditions_have_to_agree():
@@ -186,6 +196,62 @@ def test_agrees_with_the_likelihood_on_more_nodes(d):
     assert 0 < sum(answers) < 6
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_agrees_with_the_likelihood_where_kinds_differ(seed):
+    rng = np.random.default_rng([5, seed])
+    answers = []
+    for _ in range(5):
+        g = random_bap(rng, 4, density=0.7)
+        h = random_member(rng, g)
+        sets = [(), *rng.permutation(g.nodes)[:2].reshape(2, 1).tolist()]
+        kinds = ["perfect", *rng.choice(KINDS, 2, replace=False).tolist()]
+        conditions = list(zip(kinds, sets, strict=True))
+        lack = lack_of_fit(h, conditions, population(g, conditions, rng), rng)
+        answers.append(bf.is_submodel(g, h, targets=sets, kind=kinds))
+        assert answers[-1] == (lack < 1e-10), (str(g), str(h), conditions, lack)
+    assert 0 < sum(answers) < 5
+
+
+def test_conditions_of_different_kinds():
+    # x -> y or x <-> y? Setting y does not say; a new variance of x does: it shows in y, or not.
+    g, h = bf.parse("x -> y"), bf.parse("x <-> y")
+    sets = [(), ("y",), ("x",)]
+    assert bf.equivalent(g, h, targets=sets[:2])
+    assert not bf.equivalent(g, h, targets=sets, kind=["perfect", "perfect", "noise"])
+    members = bf.equivalence_class(g, targets=sets, kind=["noise", "perfect", "noise"])
+    assert members.kind == ("perfect", "perfect", "noise")  # without targets there is no kind
+    assert "targets by condition: none; y (perfect); x (noise)" in str(members)
+    assert members.to_dict()["kind"] == ["perfect", "perfect", "noise"]
+    one = bf.equivalence_class(g, targets=sets[:2], kind=["noise", "perfect"])
+    assert one.kind == "perfect"
+    twice = bf.equivalence_class(g, targets=[(), "x", "x"], kind=["perfect", "perfect", "noise"])
+    assert twice.targets == ((), ("x",), ("x",))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"targets": [(), "x"], "kind": ["perfect"]}, "give one kind for all conditions, or as"),
+        ({"targets": [(), "x"], "kind": ["perfect", "magic"]}, "magic"),
+        ({"kind": ["perfect", "noise"]}, "without targets: give the targets of each condition"),
+    ],
+)
+def test_kinds_that_do_not_go_with_the_targets(options, message):
+    with pytest.raises(bf.BowfreeError, match=message):
+        bf.equivalent(bf.parse("x -> y"), bf.parse("x <-> y"), **options)
+
+
+def test_agrees_with_the_likelihood_where_targets_are_the_same():
+    rng = np.random.default_rng(11)
+    graphs, answers = [g for g in all_baps(3) if g.n_edges > 1], []
+    for kind in KINDS[1:] * 3:
+        g = graphs[int(rng.integers(len(graphs)))]
+        h = random_member(rng, g)
+        T = tuple(v for v in g.nodes if rng.random() < 0.4) or ("a",)
+        answers.append(likelihood_agrees(rng, g, h, [T, T], kind))
+    assert 0 < sum(answers) < len(answers)
+
+
 def test_agrees_with_the_likelihood_without_an_undisturbed_condition():
     rng = np.random.default_rng(7)
     graphs, answers = all_baps(3), []
@@ -194,6 +260,33 @@ def test_agrees_with_the_likelihood_without_an_undisturbed_condition():
         sets = [T for T in subsets(g.nodes)[1:] if rng.random() < 0.35] or [("a",), ("b",)]
         answers.append(likelihood_agrees(rng, g, h, sets, "perfect"))
     assert 0 < sum(answers) < 12
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_means_say_no_more_than_covariances(kind):
+    # Intercepts are shared where an intervention does not act. A graph that can produce the
+    # covariance matrices can produce the means, too, if one condition has no targets.
+    rng = np.random.default_rng([13, KINDS.index(kind)])
+    seen = {True: 0, False: 0}
+    for d in (2, 3, 4) * 15:
+        g = random_bap(rng, d, density=0.8)
+        h = random_member(rng, g)
+        sets = [(), *(tuple(v for v in g.nodes if rng.random() < 0.4) for _ in range(2))]
+        conditions = [(kind, T) for T in sets]
+        agree = intercepts_agree(g, h, conditions, rng)
+        same = bf.is_submodel(g, h, targets=sets, kind=kind)
+        assert agree or not same, (str(g), str(h), conditions)
+        seen[same] += g != h
+    assert min(seen.values()) > 0
+
+
+def test_means_may_say_more_where_all_is_disturbed():
+    # Both graphs fit any two matrices, as the conditions share no parameter. They share intercepts:
+    # the mean of x is one number where x -> y, and that of y where x <- y.
+    both = ("x", "y")
+    conditions = [("activity", both), ("noise", both)]
+    assert bf.equivalent(X_TO_Y, X_FROM_Y, targets=[both, both], kind=["activity", "noise"])
+    assert not intercepts_agree(X_TO_Y, X_FROM_Y, conditions, np.random.default_rng(14))
 
 
 # -- classes --
@@ -425,6 +518,6 @@ def test_cycles_and_bows_are_named():
 
 
 def test_targets_are_sets():
-    assert given_targets([["y", "x", "y"], "x", ("x", "y")], "noise", ("x", "y")) == Targets(
-        ("x", "y"), (("x", "y"), ("x",)), "noise"
+    assert given_targets([["y", "x", "y"], "x", ("x", "y")], "perfect", ("x", "y")) == Targets(
+        ("x", "y"), (("x", "y"), ("x",)), "perfect"
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 import bowfree as bf
 from bowfree.experiments.calibration_study import (
@@ -15,7 +17,12 @@ from bowfree.experiments.calibration_study import (
     CheckedIntervals,
     CheckedSimulation,
     Statements,
+    graph_from_prior,
 )
+from bowfree.space.search_space import SearchSpace
+from bowfree.uncertainty.graph_law import GraphLaw, log_prior
+from graph_strategies import all_baps
+from odd_executors import Clumsy
 
 
 def simulation(stated, true, covered, excludes, *, mixed=True):
@@ -72,7 +79,12 @@ def test_statements_come_true(tmp_path):
     assert cell.coverage().value > 0.9
     assert cell.coverage(nonzero=True).value > cell.coverage(nonzero=True, one_graph=True).value
     again = bf.experiments.calibration_study(
-        12, d=[4], n=[300], densities=["sparse"], rng=3, n_jobs=2
+        12,
+        d=[4],
+        n=[300],
+        densities=["sparse"],
+        rng=3,
+        executor=Clumsy(lambda number: number == 2),
     )
     assert again.cells[0].brier("edges") == cell.brier("edges")
     paths = study.save(tmp_path)
@@ -94,4 +106,16 @@ def test_bad_input():
 
 
 def test_table_of_several_cells():
-    assert CalibrationStudy((CELL, CELL)).table().count("\n") == 3
+    assert CalibrationStudy((CELL, CELL), complete=True).table().count("\n") == 3
+
+
+def test_graphs_are_drawn_from_the_prior_that_averages_have():
+    rng = np.random.default_rng(7)
+    drawn = Counter(graph_from_prior(3, rng) for _ in range(6000))
+    names = {"a": "x1", "b": "x2", "c": "x3"}
+    baps = [graph.relabel(names) for graph in all_baps(3)]
+    weights = np.exp(log_prior(GraphLaw(), 3, SearchSpace())[[g.n_edges for g in baps]])
+    expected = 6000 * weights / weights.sum()
+    counts = np.array([drawn[graph] for graph in baps])
+    assert counts.sum() == 6000
+    assert chisquare(counts, expected).pvalue > 0.001

@@ -15,6 +15,7 @@ from bowfree.experiments import (
     ordinary_auc,
     paper_roc,
 )
+from odd_executors import Clumsy
 
 SMALL = {"d": 5, "n": 500, "restarts": 4, "rng": 3}
 
@@ -50,10 +51,12 @@ def test_same_data_for_every_protocol_and_number_of_jobs():
     one = causal_effect_study(3, **SMALL)
     other = causal_effect_study(3, **SMALL, method="ricf", max_iter=10, effects="as-published")
     threads = causal_effect_study(3, **SMALL, n_jobs=2)
+    workers = causal_effect_study(3, **SMALL, executor=Clumsy(lambda number: number == 1))
     assert [s.truth for s in one.simulations] == [s.truth for s in other.simulations]
     assert [s.true_score for s in one.simulations] == [s.true_score for s in other.simulations]
     assert one.aucs.tolist() == threads.aucs.tolist()
     assert [s.found for s in one.simulations] == [s.found for s in threads.simulations]
+    assert [s.found for s in one.simulations] == [s.found for s in workers.simulations]
 
 
 def test_scores_after_ten_sweeps_are_those_of_the_paper():

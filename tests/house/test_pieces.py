@@ -3,13 +3,7 @@
 import os
 import signal
 import time
-from concurrent.futures import (
-    BrokenExecutor,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-)
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
@@ -18,45 +12,11 @@ import pytest
 import bowfree as bf
 from bowfree.budget import Budget
 from bowfree.pieces import do_piece
+from odd_executors import Backwards, Clumsy
 from search_cases import same_search
 
 SEM = bf.random_sem(bf.parse("x -> y <-> z, x -> w <- z"), rng=2)
 X = SEM.sample(200, rng=3)
-
-
-class Clumsy(Executor):
-    """Does the work at once, but loses some of it; `lose` says which of its tasks."""
-
-    def __init__(self, lose):
-        self.lose, self.number, self.pickled = lose, 0, []
-
-    def submit(self, task, /, *given, **named):
-        future = Future()
-        if self.lose(self.number):
-            future.set_exception(BrokenExecutor("gone"))
-        else:
-            try:
-                future.set_result(task(*given, **named))
-            except Exception as error:
-                future.set_exception(error)
-        self.number += 1
-        return future
-
-
-class Backwards(Executor):
-    """Lets all wait, and then does the last first."""
-
-    def __init__(self):
-        self.waiting = []
-
-    def submit(self, task, /, *given):
-        own = Future()
-        self.waiting.append((own, task, given))
-        if len(self.waiting) == 4:
-            for future, do, with_ in reversed(self.waiting):
-                future.set_result(do(*with_))
-            self.waiting = []
-        return own
 
 
 def square(k):

@@ -56,8 +56,9 @@ def test_a_search_warns():
         bf.greedy_search(data, **quick)
     said = [str(w.message) for w in caught]
     assert len(said) == 2
-    assert "column id: looks like row numbers" in said[0]
-    assert "column sex: 6 different values or fewer" in said[1]
+    assert "column id looks like row numbers" in said[0]
+    assert "column sex has 6 different values or fewer" in said[1]
+    assert said[1].endswith("ordinal=['sex']; to leave it out: data.drop(columns=['sex'])")
     assert all(w.filename == __file__ for w in caught)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -70,4 +71,4 @@ def test_the_report_says_so(tmp_path):
     data = {"id": np.arange(N), "x": NOISE, "y": NOISE + RNG.standard_normal(N)}
     fit = bf.fit(bf.parse("x -> y <- id"), data)
     page = fit.report(tmp_path / "page.html", data=data).read_text(encoding="utf-8")
-    assert "Column id: looks like row numbers" in page
+    assert "Column id looks like row numbers" in page

@@ -69,6 +69,12 @@ def test_numbers_name_conditions():
     assert [c.name for c in as_floats] == ["1", "2"]
 
 
+def test_a_kind_for_each_condition():
+    targets = {"treated": ["y"], "watched": ["x"]}
+    made = bf.conditions(table(), column="batch", targets=targets, kind={"treated": "noise"})
+    assert [(c.targets, c.kind) for c in made] == [(("x",), "perfect"), (("y",), "noise")]
+
+
 def test_columns_in_another_order_are_matched_by_name():
     turned = [bf.Condition(WATCHED), bf.Condition(TREATED[["z", "x", "y"]], targets=["y"])]
     straight = [bf.Condition(WATCHED), bf.Condition(TREATED, targets=["y"])]
@@ -258,6 +264,8 @@ def test_bad_options_of_a_condition(options, message):
         ({"column": "day"}, "column = 'day': no such column; there are"),
         ({"column": 3}, "column = 3: no such column"),
         ({"column": "batch", "targets": {"b": ["y"]}}, "targets has the condition 'b', which"),
+        ({"column": "batch", "kind": {"b": "noise"}}, "kind has the condition 'b', which column"),
+        ({"column": "batch", "kind": {"treated": "magic"}}, "kind = 'magic'"),
         ({"column": "batch", "targets": ["y"]}, "must be a mapping from names of conditions"),
         ({"column": "batch", "targets": {"treated": "y"}}, "give a list of names"),
     ],

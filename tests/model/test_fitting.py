@@ -263,12 +263,12 @@ Maximum likelihood fit of a bow-free path diagram (newton): closed form
   BIC                                1730.171
   Chi-square                           18.475
   Degrees of freedom                        1
-  P-value (chi-square)                  0.000
+  P-value (chi-square)                < 0.001
   CFI                                   0.884
   TLI                                   0.651
   RMSEA                                 0.296
   RMSEA 90 % interval           0.188 – 0.420
-  P-value (RMSEA <= 0.05)               0.000
+  P-value (RMSEA <= 0.05)             < 0.001
   SRMR                                  0.087
 """
 
@@ -287,18 +287,18 @@ def test_summary_tables():
     )
     regressions = head + (
         "  y ~\n"
-        "    x                0.500     0.061     8.165     0.000     0.380     0.620     0.500\n"
+        "    x                0.500     0.061     8.165   < 0.001     0.380     0.620     0.500\n"
         "  z ~\n"
-        "    y                0.600     0.091     6.599     0.000     0.422     0.778     0.424\n"
+        "    y                0.600     0.091     6.599   < 0.001     0.422     0.778     0.424\n"
     )
     covariances = head + (
         "  x ~~\n"
-        "    z                0.398     0.099     4.027     0.000     0.204     0.592     0.338\n"
+        "    z                0.398     0.099     4.027   < 0.001     0.204     0.592     0.338\n"
     )
     assert f"\nRegressions:\n{regressions}" in text
     assert f"\nCovariances:\n{covariances}" in text
     assert text.endswith(
-        "  z                  1.393     0.144     9.679     0.000     1.111     1.675     0.700"
+        "  z                  1.393     0.144     9.679   < 0.001     1.111     1.675     0.700"
     )
 
 

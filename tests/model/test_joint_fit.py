@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-import joint_twin
+import groups_twin
 import reference_cases
 from random_models import random_bap, random_parameters
 from twins import graph_matrices, implied_covariance
@@ -24,7 +24,7 @@ def random_conditions(rng, graph, targets, n=80):
     for chosen in targets:
         target = np.zeros(len(B), dtype=bool)
         target[list(chosen)] = True
-        Sigma = implied_covariance(*joint_twin.cut(B, Omega, 2 * np.eye(len(B)), target))
+        Sigma = implied_covariance(*groups_twin.cut(B, Omega, 2 * np.eye(len(B)), target))
         X = rng.normal(size=(n, len(B))) @ np.linalg.cholesky(Sigma).T
         S = np.cov(X.T, ddof=0)
         names = [graph.nodes[t] for t in chosen]
@@ -39,8 +39,8 @@ def test_the_smallest_example():
     given, plain = random_conditions(np.random.default_rng(1), graph, [(), (1,)])
     fit = bf.fit(graph, given)
     assert fit.converged
-    assert fit.loglik == pytest.approx(joint_twin.joint_loglik(fit.B, fit.Omega, plain), abs=1e-8)
-    assert fit.loglik == pytest.approx(joint_twin.maximize(graph, plain, starts=3), abs=1e-5)
+    assert fit.loglik == pytest.approx(groups_twin.joint_loglik(fit.B, fit.Omega, plain), abs=1e-8)
+    assert fit.loglik == pytest.approx(groups_twin.maximize(graph, plain, starts=3), abs=1e-5)
 
 
 @pytest.mark.parametrize("case", CASES, ids=reference_cases.case_id)
@@ -68,8 +68,8 @@ def test_it_is_what_a_general_optimiser_finds(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", bf.FitWarning)
         fit = bf.fit(graph, given)
-    assert fit.loglik == pytest.approx(joint_twin.joint_loglik(fit.B, fit.Omega, plain), abs=1e-7)
-    assert fit.loglik >= joint_twin.maximize(graph, plain) - 1e-5
+    assert fit.loglik == pytest.approx(groups_twin.joint_loglik(fit.B, fit.Omega, plain), abs=1e-7)
+    assert fit.loglik >= groups_twin.maximize(graph, plain) - 1e-5
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -80,7 +80,7 @@ def test_large_districts_are_certified_and_have_no_gradient(seed):
     fit = bf.fit(graph, given)
     assert fit.converged
     assert fit.gradient_norm < 1e-4
-    here = joint_twin.joint_loglik(fit.B, fit.Omega, plain)
+    here = groups_twin.joint_loglik(fit.B, fit.Omega, plain)
     assert fit.loglik == pytest.approx(here, rel=1e-10)
     for name, entries in (("B", np.argwhere(fit.B)), ("Omega", np.argwhere(np.triu(fit.Omega)))):
         for i, j in entries[:6]:
@@ -90,7 +90,7 @@ def test_large_districts_are_certified_and_have_no_gradient(seed):
                     B[i, j] += step
                 else:
                     Omega[i, j] = Omega[j, i] = Omega[i, j] + step
-                assert joint_twin.joint_loglik(B, Omega, plain) < here
+                assert groups_twin.joint_loglik(B, Omega, plain) < here
 
 
 def test_single_nodes_have_a_closed_form():
@@ -176,7 +176,7 @@ def test_standard_errors_are_those_of_the_whole_likelihood():
                 B[i, j] = value
             else:
                 Omega[i, j] = Omega[j, i] = value
-        return joint_twin.joint_loglik(B, Omega, plain)
+        return groups_twin.joint_loglik(B, Omega, plain)
 
     q, h = len(theta), 1e-4
     H = np.empty((q, q))

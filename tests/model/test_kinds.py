@@ -1,5 +1,6 @@
 """Interventions that keep a target's edges: parameters that a condition has to itself."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from condition_twin import ConditionModel
+from kinds_twin import ConditionModel
 from random_models import random_bap
 
 KINDS = ("mechanism", "activity", "noise")
@@ -142,21 +143,7 @@ def test_members_of_a_class_fit_equally_well(kind):
         np.testing.assert_allclose(logliks, logliks[0], rtol=1e-9)
 
 
-# --- the twin ---
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(4))
-def test_agrees_with_direct_maximisation(kind, seed):
-    graph, model, theta, data = sampled(kind, seed)
-    fit = bf.fit(graph, conditions(graph, kind, TARGETS, data))
-    assert fit.converged
-    best, loglik = model.fit(data, theta)
-    assert fit.loglik == pytest.approx(loglik, rel=1e-8)
-    for e, (B, Omega, _) in enumerate(fit.own):
-        want_B, want_Omega, _ = model.matrices(best, e)
-        np.testing.assert_allclose(B, want_B, atol=1e-4)
-        np.testing.assert_allclose(Omega, want_Omega, atol=1e-4)
+# --- the twin (fits: test_direct_maximisation.py) ---
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -226,22 +213,56 @@ def test_targets_of_a_kind_are_learned():
     asked = conditions(graph, "noise", [(), "learn"], data)
     result = bf.greedy_search(asked, rng=1)
     assert [t.variable for t in result.targets if t.chosen] == ["v1"]
-    assert result.moments.kind == "noise"
+    assert result.moments.kinds == ("perfect", "noise")
+
+
+# --- different kinds ---
+
+MIXED = [
+    bf.Condition(TWO[0], kind="activity"),
+    bf.Condition(TWO[1], targets=["y"], kind="noise"),
+    bf.Condition(pair(50, 1.0, 1.0), targets=["x"]),
+]
+
+
+def test_conditions_of_different_kinds():
+    #  x -> y: y varies more in the second condition, x is set in the third
+    moments = bf.moments(MIXED)
+    assert moments.kinds == ("perfect", "noise", "perfect")  # without targets there is none
+    fit = bf.fit(bf.parse("x -> y"), moments)
+    assert fit.n_parameters == 3 + 2
+    S = [c.S for c in moments.conditions]
+    # x varies by itself where it was not set; y has a variance in the second condition and another
+    # in the others.
+    assert fit.Omega[0, 0] == pytest.approx((80 * S[0][0, 0] + 60 * S[1][0, 0]) / 140)
+    left = [s[1, 1] - 2 * fit.B[1, 0] * s[0, 1] + fit.B[1, 0] ** 2 * s[0, 0] for s in S]
+    assert fit.own[1].Omega[1, 1] == pytest.approx(left[1], rel=1e-6)
+    assert fit.Omega[1, 1] == pytest.approx((80 * left[0] + 50 * left[2]) / 130, rel=1e-6)
+
+
+def test_searches_and_classes_under_different_kinds():
+    rng = np.random.default_rng(4)
+    kinds, targets = ("perfect", "perfect", "noise"), ((), ("v1",), ("v0",))
+    graph = random_bap(rng, 3, density=0.9)
+    model = ConditionModel(graph, kinds, targets)
+    data = conditions(
+        graph, "perfect", targets, model.sample(rng, model.random(rng, graph), [300] * 3)
+    )
+    data[2] = replace(data[2], kind="noise")
+    found = bf.exhaustive_search(data)
+    for scored, score in list(found.ranking(1e9))[::5]:
+        assert score == pytest.approx(bf.score(scored, data), rel=1e-10)
+    greedy = bf.greedy_search(data, rng=1)
+    assert greedy.score == pytest.approx(found.score, rel=1e-10)
+    members = greedy.equivalence_class()
+    assert (members.targets, members.kind) == (targets, kinds)
+    assert set(members) == set(found.best_graphs)
+    assert found.graph in members
+    logliks = [bf.fit(member, data).loglik for member in members]
+    np.testing.assert_allclose(logliks, logliks[0], rtol=1e-9)
 
 
 # --- what is refused ---
-
-
-def test_kinds_do_not_mix():
-    mixed = [
-        bf.Condition(TWO[0]),
-        bf.Condition(TWO[1], targets=["y"], kind="noise"),
-        bf.Condition(pair(50, 1.0, 1.0), targets=["x"], kind="perfect"),
-    ]
-    with pytest.raises(bf.DataError, match="conditions of kinds noise, perfect together"):
-        bf.moments(mixed)
-    # A condition without targets has no kind to speak of.
-    assert bf.moments([bf.Condition(TWO[0], kind="noise"), mixed[2]]).kind == "perfect"
 
 
 def test_too_few_rows_for_parameters_of_their_own():
@@ -256,12 +277,6 @@ def test_a_held_variable_was_set():
     held = {**TWO[1], "y": np.ones(60)}
     with pytest.raises(bf.DataError, match=r"constant column 'y': .* \(kind='perfect'\)"):
         bf.moments([bf.Condition(TWO[0]), bf.Condition(held, targets=["y"], kind="noise")])
-
-
-def test_what_is_not_foreseen():
-    data = [bf.Condition(t, targets=["y"] * k, kind="noise") for k, t in enumerate(TWO)]
-    with pytest.raises(bf.DataError, match="kind = 'noise': what an intervention changes"):
-        bf.leave_out_conditions([*data, bf.Condition(pair(50, 1.0, 1.0))])
 
 
 def test_scores_rise_with_the_freedom_of_the_kind():

@@ -19,6 +19,7 @@ from hypothesis.extra import numpy as np_st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bowfree as bf
+from bowfree.model import sample
 from bowfree.model.gate import read_moments
 
 #   a -> b <-> c
@@ -40,6 +41,15 @@ def test_data_and_covariance_give_the_same_moments():
     assert_allclose(read_moments(cov=S, n=20, graph=GRAPH).S, expected, rtol=1e-13)
     S_n = np.cov(X, rowvar=False, ddof=0)
     assert_allclose(read_moments(cov=S_n, n=20, ddof=0, graph=GRAPH).S, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("rows_at_once", [1, 7, 19, 20, 21])
+def test_a_large_table_is_summed_in_pieces(rows_at_once, weighted, monkeypatch):
+    weights = np.linspace(1, 2, num=20) if weighted else None
+    whole = read_moments(X, weights=weights).S
+    monkeypatch.setattr(sample, "_PRODUCTS", 9 * rows_at_once)
+    assert_allclose(read_moments(X, weights=weights).S, whole, rtol=1e-13)
 
 
 def test_a_large_mean_costs_no_digits():
@@ -278,6 +288,7 @@ BAD_INPUT = {
     "ddof": ({"cov": S, "n": 20, "ddof": 2}, r"ddof = 2: must be 1 \(divisor n - 1\) or 0"),
     "n = 1": ({"cov": S, "n": 1}, "n = 1: must be at least 2"),
     "one row": ({"data": X[:1]}, "n = 1: data need at least 2 rows"),
+    "two rows": ({"data": X[:2]}, "n = 2 observations: .* 1 or -1; more complete observations"),
     "n not whole": ({"cov": S, "n": 20.5}, "n = 20.5: must be a whole number, or inf"),
     "n NaN": ({"cov": S, "n": math.nan}, "n = nan: must be a whole number, or inf"),
     "n <= parents": (
@@ -313,11 +324,15 @@ BAD_INPUT = {
         {"data": X * [1, 1e307, 1]},
         r"column 'b' has values up to .*e\+307: its covariances are larger .*; rescale it",
     ),
+    "values that no difference can hold": (
+        {"data": _with([0, -1, 3], 1, [1e308, 1e308, -1e308])},
+        r"column 'b' has values up to 1e\+308: .* larger",
+    ),
     "table times 1e153": ({"data": X * 1e153}, r"column 'a' has values up to .*e\+153: .* larger"),
-    "table times 1e-200": ({"data": X * 1e-200}, "column 'a' has values no larger than .*e-200"),
+    "table times 1e-200": ({"data": X * 1e-200}, "column 'a' has values up to .*e-200"),
     "column times 1e-200": (
         {"data": X * [1, 1e-200, 1]},
-        "column 'b' has values no larger than .*e-200: its covariances are smaller .*; rescale it",
+        "column 'b' has values up to .*e-200: its covariances are smaller .*; rescale it",
     ),
     "cov times 1e306": ({"cov": S * 1e306, "n": 20}, r"'a' has a standard deviation of .*e\+15"),
     "cov times 1e-306": ({"cov": S * 1e-306, "n": 20}, r"'a' has a standard deviation of .*e-15"),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
+from random_models import foreign_data
 
 
 def correlations(rows):
@@ -55,15 +56,26 @@ def test_one_start_finds_what_thirty_find(text, rows):
     assert one.loglik == pytest.approx(many.loglik, abs=1e-8)
 
 
-#   From most starts the steps run out, while errors and coefficients are moderate.
+#   From most starts the steps run out on a long way to a maximum.
 OUT_OF_STEPS = (
     "v0 -> v1 <- v2 -> v0 <-> v3 <-> v1, v2 <- v3 -> v4 <-> v0, v1 <-> v4 <-> v2",
     [[916], [-811, -686], [880, 788, -987], [452, 474, 116, 7]],
 )
 
 
+def test_where_the_steps_of_all_starts_run_out_there_are_more():
+    graph, S = bf.parse(OUT_OF_STEPS[0]), correlations(OUT_OF_STEPS[1])
+    one = fit_quietly(graph, S, 50)
+    assert one.converged
+    assert one.loglik == pytest.approx(fit_quietly(graph, S, 50, n_starts=8, rng=0).loglik)
+    assert [district.n_iter > 150 for district in one.certificate] == [True]
+
+
 def test_not_certified_is_not_yet_diverging():
-    fit = fit_quietly(bf.parse(OUT_OF_STEPS[0]), correlations(OUT_OF_STEPS[1]), 50)
+    # Found by trying: no step is left, while errors and coefficients are moderate.
+    graph, S = foreign_data(np.random.default_rng(584), 12)
+    sd = np.sqrt(np.diag(S))
+    fit = fit_quietly(graph, S / np.outer(sd, sd), 1000)
     assert not fit.converged
     assert np.abs(fit.B).max() < 10
     assert not fit.diverging

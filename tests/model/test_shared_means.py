@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from condition_twin import ConditionModel
+from kinds_twin import ConditionModel
 from random_models import random_bap
 
 KINDS = ("perfect", "mechanism", "activity", "noise")
@@ -69,7 +69,7 @@ def test_a_shift_that_the_graph_does_not_explain():
     assert bf.fit(CHAIN, wrong).p_value > 0.001  # with free means nobody looks at them
 
 
-# --- the twin ---
+# --- the twin (fits: test_direct_maximisation.py) ---
 
 
 def sampled(kind, seed):
@@ -85,25 +85,6 @@ def conditions(graph, kind, data):
         bf.Condition(bf.Moments(graph.nodes, S, n, m), targets=targets, kind=kind)
         for (n, S, m), targets in zip(data, TARGETS, strict=True)
     ]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", [0, 3])
-def test_agrees_with_direct_maximisation(kind, seed):
-    graph, model, theta, data = sampled(kind, seed)
-    fit = bf.fit(graph, conditions(graph, kind, data), means="shared")
-    assert fit.converged
-    best, loglik = model.fit(data, theta, means=True)
-    assert fit.loglik == pytest.approx(loglik, rel=1e-8)
-    assert sum(c.loglik for c in fit.conditions) == pytest.approx(loglik, rel=1e-8)
-    n_means = sum(what == "c" for what, *_ in {place for e in model.index for place in e})
-    assert fit.df == 3 * (6 + 3) - model.size
-    assert fit.n_parameters == model.size - n_means  # intercepts have no price
-    if kind != "perfect":
-        for e, (B, Omega, _) in enumerate(fit.own):
-            want_B, want_Omega, _ = model.matrices(best, e)
-            np.testing.assert_allclose(B, want_B, atol=2e-4)
-            np.testing.assert_allclose(Omega, want_Omega, atol=2e-4)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -149,7 +149,7 @@ def test_rows_with_gaps_are_left_out(only_sums):
 
 def test_a_search_reads_pieces_once_and_looks_at_the_first_rows(only_sums):
     data = frame(ROWS[:3000]).assign(row=np.arange(3000.0))
-    with pytest.warns(bf.DataWarning, match="column row: looks like row numbers"):
+    with pytest.warns(bf.DataWarning, match="column row looks like row numbers"):
         found = bf.greedy_search((data[k : k + 500] for k in range(0, 3000, 500)), rng=1)
     assert found.graph.nodes == ("a", "b", "c", "row")
     assert found.moments.n == 3000

@@ -89,19 +89,23 @@ class Workshop:
         self._run("cmake", "--build", self.build)
         self._run("cmake", "--install", self.build, "--prefix", self.root / "src")
 
-    def failures(self, tests: tuple[str, ...], *options: str) -> list[str]:
+    def failures(
+        self, tests: tuple[str, ...], *options: str, seconds: float | None = None
+    ) -> list[str]:
         """Run some tests; return a line for each failure, none when all pass."""
         try:
-            done = self._pytest("-q", "-rfE", "-p", "no:cacheprovider", *options, *tests)
+            done = self._pytest(
+                "-q", "-rfE", "-p", "no:cacheprovider", *options, *tests, seconds=seconds
+            )
         except subprocess.TimeoutExpired:
-            return [f"TIMEOUT after {TIME_LIMIT} s"]
+            return [f"TIMEOUT after {seconds} s"]
         if done.returncode not in (0, 1, 2):  # 2: collecting failed, as after a broken import
             raise RuntimeError(f"pytest {' '.join(tests)}:\n{done.stdout[-2000:]}{done.stderr}")
         lines = done.stdout.splitlines()
         found = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
         return found or lines[-1:] if done.returncode else []
 
-    def _pytest(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def _pytest(self, *arguments: str, seconds: float | None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "pytest", *arguments],
             cwd=self.root,
@@ -109,7 +113,7 @@ class Workshop:
             env=os.environ | {"PYTHONPATH": str(self.root / "src"), "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
             text=True,
-            timeout=TIME_LIMIT,
+            timeout=seconds,
         )
 
     @staticmethod
@@ -127,7 +131,7 @@ class Workshop:
         try:
             if in_core:
                 self.make()
-            return self.failures(mutation.tests, "-x")
+            return self.failures(mutation.tests, "-x", seconds=TIME_LIMIT)
         finally:
             path.write_text(original, encoding="utf-8")
 

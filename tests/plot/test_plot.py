@@ -165,6 +165,7 @@ def test_score_curves():
     assert best.get_ydata().tolist() == [-30.0, -8.0, -6.5, -5.5]
     assert "-30" in ax.get_xlabel()  # what the axis does not show, it says
     assert ax.get_ylim()[0] > -10
+    assert all(step == round(step) for step in ax.get_xticks())
     ax = bf.plot.scores(SimpleNamespace(runs=RUNS), against="time", reference=-5.8)
     step = next(line for line in ax.lines if line.get_label() == "best so far")
     assert step.get_xdata().tolist() == [0.5, 0.75, 1.0]

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 import bowfree as bf
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.report.cautions import cautions
-from bowfree.report.data_checks import check_data
+from bowfree.report.data_checks import check_data, checks_if_rows
 from bowfree.report.gap_map import gap_map
 
 GRAPH = bf.parse("a -> b -> c")
@@ -39,7 +39,7 @@ def test_gaps_and_notes():
     gappy = NORMAL.assign(b=NORMAL["b"].where(NORMAL["a"] < 0))
     text = said(bf.fit(GRAPH, gappy, missing="fiml"))
     assert "of the cells are missing, in 2 patterns; Little's test" in text
-    assert "The fit is that of all observed cells." in text
+    assert "The fit and the bounds of effects are those of all observed cells." in text
     codes = pd.DataFrame(np.digitize(NORMAL / NORMAL.std(), [-1, 1]), columns=NORMAL.columns)
     text = said(bf.fit(GRAPH, codes, ordinal=["a"]))
     assert "Ordered categories: 'a'; their variances are set to one." in text
@@ -62,7 +62,7 @@ def test_robust_numbers_are_offered_where_cells_are_missing_too():
     fit = bf.fit(GRAPH, gappy, missing="fiml")
     robust = bf.fit(GRAPH, gappy, missing="fiml", se="robust-huber-white", test="yuan-bentler")
     text = said(fit, check_data(fit, gappy))
-    assert "The variables are not jointly normal: Mardia's kurtosis" in text
+    assert "The variables are not jointly normal: Mardia's skewness" in text
     assert f"chi-square {robust.chi2_scaled:.2f} in place of {fit.chi2:.2f}" in text
     assert f"in place of {fit.chi2:.2f}" in bf.report.render(fit, data=gappy)
     # Two stages are robust unasked.
@@ -152,3 +152,15 @@ def test_rows_left_out_are_left_out_of_the_checks():
     checks = check_data(fit, gappy)
     assert checks.outliers[0].row == 6
     assert "1 of 400 rows have gaps and are left out" in bf.report.render(fit, data=gappy)
+
+
+def test_rows_put_aside_are_looked_at_and_outliers_among_them_counted():
+    # Two outliers; the fit goes by half of the rows, and which ones nobody can say.
+    data = pd.concat([NORMAL, NORMAL.iloc[:2] + 40], ignore_index=True)
+    result = bf.greedy_search(data, holdout=0.5, restarts=2, rounds=0, rng=4)
+    checks = checks_if_rows(result.fit(), data, result.holdout)
+    assert checks.n_outliers in (1, 2)
+    assert checks.outliers == ()
+    assert any("far from the rest (Mahalanobis distance). Check" in s for s in checks.warnings())
+    assert f"{checks.n_outliers} row" in bf.report.render(result, data=data)
+    assert checks_if_rows(result.fit(), None, result.holdout) is None

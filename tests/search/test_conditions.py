@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-import joint_twin
+import groups_twin
+from bowfree.search import plan
 from random_models import random_bap, random_parameters
 from twins import graph_matrices, implied_covariance
 
@@ -19,7 +20,7 @@ def conditions(rng, graph, targets, n=400):
     for k, chosen in enumerate(targets):
         target = np.zeros(len(B), dtype=bool)
         target[list(chosen)] = True
-        Sigma = implied_covariance(*joint_twin.cut(B, Omega, 2 * np.eye(len(B)), target))
+        Sigma = implied_covariance(*groups_twin.cut(B, Omega, 2 * np.eye(len(B)), target))
         X = rng.normal(size=(n, len(B))) @ np.linalg.cholesky(Sigma).T + 3 * k
         rows = dict(zip(graph.nodes, X.T, strict=True))
         made.append(bf.Condition(rows, targets=[graph.nodes[t] for t in chosen], name=f"c{k}"))
@@ -55,15 +56,42 @@ def test_greedy_search_finds_what_an_exhaustive_one_finds(seed):
     assert [s for _, s in best] == pytest.approx([bf.score(g, data) for g, _ in best], abs=1e-9)
 
 
-def test_many_variables_are_scored_by_all_conditions():
-    # Beyond twelve variables one matrix has its orders and its screen; several must do without.
-    rng = np.random.default_rng(9)
-    truth = random_bap(rng, 14, density=0.15)
-    data = conditions(rng, truth, [(), (0, 5), (9,)])
-    found = bf.greedy_search(data, rng=1, restarts=2, rounds=1)
-    for graph, score in found.pool[:5]:
+def many_variables(seed, d):
+    """Return a sparse BAP of many variables, and conditions of which the first sets most of them.
+
+    So whoever takes the first matrix for all of the data sees hardly any edge.
+    """
+    rng = np.random.default_rng([9, seed])
+    truth = random_bap(rng, d, density=2 / d)
+    return truth, conditions(rng, truth, [tuple(range(3, d)), (), (0, 5)])
+
+
+def test_orders_are_for_one_matrix(monkeypatch):
+    # Beyond twelve variables a run that begins with DAGs takes them over orders; with targets it
+    # does what it does with few variables.
+    truth, data = many_variables(1, 14)
+    watched = [bf.Condition(c.data) for c in data]
+    quick = {"rng": 1, "restarts": 2, "rounds": 0}
+    by_default = [bf.greedy_search(given, **quick) for given in (data, watched)]
+    monkeypatch.setattr(plan, "order_kicks_for", lambda d: -1)
+    without = [bf.greedy_search(given, **quick) for given in (data, watched)]
+    assert by_default[0].pool == without[0].pool
+    looked_at, looked_at_without = (
+        [[run.candidates for run in result.runs] for result in results]
+        for results in (by_default, without)
+    )
+    assert looked_at[0] == looked_at_without[0]
+    assert looked_at[1] != looked_at_without[1]
+    assert by_default[0].score > bf.score(truth, data) - 1e-9
+    for graph, score in by_default[0].pool[:5]:
         assert score == pytest.approx(bf.score(graph, data), abs=1e-9)
-    assert found.score > bf.score(truth, data) - 1e-9
+
+
+def test_the_screen_is_for_one_matrix():
+    # Beyond thirty variables a climb asks a screen which new edges are worth a fit. At its end no
+    # single change is left that gains.
+    _, data = many_variables(2, 32)
+    found = bf.greedy_search(data, rng=1, strategy="restart", restarts=0)
     assert all(change.score < 1e-9 for change in bf.edge_changes(found))
 
 

@@ -124,6 +124,15 @@ def test_same_for_any_number_of_threads():
     assert essence(one) == essence(two)
 
 
+@pytest.mark.parametrize(("penalty", "told"), [(1.0, True), (1.58, True), (1.6, False)])
+def test_a_penalty_below_the_extended_one_is_remarked_on(penalty, told):
+    # 0.5 + log(15) / log(12) = 1.5898
+    found = bf.greedy_search(chain(12, 15), penalty=penalty, rng=3, restarts=1, rounds=0)
+    said = [note for note in found.notes if "penalty='ebic' is 1.59 here" in note]
+    assert len(said) == told
+    assert len(found.notes) == 1 + told
+
+
 def test_all_that_goes_on_from_there():
     X = chain(10, 12)
     names = [f"x{j}" for j in range(1, 13)]

@@ -33,6 +33,7 @@ def test_a_run_stays_where_it_is(kind):
         order_kicks=0,
         dag_kicks=30,
         bap_kicks=5,
+        whole_first=False,
         burn_in=0,
         keep=50,
         window=1.0,
@@ -63,7 +64,7 @@ def test_a_chain_stays_where_it_is():
         window=1.0,
         seed=0,
     )
-    chains.renew_list()
+    chains.begin_leg()
     assert chains.walk(3_000, 1, 1, None)
     (found,) = chains.samples()
     assert found["accepted"] == 0

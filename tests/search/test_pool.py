@@ -39,6 +39,7 @@ def kept(offers, *, keep=10, window=4.0):
         order_kicks=0,
         dag_kicks=0,
         bap_kicks=0,
+        whole_first=False,
         burn_in=0,
         keep=keep,
         window=window,

@@ -7,6 +7,11 @@ import pandas as pd
 import pytest
 
 import bowfree as bf
+from bowfree.budget import Budget
+from bowfree.model.scoring_rule import ScoringRule
+from bowfree.search import plan
+from bowfree.search.plan import Strategy
+from bowfree.search.runs import Setup, run_elsewhere
 from search_cases import simulate
 
 
@@ -88,6 +93,63 @@ def test_dearer_edges_take_a_graph_apart():
     assert {0, 1, 2} <= {graph.n_edges for graph, _ in result.pool}
 
 
+def test_of_many_variables_the_whole_graph_is_kicked_first(monkeypatch):
+    # The same without kicks of single places: nothing but the raised penalty is left. A kick that
+    # does not gain is taken back, and the plateau is walked at the end.
+    monkeypatch.setattr(plan, "MANY_NODES", 4)
+    monkeypatch.setattr(plan, "kicks_per_run_for", lambda d: 0)
+    d, n = 6, 500
+    names = [f"x{i + 1}" for i in range(d)]
+    complete = bf.MixedGraph(names, bidirected=combinations(names, 2))
+    result = bf.greedy_search(
+        cov=0.75 * np.eye(d) + 0.25,
+        n=n,
+        graph_class="bidirected",
+        starts=[complete],
+        restarts=1,
+        rounds=0,
+        keep=10_000,
+        window=1e9,
+        rng=0,
+    )
+    assert {0, 1, 2} <= {graph.n_edges for graph, _ in result.pool}
+    assert result.runs[0].end == complete
+    chain = bf.MixedGraph(names, list(pairwise(names)))
+    S = 0.6 ** np.abs(np.subtract.outer(np.arange(d), np.arange(d)))
+    setup = Setup(
+        bf.moments(cov=S, n=n), bf.SearchSpace(), ScoringRule(), plan.Strategy(plateau=1000)
+    )
+    found = run_elsewhere((setup, plan.Task(plan.KICKS, 0, 0, chain), Budget()))
+    best = {graph for graph, score in found.pool if score > found.run.score - 1e-9}
+    assert best == set(bf.equivalence_class(chain))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_of_many_variables_a_round_has_to_gain_the_price_of_an_edge(monkeypatch, seed):
+    monkeypatch.setattr(plan, "MANY_NODES", 12)
+    monkeypatch.setattr(plan, "kicks_per_run_for", lambda d: 3)
+    d, n = 14, 300
+    S, _ = simulate(seed, d, n=n, max_in_degree=3)
+    result = bf.greedy_search(cov=S, n=n, restarts=2, rng=seed)
+    scores = [run.score for run in result.runs]
+    each = plan.kick_runs_for(d)
+    rounds = [scores[k : k + each] for k in range(2, len(scores), each)]
+    best, gains = max(scores[:2]), []
+    for ends in rounds:
+        gains.append(max(ends) - best > np.log(n) / n)
+        best = max(best, *ends)
+    patience = 1 if max(scores[:2]) > best - 1e-9 else 2
+    assert not any(gains[-patience:])
+    assert all(any(gains[k : k + patience]) for k in range(len(gains) - patience))
+
+
+def test_the_more_variables_the_fewer_runs():
+    for number in (plan.first_runs_for, plan.kick_runs_for):
+        runs = [number(d) for d in (20, 31, 100, 200, 500, 1000)]
+        assert runs == sorted(runs, reverse=True)
+        assert runs[-1] >= 2
+
+
 def test_a_reversal_takes_the_parents_along():
     # Required: p1, ..., p5 -> x. y is known from p5 - p1 - ... - p4, and from fewer of the five
     # next to nothing is known of it: only a change that makes all of them its parents pays. x -> y
@@ -117,3 +179,16 @@ def test_a_reversal_takes_the_parents_along():
     for some in combinations(causes, 4):
         fewer = start.add(", ".join(f"{p} -> y" for p in some))
         assert bf.score(fewer, cov=S, n=1000) < bf.score(start, cov=S, n=1000)
+
+
+def test_one_more_start():
+    # Whatever else a strategy does, it does as before.
+    first, more = bf.parse("a -> b, c"), bf.parse("a, b -> c")
+    plain = Strategy("restart").plan("bap", 3)
+    given = Strategy("restart").also_from(first).plan("bap", 3)
+    assert given.starts == (first,)
+    assert given.first == plain.first
+    both = Strategy("restart", (first,)).also_from(more).plan("bap", 3)
+    assert (both.starts, len(both.first)) == ((more, first), 2)
+    kicked = Strategy().also_from(first).plan("bap", 3)
+    assert (kicked.starts, kicked.first[1:]) == ((first,), Strategy().plan("bap", 3).first)

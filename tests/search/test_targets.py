@@ -1,9 +1,12 @@
 """Targets that nobody knows are found together with the graph."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 import bowfree as bf
+from graph_strategies import all_baps
 
 QUICK = {"restarts": 4, "rounds": 1}
 #   x -> y -> z, w
@@ -40,7 +43,9 @@ def test_targets_are_found():
     assert {key for key, t in found.items() if t.chosen} == {("c1", "y"), ("c2", "z")}
     for t in found.values():
         assert (t.probability > 0.9) if t.chosen else (t.probability < 0.3)
-    assert "y in c1: P(target) = 1.000" in str(result)
+    assert "z in c2: P(target) = 1.000" in str(result)
+    # x <- y with the target x fits nearly as well: y varies little more than it did.
+    assert 0.9 < found["c1", "y"].probability < 0.99
     assert result.to_dict()["targets"][0]["condition"] == "c1"
 
 
@@ -73,6 +78,46 @@ def test_a_probability_weighs_two_scores():
     assert target.probability == pytest.approx(odds / (1 + odds), rel=1e-6)
 
 
+def every_place(data):
+    """Return the best score over all graphs for all targets of the last condition."""
+    graphs, best = all_baps(3), {}
+    for size in range(4):
+        for T in combinations(graphs[0].nodes, size):
+            moments = bf.moments([*data[:-1], bf.Condition(data[-1].data, targets=T)])
+            best[frozenset(T)] = max(bf.score(graph, moments) for graph in graphs)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_graphs_with_all_targets(seed):
+    rng = np.random.default_rng([3, seed])
+    truths = [graph for graph in all_baps(3) if graph.n_edges > 1]
+    sem = bf.random_sem(truths[int(rng.integers(len(truths)))], rng=rng)
+    names, target = sem.graph.nodes, int(rng.integers(3))
+    B, Omega = sem.B.copy(), sem.Omega.copy()
+    B[target] = Omega[target] = Omega[:, target] = 0
+    Omega[target, target] = sem.covariance()[target, target]
+    tables = [sem.sample(150, rng=rng)]
+    errors = rng.multivariate_normal(np.zeros(3), Omega, size=150)
+    tables.append(np.linalg.solve(np.eye(3) - B, errors.T).T)
+    data = [
+        bf.Condition(dict(zip(names, X.T, strict=True)), targets=T)
+        for X, T in zip(tables, [(), "learn"], strict=True)
+    ]
+    result = bf.greedy_search(data, rng=1, **QUICK)
+    best = every_place(data)
+    found = frozenset(result.moments.conditions[1].targets)
+    assert result.score == pytest.approx(max(best.values()), abs=1e-9)
+    assert best[found] == pytest.approx(result.score, abs=1e-9)
+    near = [T for T in best if len(T - found) <= 1 and len(found - T) <= 1]
+    for told in result.targets:
+        one = {told.variable}
+        pairs = {(T | one, T - one) for T in near if T | one in near and T - one in near}
+        worth = np.array([[best[T] for T in pair] for pair in pairs]) - result.score
+        odds = np.exp(300 * worth)
+        assert told.probability == pytest.approx(odds[:, 0].sum() / odds.sum(), abs=1e-6)
+
+
 def test_no_target_where_nothing_was_done():
     rng = np.random.default_rng(3)
     data = [bf.Condition(rows(rng)), bf.Condition(rows(rng), targets="learn")]
@@ -90,6 +135,22 @@ def test_a_variable_is_left_alone_somewhere():
     result = bf.greedy_search(data, rng=1, **QUICK)
     assert "y" not in result.moments.conditions[1].targets
     assert ("2", "y") not in {(t.condition, t.variable) for t in result.targets}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kind"), [((400, 3), "mechanism"), ((400, 3), "noise"), ((3, 400), "perfect")]
+)
+def test_what_three_rows_cannot_tell(sizes, kind):
+    # Four variables: a mechanism of three rows fits them exactly, and so does a graph that nothing
+    # but three rows tells about.
+    rng = np.random.default_rng(5)
+    data = [
+        bf.Condition(rows(rng, t, n), targets=T, kind=kind)
+        for t, n, T in zip((None, 1), sizes, ((), "learn"), strict=True)
+    ]
+    result = bf.greedy_search(data, rng=1, **QUICK)
+    assert not any(t.chosen for t in result.targets)
+    bf.fit(result.graph, result.moments)
 
 
 def test_unknown_targets_are_for_a_search():

@@ -148,6 +148,36 @@ def test_a_search_and_its_space():
     assert bf.design(result, space=known).n_members == 1
 
 
+@pytest.mark.parametrize("kind", ["perfect", "noise"])
+def test_conditions_that_the_data_are_from_count(kind):
+    # x -> y -> z where x was acted on already: of the five graphs of the skeleton few are open.
+    rng = np.random.default_rng(5)
+    tables = [rng.normal(size=(300, 3)) @ np.diag([s, 1, 1]) for s in (1, 3)]
+    for X in tables:
+        X[:, 1] += X[:, 0]
+        X[:, 2] += X[:, 1]
+    data = [
+        bf.Condition(dict(zip("xyz", X.T, strict=True)), targets=T, kind=kind)
+        for X, T in zip(tables, [(), ["x"]], strict=True)
+    ]
+    result = bf.exhaustive_search(data)
+    open_now = bf.design(result.equivalence_class(), kind=kind)
+    assert (open_now.targets, open_now.n_members < 5) == (((), ("x",)), True)
+    assert bf.design(result, kind=kind) == open_now
+    average = bf.averaged_effects(result)
+    assert (average.targets, average.kind) == (((), ("x",)), kind)
+    weighed = bf.design(average, kind=kind)
+    assert weighed.targets == open_now.targets
+    heads = [
+        bf.equivalence_class(one.graph, targets=[(), "x"], kind=kind) for one in average.classes
+    ]
+    weights = np.array([one.weight for one in average.classes])
+    sizes = np.array([members.size for members in heads])
+    assert weighed.n_members == pytest.approx(weights @ sizes / weights.sum())
+    # What was said is what counts.
+    assert bf.design(result, targets=[()], kind=kind).n_members == 5
+
+
 def test_an_average_weighs_its_classes():
     average = bf.averaged_effects(bf.exhaustive_search(collider_data(60)))
     found = bf.design(average)

@@ -5,6 +5,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import bowfree as bf
+from kinds_twin import ConditionModel
+from random_models import random_bap
 
 #   x -> y -> z with hidden x <-> z
 GRAPH = bf.parse("x -> y -> z, x <-> z")
@@ -48,6 +50,16 @@ def test_the_true_graph_foresees_what_pooling_cannot():
     assert through.foreseen == pytest.approx(-0.72, abs=0.08)
     (back,) = (e for e in found.effects if (e.of, e.on) == ("y", "x"))
     assert back.foreseen == 0
+
+
+def test_a_search_that_time_was_not_enough_for_foresees_nothing():
+    # The very first search is cut off: nothing is complete, and nothing is said to be.
+    found = bf.leave_out_conditions(
+        experiments(), search={"restarts": 10**5}, time_limit=0.05, rng=0
+    )
+    assert found.conditions == ()
+    assert not found.complete
+    assert str(found)
 
 
 def test_a_wrong_graph_does_not():
@@ -107,3 +119,100 @@ def test_what_cannot_be_left_out_is_said():
     for few in (data[:2], data[:1], rows(50, rng)):
         with pytest.raises(bf.DataError, match="three conditions are needed"):
             bf.leave_out_conditions(few, GRAPH)
+
+
+# --- what a condition has to itself is not foreseen ---
+
+#   x -> t -> y,  t <-> z: a drug acts on t
+DRUG = bf.parse("x -> t -> y, t <-> z")
+
+
+@pytest.mark.parametrize(
+    ("kind", "foreseen"),
+    [
+        ("perfect", {"x", "y", "z"}),
+        ("mechanism", {"x", "y", "z"}),  # z before t, and y given all others
+        ("noise", {"x", "y", "z"}),
+        ("activity", {"x", "t", "z"}),  # how t acts on y is new
+    ],
+)
+def test_what_is_foreseen_of_each_kind(kind, foreseen):
+    data = drugged(kind, DRUG, [(), ("t",), ()])
+    found = bf.leave_out_conditions(data, DRUG)
+    assert set(found.conditions[1].foreseen) == foreseen
+    assert set(found.conditions[0].foreseen) == set("xyzt")
+    assert [e.condition for e in found.effects] == ["2"] * (3 * (kind == "perfect"))
+
+
+def drugged(kind, graph, targets, seed=0, n=400):
+    rng = np.random.default_rng(seed)
+    model = ConditionModel(graph, kind, targets)
+    sample = model.sample(rng, model.random(rng, graph), [n] * len(targets))
+    kinds = [kind] * len(targets) if isinstance(kind, str) else kind
+    return [
+        bf.Condition(bf.Moments(graph.nodes, S, n), targets=names, kind=how)
+        for (n, S, _), names, how in zip(sample, targets, kinds, strict=True)
+    ]
+
+
+#   t <-> y, t -> z <-> y: everything but t hangs together with it, and there is no way around.
+def test_what_hangs_together_with_a_change_is_not_foreseen():
+    graph = bf.parse("t -> y, t <-> z, z <-> y")
+    found = bf.leave_out_conditions(drugged("mechanism", graph, [(), ("t",), ()]), graph)
+    assert found.conditions[1].foreseen == ("z",)
+    everything = bf.parse("t -> y")
+    both = drugged("mechanism", everything, [(), ("t", "y"), ()])
+    assert bf.leave_out_conditions(both, everything).skipped == ("2",)
+
+
+@pytest.mark.parametrize("kind", ["perfect", "mechanism", "activity", "noise"])
+@pytest.mark.parametrize("seed", range(6))
+def test_forecasts_do_not_depend_on_what_is_not_known(kind, seed):
+    # Whatever the condition's own parameters are, the density that the model foresees is the same;
+    # that of any other variable, given those before it, is not.
+    rng = np.random.default_rng(seed)
+    graph = random_bap(rng, 6, density=0.5)
+    targets = [(), ("v1", "v4"), ()]
+    model = ConditionModel(graph, kind, targets)
+    theta = model.random(rng, graph)
+    own = [number for *_, number in model.index[1] if number not in set(model.shared.values())]
+    assert own or kind == "activity"
+    other = theta.copy()
+    other[own] *= rng.uniform(1.1, 1.5, len(own))
+    data = drugged(kind, graph, targets, seed=seed)
+    found = bf.leave_out_conditions(data, graph)
+    (left_out,) = (c for c in found.conditions if c.name == "2")
+    order = order_of(graph, left_out, targets[1] if kind == "perfect" else ())
+    for v, name in enumerate(order):
+        numbers = [graph.nodes.index(u) for u in order[: v + 1]]
+        forms = []
+        for values in (theta, other):
+            Sigma = model.laws(values)[1][1][np.ix_(numbers, numbers)]
+            slope = np.linalg.solve(Sigma[:-1, :-1], Sigma[:-1, -1])
+            forms.append(np.append(slope, Sigma[-1, -1] - slope @ Sigma[:-1, -1]))
+        same = np.allclose(forms[0], forms[1], atol=1e-10)
+        assert same == (name in left_out.foreseen)
+
+
+def order_of(graph, left_out, first):
+    """Return the order of the forecast: set targets, then what is foreseen as soon as it can be."""
+    order, waiting = list(first), list(left_out.foreseen)
+    while len(order) < len(graph):
+        ready = [v for v in graph.nodes if v not in order and graph.parents(v) <= set(order)]
+        if waiting and waiting[0] in ready:
+            order.append(waiting.pop(0))
+        else:
+            order.append(next(v for v in ready if v not in left_out.foreseen))
+    return order
+
+
+def test_each_condition_is_foreseen_by_its_kind():
+    kinds, targets = ("perfect", "activity", "perfect", "noise"), [(), ("t",), ("x",), ("z",)]
+    found = bf.leave_out_conditions(drugged(kinds, DRUG, targets), DRUG)
+    assert [set(c.foreseen) for c in found.conditions] == [
+        set("xyzt"),
+        set("xzt"),
+        set("yzt"),
+        set("xyt"),
+    ]
+    assert {(e.condition, e.of) for e in found.effects} == {("3", "x")}

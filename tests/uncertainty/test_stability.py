@@ -90,8 +90,8 @@ def test_the_bound_is_kept():
 def test_time_limit_and_bad_input():
     data = CHAIN.sample(400, rng=1)
     began = time.monotonic()
-    cut = bf.stability_selection(data, n_halves=10**6, search=QUICK, rng=0, time_limit=0.5)
-    assert time.monotonic() - began < 3
+    cut = bf.stability_selection(data, n_halves=10**6, search=QUICK, rng=0, time_limit=2.0)
+    assert time.monotonic() - began < 6
     assert not cut.complete
     assert "NOT COMPLETE" in str(cut)
     for options in ({"max_false": 0}, {"n_halves": 1}, {"search": {"rng": 1}}, {"wild": 1}):

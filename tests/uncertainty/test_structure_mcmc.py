@@ -38,14 +38,20 @@ def test_two_variables():
         (4, 3, {"temper": 2.0}),
         (4, 3, {"temper": 2.0, "keep": 0}),  # without jumps
         (4, 4, {"keep": 20}),  # the list has a part of the weight, so that jumps must be fair
+        (4, 4, {"keep": 20, "max_steps": 1_200_000}),  # the same on a second leg
     ],
 )
-def test_stationary_law_is_exact(d, seed, options):
+def test_stationary_law_is_exact(d, seed, options, monkeypatch):
+    steps, thin = 800_000, 80
+    if "max_steps" in options:
+        monkeypatch.setattr("bowfree.uncertainty.chain_walks.MIXED", 1.0)
+        steps, thin = 400_000, 40
     S = random_covariance(np.random.default_rng(seed), d, 40)
     n = 20
     samples = bf.structure_mcmc(
-        cov=S, n=n, steps=800_000, thin=80, burn_in=1000, chains=2, rng=seed, **options
+        cov=S, n=n, steps=steps, thin=thin, burn_in=1000, chains=2, rng=seed, **options
     )
+    assert samples.steps == 800_000
     exact = bf.exhaustive_search(cov=S, n=n, penalty=options.get("penalty", 0.5))
     graphs = [graph for graph, _ in exact.ranking(1e9)]
     weights = n * exact.scores
@@ -88,7 +94,7 @@ def test_chains_know_what_a_search_found():
 def test_walks_may_be_cut_into_pieces(monkeypatch):
     S = random_covariance(np.random.default_rng(5), 5, 100)
     whole = bf.structure_mcmc(cov=S, n=100, steps=5000, chains=2, rng=4)
-    monkeypatch.setattr("bowfree.uncertainty.structure_mcmc.SLICES", 7)
+    monkeypatch.setattr("bowfree.uncertainty.chain_walks.SLICES", 7)
     told = []
     pieces = bf.structure_mcmc(cov=S, n=100, steps=5000, chains=2, rng=4, progress=told.append)
     np.testing.assert_array_equal(whole.states, pieces.states)

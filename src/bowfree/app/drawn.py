@@ -27,7 +27,7 @@ from bowfree.app.seen import (
     seen_knowledge,
 )
 from bowfree.app.work import Newest
-from bowfree.effects.bounds import effect_bounds
+from bowfree.effects.bounds import prompt_bounds
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError
@@ -241,7 +241,7 @@ class Drawn:
             return
 
         def find() -> Answer:
-            bounds = effect_bounds(members, self._moments, limit=_MOST_FITTED)
+            bounds = prompt_bounds(members, self._moments, _MOST_FITTED)
             return seen_effect(fit, bounds, *effect)
 
         of, on = (self._names.index(name) for name in effect)

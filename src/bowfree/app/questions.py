@@ -26,9 +26,10 @@ from bowfree.app.places import arrange
 from bowfree.app.reproduce import python_code
 from bowfree.app.saved import Saved, read_saved, write_saved
 from bowfree.app.seen import seen_comparison, seen_graph, seen_separation
+from bowfree.display import count
 from bowfree.equivalence.comparison import compare
 from bowfree.errors import BowfreeError
-from bowfree.formats import FORMATS, read, write
+from bowfree.formats import FORMATS, read, read_lavaan, write
 
 if TYPE_CHECKING:
     from bowfree.app.session import Session
@@ -145,8 +146,17 @@ def _load(session: Session, message: Message) -> Answer:
 
 
 def _read(session: Session, message: Message) -> Answer:
-    graph = read(message.text("text"), format=message.one_of("format", FORMATS))
-    answer = session.drawn.step(session.board.with_graph(graph), "a graph read")
+    text, format = message.text("text"), message.one_of("format", FORMATS)
+    what = "a graph read"
+    if format == "lavaan":
+        model = read_lavaan(text)
+        graph = model.graph
+        if model.not_written:
+            added = count(len(model.not_written), "covariance")
+            what += f", with {added} that sem() adds to what is written"
+    else:
+        graph = read(text, format=format)
+    answer = session.drawn.step(session.board.with_graph(graph), what)
     session.floor.put(arrange(session.board.graph, session.board.knowledge.tiers))
     return answer
 

@@ -31,17 +31,18 @@ from bowfree.app.messages import Message
 from bowfree.app.places import Floor, arrange, labels
 from bowfree.app.reproduce import Origin
 from bowfree.app.seen import seen_graph
-from bowfree.errors import BowfreeError
+from bowfree.errors import BowfreeError, DataError
 from bowfree.formats import FORMATS
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.json_values import json_values
 from bowfree.model.fit_result import Fit
 from bowfree.model.gate import read_moments
+from bowfree.model.joint_moments import JointMoments
 from bowfree.options import DataOptions, checked_penalty, split_options
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
-from bowfree.text_input import shown
+from bowfree.text_input import listed, shown
 
 __all__ = ["MOST_VARIABLES", "Session"]
 
@@ -110,6 +111,12 @@ class Session:
                 "columns"
             )
         self.moments._require_definite("a workbench fits any graph that is drawn")
+        if isinstance(self.moments, JointMoments) and self.moments.targets:
+            raise DataError(
+                f"several conditions with interventions (on {listed(self.moments.targets)}): a "
+                "workbench shows how a graph fits one covariance matrix; give one of the "
+                "conditions, or those without targets"
+            )
         self.origin = origin or Origin()
         board = Board(MixedGraph(self.names), Knowledge())
         if graph is not None:

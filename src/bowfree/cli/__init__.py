@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from types import FrameType
-from typing import Any, TextIO
+from typing import IO, Any, TextIO
 
 import click
 
 from bowfree import __version__
+from bowfree.cli.terminal import say
 from bowfree.errors import BowfreeError
 
 __all__ = ["COMMANDS", "main"]
@@ -74,7 +75,14 @@ class _Commands(click.Group):
             except (BowfreeError, OSError, MemoryError, UnicodeEncodeError) as error:
                 if ctx.params["debug"]:
                     raise
-                raise click.ClickException(_sentence(error)) from error
+                raise _Failure(_sentence(error)) from error
+
+
+class _Failure(click.ClickException):
+    """What ends a command, as a sentence."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        say(f"Error: {self.format_message()}", err=True)
 
 
 def _sentence(error: Exception) -> str:
@@ -118,7 +126,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """Print a warning as one sentence; which line of the package it comes from helps nobody."""
-    click.echo(f"Warning: {message}", err=True)
+    say(f"Warning: {message}", err=True)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
+from bowfree.cli.conditions import by_condition, condition_options, without_column
 from bowfree.cli.numbers import Real, Whole
 from bowfree.cli.searches import budget_options, read_budget, read_search, search_options
 from bowfree.cli.tables import data_options, read_source
-from bowfree.cli.terminal import print_json, progress_bar
+from bowfree.cli.terminal import print_json, print_result, progress_bar
+from bowfree.options import Kind, Means
 
 __all__ = ["bootstrap"]
 
 
 @click.command(epilog="Example: bowfree bootstrap plants.csv --resamples 200 --jobs -1 --seed 1")
 @data_options
+@condition_options
 @search_options
 @budget_options
 @click.option(
@@ -40,13 +44,22 @@ __all__ = ["bootstrap"]
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def bootstrap(
-    resamples: int, confidence: float, max_false: float | None, as_json: bool, **given: Any
+    resamples: int,
+    confidence: float,
+    max_false: float | None,
+    as_json: bool,
+    conditions: str | None,
+    targets: Path | None,
+    kind: Kind,
+    means: Means,
+    **given: Any,
 ) -> None:
     """Learn graphs from DATA drawn anew, and count which edges and effects come back.
 
     An edge that comes back in nearly every resample would have been found on other data of the same
     kind, too; one that comes back in a third of them is a guess. Rows of DATA are drawn with
-    replacement; with --max-false they are halved (stability selection).
+    replacement, those of each condition by themselves; with --max-false they are halved (stability
+    selection).
     """
     import bowfree as bf
     from bowfree.uncertainty.bootstrap import resamples_needed
@@ -58,10 +71,13 @@ def bootstrap(
             f"give at least {needed}"
         )
     budget, search = read_budget(given), read_search(given)
-    arguments = read_source(**given).arguments()
+    source = without_column(read_source(**given), conditions)
+    arguments = by_condition(source, source.arguments(), conditions, targets, kind, means)
     if "data" not in arguments:
         raise click.UsageError("bootstrap draws rows anew: give a table of observations")
     data = arguments.pop("data")
+    if conditions is not None:
+        data = bf.moments(data, means=means)
     search |= {name: value for name, value in arguments.items() if name == "shrinkage"}
     with progress_bar("searching") as progress:
         found: Any
@@ -86,4 +102,4 @@ def bootstrap(
     if as_json:
         print_json(found.to_dict())
     else:
-        click.echo(str(found))
+        print_result(found)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from bowfree.cli.tables import data_options, read_source
-from bowfree.cli.terminal import naming, print_json
+from bowfree.cli.terminal import naming, print_json, print_result
 from bowfree.formats import FORMATS, read
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.text_input import read_text
@@ -77,7 +77,7 @@ def compare(
     if as_json:
         print_json(result.to_dict())
     else:
-        click.echo(str(result))
+        print_result(result)
 
 
 def _put(named: dict[str, MixedGraph], name: str, graph: MixedGraph) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,7 +16,7 @@ from bowfree.model.moments import Moments
 from bowfree.options import Kind, Means
 from bowfree.text_input import brief, read_text
 
-__all__ = ["by_condition", "condition_options"]
+__all__ = ["by_condition", "condition_options", "without_column"]
 
 
 def condition_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,6 +49,13 @@ def condition_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+def without_column(source: Source, column: str | None) -> Source:
+    """Return the source with the column of names not looked at as data."""
+    if column is None:
+        return source
+    return replace(source, read=replace(source.read, drop=(*source.read.drop, column)))
 
 
 def by_condition(

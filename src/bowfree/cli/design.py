@@ -9,7 +9,7 @@ import click
 from bowfree.cli.graphs import graph_options, read_graph
 from bowfree.cli.numbers import Real, Whole
 from bowfree.cli.targets import experiment_option, kind_option, read_targets
-from bowfree.cli.terminal import print_json
+from bowfree.cli.terminal import print_json, print_result
 from bowfree.equivalence.targets import Kind
 
 __all__ = ["design"]
@@ -77,4 +77,4 @@ def design(
     if as_json:
         print_json(found.to_dict())
     else:
-        click.echo(str(found))
+        print_result(found)

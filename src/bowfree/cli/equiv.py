@@ -13,7 +13,7 @@ from bowfree.cli.folder import check_new_file
 from bowfree.cli.graphs import graph_options, read_graph
 from bowfree.cli.numbers import Real, Whole
 from bowfree.cli.targets import experiment_option, kind_option, read_targets
-from bowfree.cli.terminal import naming, print_json
+from bowfree.cli.terminal import naming, print_json, print_result
 from bowfree.equivalence.classes import Method
 from bowfree.equivalence.targets import Kind
 from bowfree.graph.parsing import parse
@@ -82,6 +82,6 @@ def equiv(
     if as_json:
         print_json(members.to_dict() | ({"members": listed} if n_listed else {}))
         return
-    click.echo(str(members.summary()))
+    print_result(members.summary())
     if listed:
         click.echo("\n" + "\n".join(listed))

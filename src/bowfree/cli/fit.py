@@ -12,7 +12,7 @@ from bowfree.cli.graphs import graph_options, read_model
 from bowfree.cli.inference import Inference, inference_options
 from bowfree.cli.numbers import Price
 from bowfree.cli.tables import data_options, read_source
-from bowfree.cli.terminal import print_json
+from bowfree.cli.terminal import print_json, print_result, say
 from bowfree.formats import LavaanModel
 from bowfree.graph.given import graph_of
 from bowfree.options import Kind, Means, Penalty
@@ -74,7 +74,7 @@ def fit(
     robust = inference.words(arguments.get("data"))
     result = bf.fit(model, **arguments, penalty=penalty, **robust)
     for note in result.moments.notes:
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     more: dict[str, Any] = {}
     if isinstance(model, LavaanModel) and model.definitions:
         more["defined"] = model.defined(result)
@@ -85,7 +85,7 @@ def fit(
     if as_json:
         print_json(result.to_dict() | {name: part.to_dict() for name, part in more.items()})
     else:
-        headings = {"defined": "Defined parameters\n"}
-        parts = [str(result) if conditions is not None else str(result.summary())]
-        parts += [f"{headings.get(name, '')}{part}" for name, part in more.items()]
-        click.echo("\n\n".join(parts))
+        print_result(result if conditions is not None else result.summary())
+        for name, part in more.items():
+            click.echo("\nDefined parameters" if name == "defined" else "")
+            print_result(part)

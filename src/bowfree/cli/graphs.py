@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from bowfree.cli.terminal import naming
+from bowfree.cli.terminal import naming, say
+from bowfree.errors import ParseError
 from bowfree.formats import FORMATS, LavaanModel, read, read_lavaan
 from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
@@ -54,7 +55,7 @@ def read_named(text: str, format: str, auto: str) -> MixedGraph | LavaanModel:
         return read(text, format=format)
     model = read_lavaan(text, auto=auto)  # type: ignore[arg-type]  # click knows the choices
     if model.note:
-        click.echo(f"note: {model.note} (--auto)", err=True)
+        say(f"note: {model.note} (--auto)", err=True)
     return model
 
 
@@ -69,7 +70,13 @@ def read_model(
             return read(graph, format="text")
     if graph is None and graph_file is not None:
         with naming("--graph-file"):
-            return read_named(read_text(graph_file), graph_format or "text", auto)
+            text = read_text(graph_file)
+            try:
+                return read_named(text, graph_format or "text", auto)
+            except ParseError as error:
+                if graph_format is None:
+                    error.args = (f"{error}; if the file has another format, say so by --format",)
+                raise
     raise click.UsageError("give the graph as one of --graph or --graph-file")
 
 

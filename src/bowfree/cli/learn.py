@@ -8,18 +8,18 @@ import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bowfree.cli.conditions import by_condition, condition_options
+from bowfree.cli.conditions import by_condition, condition_options, without_column
 from bowfree.cli.folder import check_new_file, refuse_existing, write_folder
 from bowfree.cli.numbers import Real
 from bowfree.cli.searches import budget_options, read_budget, read_search, search_options
 from bowfree.cli.tables import data_options, read_source
-from bowfree.cli.terminal import naming, print_json, print_table, progress_bar
-from bowfree.display import count, significant
+from bowfree.cli.terminal import naming, print_json, print_table, progress_bar, say
+from bowfree.display import count, p_text, significant
+from bowfree.errors import BowfreeError
 from bowfree.formats import FORMATS, write
 from bowfree.graph.text import quote
 from bowfree.options import Kind, Means
@@ -35,9 +35,11 @@ if TYPE_CHECKING:
 
 __all__ = ["learn"]
 
-MOST_LISTED = 12  # edges in the first line; the table below has them all
+_LINE = 100  # characters of a line where there is no terminal, or a wide one
+MOST_EDGES = 40  # in the table
+MOST_LISTED = 12  # edges in the first line
 CLASS_SECONDS = 20.0  # for the equivalence class; a larger one is summarised in part
-AVERAGE_SECONDS = 20.0  # for probabilities, over all graphs that the data leave probable
+AVERAGE_SECONDS = 40.0  # for probabilities, over all graphs that the data leave probable
 MOST_EFFECTS = 10  # printed
 LEAST_PROBABILITY = 0.5  # of an effect that is printed
 MOST_AVERAGED = 30  # variables; beyond, the chains would need longer than that
@@ -89,9 +91,7 @@ def learn(
     if as_json and graph_format is not None:
         raise click.UsageError("choose one of --json and --format")
     budget, search = read_budget(given), read_search(given)
-    source = read_source(**given)
-    if conditions is not None:  # a column of names, which is not looked at as data
-        source = replace(source, read=replace(source.read, drop=(*source.read.drop, conditions)))
+    source = without_column(read_source(**given), conditions)
     with naming("--out"):
         refuse_existing(out)
     with naming("--report"):
@@ -112,20 +112,21 @@ def learn(
     except bf.WorkersLost as lost:
         if lost.result is None:
             raise
-        click.echo(f"Warning: {lost}", err=True)
+        say(f"Warning: {lost}", err=True)
         result, interrupted = lost.result, True
     if not result.complete:
-        click.echo("Warning: the search was ended early; a longer one may find better", err=True)
+        say("Warning: the search was ended early; a longer one may find better", err=True)
     fitted = fit_quietly(result)
     members = result.equivalence_class(time_limit=CLASS_SECONDS)
     average = _averaged(result, budget)
+    rows = None if conditions is not None else arguments.get("data")
     if out is not None:
         write_folder(out, _files(result, fitted, members, average, graph_format))
     if report is not None:
         settings = {"file": source.name, "strategy": search["strategy"], "seed": budget["rng"]}
         result.report(
             report,
-            data=None if conditions is not None else arguments.get("data"),
+            data=rows,
             members=members,
             average=average,
             settings=settings,
@@ -136,7 +137,7 @@ def learn(
     elif as_json:
         print_json(_document(result, fitted, members, average))
     else:
-        _print(result, fitted, members, average)
+        _print(result, fitted, members, average, rows)
     if interrupted:
         sys.exit(1)
 
@@ -147,77 +148,83 @@ def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects |
 
     if not 1 < len(result.graph.nodes) <= MOST_AVERAGED or not result.complete:
         return None
-    return averaged_effects(
-        result, rng=budget["rng"], n_jobs=budget["n_jobs"], time_limit=AVERAGE_SECONDS
-    )
+    given = budget | {"time_limit": AVERAGE_SECONDS}
+    try:
+        return averaged_effects(result, **given)
+    except BowfreeError as error:
+        # What was searched is worth more than who averages: this process can do it as well.
+        if given.pop("executor", None) is not None:
+            say(f"Warning: averages are worked out here, not by workers: {error}", err=True)
+            return _averaged(result, given)
+        say(
+            f"Warning: effects are not averaged over the probable graphs ({error}); in Python, "
+            "bf.averaged_effects has these options",
+            err=True,
+        )
+        return None
 
 
 def _print(
-    result: SearchResult, fitted: Fit, members: EquivalenceClass, average: AveragedEffects | None
+    result: SearchResult,
+    fitted: Fit,
+    members: EquivalenceClass,
+    average: AveragedEffects | None,
+    data: Any,
 ) -> None:
-    from bowfree.report.cautions import cautions
+    from bowfree.report.cautions import cautions, in_doubt
+    from bowfree.report.data_checks import checks_if_rows
 
     click.echo(_observations(result))
-    click.echo(
-        fill(
-            f"best graph: {_in_words(result.graph)}",
-            width=100,
-            subsequent_indent="  ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        + "\n"
-    )
+    say(f"best graph: {_in_words(result.graph)}", most=_LINE, hanging="  ")
+    click.echo()
     if result.graph.n_edges:
         print_table(
             (
                 "edge",
                 "estimate>",
-                "std. error>",
+                "s.e.>",
                 "95 % interval>",
                 "std. all>",
                 "in class>",
                 "known",
             ),
-            _edge_rows(fitted, members.summary()),
+            _edge_rows(fitted, members.summary(), MOST_EDGES),
         )
+        if result.graph.n_edges > MOST_EDGES:
+            weaker = result.graph.n_edges - MOST_EDGES
+            say(f"... and {weaker:,} weaker ones: --json, --out and --report have all", most=_LINE)
         click.echo()
     told = "" if result.space.knowledge == Knowledge() else " that the knowledge permits"
     kind = {"dag": "DAG", "bidirected": "bidirected graph"}.get(result.space.graph_class, "graph")
     if members.size == 1:
-        click.echo(
-            f"no other {kind}{told} fits every data set equally well: the model settles every edge"
-        )
+        settled = "" if in_doubt(fitted, result) else ": the model settles every edge"
+        say(f"no other {kind}{told} fits every data set equally well{settled}")
     else:
         more = "" if members.complete else " or more"
-        click.echo(
-            f"{members.size:,}{more} equivalent {kind}s{told} fit every data set equally well;\n"
-            "`in class`: share of them with this edge; `known`: what all agree on, o: they differ"
-        )
+        say(f"{members.size:,}{more} equivalent {kind}s{told} fit every data set equally well;")
+        say("`in class`: share of them with this edge; `known`: what all agree on, o: they differ")
     runs = result.runs
     best = sum(run.score >= result.score - 1e-9 for run in runs)
-    small = fitted.df > 0 and fitted.p_value < 0.001
-    p = "" if fitted.df == 0 else ", p < 0.001" if small else f", p = {fitted.p_value:.3f}"
+    p = f", {p_text(fitted.p_value, 3)}" if fitted.df > 0 else ""
     if not math.isnan(fitted.chi2):  # as it is where observations are few
-        click.echo(
+        say(
             f"chi-square {fitted.chi2:.2f} on {fitted.df} degrees of freedom{p}; "
             f"RMSEA {fitted.rmsea:.3f}"
         )
-    click.echo(
+    say(
         f"score {result.score:.6f} (penalty {result.penalty:g} log n per variable and edge); "
         f"{best} of {len(runs)} runs reached it; {result.seconds:.2f} s"
     )
     if average is not None:
         _print_average(average)
-    for sentence in cautions(fitted, fitted.estimates(), members.summary(), search=result):
-        line = fill(
-            f"! {sentence}",
-            width=100,
-            subsequent_indent="  ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        click.echo(line)
+    click.echo()
+    checks = checks_if_rows(fitted, data, result.holdout)
+    if checks is not None:
+        checks = replace(checks, odd_columns=())  # said when the file was read
+    for sentence in cautions(
+        fitted, fitted.estimates(), members.summary(), search=result, checks=checks
+    ):
+        say(f"! {sentence}", most=_LINE, hanging="  ")
 
 
 def _in_words(graph: MixedGraph) -> str:
@@ -226,7 +233,9 @@ def _in_words(graph: MixedGraph) -> str:
         return "no edges"
     edges = ", ".join(f"{quote(a)} {mark} {quote(b)}" for a, mark, b in graph.edges)
     if graph.n_edges > MOST_LISTED:
-        edges = f"{count(graph.n_directed, 'edge')} -> and {graph.n_bidirected:,} <->, listed below"
+        effects = count(graph.n_directed, "direct effect")
+        hidden = count(graph.n_bidirected, "hidden common cause")
+        edges = f"{effects} (->) and {hidden} (<->), listed below"
     alone = [quote(name) for name in graph.nodes if not graph.neighbours(name)]
     return edges + (f"; without edges: {', '.join(alone)}" if alone else "")
 
@@ -258,12 +267,14 @@ def _print_average(average: AveragedEffects) -> None:
         click.echo(f"... and {len(pairs) - MOST_EFFECTS} less probable ones: --json has all")
     if not average.mixed:
         click.echo("the chains behind these numbers have not mixed: they are rough")
-    click.echo()
 
 
 def _observations(result: SearchResult) -> str:
     variables = f"of {len(result.graph.nodes)} variables"
     if result.holdout is None:
+        rows = result.moments.sample
+        if rows is not None and not rows.plain:  # n is then what the rows are worth
+            return f"{rows.says()}, {len(result.graph.nodes)} variables"
         return f"{result.moments.n:.0f} observations {variables}"
     return (
         f"{result.moments.n:.0f} observations {variables} for the search; estimates and tests by "
@@ -271,12 +282,13 @@ def _observations(result: SearchResult) -> str:
     )
 
 
-def _edge_rows(fitted: Fit, summary: ClassSummary) -> list[tuple[str, ...]]:
+def _edge_rows(fitted: Fit, summary: ClassSummary, most: int) -> list[tuple[str, ...]]:
+    """Return a row for each edge, or for the strongest ones where there are many."""
     about = {frozenset((edge.a, edge.b)): edge for edge in summary.edges}
+    edges = [row for row in fitted.estimates() if row.op == "~" or row.lhs != row.rhs]
+    strongest = sorted(range(len(edges)), key=lambda k: -abs(edges[k].std_all))[:most]
     rows: list[tuple[str, ...]] = []
-    for row in fitted.estimates():
-        if row.op == "~~" and row.lhs == row.rhs:
-            continue
+    for row in (edges[k] for k in sorted(strongest)):
         edge = about[frozenset((row.lhs, row.rhs))]
         if edge.a != row.rhs:  # read both columns in the same direction
             edge = replace(
@@ -292,7 +304,7 @@ def _edge_rows(fitted: Fit, summary: ClassSummary) -> list[tuple[str, ...]]:
                 f"{significant(low)} to {significant(high)}",
                 f"{row.std_all:.3f}",
                 f"{100 * same / summary.n_members:.0f} %",
-                str(edge),
+                str(edge).removeprefix(f"{quote(edge.a)} ").removesuffix(f" {quote(edge.b)}"),
             )
         )
     return rows

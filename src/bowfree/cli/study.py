@@ -9,153 +9,180 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bowfree.cli.numbers import Whole
-from bowfree.errors import BowfreeError
+from bowfree.cli.searches import budget_options, read_budget
+from bowfree.errors import BowfreeError, WorkInterrupted
 
 if TYPE_CHECKING:
     from bowfree.budget import Progress
 
 __all__ = ["study"]
 
-Command = Callable[..., Any]
-
-
-def _options(*wanted: str) -> Callable[[Command], Command]:
-    """Add options that several studies share, by name."""
-    known = {
-        "out": click.option(
-            "--out",
-            type=click.Path(file_okay=False, path_type=Path),
-            required=True,
-            help="A new or empty folder for tables and figures.",
-        ),
-        "seed": click.option(
-            "--seed",
-            type=Whole(min=0),
-            default=2017,
-            show_default=True,
-            help="Seed: same seed, same result.",
-        ),
-        "jobs": click.option(
-            "--jobs",
-            type=Whole(min=1),
-            default=1,
-            show_default=True,
-            help="Simulations, or threads of a search, at a time.",
-        ),
-        "n_sims": click.option(
-            "--n-sims",
-            type=Whole(min=1),
-            default=100,
-            show_default=True,
-            help="Simulations of each row of the table.",
-        ),
-        "protocols": click.option(
-            "--protocol",
-            "protocols",
-            multiple=True,
-            help="Only this row of the table; may be repeated. [default: all]",
-        ),
-        "sachs": click.option(
-            "--sachs",
-            type=click.Path(path_type=Path),
-            help="Folder with the protein data. [default: BOWFREE_DATA, else a download]",
-        ),
-        "bench": click.option(
-            "--bench",
-            type=click.Path(path_type=Path),
-            multiple=True,
-            help="Folder with graph-0.txt, sample-0.txt, ...; may be repeated.",
-        ),
-    }
-
-    def add(command: Command) -> Command:
-        for name in reversed(wanted):
-            command = known[name](command)
-        return command
-
-    return add
+_out = click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="A new or empty folder for tables and figures.",
+)
+_n_sims = click.option(
+    "--n-sims",
+    type=Whole(min=1),
+    default=100,
+    show_default=True,
+    help="Simulations of each row of the table.",
+)
+_sachs = click.option(
+    "--sachs",
+    "sachs_folder",
+    type=click.Path(path_type=Path),
+    help="Folder with the protein data. [default: BOWFREE_DATA, else a download]",
+)
+_bench = click.option(
+    "--bench",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Folder with graph-0.txt, sample-0.txt, ...; may be repeated.",
+)
+_samples = click.option(
+    "--samples", type=Whole(min=1), default=30_000, show_default=True, help="Of each sampler."
+)
+_seed = click.option(
+    "--seed", type=Whole(min=0), default=0, show_default=True, help="Same seed, same result."
+)
 
 
 @click.group(epilog="Example: bowfree study effects --n-sims 20 --protocol best --out results")
 def study() -> None:
     """Repeat the studies of the paper: tables (Markdown, CSV, JSON) and figures (PNG).
 
-    Figures need matplotlib: pip install "bowfree[plot]".
+    Figures need matplotlib: pip install "bowfree[plot]". When the time is up, or after Ctrl-C, what
+    was done by then is written.
     """
 
 
 @study.command(epilog="Example: bowfree study effects --protocol averaged --out results")
-@_options("out", "n_sims", "protocols", "jobs", "seed")
-def effects(out: Path, n_sims: int, protocols: tuple[str, ...], jobs: int, seed: int) -> None:
+@_out
+@_n_sims
+@click.option(
+    "--protocol",
+    "protocols",
+    multiple=True,
+    help="Only this row of the table; may be repeated. [default: all]",
+)
+@budget_options
+def effects(out: Path, n_sims: int, protocols: tuple[str, ...], **given: Any) -> None:
     """Find causal effects in simulated data (section 4.1, figure "simulation")."""
+    from bowfree.experiments import compare_protocols
+
+    budget = read_budget(given)
     _new_folder(out)
-    _effects(out, n_sims, protocols, jobs, seed)
+    _run(compare_protocols, out, protocols or None, n_sims=n_sims, **budget)
 
 
 @study.command(epilog="Example: bowfree study calibration --n-sims 20 --out results")
-@_options("out", "n_sims", "jobs", "seed")
-def calibration(out: Path, n_sims: int, jobs: int, seed: int) -> None:
+@_out
+@_n_sims
+@budget_options
+def calibration(out: Path, n_sims: int, **given: Any) -> None:
     """Check in simulations that stated probabilities and intervals come true."""
+    from bowfree.experiments import calibration_study
+
+    budget = read_budget(given)
     _new_folder(out)
-    _calibration(out, n_sims, jobs, seed)
+    _run(calibration_study, out, n_sims, **budget)
 
 
 @study.command(epilog="Example: bowfree study sachs --sachs data/sachs --out results")
-@_options("out", "sachs", "jobs", "seed")
-def sachs(out: Path, sachs: Path | None, jobs: int, seed: int) -> None:
+@_out
+@_sachs
+@budget_options
+def sachs(out: Path, sachs_folder: Path | None, **given: Any) -> None:
     """Find the best BAP and DAG for 14 protein data sets (section 4.2, figures "real")."""
+    from bowfree.experiments import sachs_study
+
+    budget = read_budget(given)
     _new_folder(out)
-    _sachs(out, sachs, jobs, seed)
+    _run(sachs_study, out, folder=sachs_folder, **budget)
 
 
 @study.command(
     "sachs-joint", epilog="Example: bowfree study sachs-joint --sachs data/sachs --out results"
 )
-@_options("out", "sachs", "jobs", "seed")
-def sachs_joint(out: Path, sachs: Path | None, jobs: int, seed: int) -> None:
+@_out
+@_sachs
+@budget_options
+def sachs_joint(out: Path, sachs_folder: Path | None, **given: Any) -> None:
     """Search on the 14 protein data sets at once, with the targets of their interventions."""
     from bowfree.experiments import sachs_joint_study
 
+    budget = read_budget(given)
     _new_folder(out)
-    _finish(sachs_joint_study(folder=sachs, n_jobs=jobs, progress=_tell, rng=seed), out)
+    _run(sachs_joint_study, out, folder=sachs_folder, **budget)
 
 
 @study.command(epilog="Example: bowfree study uniformity --out results")
-@_options("out", "seed")
-@click.option("--samples", type=Whole(min=1), default=30_000, show_default=True)
-def uniformity(out: Path, seed: int, samples: int) -> None:
+@_out
+@_samples
+@_seed
+def uniformity(out: Path, samples: int, seed: int) -> None:
     """Count random graphs on three nodes (section 3.2, figure "uniform")."""
+    from bowfree.experiments import uniformity_study
+
     _new_folder(out)
-    _uniformity(out, samples, seed)
+    _finish(uniformity_study(samples, rng=seed), out)
 
 
 @study.command(epilog="Example: bowfree study benchmark --bench bench/bowfree10 --out results")
-@_options("out", "bench", "jobs", "seed")
-def benchmark(out: Path, bench: tuple[Path, ...], jobs: int, seed: int) -> None:
+@_out
+@_bench
+@budget_options
+def benchmark(out: Path, bench: tuple[Path, ...], **given: Any) -> None:
     """Search on the public bow-free benchmark and compare with the true graphs."""
     if not bench:
         raise click.UsageError("give the folder of the benchmark by --bench")
+    budget = read_budget(given)
     _new_folder(out)
-    _benchmark(out, bench, jobs, seed)
+    _each_folder(bench, out, budget)
 
 
 @study.command(
     epilog="Example: bowfree study all --sachs data/sachs --bench bench/bowfree10 --out results"
 )
-@_options("out", "n_sims", "sachs", "bench", "jobs", "seed")
+@_out
+@_n_sims
+@_sachs
+@_bench
+@budget_options
 def all(
-    out: Path, n_sims: int, sachs: Path | None, bench: tuple[Path, ...], jobs: int, seed: int
+    out: Path, n_sims: int, sachs_folder: Path | None, bench: tuple[Path, ...], **given: Any
 ) -> None:
-    """Run all studies; the benchmark only where --bench names its folders."""
+    """Run all studies of the paper; the benchmark only where --bench names its folders.
+
+    A --time-limit is for each of them.
+    """
+    from bowfree.experiments import (
+        calibration_study,
+        compare_protocols,
+        sachs_study,
+        uniformity_study,
+    )
+
+    budget = read_budget(given)
     _new_folder(out)
-    _uniformity(out, 30_000, seed)
-    _sachs(out, sachs, jobs, seed)
+    _finish(uniformity_study(rng=budget["rng"]), out)
+    _run(sachs_study, out, folder=sachs_folder, **budget)
     if bench:
-        _benchmark(out, bench, jobs, seed)
+        _each_folder(bench, out, budget)
     else:
         click.echo("no --bench given: the benchmark is left out", err=True)
-    _effects(out, n_sims, (), jobs, seed)
-    _calibration(out, n_sims, jobs, seed)
+    _run(compare_protocols, out, n_sims=n_sims, **budget)
+    _run(calibration_study, out, n_sims, **budget)
+
+
+def _each_folder(folders: tuple[Path, ...], out: Path, budget: dict[str, Any]) -> None:
+    from bowfree.experiments import bowfree_benchmark
+
+    for folder in folders:
+        _run(bowfree_benchmark, out, folder, **budget)
 
 
 def _new_folder(out: Path) -> None:
@@ -170,59 +197,16 @@ def _new_folder(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
 
 
-def _effects(out: Path, n_sims: int, protocols: tuple[str, ...], jobs: int, seed: int) -> None:
-    from bowfree.experiments import compare_protocols
-
-    found = compare_protocols(
-        protocols or None,
-        n_sims=n_sims,
-        n_jobs=jobs,
-        progress=_tell,
-        rng=seed,
-    )
+def _run(function: Callable[..., Any], out: Path, *arguments: Any, **options: Any) -> None:
+    """Do a study and write what it found, also when Ctrl-C came before its end."""
+    try:
+        found = function(*arguments, progress=_tell, **options)
+    except WorkInterrupted as stop:
+        _finish(stop.result, out)
+        raise
     _finish(found, out)
-
-
-def _calibration(out: Path, n_sims: int, jobs: int, seed: int) -> None:
-    from bowfree.experiments import calibration_study
-
-    _finish(calibration_study(n_sims, n_jobs=jobs, progress=_tell, rng=seed), out)
-
-
-def _sachs(out: Path, folder: Path | None, jobs: int, seed: int) -> None:
-    from bowfree.experiments import sachs_study
-
-    found = sachs_study(
-        folder=folder,
-        n_jobs=jobs,
-        progress=_tell,
-        rng=seed,
-    )
-    _finish(found, out)
-    for v in found.named_v_structures():
-        click.echo(
-            f"condition {v.condition}: over the DAGs {' and '.join(v.dag_edges)}, "
-            f"over the BAPs {' and '.join(v.bap_edges)}"
-        )
-
-
-def _uniformity(out: Path, samples: int, seed: int) -> None:
-    from bowfree.experiments import uniformity_study
-
-    _finish(uniformity_study(samples, rng=seed), out)
-
-
-def _benchmark(out: Path, folders: tuple[Path, ...], jobs: int, seed: int) -> None:
-    from bowfree.experiments import bowfree_benchmark
-
-    for folder in folders:
-        found = bowfree_benchmark(
-            folder,
-            n_jobs=jobs,
-            progress=_tell,
-            rng=seed,
-        )
-        _finish(found, out)
+    if not found.complete:
+        click.echo("the time was up: tables and figures have what was done by then", err=True)
 
 
 def _finish(found: Any, out: Path) -> None:

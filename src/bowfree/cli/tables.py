@@ -8,6 +8,7 @@ is one line in `_OPTIONS` and one in the part of :class:`Source` that it belongs
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,9 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.cli.numbers import Real, Shrinkage
+from bowfree.cli.terminal import say
 from bowfree.datasets.pieces import Piece, data_files, read_pieces
 from bowfree.datasets.reading import SEPARATORS, ReadOptions
-from bowfree.datasets.tables import Table, read_file, read_matrix, row_lines
+from bowfree.datasets.tables import Table, read_file, read_matrix, row_places
 from bowfree.display import count
 from bowfree.errors import DataError
 from bowfree.model.column_checks import odd_columns, sentences
@@ -122,8 +124,9 @@ class _Rows:
         table = self._complete(piece)
         if self.look:  # once
             measured = self.source.measured(table)
-            for sentence in sentences(odd_columns(measured.names, measured.X), drop="--drop"):
-                click.echo(f"Warning: {sentence}", err=True)
+            odd = odd_columns(measured.names, measured.X)
+            for sentence in sentences(odd, drop=_option("--drop"), ordinal=_option("--ordinal")):
+                say(f"Warning: {sentence}", err=True)
             self.look = False
         if self.source.log:
             table = self.source._rescaled(table, _logarithm)
@@ -133,7 +136,7 @@ class _Rows:
         """Say how many rows were left out, and refuse to go on with none."""
         if not self.dropped:
             return
-        click.echo(f"dropped {self.dropped} of {self.seen} rows: missing values", err=True)
+        say(f"dropped {self.dropped} of {self.seen} rows: missing values", err=True)
         if self.seen - self.dropped < 2:
             left = (
                 f"{self.source.name}: --missing listwise leaves "
@@ -170,9 +173,11 @@ class _Rows:
             return table
         columns = np.flatnonzero(gaps.any(axis=0)).tolist()
         first = [piece.begun + int(gaps[:, k].argmax()) for k in columns]
+        counted = [int(np.count_nonzero(gaps[:, k])) for k in columns]
+        places = row_places(piece.path, self.options, first)
         where = [
-            f"{table.names[k]} ({np.count_nonzero(gaps[:, k])}, first in row {line})"
-            for k, line in zip(columns, row_lines(piece.path, self.options, first), strict=True)
+            f"{table.names[k]} ({n}, {'first ' * (n > 1)}in {place})"
+            for k, n, place in zip(columns, counted, places, strict=True)
         ]
         raise DataError(
             f"{piece.path.name}: missing values in {n_missing} of {len(table.X)} rows: "
@@ -345,6 +350,11 @@ def _ordered(given: Sequence[str]) -> tuple[tuple[str, ...], dict[str, tuple[str
         if equals:
             orders[name.strip()] = _names(words)
     return tuple(columns), orders
+
+
+def _option(name: str) -> Callable[[Sequence[str]], str]:
+    """Return how an option that takes columns is written, as a shell reads it."""
+    return lambda columns: f"{name} {shlex.quote(','.join(columns))}"
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -10,17 +10,23 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bowfree.display import Shown, beside
 from bowfree.errors import BowfreeError
 from bowfree.text_input import brief
 
 if TYPE_CHECKING:
     from bowfree.budget import Progress
 
-__all__ = ["naming", "print_json", "print_table", "progress_bar"]
+__all__ = ["naming", "print_json", "print_result", "print_table", "progress_bar", "say"]
+
+_FEW_BROKEN = 0.25  # share of the rows of a table that may go on in the next line
+_EDGES, _GAP = 2, 2  # characters that a table takes beside its columns, and between two of them
 
 
 @contextmanager
@@ -65,35 +71,80 @@ def progress_bar(doing: str) -> Iterator[Callable[[Progress], None] | None]:
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows of texts; a heading that ends with `>` stands over numbers, set to the right.
 
-    On a terminal that is too narrow, texts go on in the next line, between words.
+    On a terminal that is too narrow, a few long texts go on in the next line, between words. Where
+    that does not suffice, or would break many rows, the table goes on below itself, with its first
+    column again, and then texts need not be broken unless they are longer than half a line.
     """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in headings:
-        right = heading.endswith(">")
-        table.add_column(
-            heading.removesuffix(">"), justify="right" if right else "left", no_wrap=right
-        )
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
     console = Console(file=sys.stdout, highlight=False)
-    # A pipe has no edge. On a terminal the columns of text share what the numbers leave; where that
-    # is less than a word needs, the terminal has to break the line.
+    # A pipe has no edge. On a terminal the columns of text share what the numbers leave, as long as
+    # that is enough for their longest word.
     texts = [k for k, heading in enumerate(headings) if not heading.endswith(">")]
-    widest = {k: max(len(row[k]) for row in [headings, *rows]) + 3 for k in range(len(headings))}
+    widest = {k: max(len(row[k]) for row in [headings, *rows]) for k in range(len(headings))}
     words = {
-        k: max(len(word) for row in [headings, *rows] for word in row[k].split()) + 3 for k in texts
+        k: max(len(word) for row in [headings, *rows] for word in row[k].split()) for k in texts
     }
-    needed = widest | words if console.is_terminal else widest
-    console.width = max(console.width, sum(needed.values()))
-    with console.capture() as captured:
-        console.print(table)
-    lines = [line.rstrip() for line in captured.get().splitlines()]
-    click.echo("\n".join(lines).strip("\n"))
+    needed = list((widest | words if console.is_terminal else widest).values())
+    room = console.width - _EDGES if console.is_terminal else None
+    if room is not None and widest[0] <= room // 2:
+        left = room - sum(width + _GAP for k, width in widest.items() if k > 0) - _GAP
+        broken = sum(len(row[0]) > left for row in rows)
+        if broken > _FEW_BROKEN * len(rows):
+            needed = list(widest.values())
+    for n, columns in enumerate(beside(needed, room, gap=_GAP)):
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        for k in columns:
+            right = k not in texts
+            table.add_column(
+                headings[k].removesuffix(">"), justify="right" if right else "left", no_wrap=right
+            )
+        for row in rows:
+            table.add_row(*(Text(row[k]) for k in columns))
+        # A console prints nothing wider than itself.
+        least = sum(needed[k] for k in columns) + _GAP * (len(columns) - 1) + _EDGES
+        console.width = max(console.width, least)
+        with console.capture() as captured:
+            console.print(table)
+        lines = [line.rstrip() for line in captured.get().splitlines()]
+        click.echo("\n" * (n > 0) + "\n".join(lines).strip("\n"))
+
+
+def print_result(result: Shown) -> None:
+    """Print a result; on a terminal, tables go on below themselves and lines end between words."""
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    click.echo(result._text(width))
+
+
+def say(text: str, *, err: bool = False, most: int | None = None, hanging: str = "") -> None:
+    """Print a sentence, whose lines end between words at the terminal's edge.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+    err : bool
+        Whether it goes to standard error.
+    most : int, optional
+        Characters of a line, even where there is no edge or it is farther.
+    hanging : str
+        In front of all lines but the first.
+    """
+    ends = [most] if most is not None else []
+    if (sys.stderr if err else sys.stdout).isatty():
+        ends.append(get_terminal_size().columns)
+    if ends:
+        text = fill(
+            text,
+            width=min(ends),
+            subsequent_indent=hanging,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    click.echo(text, err=err)
 
 
 def print_json(content: Any) -> None:

@@ -201,18 +201,20 @@ def read_labels(path: Path, column: str, options: ReadOptions) -> list[str]:
     return [row.cells[k].strip() if k < len(row.cells) else "" for row in rows]
 
 
-def row_lines(path: Path, options: ReadOptions, rows: Sequence[int]) -> list[int]:
-    """Return the lines of a text file in which some rows of the table begin, counted from 1.
+def row_places(path: Path, options: ReadOptions, rows: Sequence[int]) -> list[str]:
+    """Return where some rows of the table are: "line 12" of a text, "row 12" of other files.
 
-    In other files a row of the table is as many rows below the names.
+    Both are counted from 1 as the file does: in texts and on the sheets of a workbook the names
+    stand in the first. A row of a text may have several lines, of which it is the first.
     """
     kind = kind_of(path)
     if kind in OTHER_KINDS and path.suffix.lower() not in PACKED:
-        return [row + 2 for row in rows]
+        named = kind == ".xlsx"
+        return [f"row {row + 1 + named}" for row in rows]
     text = _text(path, kind, options)
     dialect = find_dialect(text, path.name, kind, options)
     starts = [row.start for row in CsvReader(text, separator=dialect.separator, what=path.name)]
-    return [place(text, starts[row + 1])[0] for row in rows]
+    return [f"line {place(text, starts[row + 1])[0]}" for row in rows]
 
 
 def _text(path: Path, kind: str, options: ReadOptions) -> str:

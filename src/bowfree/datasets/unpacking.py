@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bowfree import _core
+from bowfree.budget import Budget
 from bowfree.datasets.reading import ReadOptions
 from bowfree.errors import DataError, ParseError
 from bowfree.text_input import decode, shown
@@ -25,6 +27,7 @@ PACKED = (".gz", ".zst")
 BYTE_ORDER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # of texts that are not in UTF-8
 MOST_TIMES = 1000
 _A_LOT = 100_000_000
+_LARGE = 30_000_000  # bytes for which threads pay
 
 
 def kind_of(path: Path) -> str:
@@ -34,10 +37,10 @@ def kind_of(path: Path) -> str:
 
 def unpacked(path: Path) -> bytes:
     """Return the content of a file, unpacked if its name ends with .gz or .zst."""
+    content = _content(path)
     packing = path.suffix.lower()
     if packing not in PACKED:
-        return path.read_bytes()
-    content = path.read_bytes()
+        return content
     most = max(_A_LOT, MOST_TIMES * len(content))
     try:
         with _opened(packing, content, path.name) as stream:
@@ -50,6 +53,16 @@ def unpacked(path: Path) -> bytes:
             "not that regular"
         )
     return text
+
+
+def _content(path: Path) -> bytes:
+    """Return the bytes of a file, a large one fetched by the core on all cores."""
+    size = path.stat().st_size
+    content = None
+    if size >= _LARGE:
+        content = _core.read_file(path, size, Budget(n_jobs=-1).n_threads)
+    # A file that cannot be read, or shrinks meanwhile, gets Python's words for it.
+    return path.read_bytes() if content is None else content
 
 
 def _opened(packing: str, content: bytes, name: str) -> Any:

@@ -20,9 +20,11 @@ the best.
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Unpack, get_args
 
 import numpy as np
@@ -42,9 +44,10 @@ from bowfree.equivalence.components import (
 from bowfree.equivalence.decision import aligned
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.fitting import fit_moments
+from bowfree.model.fitting import fit_cells, fit_moments
 from bowfree.model.gate import read_moments
 from bowfree.model.joint_moments import JointMoments
+from bowfree.model.missing import IncompleteRows
 from bowfree.model.moments import Moments
 from bowfree.options import DataOptions, TimeOptions, at_least, not_negative, one_of, split_options
 from bowfree.search.exhaustive import ExhaustiveResult
@@ -62,6 +65,7 @@ MAX_MEMBERS = 1_000_000
 """Most members of one component that are looked at, unless the caller says otherwise."""
 
 _MAX_DISTRICTS = 200_000  # fits remembered at a time
+_MOST_WORK = 200_000_000  # of `prompt_bounds`, as the core counts it: a few seconds
 
 
 class EffectBoundsOptions(DataOptions, TimeOptions, total=False):
@@ -78,6 +82,10 @@ def effect_bounds(
     **options: Unpack[EffectBoundsOptions],
 ) -> EffectBounds:
     """Bound the total effects over the members of a class, or over any graphs.
+
+    The bounds are about one kind of doubt, which of these graphs is true. After a search there are
+    two more, whether it chose the right class and how exact the estimates are:
+    :func:`bowfree.averaged_effects` has all three, and is the answer to report.
 
     Parameters
     ----------
@@ -168,6 +176,8 @@ def effect_bounds(
         bounds = class_bounds(counter, members, most, budget, effects, zero)
     else:
         bounds = _graph_bounds(counter, members, most, budget, effects, zero)
+    if isinstance(graphs, SearchResult | ExhaustiveResult):
+        bounds = replace(bounds, learned=True)
     if bounds.n_uncertified:
         warnings.warn(
             f"{bounds.n_uncertified} of {bounds.n_fits} district fits are not certified to be a "
@@ -233,12 +243,15 @@ def read_given(
 def _regular(moments: Moments, graph: MixedGraph) -> Moments:
     """Return moments that all members of a graph's class can be fitted to, with the same outcome.
 
-    With n <= d other members may have districts too large for S, which is singular. But equivalent
-    graphs have the same maximum, and every one of them fits that exactly.
+    With n <= d other members may have districts too large for S, which is singular; and with gaps
+    the maximum is that of the cells, not of S. But equivalent graphs have the same maximum, and
+    every one of them fits that exactly.
     """
-    if moments.definite:
+    cells = isinstance(moments.sample, IncompleteRows) and moments.sample.approach == "fiml"
+    if moments.definite and not cells:
         return moments
-    return Moments._gated(graph.nodes, fit_moments(graph, moments).Sigma, moments.n)
+    fit = fit_moments(graph, moments)
+    return Moments._gated(graph.nodes, (fit_cells(fit) if cells else fit).Sigma, moments.n)
 
 
 def effect_counter(
@@ -252,6 +265,16 @@ def effect_counter(
 # --- an equivalence class, component by component -------------------------------------------------
 
 
+def prompt_bounds(members: EquivalenceClass, moments: Moments, limit: int) -> EffectBounds:
+    """Bound the effects over a class within seconds, and to the same numbers on every machine.
+
+    A member whose districts have all been met before costs next to nothing, while a large new one
+    takes a millisecond: members are left out, as with a limit, once the fits have taken so much.
+    """
+    counter = effect_counter(_regular(moments, members.graph), "corrected", ZERO)
+    return class_bounds(counter, members, limit, Budget(), "corrected", ZERO, _MOST_WORK)
+
+
 def class_bounds(
     counter: _core.EffectCounter,
     members: EquivalenceClass,
@@ -259,6 +282,7 @@ def class_bounds(
     budget: Budget,
     formula: Formula,
     zero: float,
+    most_work: float = math.inf,
 ) -> EffectBounds:
     """Bound the effects over a class by way of its components."""
     d = len(members.graph)
@@ -278,7 +302,7 @@ def class_bounds(
         for marks in member_batches(edges, own, factors, min(options, limit)):
             seen += counter.add_marks(ends, marks, budget.seconds_left if seen else None)
             budget.tell("members", done + seen, planned)
-            if budget.over:
+            if budget.over or counter.work >= most_work:
                 break
         done += seen
         complete &= seen == options

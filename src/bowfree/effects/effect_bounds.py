@@ -1,4 +1,9 @@
-"""The range of every total effect over several graphs; made by :func:`bowfree.effect_bounds`."""
+"""The range of every total effect over several graphs; made by :func:`bowfree.effect_bounds`.
+
+It reads like :class:`bowfree.AveragedEffects`, the answer with all doubts in it: the same matrices
+by the same names, ``effect(of=, on=)``, ``to_frame()``, and `covers`, which says what the distance
+from `lower` to `upper` accounts for.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +19,15 @@ from bowfree.frozen import Frozen
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
 from bowfree.json_values import Plain
-from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
+from bowfree.model.effect_tables import effect_frame, effect_pairs, effect_table, quantities
 
 __all__ = ["EffectBounds", "EffectRange"]
 
 Floats = npt.NDArray[np.float64]
 Formula = Literal["corrected", "as-published"]
+Doubt = Literal["estimates", "members", "classes"]
+"""Where a number may be wrong: other rows would give another estimate, an equivalent graph another
+effect, and another class may be the true one."""
 
 _MATRICES = ("lower", "upper", "min_abs", "max_abs", "mean", "mean_abs", "positive", "negative")
 
@@ -86,6 +94,8 @@ class EffectBounds(Shown, Plain, Frozen):
         Largest absolute effect that counts as none.
     n_fits, n_uncertified : int
         Districts fitted, and how many of these fits are not certified to be a maximum.
+    learned : bool
+        Whether the members are those of a graph that a search has chosen.
     """
 
     names: tuple[str, ...]
@@ -103,6 +113,12 @@ class EffectBounds(Shown, Plain, Frozen):
     zero: float
     n_fits: int
     n_uncertified: int
+    learned: bool = False
+
+    @property
+    def covers(self) -> tuple[Doubt, ...]:
+        """The doubts that are in `lower` and `upper`: which of the members is true, no other."""
+        return ("members",)
 
     @property
     def nonzero(self) -> Floats:
@@ -161,10 +177,11 @@ class EffectBounds(Shown, Plain, Frozen):
         return effect_frame(self.names, {name: getattr(self, name) for name in _MATRICES}, backend)
 
     def _content(self) -> Any:
-        names = ("n_members", "complete", "formula", "zero", "n_fits", "n_uncertified")
+        names = ("n_members", "complete", "formula", "zero", "n_fits", "n_uncertified", "learned")
         return {
             "names": self.names,
             **{name: getattr(self, name) for name in (*_MATRICES, "sign_agreement", *names)},
+            "covers": self.covers,
         }
 
     def _brief(self) -> str:
@@ -176,6 +193,11 @@ class EffectBounds(Shown, Plain, Frozen):
         if not self.complete:
             head += ", NOT COMPLETE: more members exist, bounds may be wider"
         yield head
+        if self.learned:
+            yield (
+                "these graphs were chosen by a search: neither the doubt about that choice nor the "
+                "error of the estimates is in the bounds; averaged_effects has both"
+            )
         pairs = effect_pairs(self.nonzero > 0)
         if not pairs:
             yield "no member has an effect of one variable on another"
@@ -192,7 +214,7 @@ class EffectBounds(Shown, Plain, Frozen):
             self.names,
             pairs,
             {
-                **{heading: decimals(matrix, 4) for heading, matrix in numbers.items()},
+                **{heading: quantities(matrix, 4) for heading, matrix in numbers.items()},
                 "non-zero in": lambda i, j: percent(float(nonzero[i, j])),
                 "sign": lambda i, j: "-?+"[sign[i, j] + 1],
             },

@@ -7,7 +7,7 @@ renamings count that map the targets to each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from math import comb
@@ -19,7 +19,7 @@ from bowfree.display import Shown, count
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.equivalence.decision import algebra_seed
-from bowfree.equivalence.targets import OBSERVED, Kind, Targets, TargetSets, given_targets
+from bowfree.equivalence.targets import OBSERVED, Kind, Kinds, Targets, TargetSets, given_targets
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BIDIRECTED, EDGES, FORWARD
@@ -77,14 +77,14 @@ class Atlas(Shown, Plain):
         One per unlabelled skeleton, by number of edges.
     targets : tuple of tuple of str
         The nodes intervened on in each condition; ``((),)`` for one without.
-    kind : {"perfect", "mechanism", "activity", "noise"}
-        What the interventions do.
+    kind : {"perfect", "mechanism", "activity", "noise"} or tuple of them
+        What the interventions do; one for each condition where they differ.
     """
 
     d: int
     skeletons: tuple[SkeletonEntry, ...]
     targets: tuple[tuple[str, ...], ...] = field(default=OBSERVED, kw_only=True)
-    kind: Kind = field(default="perfect", kw_only=True)
+    kind: Kinds = field(default="perfect", kw_only=True)
 
     @property
     def n_baps(self) -> int:
@@ -144,7 +144,7 @@ def atlas(
     d: int,
     *,
     targets: TargetSets | None = None,
-    kind: Kind = "perfect",
+    kind: Kind | Sequence[Kind] = "perfect",
     rng: Rng = None,
     n_jobs: int | None = None,
 ) -> Atlas:

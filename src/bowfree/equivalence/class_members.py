@@ -24,7 +24,7 @@ from bowfree import _core
 from bowfree.display import Table, count, shorten
 from bowfree.equivalence.class_summary import ClassSummary, EdgeSummary, member_count
 from bowfree.equivalence.decision import adjacency, aligned
-from bowfree.equivalence.targets import OBSERVED, Kind, Targets
+from bowfree.equivalence.targets import OBSERVED, Kinds, Targets
 from bowfree.frozen import Frozen
 from bowfree.graph.bit_sets import members
 from bowfree.graph.mixed_graph import MixedGraph
@@ -63,8 +63,8 @@ class EquivalenceClass(Drawn, Frozen, Sequence[MixedGraph]):
         ended the search.
     targets : tuple of tuple of str
         The nodes intervened on in each condition; ``((),)`` for one without.
-    kind : {"perfect", "mechanism", "activity", "noise"}
-        What the interventions do.
+    kind : {"perfect", "mechanism", "activity", "noise"} or tuple of them
+        What the interventions do; one for each condition where they differ.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class EquivalenceClass(Drawn, Frozen, Sequence[MixedGraph]):
     _sizes: tuple[int, ...]
     _listed: tuple[Factor, ...] | None  # None: the collider-invariant graphs, made when needed
     targets: tuple[tuple[str, ...], ...] = field(default=OBSERVED, kw_only=True)
-    kind: Kind = field(default="perfect", kw_only=True)
+    kind: Kinds = field(default="perfect", kw_only=True)
 
     @cached_property
     def _factors(self) -> tuple[Factor, ...]:
@@ -269,7 +269,7 @@ class EquivalenceClass(Drawn, Frozen, Sequence[MixedGraph]):
             "graph": str(self.graph),
             "method": self.method,
             "targets": [list(names) for names in self.targets],
-            "kind": self.kind,
+            "kind": self.kind if isinstance(self.kind, str) else list(self.kind),
             "summary": self.summary().to_dict(),
         }
 

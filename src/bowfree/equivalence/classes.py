@@ -20,7 +20,7 @@ Next: :mod:`bowfree.equivalence.class_members` for how they are kept,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -62,7 +62,7 @@ def equivalence_class(
     graph: GraphLike,
     *,
     targets: TargetSets | None = None,
-    kind: Kind = "perfect",
+    kind: Kind | Sequence[Kind] = "perfect",
     method: Method = "exact",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -85,9 +85,9 @@ def equivalence_class(
         ``[(), ("x",)]`` means undisturbed, and with x intervened on. By default those of the data
         that the graph was learned from or fitted to, or one condition without targets. Only with
         ``method="exact"``.
-    kind : {"perfect", "mechanism", "activity", "noise"}
+    kind : {"perfect", "mechanism", "activity", "noise"} or sequence of them
         What an intervention does (:mod:`bowfree.equivalence.targets`): by default a target loses
-        every edge with a head at it.
+        every edge with a head at it. A sequence has one for each condition.
     method : {"exact", "edge-changes", "colliders"}
         All members; those within reach of single-edge changes; those with the same collider
         triples.

@@ -25,7 +25,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Shown, Table, count, number
+from bowfree.display import MOST_ROWS, Shown, Table, count, number, p_cell, p_text
 from bowfree.equivalence.decision import is_submodel
 from bowfree.errors import BowfreeError, GraphError
 from bowfree.frames import data_frame
@@ -87,7 +87,7 @@ class GraphPair(Shown):
 
     def _brief(self) -> str:
         what = f"{self.a} and {self.b}: {self.relation}"
-        return what if not self.test else f"{what}, {self.test}, p = {self.p_value:.4f}"
+        return what if not self.test else f"{what}, {self.test}, {p_text(self.p_value)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -179,7 +179,7 @@ class Comparison(Shown, Plain):
                 number(fit.loglik),
                 number(fit.chi2),
                 str(fit.df),
-                number(fit.p_value, 4),
+                p_cell(fit.p_value),
                 number(fit.aic, 2),
                 number(fit.bic, 2),
                 number(fit.bic - lowest, 2),
@@ -195,8 +195,8 @@ class Comparison(Shown, Plain):
                 pair.test,
                 number(pair.statistic),
                 str(pair.df) if pair.relation == "nested" else "",
-                number(pair.p_value, 4),
-                number(pair.p_distinguishable, 4),
+                p_cell(pair.p_value),
+                p_cell(pair.p_distinguishable),
             )
             for pair in self.pairs
         ]

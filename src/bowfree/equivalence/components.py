@@ -17,7 +17,7 @@ from bowfree.equivalence.class_members import EquivalenceClass, Factor
 
 __all__ = ["batch_size", "class_components", "count_options", "member_batches"]
 
-_BATCH = 4096  # members per call of the core
+_BATCH = 512  # members per call of the core
 
 
 def class_components(members: EquivalenceClass) -> Iterator[tuple[list[int], list[Factor]]]:

@@ -28,7 +28,7 @@ from typing import Any, Literal, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Shown, Table, count
+from bowfree.display import MOST_ROWS, Shown, Table, count, p_cell, p_text
 from bowfree.errors import BowfreeError, DataError
 from bowfree.frames import data_frame
 from bowfree.graph.given import GraphLike, graph_of
@@ -210,7 +210,7 @@ class ConstraintTest(Shown):
 
     def _brief(self) -> str:
         return (
-            f"value {self.value:.4f}, z {self.statistic:.2f}, p {self.p_value:.4f}: "
+            f"value {self.value:.4f}, z {self.statistic:.2f}, {p_text(self.p_value)}: "
             f"{self.constraint}"
         )
 
@@ -286,7 +286,7 @@ class ConstraintTests(Shown, Plain):
                 "with larger p: to_frame() has all",
             )
         rows = [
-            (f"{t.value:.4f}", f"{t.statistic:.2f}", f"{t.p_value:.4f}", str(t.constraint))
+            (f"{t.value:.4f}", f"{t.statistic:.2f}", p_cell(t.p_value), str(t.constraint))
             for t in tests
         ]
         heading = f"constraint (n = {self.n:g})"

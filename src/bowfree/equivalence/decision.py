@@ -59,7 +59,7 @@ def equivalent(
     other: GraphLike,
     *,
     targets: TargetSets | None = None,
-    kind: Kind = "perfect",
+    kind: Kind | Sequence[Kind] = "perfect",
     rng: Rng = None,
 ) -> bool:
     """Decide whether two BAPs are distributionally equivalent.
@@ -72,9 +72,9 @@ def equivalent(
         The nodes intervened on in each condition under which data could be had, ``()`` for none:
         ``[(), ("x",)]`` means undisturbed, and with x intervened on. By default one condition
         without targets. Say ``()`` if there is such a condition; it is not taken for granted.
-    kind : {"perfect", "mechanism", "activity", "noise"}
+    kind : {"perfect", "mechanism", "activity", "noise"} or sequence of them
         What an intervention does (:mod:`bowfree.equivalence.targets`): by default a target loses
-        every edge with a head at it.
+        every edge with a head at it. A sequence has one for each condition.
     rng : int or numpy.random.Generator, optional
         Where the random parameters come from. The answer does not depend on it, except with a
         probability of about d^6 / 10^36.
@@ -121,7 +121,7 @@ def is_submodel(
     other: GraphLike,
     *,
     targets: TargetSets | None = None,
-    kind: Kind = "perfect",
+    kind: Kind | Sequence[Kind] = "perfect",
     rng: Rng = None,
 ) -> bool:
     """Decide whether the model of `graph` lies inside the model of `other`.

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -85,7 +86,7 @@ def explain_equivalence(
     other: GraphLike,
     *,
     targets: TargetSets | None = None,
-    kind: Kind = "perfect",
+    kind: Kind | Sequence[Kind] = "perfect",
     rng: Rng = None,
 ) -> EquivalenceVerdict:
     """Decide whether two BAPs are equivalent, and say why.
@@ -186,8 +187,8 @@ def _explain_under(
     if same:
         text = "the same covariance matrices in every condition"
         return EquivalenceVerdict(True, "algebraic", text, (), exact)
-    for names in conditions.sets:
-        verdict = _explain(conditions.cut(g, names), conditions.cut(h, names), rng)
+    for e, names in enumerate(conditions.sets):
+        verdict = _explain(conditions.cut(g, e), conditions.cut(h, e), rng)
         if not verdict.equivalent and not names:
             return verdict
         if not verdict.equivalent:

@@ -14,21 +14,27 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
-from bowfree.budget import Budget, Progress
+from bowfree.budget import Budget
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError
+from bowfree.experiments.simulations import simulate
 from bowfree.formats.benchmark import from_benchmark
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.gate import read_moments
+from bowfree.model.moments import Moments
 from bowfree.model.scoring import score
+from bowfree.options import BudgetOptions, split_options
 from bowfree.search.greedy import greedy_search
+from bowfree.search.plan import StrategyOptions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,10 +151,13 @@ class BenchmarkStudy:
         Of the folder.
     rows : tuple of BenchmarkRow
         In the order of their numbers.
+    complete : bool
+        Whether all sets that were asked for are there; False after a time limit.
     """
 
     name: str
     rows: tuple[BenchmarkRow, ...]
+    complete: bool
 
     @property
     def n_at_least_truth(self) -> int:
@@ -163,6 +172,7 @@ class BenchmarkStudy:
         """Return plain lists and numbers."""
         return {
             "name": self.name,
+            "complete": self.complete,
             "mean_score": float(np.mean([row.score for row in self.rows])),
             "mean_true_score": float(np.mean([row.true_score for row in self.rows])),
             "at_least_truth": self.n_at_least_truth,
@@ -236,14 +246,15 @@ class BenchmarkStudy:
         return paths
 
 
+class BenchmarkOptions(StrategyOptions, BudgetOptions, total=False):
+    """All options of :func:`bowfree_benchmark` that it does not name itself."""
+
+
 def bowfree_benchmark(
     folder: str | Path,
     *,
     max_sets: int | None = None,
-    n_jobs: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    rng: int | np.random.Generator | None = None,
-    **options: Any,
+    **options: Unpack[BenchmarkOptions],
 ) -> BenchmarkStudy:
     """Search on every set of a benchmark folder and compare with the true graphs.
 
@@ -253,14 +264,11 @@ def bowfree_benchmark(
         Has files ``graph-K.txt`` and ``sample-K.txt``, K = 0, 1, ...
     max_sets : int, optional
         Only this many, the first.
-    n_jobs : int
-        Threads of each search.
-    progress : callable, optional
-        Called with a :class:`bowfree.Progress` after each set.
-    rng : int or numpy.random.Generator, optional
-        Anything :func:`numpy.random.default_rng` takes.
     **options
-        Of :func:`bowfree.greedy_search`, such as ``restarts``.
+        ``restarts``, ``rounds``, ...
+            How to search (:class:`~bowfree.search.plan.StrategyOptions`).
+        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
+            What may be spent (:class:`~bowfree.options.BudgetOptions`); `n_jobs` sets at a time.
 
     Returns
     -------
@@ -287,12 +295,24 @@ def bowfree_benchmark(
     )[:max_sets]
     if not numbers:
         raise BowfreeError(f"{folder} holds no graph-0.txt, graph-1.txt, ...: is it the right one?")
-    rows: list[BenchmarkRow] = []
-    budget = Budget(rng, n_jobs, progress=progress)
-    for number, stream in zip(numbers, budget.generator().spawn(len(numbers)), strict=True):
-        rows.append(_run_set(folder, number, stream, {"n_jobs": n_jobs, **options}))
-        budget.tell("sets", len(rows), len(numbers))
-    return BenchmarkStudy(folder.name, tuple(rows))
+    search, budget_options = split_options(
+        "bowfree_benchmark", options, StrategyOptions, BudgetOptions
+    )
+    budget = Budget(**budget_options)
+    streams = budget.generator().spawn(len(numbers))
+    sets = [_read_set(folder, number) for number in numbers]
+
+    def study(rows: list[BenchmarkRow]) -> BenchmarkStudy:
+        return BenchmarkStudy(folder.name, tuple(rows), len(rows) == len(numbers))
+
+    found: BenchmarkStudy = simulate(
+        partial(_searched, search=search),
+        list(zip(sets, streams, strict=True)),
+        budget,
+        what="sets",
+        gather=study,
+    )
+    return found
 
 
 def f_scores(found: MixedGraph, truth: MixedGraph) -> FScores:
@@ -341,32 +361,43 @@ def _average(scores: list[FScores]) -> FScores:
     return FScores(*np.mean([list(asdict(f).values()) for f in scores], axis=0).tolist())
 
 
-def _run_set(
-    folder: Path, number: int, rng: np.random.Generator, options: dict[str, Any]
-) -> BenchmarkRow:
+class _Set(NamedTuple):
+    """One set of the benchmark: the rows are needed for their moments only."""
+
+    name: str
+    moments: Moments
+    truth: MixedGraph
+
+
+def _read_set(folder: Path, number: int) -> _Set:
     sample = folder / f"sample-{number}.txt"
     try:
         X = np.loadtxt(sample, ndmin=2)
     except (OSError, ValueError) as error:
         raise BowfreeError(f"{sample} cannot be read as a table of numbers: {error}") from error
-    n, d = X.shape
-    names = [f"x{i + 1}" for i in range(d)]  # as greedy_search calls columns without names
-    truth = from_benchmark(
-        (folder / f"graph-{number}.txt").read_text(encoding="utf-8"), nodes=names
-    )
-    began, cpu_began = time.perf_counter(), time.process_time()
-    result = greedy_search(X, penalty=0.5, rng=rng, **options)
-    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
+    moments = read_moments(X)
+    text = (folder / f"graph-{number}.txt").read_text(encoding="utf-8")
+    truth = from_benchmark(text, nodes=moments.names)
+    return _Set(f"{folder.name}-{number}", moments.without_rows(), truth)
+
+
+def _searched(
+    piece: tuple[_Set, np.random.Generator], budget: Budget, *, search: dict[str, Any]
+) -> BenchmarkRow:
+    (name, moments, truth), rng = piece
+    began, cpu_began = time.perf_counter(), time.thread_time()
+    result = greedy_search(moments, penalty=0.5, rng=rng, time_limit=budget.seconds_left, **search)
+    seconds, cpu_seconds = time.perf_counter() - began, time.thread_time() - cpu_began
     members = equivalence_class(result.graph)
     compared = [f_scores(graph, truth) for graph in islice(members, CLASS_LIMIT)]
     # The publication counts 2d parameters besides the edges, eq. (score) of the paper d.
-    shift = -0.5 * d * math.log(n)
+    shift = -0.5 * len(moments.names) * math.log(moments.n)
     return BenchmarkRow(
-        name=f"{folder.name}-{number}",
+        name=name,
         graph=result.graph,
         truth=truth,
-        score=n * result.score + shift,
-        true_score=n * score(truth, X, penalty=0.5) + shift,
+        score=moments.n * result.score + shift,
+        true_score=moments.n * score(truth, moments, penalty=0.5) + shift,
         found=f_scores(result.graph, truth),
         mean=_average(compared),
         best=max(compared, key=lambda f: f.directed + f.bidirected),

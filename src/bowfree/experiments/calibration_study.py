@@ -25,24 +25,28 @@ import json
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.budget import Budget, Progress
+from bowfree.budget import Budget
 from bowfree.effects.bounds import ZERO
 from bowfree.errors import FitWarning
+from bowfree.experiments.simulations import simulate
+from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fitting import fit
-from bowfree.model.linear_sem import random_sem
-from bowfree.options import at_least, one_of
+from bowfree.model.linear_sem import LinearSEM, random_sem
+from bowfree.options import BudgetOptions, at_least, one_of, split_options
 from bowfree.search.greedy import greedy_search
+from bowfree.search.result import SearchResult
 from bowfree.space.random_graphs import random_bap
+from bowfree.uncertainty.averaged_effects import AveragedEffects
 from bowfree.uncertainty.averaging import averaged_effects
 
 if TYPE_CHECKING:
@@ -52,9 +56,11 @@ __all__ = ["CalibrationCell", "CalibrationStudy", "Ratio", "ReliabilityBin", "ca
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
+Kind = tuple[int, int, str]  # of simulations: variables, observations, density of the true graphs
 
 BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
-DENSITIES = {"sparse": 2, "dense": 3}  # largest in-degree of the true graphs
+IN_DEGREES = {"sparse": 2, "dense": 3}
+DENSITIES = (*IN_DEGREES, "prior")
 
 
 class Ratio(NamedTuple):
@@ -151,7 +157,8 @@ class CalibrationCell:
     d, n : int
         Number of variables and of observations.
     density : str
-        "sparse" or "dense": true graphs with in-degrees of at most 2 or 3.
+        "sparse" or "dense": true graphs with in-degrees of at most 2 or 3; or drawn from the
+        "prior".
     simulations : tuple
         One entry per simulation.
     """
@@ -265,9 +272,13 @@ class CalibrationStudy:
     ----------
     cells : tuple of CalibrationCell
         In the order in which they were asked for.
+    complete : bool
+        Whether every cell has as many simulations as were asked for; False after a time limit or
+        an interruption.
     """
 
     cells: tuple[CalibrationCell, ...]
+    complete: bool
 
     def table(self) -> str:
         """Return one line per cell, in Markdown."""
@@ -365,9 +376,7 @@ def calibration_study(
     d: Sequence[int] = (6, 10),
     n: Sequence[int] = (200, 1000, 5000),
     densities: Sequence[str] = ("sparse", "dense"),
-    n_jobs: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    rng: int | np.random.Generator | None = None,
+    **options: Unpack[BudgetOptions],
 ) -> CalibrationStudy:
     """Simulate, search, average, and hold every stated certainty against the truth.
 
@@ -377,14 +386,14 @@ def calibration_study(
         Simulations of each cell.
     d, n : sequence of int
         Numbers of variables and of observations; every combination is a cell.
-    densities : sequence of {"sparse", "dense"}
-        True graphs are uniform among BAPs with in-degrees of at most 2 or 3.
-    n_jobs : int
-        Simulations at a time.
-    progress : callable, optional
-        Called with a :class:`bowfree.Progress` after each simulation.
-    rng : int or numpy.random.Generator, optional
-        Anything :func:`numpy.random.default_rng` takes.
+    densities : sequence of {"sparse", "dense", "prior"}
+        True graphs are uniform among BAPs with in-degrees of at most 2 or 3. With "prior" they are
+        drawn from the prior that averages have by default: of the three the only law of which its
+        probabilities speak, so that they have to come true.
+    **options
+        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
+            What may be spent (:class:`~bowfree.options.BudgetOptions`); `n_jobs` simulations at a
+            time.
 
     Returns
     -------
@@ -397,37 +406,57 @@ def calibration_study(
     >>> study.cells[0].coverage().value > 0.5
     True
     """
-    budget = Budget(rng, n_jobs, progress=progress)
+    (budget_options,) = split_options("calibration_study", options, BudgetOptions)
+    budget = Budget(**budget_options)
     at_least("n_sims", n_sims, 1)
     kinds = [(size, rows, density) for size in d for density in densities for rows in n]
     for size, rows, density in kinds:
         at_least("d", size, 2)
         at_least("n", rows, size + 1)
-        one_of("density", density, tuple(DENSITIES))
+        one_of("density", density, DENSITIES)
     streams = budget.generator().spawn(n_sims * len(kinds))
-    pieces = [(stream, *kinds[k // n_sims]) for k, stream in enumerate(streams)]
+    pieces = [(stream, kinds[k // n_sims]) for k, stream in enumerate(streams)]
+
+    def study(done: list[tuple[Kind, CheckedSimulation]]) -> CalibrationStudy:
+        cells = [
+            CalibrationCell(*kind, tuple(checked for of, checked in done if of == kind))
+            for kind in kinds
+        ]
+        return CalibrationStudy(tuple(c for c in cells if c.simulations), len(done) == len(pieces))
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
-        found = budget.run(_simulate, pieces, what="simulations")
-    return CalibrationStudy(
-        tuple(
-            CalibrationCell(*kind, tuple(found[k * n_sims : (k + 1) * n_sims]))
-            for k, kind in enumerate(kinds)
+        found: CalibrationStudy = simulate(
+            _simulate, pieces, budget, what="simulations", gather=study
         )
-    )
+    return found
 
 
-def _simulate(piece: tuple[np.random.Generator, int, int, str]) -> CheckedSimulation:
-    stream, d, n, density = piece
+def _simulate(
+    piece: tuple[np.random.Generator, Kind], budget: Budget
+) -> tuple[Kind, CheckedSimulation]:
+    stream, kind = piece
+    d, n, density = kind
     nature, searcher = stream.spawn(2)
-    truth = random_bap(d, max_in_degree=DENSITIES[density], rng=nature)
+    truth = (
+        graph_from_prior(d, nature)
+        if density == "prior"
+        else random_bap(d, max_in_degree=IN_DEGREES[density], rng=nature)
+    )
     sem = random_sem(truth, rng=nature)
     data = sem.sample(n, rng=nature)
     began = time.thread_time()
-    result = greedy_search(data, rng=searcher)
-    average = averaged_effects(result, rng=searcher)
+    result = greedy_search(data, rng=searcher, time_limit=budget.seconds_left)
+    average = averaged_effects(result, rng=searcher, time_limit=budget.seconds_left)
     seconds = time.thread_time() - began
+    return kind, hold_against(sem, result, data, average, seconds)
 
+
+def hold_against(
+    sem: LinearSEM, result: SearchResult, data: Any, average: AveragedEffects, seconds: float
+) -> CheckedSimulation:
+    """Hold what an average says, and the best graph alone, against the model of the data."""
+    d = len(sem.B)
     pairs = ~np.eye(d, dtype=bool)
     effects = _total_effects(sem.B)
     upper = np.triu_indices(d, 1)
@@ -449,6 +478,26 @@ def _simulate(piece: tuple[np.random.Generator, int, int, str]) -> CheckedSimula
         mixed=average.mixed,
         seconds=seconds,
     )
+
+
+def graph_from_prior(d: int, rng: np.random.Generator) -> MixedGraph:
+    """Draw a BAP from the default prior of :class:`bowfree.uncertainty.graph_law.LawOptions`.
+
+    Every number of edges, every set of pairs, every kind of edge: until there is no cycle.
+    """
+    names = [f"x{i + 1}" for i in range(d)]
+    pairs = list(combinations(names, 2))
+    while True:
+        joined = rng.choice(len(pairs), size=rng.integers(len(pairs) + 1), replace=False)
+        kinds = rng.integers(3, size=len(joined))
+        chosen = [(pairs[k], kind) for k, kind in zip(joined, kinds, strict=True)]
+        graph = MixedGraph(
+            names,
+            [pair if kind == 0 else pair[::-1] for pair, kind in chosen if kind < 2],
+            [pair for pair, kind in chosen if kind == 2],
+        )
+        if graph.is_acyclic():
+            return graph
 
 
 def _total_effects(B: Floats) -> Floats:

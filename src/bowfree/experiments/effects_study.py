@@ -16,30 +16,31 @@ import json
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.budget import Budget, Progress
+from bowfree.budget import Budget
 from bowfree.effects.bounds import effect_bounds
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.equivalence.empirical import empirical_class
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.experiments.roc import RocCurve, ordinary_auc, paper_roc
+from bowfree.experiments.simulations import simulate
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.gate import read_moments
 from bowfree.model.linear_sem import random_sem
 from bowfree.model.moments import Moments
 from bowfree.model.scoring import score
 from bowfree.model.scoring_rule import ScoringRule
-from bowfree.options import Method, at_least, one_of
+from bowfree.options import BudgetOptions, Method, at_least, one_of, split_options
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import StrategyName
 from bowfree.search.result import SearchResult
@@ -80,6 +81,8 @@ class Simulation:
         The usual area; NaN when nothing is true.
     search_seconds, effect_seconds : float
         Elapsed time of the search, and of classes and effects.
+    cpu_seconds : float
+        Processor time of the whole.
     """
 
     truth: MixedGraph
@@ -93,6 +96,7 @@ class Simulation:
     ordinary_auc: float
     search_seconds: float
     effect_seconds: float
+    cpu_seconds: float
 
     def row(self) -> dict[str, Any]:
         """Return one line of the table."""
@@ -107,6 +111,7 @@ class Simulation:
             "complete": self.complete,
             "search_seconds": self.search_seconds,
             "effect_seconds": self.effect_seconds,
+            "cpu_seconds": self.cpu_seconds,
             "found": str(self.found),
             "truth": str(self.truth),
         }
@@ -122,14 +127,21 @@ class EffectsStudy:
         The options of :func:`causal_effect_study`.
     simulations : tuple of Simulation
         In the order of their seeds.
-    cpu_seconds, seconds : float
-        Processor time and elapsed time of the whole.
+    seconds : float
+        Elapsed time of the whole.
+    complete : bool
+        Whether there are as many as were asked for; False after a time limit or an interruption.
     """
 
     settings: dict[str, Any]
     simulations: tuple[Simulation, ...]
-    cpu_seconds: float
     seconds: float
+    complete: bool
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time of all simulations, wherever they were done."""
+        return sum(simulation.cpu_seconds for simulation in self.simulations)
 
     @property
     def aucs(self) -> Floats:
@@ -172,6 +184,7 @@ class EffectsStudy:
             "mean_ordinary_auc": self.mean_ordinary_auc,
             "at_least_true_score": self.n_at_least_true_score,
             "incomplete_classes": sum(not s.complete for s in self.simulations),
+            "complete": self.complete,
             "cpu_seconds": self.cpu_seconds,
             "seconds": self.seconds,
             "mean_curve": {"fpr": fpr.tolist(), "tpr": tpr.tolist()},
@@ -229,9 +242,7 @@ def causal_effect_study(
     penalty: float = 1.0,
     limit_search: bool = False,
     exact_covariance: bool = False,
-    n_jobs: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    rng: int | np.random.Generator | None = None,
+    **options: Unpack[BudgetOptions],
 ) -> EffectsStudy:
     """Simulate, search, and compare the minimal absolute effects with the true ones.
 
@@ -264,13 +275,11 @@ def causal_effect_study(
         Let `max_in_degree` hold in the search too. The authors' program does not.
     exact_covariance : bool
         Give the search the covariance matrix of the true model, with n for the penalty only.
-    n_jobs : int
-        Simulations at a time.
-    progress : callable, optional
-        Called with a :class:`bowfree.Progress` after each simulation.
-    rng : int or numpy.random.Generator, optional
-        Anything :func:`numpy.random.default_rng` takes. True graphs, parameters and data depend on
-        nothing else, so two protocols with the same `rng` are compared on the same data.
+    **options
+        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
+            What may be spent (:class:`~bowfree.options.BudgetOptions`); `n_jobs` simulations at a
+            time. True graphs, parameters and data depend on nothing but `rng`, so two protocols
+            with the same `rng` are compared on the same data.
 
     Returns
     -------
@@ -287,7 +296,8 @@ def causal_effect_study(
     >>> len(study.aucs), 0 <= study.mean_auc <= 1
     (2, True)
     """
-    budget = Budget(rng, n_jobs, progress=progress)
+    (budget_options,) = split_options("causal_effect_study", options, BudgetOptions)
+    budget = Budget(**budget_options)
     for name, value in (("n_sims", n_sims), ("d", d)):
         at_least(name, value, 1)
     one_of("effects", effects, ("corrected", "as-published"))
@@ -314,21 +324,23 @@ def causal_effect_study(
         "exact_covariance": exact_covariance,
     }
     streams = budget.generator().spawn(n_sims)
-    cpu_began = time.process_time()
+
+    def study(done: list[Simulation]) -> EffectsStudy:
+        chosen = {"n_sims": n_sims, **settings}
+        return EffectsStudy(chosen, tuple(done), budget.seconds, len(done) == n_sims)
+
     # Thousands of fits, some without a certified maximum: a warning for each would say nothing.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
-        simulations = budget.run(partial(_simulate, **settings), streams, what="simulations")
-    return EffectsStudy(
-        {"n_sims": n_sims, **settings},
-        tuple(simulations),
-        time.process_time() - cpu_began,
-        budget.seconds,
-    )
+        found: EffectsStudy = simulate(
+            partial(_simulate, **settings), streams, budget, what="simulations", gather=study
+        )
+    return found
 
 
 def _simulate(
     stream: np.random.Generator,
+    budget: Budget,
     *,
     d: int,
     n: int,
@@ -357,7 +369,7 @@ def _simulate(
     fitting: dict[str, Any] = {"method": method, "max_iter": max_iter}
 
     in_degree = max_in_degree if limit_search else None
-    began = time.perf_counter()
+    began, cpu_began = time.perf_counter(), time.thread_time()
     result: SearchResult | None = None
     if report != "true-class":
         options: dict[str, Any] = {"strategy": strategy, "restarts": restarts}
@@ -382,6 +394,7 @@ def _simulate(
             penalty=penalty,
             max_in_degree=in_degree,
             rng=searcher,
+            time_limit=budget.seconds_left,
         )
     found = truth if result is None else result.graph
     searched = time.perf_counter()
@@ -400,7 +413,8 @@ def _simulate(
     true_effects = minimal_effects(true_class)
     if report == "averaged":
         assert result is not None
-        estimate = averaged_effects(result, rng=searcher).probability_all_members
+        average = averaged_effects(result, rng=searcher, time_limit=budget.seconds_left)
+        estimate = average.probability_all_members
     else:
         estimate = minimal_effects(found_class)
     return Simulation(
@@ -415,6 +429,7 @@ def _simulate(
         ordinary_auc=ordinary_auc(true_effects, estimate),
         search_seconds=searched - began,
         effect_seconds=time.perf_counter() - searched,
+        cpu_seconds=time.thread_time() - cpu_began,
     )
 
 

@@ -12,23 +12,23 @@ from __future__ import annotations
 import csv
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from bowfree.budget import Budget, Progress
+from bowfree.budget import Budget
 from bowfree.datasets.sachs import load_sachs
 from bowfree.datasets.sachs_files import SACHS_CONDITIONS
 from bowfree.datasets.table import Table
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.classes import class_by_components
-from bowfree.errors import BowfreeError
+from bowfree.errors import BowfreeError, WorkInterrupted
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.conditions import Condition
-from bowfree.options import GraphClass, Kind, Means
+from bowfree.options import BudgetOptions, GraphClass, Kind, Means, split_options
 from bowfree.search.greedy import greedy_search
 from bowfree.text_input import shown
 from bowfree.uncertainty.left_out import LeftOutConditions, leave_out_conditions
@@ -215,12 +215,15 @@ class SachsJointStudy:
         How well each condition is foreseen by the others, targets being set from outside.
     cpu_seconds : float
         Processor time of the whole.
+    complete : bool
+        Whether all that was asked for is there; False after a time limit.
     """
 
     rows: tuple[SachsJointRow, ...]
     single: tuple[SachsJointRow, ...]
     left_out: LeftOutConditions | None
     cpu_seconds: float
+    complete: bool
 
     def row(self, setting: str) -> SachsJointRow:
         """Return one way to take the data."""
@@ -236,6 +239,7 @@ class SachsJointStudy:
             "single": [row.to_dict() for row in self.single],
             "left_out": None if self.left_out is None else self.left_out.to_dict(),
             "cpu_seconds": self.cpu_seconds,
+            "complete": self.complete,
         }
 
     def table(self) -> str:
@@ -356,6 +360,8 @@ class Setting:
     means: Means = "free"
     one_table: bool = False
     graph_class: GraphClass = "bap"
+    max_district: int | None = None
+    restarts: int | None = None
 
     def data(self, tables: Mapping[str, Table]) -> Any:
         """Return what a search takes."""
@@ -390,9 +396,28 @@ SETTINGS: Mapping[str, Setting] = {
     "activity, means shared": Setting(
         "targets, activity; means shared (DAGs)", "known", "activity", "shared", graph_class="dag"
     ),
+    "perfect, means shared, hidden": Setting(
+        "targets, set from outside; means shared (pairs)",
+        "known",
+        means="shared",
+        max_district=2,
+        restarts=96,
+    ),
+    "activity, means shared, hidden": Setting(
+        "targets, activity; means shared (pairs)",
+        "known",
+        "activity",
+        "shared",
+        max_district=2,
+        restarts=96,
+    ),
 }
-"""Ways to take the 14 conditions. Where shifted means count, graphs have some 40 edges: a search
-over BAPs then takes minutes, and DAGs are searched."""
+"""Ways to take the 14 conditions.
+
+Where shifted means count, graphs have some 40 edges, and searches over all BAPs come among
+districts of all eleven proteins. So districts are single proteins there (DAGs), or pairs, where
+searches with any random numbers end at one score; with districts of four they do not.
+"""
 
 
 def sachs_joint_study(
@@ -402,9 +427,7 @@ def sachs_joint_study(
     single: bool = True,
     left_out: bool = True,
     penalty: float = 1.0,
-    n_jobs: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    rng: int | np.random.Generator | None = None,
+    **options: Unpack[BudgetOptions],
 ) -> SachsJointStudy:
     """Search on the 14 conditions of the protein data at once.
 
@@ -418,12 +441,12 @@ def sachs_joint_study(
         Whether each condition is searched alone, too.
     left_out : bool
         Whether each condition is left out in turn and foreseen from the others.
-    penalty, n_jobs
-        Of :func:`bowfree.greedy_search`.
-    progress : callable, optional
-        Called with a :class:`bowfree.Progress` after each search.
-    rng : int or numpy.random.Generator, optional
-        Anything :func:`numpy.random.default_rng` takes.
+    penalty : float
+        Of the score.
+    **options
+        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
+            What may be spent (:class:`~bowfree.options.BudgetOptions`); threads and workers are
+            for the runs of a search.
 
     Returns
     -------
@@ -445,31 +468,48 @@ def sachs_joint_study(
     if unknown:
         raise BowfreeError(f"settings has {shown(unknown[0])}; choose of {', '.join(SETTINGS)}")
     tables = {known.name: load_sachs(known.number, folder=folder) for known in SACHS_CONDITIONS}
-    budget = Budget(rng, n_jobs, progress=progress)
-    alone = list(tables) if single else []
-    planned = len(chosen) + len(alone) + left_out
-    seeds = iter(budget.generator().integers(0, 2**63, size=planned).tolist())
+    (budget_options,) = split_options("sachs_joint_study", options, BudgetOptions)
+    budget = Budget(**budget_options)
+    asked = [(name, SETTINGS[name].data(tables), SETTINGS[name]) for name in chosen]
+    asked += [(name, tables[name], Setting(name)) for name in tables if single]
+    planned = len(asked) + left_out
+    seeds = budget.generator().integers(0, 2**63, size=planned).tolist()
     began = time.process_time()
     rows: list[SachsJointRow] = []
-    for name in chosen:
-        setting = SETTINGS[name]
-        data = setting.data(tables)
-        rows.append(_searched(name, data, setting, penalty, n_jobs, next(seeds)))
-        budget.tell("searches", len(rows), planned)
-    by_itself = []
-    for name in alone:
-        by_itself.append(_searched(name, tables[name], Setting(name), penalty, n_jobs, next(seeds)))
-        budget.tell("searches", len(rows) + len(by_itself), planned)
     foreseen = None
-    if left_out:
-        data = SETTINGS["perfect"].data(tables)
-        foreseen = leave_out_conditions(data, search={"penalty": penalty}, rng=next(seeds))
-        budget.tell("searches", planned, planned)
-    return SachsJointStudy(tuple(rows), tuple(by_itself), foreseen, time.process_time() - began)
+
+    def study() -> SachsJointStudy:
+        together, alone = rows[: len(chosen)], rows[len(chosen) :]
+        whole = len(rows) == len(asked) and (foreseen is not None) == left_out
+        spent = time.process_time() - began
+        return SachsJointStudy(
+            tuple(together), tuple(alone), foreseen, spent, whole and not budget.over
+        )
+
+    try:
+        for (name, data, setting), seed in zip(asked, seeds, strict=False):
+            if budget.over and rows:
+                break
+            rows.append(_searched(name, data, setting, penalty, budget, seed))
+            budget.tell("searches", len(rows), planned)
+        if left_out and not budget.over:
+            foreseen = leave_out_conditions(
+                SETTINGS["perfect"].data(tables),
+                search={"penalty": penalty},
+                rng=seeds[-1],
+                n_jobs=budget.n_jobs,
+                time_limit=budget.seconds_left,
+            )
+            budget.tell("searches", planned, planned)
+    except KeyboardInterrupt as stop:
+        if not rows:
+            raise
+        raise WorkInterrupted(study()) from stop
+    return study()
 
 
 def _searched(
-    name: str, data: Any, setting: Setting, penalty: float, n_jobs: int | None, seed: int
+    name: str, data: Any, setting: Setting, penalty: float, budget: Budget, seed: int
 ) -> SachsJointRow:
     """Search, and compare with the published network."""
     start = time.process_time()
@@ -477,8 +517,12 @@ def _searched(
         data,
         means=setting.means,
         graph_class=setting.graph_class,
+        max_district=setting.max_district,
+        restarts=setting.restarts,
         penalty=penalty,
-        n_jobs=n_jobs,
+        n_jobs=budget.n_jobs,
+        executor=budget.executor,
+        time_limit=budget.seconds_left,
         rng=seed,
     )
     spent = time.process_time() - start

@@ -10,23 +10,27 @@ from __future__ import annotations
 import csv
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from bowfree.budget import Budget, Progress
+from bowfree.budget import Budget
 from bowfree.datasets.sachs import load_sachs
-from bowfree.datasets.sachs_files import SACHS_CONDITIONS, find_condition
+from bowfree.datasets.sachs_files import SACHS_CONDITIONS, SachsCondition, find_condition
 from bowfree.effects.bounds import effect_bounds
 from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.classes import equivalence_class
+from bowfree.experiments.simulations import simulate
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.gate import read_moments
+from bowfree.model.moments import Moments
+from bowfree.options import BudgetOptions, split_options
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import StrategyName
 
@@ -57,8 +61,8 @@ class SachsRow:
         Graphs equivalent to them: BAPs to the BAP, BAPs to the DAG.
     effects : EffectBounds
         Total effects over the class of the BAP.
-    seconds : float
-        Elapsed time of both searches.
+    seconds, cpu_seconds : float
+        Elapsed time of both searches; processor time of these, the classes and the effects.
     """
 
     number: int
@@ -72,6 +76,7 @@ class SachsRow:
     dag_class: EquivalenceClass
     effects: EffectBounds
     seconds: float
+    cpu_seconds: float
 
     @cached_property
     def n_equivalent_dags(self) -> int:
@@ -79,7 +84,7 @@ class SachsRow:
         return sum(graph.is_dag() for graph in self.dag_class)
 
     @property
-    def n_certain_effects(self) -> int:
+    def n_settled_effects(self) -> int:
         """Ordered pairs with a non-zero effect in every member of the BAP's class."""
         off = ~np.eye(len(self.bap), dtype=bool)
         return int((self.effects.min_abs[off] > self.effects.zero).sum())
@@ -97,7 +102,7 @@ class SachsRow:
             "dag_edges": self.dag.n_edges,
             "bap_class": self.bap_class.size,
             "dag_class": self.n_equivalent_dags,
-            "certain_effects": self.n_certain_effects,
+            "settled_effects": self.n_settled_effects,
             "seconds": self.seconds,
             "bap": str(self.bap),
             "dag": str(self.dag),
@@ -154,13 +159,20 @@ class SachsStudy:
     ----------
     rows : tuple of SachsRow
         In the order of the paper.
-    cpu_seconds, seconds : float
-        Processor time and elapsed time of the whole.
+    seconds : float
+        Elapsed time of the whole.
+    complete : bool
+        Whether all conditions that were asked for are there; False after a time limit.
     """
 
     rows: tuple[SachsRow, ...]
-    cpu_seconds: float
     seconds: float
+    complete: bool
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time of all conditions, wherever they were studied."""
+        return sum(row.cpu_seconds for row in self.rows)
 
     def row(self, condition: int | str) -> SachsRow:
         """Return the row of a condition, by number or name."""
@@ -198,6 +210,7 @@ class SachsStudy:
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers."""
         return {
+            "complete": self.complete,
             "cpu_seconds": self.cpu_seconds,
             "seconds": self.seconds,
             "rows": [row.to_dict() for row in self.rows],
@@ -215,17 +228,29 @@ class SachsStudy:
         }
 
     def table(self) -> str:
-        """Return one line per condition, in Markdown."""
+        """Return one line per condition, and the paper's v-structures, in Markdown."""
         lines = [
             "| | condition | n | best BAP | best DAG | edges of the BAP (bidirected) | edges of "
-            "the DAG | BAPs in its class | DAGs in its class | effects certain in the BAP class |",
+            "the DAG | BAPs in its class | DAGs in its class | effects in all BAPs of the class |",
             "|---|---|---|---|---|---|---|---|---|---|",
         ]
         lines += [
             f"| {row.number} | `{row.name}` | {row.n} | {row.bap_score:.6f} | {row.dag_score:.6f} "
             f"| {row.bap.n_edges} ({row.bap.n_bidirected}) | {row.dag.n_edges} "
-            f"| {row.bap_class.size} | {row.n_equivalent_dags} | {row.n_certain_effects} |"
+            f"| {row.bap_class.size} | {row.n_equivalent_dags} | {row.n_settled_effects} |"
             for row in self.rows
+        ]
+        named = self.named_v_structures()
+        if named:
+            lines += [
+                "",
+                "| condition | v-structure | over all equivalent DAGs | over all equivalent BAPs |",
+                "|---|---|---|---|",
+            ]
+        lines += [
+            f"| {v.condition} | at `{v.c}`, with `{v.a}` and `{v.b}` "
+            f"| `{'`, `'.join(v.dag_edges)}` | `{'`, `'.join(v.bap_edges)}` |"
+            for v in named
         ]
         return "\n".join(lines)
 
@@ -290,9 +315,7 @@ def sachs_study(
     restarts: int | None = None,
     rounds: int | None = None,
     penalty: float = 1.0,
-    n_jobs: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    rng: int | np.random.Generator | None = None,
+    **options: Unpack[BudgetOptions],
 ) -> SachsStudy:
     """Find the best BAP and the best DAG for the conditions of the protein data.
 
@@ -302,12 +325,12 @@ def sachs_study(
         Numbers or names; by default all 14.
     folder : path, optional
         Where the data are, see :func:`bowfree.datasets.load_sachs`.
-    strategy, restarts, rounds, penalty, n_jobs
+    strategy, restarts, rounds, penalty
         Of :func:`bowfree.greedy_search`. ``strategy="restart", restarts=100`` is the paper's.
-    progress : callable, optional
-        Called with a :class:`bowfree.Progress` after each condition.
-    rng : int or numpy.random.Generator, optional
-        Anything :func:`numpy.random.default_rng` takes.
+    **options
+        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
+            What may be spent (:class:`~bowfree.options.BudgetOptions`); `n_jobs` conditions at a
+            time.
 
     Returns
     -------
@@ -330,46 +353,61 @@ def sachs_study(
             [known.number for known in SACHS_CONDITIONS] if conditions is None else conditions
         )
     ]
-    # All files are read before the first search: a missing one is reported at once.
-    tables = [load_sachs(condition.number, folder=folder) for condition in wanted]
-    budget = Budget(rng, n_jobs, progress=progress)
+    (budget_options,) = split_options("sachs_study", options, BudgetOptions)
+    budget = Budget(**budget_options)
+    search = {"strategy": strategy, "restarts": restarts, "rounds": rounds, "penalty": penalty}
     streams = budget.generator().spawn(len(wanted))
-    cpu_began = time.process_time()
-    rows: list[SachsRow] = []
-    for condition, table, stream in zip(wanted, tables, streams, strict=True):
-        start = time.perf_counter()
-        bap, dag = (
-            greedy_search(
-                table,
-                graph_class=graph_class,
-                strategy=strategy,
-                restarts=restarts,
-                rounds=rounds,
-                penalty=penalty,
-                n_jobs=n_jobs,
-                rng=stream,
-            )
-            for graph_class in ("bap", "dag")
+    # All files are read before the first search: a missing one is reported at once.
+    tables = [load_sachs(known.number, folder=folder) for known in wanted]
+    moments = [read_moments(table).without_rows() for table in tables]
+
+    def study(rows: list[SachsRow]) -> SachsStudy:
+        return SachsStudy(tuple(rows), budget.seconds, len(rows) == len(wanted))
+
+    found: SachsStudy = simulate(
+        partial(_searched, search=search),
+        list(zip(wanted, moments, streams, strict=True)),
+        budget,
+        what="conditions",
+        gather=study,
+    )
+    return found
+
+
+def _searched(
+    piece: tuple[SachsCondition, Moments, np.random.Generator],
+    budget: Budget,
+    *,
+    search: dict[str, Any],
+) -> SachsRow:
+    condition, moments, stream = piece
+    began, cpu_began = time.perf_counter(), time.thread_time()
+    bap, dag = (
+        greedy_search(
+            moments,
+            graph_class=graph_class,
+            rng=stream,
+            time_limit=budget.seconds_left,
+            **search,
         )
-        seconds = time.perf_counter() - start
-        bap_class = equivalence_class(bap.graph, limit=CLASS_LIMIT)
-        rows.append(
-            SachsRow(
-                condition.number,
-                condition.name,
-                len(table.X),
-                bap.graph,
-                dag.graph,
-                bap.score,
-                dag.score,
-                bap_class,
-                equivalence_class(dag.graph, limit=CLASS_LIMIT),
-                effect_bounds(bap_class, table),
-                seconds,
-            )
-        )
-        budget.tell("conditions", len(rows), len(wanted))
-    return SachsStudy(tuple(rows), time.process_time() - cpu_began, budget.seconds)
+        for graph_class in ("bap", "dag")
+    )
+    seconds = time.perf_counter() - began
+    bap_class = equivalence_class(bap.graph, limit=CLASS_LIMIT)
+    return SachsRow(
+        number=condition.number,
+        name=condition.name,
+        n=round(moments.n),
+        bap=bap.graph,
+        dag=dag.graph,
+        bap_score=bap.score,
+        dag_score=dag.score,
+        bap_class=bap_class,
+        dag_class=equivalence_class(dag.graph, limit=CLASS_LIMIT),
+        effects=effect_bounds(bap_class, moments),
+        seconds=seconds,
+        cpu_seconds=time.thread_time() - cpu_began,
+    )
 
 
 def _is_v_structure(graph: MixedGraph, a: str, c: str, b: str) -> bool:

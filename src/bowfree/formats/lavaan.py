@@ -20,11 +20,11 @@ Neither pair can have a directed edge, so no bow comes of it. ``auto="none"`` re
 and nothing else. `to_lavaan` writes the zeros, so that its text is read alike by everybody.
 
 Starting values (``start(0.5)*x``) and ``NA*`` leave a parameter free; labels do, too, as long as
-each belongs to one parameter. Parameters are free or zero here, so a number other than zero, a
-label given twice, latent variables (``=~``), several groups (``c(...)*``), fixed intercepts and
-constraints are refused with their place. Comments (``#``, ``!``) and free intercepts (``y ~ 1``)
-say nothing about the graph. What ``:=`` defines is told in
-:mod:`bowfree.formats.lavaan_definitions`.
+each belongs to one parameter. A variable with both has two terms, ``a*x + start(0.5)*x``.
+Parameters are free or zero here, so a number other than zero, a label given twice, ``equal(...)``,
+bounds, latent variables (``=~``), several groups (``c(...)*``), fixed intercepts and constraints
+are refused with their place. Comments (``#``, ``!``) and free intercepts (``y ~ 1``) say nothing
+about the graph. What ``:=`` defines is told in :mod:`bowfree.formats.lavaan_definitions`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _TOKENS = re.compile(
     (?P<skip>\s+|[\#!][^\r\n]*)
   | (?P<number>{_NUMBER})
   | (?P<mark>~~|=~|<~|:=|==|~|[*+;|<>(),/^-])
-  | (?P<string>"[^"\r\n]*")
+  | (?P<string>"[^"\r\n]*"|'[^'\r\n]*')
   | (?P<word>{_NAME})
     """,
     re.VERBOSE,
@@ -63,6 +63,12 @@ _REFUSED = {
     "==": "constraints between parameters have no place here: parameters are free; drop the line",
     "<": "constraints between parameters have no place here: parameters are free; drop the line",
     ">": "constraints between parameters have no place here: parameters are free; drop the line",
+}
+_REFUSED_MODIFIERS = {
+    "equal": "makes two parameters equal, and parameters are free here; leave it out",
+    "lower": "bounds a parameter, and parameters are free here; leave it out",
+    "upper": "bounds a parameter, and parameters are free here; leave it out",
+    "c": "is for several groups; write one model without groups",
 }
 
 
@@ -208,6 +214,7 @@ class _Reading:
         self.builder = GraphBuilder("lavaan", text)
         self.zeros: set[tuple[str, frozenset[str] | tuple[str, str]]] = set()
         self.labels: dict[str, tuple[str, str, str]] = {}
+        self.lines: dict[str, int] = {}  # of the labels
         self.definitions: list[Definition] = []
         # Dicts as ordered sets. The last one has those with a written (co)variance or intercept.
         self.predicted: dict[str, None] = {}
@@ -257,6 +264,7 @@ class _Reading:
         terms = [_read_term(reader)]
         while reader.accept("+"):
             terms.append(_read_term(reader))
+        terms = _joined(terms)
         self.builder.announce(len(left) * len(terms), operator.line, operator.column)
         for name in left:
             self.builder.node(name.text)
@@ -293,12 +301,14 @@ class _Reading:
         else:
             self.written |= {a, b}
         if term.value is not None and term.value != 0:
+            without = "" if a == b else f", or 0*{brief(b)} to leave it out"
             refuse(
                 "lavaan",
                 right.line,
                 right.column,
-                f"{brief(a)} {operator.text} {brief(b)} is fixed to {term.value:g}; parameters are "
-                f"free or zero here: drop the number, or write start({term.value:g})*",
+                f"{brief(a)} {operator.text} {brief(b)} is fixed to {term.value:g}, and parameters "
+                f"are free or zero here; write start({term.value:g})*{brief(b)} to have it "
+                f"estimated{without}",
             )
         if operator.text == "~~" and a == b:
             if term.value == 0:
@@ -307,7 +317,7 @@ class _Reading:
                     right.line,
                     right.column,
                     f"the variance of {brief(a)} is fixed to zero; every error of a mixed graph "
-                    "has variance",
+                    "has variance: drop the number",
                 )
             return
         mark = "<->" if operator.text == "~~" else "<-"
@@ -330,16 +340,21 @@ class _Reading:
     def _label(self, term: _Term, parameter: tuple[str, str, str]) -> None:
         if term.label is None:
             return
-        name = term.label.text.strip('"')
+        name = term.label.text.strip("\"'")
         if name in self.labels:
+            one, other = (
+                f"{brief(a)} {op.rstrip('1')} {brief(b) or 1}"
+                for a, op, b in (self.labels[name], parameter)
+            )
             refuse(
                 "lavaan",
                 term.label.line,
                 term.label.column,
-                f"label {shown(name)} is given to two parameters, which makes them equal; "
-                "parameters are free here: use two labels",
+                f"label {shown(name)} makes {one} (line {self.lines[name]}) and {other} equal, and "
+                "parameters are free here; use two labels",
             )
         self.labels[name] = parameter
+        self.lines[name] = term.label.line
 
     def _define(self, name: Token) -> None:
         if any(definition.name == name.text for definition in self.definitions):
@@ -376,6 +391,27 @@ class _Term(NamedTuple):
     variable: Token
     value: float | None  # the number that the parameter is fixed to
     label: Token | None
+    modified: bool  # whether anything is written in front
+
+
+def _joined(terms: list[_Term]) -> list[_Term]:
+    """Join the terms of a variable that has a label in one and a starting value in another.
+
+    Other terms of the same variable contradict each other and are left to be refused.
+    """
+    joined: dict[str, _Term] = {}
+    apart: list[_Term] = []
+    for term in terms:
+        first = joined.setdefault(term.variable.text, term)
+        if first is term:
+            continue
+        free = first.value is None and term.value is None
+        if free and (first.modified or term.modified) and not (first.label and term.label):
+            label = first.label or term.label
+            joined[term.variable.text] = _Term(first.variable, None, label, True)
+        else:
+            apart.append(term)
+    return [*joined.values(), *apart]
 
 
 def _read_variable(reader: TokenReader) -> Token:
@@ -389,7 +425,7 @@ def _read_term(reader: TokenReader) -> _Term:
     """Read ``x``, ``modifier*x`` or an intercept."""
     value: float | None = None
     label: Token | None = None
-    token = reader.peek()
+    token = first = reader.peek()
     if token.kind == "word" and reader.peek(1).text == "(":
         label = _read_call(reader)
         reader.expect("*")
@@ -404,7 +440,7 @@ def _read_term(reader: TokenReader) -> _Term:
     variable = reader.peek()
     if variable.kind not in ("word", "number"):
         reader.fail(variable, "a variable")
-    return _Term(reader.take(), value, label)
+    return _Term(reader.take(), value, label, variable is not first)
 
 
 def _starred(reader: TokenReader) -> bool:
@@ -422,12 +458,8 @@ def _read_call(reader: TokenReader) -> Token | None:
     """Read ``start(0.5)`` or ``label("a")``, and return the label."""
     name = reader.take()
     if name.text not in ("start", "label"):
-        refuse(
-            "lavaan",
-            name.line,
-            name.column,
-            f"modifier {brief(name.text)}(...) is not supported; write one model without groups",
-        )
+        why = _REFUSED_MODIFIERS.get(name.text, "is not supported; start(...) and label(...) are")
+        refuse("lavaan", name.line, name.column, f"modifier {brief(name.text)}(...) {why}")
     reader.expect("(")
     negative = name.text == "start" and reader.accept("-")
     argument = reader.take()

@@ -172,16 +172,13 @@ class MixedGraph(GraphShortcuts):
 
     def _bits(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
         """Parents and spouses as the core wants them, uint64 of shape (d, words)."""
-        words = (len(self._nodes) + 63) // 64
-        parents, spouses = (
-            np.frombuffer(
-                b"".join(mask.to_bytes(8 * words, "little") for mask in masks), dtype="<u8"
-            )
-            .reshape(len(self._nodes), words)
-            .astype(np.uint64)
-            for masks in (self._parents, self._spouses)
+        d = len(self._nodes)
+        words = (d + 63) // 64
+        content = b"".join(
+            [mask.to_bytes(8 * words, "little") for mask in (*self._parents, *self._spouses)]
         )
-        return parents, spouses
+        both = np.frombuffer(content, dtype="<u8").astype(np.uint64).reshape(2, d, words)
+        return both[0], both[1]
 
     def _children(self) -> tuple[int, ...]:
         """One mask of children per node; worked out when first needed."""

@@ -4,7 +4,7 @@ Data come in by ``gate`` and become ``moments``: ``reading`` knows tables, ``cov
 matrix must be, and behind the moments stands a ``sample``: complete rows, rows with gaps
 (``missing``, ``patterns``), ``ranks`` or categories (``ordinal``, ``bivariate_normal``). Several
 ``conditions``, with the targets of interventions, become ``joint_moments``, and their fit is a
-``joint_fit``.
+``joint_fit``, its precision ``joint_variation``.
 
 ``linear_sem`` is a model with known parameters (``parameter_matrices``; ``closed_form`` finds them
 from a covariance matrix of the model), ``fitting`` estimates them (``fiml`` where cells

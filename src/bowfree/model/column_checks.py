@@ -8,7 +8,7 @@ numbers are labels or ranks. Neither can be known for sure, so both are said and
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from bowfree.errors import DataWarning
 from bowfree.model.conditions import are_conditions, rows_of_conditions
 from bowfree.model.reading import Observations
 from bowfree.model.streams import Sums
-from bowfree.text_input import listed
+from bowfree.text_input import listed, shown
 
 __all__ = ["odd_columns", "warn_about_columns"]
 
@@ -27,6 +27,9 @@ Floats = npt.NDArray[np.float64]
 # With fewer rows, whole numbers in rising order are no surprise, nor are few different values.
 _ENOUGH = 30
 _FEW = 6
+_MOST = 6  # names in the words of an option
+
+InWords = Callable[[Sequence[str]], str]
 
 
 def odd_columns(names: Sequence[str], X: Floats) -> dict[str, list[str]]:
@@ -81,25 +84,40 @@ def _counts_rows(column: Floats) -> bool:
     return bool(high - low == len(column) - 1 and len(np.unique(column)) == len(column))
 
 
-def sentences(odd: Mapping[str, Sequence[str]], *, drop: str) -> list[str]:
-    """Say what was found, and what to do about it; `drop` is how a column is left out."""
+def sentences(odd: Mapping[str, Sequence[str]], *, drop: InWords, ordinal: InWords) -> list[str]:
+    """Say what was found, and what to do about it.
+
+    Parameters
+    ----------
+    odd : mapping
+        What `odd_columns` returns.
+    drop, ordinal : callable
+        How the user leaves out columns, or declares them to be ordered categories, given their
+        names.
+    """
     said = []
     if ids := odd.get("identifier"):
+        it, _ = _pronouns(ids)
+        looks = "looks" if len(ids) == 1 else "look"
         said.append(
-            f"{_columns(ids)}: looks like row numbers or identifiers (whole numbers that count the "
-            f"rows), which a model takes for a measurement; to leave it out: {drop}"
+            f"{_columns(ids)} {looks} like row numbers or identifiers (whole numbers that count "
+            f"the rows), which a model takes for measurements; to leave {it} out: {drop(ids)}"
         )
     if few := odd.get("few values"):
+        it, has = _pronouns(few)
         said.append(
-            f"{_columns(few)}: {_FEW} different values or fewer, and the model is for "
-            f"measurements; check that their order and distances mean something; to leave it out: "
-            f"{drop}"
+            f"{_columns(few)} {has} {_FEW} different values or fewer, and the model is for "
+            f"measurements; for ordered categories: {ordinal(few)}; to leave {it} out: {drop(few)}"
         )
     return said
 
 
 def _columns(names: Sequence[str]) -> str:
     return f"column{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
+def _pronouns(names: Sequence[str]) -> tuple[str, str]:
+    return ("it", "has") if len(names) == 1 else ("them", "have")
 
 
 def warn_about_columns(data: Any, *, declared: Sequence[str] = (), stacklevel: int) -> None:
@@ -113,8 +131,22 @@ def warn_about_columns(data: Any, *, declared: Sequence[str] = (), stacklevel: i
         numbers = [k for k, name in enumerate(names) if name not in {*categories, *declared}]
         for what, odd in odd_columns([names[k] for k in numbers], X[:, numbers]).items():
             found[what] = list(dict.fromkeys([*found.get(what, []), *odd]))
-    for sentence in sentences(found, drop="data.drop(columns=[...])"):
+    words = sentences(
+        found, drop=lambda names: f"data.drop(columns={_as_list(names)})", ordinal=in_python
+    )
+    for sentence in words:
         warnings.warn(sentence, DataWarning, stacklevel=stacklevel + 1)
+
+
+def in_python(names: Sequence[str]) -> str:
+    """Return the argument that declares categories."""
+    return f"ordinal={_as_list(names)}"
+
+
+def _as_list(names: Sequence[str]) -> str:
+    """Return names as Python writes a list, a long one cut short."""
+    more = ["..."] if len(names) > _MOST else []
+    return f"[{', '.join([*map(shown, names[:_MOST]), *more])}]"
 
 
 def _tables(data: Any) -> Iterator[tuple[Sequence[str], Floats, Collection[str]]]:

@@ -29,7 +29,7 @@ from bowfree.model.moments import Moments
 from bowfree.model.reading import quoted, read_observations
 from bowfree.model.sample import CompleteRows
 from bowfree.options import Kind, Means, is_number
-from bowfree.text_input import listed, shown
+from bowfree.text_input import shown
 
 __all__ = ["Condition", "conditions"]
 
@@ -54,7 +54,7 @@ class Condition(Shown):
         them, and vary by themselves or not at all. "mechanism": what acts on them acts otherwise
         here (their coefficients, error variance and error covariances are the condition's own).
         "activity": they act otherwise here (the coefficients of the edges out of them are its
-        own). "noise": their error variance is its own. All conditions have one kind.
+        own). "noise": their error variance is its own. Conditions may be of different kinds.
     name : str, optional
         What the condition is called in tables and messages; by default its number.
 
@@ -132,7 +132,7 @@ def conditions(
     *,
     column: str,
     targets: Mapping[Any, Sequence[str] | Literal["learn"]] | None = None,
-    kind: Kind = "perfect",
+    kind: Kind | Mapping[Any, Kind] = "perfect",
 ) -> list[Condition]:
     """Take a table apart by a column that says which condition a row is from.
 
@@ -145,8 +145,9 @@ def conditions(
     targets : mapping, optional
         From the names of conditions to the variables that were set from outside there, or "learn".
         Conditions that are not named have no targets.
-    kind : {"perfect", "mechanism", "activity", "noise"}
-        What was done to the targets, as for :class:`Condition`.
+    kind : {"perfect", "mechanism", "activity", "noise"} or mapping
+        What was done to the targets, as for :class:`Condition`; or from the names of conditions to
+        that, "perfect" for those that are not named.
 
     Returns
     -------
@@ -182,12 +183,14 @@ def conditions(
             "every row needs its condition"
         )
     chosen = {_label(name): names for name, names in (targets or {}).items()}
-    unknown = [name for name in chosen if name not in labels]
-    if unknown:
-        raise DataError(
-            f"targets has the condition {quoted([str(name) for name in unknown])}, which column "
-            f"{column!r} has not; it has {quoted(sorted({str(label) for label in labels}))}"
-        )
+    kinds = {_label(name): word for name, word in kind.items()} if isinstance(kind, Mapping) else {}
+    for what, named in (("targets", chosen), ("kind", kinds)):
+        unknown = [name for name in named if name not in labels]
+        if unknown:
+            raise DataError(
+                f"{what} has the condition {quoted([str(name) for name in unknown])}, which column "
+                f"{column!r} has not; it has {quoted(sorted({str(label) for label in labels}))}"
+            )
     rest = [name for name in columns if name != column]
     found = []
     for label in dict.fromkeys(labels):
@@ -196,7 +199,7 @@ def conditions(
             Condition(
                 {name: np.asarray(columns[name])[mask] for name in rest},
                 targets=chosen.get(label, ()),  # type: ignore[arg-type]  # checked there
-                kind=kind,
+                kind=kinds.get(label, "perfect") if isinstance(kind, Mapping) else kind,
                 name=label,
             )
         )
@@ -258,12 +261,6 @@ def read_conditions(
         raise DataError(
             "targets='learn' is for greedy_search, which looks for them; the moments of its result "
             "have the targets that it found"
-        )
-    kinds = list(dict.fromkeys(c.kind for c in given if c.targets))
-    if len(kinds) > 1:
-        raise DataError(
-            f"conditions of kinds {listed(kinds)} together: give all interventions one kind; "
-            "'mechanism' is the most general that keeps the edges"
         )
     names = [c.name if c.name is not None else str(k + 1) for k, c in enumerate(given)]
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]

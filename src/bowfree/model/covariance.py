@@ -62,6 +62,14 @@ def read_covariance(
         )
     sd = np.sqrt(variances)
     check_scale(names, sd, "a standard deviation of")
+    if not (C == C.T).all():
+        _check_symmetric(names, C, sd)
+    size = float(n)
+    to_mle = 1.0 if size == math.inf else (size - ddof) / size
+    return names, (C + C.T) * (to_mle / 2), size
+
+
+def _check_symmetric(names: Sequence[str], C: Floats, sd: Floats) -> None:
     magnitude = np.maximum(np.abs(C), np.abs(C.T))
     excess = np.abs(C - C.T) - _PRINTING * magnitude - _ROUNDING * np.outer(sd, sd)
     if excess.max() > 0:
@@ -70,9 +78,6 @@ def read_covariance(
             f"cov is not symmetric: {C[i, j]:g} at ({names[i]!r}, {names[j]!r}) but {C[j, i]:g} at "
             f"({names[j]!r}, {names[i]!r}); are rows and columns in the same order?"
         )
-    size = float(n)
-    to_mle = 1.0 if size == math.inf else (size - ddof) / size
-    return names, (C + C.T) * (to_mle / 2), size
 
 
 def _whole(n: float) -> float | None:
@@ -123,7 +128,7 @@ def check_scale(names: Sequence[str], size: Floats, what: str) -> None:
 
 def check_definite(names: tuple[str, ...], S: Floats, n: float, graph: MixedGraph | None) -> None:
     """Exclude a singular S, where the likelihood has no maximum."""
-    R = _correlations(names, S)
+    R = _correlations(names, S, n)
     if graph is None or n > len(names):
         _check_block(names, n, R, range(len(names)), "")
         return
@@ -133,7 +138,7 @@ def check_definite(names: tuple[str, ...], S: Floats, n: float, graph: MixedGrap
 
 def check_semidefinite(names: tuple[str, ...], S: Floats, n: float) -> None:
     """Exclude an S that no n <= d observations can have; singular it may be, as it has to be."""
-    R = _correlations(names, S)
+    R = _correlations(names, S, n)
     if is_definite(S):
         return
     smallest = float(np.linalg.eigvalsh(R)[0])
@@ -156,12 +161,17 @@ def _has_factor(R: Floats) -> bool:
     return False
 
 
-def _correlations(names: tuple[str, ...], S: Floats) -> Floats:
+def _correlations(names: tuple[str, ...], S: Floats, n: float) -> Floats:
     """Return the correlations, or raise when two variables are the same."""
     sd = np.sqrt(S.diagonal())
     R: Floats = S / (sd[:, None] * sd)
     same = np.abs(R) > 1 - SINGULAR
     if np.count_nonzero(same) > len(names):
+        if n == 2:
+            raise DataError(
+                "n = 2 observations: whatever they are, the correlation of any two variables is 1 "
+                "or -1; more complete observations are needed"
+            )
         i, j = np.argwhere(np.triu(same, 1))[0]
         raise DataError(
             f"duplicated columns {names[i]!r} and {names[j]!r}: their correlation is "

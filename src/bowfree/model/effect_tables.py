@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Table, number
+from bowfree.display import MOST_ROWS, Table, number, significant
 from bowfree.frames import data_frame
 from bowfree.graph.text import quote
 
-__all__ = ["Column", "decimals", "effect_frame", "effect_pairs", "effect_table"]
+__all__ = ["Column", "decimals", "effect_frame", "effect_pairs", "effect_table", "quantities"]
 
 Floats = npt.NDArray[np.float64]
 Column = Callable[[int, int], str]
@@ -32,6 +32,18 @@ def effect_pairs(there: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
 def decimals(matrix: Floats, digits: int) -> Column:
     """Return a column with the numbers of a matrix; nothing where they are NaN."""
     return lambda i, j: number(float(matrix[i, j]), digits)
+
+
+def quantities(matrix: Floats, digits: int) -> Column:
+    """Return a column of numbers with units: where these are small, digits that say something."""
+    noise = 1e-10 * float(np.nanmax(np.abs(matrix), initial=0.0))
+
+    def shown(i: int, j: int) -> str:
+        value = float(matrix[i, j])
+        small = noise < abs(value) < 10.0 ** (1 - digits)
+        return significant(value) if small else number(value, digits)
+
+    return shown
 
 
 def effect_table(

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import Shown, Table, number
+from bowfree.display import Shown, Table, number, p_cell
 from bowfree.json_values import Plain
 from bowfree.options import TestKind
 
@@ -75,12 +75,12 @@ class FitIndices(Shown, Plain):
         listed = [
             ("Chi-square", number(self.chi2)),
             ("Degrees of freedom", str(self.df)),
-            ("P-value (chi-square)", number(self.p_value)),
+            ("P-value (chi-square)", p_cell(self.p_value, 3)),
             ("CFI", number(self.cfi)),
             ("TLI", number(self.tli)),
             ("RMSEA", number(self.rmsea)),
             ("RMSEA 90 % interval", "" if math.isnan(self.rmsea_lower) else interval),
-            ("P-value (RMSEA <= 0.05)", number(self.rmsea_p_close)),
+            ("P-value (RMSEA <= 0.05)", p_cell(self.rmsea_p_close, 3)),
             ("SRMR", number(self.srmr)),
         ]
         return [(label, value) for label, value in listed if value]
@@ -135,7 +135,7 @@ class ScaledIndices(Shown, Plain):
         listed = [
             (f"Scaled chi-square ({names.get(self.test, self.test)})", number(self.chi2)),
             ("Scaling factor", number(self.scaling_factor)),
-            ("P-value (scaled chi-square)", number(self.p_value)),
+            ("P-value (scaled chi-square)", p_cell(self.p_value, 3)),
             ("Robust CFI", number(self.cfi)),
             ("Robust TLI", number(self.tli)),
             ("Robust RMSEA", number(self.rmsea)),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bowfree.display import Shown, Table, html_page, number
+from bowfree.display import Shown, Table, html_page, number, p_cell
 from bowfree.graph.text import quote
 from bowfree.json_values import Plain
 from bowfree.model.inference import Information
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["FitSummary", "fit_facts", "fit_title", "html_parts", "summarize", "text_parts"]
 
 _COLUMNS = ("Estimate", "Std.Err", "z-value", "P(>|z|)", "ci.lower", "ci.upper", "Std.all")
+_LEAST_DECIMALS, _MOST_DECIMALS = 3, 12
 _REST = "more: print(fit.summary()) has all"
 
 
@@ -152,5 +153,22 @@ def fit_facts(fit: Fit) -> list[tuple[str, str]]:
 
 
 def _cells(estimate: Estimate) -> tuple[str, ...]:
-    tested = (estimate.estimate, estimate.se, estimate.z, estimate.p_value)
-    return tuple(number(value) for value in (*tested, *estimate.ci(), estimate.std_all))
+    digits = _decimals(estimate)
+    return (
+        *(number(value, digits) for value in (estimate.estimate, estimate.se)),
+        number(estimate.z),
+        p_cell(estimate.p_value, 3),
+        *(number(value, digits) for value in estimate.ci()),
+        number(estimate.std_all),
+    )
+
+
+def _decimals(estimate: Estimate) -> int:
+    """Return the decimals of a row: three, or more where the unit of its numbers is small.
+
+    The standard error, or without one the estimate, keeps two digits that are not zero.
+    """
+    size = abs(estimate.estimate) if math.isnan(estimate.se) else estimate.se
+    if not 0 < size < math.inf:
+        return _LEAST_DECIMALS
+    return min(max(_LEAST_DECIMALS, 1 - math.floor(math.log10(size))), _MOST_DECIMALS)

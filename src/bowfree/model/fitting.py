@@ -30,8 +30,9 @@ from bowfree.model.covariance import check_definite
 from bowfree.model.fiml import maximize
 from bowfree.model.fit_result import Fit
 from bowfree.model.given import graph_and_moments
-from bowfree.model.joint_fit import JointFit, model_in
+from bowfree.model.joint_fit import JointFit
 from bowfree.model.joint_moments import JointMoments
+from bowfree.model.joint_variation import model_in
 from bowfree.model.missing import IncompleteRows
 from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import DEFAULT_RULE, ScoringRule
@@ -255,7 +256,7 @@ def fit_moments(
         look=look,
     )
     certificate = tuple(
-        Certificate(tuple(graph.nodes[i] for i in district), *numbers)
+        Certificate(tuple([graph.nodes[i] for i in district]), *numbers)
         for district, *numbers in zip(
             core.districts,
             core.objective,
@@ -284,7 +285,7 @@ def fit_moments(
     )
     if not isinstance(moments, JointMoments):
         return Fit(*fitted)
-    alike = moments.kind == "perfect" and moments.means == "free"
+    alike = moments._alike and moments.means == "free"
     own = () if alike else range(len(moments.conditions))
     return JointFit(*fitted, own=tuple(model_in(core, e) for e in own))
 

@@ -368,20 +368,19 @@ def _from_data(
     if treatment.missing in ("fiml", "two-stage") and np.isnan(X).any():
         taken, rows, more = read_incomplete(names, X, treatment.missing, weights)
         return Moments._gated(names, *taken, rows, notes + more)
-    low, high = X.min(axis=0), X.max(axis=0)
-    if (low == high).any():
-        constant = [names[i] for i in np.flatnonzero(low == high)]
-        raise DataError(
-            f"constant column {quoted(constant)}: drop it, it has no variance to explain"
-        )
+    # Most columns are told from constant ones at a glance at two rows.
+    constant = (X[0] == X).all(axis=0) if (X[0] == X[-1]).any() else ()
+    if np.any(constant):
+        named = [names[k] for k in np.flatnonzero(constant)]
+        raise DataError(f"constant column {quoted(named)}: drop it, it has no variance to explain")
     if declared or treatment.correlation != "pearson":
         return _from_order(names, X, weights, declared, treatment, notes)
-    if max(-float(low.min()), float(high.max())) > LARGEST:  # the squares would be infinite
-        check_scale(names, np.maximum(-low, high), "values up to")
-    complete, mean = CompleteRows.of(X, weights)
-    S = complete.covariance()
-    if S.diagonal().min() < SMALLEST**2:
-        check_scale(names, np.maximum(-low, high), "values no larger than")
+    with np.errstate(over="ignore", invalid="ignore"):  # looked at in the next lines
+        complete, mean = CompleteRows.of(X, weights)
+        S = complete.covariance()
+    variances = S.diagonal()
+    if not (variances.min() >= SMALLEST**2 and variances.max() <= LARGEST**2):  # nor NaN
+        check_scale(names, np.abs(X).max(axis=0), "values up to")
     return Moments._gated(names, S, _worth(len(X), weights), mean, complete, notes)
 
 

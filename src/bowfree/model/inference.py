@@ -23,13 +23,19 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Shown, Table, count, number, p_text
+from bowfree.display import MOST_ROWS, Shown, Table, count, number, p_cell, p_text
 from bowfree.errors import FitWarning
 from bowfree.frozen import Frozen
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
 from bowfree.json_values import Plain
-from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
+from bowfree.model.effect_tables import (
+    decimals,
+    effect_frame,
+    effect_pairs,
+    effect_table,
+    quantities,
+)
 from bowfree.options import StandardErrorKind, share
 
 __all__ = [
@@ -213,11 +219,11 @@ class TotalEffects(Shown, Plain, Frozen):
         if not pairs:
             yield "no variable has an effect on another"
             return
-        columns = {"estimate": decimals(self.estimate, 4)}
+        columns = {"estimate": quantities(self.estimate, 4)}
         if not np.isnan(self.se).all():
-            columns["s.e."] = decimals(self.se, 4)
+            columns["s.e."] = quantities(self.se, 4)
             columns["z"] = decimals(self.z, 2)
-            columns["p"] = decimals(self.p_value, 4)
+            columns["p"] = lambda i, j: p_cell(float(self.p_value[i, j]))
             columns["95 % interval"] = self._interval
         yield effect_table("effect", self.names, pairs, columns, size=np.abs(self.estimate))
 
@@ -253,15 +259,17 @@ def expected_information(
     """
     d = len(B)
     EOmega = np.linalg.solve(np.eye(d) - B, Omega)
-    U = np.zeros((len(parameters), d))
-    V = np.zeros((len(parameters), d))
+    q = len(parameters)
+    UV = np.zeros((2 * q, d))
+    U, V = UV[:q], UV[q:]
     for s, (matrix, i, j) in enumerate(parameters):
         U[s, i] = 1.0
         if matrix == "B":
             V[s] = EOmega[j]  # A (e_i e_j^T Sigma) A^T = e_i (E Omega)_j.
         else:
             V[s, j] = 0.5 if i == j else 1.0
-    WU, WV = (np.linalg.solve(Omega, X.T) for X in (U, V))
+    WUV = np.linalg.solve(Omega, UV.T)
+    WU, WV = WUV[:, :q], WUV[:, q:]
     UWV = U @ WV
     information: Floats = n * (UWV * UWV.T + (U @ WU) * (V @ WV))
     return information
@@ -354,13 +362,18 @@ def standard_errors(
 def safe_inverse(information: Floats) -> Floats:
     """Inverse of a positive definite matrix, scaled first so that units do not matter."""
     with np.errstate(invalid="ignore"):
-        scale = 1 / np.sqrt(np.diag(information))
+        scale = 1 / np.sqrt(information.diagonal())
     if np.isfinite(scale).all():
-        eigenvalues, vectors = np.linalg.eigh(information * np.outer(scale, scale))
-        if eigenvalues[0] > len(scale) * np.finfo(float).eps * eigenvalues[-1]:
-            root = scale[:, None] * vectors / np.sqrt(eigenvalues)
-            inverse: Floats = root @ root.T
-            return inverse
+        units = scale[:, None] * scale
+        # By Cholesky: eigenvalues would take ten times as long, deaf to Ctrl-C.
+        try:
+            root = np.linalg.inv(np.linalg.cholesky(information * units))
+        except np.linalg.LinAlgError:
+            root = np.full_like(information, np.nan)
+        inverse: Floats = root.T @ root
+        # The trace is at least the inverse of the smallest eigenvalue; the largest is at least one.
+        if len(scale) * np.finfo(float).eps * inverse.trace() < 1:
+            return inverse * units
     warnings.warn(
         "the information matrix is not positive definite: the parameters are not identified at "
         "this point, or it is no maximum of the likelihood; standard errors are NaN",

@@ -42,7 +42,9 @@ __all__ = ["ConditionMoments", "JointMoments"]
 Floats = npt.NDArray[np.float64]
 
 Use = Literal["absent", "shared", "own"]
-"""What a parameter is in a condition; as in cpp/model/kinds.hpp."""
+"""What a parameter is in a condition; in the order of cpp/model/kinds.hpp, which says when."""
+
+_USES: tuple[Use, ...] = get_args(Use)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,23 +132,20 @@ class ConditionMoments(Shown, Frozen):
         """Return the same without the rows."""
         return replace(self, deviations=None)
 
-    def _use(self, parameter: tuple[str, int, int]) -> Use:
-        """Return what an entry ("B" or "Omega", i, j) of the model is in this condition.
+    @cached_property
+    def _uses(self) -> dict[str, npt.NDArray[np.uint8]]:
+        """What every entry of "B" and "Omega" is in this condition, as its place among the uses.
 
         The constant, whose coefficients are intercepts, is behind the variables, and no target.
         """
+        target = np.append(self.is_target, False).astype(np.uint8)
+        B, Omega = _core.parameter_uses(get_args(Kind).index(self.kind), target)
+        return {"B": B, "Omega": Omega}
+
+    def _use(self, parameter: tuple[str, int, int]) -> Use:
+        """Return what an entry ("B" or "Omega", i, j) of the model is in this condition."""
         what, i, j = parameter
-        at = [*self.is_target, False]
-        touched = bool(at[i] or at[j])
-        if what == "B":
-            touched = bool(at[j] if self.kind == "activity" else at[i])
-        if not touched or (what == "B" and self.kind == "noise"):
-            return "shared"
-        if self.kind == "perfect":
-            return "own" if what == "Omega" and i == j else "absent"
-        if what == "B" or self.kind == "mechanism":
-            return "own"
-        return "own" if self.kind == "noise" and i == j else "shared"
+        return _USES[int(self._uses[what][i, j])]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the condition as plain lists and numbers, without its rows."""
@@ -248,9 +247,14 @@ class JointMoments(Moments):
         )
 
     @property
-    def kind(self) -> Kind:
-        """What was done to the targets, the same in all conditions."""
-        return next((c.kind for c in self.conditions if c.targets), "perfect")
+    def kinds(self) -> tuple[Kind, ...]:
+        """What was done to the targets of each condition; "perfect" where there are none."""
+        return tuple(c.kind if c.targets else "perfect" for c in self.conditions)
+
+    @property
+    def _alike(self) -> bool:
+        """Whether B and Omega are the same in all conditions, but for variables that were set."""
+        return all(kind == "perfect" for kind in self.kinds)
 
     @property
     def S(self) -> Floats:
@@ -284,7 +288,7 @@ class JointMoments(Moments):
         Intercepts take up any shift of the origin, but for `kind="activity"`: where a coefficient
         is another, so is what a shift of its variable amounts to. There the origin stays.
         """
-        if self.means == "free" or self.kind == "activity":
+        if self.means == "free" or "activity" in self.kinds:
             return np.zeros(len(self.names))
         centre: Floats = np.sum([c.n / self.n * _mean_of(c) for c in self.conditions], axis=0)
         return centre
@@ -358,9 +362,8 @@ class JointMoments(Moments):
         B, Omega = np.zeros((d, d), dtype=int), np.zeros((d, d), dtype=int)
         for condition in self.conditions:
             if condition.kind != "perfect":
-                for i, j in np.ndindex(d, d):
-                    B[i, j] += i != j and condition._use(("B", i, j)) == "own"
-                    Omega[i, j] += condition._use(("Omega", i, j)) == "own"
+                B += condition._uses["B"][:d, :d] == _USES.index("own")
+                Omega += condition._uses["Omega"][:d, :d] == _USES.index("own")
         return B, Omega
 
     def _own_numbers(self, graph: MixedGraph) -> npt.NDArray[np.int_]:
@@ -381,8 +384,8 @@ class JointMoments(Moments):
         """Return the numbers that the likelihood depends on."""
         targets = np.array([c.is_target for c in self.conditions], dtype=float)
         sizes = np.array([c.n for c in self.conditions])
-        kind = np.array([float(get_args(Kind).index(self.kind))])
-        return (*(self._second_moments(c) for c in self.conditions), sizes, targets, kind)
+        kinds = np.array([float(get_args(Kind).index(kind)) for kind in self.kinds])
+        return (*(self._second_moments(c) for c in self.conditions), sizes, targets, kinds)
 
     def take(self, names: Sequence[str]) -> JointMoments:
         """Return the moments of some of the variables, in this order; all targets among them."""

@@ -16,14 +16,14 @@ a cycle, and an edge from a descendant a cycle: these are skipped, and listed as
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Shown, Table, count, number, p_text
+from bowfree.display import MOST_ROWS, Shown, Table, count, number, p_cell, p_text, significant
 from bowfree.errors import GraphError
 from bowfree.frames import data_frame
 from bowfree.graph.by_edge import ByEdge
@@ -39,8 +39,8 @@ __all__ = ["ModificationIndex", "ModificationIndices", "modification_indices"]
 Floats = npt.NDArray[np.float64]
 Edge = tuple[str, Literal["->", "<->"], str]
 
-# Candidates whose information is computed at once: a few megabytes of numbers.
-_AT_ONCE = 400
+# Candidates whose information is computed at once: some megabytes of numbers.
+_AT_ONCE = 1000
 # What is left of a candidate's information after the free parameters; below, it is rounding.
 _NOTHING_LEFT = 1e-10
 
@@ -152,8 +152,8 @@ class ModificationIndices(Shown, Plain, ByEdge[ModificationIndex]):
                 (
                     _text((e.a, e.mark, e.b)),
                     number(e.index),
-                    number(e.p_value, 4),
-                    number(e.expected_change, 4),
+                    p_cell(e.p_value),
+                    significant(e.expected_change, 4),
                     number(e.std_all),
                 )
                 for e in self.entries
@@ -173,26 +173,28 @@ class ModificationIndices(Shown, Plain, ByEdge[ModificationIndex]):
 
 def modification_indices(fit: Fit) -> ModificationIndices:
     """Test every edge that could be added; see :meth:`bowfree.Fit.modification_indices`."""
+    from scipy.special import chdtrc
+
     names = fit.graph.nodes
     legal, bows, cycles = _absent_edges(fit)
     gradient, information = _efficient_scores(fit, legal)
     with np.errstate(divide="ignore", invalid="ignore"):
         change = gradient / information
         index = fit.n * gradient * change if math.isfinite(fit.n) else np.full(len(legal), np.nan)
-    order = np.argsort(-index, kind="stable")  # NaN comes last
+    p_values = chdtrc(1, index)
+    # Equivalent additions have equal indices, which differ by rounding only; NaN comes last.
+    order = np.argsort(-index.round(6), kind="stable")
 
     def named(parameter: Parameter) -> Edge:
         kind, i, j = parameter
         return (names[j], "->", names[i]) if kind == "B" else (names[i], "<->", names[j])
-
-    from scipy.special import chdtrc
 
     sd, sd_errors = np.sqrt(np.diag(fit.Sigma)), np.sqrt(np.diag(fit.Omega))
     entries = []
     for s in order.tolist():
         kind, i, j = legal[s]
         unit = sd[i] / sd[j] if kind == "B" else sd_errors[i] * sd_errors[j]
-        numbers = (index[s], chdtrc(1, index[s]), change[s], change[s] / unit)
+        numbers = (index[s], p_values[s], change[s], change[s] / unit)
         entries.append(ModificationIndex(*named(legal[s]), *map(float, numbers)))
     return ModificationIndices(
         tuple(entries), tuple(map(named, bows)), tuple(map(named, cycles)), names, fit.n
@@ -233,14 +235,13 @@ def _efficient_scores(fit: Fit, candidates: list[Parameter]) -> tuple[Floats, Fl
     Both are per observation; NaN where the free parameters are not identified, or leave nothing.
     """
     A = np.eye(len(fit.B)) - fit.B
-    W = np.linalg.inv(fit.Omega)
+    W, E = (np.asarray(np.linalg.inv(matrix), dtype=np.float64) for matrix in (fit.Omega, A))
     WAS = W @ A @ fit.S
     towards_B, towards_Omega = WAS, WAS @ A.T @ W - W
     gradient = np.array(
         [(towards_B if kind == "B" else towards_Omega)[i, j] for kind, i, j in candidates]
     )
-    free, q = list(fit._parameters), len(fit._parameters)
-    known = expected_information(fit.B, fit.Omega, 1.0, free)
+    known = expected_information(fit.B, fit.Omega, 1.0, fit._parameters)
     scale = 1 / np.sqrt(np.diag(known))
     try:
         root = np.linalg.cholesky(known * np.outer(scale, scale))
@@ -248,15 +249,53 @@ def _efficient_scores(fit: Fit, candidates: list[Parameter]) -> tuple[Floats, Fl
         return gradient, np.full(len(candidates), np.nan)
     from scipy.linalg import solve_triangular
 
+    between = _Information(W, E, fit.Sigma, fit._parameters)
     own, left = np.empty(len(candidates)), np.empty(len(candidates))
     for start in range(0, len(candidates), _AT_ONCE):
         some = slice(start, start + _AT_ONCE)
-        whole = expected_information(fit.B, fit.Omega, 1.0, free + candidates[some])
-        shared = solve_triangular(root, scale[:, None] * whole[:q, q:], lower=True)
-        own[some] = np.diag(whole)[q:]
-        left[some] = own[some] - np.sum(shared**2, axis=0)
+        own[some], shared = between.candidates(candidates[some])
+        shared = solve_triangular(root, (scale * shared).T, lower=True, overwrite_b=True)
+        left[some] = own[some] - np.einsum("st,st->t", shared, shared)
     left[~(left > _NOTHING_LEFT * own)] = np.nan
     return gradient, left
+
+
+class _Information:
+    """Expected information of absent parameters, per observation, and between them and free ones.
+
+    In the terms of :func:`~bowfree.model.inference.expected_information` a parameter (matrix, i, j)
+    has U = e_i, and V = Omega E^T e_j for an effect or e_j for a covariance (half of it for a
+    variance). The products that the information of two parameters is made of, with W the inverse of
+    Omega and E that of I - B, are then entries of W, E and Sigma, and nothing has to be solved:
+
+        U^T W U'    W[i, i']
+        V^T W U'    E[j, i'] or W[j, i']
+        V^T W V'    Sigma[j, j'], E[j, j'] or W[j, j'], for two effects, one, none
+    """
+
+    def __init__(
+        self, W: Floats, E: Floats, Sigma: Floats, parameters: Sequence[Parameter]
+    ) -> None:
+        self.W, self.E, self.Sigma = W, E, Sigma
+        rows = np.array([i for _, i, _ in parameters])
+        columns = np.array([j for _, _, j in parameters])
+        effect = np.array([kind == "B" for kind, _, _ in parameters])
+        half = np.where(rows == columns, 0.5, 1.0)
+        # One column for each free parameter; the rows of VWU and VWV are for the V that a candidate
+        # can have, first those of effects, then those of covariances.
+        self.WU, self.WV = W[:, rows], np.where(effect, E.T[:, columns], half * W[:, columns])
+        EV = np.where(effect, Sigma[:, columns], half * E[:, columns])
+        self.VWU, self.VWV = np.vstack([E[:, rows], self.WU]), np.vstack([EV, self.WV])
+
+    def candidates(self, parameters: Sequence[Parameter]) -> tuple[Floats, Floats]:
+        """Return their own information, and the rows of it that they share with the free ones."""
+        i = np.array([i for _, i, _ in parameters])
+        j = np.array([j for _, _, j in parameters])
+        effect = np.array([kind == "B" for kind, _, _ in parameters])
+        crossed = np.where(effect, self.E[j, i], self.W[j, i])
+        own = crossed**2 + self.W[i, i] * np.where(effect, self.Sigma[j, j], self.W[j, j])
+        V = np.where(effect, j, j + len(self.W))
+        return own, self.VWU[V] * self.WV[i] + self.WU[i] * self.VWV[V]
 
 
 def _text(edge: tuple[str, str, str]) -> str:

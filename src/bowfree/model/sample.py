@@ -26,8 +26,11 @@ Indices = npt.NDArray[np.intp]
 
 # Rows whose products are formed at a time: 4096 rows of 20 variables take 7 MB.
 _CHUNK = 4096
-# Times the largest deviation: from such a mean on the sums of a million rows lose digits of S.
-_FAR = 1e4
+# Products summed in one go, during which nobody listens for Ctrl-C: a tenth of a second or so.
+_PRODUCTS = 3 * 10**8
+# Times the largest deviation in the first rows: from such a mean on the sums of a million rows lose
+# digits of S.
+_FAR, _GLANCE = 1e4, 64
 
 
 class Summary(NamedTuple):
@@ -89,7 +92,7 @@ class CompleteRows:
         mean = X.mean(axis=0) if weights is None else np.average(X, axis=0, weights=weights)
         deviations = X - mean
         # Far from zero the mean itself is rounded, which is seen from close by.
-        if (np.abs(mean) > _FAR * np.abs(deviations[:_CHUNK]).max(axis=0)).any():
+        if (np.abs(mean) > _FAR * np.abs(deviations[:_GLANCE]).max(axis=0)).any():
             rest = np.average(deviations, axis=0, weights=weights)
             deviations -= rest
             mean = mean + rest
@@ -110,8 +113,11 @@ class CompleteRows:
         weighted = self.deviations
         if self.weights is not None:
             weighted = weighted * self.weights[:, None]
-        S: Floats = weighted.T @ self.deviations / self.n_rows
-        return S
+        some = max(1, _PRODUCTS // weighted.shape[1] ** 2)
+        S: Floats = weighted[:some].T @ self.deviations[:some]
+        for start in range(some, self.n_rows, some):
+            S += weighted[start : start + some].T @ self.deviations[start : start + some]
+        return S / self.n_rows
 
     def table(self, names: Sequence[str], mean: Floats | None) -> dict[str, Floats]:
         """Return the rows as they came, by column."""

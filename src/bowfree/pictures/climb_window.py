@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["climb_window"]
+__all__ = ["apart", "climb_window"]
 
 
 def climb_window(paths: Sequence[Sequence[float]]) -> tuple[float, float]:
@@ -35,5 +35,10 @@ def climb_window(paths: Sequence[Sequence[float]]) -> tuple[float, float]:
     scores = np.concatenate([np.asarray(path, dtype=np.float64) for path in paths])
     top = float(scores.max())
     low = min(float(np.quantile(scores, 0.25)), *(float(max(path)) for path in paths))
-    room = 0.07 * (top - low) if top > low else 0.01 * max(1.0, abs(top))
+    room = 0.07 * (top - low) if apart(low, top) else 0.01 * max(1.0, abs(top))
     return low - room, top + room
+
+
+def apart(low: float, high: float) -> bool:
+    """Say whether two scores differ by more than rounding, which a picture should not show."""
+    return high - low > 1e-6 * max(1.0, abs(high))

@@ -1,7 +1,8 @@
-"""New figures for those who bring no Axes, and text that shrinks with its picture."""
+"""New figures for those who bring no Axes, rows of bars, and text that shrinks with its picture."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -9,7 +10,9 @@ from matplotlib.backend_bases import RendererBase
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-__all__ = ["ScaledText", "new_axes"]
+from bowfree.pictures.svg import printable
+
+__all__ = ["ScaledText", "label_bars", "new_axes"]
 
 
 def new_axes(width: float, height: float) -> Axes:
@@ -19,6 +22,25 @@ def new_axes(width: float, height: float) -> Axes:
 
     _, ax = plt.subplots(figsize=(width, height), layout="constrained")
     return ax
+
+
+def label_bars(ax: Axes, names: Sequence[str], *, along: str, legend_columns: int) -> None:
+    """Write names beside horizontal bars at 0, 1, ..., what is drawn below, the legend above."""
+    # As they are, without mathematics between dollar signs.
+    ax.set_yticks(range(len(names)), [printable(name) for name in names], parse_math=False)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    # From the right: names of variables leave little room on the left.
+    ax.set_xlabel(along, loc="right")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=legend_columns,
+        frameon=False,
+        borderaxespad=0.2,
+        handlelength=1.2,
+    )
 
 
 class ScaledText(Text):

@@ -12,8 +12,7 @@ from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.errors import BowfreeError
 from bowfree.options import as_float, each, is_number
-from bowfree.pictures.svg import printable
-from bowfree.plot.canvas import new_axes
+from bowfree.plot.canvas import label_bars, new_axes
 from bowfree.text_input import shown
 
 __all__ = ["bootstrap_edges", "class_summary"]
@@ -69,11 +68,9 @@ def class_summary(
         ax.text(0.5, 0.5, f"all members agree on all {agreed} edges", ha="center", va="center")
         ax.set_axis_off()
         return ax
-    ax = _bars(rows, ax)
     more = "" if counted.complete else " found"
     others = f"; all agree on {agreed} other{'s' * (agreed != 1)}" if agreed else ""
-    ax.set_xlabel(f"share of the {n:,} members{more}{others}")
-    return ax
+    return _bars(rows, f"share of the {n:,} members{more}{others}", ax)
 
 
 def bootstrap_edges(frequencies: Any, *, at_least: float = 0.05, ax: Axes | None = None) -> Axes:
@@ -116,9 +113,7 @@ def bootstrap_edges(frequencies: Any, *, at_least: float = 0.05, ax: Axes | None
         raise BowfreeError(
             f"no pair is adjacent in at least {at_least:g} of the samples: lower `at_least`"
         )
-    ax = _bars(kept, ax)
-    ax.set_xlabel("share of the samples")
-    return ax
+    return _bars(kept, "share of the samples", ax)
 
 
 def frequency_rows(frequencies: Any) -> Sequence[tuple[str, str, float, float, float]]:
@@ -139,7 +134,7 @@ def frequency_rows(frequencies: Any) -> Sequence[tuple[str, str, float, float, f
     ]
 
 
-def _bars(rows: Sequence[tuple[str, float, float, float]], ax: Axes | None) -> Axes:
+def _bars(rows: Sequence[tuple[str, float, float, float]], along: str, ax: Axes | None) -> Axes:
     """Draw stacked horizontal bars, the first row on top."""
     ax = ax or new_axes(6.0, 0.9 + 0.24 * len(rows))
     places = np.arange(len(rows))
@@ -149,18 +144,6 @@ def _bars(rows: Sequence[tuple[str, float, float, float]], ax: Axes | None) -> A
         share = np.array([row[k] for row in rows], dtype=np.float64)
         ax.barh(places, share, left=left, height=0.72, color=colour, label=label)
         left += share
-    # As they are, without mathematics between dollar signs.
-    ax.set_yticks(places, [printable(row[0]) for row in rows], parse_math=False)
-    ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlim(0, 1)
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    ax.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=3,
-        frameon=False,
-        borderaxespad=0.2,
-        handlelength=1.2,
-    )
+    label_bars(ax, [row[0] for row in rows], along=along, legend_columns=3)
     return ax

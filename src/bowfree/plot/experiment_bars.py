@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from bowfree.equivalence.targets import said
 from bowfree.errors import BowfreeError
 from bowfree.options import at_least
-from bowfree.pictures.svg import printable
-from bowfree.plot.canvas import new_axes
+from bowfree.plot.canvas import label_bars, new_axes
 from bowfree.text_input import shown
 from bowfree.uncertainty.design_result import Design
 
@@ -64,20 +63,12 @@ def design(result: Design, *, most: int = 20, ax: Axes | None = None) -> Axes:
             va="center",
             fontsize="small",
         )
-    # As they are, without mathematics between dollar signs.
-    ax.set_yticks(places, [printable(said(e.targets)) for e in experiments], parse_math=False)
-    ax.set_ylim(len(experiments) - 0.4, -0.6)
     ax.set_xlim(0, max(result.n_ends, 1) * 1.15)
     now = f"{result.n_members:,.4g} members now"
-    ax.set_xlabel(f"expected number of settled ends, of {result.n_ends:g}; {now}")
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    ax.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=2,
-        frameon=False,
-        borderaxespad=0.2,
-        handlelength=1.2,
+    label_bars(
+        ax,
+        [said(e.targets) for e in experiments],
+        along=f"expected number of settled ends, of {result.n_ends:g}; {now}",
+        legend_columns=2,
     )
     return ax

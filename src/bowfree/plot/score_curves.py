@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from bowfree.errors import BowfreeError
 from bowfree.options import as_float, each, is_number, one_of
@@ -103,6 +104,7 @@ def _against_steps(ax: Axes, paths: Sequence[Floats]) -> None:
     )
     low, high = climb_window([path.tolist() for path in paths])
     ax.set_ylim(low, high)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     hidden = min(float(path.min()) for path in paths)
     # Said where the axis is named: in the picture it would stand among the curves.
     ax.set_xlabel("step" if hidden >= low else f"step (lowest start, not shown: {hidden:.4g})")

@@ -6,17 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bowfree.display import percent
+from bowfree.display import p_text, percent
 from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.model.estimate import Estimate
 from bowfree.model.fit_result import Fit
 from bowfree.model.joint_moments import JointMoments
-from bowfree.report.cells import p_text
 from bowfree.report.data_checks import DataChecks
 from bowfree.search.result import SearchResult
 
-__all__ = ["cautions"]
+__all__ = ["cautions", "in_doubt"]
 
 
 FEW_RUNS = 0.1  # share of the runs of a search that should have reached the best score
@@ -51,8 +50,8 @@ def cautions(
         found += _search_cautions(search)
     if not summary.complete:
         found.append(
-            "The equivalence class is larger than what was listed; shares and bounds are over the "
-            "members listed, which are not a fair sample of all."
+            "The equivalence class is larger than what was listed; shares and bounds are over some "
+            "of its members, which are not a fair sample of all."
         )
     if bounds is not None and summary.complete and not bounds.complete:
         found.append("Bounds of effects are over a part of the class; the true ones may be wider.")
@@ -72,9 +71,8 @@ def cautions(
             "tests are rough below five observations per parameter."
         )
     found += _data_cautions(fit, checks)
-    p_value = fit.p_value if fit.scaled is None else fit.p_value_scaled
-    if math.isfinite(p_value) and p_value < 0.01:
-        rejected = f"The chi-square test rejects the graph (p {_p_equals(p_value)})"
+    if _rejected(fit):
+        rejected = f"The chi-square test rejects the graph ({p_text(_p_value(fit), 3)})"
         found.append(
             f"{rejected}, but with {fit.n:,.0f} observations it sees the smallest misfit, and this "
             f"one is negligible (RMSEA {fit.rmsea:.4f})."
@@ -82,6 +80,24 @@ def cautions(
             else f"{rejected}: see the {_residuals(fit)} for where it does not fit."
         )
     return found + ([] if checks is None else checks.warnings())
+
+
+def in_doubt(fit: Fit, search: SearchResult | None) -> bool:
+    """Tell whether the best graph itself is in doubt, so that nothing it settles is worth a word.
+
+    That is, when the search was ended early, when few of its runs agree, or when the graph does not
+    fit.
+    """
+    unsure = search is not None and (not search.complete or _few_agree(search))
+    return unsure or (_rejected(fit) and not fit.rmsea < NEGLIGIBLE)
+
+
+def _p_value(fit: Fit) -> float:
+    return fit.p_value if fit.scaled is None else fit.p_value_scaled
+
+
+def _rejected(fit: Fit) -> bool:
+    return math.isfinite(_p_value(fit)) and _p_value(fit) < 0.01
 
 
 def _residuals(fit: Fit) -> str:
@@ -100,13 +116,12 @@ def _data_cautions(fit: Fit, checks: DataChecks | None) -> list[str]:
         found.append(
             f"{percent(share)} of the cells are missing, in {len(gaps.rows)} patterns; "
             "Little's test that they are missing completely at random: "
-            f"p {_p_equals(gaps.p_value)}."
+            f"{p_text(gaps.p_value, 3)}."
         )
     if fit.full_information:
         found.append(
-            "The fit is that of all observed cells. The search, the equivalent graphs and the "
-            "bounds on their effects go by the covariance matrix estimated from them, so that an "
-            "effect of the fit may lie a little outside its bounds."
+            "The fit and the bounds of effects are those of all observed cells. The search, and "
+            "averages over its graphs, go by the covariance matrix estimated from them."
         )
     rows, entries = fit.moments.n_rows, len(fit.B) * (len(fit.B) + 1) / 2
     if (
@@ -122,7 +137,7 @@ def _data_cautions(fit: Fit, checks: DataChecks | None) -> list[str]:
         ]
         test = (
             f"; chi-square {robust.chi2_scaled:.2f} in place of {fit.chi2:.2f} "
-            f"(p {_p_equals(robust.p_value_scaled)})"
+            f"({p_text(robust.p_value_scaled, 3)})"
             if math.isfinite(robust.chi2_scaled)
             else ""
         )
@@ -133,20 +148,23 @@ def _data_cautions(fit: Fit, checks: DataChecks | None) -> list[str]:
     return found
 
 
-def _p_equals(p_value: float) -> str:
-    p = p_text(p_value)
-    return p if "<" in p else f"= {p}"
+def _at_best(search: SearchResult) -> int:
+    return sum(run.score >= search.score - 1e-9 for run in search.runs)
+
+
+def _few_agree(search: SearchResult) -> bool:
+    n_runs = len(search.runs)
+    return n_runs > 1 and _at_best(search) < max(2.0, FEW_RUNS * n_runs)
 
 
 def _search_cautions(search: SearchResult) -> list[str]:
     found = []
     if not search.complete:
         found.append("The search was ended early: a longer one may find a better graph.")
-    at_best = sum(run.score >= search.score - 1e-9 for run in search.runs)
-    if len(search.runs) > 1 and at_best < max(2.0, FEW_RUNS * len(search.runs)):
+    if _few_agree(search):
         found.append(
-            f"Only {at_best} of {len(search.runs)} runs reached the best score: a better graph may "
-            "exist. Search longer, with more restarts."
+            f"Only {_at_best(search)} of {len(search.runs)} runs reached the best score: a better "
+            "graph may exist. Search longer, with more restarts."
         )
     if search.holdout is None:
         found.append(

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bowfree.display import significant
+from bowfree.display import p_cell, significant
 
 __all__ = ["Cell", "Table"]
 
@@ -59,12 +59,11 @@ def cut_rows(rows: list[list[Cell]], column: int) -> tuple[list[list[Cell]], int
 
 
 def number(value: float, digits: int = 3) -> Cell:
+    """Return a number without a unit, to so many decimals."""
     value = float(value)
     if not math.isfinite(value):
         return Cell("–", math.nan)
     rounded = round(value, digits) + 0.0  # no "-0.000"
-    if value and abs(value) < 0.5 * 10**-digits:
-        return Cell(f"{value:.1e}", value)
     return Cell(f"{rounded:.{digits}f}" if abs(value) < 1e6 else f"{value:.4g}", value)
 
 
@@ -91,13 +90,5 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 
-def p_text(value: float) -> str:
-    if math.isnan(value):
-        return "–"
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def p_phrase(value: float) -> str:
-    """Return "p < 0.001", "p = 0.012"."""
-    text = p_text(value)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
+def p_value(value: float) -> Cell:
+    return Cell(p_cell(value, 3) or "–", value)

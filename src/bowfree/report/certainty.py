@@ -60,7 +60,7 @@ def averaged(average: AveragedEffects) -> Certainty:
             "intervals are rough. More steps make them more exact."
         )
     if not average.complete:
-        doubts.append("Graphs that should count are left out of the averaged effects.")
+        doubts.append("Some graphs that are probable, too, are left out of the averaged effects.")
     return Certainty(
         "Averaged over graphs",
         f"Not only the best graph and its class: {count(average.n_graphs, 'graph')} in "

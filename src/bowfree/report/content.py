@@ -15,7 +15,8 @@ from typing import Any
 from markupsafe import Markup
 
 from bowfree import __version__
-from bowfree.effects.bounds import effect_bounds
+from bowfree.display import p_text
+from bowfree.effects.bounds import prompt_bounds
 from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.class_summary import ClassSummary
@@ -27,12 +28,12 @@ from bowfree.model.fit_summary import fit_facts, fit_title
 from bowfree.model.fitting import fit_quietly
 from bowfree.model.joint_fit import JointFit
 from bowfree.model.joint_moments import JointMoments
-from bowfree.model.moments import Moments
+from bowfree.model.missing import IncompleteRows
 from bowfree.pictures.svg import printable
-from bowfree.report.cautions import cautions
-from bowfree.report.cells import counted, p_phrase
+from bowfree.report.cautions import cautions, in_doubt
+from bowfree.report.cells import counted
 from bowfree.report.certainty import Certainty, averaged, halved, resampled
-from bowfree.report.data_checks import check_data, checkable
+from bowfree.report.data_checks import checkable, checks_if_rows
 from bowfree.report.gap_map import gap_map
 from bowfree.report.graph_view import graph_view
 from bowfree.report.score_svg import steps_svg, time_svg
@@ -66,8 +67,8 @@ __all__ = ["gather"]
 
 MAX_MEMBERS = 50_000  # of a component of the class that effects are bounded over
 # A limit on the members listed, not on time, so that the report is the same on every machine: about
-# ten seconds at worst, whatever the number of variables.
-_CLASS_WORK = 100_000_000
+# four seconds at worst, whatever the number of variables.
+_CLASS_WORK = 50_000_000
 MAX_AVERAGED = 12  # variables, of a search whose averages are worked out unasked: seconds
 _MAX_DESIGN = 5_000  # members of a component that experiments are tried on
 _MAX_MAP = 40  # variables in the map of residuals
@@ -117,11 +118,7 @@ def gather(
         # What these warn of stands among the cautions of the page.
         warnings.simplefilter("ignore", FitWarning)
         if bounds is None:
-            bounds = (
-                effect_bounds(members, fit.moments, limit=MAX_MEMBERS)
-                if isinstance(fit, JointFit)
-                else effect_bounds(members, cov=fit.S, n=fit.n, ddof=0, limit=MAX_MEMBERS)
-            )
+            bounds = prompt_bounds(members, fit.moments, MAX_MEMBERS)
         estimates = fit.estimates()
         effects = fit.total_effects()
     if average is None and search is not None and search.complete and len(graph) <= MAX_AVERAGED:
@@ -129,9 +126,7 @@ def gather(
     certainty = _certainty(graph, average, bootstrap, stable)
     edges = edge_rows(fit, estimates, summary)
     tried = _experiments(members, summary)
-    rows = data is not None and not isinstance(data, Moments)
-    several = isinstance(fit, JointFit)
-    checks = check_data(fit, data) if rows and checkable(fit.moments) and not several else None
+    checks = checks_if_rows(fit, data, None if search is None else search.holdout)
     set_by_hand = isinstance(fit.moments, JointMoments) and bool(fit.moments.targets)
     notes = [node_note(fit, i) for i in range(len(graph))]
     view = graph_view(graph, edges, [edge_tip(row) for row in edges], notes)
@@ -148,10 +143,12 @@ def gather(
             *(doubt for part in certainty for doubt in part.doubts),
         ],
         "certainty": certainty,
+        "averaged": average is not None,
+        "in_doubt": in_doubt(fit, search),
         "class_size": f"{summary.n_members:,}" + ("" if summary.complete else " or more"),
         "class_summary": summary,
         "undecided": [edge for edge in summary.edges if not edge.invariant],
-        "p_value": p_phrase(fit.p_value),
+        "p_value": p_text(fit.p_value, 3),
         "n_causes": counted(graph.n_directed, "direct effect"),
         "n_confounders": counted(graph.n_bidirected, "hidden common cause"),
         "n_invariant": sum(edge.invariant for edge in summary.edges),
@@ -240,13 +237,23 @@ def _settings(
     if search is not None:
         kinds = [run.strategy for run in search.runs]
         listed["runs"] = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds))
-        listed["score"] = repr(float(search.score))
+        listed["score of the search"] = repr(float(search.score))
         listed["graphs in the pool"] = len(search.pool)
         knowledge = {k: v for k, v in search.space.knowledge.to_dict().items() if v}
         listed["knowledge"] = json.dumps(knowledge, ensure_ascii=False) if knowledge else "none"
         listed |= search.settings
+    rows = fit.moments.sample
+    if rows is not None and not rows.plain:
+        listed["data"] = rows.says()
+    if isinstance(rows, IncompleteRows):
+        listed["missing"] = rows.approach
+    if (fit.se, fit.test) != ("standard", "standard"):
+        listed["standard errors, test"] = f"{fit.se}, {fit.test}"
     listed |= given or {}
-    return [(str(name), printable(str(value))) for name, value in listed.items()]
+    return [
+        (str(name), "default" if value is None else printable(str(value)))
+        for name, value in listed.items()
+    ]
 
 
 def _versions() -> list[tuple[str, str]]:

@@ -10,18 +10,21 @@ are tested by what is observed of them, and rows by their observed cells
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.display import p_text
 from bowfree.errors import DataError
-from bowfree.model.column_checks import odd_columns, sentences
+from bowfree.model.column_checks import in_python, odd_columns, sentences
 from bowfree.model.fit_result import Fit
+from bowfree.model.joint_fit import JointFit
 from bowfree.model.missing import IncompleteRows
 from bowfree.model.moments import Moments
 from bowfree.model.reading import read_observations
+from bowfree.model.sample import CompleteRows
 from bowfree.report.distances import (
     MIN_ROWS,
     Distances,
@@ -30,11 +33,12 @@ from bowfree.report.distances import (
     incomplete_distances,
 )
 
-__all__ = ["DataChecks", "Outlier", "VariableCheck", "check_data", "checkable"]
+__all__ = ["DataChecks", "Outlier", "VariableCheck", "check_data", "checkable", "checks_if_rows"]
 
 Floats = npt.NDArray[np.float64]
 
 LEVEL = 0.01  # of each family of tests, after Bonferroni's correction
+SKEWED = 0.5  # skewness above which a logarithm is worth a try
 
 
 @dataclass(frozen=True)
@@ -115,27 +119,31 @@ class DataChecks:
         strange = self.not_normal
         if strange:
             most = max(self.variables, key=lambda v: max(abs(v.skewness), abs(v.kurtosis)))
+            skewed = any(v.name in strange and v.skewness > SKEWED for v in self.variables)
+            advice = "; a logarithm may help with skewness" if skewed else ""
             found.append(
                 f"{len(strange)} of {len(self.variables)} variables are not normal "
                 f"({', '.join(strange[:6])}{', …' if len(strange) > 6 else ''}); most of all "
-                f"{most.name}, skewness {most.skewness:.2f}, excess kurtosis {most.kurtosis:.2f}. "
-                "Standard errors and tests assume normal data; a logarithm may help with skewness."
+                f"{most.name}, skewness {_two(most.skewness)}, excess kurtosis "
+                f"{_two(most.kurtosis)}. Standard errors and tests assume normal data{advice}."
             )
         if self._jointly_not_normal:
             joint = self.mardia
-            skewness = f"skewness {joint.skewness:.3g} (p {_p(joint.p_skewness)}), "
+            skewness = f"skewness {joint.skewness:.3g} ({p_text(joint.p_skewness, 3)}), "
             found.append(
                 f"The variables are not jointly normal: Mardia's "
                 f"{'' if math.isnan(joint.skewness) else skewness}kurtosis "
                 f"{joint.kurtosis:.4g}, {joint.normal_kurtosis:.4g} for normal data "
-                f"(p {_p(joint.p_kurtosis)})."
+                f"({p_text(joint.p_kurtosis, 3)})."
             )
         if self.n_outliers:
             one = self.n_outliers == 1
             rows = ", ".join(str(o.row) for o in self.outliers[: min(self.n_outliers, 6)])
+            more = f" and {self.n_outliers - 6} more" if self.n_outliers > 6 else ""
+            named = f": {rows}{more}" if rows else ""
             found.append(
                 f"{self.n_outliers} row{'' if one else 's'} far from the rest (Mahalanobis "
-                f"distance): {rows}{', …' if self.n_outliers > 6 else ''}. Check "
+                f"distance){named}. Check "
                 f"{'it' if one else 'them'}: single rows can decide about edges."
             )
         return found
@@ -192,8 +200,37 @@ def check_data(fit: Fit, data: Any, *, listed: int = 10) -> DataChecks:
             for r in farthest
         ),
         n_outliers=int((distances.p_values < LEVEL / len(X)).sum()),
-        odd_columns=tuple(sentences(odd_columns(names, X), drop="another search without it")),
+        odd_columns=tuple(
+            sentences(
+                odd_columns(names, X),
+                drop=lambda some: f"another search without {'it' if len(some) == 1 else 'them'}",
+                ordinal=in_python,
+            )
+        ),
     )
+
+
+def checks_if_rows(fit: Fit, data: Any, aside: Moments | None = None) -> DataChecks | None:
+    """Return the checks, or None where there are no rows of one table to look at.
+
+    Parameters
+    ----------
+    fit : Fit
+        What the rows were fitted by.
+    data : array_like, data frame, Moments or None
+        What was searched on.
+    aside : Moments, optional
+        The rows that were put aside then: the fit goes by these. Which rows of `data` they are is
+        not known, so that outliers are counted and not named.
+    """
+    if data is None or isinstance(data, Moments) or isinstance(fit, JointFit):
+        return None
+    if aside is None:
+        return check_data(fit, data) if checkable(fit.moments) else None
+    rows = aside.sample
+    if not (isinstance(rows, CompleteRows) and rows.plain):
+        return None
+    return replace(check_data(fit, rows.table(aside.names, aside.mean)), outliers=())
 
 
 def checkable(moments: Moments) -> bool:
@@ -245,5 +282,5 @@ def _column_tests(x: Floats) -> tuple[float, float, float, float]:
     return float(stats.skew(x)), float(stats.kurtosis(x)), *p
 
 
-def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
+def _two(value: float) -> str:
+    return f"{round(value, 2) + 0.0:.2f}"  # no "-0.00"

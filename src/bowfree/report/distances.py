@@ -1,9 +1,9 @@
 """How far rows are from the mean, and whether they are as far as rows of normal data are.
 
 Mardia's kurtosis is the mean of the fourth power of the Mahalanobis distance, ``d (d + 2)`` for d
-normal variables; his skewness is the sum of the squared third moments of whitened rows. A row with
-gaps has the distance of its observed cells, with mean and covariance matrix of largest likelihood.
-The kurtosis is then compared with the mean of ``k (k + 2)`` for rows of k observed cells (Yuan,
+normal variables; his skewness is in :mod:`bowfree.report.skewness`. A row with gaps has the
+distance of its observed cells, with mean and covariance matrix of largest likelihood. The kurtosis
+is then compared with the mean of ``k (k + 2)`` for rows of k observed cells (Yuan,
 Lambert and Fouladi): of one row ``D^4 - k (k + 2)`` has variance ``8 k (k + 2) (k + 3)``, and what
 its covariance c with the score explains, ``c^T J^-1 c`` with J the information of one row, is lost
 to the estimation of mean and covariance matrix. For complete rows ``8 d (d + 2)`` is left, which is
@@ -27,6 +27,7 @@ import numpy.typing as npt
 from bowfree.model.inference import safe_inverse
 from bowfree.model.missing import IncompleteRows
 from bowfree.model.sample import lower_triangle
+from bowfree.report.skewness import complete_skewness, incomplete_skewness
 
 __all__ = ["Distances", "Mardia", "complete_distances", "incomplete_distances"]
 
@@ -74,34 +75,25 @@ def complete_distances(deviations: Floats) -> Distances:
 
 def _mardia(Z: Floats, squared: Floats) -> Mardia:
     """Return both moments of whitened rows."""
-    from scipy.special import chdtrc
-
     n, d = Z.shape
-    # The mean of the cubed products over all pairs of rows is the squared norm of the third
-    # moments: n^2 d operations by the first, n d^3 by the second, and never an n x n matrix.
-    if n < d * d:
-        skewness = sum(float(((Z[k : k + 256] @ Z.T) ** 3).sum()) for k in range(0, n, 256)) / n**2
-    else:
-        skewness = sum(float((((Z * Z[:, [a]]).T @ Z / n) ** 2).sum()) for a in range(d))
+    skewness = complete_skewness(Z)
     kurtosis, normal = float((squared**2).mean()), float(d * (d + 2))
-    p_skewness = float(chdtrc(d * (d + 1) * (d + 2) / 6, n * skewness / 6))
-    return Mardia(skewness, kurtosis, normal, p_skewness, _tails(kurtosis - normal, 8 * normal / n))
+    p_kurtosis = _tails(kurtosis - normal, 8 * normal / n)
+    return Mardia(skewness.value, kurtosis, normal, skewness.p_value, p_kurtosis)
 
 
 def incomplete_distances(rows: IncompleteRows) -> Distances:
-    """Look at rows with gaps: each at its observed cells.
-
-    There is no skewness, whose law under the null hypothesis nobody has worked out with gaps.
-    """
+    """Look at rows with gaps: each at its observed cells."""
     from scipy.special import chdtrc
 
     found, patterns, n = rows.saturated, rows.patterns, rows.n_rows
     W = patterns.precisions(found.Sigma)
     z = np.where(np.isfinite(rows.X), rows.X - found.mean, 0.0)
-    squared = np.empty(n)
+    y = np.empty_like(z)
     for p, precision in enumerate(W):
         some = np.flatnonzero(patterns.row_pattern == p)
-        squared[some] = np.einsum("ri,ij,rj->r", z[some], precision, z[some])
+        y[some] = z[some] @ precision
+    squared = np.asarray(np.einsum("ri,ri->r", y, z))
     cells = patterns.observed.sum(axis=1).astype(np.float64)
     p_values = chdtrc(cells[patterns.row_pattern], squared)
     if n < MIN_ROWS:
@@ -115,14 +107,10 @@ def incomplete_distances(rows: IncompleteRows) -> Distances:
     c[d:] = np.where(a == b, 2.0, 4.0) * np.tensordot(share * (cells + 2), W, 1)[a, b]
     J = patterns.information(found.mean, found.Sigma) / patterns.total
     variance = float(share @ (8 * cells * (cells + 2) * (cells + 3)) - c @ safe_inverse(J) @ c)
+    skewness = incomplete_skewness(patterns, W, y)
+    p_kurtosis = _tails(kurtosis - normal, variance / n)
     return Distances(
-        squared,
-        p_values,
-        Mardia(
-            kurtosis=kurtosis,
-            normal_kurtosis=normal,
-            p_kurtosis=_tails(kurtosis - normal, variance / n),
-        ),
+        squared, p_values, Mardia(skewness.value, kurtosis, normal, skewness.p_value, p_kurtosis)
     )
 
 

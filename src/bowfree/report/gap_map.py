@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bowfree.display import percent
+from bowfree.display import p_text, percent
 from bowfree.model.missing import Gaps
 from bowfree.pictures.svg import printable
-from bowfree.report.cells import p_phrase
 
 __all__ = ["GapMap", "gap_map"]
 
@@ -70,5 +69,5 @@ def gap_map(gaps: Gaps) -> GapMap:
         [percent(count / total) for count in gaps.missing],
         patterns,
         left_out,
-        f"chi-square {gaps.statistic:.2f} on {gaps.df} df, {p_phrase(gaps.p_value)}",
+        f"chi-square {gaps.statistic:.2f} on {gaps.df} df, {p_text(gaps.p_value, 3)}",
     )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from bowfree.pictures.climb_window import climb_window
+from bowfree.pictures.climb_window import apart, climb_window
 
 __all__ = ["steps_svg", "time_svg"]
 
@@ -32,7 +32,10 @@ class _Plane:
     def line(self, points: Sequence[tuple[float, float]]) -> str:
         return " ".join("{:.1f},{:.1f}".format(*self.at(x, y)) for x, y in points)
 
-    def axes(self, x_label: str, y_label: str) -> list[str]:
+    def axes(self, x_label: str, y_label: str, *, steps: bool = False) -> list[str]:
+        def whole(value: float) -> bool:
+            return not steps or value == round(value)
+
         lines = []
         for value in _ticks(*self.y):
             _, y = self.at(self.x[0], value)
@@ -41,7 +44,7 @@ class _Plane:
                 f'y2="{y:.1f}"/><text class="tick" x="{_LEFT - 6:.0f}" y="{y:.1f}" dy="0.32em" '
                 f'text-anchor="end">{value:.10g}</text>'
             )
-        for value in _ticks(*self.x):
+        for value in filter(whole, _ticks(*self.x)):
             x, _ = self.at(value, self.y[0])
             lines.append(
                 f'<text class="tick" x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 16:.0f}" '
@@ -81,7 +84,7 @@ def steps_svg(paths: Sequence[Sequence[float]]) -> str:
         kind = "best" if rank == 0 else "run"
         points = plane.line(list(enumerate(paths[k])))
         curves.append(f'<polyline class="{kind}" points="{points}"/>')
-    lines = [*plane.axes("step", "score"), *_clipped(curves)]
+    lines = [*plane.axes("step", "score", steps=True), *_clipped(curves)]
     return _figure(lines, f"Score against steps for {len(order)} runs; the best reaches {top:.6g}.")
 
 
@@ -137,7 +140,7 @@ def _figure(lines: Sequence[str], label: str) -> str:
 
 
 def _window(low: float, high: float) -> tuple[float, float]:
-    room = 0.06 * (high - low) if high > low else 0.01 * max(1.0, abs(high))
+    room = 0.06 * (high - low) if apart(low, high) else 0.01 * max(1.0, abs(high))
     return low - room, high + room
 
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import significant
+from bowfree.display import p_text, significant
 from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.targets import said
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.text import quote
 from bowfree.model.estimate import Estimate
 from bowfree.model.fit_result import Fit
 from bowfree.model.inference import TotalEffects, normal_quantile
@@ -26,8 +27,7 @@ from bowfree.report.cells import (
     count,
     cut_rows,
     number,
-    p_phrase,
-    p_text,
+    p_value,
     percent,
     quantity,
 )
@@ -85,7 +85,7 @@ def edge_table(
         ("95 % interval", "normal confidence interval"),
         ("Standardised", "effect in standard deviations, or correlation of the errors"),
         ("In class", f"share of the {summary.n_members:,} equivalent graphs with this very edge"),
-        ("Known", "what all equivalent graphs agree on; o: they differ"),
+        ("Known", "the marks that all equivalent graphs agree on; o: they differ"),
     ]
     if bootstrap is not None:
         columns.append(("Bootstrap", "share of resampled data sets with this very edge"))
@@ -96,17 +96,22 @@ def edge_table(
             quantity(row.weight),
             quantity(row.se),
             number(row.z, 2),
-            Cell(p_text(row.p_value), row.p_value),
+            p_value(row.p_value),
             _interval(row.weight, row.se),
             number(row.std),
             percent(row.share),
-            Cell(printable(row.in_class)),
+            Cell(printable(_marks(row))),
         ]
         if bootstrap is not None:
             shares = bootstrap.directed if row.mark == "->" else bootstrap.bidirected
             cells.append(percent(float(shares[graph._node(row.b), graph._node(row.a)])))
         table.append(cells)
     return Table("edges", tuple(columns), *cut_rows(table, 6))
+
+
+def _marks(row: EdgeRow) -> str:
+    """Return what all members agree on without the names, which stand in front of the row."""
+    return row.in_class.removeprefix(f"{quote(row.a)} ").removesuffix(f" {quote(row.b)}")
 
 
 def _interval(estimate: float, se: float) -> Cell:
@@ -153,7 +158,7 @@ def design_table(design: Design) -> Table:
     )
     rows = [
         [
-            Cell(printable(said(e.targets))),
+            Cell(printable(", ".join(e.targets) or said(e.targets))),
             number(e.n_classes, 0),
             number(e.settled_ends, 2),
             Cell(f"{e.members_left:,.4g}", e.members_left),
@@ -191,7 +196,7 @@ def effect_table(effects: TotalEffects, bounds: EffectBounds) -> Table:
             quantity(effects.estimate[i, j]),
             quantity(effects.se[i, j]),
             number(effects.z[i, j], 2),
-            Cell(p_text(p), p),
+            p_value(p),
             _interval(float(effects.estimate[i, j]), float(effects.se[i, j])),
             quantity(bounds.lower[i, j]),
             quantity(bounds.upper[i, j]),
@@ -319,7 +324,7 @@ def variable_table(fit: Fit, checks: DataChecks | None) -> Table:
             check = checks.variables[i]
             cells[1:2] = [quantity(check.mean), quantity(check.sd)]
             cells += [number(check.skewness, 2), number(check.kurtosis, 2)]
-            cells += [Cell(p_text(p), p) for p in (check.p_skewness, check.p_kurtosis)]
+            cells += [p_value(p) for p in (check.p_skewness, check.p_kurtosis)]
         rows.append(cells)
     return Table("variables", tuple(columns), rows)
 
@@ -363,7 +368,7 @@ def edge_tip(row: EdgeRow) -> list[str]:
     return [
         printable(row.arrow),
         f"{kind} {quantity(row.weight).text} (standard error {quantity(row.se).text})",
-        f"standardised {number(row.std).text}, {p_phrase(row.p_value)}",
+        f"standardised {number(row.std).text}, {p_text(row.p_value, 3)}",
         f"in {percent(row.share).text} of the equivalent graphs",
         f"all agree on: {printable(row.in_class)}",
     ]

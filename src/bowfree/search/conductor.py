@@ -20,7 +20,14 @@ from bowfree.budget import Budget
 from bowfree.errors import CheckpointError
 from bowfree.pieces import finished
 from bowfree.search.checkpoint import Checkpoint
-from bowfree.search.plan import TOLERANCE, Plan, Task, patience_for, work_of_search_for
+from bowfree.search.plan import (
+    TOLERANCE,
+    Plan,
+    Task,
+    least_gain_for,
+    patience_for,
+    work_of_search_for,
+)
 from bowfree.search.result import ScoredGraph, SearchRun
 from bowfree.search.runs import Setup, read_run, run_elsewhere, scored
 
@@ -40,6 +47,8 @@ class Conductor:
     def __post_init__(self) -> None:
         self.core = self.setup.core()
         self.names = self.setup.moments.names
+        n, weight = self.setup.moments.n, self.setup.rule.weight
+        self.least_gain = least_gain_for(len(self.names), weight * math.log(n) / n)
         self.saved = time.monotonic()
         self.stopped = False
         self.exhausted = False
@@ -67,7 +76,7 @@ class Conductor:
             ends = self.best_ends()
             tasks = plan.kick_tasks(self.memory.seed, number, ends)
             self.do_round(number, tasks)
-            gained = self.best_ends()[0].score > ends[0].score + TOLERANCE
+            gained = self.best_ends()[0].score > ends[0].score + self.least_gain
             without_gain = 0 if gained else without_gain + 1
         self.save(at_once=True)
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.display import MOST_ROWS, Shown, Table, count, number, shorten
+from bowfree.display import MOST_ROWS, Shown, Table, count, number, p_cell, shorten
 from bowfree.equivalence.decision import equivalent
 from bowfree.equivalence.targets import targets_of
 from bowfree.errors import GraphError
@@ -214,7 +214,7 @@ class EdgeChanges(Shown, Plain):
                 change.text,
                 number(change.chi2),
                 f"{change.df:+d}" if change.df else "0",
-                number(change.p_value, 4),
+                p_cell(change.p_value),
                 number(change.bic),
                 number(change.score, 6),
                 "same model" if change.equivalent else "",

@@ -146,7 +146,7 @@ class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
     def parameter_counts(self) -> npt.NDArray[np.intp]:
         """Return the number of edges, and of what conditions have of them to themselves."""
         counts = self.edge_counts()
-        if isinstance(self.moments, JointMoments) and self.moments.kind != "perfect":
+        if isinstance(self.moments, JointMoments) and not self.moments._alike:
             B, Omega = self.moments._own
             for k, (i, j) in enumerate(index_pairs(len(self.moments.names))):
                 own = np.zeros(1 + max(EDGES), dtype=np.intp)

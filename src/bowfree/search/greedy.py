@@ -169,10 +169,12 @@ def greedy_search(
     )
     if unknown and isinstance(moments, JointMoments):
 
-        def search(data: Moments, part: Budget) -> SearchResult:
-            return search_moments(data, within, rule, climbs, part, settings=settings)
+        def search(data: Moments, part: Budget, start: MixedGraph | None) -> SearchResult:
+            from_there = climbs if start is None else climbs.also_from(start)
+            return search_moments(data, within, rule, from_there, part, settings=settings)
 
-        result, targets = learn_targets(moments, unknown, rule, search, budget)
+        setup = Setup(moments, *settle(moments, within, rule)[:2], climbs)
+        result, targets = learn_targets(setup, moments, unknown, search, budget)
         return dataclasses.replace(result, targets=targets, seconds=budget.seconds)
     return search_moments(
         moments,
@@ -256,6 +258,12 @@ def settle(
             f"n = {n:g} observations of {d} variables: only {space.described_limits()} were "
             "considered, whose districts with their parents are smaller than n"
         )
+        extended = ScoringRule("ebic").settled(n, d).weight
+        if rule.weight < extended:
+            notes.append(
+                f"at penalty {rule.weight:.4g} and with so many variables some edges are there by "
+                f"chance, and the search is slower for them; penalty='ebic' is {extended:.4g} here"
+            )
     return space, rule, tuple(notes)
 
 

@@ -104,8 +104,9 @@ class LearnedTarget(Shown, Plain):
     condition, variable : str
         Where, and which.
     probability : float
-        Weight of the graphs of the pool with this target, against the same without it; the other
-        targets are taken as found, and graphs weigh ``exp(n * score)``.
+        Weight of sets of targets of the condition that have this one, against the same sets without
+        it: the set found, and those that are one change away from it. Each has the graph that suits
+        it best, and weighs ``exp(n * score)``; other conditions have their targets as found.
     chosen : bool
         Whether it is a target in the result.
     """

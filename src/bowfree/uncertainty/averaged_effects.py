@@ -10,13 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.display import Shown, Table, count
-from bowfree.effects.effect_bounds import Formula
+from bowfree.effects.effect_bounds import Doubt, Formula
+from bowfree.equivalence.targets import OBSERVED, Kinds
 from bowfree.frozen import Frozen
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
 from bowfree.json_values import Plain
-from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
+from bowfree.model.effect_tables import (
+    decimals,
+    effect_frame,
+    effect_pairs,
+    effect_table,
+    quantities,
+)
 from bowfree.uncertainty.edge_share import EdgeShares
 from bowfree.uncertainty.graph_law import GraphLaw
 from bowfree.uncertainty.structure_samples import StructureSamples
@@ -150,6 +157,12 @@ class AveragedEffects(Shown, Plain, EdgeShares, Frozen):
         False when `time_limit`, `max_classes` or `limit` left out graphs that should count.
     samples : StructureSamples or None
         The chains that sampled the graphs, with their diagnostics.
+    targets : tuple of tuple of str
+        Nodes intervened on in each of the conditions that the data are from; ``((),)`` is one
+        condition without targets.
+    kind : str or tuple of str
+        What the interventions do (:mod:`bowfree.equivalence.targets`); one for each condition where
+        they differ.
     """
 
     names: tuple[str, ...]
@@ -173,6 +186,8 @@ class AveragedEffects(Shown, Plain, EdgeShares, Frozen):
     formula: Formula
     complete: bool
     samples: StructureSamples | None
+    targets: tuple[tuple[str, ...], ...] = OBSERVED
+    kind: Kinds = "perfect"
 
     @property
     def probability(self) -> Floats:
@@ -180,6 +195,11 @@ class AveragedEffects(Shown, Plain, EdgeShares, Frozen):
         total: Floats = self.positive + self.negative
         total.setflags(write=False)
         return total
+
+    @property
+    def covers(self) -> tuple[Doubt, ...]:
+        """The doubts that are in `lower` and `upper`: all three."""
+        return ("estimates", "members", "classes")
 
     @property
     def adjacent(self) -> Floats:
@@ -218,7 +238,9 @@ class AveragedEffects(Shown, Plain, EdgeShares, Frozen):
     def _content(self) -> Any:
         matrices = (*_EFFECTS, "directed", "bidirected", "adjacent")
         names = ("n_graphs", "n_classes", "level", "count", "law", "formula", "complete", "mixed")
-        return {name: getattr(self, name) for name in ("names", *matrices, "classes", *names)}
+        return {
+            name: getattr(self, name) for name in ("names", *matrices, "classes", *names, "covers")
+        }
 
     def _brief(self) -> str:
         some = f"{count(len(self.names), 'variable')}, {count(self.n_classes, 'class', 'classes')}"
@@ -229,12 +251,13 @@ class AveragedEffects(Shown, Plain, EdgeShares, Frozen):
         yield (
             f"averaged over {count(self.n_graphs, 'graph')} in "
             f"{count(self.n_classes, 'class', 'classes')}, the most probable class with "
-            f"{self.classes[0].weight:.2f}"
+            f"{self.classes[0].weight:.2f}; {100 * self.level:g} % intervals with the doubt about "
+            "estimates, members and classes in them"
         )
         if not self.mixed:
             yield (
-                "NOT MIXED: the chains disagree on edges; more `steps` make these numbers more "
-                "exact"
+                "NOT MIXED: the chains disagree on edges; a larger `max_steps` makes these numbers "
+                "more exact"
             )
         if not self.complete:
             yield "NOT COMPLETE: `time_limit`, `max_classes` or `limit` left graphs out"
@@ -248,9 +271,9 @@ class AveragedEffects(Shown, Plain, EdgeShares, Frozen):
                 "P(effect)": decimals(self.probability, 2),
                 "P(+)": decimals(self.positive, 2),
                 "P(-)": decimals(self.negative, 2),
-                "mean": decimals(self.mean, 3),
-                "lower": decimals(self.lower, 3),
-                "upper": decimals(self.upper, 3),
+                "mean": quantities(self.mean, 3),
+                "lower": quantities(self.lower, 3),
+                "upper": quantities(self.upper, 3),
             },
             size=self.probability,
         )

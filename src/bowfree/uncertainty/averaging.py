@@ -37,13 +37,13 @@ from bowfree.effects.bounds import (
 )
 from bowfree.effects.effect_bounds import Formula
 from bowfree.equivalence.targets import Targets, targets_of
-from bowfree.errors import BowfreeError
+from bowfree.errors import BowfreeError, WorkersLost, WorkInterrupted
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.joint_moments import JointMoments
 from bowfree.model.moments import Moments
 from bowfree.options import (
+    BudgetOptions,
     DataOptions,
-    LocalBudgetOptions,
     SpaceOptions,
     at_least,
     not_negative,
@@ -74,6 +74,7 @@ Bits = npt.NDArray[np.uint64]
 Counted = Literal["graphs", "classes"]
 
 MOST_SAMPLES = 1000  # of each chain
+FEW = 12  # variables, up to which a step takes microseconds and chains have a third leg
 MOST_ENTRIES = 10**6  # of effects in the samples of a chain: fewer samples for many variables
 
 
@@ -88,8 +89,12 @@ class AveragingOptions(TypedDict, total=False):
         Whether every graph counts once, so that a class weighs as much as all its members together
         (the default), or every class counts once, however many members it has.
     steps : int
-        Steps of each of the four chains that sample graphs after a search (80,000), a quarter as
-        many as their burn-in.
+        Steps of each of the four chains that sample graphs after a search (40,000), after a quarter
+        as many as their burn-in.
+    max_steps : int
+        Chains that have not mixed by then go on for twice as many steps, which count in their
+        place, and so on, as long as these are not more than `max_steps` together (seven times
+        `steps` for up to 12 variables, three times for more).
     window : float
         Of an exhaustive search and of given graphs: those count whose logarithm of the weight is
         within this distance of the best (15).
@@ -108,6 +113,7 @@ class AveragingOptions(TypedDict, total=False):
     level: float
     count: Counted
     steps: int
+    max_steps: int
     window: float
     max_classes: int
     limit: int
@@ -121,7 +127,8 @@ class Averaging:
 
     level: float = 0.95
     count: Counted = "graphs"
-    steps: int = 80_000
+    steps: int = 40_000
+    max_steps: int | None = None
     window: float = 15.0
     max_classes: int = 300
     limit: int = 300
@@ -132,6 +139,8 @@ class Averaging:
         share("level", self.level)
         one_of("count", self.count, get_args(Counted))
         at_least("steps", self.steps, 4)
+        if self.max_steps is not None:
+            at_least("max_steps", self.max_steps, self.steps)
         object.__setattr__(self, "window", positive("window", self.window))
         at_least("max_classes", self.max_classes, 1)
         at_least("limit", self.limit, 1)
@@ -140,7 +149,7 @@ class Averaging:
 
 
 class AveragedEffectsOptions(
-    DataOptions, SpaceOptions, LawOptions, AveragingOptions, LocalBudgetOptions, total=False
+    DataOptions, SpaceOptions, LawOptions, AveragingOptions, BudgetOptions, total=False
 ):
     """All options of :func:`averaged_effects` that it does not name itself."""
 
@@ -170,12 +179,12 @@ def averaged_effects(
             Fields of the space, by themselves (:class:`~bowfree.options.SpaceOptions`).
         ``penalty``, ``prior``, ``temper``
             How probable a graph is (:class:`~bowfree.uncertainty.graph_law.LawOptions`).
-        ``level``, ``count``, ``steps``, ``window``, ``max_classes``, ``limit``, ``effects``, \
-``zero``
+        ``level``, ``count``, ``steps``, ``max_steps``, ``window``, ``max_classes``, ``limit``, \
+``effects``, ``zero``
             What is averaged (:class:`~bowfree.uncertainty.averaging.AveragingOptions`).
-        ``rng``, ``n_jobs``, ``time_limit``, ``progress``
-            What may be spent (:class:`~bowfree.options.LocalBudgetOptions`). Random numbers and
-            threads are for the chains. Half of the time is for them, the rest for the classes, the
+        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
+            What may be spent (:class:`~bowfree.options.BudgetOptions`). Random numbers, threads and
+            workers are for the chains. Half of the time is for them, the rest for the classes, the
             heaviest first; of that one at least one member counts, and what time did not suffice
             for is left out.
 
@@ -187,6 +196,9 @@ def averaged_effects(
     ------
     BowfreeError
         No graphs, or options that make no sense.
+    WorkersLost
+        When all workers of the executor are gone; with the average over the samples there are in
+        its ``result``.
 
     Examples
     --------
@@ -214,7 +226,7 @@ def averaged_effects(
         SpaceOptions,
         LawOptions,
         AveragingOptions,
-        LocalBudgetOptions,
+        BudgetOptions,
     )
     data_options, space_options, law_options, averaging_options, budget_options = groups
     averaging, budget = Averaging(**averaging_options), Budget(**budget_options)
@@ -245,7 +257,15 @@ def averaged_effects(
         graphs = [given_checked(graph, first) for graph in rest]
     counter = effect_counter(moments, averaging.effects, averaging.zero, variances=True)
     if isinstance(graphs, SearchResult):
-        votes = _sampled(_chains(graphs, within, law, averaging, budget))
+        try:
+            votes = _sampled(_chains(graphs, within, law, averaging, budget))
+        except WorkersLost as lost:
+            if lost.result is not None:
+                votes = _sampled(lost.result)
+                lost.result = average_votes(votes, counter, moments, within, law, averaging, budget)
+            raise
+        except WorkInterrupted as stop:
+            raise KeyboardInterrupt from stop  # samples are not what was asked for
     elif isinstance(graphs, StructureSamples):
         if law_options:
             raise BowfreeError(
@@ -260,7 +280,7 @@ def averaged_effects(
         votes = _given(graphs, counter, moments, within, law, averaging)
     if not votes.graphs:
         raise BowfreeError("no graphs to average over: none was given")
-    return _average(votes, counter, moments, within, law, averaging, budget)
+    return average_votes(votes, counter, moments, within, law, averaging, budget)
 
 
 # --- the graphs and their shares ------------------------------------------------------------------
@@ -288,6 +308,7 @@ def _chains(
     known = pool_within(found, space)
     plan = ChainPlan(
         steps=averaging.steps,
+        max_steps=averaging.max_steps or (7 if d <= FEW else 3) * averaging.steps,
         thin=averaging.steps // size,
         starts=starts_over(known),
         known=known,
@@ -366,7 +387,7 @@ def _stacks(graphs: Sequence[MixedGraph]) -> tuple[Bits, Bits]:
 # --- the average ----------------------------------------------------------------------------------
 
 
-def _average(
+def average_votes(
     votes: Votes,
     counter: _core.EffectCounter,
     moments: Moments,
@@ -432,4 +453,6 @@ def _average(
             and (votes.samples is None or votes.samples.complete)
         ),
         samples=votes.samples,
+        targets=conditions.sets,
+        kind=conditions.kind,
     )

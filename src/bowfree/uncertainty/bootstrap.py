@@ -188,10 +188,10 @@ def _counted(
     n_resamples: int,
     confidence: float,
     budget: Budget,
-    done: list[_Resample],
+    done: list[_Resample | None],
 ) -> BootstrapResult:
     """Count over the resamples whose search came to its end."""
-    found = [one for one in done if one.searched]
+    found = [one for one in done if one is not None]
     if not found:
         raise BowfreeError(
             f"time_limit = {budget.time_limit:g}: the time was up before the first resample was "
@@ -228,7 +228,7 @@ def _counted(
             ]
         ),
         confidence=float(confidence),
-        complete=len(done) == n_resamples and all(one.complete for one in found),
+        complete=len(found) == n_resamples and all(one.complete for one in found),
     )
 
 
@@ -269,20 +269,22 @@ class _Resample:
     lower: Floats
     upper: Floats
     complete: bool
-    searched: bool
 
 
 def _resample(
     piece: tuple[Moments, Budget], *, recipe: Recipe, limit: int, zero: float
-) -> _Resample:
+) -> _Resample | None:
+    """Search on one resample, and bound the effects; None when time was up for the search."""
     moments, budget = piece
     result = recipe.search(moments, budget)
+    if not result.complete:
+        return None
     counter = effect_counter(moments, "corrected", zero)
     members = class_by_components(result, limit, budget.seconds_left)
     bounds = class_bounds(counter, members, limit, budget, "corrected", zero)
     parents, spouses = result.graph._bits()
     masks = result.space.member_masks(result.graph.nodes)
-    total, _, _ = _core.average_classes(
+    total, parts, _ = _core.average_classes(
         counter,
         parents[None],
         spouses[None],
@@ -296,7 +298,7 @@ def _resample(
         zero=zero,
         knowledge=masks,
         conditions=targets_of(moments, moments.names).core,
-        seconds=None,
+        seconds=budget.seconds_left,
     )
     return _Resample(
         graph=result.graph,
@@ -307,8 +309,7 @@ def _resample(
         effect=total["probability_all_members"],
         lower=bounds.lower,
         upper=bounds.upper,
-        complete=bounds.complete,
-        searched=result.complete,
+        complete=bounds.complete and all(complete for _, _, complete in parts),
     )
 
 

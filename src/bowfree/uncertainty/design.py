@@ -31,7 +31,15 @@ from bowfree.equivalence.class_members import EquivalenceClass, marks_of
 from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.components import class_components, count_options, member_batches
 from bowfree.equivalence.decision import algebra_seed
-from bowfree.equivalence.targets import Kind, Targets, TargetSets, given_targets, target_set
+from bowfree.equivalence.targets import (
+    Kind,
+    Targets,
+    TargetSets,
+    given_targets,
+    target_set,
+    targets_of,
+    telling,
+)
 from bowfree.errors import BowfreeError
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
@@ -84,8 +92,9 @@ def design(
         What an experiment would do to its targets (:mod:`bowfree.equivalence.targets`).
     targets : sequence of sets of str, optional
         The conditions there are already, of the same kind, as for
-        :func:`bowfree.equivalence_class`; by default one without interventions. A class brings its
-        own.
+        :func:`bowfree.equivalence_class`; by default those of the data that a search or an average
+        is about, and one without interventions for a graph. A class brings its own. What is brought
+        along may be of other kinds.
     space : SearchSpace, optional
         Which members count; the result of a search brings its own.
     limit : int, optional
@@ -180,7 +189,7 @@ def _rank(experiment: Experiment) -> tuple[float, float, int]:
 def _conditions_at_hand(
     graph: Any, targets: TargetSets | None, kind: Kind, nodes: Names
 ) -> Targets:
-    """Return the conditions there are; a class brings its own."""
+    """Return the conditions there are; a class brings its own, and so do data."""
     given = given_targets(targets, kind, nodes)
     if isinstance(graph, EquivalenceClass) and graph.method == "empirical":
         raise BowfreeError(
@@ -194,6 +203,10 @@ def _conditions_at_hand(
                 "give its graph instead"
             )
         return Targets(nodes, graph.targets, graph.kind)
+    if targets is None and isinstance(graph, AveragedEffects):
+        given = Targets(nodes, graph.targets, graph.kind)
+    elif targets is None:
+        given = targets_of(getattr(graph, "moments", None), nodes)
     given.check_seen("a design")
     return given
 
@@ -306,10 +319,10 @@ def _parts(members: EquivalenceClass, known: Targets, most: int) -> Iterator[Par
         marks = np.concatenate(list(member_batches(edges, own, factors, min(n_options, most))))
         names = [graph.nodes[v] for v in sorted({v for pair in pairs for v in pair})]
         place = {name: i for i, name in enumerate(names)}
-        sets = dict.fromkeys(
-            tuple(place[name] for name in names if name in place) for names in known.sets
+        here = telling(
+            (kind, tuple(name for name in names if name in place))
+            for kind, names in zip(known.kinds, known.sets, strict=True)
         )
-        number = get_args(Kind).index(known.kind)
         # A member has a head at b of (a, b) unless it has a <- b there, and likewise at a.
         heads = np.concatenate([marks != BACKWARD, marks != FORWARD], axis=1)
         yield Part(
@@ -317,7 +330,7 @@ def _parts(members: EquivalenceClass, known: Targets, most: int) -> Iterator[Par
             marks,
             heads,
             _left(heads, np.zeros(len(heads), dtype=np.int32)),
-            [(number, list(targets)) for targets in sets],
+            [(get_args(Kind).index(kind), [place[name] for name in at]) for kind, at in here],
             place,
             members.complete and n_options <= most,
         )

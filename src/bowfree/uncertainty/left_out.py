@@ -1,12 +1,24 @@
 """A causal model's honest test: to foresee an experiment that it has not seen.
 
 Each condition is left out in turn. The graph is learned from the others, or given, and fitted to
-them; what it then expects in the condition left out, with the edges into the targets cut, is
-compared with what was measured there. A graph-free forecast stands beside it: that the condition
-is like the others, taken together.
+them; what it then expects in the condition left out is compared with what was measured there. A
+graph-free forecast stands beside it: that the condition is like the others, taken together.
+
+What an intervention has to itself is known only once it was made: how a set variable varies, the
+new coefficients of a mechanism or an activity, a new error variance. So the variables are taken one
+after the other, each given those before it, and those count whose distribution depends on shared
+parameters only. In the order of the graph that of v is a matter of its district D among v and the
+variables before it, of rows D of B and Omega and of no other row:
+
+    x -> t -> y,  t <-> z,  noise at t       order x, z, t, y:  x and z given x are foreseen, t is
+                                             not, y given x, z and t is again
+
+Targets that were set come first, and all others are foreseen given them. Else whatever is foreseen
+goes before what is not, as far as the graph lets it.
 
 Where a target was set, its measured total effect on another variable is a plain regression, because
-nothing else acts on both. The effects that the model foresees are compared with these.
+nothing else acts on both. The effects that the model foresees are compared with these. Where an
+intervention leaves what acts on its target, no regression says what the target does.
 """
 
 from __future__ import annotations
@@ -27,8 +39,9 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.json_values import Plain
 from bowfree.model.fitting import fit_moments
 from bowfree.model.gate import read_moments
-from bowfree.model.joint_fit import cut
+from bowfree.model.joint_fit import cut_graph
 from bowfree.model.joint_moments import ConditionMoments, JointMoments
+from bowfree.model.joint_variation import cut
 from bowfree.options import LocalBudgetOptions
 from bowfree.text_input import shown
 from bowfree.uncertainty.resampling import Recipe
@@ -85,13 +98,17 @@ class LeftOutCondition(Shown, Plain):
     graph : MixedGraph
         The graph that was learned from the others, or given.
     loglik : float
-        Log-likelihood per observation of the condition, given its targets, under the fit to the
-        others; how the targets vary is not foreseen, and left out.
+        Log-likelihood per observation of the variables that can be foreseen, each given those
+        before it, under the fit to the others. What the condition has to itself is not foreseen,
+        and left out.
     loglik_pooled : float
         The same under the covariance matrix of the others together, without a graph.
     loglik_own : float
         The same under its own covariance matrix: no forecast can be better. NaN where the condition
-        has no more rows than variables.
+        has no more rows than variables, or this matrix is singular.
+    foreseen : tuple of str
+        The variables that can be foreseen, in the order in which they were: all but the targets
+        where these were set, fewer where parameters are the condition's own.
     """
 
     name: str
@@ -101,6 +118,7 @@ class LeftOutCondition(Shown, Plain):
     loglik: float
     loglik_pooled: float
     loglik_own: float
+    foreseen: tuple[str, ...]
 
     @property
     def explained(self) -> float:
@@ -124,10 +142,10 @@ class LeftOutConditions(Shown, Plain):
     conditions : tuple of LeftOutCondition
         One for each condition that could be left out.
     effects : tuple of ForeseenEffect
-        Total effects of all targets that vary.
+        Total effects of all targets that were set, and vary.
     skipped : tuple of str
-        Conditions that cannot be left out: only there some variable is left alone, or the others
-        have too few rows.
+        Conditions that cannot be left out: only there some variable is left alone, the others have
+        too few rows, or nothing is foreseen because the intervention changes all of it.
     complete : bool
         False when time was up before all were done.
     """
@@ -204,7 +222,9 @@ def leave_out_conditions(
     Parameters
     ----------
     data : sequence of Condition, or JointMoments
-        Three conditions at least.
+        Three conditions at least, with free means. Interventions may be of any kind; of those that
+        leave parameters to the condition only what does not depend on these can be foreseen
+        (:class:`LeftOutCondition`).
     graph : MixedGraph, or a result that has one, optional
         The graph; by default the one that a search finds in the other conditions.
     search : mapping, optional
@@ -236,11 +256,6 @@ def leave_out_conditions(
         )
     if moments.means != "free":
         raise DataError("means = 'shared': covariances are foreseen, for which means are free")
-    if moments.kind != "perfect":
-        raise DataError(
-            f"kind = {moments.kind!r}: what an intervention changes is only known once it was "
-            "made; conditions can be foreseen for kind='perfect'"
-        )
     found: list[LeftOutCondition] = []
     effects: list[ForeseenEffect] = []
     skipped: list[str] = []
@@ -255,10 +270,18 @@ def leave_out_conditions(
         except DataError:
             skipped.append(condition.name)
             continue
-        stream = np.random.default_rng(seeds[k])
-        best = recipe.search(others, budget.piece(stream)).graph if bap is None else bap
+        best = bap
+        if best is None:
+            learned = recipe.search(others, budget.piece(np.random.default_rng(seeds[k])))
+            if not learned.complete:  # a graph that time was not enough for foresees nothing
+                break
+            best = learned.graph
         fit = fit_moments(best, others, recipe.rule)
-        found.append(_compared(condition, others, best, fit.B, fit.Omega))
+        compared = _compared(condition, others, best, fit.B, fit.Omega)
+        if not compared.foreseen:
+            skipped.append(condition.name)
+            continue
+        found.append(compared)
         effects += _effects(condition, fit.B)
     done = len(found) + len(skipped) == len(moments.conditions)
     return LeftOutConditions(tuple(found), tuple(effects), tuple(skipped), done)
@@ -267,42 +290,77 @@ def leave_out_conditions(
 def _compared(
     condition: ConditionMoments, others: JointMoments, graph: MixedGraph, B: Floats, Omega: Floats
 ) -> LeftOutCondition:
+    here = cut_graph(graph, condition)
+    order, foreseen = _in_turn(here, condition)
+    numbers = [graph.nodes.index(name) for name in order]
+    block = np.ix_(numbers, numbers)
     part = cut(condition, B, Omega, ())
-    n = condition.n
-    pooled = others._pooled[np.ix_(part.kept, part.kept)]
-    target = condition.is_target[part.kept]
-    enough = n > len(part.kept)
+    local = [here.nodes.index(name) for name in order]
+    counts = np.array([name in foreseen for name in order])
+    S = condition.S[block]
     return LeftOutCondition(
         condition.name,
-        n,
+        condition.n,
         condition.targets,
         graph,
-        _given_targets(part.Sigma(), part.S, target),
-        _given_targets(pooled, part.S, target),
-        _given_targets(part.S, part.S, target) if enough else math.nan,
+        _density(part.Sigma()[np.ix_(local, local)], S, counts),
+        _density(others._pooled[block], S, counts),
+        _density(S, S, counts) if condition.n > len(order) else math.nan,
+        foreseen,
     )
 
 
-def _given_targets(Sigma: Floats, S: Floats, target: npt.NDArray[np.bool_]) -> float:
-    """Return the mean log-density of the other variables, given the targets.
+def _in_turn(
+    here: MixedGraph, condition: ConditionMoments
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return an order of the graph, and the variables that are foreseen given those before them.
 
-    What Sigma has to say of the others is their regression on the targets and what it leaves.
+    Targets that were set come first; then always one that is foreseen, if the parents of one such
+    have come.
     """
-    T, R = np.flatnonzero(target), np.flatnonzero(~target)
-    slope = np.linalg.solve(Sigma[np.ix_(T, T)], Sigma[np.ix_(T, R)]).T
-    left = Sigma[np.ix_(R, R)] - slope @ Sigma[np.ix_(T, R)]
-    form = np.zeros((len(R), len(S)))
-    form[:, R] = np.eye(len(R))
-    form[:, T] = -slope
-    E = form @ S @ form.T
-    log_det = np.linalg.slogdet(2 * np.pi * left)[1]
-    return float(-(log_det + np.trace(np.linalg.solve(left, E))) / 2)
+    at = {name: i for i, name in enumerate(condition.names)}
+    changed = {
+        v
+        for v in here.nodes
+        for entry in (("Omega", at[v], at[v]), *(("B", at[v], at[p]) for p in here.parents(v)))
+        if condition._use(entry) == "own"
+    }
+    set_first = condition.targets if condition.kind == "perfect" else ()
+    order = [v for v in here.nodes if v in set_first]
+    foreseen: list[str] = []
+    left = [v for v in here.nodes if v not in order]
+    while left:
+        ready = [v for v in left if here.parents(v) <= set(order)]
+        told = [v for v in ready if not changed & _district(here.subgraph([*order, v]), v)]
+        order.append((told or ready)[0])
+        foreseen += told[:1]
+        left.remove(order[-1])
+    return tuple(order), tuple(foreseen)
+
+
+def _district(graph: MixedGraph, node: str) -> set[str]:
+    return next(set(district) for district in graph.districts() if node in district)
+
+
+def _density(Sigma: Floats, S: Floats, counts: npt.NDArray[np.bool_]) -> float:
+    """Return the mean log-density of some of the variables, each given all before it.
+
+    The diagonal of the Cholesky factor of Sigma has the standard deviations that are left. NaN
+    where Sigma is singular.
+    """
+    try:
+        L = np.linalg.cholesky(Sigma)
+    except np.linalg.LinAlgError:
+        return math.nan
+    left = np.linalg.solve(L, np.linalg.solve(L, S).T)
+    each = np.log(2 * np.pi) + 2 * np.log(np.diag(L)) + np.diag(left)
+    return float(-each[counts].sum() / 2)
 
 
 def _effects(condition: ConditionMoments, B: Floats) -> Iterator[ForeseenEffect]:
-    """Yield the total effects of targets that vary, in regressions on all of them."""
+    """Yield the total effects of targets that were set and vary, in regressions on all of them."""
     T = np.flatnonzero(condition.is_target & condition.varies)
-    if not len(T) or condition.n <= len(T) + 1:
+    if condition.kind != "perfect" or not len(T) or condition.n <= len(T) + 1:
         return
     blocked = B.copy()
     blocked[condition.is_target] = 0.0  # an effect through another target ends there

@@ -3,14 +3,18 @@
 A chain walks over BAPs and stays at a graph in proportion to its weight
 (:mod:`bowfree.uncertainty.graph_law`): by default the BIC approximation of its posterior
 probability, under a prior that does not favour graphs with many edges. Most steps propose to change
-one pair of variables; every twentieth jumps among the best graphs that are known when the burn-in
-ends, from the pool of a search or met by the chains, in proportion to their weights. Without jumps
-chains stay for long in the valley where they started. Scores come from the same kernels and the
-same kind of cache as in the search, so a step that looks at known districts costs next to nothing.
+one pair of variables; every twentieth jumps among graphs that are known by then, from the pool of a
+search or met by the chains, in proportion to their weights. Without jumps chains stay for long in
+the valley where they started. When they have not mixed at the end of their way and may go on, they
+do so with what they have met as new places to jump to, and only what comes after counts. Scores
+come from the same kernels and the same kind of cache as in the search, so a step that looks at
+known districts costs next to nothing.
 
 Are the samples to be trusted? Chains from different starts must agree on every edge, which the
 worst split R-hat of an edge tells (:mod:`bowfree.uncertainty.mcmc_diagnostics`); the score's R-hat
 alone often looks fine when edges do not. A result of chains that have not mixed says so.
+
+Next: :mod:`bowfree.uncertainty.chain_walks`, where the chains walk, here or elsewhere.
 """
 
 from __future__ import annotations
@@ -23,14 +27,14 @@ import numpy as np
 
 from bowfree import _core
 from bowfree.budget import Budget
-from bowfree.errors import BowfreeError
+from bowfree.errors import BowfreeError, WorkersLost, WorkInterrupted
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import index_pairs
 from bowfree.model.gate import read_moments
 from bowfree.model.moments import Moments
 from bowfree.options import (
+    BudgetOptions,
     DataOptions,
-    LocalBudgetOptions,
     SpaceOptions,
     at_least,
     each,
@@ -40,13 +44,11 @@ from bowfree.options import (
 from bowfree.search.greedy import check_finite_n
 from bowfree.search.result import ScoredGraph, SearchResult
 from bowfree.space.search_space import SearchSpace
-from bowfree.uncertainty.graph_law import GraphLaw, LawOptions, log_prior
+from bowfree.uncertainty.chain_walks import ChainSetup, legs_of, walk
+from bowfree.uncertainty.graph_law import GraphLaw, LawOptions
 from bowfree.uncertainty.structure_samples import StructureSamples
 
 __all__ = ["structure_mcmc"]
-
-SLICES = 50  # between which whoever waits is told how far the chains are
-SLICE = 5000  # steps at most, so that no chain is far ahead when time is up
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class ChainPlan:
     """How long chains walk and what they keep; the options of :class:`ChainOptions`, checked."""
 
     steps: int = 200_000
+    max_steps: int | None = None
     burn_in: int | None = None
     thin: int | None = None
     chains: int | None = None
@@ -65,7 +68,8 @@ class ChainPlan:
 
     def __post_init__(self) -> None:
         at_least("steps", self.steps, 1)
-        for name, least in (("burn_in", 0), ("thin", 1), ("chains", 1)):
+        optional = (("max_steps", self.steps), ("burn_in", 0), ("thin", 1), ("chains", 1))
+        for name, least in optional:
             if getattr(self, name) is not None:
                 at_least(name, getattr(self, name), least)
         at_least("keep", self.keep, 0)
@@ -88,6 +92,10 @@ class ChainOptions(TypedDict, total=False):
 
     Attributes
     ----------
+    max_steps : int
+        Chains that have not mixed after `steps` go on for twice as many, which count in their
+        place, and so on, as long as these are not more than `max_steps` together. By default there
+        are no more than `steps`.
     burn_in : int
         Steps before the first sample; by default a quarter of `steps`.
     thin : int
@@ -96,12 +104,14 @@ class ChainOptions(TypedDict, total=False):
         Number of chains; by default 4, or as many as there are `starts`.
     keep, window : int, float
         The pool keeps this many of the heaviest graphs met (5000), with a logarithm of the weight
-        within this distance of the best (10). Those known at the end of the burn-in are the ones
-        that chains jump among; with ``keep=0`` there are no jumps.
+        within this distance of the best (10). Those known at the end of the burn-in, and up to
+        four times as many that were sampled until then, are the ones that chains jump among; with
+        ``keep=0`` there are no jumps.
     cache_mb : float
         Memory for known district scores, in megabytes (256).
     """
 
+    max_steps: int | None
     burn_in: int | None
     thin: int | None
     chains: int | None
@@ -111,7 +121,7 @@ class ChainOptions(TypedDict, total=False):
 
 
 class StructureOptions(
-    DataOptions, SpaceOptions, LawOptions, ChainOptions, LocalBudgetOptions, total=False
+    DataOptions, SpaceOptions, LawOptions, ChainOptions, BudgetOptions, total=False
 ):
     """All options of :func:`structure_mcmc` that it does not name itself."""
 
@@ -145,12 +155,12 @@ def structure_mcmc(
             Fields of the space, by themselves (:class:`~bowfree.options.SpaceOptions`).
         ``penalty``, ``prior``, ``temper``
             How probable a graph is (:class:`~bowfree.uncertainty.graph_law.LawOptions`).
-        ``burn_in``, ``thin``, ``chains``, ``keep``, ``window``, ``cache_mb``
+        ``max_steps``, ``burn_in``, ``thin``, ``chains``, ``keep``, ``window``, ``cache_mb``
             How the chains walk and what they keep
             (:class:`~bowfree.uncertainty.structure_mcmc.ChainOptions`).
-        ``rng``, ``n_jobs``, ``time_limit``, ``progress``
-            What may be spent (:class:`~bowfree.options.LocalBudgetOptions`); at most one thread per
-            chain. When time is up the samples there are come back, marked incomplete.
+        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
+            What may be spent (:class:`~bowfree.options.BudgetOptions`); at most one thread or one
+            worker per chain. When time is up the samples there are come back, marked incomplete.
 
     Returns
     -------
@@ -160,10 +170,14 @@ def structure_mcmc(
     ------
     BowfreeError, DataError, GraphError, KnowledgeError
         Input that cannot be used, or a time limit that leaves fewer than 4 samples per chain.
+    WorkInterrupted
+        On Ctrl-C; a :class:`KeyboardInterrupt` with the samples there are in its ``result``.
+    WorkersLost
+        When all workers of the executor are gone; with the samples there are in its ``result``.
 
     Examples
     --------
-    The edge between x1 and x2 is certain; what it means is not:
+    That x1 and x2 are joined is as good as sure; what it means is not:
 
     >>> import bowfree as bf
     >>> S = [[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]]
@@ -183,7 +197,7 @@ def structure_mcmc(
         SpaceOptions,
         LawOptions,
         ChainOptions,
-        LocalBudgetOptions,
+        BudgetOptions,
     )
     data_options, space_options, law_options, chain_options, budget_options = groups
     known: list[MixedGraph] = []
@@ -234,7 +248,7 @@ def sample_structures(
             f"{plan.steps // every} samples per chain: at least 4 are needed; raise steps or lower "
             "thin"
         )
-    ground, seed, rules = space.ground(names), budget.seed(), space.rules(names)
+    ground, seed = space.ground(names), budget.seed()
     if plan.starts is None:
         sparse = SearchSpace.of(space, max_edges=ground.n_edges + d // 2)
         parents, spouses = _core.sample_mcmc(
@@ -245,27 +259,18 @@ def sample_structures(
         for graph in plan.starts:
             space.check_start(graph, names)
         begin = [plan.starts[k % len(plan.starts)]._bits() for k in range(plan.n_chains)]
-    chains = _core.StructureChains(
-        moments._core_data(),
-        moments.n,
-        law.penalty,
-        int(min(plan.cache_mb, 2**40) * 2**20),
-        rules,
-        begin,
-        temper=law.temper,
-        log_prior=log_prior(law, d, space).tolist(),
-        keep=plan.keep,
-        window=plan.window,
-        seed=seed,
-    )
+    cache_bytes = int(min(plan.cache_mb, 2**40) * 2**20)
+    setup = ChainSetup(moments, space, law, plan.keep, plan.window, cache_bytes)
+    chains = setup.core(begin, seed)
     known = [graph._bits() for graph in plan.known]
     if known and plan.keep:
         chains.offer(np.stack([p for p, _ in known]), np.stack([s for _, s in known]))
-    complete = _walk(chains, warm_up, every, plan.steps, budget)
-    found = chains.samples()
-    shortest = min(len(chain["scores"]) for chain in found)
-    if shortest < 4:
-        raise BowfreeError(
+    most = plan.steps if plan.max_steps is None else plan.max_steps
+    legs = legs_of(warm_up, plan.steps, every, most)
+    way = walk(chains, plan.n_chains, legs, budget, setup, warm_up + plan.steps)
+    found = way.samples
+    if found is None:
+        raise way.cut or BowfreeError(
             f"time_limit = {budget.time_limit:g} s ended before every chain had 4 samples: raise "
             "it, or ask for fewer steps or a shorter burn_in"
         )
@@ -276,41 +281,24 @@ def sample_structures(
     ]
     result = StructureSamples(
         names=names,
-        scores=np.stack([chain["scores"][:shortest] for chain in found]),
-        states=np.stack([chain["states"][:shortest] for chain in found]),
+        scores=found.scores,
+        states=found.states,
         pairs=tuple((names[i], names[j]) for i, j in index_pairs(d)),
-        acceptance=np.array([chain["accepted"] / chain["steps"] for chain in found]),
+        acceptance=found.acceptance,
         pool=tuple(pool),
         moments=moments,
         space=space,
         law=law,
-        steps=plan.steps,
-        burn_in=warm_up,
-        thin=every,
-        complete=complete,
+        steps=found.leg.steps,
+        burn_in=found.before,
+        thin=found.leg.thin,
+        complete=way.complete,
     )
     for array in (result.scores, result.states, result.acceptance):
         array.setflags(write=False)
+    if isinstance(way.cut, WorkersLost):
+        way.cut.result = result
+        raise way.cut
+    if way.cut is not None:
+        raise WorkInterrupted(result) from way.cut
     return result
-
-
-def _walk(
-    chains: _core.StructureChains, warm_up: int, thin: int, steps: int, budget: Budget
-) -> bool:
-    """Walk the burn-in and the rest, slice by slice; return False when time was up before."""
-    planned, done = warm_up + steps, 0
-    budget.tell("steps", done, planned)
-    # The list to jump among is renewed half-way through the burn-in: the first jumps lead to places
-    # that the chains would not have found by themselves.
-    half = warm_up // 2
-    for stage, every in ((half, 0), (warm_up - half, 0), (steps, thin)):
-        end = done + stage
-        while done < end:
-            size = min(end - done, -(-planned // SLICES), SLICE)
-            if budget.over or not chains.walk(size, every, budget.n_threads, budget.seconds_left):
-                return False
-            done += size
-            budget.tell("steps", done, planned)
-        if not every:
-            chains.renew_list()
-    return True

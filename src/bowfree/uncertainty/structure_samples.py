@@ -5,7 +5,7 @@ Made by :func:`bowfree.structure_mcmc`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,12 +36,34 @@ from bowfree.uncertainty.edge_share import EdgeShares
 from bowfree.uncertainty.graph_law import GraphLaw
 from bowfree.uncertainty.mcmc_diagnostics import effective_sample_size, normal_ranks, split_r_hat
 
-__all__ = ["StructureSamples"]
+__all__ = ["StructureSamples", "worst_edge_r_hat"]
 
 Floats = npt.NDArray[np.float64]
 
 MIXED = 1.05  # chains whose worst R-hat is above disagree by more than chance
 RARE = 0.01  # of the samples: an edge seen less often says little about the chains
+
+
+def worst_edge_r_hat(states: States) -> float:
+    """Return the largest split R-hat of an edge that is in at least one of a hundred samples.
+
+    Rank normalisation would change nothing for an edge, which is there or not.
+
+    Parameters
+    ----------
+    states : ndarray of uint8, shape (chains, samples, pairs)
+        As in :class:`StructureSamples`.
+    """
+    often = _per_edge(states, np.mean) >= RARE
+    return float(np.max(_per_edge(states, split_r_hat), where=often, initial=1.0))
+
+
+def _per_edge(states: States, statistic: Callable[[npt.NDArray[np.bool_]], Any]) -> Floats:
+    """Return a number for each indicator "the pair is ``->``, ``<-``, ``<->``", (pairs, 3)."""
+    values = [
+        [statistic(states[:, :, k] == state) for state in EDGES] for k in range(states.shape[2])
+    ]
+    return np.array(values, dtype=np.float64).reshape(-1, 3)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,8 +91,8 @@ class StructureSamples(Shown, Plain, EdgeShares, Frozen):
     law : GraphLaw
         What was sampled from: penalty, prior, temper.
     steps, burn_in, thin : int
-        Planned steps per chain after the burn-in, steps of the burn-in, steps from sample to
-        sample.
+        Planned steps per chain that the samples are from, steps before them, steps from sample to
+        sample. Where chains went on because they had not mixed, all before the last leg is burn-in.
     complete : bool
         False when the time limit came before the last step.
     """
@@ -101,11 +123,8 @@ class StructureSamples(Shown, Plain, EdgeShares, Frozen):
 
     @property
     def worst_r_hat(self) -> float:
-        """The largest split R-hat of an edge that is in at least one of a hundred samples.
-
-        Rank normalisation would change nothing for an edge, which is there or not.
-        """
-        return float(np.max(self.edge_r_hat, where=self._shares() >= RARE, initial=1.0))
+        """The largest split R-hat of an edge that is in at least one of a hundred samples."""
+        return worst_edge_r_hat(self.states)
 
     @property
     def mixed(self) -> bool:
@@ -128,11 +147,7 @@ class StructureSamples(Shown, Plain, EdgeShares, Frozen):
         return self._per_edge(effective_sample_size)
 
     def _per_edge(self, statistic: Any) -> Floats:
-        values = [
-            [statistic(self.states[:, :, k] == state) for state in EDGES]
-            for k in range(len(self.pairs))
-        ]
-        table = np.array(values, dtype=np.float64).reshape(-1, 3)
+        table = _per_edge(self.states, statistic)
         lock_arrays(table)
         return table
 

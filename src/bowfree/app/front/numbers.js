@@ -9,8 +9,10 @@ function numberParts(bench) {
       "div",
       {},
       make("dt", {}, name),
-      make("dd", {}, value, small ? make("small", {}, ` ${small}`) : null),
+      make("dd", {}, value, small ? make("small", {}, " ", small) : null),
     );
+  // Its words stay together: a line ends before it or after it.
+  const together = (text) => make("span", { class: "together" }, text);
   if (!fit) {
     return [fact("No fit", problem)];
   }
@@ -31,7 +33,9 @@ function numberParts(bench) {
     fact(
       "Chi-square",
       fixed(fit.chi2, 1),
-      `on ${fit.df} df${fit.df ? `, ${pText(fit.p_value)}` : ""}`,
+      fit.df
+        ? [together(`on ${fit.df} df,`), " ", together(pText(fit.p_value))]
+        : `on ${fit.df} df`,
     ),
     fact("RMSEA", fixed(fit.rmsea, 3)),
     fact("CFI", fixed(fit.cfi, 3)),

@@ -33,7 +33,7 @@ function fitPanel(bench) {
         "div",
         { class: "scroll" },
         table(
-          ["Edge", "Estimate, 95 % interval", "Std.", "p"],
+          ["Edge", "Estimate, 95\u00a0%\u00a0interval", "Std.", "p"],
           graph.map(([a, mark, b], k) => {
             const e = edges[k];
             return [

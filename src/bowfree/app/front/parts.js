@@ -27,7 +27,7 @@ const signed = (x, digits) => (missing(x) ? "–" : (x < 0 ? "" : "+") + fixed(x
 
 function significant(x, digits = 3) {
   if (missing(x)) return "–";
-  if (x !== 0 && (Math.abs(x) < 1e-3 || Math.abs(x) >= 1e5)) {
+  if (x !== 0 && (Math.abs(x) < 1e-5 || Math.abs(x) >= 1e5)) {
     return x.toExponential(digits - 1).replace("-", MINUS);
   }
   const whole = Math.abs(x) >= 10 ** digits;

@@ -298,7 +298,9 @@ class Picture {
   fit(least = READABLE) {
     if (!this.centres.length || !this.pan.clientWidth) return;
     const [, , width, height] = this.frame();
-    const most = Math.min(1.3, this.pan.clientWidth / width, this.pan.clientHeight / height);
+    const below = parseFloat(getComputedStyle(this.pan).paddingBottom); // the buttons are there
+    const room = this.pan.clientHeight - below;
+    const most = Math.min(1.3, this.pan.clientWidth / width, room / height);
     this.setScale(Math.max(most, least));
     this.chosenScale = false;
     // Where not all of it can be seen, there is at least something: the middle of the first rows.

@@ -1,4 +1,4 @@
-"""Several conditions with interventions, by brute force.
+"""Decisions under interventions by brute force: a twin of cpp/equivalence/interventions.hpp.
 
 Matrices from the definition, and the maximum of the likelihood by a general-purpose optimiser.
 """
@@ -54,8 +54,8 @@ def matrices(d, here, theta):
     return B, Omega
 
 
-def population(graph, conditions, rng):
-    """Return Sigma of each condition at random parameters, Omega being diagonally dominant."""
+def random_matrices(graph, conditions, rng):
+    """Return B and Omega of each condition at random, Omega being diagonally dominant."""
     d = len(graph)
     where, size = slots(graph, conditions)
     theta = rng.uniform(0.4, 0.9, size) * rng.choice([-1, 1], size)
@@ -63,12 +63,42 @@ def population(graph, conditions, rng):
         for matrix, i, j, number in here:
             if matrix == "Omega":
                 theta[number] = rng.uniform(1, 2) if i == j else 0.9 * theta[number] / d
+    return [matrices(d, here, theta) for here in where]
+
+
+def population(graph, conditions, rng):
+    """Return Sigma of each condition at random parameters."""
     Sigma = []
-    for here in where:
-        B, Omega = matrices(d, here, theta)
-        E = np.linalg.inv(np.eye(d) - B)
+    for B, Omega in random_matrices(graph, conditions, rng):
+        E = np.linalg.inv(np.eye(len(B)) - B)
         Sigma.append(E @ Omega @ E.T)
     return Sigma
+
+
+def intercepts_agree(g, h, conditions, rng):
+    """Tell whether h finds the same intercepts in all conditions of g that share them.
+
+    A variable that was set, or has a mechanism of its own, has its own. The coefficients of h are
+    those that its graph finds in Sigma of a condition, node by node.
+    """
+    where, _ = slots(h, conditions)
+    shared = rng.normal(size=len(g))
+    found = {}
+    for (B, Omega), here, (kind, names) in zip(
+        random_matrices(g, conditions, rng), where, conditions, strict=True
+    ):
+        own = np.array([v in names and kind in ("perfect", "mechanism") for v in g.nodes])
+        E = np.linalg.inv(np.eye(len(g)) - B)
+        Sigma, mean = E @ Omega @ E.T, E @ np.where(own, rng.normal(size=len(g)), shared)
+        A = np.eye(len(h))
+        for v in map(h.nodes.index, h.topological_order()):
+            P = [j for matrix, i, j, _ in here if matrix == "B" and i == v]
+            R = A[P] @ Sigma
+            A[v, P] = -np.linalg.solve(R[:, P], R[:, v])
+        for v in np.flatnonzero(~own):
+            if abs(found.setdefault(v, A[v] @ mean) - A[v] @ mean) > 1e-8:
+                return False
+    return True
 
 
 def lack_of_fit(graph, conditions, Sigma, rng, n_starts=3, enough=1e-11):

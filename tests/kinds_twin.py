@@ -1,4 +1,7 @@
-"""A slow, obvious twin of fits to several conditions: all parameters, one likelihood, BFGS."""
+"""A slow, obvious twin of fits under every kind of intervention (cpp/model/kinds.hpp).
+
+All parameters of all conditions, intercepts among them; one likelihood; BFGS.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +36,12 @@ class ConditionModel:
     """All conditions of a graph: which numbers there are, and the matrices that they make."""
 
     def __init__(self, graph, kind, targets, *, means=False):
+        kinds = [kind] * len(targets) if isinstance(kind, str) else kind
         edges, spouses = graph_matrices(graph)  # [i, j]: j -> i
         errors = np.tril(spouses + np.eye(len(graph), dtype=int))
         self.d, self.index, self.size, self.shared = len(graph), [], 0, {}
-        for names in targets:
-            B, Omega, c = uses(kind, names, graph)
+        for how, names in zip(kinds, targets, strict=True):
+            B, Omega, c = uses(how, names, graph)
             places = [("B", i, j, B[i, j]) for i, j in zip(*np.nonzero(edges), strict=True)]
             places += [("O", i, j, Omega[i, j]) for i, j in zip(*np.nonzero(errors), strict=True)]
             places += [("c", i, 0, c[i]) for i in range(self.d)] if means else []
@@ -102,44 +106,50 @@ class ConditionModel:
 
     def loglik(self, theta, data, *, means=False):
         """Return the log-likelihood; the means of the data matter if there are intercepts."""
-        total = 0.0
+        return self._with_slope(theta, data, means)[0]
+
+    def _with_slope(self, theta, data, means):
+        """Return the log-likelihood and its derivatives; minus infinity where Omega is no Omega.
+
+        In a condition with A = I - B it is that of the errors, whose covariance matrix is Omega and
+        whose mean products in the data are E: -n/2 (log |2 pi Omega| + tr(Omega^-1 E)).
+        """
+        total, slope = 0.0, np.zeros(self.size)
         for e, (n, S, m) in enumerate(data):
             B, Omega, c = self.matrices(theta, e)
-            try:
-                L = np.linalg.cholesky(Omega)
-            except np.linalg.LinAlgError:
-                return -np.inf
-            A = np.eye(self.d) - B
+            if np.linalg.eigvalsh(Omega)[0] <= 0:
+                return -np.inf, slope
+            A, W = np.eye(self.d) - B, np.linalg.inv(Omega)
             shift = (A @ m - c) if means else np.zeros(self.d)
-            W = np.linalg.solve(L, np.column_stack([A, shift]))
-            spread = np.sum((W[:, :-1] @ S) * W[:, :-1]) + W[:, -1] @ W[:, -1]
-            log_det = 2 * np.log(np.diag(L)).sum()
-            total -= n / 2 * (self.d * np.log(2 * np.pi) + log_det + spread)
-        return total
+            E = A @ S @ A.T + np.outer(shift, shift)
+            total -= n / 2 * (np.linalg.slogdet(2 * np.pi * Omega)[1] + np.trace(W @ E))
+            by = {
+                "B": n * W @ (A @ S + np.outer(shift, m)),
+                "O": n / 2 * (W @ E @ W - W),
+                "c": n * (W @ shift)[:, None],
+            }
+            for what, i, j, number in self.index[e]:
+                slope[number] += by[what][i, j] * (2 if what == "O" and i != j else 1)
+        return total, slope
 
     def fit(self, data, start, *, means=False):
         """Maximise the likelihood numerically, over all parameters at once."""
         n = sum(size for size, _, _ in data)
 
         def loss(theta):
-            value = -self.loglik(theta, data, means=means) / n
-            return value if np.isfinite(value) else 1e6
+            value, slope = self._with_slope(theta, data, means)
+            return (-value / n, -slope / n) if np.isfinite(value) else (1e6, slope)
 
         best = start
-        for _ in range(3):  # anew from the end: BFGS forgets what its numerical slopes blur
-            best = minimize(loss, best, method="BFGS", options={"gtol": 1e-9}).x
+        for _ in range(3):  # anew from the end, where BFGS gave up over rounding
+            best = minimize(loss, best, jac=True, method="BFGS", options={"gtol": 1e-9}).x
         return best, self.loglik(best, data, means=means)
 
     def standard_errors(self, best, data, *, means=False, step=1e-4):
         """Return those of the curvature of the likelihood, by differences."""
-        unit = np.eye(self.size) * step
-
-        def slope(at):
-            values = [
-                self.loglik(at + u, data, means=means) - self.loglik(at - u, data, means=means)
-                for u in unit
-            ]
-            return np.array(values) / (2 * step)
-
-        hessian = np.array([(slope(best + u) - slope(best - u)) / (2 * step) for u in unit])
+        slopes = [
+            self._with_slope(best + u, data, means)[1] - self._with_slope(best - u, data, means)[1]
+            for u in np.eye(self.size) * step
+        ]
+        hessian = np.array(slopes) / (2 * step)
         return np.sqrt(np.diag(np.linalg.inv(-hessian)))

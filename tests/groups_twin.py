@@ -1,4 +1,7 @@
-"""Slow, obvious twin of the fit to several conditions: a general optimiser of all at once."""
+"""Slow, obvious twin of fits where variables were set from outside (cpp/model/groups.hpp).
+
+B and Omega are shared, targets are cut off, and a general optimiser has all of it at once.
+"""
 
 import numpy as np
 from scipy.optimize import minimize

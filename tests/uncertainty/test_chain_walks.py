@@ -1,0 +1,361 @@
+"""Chains on executors: the same samples, bit for bit, whoever walks, and nothing lost."""
+
+import os
+import pickle
+import signal
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+from bowfree.uncertainty.chain_walks import ChainSetup
+from bowfree.uncertainty.graph_law import GraphLaw
+from odd_executors import Backwards, Clumsy
+from random_models import random_covariance
+from search_cases import same_samples
+
+S = random_covariance(np.random.default_rng(5), 5, 100)
+# Both halves of the burn-in and several stretches of samples; a pool so small that it is trimmed.
+OPTIONS = {"cov": S, "n": 100, "steps": 6000, "thin": 7, "keep": 40, "rng": 4}
+RNG = np.random.default_rng(0)
+CONDITIONS = [
+    bf.Condition(dict(zip("xyz", RNG.normal(size=(3, 60)), strict=True))),
+    bf.Condition(dict(zip("xyz", RNG.normal(size=(3, 40)), strict=True)), targets=["y"]),
+]
+
+
+def steadfast(number):
+    return False
+
+
+def interrupt_at(done):
+    def tell(progress):
+        if progress.done >= done:
+            raise KeyboardInterrupt
+
+    return tell
+
+
+def test_the_same_samples_whoever_walks(monkeypatch):
+    here = bf.structure_mcmc(**OPTIONS)
+    with ThreadPoolExecutor(2) as threads:
+        assert same_samples(bf.structure_mcmc(**OPTIONS, executor=threads), here)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        assert same_samples(bf.structure_mcmc(**OPTIONS, executor=processes), here)
+    assert same_samples(bf.structure_mcmc(**OPTIONS, executor=Backwards()), here)
+    clumsy = Clumsy(lambda number: number % 3 == 1)
+    assert same_samples(bf.structure_mcmc(**OPTIONS, executor=clumsy), here)
+    # However the way is cut into stretches.
+    for stretch in (1, 10**6):
+        monkeypatch.setattr("bowfree.uncertainty.chain_walks.STRETCH", stretch)
+        assert same_samples(bf.structure_mcmc(**OPTIONS, executor=Clumsy(steadfast)), here)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"keep": 0},
+        {"burn_in": 0, "chains": 1},
+        {"prior": "flat", "temper": 2.0, "penalty": 1.0},
+        {"graph_class": "arid", "max_in_degree": 2},
+        {"knowledge": bf.Knowledge(required=["x1 -> x4"], forbidden=["x2 <-> x3"])},
+        {"starts": [bf.parse("x1 <-> x2 -> x3, x4, x5")], "chains": 3},
+        {"cov": [[1.0]], "thin": 1},
+    ],
+    ids=lambda options: ", ".join(options),
+)
+def test_all_options_travel(options):
+    options = OPTIONS | {"steps": 1500} | options
+    there = bf.structure_mcmc(**options, executor=Backwards(options.get("chains", 4)))
+    assert same_samples(there, bf.structure_mcmc(**options))
+
+
+def test_conditions_few_rows_and_searches_travel():
+    few = np.random.default_rng(1).normal(size=(5, 8))
+    X = np.random.default_rng(2).normal(size=(80, 4))
+    search = bf.greedy_search(X, restarts=2, rounds=0, rng=0)
+    for data in (CONDITIONS, few, search):
+        here, there = (
+            bf.structure_mcmc(data, steps=800, rng=1, executor=executor)
+            for executor in (None, Clumsy(steadfast))
+        )
+        assert same_samples(here, there)
+
+
+def test_averages_are_the_same():
+    search = bf.greedy_search(cov=S[:3, :3], n=100, restarts=2, rounds=0, rng=0)
+    here = bf.averaged_effects(search, steps=2000, rng=1)
+    there = bf.averaged_effects(search, steps=2000, rng=1, executor=Backwards())
+    assert same_samples(here.samples, there.samples)
+    for name in ("probability", "mean", "lower", "upper", "directed", "bidirected"):
+        np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
+    assert there.complete
+
+
+def test_what_is_sent_is_small():
+    seen = []
+
+    class Scales(Clumsy):
+        def submit(self, task, /, *given):
+            seen.append(len(pickle.dumps((task, given))))
+            return super().submit(task, *given)
+
+    X = np.random.default_rng(2).normal(size=(20_000, 5))
+    bf.structure_mcmc(X, steps=6000, rng=1, executor=Scales(steadfast))
+    # Neither the rows, 800 kB, nor samples: the list is the largest part.
+    assert max(seen) < 100_000
+
+
+def test_progress_goes_up_to_the_end():
+    told = []
+    bf.structure_mcmc(**OPTIONS, executor=Clumsy(steadfast), progress=told.append)
+    assert {(p.what, p.planned) for p in told} == {("steps", 7500)}
+    done = [p.done for p in told]
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0, 7500)
+    assert len(done) > 12  # four chains, three legs, the last of which has several stretches
+
+
+def test_a_time_limit_brings_back_what_there_is():
+    long = OPTIONS | {"steps": 10**9, "burn_in": 100, "thin": 10}
+    with ThreadPoolExecutor(1) as one:  # four chains, and one worker for them
+        began = time.monotonic()
+        cut = bf.structure_mcmc(**long, executor=one, time_limit=3.0)
+        assert time.monotonic() - began < 6
+    assert not cut.complete
+    assert cut.scores.shape[0] == 4
+    assert cut.scores.shape[1] >= 4
+
+
+def test_a_time_limit_does_not_wait_for_workers():
+    class Asleep(Executor):
+        def submit(self, task, /, *given):
+            return Future()  # for ever
+
+    began = time.monotonic()
+    with pytest.raises(bf.BowfreeError, match=r"time_limit = 0\.2 s ended before every chain had"):
+        bf.structure_mcmc(**OPTIONS, executor=Asleep(), time_limit=0.2)
+    assert time.monotonic() - began < 2
+
+
+# --- legs -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def never_mixed(monkeypatch):
+    monkeypatch.setattr("bowfree.uncertainty.chain_walks.MIXED", 1.0)
+
+
+def test_chains_go_on_until_they_agree():
+    # A covariance matrix on which chains without a list disagree for long.
+    few = OPTIONS | {"steps": 300, "thin": 3, "keep": 0}
+    once = bf.structure_mcmc(**few)
+    assert not once.mixed
+    assert (once.steps, once.burn_in, once.thin) == (300, 75, 3)
+    more = bf.structure_mcmc(**few, max_steps=50_000)
+    assert more.mixed
+    doublings = round(np.log2(more.steps / 300))
+    assert 1 <= doublings <= 6
+    assert more.steps == 300 * 2**doublings
+    assert more.thin == 3 * 2**doublings
+    assert more.burn_in == 75 + 300 * (2**doublings - 1)
+    assert more.states.shape == once.states.shape
+    # One doubling less would not have done.
+    less = bf.structure_mcmc(**few, max_steps=more.burn_in - 75)
+    assert (less.mixed, less.steps) == (False, more.steps // 2)
+    with pytest.raises(bf.BowfreeError, match="max_steps"):
+        bf.structure_mcmc(**few, max_steps=299)
+
+
+def test_legs_are_the_same_whoever_walks(never_mixed):
+    options = OPTIONS | {"steps": 1000, "max_steps": 3000}
+    here = bf.structure_mcmc(**options)
+    assert (here.steps, here.burn_in, here.thin) == (2000, 1250, 14)
+    assert same_samples(bf.structure_mcmc(**options, n_jobs=3), here)
+    told = []
+    there = bf.structure_mcmc(**options, executor=Backwards(), progress=told.append)
+    assert same_samples(there, here)
+    assert (told[0].planned, told[-1].done, told[-1].planned) == (1250, 3250, 3250)
+
+
+@pytest.mark.parametrize("where", ["here", "there"])
+def test_a_leg_that_has_hardly_begun_does_not_count(never_mixed, where):
+    options = OPTIONS | {"steps": 1000}
+    first = bf.structure_mcmc(**options)
+    executor = Clumsy(steadfast) if where == "there" else None
+    for at, steps in ((1400, 1000), (3000, 2000)):
+        with pytest.raises(bf.WorkInterrupted) as caught:
+            bf.structure_mcmc(
+                **options, max_steps=3000, executor=executor, progress=interrupt_at(at)
+            )
+        cut = caught.value.result
+        assert (cut.steps, cut.complete) == (steps, False)
+        if steps == 1000:
+            np.testing.assert_array_equal(cut.states, first.states)
+        else:
+            assert 4 <= cut.states.shape[1] < first.states.shape[1]
+
+
+def test_the_list_has_the_heaviest_graphs_and_those_sampled():
+    def listed(chains):
+        sizes, edges, scores = chains.jumps()
+        parts = np.split(edges, np.cumsum(sizes)[:-1])
+        return {tuple(sorted(part)) for part in parts}, scores
+
+    names = tuple(f"x{i + 1}" for i in range(5))
+    setup = ChainSetup(bf.moments(cov=S, n=100), bf.SearchSpace(), GraphLaw(), 10, 5.0, 2**20)
+    made = setup.core([bf.MixedGraph(names)._bits()] * 2, seed=1)
+    made.walk(2000, 100, 1, None)
+    codes = [
+        {
+            tuple(4 * k + int(state) for k, state in enumerate(row) if state)
+            for row in made.notes(c)[1]
+        }
+        for c in (0, 1)
+    ]
+    made.begin_leg()
+    graphs, scores = listed(made)
+    assert codes[0] | codes[1] <= graphs
+    assert len(graphs) == len(scores) <= 10 + 40  # four times as many sampled as heaviest
+    assert len(graphs) > 12
+    assert all(len(made.notes(c)[0]) == 0 for c in (0, 1))
+    # They stay when others are sampled, as far as there is room.
+    made.walk(1000, 500, 1, None)
+    made.begin_leg()
+    assert len(listed(made)[0] & graphs) > 12
+
+
+# --- what goes wrong on the way -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["here", "there"])
+def test_what_was_sampled_goes_with_an_interrupt(where):
+    whole = bf.structure_mcmc(**OPTIONS)
+    executor = Clumsy(steadfast) if where == "there" else None
+    with pytest.raises(bf.WorkInterrupted) as caught:
+        bf.structure_mcmc(**OPTIONS, executor=executor, progress=interrupt_at(5000))
+    cut = caught.value.result
+    assert not cut.complete
+    size = cut.scores.shape[1]
+    assert 100 < size < 857
+    np.testing.assert_array_equal(cut.states, whole.states[:, :size])
+    with pytest.raises(KeyboardInterrupt) as early:
+        bf.structure_mcmc(**OPTIONS, executor=executor, progress=interrupt_at(0))
+    assert type(early.value) is KeyboardInterrupt
+
+
+def test_what_was_sampled_goes_with_lost_workers():
+    whole = bf.structure_mcmc(**OPTIONS)
+    with pytest.raises(bf.WorkersLost) as caught:
+        bf.structure_mcmc(**OPTIONS, executor=Clumsy(lambda number: number >= 20))
+    cut = caught.value.result
+    assert not cut.complete
+    size = cut.scores.shape[1]
+    assert 4 <= size < whole.scores.shape[1]
+    np.testing.assert_array_equal(cut.scores, whole.scores[:, :size])
+    with pytest.raises(bf.WorkersLost) as caught:
+        bf.structure_mcmc(**OPTIONS, executor=Clumsy(lambda number: True))
+    assert caught.value.result is None
+
+
+def test_averages_of_what_was_sampled():
+    search = bf.greedy_search(cov=S[:3, :3], n=100, restarts=2, rounds=0, rng=0)
+    with pytest.raises(bf.WorkersLost) as caught:
+        bf.averaged_effects(
+            search,
+            steps=2000,
+            max_classes=3,
+            limit=20,
+            rng=1,
+            executor=Clumsy(lambda number: number >= 20),
+        )
+    average = caught.value.result
+    assert isinstance(average, bf.AveragedEffects)
+    assert not average.complete
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        bf.averaged_effects(search, steps=2000, rng=1, progress=interrupt_at(1500))
+    assert type(stopped.value) is KeyboardInterrupt
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_process_killed_on_the_way():
+    whole = bf.structure_mcmc(**OPTIONS)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        victim = processes.submit(os.getpid).result()
+
+        def kill(progress):
+            if progress.done >= 4500:
+                os.kill(victim, signal.SIGKILL)
+
+        with pytest.raises(bf.WorkersLost, match="BrokenProcessPool") as caught:
+            bf.structure_mcmc(**OPTIONS, executor=processes, progress=kill)
+    cut = caught.value.result
+    np.testing.assert_array_equal(cut.states, whole.states[:, : cut.states.shape[1]])
+
+
+# --- the border of the core -----------------------------------------------------------------------
+
+
+def chains(d=3):
+    names = tuple(f"x{i + 1}" for i in range(d))
+    moments = bf.moments(cov=np.eye(d), n=50)
+    setup = ChainSetup(moments, bf.SearchSpace(max_edges=2), GraphLaw(), 10, 5.0, 2**20)
+    return setup.core([bf.MixedGraph(names)._bits()], seed=1)
+
+
+def test_a_chain_goes_on_where_it_was():
+    first, second = chains(), chains()
+    first.walk(100, 0, 1, None)
+    first.begin_leg()
+    second.put(0, first.place(0), first.notes(0))
+    second.set_jumps(first.jumps())
+    for each in (first, second):
+        each.walk(200, 2, 1, None)
+    one, other = first.notes(0), second.notes(0)
+    assert len(one[0]) == 100
+    for a, b in ((one[0], other[0]), (one[1], other[1]), *zip(one[2], other[2], strict=True)):
+        np.testing.assert_array_equal(a, b)
+    assert first.place(0)[1:] == second.place(0)[1:]
+
+
+def test_what_cannot_be_a_chain_is_refused():
+    made = chains()
+    made.walk(40, 1, 1, None)
+    graph, numbers, clock, steps, accepted = made.place(0)
+    scores, states, (sizes, edges, weights) = made.notes(0)
+    four = bf.parse("a, b, c, d")._bits()
+    full = bf.parse("x1 -> x2 -> x3, x1 -> x3")._bits()
+    cycle = bf.MixedGraph(["x1", "x2", "x3"], [("x1", "x2"), ("x2", "x1")])._bits()
+    for place in (
+        (four, numbers, clock, steps, accepted),
+        (full, numbers, clock, steps, accepted),
+        (cycle, numbers, clock, steps, accepted),
+        (graph, [0, 0, 0, 0], clock, steps, accepted),
+        (graph, numbers, clock, clock + 1, accepted),
+        (graph, numbers, clock, steps, steps + 1),
+        (graph, numbers, clock, steps, -1),
+    ):
+        with pytest.raises(ValueError, match=r"nodes|forbid|not the place"):
+            made.put(0, place)
+    pool = (sizes, edges, weights)
+    for notes in (
+        (scores[1:], states, pool),
+        (scores, states[:, 1:].copy(), pool),
+        (scores, states + np.uint8(4), pool),
+        (scores, states, (sizes, edges, weights[1:])),
+        (scores, states, (sizes, edges[1:], weights)),
+        (scores, states, (sizes, np.append(edges, edges[:1]), weights)),
+        (scores, states, (sizes, edges + np.uint32(12), weights)),
+        (scores, states, (sizes, edges & np.uint32(0xFFFFFFFC), weights)),
+        (scores, states, (np.array([2], np.uint32), np.array([1, 2], np.uint32), weights[:1])),
+    ):
+        with pytest.raises(ValueError, match=r"shape|states|packed"):
+            made.put(0, made.place(0), notes)
+    with pytest.raises(IndexError):
+        made.place(1)
+    # Nothing of all this has left a trace.
+    np.testing.assert_array_equal(made.notes(0)[0], scores)
+    assert made.place(0)[1:] == (numbers, clock, steps, accepted)
