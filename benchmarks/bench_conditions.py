@@ -2,7 +2,7 @@
 
     python benchmarks/bench_conditions.py time [--sets 10]
     python benchmarks/bench_conditions.py gies [--sets 20]      # pip install gies
-    python benchmarks/bench_conditions.py recovery [--sets 50] [--no-gies]
+    python benchmarks/bench_conditions.py recovery [--sets 50] [--without GIES GnIES]
     python benchmarks/bench_conditions.py sachs --folder data/sachs
 
 ``time``: ten variables, one condition without and five with a single target, 300 rows each; the
@@ -10,9 +10,13 @@ same rows with and without their targets. A search with targets may take five ti
 ``gies``: DAGs on eight variables. Graphs have the same differences of scores in both programs, and
 our search ends at least as high. ``recovery``: random BAPs on ten variables; whether the class is
 the true one, edges and arrowheads found in the rows of all conditions (targets known, and to be
-learned), in as many rows without interventions, and by GIES, which knows no hidden causes; how well
-total effects are told from zeros (area under the ROC curve); and whether the averaged probabilities
-of effects come true. ``sachs``: GES and GIES on the protein data, beside ``bowfree study
+learned), in as many rows without interventions, and by GIES (targets known) and GnIES (targets
+learned; ``pip install gnies``), which know no hidden causes; how well total effects are told from
+zeros (area under the ROC curve); and whether the averaged probabilities of effects, and those of
+learned targets, come true. GnIES says which variables were a target somewhere, and not where, so
+that our targets are counted in this way, too; ``--approach rank`` has it look for them in a quicker
+way than its default, greedy one. ``--minutes`` ends the run early. ``sachs``: GES, GIES (``pip
+install gies``) and FCI (``pip install causal-learn``) on the protein data, beside ``bowfree study
 sachs-joint``.
 """
 
@@ -21,7 +25,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -197,18 +201,49 @@ def effects_of(graph: bf.MixedGraph, data: Any) -> Floats:
 BINS = (0.0, 0.1, 0.3, 0.7, 0.9, 1.0)
 
 
-def run_recovery(sets: int, *, with_gies: bool) -> None:
-    """Count what is found in interventional rows, in as many watched ones, and by GIES."""
-    names = ["conditions", "targets learned", "watched", *(["GIES"] if with_gies else [])]
-    found = {name: Recovered() for name in names}
-    targets_right: list[float] = []
-    targets_found: list[float] = []
-    stated: list[tuple[Floats, npt.NDArray[np.bool_]]] = []
-    start = time.process_time()
+class FoundTargets:
+    """How many of the targets named in each set are right, and how many of the true ones named."""
+
+    def __init__(self) -> None:
+        self.precision: list[float] = []
+        self.recall: list[float] = []
+
+    def add(self, said: set[Any], true: set[Any]) -> None:
+        """Take the targets of one set."""
+        self.precision.append(len(said & true) / len(said) if said else float("nan"))
+        self.recall.append(len(said & true) / len(true))
+
+    def __str__(self) -> str:
+        return f"precision {spread(self.precision)}, recall {spread(self.recall)}"
+
+
+def noise_conditions(data: Sequence[bf.Condition], names: Sequence[str]) -> list[bf.Condition]:
+    """Return the conditions as GnIES sees them: the errors of some vary otherwise in each."""
+    first, *others = data
+    return [
+        bf.Condition(first.data),
+        *(bf.Condition(c.data, targets=tuple(names), kind="noise") for c in others),
+    ]
+
+
+PEERS = ("GIES", "GnIES")
+
+
+def run_recovery(sets: int, minutes: float, without: Sequence[str], approach: str) -> None:
+    """Count what is found in interventional rows, in as many watched ones, and by others."""
+    peers = [name for name in PEERS if name not in without]
+    found = {name: Recovered() for name in ("conditions", "targets learned", "watched", *peers)}
+    placed, ours, theirs = FoundTargets(), FoundTargets(), FoundTargets()
+    stated: list[Stated] = []
+    named: list[Stated] = []
+    start, ends = time.process_time(), time.monotonic() + 60 * minutes
     for k in range(sets):
+        if time.monotonic() > ends:
+            break
         truth = bf.random_bap(10, max_in_degree=2, rng=[4, k])
         data = experiments(truth, k)
         targets = [c.targets for c in data]
+        acted = {name for names in targets for name in names}
         rng = np.random.default_rng([15, k])
         sem = bf.random_sem(truth, rng=rng)
         watched = np.concatenate([sample(sem, None, rng) for _ in data])
@@ -231,12 +266,16 @@ def run_recovery(sets: int, *, with_gies: bool) -> None:
             if name == "targets learned":
                 said = {(t.condition, t.variable) for t in result.targets if t.chosen}
                 true = {(str(e + 1), t) for e, names in enumerate(targets) for t in names}
-                targets_right.append(len(said & true) / len(said) if said else float("nan"))
-                targets_found.append(len(said & true) / len(true))
-        if with_gies:
-            import gies
-
-            essential, _ = gies.fit_bic(*matrix(data))
+                placed.add(said, true)
+                named.append(
+                    (
+                        np.array([t.probability for t in result.targets]),
+                        np.array([(t.condition, t.variable) in true for t in result.targets]),
+                    )
+                )
+                ours.add({t for _, t in said}, acted)
+        for name in peers:
+            essential, understood = answer_of(name, data, approach)
             graph = first_dag(essential, truth.nodes)
             settled = {
                 (a, b)
@@ -245,28 +284,75 @@ def run_recovery(sets: int, *, with_gies: bool) -> None:
                 if essential[i, j] and not essential[j, i]
             }
             right = bf.equivalent(graph, truth, targets=targets)
-            found["GIES"].add(truth, pairs_of(graph), settled, effects_of(graph, data), right)
-    print(f"{sets} sets, {time.process_time() - start:.0f} CPU s; means ± standard errors\n")
+            found[name].add(truth, pairs_of(graph), settled, effects_of(graph, understood), right)
+            if name == "GnIES":
+                theirs.add({t for c in understood for t in c.targets}, acted)
+    done = len(stated)
+    print(f"{done} sets, {time.process_time() - start:.0f} CPU s; means ± standard errors\n")
     print("| | class right | F of the skeleton | F of arrowheads | AUC of effects |")
     print("|---|---|---|---|---|")
     for name, answer in found.items():
         print(f"| {name} | {answer} |")
-    print(f"\nlearned targets: precision {spread(targets_right)}, recall {spread(targets_found)}")
-    probability, true = (np.concatenate(column) for column in zip(*stated, strict=True))
-    print(f"averaged probabilities: Brier score {np.mean((probability - true) ** 2):.4f}\n")
-    print("| stated | pairs | mean | came true |")
-    print("|---|---|---|---|")
+    print(f"\nlearned targets: {placed}")
+    print(f"wherever they act: {ours}")
+    if "GnIES" in peers:
+        print(f"GnIES: {theirs}")
+    print("\naveraged probabilities of effects, targets known")
+    print_bins(stated)
+    print("\nprobabilities of learned targets")
+    print_bins(named)
+
+
+Stated = tuple[Floats, npt.NDArray[np.bool_]]  # of one set: probabilities, and what came true
+
+
+def print_bins(sets: Sequence[Stated]) -> None:
+    """Print how often what was stated came true, with standard errors.
+
+    Pairs of one set stand or fall together, so that the sets are what is counted: the errors are
+    those of a ratio of two sums over sets.
+    """
+    everything, true = (np.concatenate(column) for column in zip(*sets, strict=True))
+    print(f"{len(everything)} of them, Brier score {np.mean((everything - true) ** 2):.4f}\n")
+    print("| stated | number | mean | came true | difference |")
+    print("|---|---|---|---|---|")
     for low, high in pairwise(BINS):
-        here = (probability >= low) & ((probability < high) | (high == 1.0))
+        sums = []
+        for p, y in sets:
+            here = (p >= low) & ((p < high) | (high == 1.0))
+            sums.append([here.sum(), p[here].sum(), y[here].sum()])
+        number, stated, came = np.array(sums, dtype=float).T
+        if not number.sum():
+            continue
+        off = (came - stated).sum() / number.sum()
+        spread_of = np.sqrt(np.sum((came - stated - off * number) ** 2) * len(sets))
+        error = spread_of / np.sqrt(len(sets) - 1) / number.sum()
         print(
-            f"| {low:g} to {high:g} | {here.sum()} | {probability[here].mean():.3f} "
-            f"| {true[here].mean():.3f} |"
+            f"| {low:g} to {high:g} | {number.sum():.0f} | {stated.sum() / number.sum():.3f} "
+            f"| {came.sum() / number.sum():.3f} | {off:+.3f} ± {error:.3f} |"
         )
 
 
+def answer_of(
+    name: str, data: Sequence[bf.Condition], approach: str
+) -> tuple[npt.NDArray[np.int_], list[bf.Condition]]:
+    """Return the essential graph that a program finds, and the conditions as it sees them."""
+    rows, targets = matrix(data)
+    if name == "GIES":
+        import gies
+
+        return gies.fit_bic(rows, targets)[0], list(data)
+    import gnies
+
+    _, essential, acted = gnies.fit(rows, approach=approach)
+    names = list(data[0].data)
+    return essential, noise_conditions(data, [names[i] for i in sorted(acted)])
+
+
 def run_sachs(folder: str) -> None:
-    """Print what GES and GIES find in the protein data, for the table in docs/sachs-joint.md."""
+    """Print what GES, GIES and FCI find in the protein data, for docs/sachs-joint.md."""
     import gies
+    from causallearn.search.ConstraintBased.FCI import fci
 
     from bowfree.datasets.sachs_files import SACHS_CONDITIONS
     from bowfree.experiments.sachs_joint_study import CONSENSUS, SACHS_TARGETS, Agreement
@@ -295,6 +381,27 @@ def run_sachs(folder: str) -> None:
             f"| {found.recall:.2f} | {found.n_directed} | {found.n_turned} "
             f"| {len(right) + len(turned)} ({len(right)}) | | |"
         )
+    # Fisher's z, alpha .01. Ends of a PAG: 1 is a head, -1 a tail, 2 a circle; [j, i] is that at j.
+    for says, rows in (
+        ("all rows in one table", whole),
+        ("conditions centred", np.vstack(centred)),
+    ):
+        ends = fci(rows, "fisherz", 0.01, verbose=False, show_progress=False)[0].graph
+        edges = [(i, j) for i, j in combinations(range(len(names)), 2) if ends[i, j]]
+        hidden = sum(ends[i, j] == ends[j, i] == 1 for i, j in edges)
+        published = {frozenset(pair) for pair in CONSENSUS}
+        known = sum({names[i], names[j]} in published for i, j in edges)
+        arrows = {
+            (names[i], names[j])
+            for i, j in permutations(range(len(names)), 2)
+            if ends[j, i] == 1 and ends[i, j] == -1
+        }
+        right, turned = arrows & set(CONSENSUS), {(b, a) for a, b in arrows} & set(CONSENSUS)
+        print(
+            f"| FCI, {says} | {len(edges)} ({hidden}) | {known} | {known / len(edges):.2f} "
+            f"| {known / len(published):.2f} | {len(right)} | {len(turned)} "
+            f"| {len(right) + len(turned)} ({len(right)}) | | |"
+        )
 
 
 def first_dag(essential: npt.NDArray[np.int_], names: Sequence[str]) -> bf.MixedGraph:
@@ -321,7 +428,9 @@ def main() -> None:
     parser.add_argument("part", choices=["time", "gies", "recovery", "sachs"])
     parser.add_argument("--folder", default="data/sachs")
     parser.add_argument("--sets", type=int)
-    parser.add_argument("--no-gies", action="store_true")
+    parser.add_argument("--without", nargs="+", choices=PEERS, default=[])
+    parser.add_argument("--approach", choices=["greedy", "rank"], default="greedy")
+    parser.add_argument("--minutes", type=float, default=float("inf"))
     given = parser.parse_args()
     if given.part == "time":
         run_time(given.sets or 10)
@@ -330,7 +439,7 @@ def main() -> None:
     elif given.part == "sachs":
         run_sachs(given.folder)
     else:
-        run_recovery(given.sets or 50, with_gies=not given.no_gies)
+        run_recovery(given.sets or 50, given.minutes, given.without, given.approach)
 
 
 if __name__ == "__main__":

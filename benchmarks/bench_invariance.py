@@ -5,8 +5,8 @@
 
 Dense random graphs, each on data of another model, are the hardest cases there are: their
 likelihood has many maxima. Each is fitted as it is, with its columns permuted, and with each
-column multiplied by ``10 ** U(-6, 6)``. Asserted: no certified score differs by more than 1e-9
-of itself.
+column multiplied by ``10 ** U(-6, 6)``. Asserted: no score differs by more than 1e-9 of itself,
+whether the fit is certified or not.
 """
 
 from __future__ import annotations
@@ -22,18 +22,9 @@ sys.path[:0] = [str(HERE.parent / "tests")]
 
 import bowfree as bf  # noqa: E402
 from bowfree import _core  # noqa: E402
-from random_models import random_bap, random_parameters, sample_covariance  # noqa: E402
-from twins import graph_matrices, implied_covariance  # noqa: E402
+from random_models import foreign_data  # noqa: E402
 
-N = 1000
 TOLERANCE = 1e-9
-
-
-def draw(rng, d):
-    """Return a dense graph, and a covariance matrix of data that follow another one."""
-    graph, true = random_bap(rng, d, density=0.7), random_bap(rng, d)
-    B, Omega = random_parameters(rng, *graph_matrices(true))
-    return graph, sample_covariance(rng, implied_covariance(B, Omega), N)
 
 
 def objective(graph, S):
@@ -49,7 +40,7 @@ def differences(rng, d, n_cases):
     """
     rows = []
     for _ in range(n_cases):
-        graph, S = draw(rng, d)
+        graph, S = foreign_data(rng, d)
         F, certified = objective(graph, S)
         order = rng.permutation(d)
         permuted = bf.MixedGraph([graph.nodes[i] for i in order], graph.directed, graph.bidirected)
@@ -72,25 +63,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=2000, help="of each size")
     n_cases = parser.parse_args().cases
-    print(
-        "| d | cases | certified | permuted: differ, largest | rescaled: differ, largest |", end=""
-    )
-    print(" not certified: permuted, rescaled differ |\n|---|---|---|---|---|---|")
+    print("| d | cases | certified | permuted: differ, largest | rescaled: differ, largest |")
+    print("|---|---|---|---|---|")
     worst = 0.0
     for d in (5, 8, 12):
         rows = differences(np.random.default_rng(d), d, n_cases)
-        certified = rows[:, 2] == 1
-        by_order, by_units = rows[certified, 0], rows[certified, 1]
-        flagged = (rows[~certified, :2] > TOLERANCE).sum(axis=0)
+        by_order, by_units = rows[:, 0], rows[:, 1]
         print(
-            f"| {d} | {n_cases} | {certified.sum()} | "
+            f"| {d} | {n_cases} | {rows[:, 2].sum():.0f} | "
             f"{(by_order > TOLERANCE).sum()}, {by_order.max():.1g} | "
-            f"{(by_units > TOLERANCE).sum()}, {by_units.max():.1g} | "
-            f"{flagged[0]}, {flagged[1]} of {(~certified).sum()} |",
+            f"{(by_units > TOLERANCE).sum()}, {by_units.max():.1g} |",
             flush=True,
         )
         worst = max(worst, by_order.max(), by_units.max())
-    assert worst <= TOLERANCE, f"a certified score differs by {worst:.2g}"
+    assert worst <= TOLERANCE, f"a score differs by {worst:.2g}"
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Run ``python benchmarks/bench_tables.py``. A million rows of fifteen columns are
 temporary folder (290 MB), plain, in quotes, with decimal commas and as R's ``write.csv`` and
 ``write.table`` write them, and read by both; the numbers must be the same. Then the exact refits of
 all graphs one edge away, beside a fit of each, which must give the same log-likelihoods. Times are
-the best of several runs.
+the best of several rounds, in which both take turns.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,14 +33,22 @@ class Times(NamedTuple):
         return f"{self.clock:.2f} ({self.cpu:.2f})"
 
 
-def best(call: Callable[[], Any], repeat: int) -> tuple[Times, Any]:
-    """Return the shortest times of several runs, and the answer."""
-    times = []
-    for _ in range(repeat):
-        start, cpu = time.perf_counter(), time.process_time()
-        answer = call()
-        times.append((time.perf_counter() - start, time.process_time() - cpu))
-    return Times(*map(min, zip(*times, strict=True))), answer
+def timed(call: Callable[[], Any]) -> tuple[Times, Any]:
+    start, cpu = time.perf_counter(), time.process_time()
+    answer = call()
+    return Times(time.perf_counter() - start, time.process_time() - cpu), answer
+
+
+def shortest(runs: Sequence[Times]) -> Times:
+    return Times(*map(min, zip(*runs, strict=True)))
+
+
+def in_turn(calls: Sequence[Callable[[], Any]], repeat: int) -> list[tuple[Times, Any]]:
+    """Return the shortest times of several rounds and the answers; other programs disturb all."""
+    rounds = [[timed(call) for call in calls] for _ in range(repeat)]
+    return [
+        (shortest([times for times, _ in runs]), runs[-1][1]) for runs in zip(*rounds, strict=True)
+    ]
 
 
 def by_polars(path: Path, options: dict[str, Any]) -> Any:
@@ -77,8 +85,8 @@ def reading(rows: int, repeat: int) -> None:
             table.write_csv(path, **writing)
             if "skip_lines" in options:
                 path.write_bytes(path.read_bytes().removeprefix(b'"" '))
-            ours, read = best(partial(bf.datasets.read_table, path), repeat)
-            theirs, other = best(partial(by_polars, path, options), repeat)
+            calls = (partial(bf.datasets.read_table, path), partial(by_polars, path, options))
+            (ours, read), (theirs, other) = in_turn(calls, repeat)
             assert np.array_equal(read.X, X)
             assert np.array_equal(other, X)
             size = path.stat().st_size / 1e6
@@ -101,7 +109,7 @@ def random_bap(d: int, degree: float, seed: int) -> bf.MixedGraph:
 def changes(d: int, degree: float, repeat: int) -> None:
     graph = random_bap(d, degree, seed=d)
     data = bf.moments(bf.random_sem(graph, rng=1).sample(1000, rng=2), graph=graph)
-    taken, found = best(lambda: bf.edge_changes(graph, data), repeat)
+    ((taken, found),) = in_turn([lambda: bf.edge_changes(graph, data)], repeat)
     # A fit of each of a few dozen, spread over the list.
     some = found.changes[:: max(1, len(found) // 40)]
     start = time.perf_counter()
@@ -124,11 +132,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("parts", nargs="*", help="changes, reading; both unless one is named")
     options = parser.parse_args()
-    for d in (10, 15, 30, 60):
-        for degree in (2, 4):
-            changes(d, degree, options.repeat)
-    reading(options.rows, options.repeat)
+    if "changes" in options.parts or not options.parts:
+        for d in (10, 15, 30, 60):
+            for degree in (2, 4):
+                changes(d, degree, options.repeat)
+    if "reading" in options.parts or not options.parts:
+        reading(options.rows, options.repeat)
 
 
 if __name__ == "__main__":
