@@ -190,6 +190,8 @@ def test_the_command_line_takes_an_address(tmp_path, monkeypatch):
     with cluster(tmp_path, 1) as (made, _):
         found = CliRunner().invoke(main, [*words, "--scheduler", made.address])
     assert found.exit_code == 0, found.output
+    # A client left to the garbage collector waits, in whatever thread, for a lock of dask's.
+    assert {client.status for client in distributed.Client._instances} <= {"closed"}
     assert "worked out here" not in found.stderr
     told = json.loads(found.stdout)
     expected = bf.greedy_search(table, restarts=4, rng=0)

@@ -128,7 +128,7 @@ def read_budget(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _executor(address: str) -> Executor:
-    """Return an executor on the workers of a dask scheduler."""
+    """Return an executor on the workers of a dask scheduler; it is closed with the command."""
     try:
         from distributed import Client
     except ImportError:
@@ -141,5 +141,6 @@ def _executor(address: str) -> Executor:
             f"--scheduler {brief(address)}: there is no dask scheduler ({reason}); start one with "
             "`dask scheduler`, which prints its address"
         ) from error
+    click.get_current_context().call_on_close(client.close)
     executor: Executor = client.get_executor()
     return executor
