@@ -128,13 +128,8 @@ class HeldChains {
         ChainNotes notes{chains_.empty_pool(), {}, {}};
         if (noted) {
             const auto& [scores, states, pool] = *noted;
-            expect_shape(states, {scores.shape(0), n_pairs()},
-                         "states must have shape (samples, pairs)");
-            if (std::any_of(states.data(), states.data() + states.size(),
-                            [](std::uint8_t state) { return state > 3; }))
-                throw std::invalid_argument("states are 0, 1, 2 or 3");
             notes.scores.assign(scores.data(), scores.data() + scores.size());
-            notes.states.assign(states.data(), states.data() + states.size());
+            notes.states = to_states(states, scores.shape(0));
             for_each_packed(d_, pool, [&](PackedGraph met, double weight) {
                 const Key key = graph_key(met.unpack());
                 notes.pool.offer(key, weight, std::move(met));
@@ -157,6 +152,15 @@ class HeldChains {
             list.push_back({graph.unpack(), score});
         });
         chains_.set_list(std::move(list));
+    }
+
+    auto memory() const {
+        return to_numpy(std::vector(chains_.memory().states()),
+                        {chains_.memory().size(), n_pairs()});
+    }
+
+    void add_to_memory(const Bytes& states) {
+        chains_.add_to_memory(to_states(states, states.shape(0)));
     }
 
     nb::typed<nb::list, Named> samples() const {
@@ -197,6 +201,14 @@ class HeldChains {
             expect_nodes(found.back(), d_);
         }
         expect_nodes(rules, d_);
+        return found;
+    }
+
+    std::vector<std::uint8_t> to_states(const Bytes& states, std::size_t samples) const {
+        expect_shape(states, {samples, n_pairs()}, "states must have shape (samples, pairs)");
+        std::vector<std::uint8_t> found(states.data(), states.data() + states.size());
+        if (std::any_of(found.begin(), found.end(), [](std::uint8_t state) { return state > 3; }))
+            throw std::invalid_argument("states are 0, 1, 2 or 3");
         return found;
     }
 
@@ -332,6 +344,9 @@ void bind_uncertainty(nb::module_& m) {
         .def("jumps", &HeldChains::jumps, "The graphs that the chains jump among.")
         .def("set_jumps", &HeldChains::set_jumps, nb::arg("graphs"),
              "From here on the chains jump among these, the list of others.")
+        .def("memory", &HeldChains::memory, "The graphs that the chains splice from: their states.")
+        .def("add_to_memory", &HeldChains::add_to_memory, nb::arg("states"),
+             "From here on the chains splice from these, too.")
         .def("samples", &HeldChains::samples, "What each chain noted.")
         .def("pool", &HeldChains::pool, "The best distinct graphs that any chain knows.");
     m.def("first_of_class", &first_of_class, nb::arg("parents"), nb::arg("spouses"),

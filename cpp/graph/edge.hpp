@@ -8,6 +8,7 @@
 // changes of type are one thing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "graph/graph.hpp"
@@ -28,6 +29,12 @@ inline bool head_at_first(Edge edge) {
 }
 inline bool is_directed(Edge edge) {
     return edge == Edge::forward || edge == Edge::backward;
+}
+
+/// The place of pair (i, j), i < j, among all of them: (0,1), (0,2), (1,2), (0,3), ...
+inline std::size_t pair_index(int i, int j) {
+    return static_cast<std::size_t>(j) * static_cast<std::size_t>(j - 1) / 2 +
+           static_cast<std::size_t>(i);
 }
 
 inline Edge get_edge(const Graph& graph, int i, int j) {

@@ -17,9 +17,21 @@ namespace {
 /// its new place before the next one tells anything.
 constexpr std::int64_t jump_every = 20;
 
+/// One step in so many is a splice. It costs as much as the change of several pairs, and leads out
+/// of what changes alone would hardly leave.
+constexpr std::int64_t splice_every = 5;
+
+/// States of pairs, in all graphs together, that are kept to splice from.
+constexpr std::size_t most_states = 10'000'000;
+
 /// Of the graphs that were sampled, the list has up to so many times as many as of the heaviest
 /// ones.
 constexpr std::size_t sampled_share = 4;
+
+std::size_t memory_size(int d, std::size_t keep) {
+    const std::size_t n_pairs = static_cast<std::size_t>(d) * (d - 1) / 2;
+    return std::min(sampled_share * keep, most_states / std::max<std::size_t>(1, n_pairs));
+}
 
 int n_edges(const Graph& graph) {
     int count = 0;
@@ -38,7 +50,8 @@ StructureChains::StructureChains(Scorer& scorer, Rules rules, const std::vector<
       keep_(keep),
       window_(window),
       known_(keep, window),
-      met_(sampled_share * keep, std::numeric_limits<double>::infinity()) {
+      met_(sampled_share * keep, std::numeric_limits<double>::infinity()),
+      memory_(scorer.d(), memory_size(scorer.d(), keep)) {
     for (std::size_t c = 0; c < starts.size(); ++c)
         chains_.push_back({{starts[c], Rng(seed, c)}, {empty_pool()}});
 }
@@ -64,8 +77,11 @@ void StructureChains::walk_one(Chain& chain, std::int64_t steps, std::int64_t th
         stop.check();
         ++chain.place.steps;
         // Which kind of step it is must not depend on the graph: outside the list a jump stays.
-        if (++chain.place.clock % jump_every == 0 && !list_.empty())
+        ++chain.place.clock;
+        if (chain.place.clock % jump_every == 0 && !list_.empty())
             jump(chain, table, score);
+        else if (chain.place.clock % splice_every == 1 && memory_.size() > 0 && d > 2)
+            splice(chain, table, workspace, score);
         else if (d > 1)
             change(chain, table, score);
         if (thin > 0 && chain.place.steps % thin == 0) {
@@ -111,6 +127,43 @@ void StructureChains::jump(Chain& chain, MoveTable& table, double& score) const 
     score = table.score();
 }
 
+void StructureChains::splice(Chain& chain, MoveTable& table, Workspace& workspace,
+                             double& score) const {
+    Rng& rng = chain.place.rng;
+    // Three nodes or more: two are a matter of a change.
+    std::vector<int> nodes = memory_.near(rng.below(table.d()));
+    const int size = 3 + rng.below(static_cast<int>(nodes.size()) - 2);
+    for (int k = 1; k < size; ++k)
+        std::swap(nodes[k], nodes[k + rng.below(static_cast<int>(nodes.size()) - k)]);
+    nodes.resize(size);
+    std::sort(nodes.begin(), nodes.end());
+    const auto donor = static_cast<std::size_t>(rng.below(static_cast<int>(memory_.size())));
+    const double chance = rng.uniform();
+
+    std::vector<std::size_t> pairs;
+    std::vector<Edge> before, after;
+    Graph next = table.graph();
+    for (int b = 1; b < size; ++b)
+        for (int a = 0; a < b; ++a) {
+            pairs.push_back(pair_index(nodes[a], nodes[b]));
+            before.push_back(table.edge(nodes[a], nodes[b]));
+            after.push_back(memory_.edge(donor, pairs.back()));
+            if (after.back() != before.back()) set_edge(next, nodes[a], nodes[b], after.back());
+        }
+    if (after == before || !rules_.permits(next)) return;
+    const auto share_before = static_cast<double>(memory_.count(pairs, before));
+    if (share_before == 0.0) return;
+    const auto share_after = static_cast<double>(memory_.count(pairs, after));
+    const double its_score = scorer_.score(next, workspace);
+    const double weight = law_(its_score, n_edges(next));
+    const double gain = weight - law_(score, table.n_edges());
+    if (chain.notes.pool.wants(weight)) chain.notes.pool.offer(graph_key(next), weight, next);
+    if (chance < std::exp(gain) * share_before / share_after) {
+        table.morph(next);
+        score = table.score();
+    }
+}
+
 void StructureChains::remember_samples(const ChainNotes& notes) {
     const int d = scorer_.d();
     auto state = notes.states.begin();
@@ -128,6 +181,7 @@ void StructureChains::begin_leg(const Stop& stop) {
     for (const Scored& scored : list) listed.insert(graph_key(scored.graph));
     for (auto& [place, notes] : chains_) {
         remember_samples(notes);
+        memory_.add(notes.states);
         notes.scores.clear();
         notes.states.clear();
         place.steps = place.accepted = 0;

@@ -2,7 +2,7 @@
 //
 //   exp(n score(G) / temper) * prior(number of edges of G)
 //
-// among the graphs that the rules permit (a `GraphLaw`). Two kinds of steps, either of which keeps
+// among the graphs that the rules permit (a `GraphLaw`). Three kinds of steps, each of which keeps
 // that law:
 //
 //   - *change*: one of the d (d - 1) / 2 pairs and one of the three states that the pair is not in,
@@ -18,6 +18,13 @@
 //     has the heaviest graphs known, and those that the chains sampled on the legs before. These
 //     are there for the sake of rare places that are hard to leave, none of whose graphs are among
 //     the heaviest: a chain that met one comes out, and in again, by jumps from then on.
+//   - *splice*: a set U of nodes is drawn, and one of the graphs sampled on the legs before; the
+//     edges among U become those of that graph, the others stay. A chain that does this proposes a
+//     version x of the edges among U with the share s(x) of the samples that have it, whatever it
+//     has there itself. So the change from version x to y is accepted with the ratio of the laws
+//     times s(x) / s(y), and never when no sample has x. Places that are hard to leave differ from
+//     the rest at a few nodes, while all other edges come and go: whole graphs, as in a jump, would
+//     have to be right about these, too. The samples are fixed for a leg, like the list.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +34,7 @@
 #include "rng.hpp"
 #include "search/move_table.hpp"
 #include "search/pool.hpp"
+#include "uncertainty/graph_memory.hpp"
 
 namespace bowfree {
 
@@ -41,7 +49,8 @@ struct GraphLaw {
     double prior(int n_edges) const { return log_prior.empty() ? 0.0 : log_prior[n_edges]; }
 };
 
-/// Where a chain is: with the list of graphs to jump to, all that its next steps depend on.
+/// Where a chain is: with the graphs to jump to and to splice from, all that its next steps depend
+/// on.
 struct ChainPlace {
     Graph graph;
     Rng rng;
@@ -78,8 +87,8 @@ class StructureChains {
     void walk(std::int64_t steps, std::int64_t thin, int n_threads, const Stop& stop);
 
     /// A new leg begins, with jumps among the best graphs that any chain knows by now and those
-    /// that were sampled on the legs so far. Their samples are forgotten: the law is kept by a list
-    /// that stays.
+    /// that were sampled on the legs so far, and splices of these. Their samples are forgotten: the
+    /// law is kept by a list that stays.
     void begin_leg(const Stop& stop);
 
     /// A chain goes on elsewhere and comes back: from here on chain number c is at `place`, and
@@ -92,6 +101,9 @@ class StructureChains {
     /// the same.
     const std::vector<Scored>& list() const { return list_; }
     void set_list(std::vector<Scored> list);
+    /// The same for the graphs to splice from.
+    const GraphMemory& memory() const { return memory_; }
+    void add_to_memory(const std::vector<std::uint8_t>& states) { memory_.add(states); }
 
     /// The best graphs known to any chain, heaviest first, each with its score worked out afresh: a
     /// graph that was only looked at had the score of its neighbour plus a gain, with their
@@ -107,6 +119,7 @@ class StructureChains {
     /// `score` is that of the table's graph, before and after.
     void change(Chain& chain, MoveTable& table, double& score) const;
     void jump(Chain& chain, MoveTable& table, double& score) const;
+    void splice(Chain& chain, MoveTable& table, Workspace& workspace, double& score) const;
     void remember_samples(const ChainNotes& notes);
 
     Scorer& scorer_;
@@ -116,7 +129,8 @@ class StructureChains {
     double window_;
     Pool known_;
     std::vector<Chain> chains_;
-    Pool met_;                       // sampled on the legs before
+    Pool met_;                       // sampled on the legs before, each once
+    GraphMemory memory_;             // the same, as often as they were sampled
     std::vector<Scored> list_;       // where jumps lead
     std::vector<double> cumulated_;  // law of the list, added up
     std::unordered_set<Key, KeyHash> in_list_;

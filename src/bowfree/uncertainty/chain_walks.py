@@ -2,9 +2,9 @@
 
 The way has *legs*: the two halves of the burn-in, then the one whose samples count, and, as long
 as the chains have not mixed and may go on, another one that is twice as long. Chains know of each
-other between legs only, when the list of graphs that they jump among is renewed. On a leg, a
-chain's steps depend on its place (the graph, the random numbers, the counts) and on the list. So a
-worker elsewhere is sent both, walks a *stretch* with a memory of scores of its own, and sends back
+other between legs only, when the graphs that they jump among and splice from are renewed. On a leg,
+a chain's steps depend on its place (the graph, the random numbers, the counts) and on these graphs.
+So a worker elsewhere is sent both, walks a *stretch* with a memory of scores of its own, and sends back
 where the chain is now and what it noted on the way: its samples and the heaviest graphs that it
 met. Samples never travel twice.
 
@@ -69,7 +69,7 @@ class ChainSetup:
 
 
 class Leg(NamedTuple):
-    """A part of the way on which the list of graphs to jump among stays as it is."""
+    """A part of the way on which the graphs to jump among and to splice from stay the same."""
 
     steps: int
     thin: int
@@ -229,14 +229,14 @@ def _walk_here(
 def _walk_elsewhere(
     chains: _core.StructureChains, leg: Leg, budget: Budget, setup: ChainSetup, steps: _Steps
 ) -> bool:
-    jumps = chains.jumps()
+    known = chains.jumps(), chains.memory()
     setup = replace(setup, moments=setup.moments.without_rows())
     # All chains end a stretch before one begins the next: none is far ahead when time is up. What
     # is under way then may be lost, so where that can be, the first ones with samples are short.
     first = STRETCH if leg.burn_in or budget.time_limit is None else 1
     for stretch in leg.stretches(first):
         complete = 0
-        pieces = _Pieces(chains, steps.n_chains, setup, jumps, stretch, budget)
+        pieces = _Pieces(chains, steps.n_chains, setup, known, stretch, budget)
         for c, walked in finished(walk_stretch, pieces, budget):
             chains.put(c, walked.place, walked.notes)
             if walked.complete:
@@ -252,7 +252,7 @@ class Piece(NamedTuple):
 
     setup: ChainSetup
     place: Any
-    jumps: Any
+    known: Any  # the graphs to jump among, and those to splice from
     stretch: Leg
     budget: Budget
 
@@ -270,7 +270,9 @@ def walk_stretch(piece: Piece) -> Walked:
     graph, *_ = piece.place
     chains = piece.setup.core([graph], seed=0)
     chains.put(0, piece.place)
-    chains.set_jumps(piece.jumps)
+    jumps, memory = piece.known
+    chains.set_jumps(jumps)
+    chains.add_to_memory(memory)
     complete = _walk_here(chains, piece.stretch, piece.budget, lambda _: None)
     return Walked(chains.place(0), chains.notes(0), complete)
 
@@ -282,7 +284,7 @@ class _Pieces(Sequence[Piece]):
     chains: _core.StructureChains
     n_chains: int
     setup: ChainSetup
-    jumps: Any
+    known: Any
     stretch: Leg
     budget: Budget
 
@@ -291,5 +293,5 @@ class _Pieces(Sequence[Piece]):
 
     def __getitem__(self, c: Any) -> Any:
         return Piece(
-            self.setup, self.chains.place(c), self.jumps, self.stretch, self.budget.piece(0)
+            self.setup, self.chains.place(c), self.known, self.stretch, self.budget.piece(0)
         )
