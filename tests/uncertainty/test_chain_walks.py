@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
+from bowfree.graph.pair_states import states_of_graph
 from bowfree.uncertainty.chain_walks import ChainSetup
 from bowfree.uncertainty.graph_law import GraphLaw
 from odd_executors import Backwards, Clumsy
@@ -228,6 +229,46 @@ def test_the_list_has_the_heaviest_graphs_and_those_sampled():
     assert len(listed(made)[0] & graphs) > 12
 
 
+def test_the_memory_has_what_was_sampled_as_often():
+    made = chains()
+    assert made.memory().shape == (0, 3)
+    made.walk(60, 2, 1, None)
+    noted = made.notes(0)[1]
+    made.begin_leg()
+    np.testing.assert_array_equal(made.memory(), noted)
+    # Four times ten graphs at the most: of more, every second is forgotten.
+    made.walk(60, 2, 1, None)
+    both = np.concatenate([noted, made.notes(0)[1]])
+    made.begin_leg()
+    np.testing.assert_array_equal(made.memory(), both[1::2])
+
+
+def test_a_splice_leads_out_of_a_valley():
+    # x1 and x2 are almost the same, and x3 goes with both: either x1 or x2 is joined with it, and
+    # both are as probable. With two edges at the most, single changes would have to leave x3
+    # alone on the way from one to the other, and 5000 observations do not let them.
+    cov = np.array([[1.0, 0.9, 0.6], [0.9, 1.0, 0.6], [0.6, 0.6, 1.0]])
+    space = bf.SearchSpace(max_edges=2)
+    setup = ChainSetup(bf.moments(cov=cov, n=5000), space, GraphLaw(), 10, 5.0, 2**20)
+    by_x1, by_x2 = bf.parse("x1 -> x2, x1 -> x3"), bf.parse("x1 <- x2 -> x3")
+    x1_x3, x2_x3 = 1, 2  # among the pairs
+
+    def joined(*known):
+        made = setup.core([by_x1._bits()], seed=1)
+        made.add_to_memory(np.array([states_of_graph(graph) for graph in known]))
+        made.walk(20_000, 1, 1, None)
+        states = made.notes(0)[1]
+        return [float((states[:, pair] > 0).mean()) for pair in (x1_x3, x2_x3)]
+
+    assert joined(by_x1) == [1.0, 0.0]
+    one, other = joined(by_x1, by_x2)
+    assert one + other == 1.0
+    assert 0.4 < one < 0.6
+    # Samples that overrate one of them do not bend the law.
+    one, other = joined(by_x1, by_x2, by_x2, by_x2)
+    assert 0.4 < one < 0.6
+
+
 # --- what goes wrong on the way -------------------------------------------------------------------
 
 
@@ -312,6 +353,7 @@ def test_a_chain_goes_on_where_it_was():
     first.begin_leg()
     second.put(0, first.place(0), first.notes(0))
     second.set_jumps(first.jumps())
+    second.add_to_memory(first.memory())
     for each in (first, second):
         each.walk(200, 2, 1, None)
     one, other = first.notes(0), second.notes(0)
@@ -354,6 +396,10 @@ def test_what_cannot_be_a_chain_is_refused():
     ):
         with pytest.raises(ValueError, match=r"shape|states|packed"):
             made.put(0, made.place(0), notes)
+    for memory in (states[:, 1:].copy(), states + np.uint8(4)):
+        with pytest.raises(ValueError, match="states"):
+            made.add_to_memory(memory)
+    assert made.memory().shape == (0, 3)
     with pytest.raises(IndexError):
         made.place(1)
     # Nothing of all this has left a trace.
