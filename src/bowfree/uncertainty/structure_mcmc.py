@@ -3,12 +3,13 @@
 A chain walks over BAPs and stays at a graph in proportion to its weight
 (:mod:`bowfree.uncertainty.graph_law`): by default the BIC approximation of its posterior
 probability, under a prior that does not favour graphs with many edges. Most steps propose to change
-one pair of variables; every twentieth jumps among graphs that are known by then, from the pool of a
-search or met by the chains, in proportion to their weights. Without jumps chains stay for long in
-the valley where they started. When they have not mixed at the end of their way and may go on, they
-do so with what they have met as new places to jump to, and only what comes after counts. Scores
-come from the same kernels and the same kind of cache as in the search, so a step that looks at
-known districts costs next to nothing.
+one pair of variables; every twentieth *jumps* among graphs that are known by then, from the pool of
+a search or met by the chains, in proportion to their weights; every fifth *splices*, takes over the
+edges among some variables from a graph that was sampled before. Without these two chains stay for
+long in the valley where they started. When they have not mixed at the end of their way and may go
+on, they do so with what they have met as new places to jump to and to splice from, and only what
+comes after counts. Scores come from the same kernels and the same kind of cache as in the search,
+so a step that looks at known districts costs next to nothing.
 
 Are the samples to be trusted? Chains from different starts must agree on every edge, which the
 worst split R-hat of an edge tells (:mod:`bowfree.uncertainty.mcmc_diagnostics`); the score's R-hat
@@ -105,8 +106,8 @@ class ChainOptions(TypedDict, total=False):
     keep, window : int, float
         The pool keeps this many of the heaviest graphs met (5000), with a logarithm of the weight
         within this distance of the best (10). Those known at the end of the burn-in, and up to
-        four times as many that were sampled until then, are the ones that chains jump among; with
-        ``keep=0`` there are no jumps.
+        four times as many that were sampled until then, are the ones that chains jump among and
+        splice from; with ``keep=0`` they do neither.
     cache_mb : float
         Memory for known district scores, in megabytes (256).
     """
