@@ -48,4 +48,10 @@ auto interruptibly(Work&& work) {
     return interruptibly(std::nullopt, std::forward<Work>(work));
 }
 
+/// The same where tests may want the work to end when it asks for the n-th time; 0: never mind.
+template <class Work>
+auto until_ask(int n, Work&& work) {
+    return n > 0 ? work(Stop::at_ask(n)) : interruptibly(std::forward<Work>(work));
+}
+
 }  // namespace bowfree::bindings

@@ -100,31 +100,32 @@ std::tuple<bool, int, int, int, int, int> decide_under(const Bits& parents_g, co
 void bind_equivalence(nb::module_& m) {
     m.def(
         "random_covariance",
-        [](const Bits& parents, const Bits& spouses, std::uint64_t seed) {
+        [](const Bits& parents, const Bits& spouses, std::uint64_t seed, int end_at_ask) {
             const Graph graph = to_graph(parents, spouses);
             const auto d = static_cast<std::size_t>(graph.d());
-            return to_numpy(interruptibly([&](const Stop& stop) {
-                                return random_covariance(graph, topological_order(graph), seed,
-                                                         stop);
-                            }),
+            return to_numpy(until_ask(end_at_ask,
+                                      [&](const Stop& stop) {
+                                          return random_covariance(graph, topological_order(graph),
+                                                                   seed, stop);
+                                      }),
                             {d, d});
         },
-        nb::arg("parents"), nb::arg("spouses"), nb::arg("seed"),
-        "Sigma of the graph at random parameters modulo 2^61 - 1.");
+        nb::arg("parents"), nb::arg("spouses"), nb::arg("seed"), nb::arg("end_at_ask") = 0,
+        "Sigma of the graph at random parameters modulo 2^61 - 1. `end_at_ask`: see stop.hpp.");
     m.def(
         "produces",
-        [](const Bits& parents, const Bits& spouses,
-           const Array<Word, 2>& Sigma) -> std::optional<Answer> {
+        [](const Bits& parents, const Bits& spouses, const Array<Word, 2>& Sigma,
+           int end_at_ask) -> std::optional<Answer> {
             const Graph H = to_graph(parents, spouses);
             const auto d = static_cast<std::size_t>(H.d());
             expect_shape(Sigma, {d, d}, "Sigma must have shape (d, d)");
-            const InclusionTest test = interruptibly([&](const Stop& stop) {
+            const InclusionTest test = until_ask(end_at_ask, [&](const Stop& stop) {
                 return produces(H, topological_order(H), Sigma.data(), stop);
             });
             if (test.answer == Inclusion::singular) return std::nullopt;
             return to_answer(test);
         },
-        nb::arg("parents"), nb::arg("spouses"), nb::arg("Sigma"),
+        nb::arg("parents"), nb::arg("spouses"), nb::arg("Sigma"), nb::arg("end_at_ask") = 0,
         "Can the BAP produce Sigma (modulo 2^61 - 1)? None when a system is singular.");
     m.def(
         "field_dot",

@@ -1,10 +1,12 @@
 // Bindings of the fitting kernels: one call fits all districts of a graph.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -90,7 +92,7 @@ struct GraphFit {
 
 GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
                    const std::string& method, int max_iter, double tol, int n_starts,
-                   std::uint64_t seed, bool look) {
+                   std::uint64_t seed, bool look, std::optional<double> seconds) {
     const Graph graph = to_graph(parents, spouses);
     const int d = graph.d();
     const JointData conditions = to_conditions(data, d);
@@ -98,7 +100,7 @@ GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
         throw std::invalid_argument("method must be 'newton' or 'ricf', got '" + method + "'");
     if (method == "ricf") expect_plain(conditions);
 
-    return interruptibly([&](const Stop& stop) {
+    return interruptibly(seconds, [&](const Stop& stop) {
         GraphFit result{d, {}, {}};
         DistrictFitter fitter(conditions, &stop);
         for (const auto& members : districts(graph)) {
@@ -258,11 +260,12 @@ void bind_model(nb::module_& m) {
 
     m.def("fit_graph", &fit_graph, "S"_a, "parents"_a, "spouses"_a, nb::kw_only(),
           "method"_a = "newton", "max_iter"_a = 10, "tol"_a = 1e-6, "n_starts"_a = 1, "seed"_a = 0,
-          "look"_a = false,
+          "look"_a = false, "seconds"_a.none() = nb::none(),
           "Maximum likelihood fit of a BAP to the covariance matrix S (divisor n).\n\n"
           "`max_iter` and `tol` are those of method 'ricf', the paper's; `n_starts` and `seed`\n"
           "those of 'newton', and with `look` gross misfits are fitted from further starts, which\n"
-          "changes `n_optima` only. Parents and spouses are bitsets of shape (d, words).");
+          "changes `n_optima` only. After so many `seconds`, TimeIsUp is raised. Parents and "
+          "spouses are bitsets of shape (d, words).");
 
     m.def("parameter_uses", &parameter_uses, "kind"_a, "targets"_a,
           "What an intervention makes of each coefficient [head, tail] and each error covariance:\n"

@@ -9,18 +9,19 @@ namespace {
 
 namespace nb = nanobind;
 
-/// Errors of the core that are not the caller's: raised as `bowfree.BowfreeError`.
+/// Errors of the core that are not the caller's: raised as errors of the package.
 void raise_own_error(const std::exception_ptr& thrown, void*) {
-    const auto raise = [](const char* message) {
-        nb::object error = nb::module_::import_("bowfree.errors").attr("BowfreeError");
+    const auto raise = [](const char* name, const char* message) {
+        nb::object error = nb::module_::import_("bowfree.errors").attr(name);
         PyErr_SetString(error.ptr(), message);
     };
     try {
         std::rethrow_exception(thrown);
     } catch (const bowfree::Stopped&) {
-        raise("the time limit was over before there was anything to return; allow more time");
+        raise("TimeIsUp",
+              "the time limit was over before there was anything to return; allow more time");
     } catch (const bowfree::NoThread& error) {
-        raise(error.what());
+        raise("BowfreeError", error.what());
     }
 }
 

@@ -3,9 +3,11 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
@@ -38,10 +40,25 @@ Named to_dict(int index, const Run& run) {
     return found;
 }
 
+/// Parents and spouses, (graphs, d, words) each, and the scores.
+using ScoredStack =
+    std::tuple<nb::ndarray<nb::numpy, Word>, nb::ndarray<nb::numpy, Word>, std::vector<double>>;
+
+ScoredStack to_scored_stack(int d, const std::vector<Scored>& graphs) {
+    GraphStack stack(d);
+    std::vector<double> scores;
+    for (const auto& [graph, score] : graphs) {
+        stack.push(graph);
+        scores.push_back(score);
+    }
+    auto [parents, spouses] = std::move(stack).to_python();
+    return {std::move(parents), std::move(spouses), std::move(scores)};
+}
+
 /// The pool of all runs, with every score worked out afresh, in one order for all: best first, then
 /// by key. In a stopped search a graph whose districts are no longer in the cache keeps the score
 /// it came with.
-std::vector<std::pair<BitArrays, double>> sorted_pool(Search& search) {
+ScoredStack sorted_pool(Search& search) {
     std::vector<std::pair<Key, Scored>> graphs;
     interruptibly([&](const Stop& signals) {
         Workspace workspace(search.scorer(), search.stopped());
@@ -60,21 +77,17 @@ std::vector<std::pair<BitArrays, double>> sorted_pool(Search& search) {
                                                     : a.first < b.first;
         });
     });
-    std::vector<std::pair<BitArrays, double>> found;
-    for (const auto& [key, scored] : graphs)
-        found.emplace_back(to_bits(scored.graph), scored.score);
-    return found;
+    std::vector<Scored> found;
+    for (auto& [key, scored] : graphs) found.push_back(std::move(scored));
+    return to_scored_stack(search.scorer().d(), found);
 }
 
 /// The pool of finished runs, with the scores that it is ranked by. They may differ from those of
 /// `sorted_pool` by rounding (a graph may have been met as a neighbour), and which of several equal
 /// graphs stay in the pool hangs on that: offered to another search, these give the same pool
 /// there.
-std::vector<std::pair<BitArrays, double>> ranked_pool(Search& search) {
-    std::vector<std::pair<BitArrays, double>> found;
-    for (const Scored& scored : search.pool().sorted())
-        found.emplace_back(to_bits(scored.graph), scored.score);
-    return found;
+ScoredStack ranked_pool(Search& search) {
+    return to_scored_stack(search.scorer().d(), search.pool().sorted());
 }
 
 /// (k, 3) pairs and their new states, and k gains: every change of one pair that the rules permit.
@@ -229,7 +242,8 @@ void bind_search(nb::module_& m) {
             },
             nb::arg("parents"), nb::arg("spouses"), nb::arg("score"), nb::arg("finished") = true,
             "Puts a graph of known score into the pool of finished runs, or of others.")
-        .def("pool", &sorted_pool, "The best graphs met, as ((parents, spouses), score).")
+        .def("pool", &sorted_pool,
+             "The best graphs met: parents and spouses, (graphs, d, words), and their scores.")
         .def("ranked_pool", &ranked_pool,
              "The pool of finished runs, with the scores that it is ranked by.")
         .def(

@@ -303,12 +303,7 @@ class OrderSearch {
             sum.add(a_[k], R_[at(u, t)]);
             if (sum.value() != 0) return false;
         }
-        for (int w = 0; w < n_; ++w) {
-            field::Sum sum;
-            for (int i = 0; i < k; ++i) sum.add(a_[i], Sigma_[at(parents_[i], w)]);
-            sum.add(a_[k], Sigma_[at(t, w)]);
-            R_[at(t, w)] = sum.value();
-        }
+        field::combine(Sigma_.data(), n_, parents_, a_.data(), t, R_.data() + at(t, 0));
         return true;
     }
 

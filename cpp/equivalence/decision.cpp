@@ -22,32 +22,38 @@ Parameters random_parameters(const Graph& graph, field::Draw& draw) {
 }
 
 std::vector<Element> covariance(const Graph& graph, const std::vector<int>& order,
-                                const Parameters& parameters, const Stop& stop) {
+                                Parameters parameters, const Stop& stop) {
     const int d = graph.d();
     assert(static_cast<int>(order.size()) == d);
     const auto at = [d](int i, int j) { return static_cast<std::size_t>(i) * d + j; };
     const std::vector<Element>& B = parameters.B;
-    std::vector<Element> Sigma = parameters.Omega;
+    std::vector<Element> Sigma = std::move(parameters.Omega);
+    std::vector<int> P;
+    const auto list_parents = [&](int v) {
+        P.clear();
+        for_each_node(graph.parents(v), graph.words(), [&](int p) { P.push_back(p); });
+    };
     // (I-B)^-1 Omega, row by row along the order: X_v = eps_v + sum_p B_vp X_p ...
     for (int v : order) {
         if (d >= field::long_work) stop.check();
+        list_parents(v);
+        if (P.empty()) continue;
         for (int w = 0; w < d; ++w) {
-            field::Sum sum;
-            sum.add(Sigma[at(v, w)], 1);
-            for_each_node(graph.parents(v), graph.words(),
-                          [&](int p) { sum.add(B[at(v, p)], Sigma[at(p, w)]); });
+            field::Sum sum(Sigma[at(v, w)]);
+            for (const int p : P) sum.add(B[at(v, p)], Sigma[at(p, w)]);
             Sigma[at(v, w)] = sum.value();
         }
     }
-    // ... and the same for the columns.
-    for (int w : order) {
+    // ... and the same for the columns, of which those before v give its row up to the diagonal.
+    for (int position = 0; position < d; ++position) {
         if (d >= field::long_work) stop.check();
-        for (int v = 0; v < d; ++v) {
-            field::Sum sum;
-            sum.add(Sigma[at(v, w)], 1);
-            for_each_node(graph.parents(w), graph.words(),
-                          [&](int p) { sum.add(B[at(w, p)], Sigma[at(v, p)]); });
-            Sigma[at(v, w)] = sum.value();
+        const int w = order[position];
+        list_parents(w);
+        for (int later = position; later < d; ++later) {
+            const int v = order[later];
+            field::Sum sum(Sigma[at(v, w)]);
+            for (const int p : P) sum.add(B[at(w, p)], Sigma[at(v, p)]);
+            Sigma[at(v, w)] = Sigma[at(w, v)] = sum.value();
         }
     }
     return Sigma;
@@ -88,14 +94,8 @@ InclusionTest produces(const Graph& H, const std::vector<int>& order, const Elem
             sum.add(a[k], row[v]);
             if (sum.value() != 0) return {Inclusion::no, u, v};
         }
-        Element* row = R.data() + static_cast<std::size_t>(v) * d;
-        for (int w = 0; w < d; ++w) {
-            field::Sum sum;
-            for (int i = 0; i < k; ++i)
-                sum.add(a[i], Sigma[static_cast<std::size_t>(P[i]) * d + w]);
-            sum.add(a[k], Sigma[static_cast<std::size_t>(v) * d + w]);
-            row[w] = sum.value();
-        }
+        if (step + 1 < d)  // nobody comes after the last one to ask for its errors
+            field::combine(Sigma, d, P, a.data(), v, R.data() + static_cast<std::size_t>(v) * d);
     }
     return {Inclusion::yes};
 }

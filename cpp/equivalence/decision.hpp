@@ -45,7 +45,7 @@ Parameters random_parameters(const Graph& graph, field::Draw& draw);
 /// Sigma = (I - B)^-1 Omega (I - B)^-T, d x d, of an acyclic graph. Here and below `order` is the
 /// graph's topological order, and a raised `stop` ends the work by `Stopped`.
 std::vector<field::Element> covariance(const Graph& graph, const std::vector<int>& order,
-                                       const Parameters& parameters, const Stop& stop);
+                                       Parameters parameters, const Stop& stop);
 
 /// Sigma at random parameters.
 std::vector<field::Element> random_covariance(const Graph& graph, const std::vector<int>& order,

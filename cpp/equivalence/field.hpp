@@ -6,8 +6,11 @@
 // Mersenne prime, so that a 122-bit product is reduced by one shift and one addition.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "equivalence/wide.hpp"
 #include "rng.hpp"
@@ -56,6 +59,9 @@ inline Element inverse(Element a) {
 template <class Number>
 class SumOfProducts {
   public:
+    SumOfProducts() = default;
+    explicit SumOfProducts(Element first) : total_(first) {}
+
     void add(Element a, Element b) {
         total_ += product<Number>(a, b);
         if (++terms_ == 32) {
@@ -121,6 +127,24 @@ inline bool null_vector(Element* M, int k, Element* x, const Stop& stop) {
         for (int j = i + 1; j <= k; ++j) x[j] = multiply(x[j], row[i]);
     }
     return true;
+}
+
+/// Row v of `a Sigma`, Sigma being d x d, for a combination of rows: those of `others`, in their
+/// order, and v itself with the last factor. One of v alone has the factor one, see above.
+inline void combine(const Element* Sigma, int d, const std::vector<int>& others, const Element* a,
+                    int v, Element* row) {
+    const auto row_of = [&](int u) { return Sigma + static_cast<std::size_t>(u) * d; };
+    if (others.empty()) {
+        std::copy_n(row_of(v), d, row);
+        return;
+    }
+    const Element* own = row_of(v);
+    for (int w = 0; w < d; ++w) {
+        Sum sum;
+        for (std::size_t i = 0; i < others.size(); ++i) sum.add(a[i], row_of(others[i])[w]);
+        sum.add(a[others.size()], own[w]);
+        row[w] = sum.value();
+    }
 }
 
 }  // namespace bowfree::field

@@ -52,7 +52,7 @@ Covariances random_covariances(const Graph& graph, const std::vector<int>& order
                 here.Omega[at(u, v)] = here.Omega[at(v, u)];
             });
         }
-        Sigma.push_back(covariance(graph, order, here, stop));
+        Sigma.push_back(covariance(graph, order, std::move(here), stop));
     }
     return Sigma;
 }

@@ -53,14 +53,24 @@ Graph PackedGraph::unpack() const {
     return graph;
 }
 
+bool Pool::comes_before(const Ranked& a, const Ranked& b) {
+    return a.second->score != b.second->score ? a.second->score > b.second->score
+                                              : a.first < b.first;
+}
+
 std::vector<Pool::Ranked> Pool::ranked() const {
     std::vector<Ranked> entries;
     for (const auto& [key, entry] : graphs_) entries.emplace_back(key, &entry);
-    std::sort(entries.begin(), entries.end(), [](const Ranked& a, const Ranked& b) {
-        return a.second->score != b.second->score ? a.second->score > b.second->score
-                                                  : a.first < b.first;
-    });
+    std::sort(entries.begin(), entries.end(), comes_before);
     return entries;
+}
+
+std::optional<Scored> Pool::best() const {
+    std::optional<Ranked> first;
+    for (const auto& [key, entry] : graphs_)
+        if (const Ranked next(key, &entry); !first || comes_before(next, *first)) first = next;
+    if (!first) return std::nullopt;
+    return Scored{first->second->graph.unpack(), first->second->score};
 }
 
 void Pool::offer(const Key& key, double score, PackedGraph graph) {

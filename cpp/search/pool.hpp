@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -60,6 +61,8 @@ class Pool {
     std::size_t keep() const { return keep_; }
     double bar() const { return bar_; }
 
+    /// The first of those that are kept, if any are.
+    std::optional<Scored> best() const;
     /// What is kept, best first; equal scores in the order of their keys. It depends on what was
     /// offered, and not on the order of the offers: what several pools saw of them may be merged.
     std::vector<Scored> sorted() const;
@@ -72,6 +75,7 @@ class Pool {
         double score;
     };
     using Ranked = std::pair<Key, const Entry*>;
+    static bool comes_before(const Ranked& a, const Ranked& b);
     std::vector<Ranked> ranked() const;
     std::vector<Ranked> kept() const;
     void trim();

@@ -1,7 +1,7 @@
 #include "search/run.hpp"
 
+#include <optional>
 #include <utility>
-#include <vector>
 
 #include "search/kicks.hpp"
 #include "search/orders.hpp"
@@ -173,10 +173,10 @@ std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions
     Run run(task.start ? *task.start : ground, Pool(options.keep, options.window));
     Workspace workspace(scorer, stop);
     const auto end_at_best = [&] {
-        const std::vector<Scored> met = run.journal.pool.sorted();
-        if (met.empty()) return false;
-        run.end = met.front().graph;
-        run.score = met.front().score;
+        const std::optional<Scored> best = run.journal.pool.best();
+        if (!best) return false;
+        run.end = best->graph;
+        run.score = best->score;
         return true;
     };
     try {

@@ -21,10 +21,11 @@ Walk::Walk(Graph start, const Rules& rules, WalkStep step, Rng rng)
 void Walk::advance(std::int64_t steps, const Stop& stop) {
     if (graph_.d() < 2) return;
     // A step takes some 50 ns; where a rule looks at the whole graph, up to milliseconds.
-    const std::int64_t between_checks = rules_.looks_at_whole() ? 0 : 63;
-    for (std::int64_t k = 0; k < steps; ++k) {
-        if ((k & between_checks) == 0) stop.check();
-        step();
+    const std::int64_t between_checks = rules_.looks_at_whole() ? 1 : 64;
+    for (std::int64_t done = 0; done < steps; done += between_checks) {
+        stop.check();
+        const std::int64_t some = std::min(between_checks, steps - done);
+        for (std::int64_t k = 0; k < some; ++k) step();
     }
 }
 
@@ -67,6 +68,15 @@ bool Walk::reaches(int from, int to) {
     // Whole layers of ancestors of `to` at once, until `from` is among them. No allocation: this
     // runs in every other step.
     const int words = graph_.words();
+    if (words == 1) {  // in registers
+        Word seen = *graph_.parents(to);
+        for (Word frontier = seen; frontier != 0 && !contains(&seen, from);) {
+            const Word fresh = *graph_.parents(std::countr_zero(frontier)) & ~seen;
+            frontier = (frontier & (frontier - 1)) | fresh;
+            seen |= fresh;
+        }
+        return contains(&seen, from);
+    }
     std::copy_n(graph_.parents(to), words, frontier_.begin());
     std::copy_n(frontier_.begin(), words, seen_.begin());
     for (bool any = true; any && !contains(seen_.data(), from);) {

@@ -190,7 +190,11 @@ class Budget:
             # A search inside a piece brings its own result along, which is nobody's here.
             if gather is None or not found:
                 raise KeyboardInterrupt from stop
-            raise WorkInterrupted(gathered()) from stop
+            try:
+                result = gathered()
+            except BowfreeError:  # too little for a result
+                raise KeyboardInterrupt from stop
+            raise WorkInterrupted(result) from stop
         return gathered()
 
 

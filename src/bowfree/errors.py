@@ -57,6 +57,10 @@ class CheckpointError(BowfreeError):
     """A checkpoint that belongs to another search, another version, or is cut short."""
 
 
+class TimeIsUp(BowfreeError):
+    """A time limit was over before there was anything to return; raised by the core."""
+
+
 class WorkersLost(BowfreeError):
     """All workers of an executor are gone, or it was closed, before the work was done.
 

@@ -19,7 +19,7 @@ from hypothesis.extra import numpy as np_st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bowfree as bf
-from bowfree.model import sample
+from bowfree.model import gate, sample
 from bowfree.model.gate import read_moments
 
 #   a -> b <-> c
@@ -41,6 +41,49 @@ def test_data_and_covariance_give_the_same_moments():
     assert_allclose(read_moments(cov=S, n=20, graph=GRAPH).S, expected, rtol=1e-13)
     S_n = np.cov(X, rowvar=False, ddof=0)
     assert_allclose(read_moments(cov=S_n, n=20, ddof=0, graph=GRAPH).S, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e9])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_large_table_is_gone_through_in_parts(far, order, weighted, monkeypatch):
+    rng = np.random.default_rng(3)
+    X = np.asarray(rng.normal(size=(101, 4)) + far, order=order)
+    weights = rng.uniform(0.5, 2.0, size=101) if weighted else None
+    whole = bf.moments(X, weights=weights)
+    parts = []
+
+    def row_slices(X):
+        parts.append([*real(X)])
+        return iter(parts[-1])
+
+    real = sample.row_slices
+    monkeypatch.setattr(sample, "_CELLS", 40)
+    monkeypatch.setattr(sample, "row_slices", row_slices)
+    monkeypatch.setattr(gate, "row_slices", row_slices)
+    found = bf.moments(X, weights=weights)
+    np.testing.assert_array_equal(found.S, whole.S)
+    np.testing.assert_array_equal(found.mean, whole.mean)
+    np.testing.assert_array_equal(found.sample.deviations, whole.sample.deviations)
+    # Gaps, constant columns, deviations, and once more where the mean is far from zero.
+    assert len(parts) == (4 if far else 3)
+    for slices in parts:
+        assert [row for part in slices for row in range(101)[part]] == [*range(101)]
+        assert max(len(range(101)[part]) for part in slices) == 10
+
+
+@pytest.mark.parametrize("row", [0, 57, 100])
+def test_gaps_and_constant_columns_are_seen_in_every_part(row, monkeypatch):
+    monkeypatch.setattr(sample, "_CELLS", 40)
+    X = np.random.default_rng(3).normal(size=(101, 4))
+    X[:, 2] = 7.0
+    with pytest.raises(bf.DataError, match="constant column 'x3'"):
+        bf.moments(X)
+    X[row, 2] = 8.0
+    assert bf.moments(X).n == 101
+    X[row, 1] = np.nan
+    with pytest.raises(bf.DataError, match=f"row {row}"):
+        bf.moments(X)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

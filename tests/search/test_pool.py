@@ -7,6 +7,7 @@ import pytest
 
 import bowfree as bf
 from bowfree import _core
+from bowfree.search.runs import scored
 from search_cases import neighbours, simulate
 
 STAY = {"strategy": "restart", "restarts": 0, "plateau": 0, "keep": 10_000, "rng": 0}
@@ -50,7 +51,7 @@ def kept(offers, *, keep=10, window=4.0):
     core = _core.Search(np.eye(3), 50.0, 1.0, 2**16, rules, options, ground._bits())
     for text, score in offers:
         core.offer(*bf.parse(text)._bits(), score)
-    return {str(bf.MixedGraph._from_bits(ground.nodes, *bits)) for bits, _ in core.pool()}
+    return {str(graph) for graph, _ in scored(ground.nodes, core.pool())}
 
 
 @pytest.mark.parametrize("offers", [*permutations([("x -> y, z", -5.0), ("x -> y, z", -3.0)])])

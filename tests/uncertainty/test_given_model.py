@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import norm
 
 import bowfree as bf
+from bowfree.errors import TimeIsUp
 from bowfree.uncertainty import given_model
 
 # x -> y <-> z
@@ -119,9 +120,9 @@ def test_a_fit_will_do_and_data_by_name():
 def test_failed_fits_are_left_out_and_counted(monkeypatch):
     certified, calls = given_model._certified, []
 
-    def sometimes(graph, X):
+    def sometimes(*given):
         calls.append(1)
-        return None if len(calls) % 4 == 0 else certified(graph, X)
+        return None if len(calls) % 4 == 0 else certified(*given)
 
     monkeypatch.setattr(given_model, "_certified", sometimes)
     found = bf.bootstrap(GRAPH, DATA, n_resamples=40, rng=1)
@@ -165,3 +166,83 @@ def test_unknown_names():
             ask()
     with pytest.raises(bf.GraphError, match="the graph has no edge x -> z"):
         found.edge("x -> z")
+
+
+class Fits:
+    """Stands in for the fits: after so many, something happens."""
+
+    def __init__(self, monkeypatch, most, event):
+        self.real, self.most, self.event, self.calls = given_model.fit_moments, most, event, 0
+        monkeypatch.setattr(given_model, "fit_moments", self)
+
+    def __call__(self, *given, **options):
+        self.calls += 1
+        if self.calls > self.most:
+            raise self.event
+        return self.real(*given, **options)
+
+
+def test_what_was_done_in_time_is_handed_over(monkeypatch):
+    whole = bf.bootstrap(GRAPH, DATA, n_resamples=40, rng=1)
+    fits = Fits(monkeypatch, 11, TimeIsUp("over"))
+    # Effects need no standard errors: with many variables these take longer than all fits.
+    monkeypatch.setattr(bf.Fit, "standard_errors", None)
+    found = bf.bootstrap(GRAPH, DATA, n_resamples=40, rng=1)
+    assert fits.calls == 41
+    assert (found.n_resamples, found.n_failed, found.complete) == (10, 0, False)
+    np.testing.assert_array_equal(found.draws, whole.draws[:10])
+    np.testing.assert_array_equal(found.total_effects, whole.total_effects[:10])
+
+
+def test_the_time_goes_with_every_fit(monkeypatch):
+    given = []
+
+    def fit_moments(*args, seconds, **options):
+        given.append(seconds)
+        return real(*args, seconds=seconds, **options)
+
+    real = given_model.fit_moments
+    monkeypatch.setattr(given_model, "fit_moments", fit_moments)
+    bf.bootstrap(GRAPH, DATA, n_resamples=40, bollen_stine=True, time_limit=1e6, rng=1)
+    assert len(given) == 81
+    assert all(0 < seconds <= 1e6 for seconds in given)
+
+
+def test_no_time_for_the_first_fit(monkeypatch):
+    Fits(monkeypatch, 0, TimeIsUp("the time limit was over"))
+    with pytest.raises(bf.BowfreeError, match="time limit was over"):
+        bf.bootstrap(GRAPH, DATA, n_resamples=40, rng=1)
+
+
+def test_ctrl_c_hands_over_what_was_done(monkeypatch):
+    Fits(monkeypatch, 11, KeyboardInterrupt())
+    with pytest.raises(bf.WorkInterrupted) as caught:
+        bf.bootstrap(GRAPH, DATA, n_resamples=40, rng=1)
+    assert (caught.value.result.n_resamples, caught.value.result.complete) == (10, False)
+
+
+def test_ctrl_c_while_nothing_can_be_made_of_what_was_done(monkeypatch):
+    Fits(monkeypatch, 11, KeyboardInterrupt())
+    monkeypatch.setattr(bf.Fit, "converged", False)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        bf.bootstrap(GRAPH, DATA, n_resamples=40, rng=1)
+    assert not isinstance(caught.value, bf.WorkInterrupted)
+
+
+def test_effects_are_zero_where_no_path_leads():
+    found = bf.bootstrap(GRAPH, DATA, n_resamples=40, rng=1)
+    reach = found.fit.total_effects().estimate != 0
+    np.testing.assert_array_equal(
+        found.total_effects != 0, np.broadcast_to(reach, (40, *reach.shape))
+    )
+    E = [np.linalg.inv(np.eye(len(reach)) - b) for b in _coefficients(found)]
+    np.testing.assert_allclose(found.total_effects, np.where(reach, E, 0.0), atol=1e-15)
+
+
+def _coefficients(found):
+    for draw in found.draws:
+        B = np.zeros_like(found.fit.B)
+        for (kind, i, j), value in zip(found.fit._parameters, draw, strict=True):
+            if kind == "B":
+                B[i, j] = value
+        yield B

@@ -233,11 +233,13 @@ def fit_moments(
     n_starts: int = 1,
     rng: Any = None,
     look: bool = False,
+    seconds: float | None = None,
 ) -> Fit:
     """Fit a graph to moments that have passed the gate; the options are those of :func:`fit`.
 
     The likelihood is that of `n` observations, by default those that the moments are worth. With
-    `look`, other maxima are looked for where there may be some, and counted.
+    `look`, other maxima are looked for where there may be some, and counted. After so many
+    `seconds` it ends with :class:`~bowfree.errors.TimeIsUp`: half a fit has no value.
     """
     if rule.method == "newton" and tol is not None:
         raise BowfreeError("tol is an option of method='ricf'; 'newton' runs until it is certified")
@@ -254,6 +256,7 @@ def fit_moments(
         n_starts=n_starts,
         seed=int(random_generator(rng).integers(2**63)) if n_starts > 1 else 0,
         look=look,
+        seconds=seconds,
     )
     certificate = tuple(
         Certificate(tuple([graph.nodes[i] for i in district]), *numbers)

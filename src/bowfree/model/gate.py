@@ -50,7 +50,7 @@ from bowfree.model.moments import Moments
 from bowfree.model.ordinal import read_mixed
 from bowfree.model.ranks import read_ranks
 from bowfree.model.reading import Observations, quoted, read_observations
-from bowfree.model.sample import CompleteRows, Shrunk, shrink
+from bowfree.model.sample import CompleteRows, Shrunk, row_slices, shrink
 from bowfree.model.streams import Sums, is_stream, read_stream
 from bowfree.options import Correlation, DataOptions, Means, Missing, is_number
 from bowfree.text_input import shown
@@ -368,9 +368,12 @@ def _from_data(
     if treatment.missing in ("fiml", "two-stage") and np.isnan(X).any():
         taken, rows, more = read_incomplete(names, X, treatment.missing, weights)
         return Moments._gated(names, *taken, rows, notes + more)
-    # Most columns are told from constant ones at a glance at two rows.
-    constant = (X[0] == X).all(axis=0) if (X[0] == X[-1]).any() else ()
-    if np.any(constant):
+    constant = X[0] == X[-1]  # which tells most columns from constant ones at a glance
+    for some in row_slices(X):
+        if not constant.any():
+            break
+        constant &= (X[0] == X[some]).all(axis=0)
+    if constant.any():
         named = [names[k] for k in np.flatnonzero(constant)]
         raise DataError(f"constant column {quoted(named)}: drop it, it has no variance to explain")
     if declared or treatment.correlation != "pearson":
@@ -418,7 +421,10 @@ def _complete(
     """Refuse gaps, or leave out rows, or leave gaps to those who can deal with them."""
     # One pass over complete data, which is what most data are: the sum is not finite if a cell is.
     with np.errstate(invalid="ignore", over="ignore"):
-        finite = math.isfinite(float(X.sum())) or np.isfinite(X).all()
+        finite = all(
+            math.isfinite(float(X[rows].sum())) or np.isfinite(X[rows]).all()
+            for rows in row_slices(X)
+        )
     if finite:
         return X, weights, ()
     if np.isinf(X).any() or treatment.missing is None:

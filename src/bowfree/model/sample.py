@@ -28,6 +28,8 @@ Indices = npt.NDArray[np.intp]
 _CHUNK = 4096
 # Products summed in one go, during which nobody listens for Ctrl-C: a tenth of a second or so.
 _PRODUCTS = 3 * 10**8
+# Cells that are read or written in one go: 8 MB, some hundredths of a second where memory is new.
+_CELLS = 2**20
 # Times the largest deviation in the first rows: from such a mean on the sums of a million rows lose
 # digits of S.
 _FAR, _GLANCE = 1e4, 64
@@ -90,11 +92,14 @@ class CompleteRows:
     def of(cls, X: Floats, weights: Floats | None = None) -> tuple[CompleteRows, Floats]:
         """Return the rows, and their mean."""
         mean = X.mean(axis=0) if weights is None else np.average(X, axis=0, weights=weights)
-        deviations = X - mean
+        deviations = np.empty_like(X)
+        for rows in row_slices(X):
+            np.subtract(X[rows], mean, out=deviations[rows])
         # Far from zero the mean itself is rounded, which is seen from close by.
         if (np.abs(mean) > _FAR * np.abs(deviations[:_GLANCE]).max(axis=0)).any():
             rest = np.average(deviations, axis=0, weights=weights)
-            deviations -= rest
+            for rows in row_slices(X):
+                deviations[rows] -= rest
             mean = mean + rest
         return cls(deviations, weights), mean
 
@@ -110,13 +115,17 @@ class CompleteRows:
 
     def covariance(self) -> Floats:
         """Return the covariance matrix with divisor n."""
-        weighted = self.deviations
-        if self.weights is not None:
-            weighted = weighted * self.weights[:, None]
-        some = max(1, _PRODUCTS // weighted.shape[1] ** 2)
-        S: Floats = weighted[:some].T @ self.deviations[:some]
+        some = max(1, _PRODUCTS // self.deviations.shape[1] ** 2)
+
+        def products(rows: slice) -> Floats:
+            part = self.deviations[rows]
+            weighted = part if self.weights is None else part * self.weights[rows, None]
+            total: Floats = weighted.T @ part
+            return total
+
+        S = products(slice(some))
         for start in range(some, self.n_rows, some):
-            S += weighted[start : start + some].T @ self.deviations[start : start + some]
+            S += products(slice(start, start + some))
         return S / self.n_rows
 
     def table(self, names: Sequence[str], mean: Floats | None) -> dict[str, Floats]:
@@ -204,6 +213,13 @@ def shrink(S: Floats, factor: float) -> Floats:
     shrunk = factor * S
     np.fill_diagonal(shrunk, np.diag(S))
     return shrunk
+
+
+def row_slices(X: Floats) -> Iterator[slice]:
+    """Yield slices of rows with so few cells that Ctrl-C is heard in between."""
+    some = max(1, _CELLS // X.shape[1])
+    for start in range(0, len(X), some):
+        yield slice(start, start + some)
 
 
 def chunks(n: int) -> Iterator[slice]:

@@ -34,6 +34,7 @@ from bowfree.search.runs import Setup, read_run, run_elsewhere, scored
 __all__ = ["Conductor"]
 
 SAVE_EVERY = 1.0  # seconds between two writes of the checkpoint
+NAP = 0.05  # seconds between two looks at the clock and at Ctrl-C
 
 
 @dataclass
@@ -123,8 +124,10 @@ class Conductor:
             self.stopped = True
 
     def collect(self) -> None:
-        """Wait up to a tenth of a second for a run to end; Python sees Ctrl-C in between."""
-        for found in self.core.collect(0.1):
+        """Wait a moment for a run to end; Python sees Ctrl-C in between."""
+        left = self.budget.seconds_left
+        nap = NAP if left is None or self.stopped else min(NAP, left)
+        for found in self.core.collect(nap):
             index = found["index"]
             self.keep(index, read_run(self.names, self.batch[index][2].kind, found))
         self.save(at_once=False)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from bowfree import _core
 from bowfree.budget import Budget
+from bowfree.graph.bit_stacks import Bits, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import ScoringRule
@@ -69,7 +70,7 @@ def run_elsewhere(piece: tuple[Setup, Task, Budget]) -> RunElsewhere | None:
     core.launch([task.core()], 1)
     runs = []
     while core.busy():
-        runs += [read_run(names, task.kind, found) for found in core.collect(0.1)]
+        runs += [read_run(names, task.kind, found) for found in core.collect(0.05)]
         if budget.over:
             core.stop()
     if not runs:
@@ -96,6 +97,8 @@ def read_run(names: tuple[str, ...], kind: int, found: dict[str, Any]) -> Search
     )
 
 
-def scored(names: tuple[str, ...], found: list[tuple[Any, float]]) -> list[ScoredGraph]:
-    """Read a pool as the core describes it."""
-    return [ScoredGraph(MixedGraph._from_bits(names, *bits), score) for bits, score in found]
+def scored(names: tuple[str, ...], found: tuple[Bits, Bits, list[float]]) -> list[ScoredGraph]:
+    """Read a pool as the core describes it: bits of shape (graphs, d, words), and scores."""
+    parents, spouses, scores = found
+    graphs = graphs_of_bits(names, parents, spouses)
+    return [ScoredGraph(*pair) for pair in zip(graphs, scores, strict=True)]

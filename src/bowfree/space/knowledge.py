@@ -183,34 +183,39 @@ class Knowledge:
             masks[i, j] = wanted
         self._check_acyclic(nodes)
 
-        def forbid(i: int, j: int, states: int, reason: str) -> None:
-            masks[i, j] &= _ALL ^ states
-            if not masks[i, j]:
-                required = next(e for e in self.required if {e[0], e[2]} == {nodes[i], nodes[j]})
-                raise KnowledgeError(
-                    f"contradiction: {_written(required)} is required, but {reason}; drop one of "
-                    "the two"
-                )
+        def contradiction(required: Edge, reason: str) -> KnowledgeError:
+            return KnowledgeError(
+                f"contradiction: {_written(required)} is required, but {reason}; drop one of the "
+                "two"
+            )
 
         for edge in self.forbidden:
             i, j, mark = place(edge)
-            states = 0b1110 if mark == "--" else 1 << _STATE[mark]
-            forbid(i, j, states, f"{_written(edge)} is forbidden")
+            masks[i, j] &= _ALL ^ (0b1110 if mark == "--" else 1 << _STATE[mark])
+            if not masks[i, j]:
+                required = next(e for e in self.required if {e[0], e[2]} == {nodes[i], nodes[j]})
+                raise contradiction(required, f"{_written(edge)} is forbidden")
+        # By rules for all pairs at once: with hundreds of variables one by one takes too long.
         tier_of = {name: t for t, tier in enumerate(self.tiers) for name in tier}
-        for i, j in index_pairs(len(nodes)):
-            a, b = nodes[i], nodes[j]
-            if a in tier_of and b in tier_of and tier_of[a] != tier_of[b]:
-                backwards = BACKWARD if tier_of[a] < tier_of[b] else FORWARD
-                late, early = (b, a) if tier_of[a] < tier_of[b] else (a, b)
-                forbid(
-                    i,
-                    j,
-                    1 << backwards,
-                    f"{shown(late)} stands in a later tier than {shown(early)}",
+        if tier_of:
+            tier = np.array([tier_of.get(name, np.nan) for name in nodes])
+            masks[np.triu(tier[:, None] < tier)] &= _ALL ^ 1 << BACKWARD
+            masks[np.triu(tier[:, None] > tier)] &= _ALL ^ 1 << FORWARD
+        if self.unconfounded:
+            alone = np.isin(np.arange(len(nodes)), [index[name] for name in self.unconfounded])
+            masks[np.triu(alone[:, None] | alone, 1)] &= _ALL ^ 1 << BIDIRECTED
+        # Without an edge a pair breaks no such rule, so that only required edges can.
+        for edge in sorted(self.required, key=lambda edge: place(edge)[1::-1]):
+            i, j, mark = place(edge)
+            if masks[i, j]:
+                continue
+            if mark != "<->":
+                late, early = (edge[0], edge[2]) if edge[1] == "->" else (edge[2], edge[0])
+                raise contradiction(
+                    edge, f"{shown(late)} stands in a later tier than {shown(early)}"
                 )
-            for name in self.unconfounded:
-                if name in (a, b):
-                    forbid(i, j, 1 << BIDIRECTED, f"{shown(name)} is unconfounded")
+            name = next(name for name in self.unconfounded if name in edge)
+            raise contradiction(edge, f"{shown(name)} is unconfounded")
         return masks
 
     def _check_names(self, index: Mapping[str, int]) -> None:

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.budget import Budget
 from bowfree.errors import BowfreeError
+from bowfree.graph.bit_stacks import Bits, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.options import SpaceOptions, at_least, one_of, split_options
 from bowfree.space.search_space import SearchSpace
@@ -126,8 +126,7 @@ def random_bap(
     names = node_names(nodes)
     n_samples = 1 if size is None else at_least("size", size, 0)
     within = SearchSpace.of(space, **space_options)
-    bits = _sample(within.ground(names), n_samples, within, **rest)
-    graphs = [MixedGraph._from_bits(names, p, s) for p, s in zip(*bits, strict=True)]
+    graphs = graphs_of_bits(names, *_sample(within.ground(names), n_samples, within, **rest))
     return graphs[0] if size is None else graphs
 
 
@@ -140,7 +139,7 @@ def _sample(
     burn_in: int | None = None,
     thin: int | None = None,
     rng: Any = None,
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+) -> tuple[Bits, Bits]:
     """Bits of ``size`` graphs, each array of shape (size, d, words)."""
     d, rules, seed = len(start), space.rules(start.nodes), Budget(rng).seed()
     one_of("method", method, get_args(Method))

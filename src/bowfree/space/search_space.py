@@ -41,6 +41,9 @@ _PLURAL = {
 }
 
 
+_NOTHING = Knowledge()
+
+
 @dataclass(frozen=True)
 class SearchSpace:
     """A class of graphs, limits, and knowledge; what searches and samplers keep to.
@@ -106,7 +109,7 @@ class SearchSpace:
 
     def rules(self, names: tuple[str, ...]) -> _core.Rules:
         """Compile for the given variables, for the core."""
-        free = self.knowledge == Knowledge()
+        free = self.knowledge == _NOTHING
         return _core.Rules(
             GRAPH_CLASSES.index(self.graph_class),
             _or_unlimited(self.max_in_degree),
@@ -221,7 +224,7 @@ class SearchSpace:
         return _PLURAL[self.graph_class] + (f" with {', '.join(limits)}" if limits else "")
 
     def __str__(self) -> str:
-        known = "" if self.knowledge == Knowledge() else ", within the given knowledge"
+        known = "" if self.knowledge == _NOTHING else ", within the given knowledge"
         return self.described_limits() + known
 
     def to_dict(self) -> dict[str, Any]:

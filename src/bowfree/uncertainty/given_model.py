@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypedDict
 
@@ -25,9 +25,10 @@ import numpy.typing as npt
 
 from bowfree.budget import Budget
 from bowfree.display import MOST_ROWS, Shown, Table, count, number
-from bowfree.errors import BowfreeError, DataError
+from bowfree.errors import BowfreeError, DataError, TimeIsUp
 from bowfree.frames import data_frame
 from bowfree.frozen import Frozen
+from bowfree.graph.bit_sets import members
 from bowfree.graph.by_edge import ByEdge
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
@@ -298,45 +299,46 @@ def bootstrap_model(
             "matrix; give bootstrap(graph, data)"
         )
     moments = read_moments(data, graph=bap)
-    fit = fit_moments(bap, moments)
+    fit = fit_moments(bap, moments, seconds=budget.seconds_left)
     warn_if_doubtful(fit.certificate, stacklevel=3)
     seeds = budget.generator().integers(0, 2**63, size=planned).tolist()
-    task: partial[tuple[Fit | None, float]]
+    task: partial[_Resample | None]
     if isinstance(moments, JointMoments):
         if bollen_stine:
             raise DataError("bollen_stine is for one table of rows, not for several conditions")
         rows = JointRows.of_conditions(moments)
-        task = partial(_resample_conditions, graph=bap, rows=rows)
+        task = partial(_resample_conditions, fit=fit, reach=_reach(bap), rows=rows)
     else:
         table = listed_conditions(data)[0].data if are_conditions(data) else data
         _, X = read_observations(table, bap, "data")
         where = _model_holds(X, fit) if bollen_stine else None
-        task = partial(_resample, graph=bap, X=X, where_it_holds=where)
-    done: list[tuple[Fit | None, float]] = budget.run(task, seeds, what="resamples")
-    fits = [one for one, _ in done if one is not None]
-    if 2 * len(fits) < len(done) or not fits:
-        raise BowfreeError(
-            f"{len(done) - len(fits)} of {len(done)} resamples have no certified fit: too few rows "
-            "for this graph, or no time; use more rows or fewer edges, or raise time_limit"
+        task = partial(_resample, fit=fit, reach=_reach(bap), X=X, where_it_holds=where)
+
+    def gathered(done: list[_Resample | None]) -> ModelBootstrap:
+        whole = [one for one in done if one is not None]
+        certified = [one for one in whole if one.certified]
+        if 2 * len(certified) < len(whole) or not certified:
+            raise BowfreeError(
+                f"{len(whole) - len(certified)} of {len(whole)} resamples have no certified fit: "
+                "too few rows for this graph, or no time; use more rows or fewer edges, or raise "
+                "time_limit"
+            )
+        return ModelBootstrap(
+            fit,
+            np.array([one.draws for one in certified]),
+            np.array([one.effects for one in certified]),
+            np.array([one.chi2 for one in whole if not math.isnan(one.chi2)]),
+            confidence,
+            interval,
+            len(whole) - len(certified),
+            len(whole) == planned,
         )
-    draws = [
-        [(one.B if k == "B" else one.Omega)[i, j] for k, i, j in fit._parameters] for one in fits
-    ]
-    d = len(bap)
-    # Where no directed path leads the effect is an exact zero, whatever rounding says.
-    reach = fit.total_effects().estimate != 0
-    effects = [np.where(reach, np.linalg.inv(np.eye(d) - one.B), 0.0) for one in fits]
-    chi2 = np.array([value for _, value in done if not math.isnan(value)])
-    return ModelBootstrap(
-        fit,
-        np.array(draws),
-        np.array(effects),
-        chi2 if bollen_stine else np.empty(0),
-        confidence,
-        interval,
-        len(done) - len(fits),
-        len(done) == planned,
+
+    own = budget.piece(0)
+    result: ModelBootstrap = budget.run(
+        task, [(seed, own) for seed in seeds], what="resamples", gather=gathered
     )
+    return result
 
 
 def _check_level(n_resamples: int, confidence: float) -> None:
@@ -348,32 +350,85 @@ def _check_level(n_resamples: int, confidence: float) -> None:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class _Resample:
+    """What is kept of one resample: numbers, since a thousand fits would fill the memory."""
+
+    draws: Floats
+    effects: Floats
+    chi2: float = math.nan
+
+    @property
+    def certified(self) -> bool:
+        return len(self.draws) > 0
+
+    @classmethod
+    def of(cls, again: Fit | None, fit: Fit, reach: npt.NDArray[np.bool_]) -> _Resample:
+        if again is None:
+            return cls(np.empty(0), np.empty(0))
+        values = [(again.B if k == "B" else again.Omega)[i, j] for k, i, j in fit._parameters]
+        effects = np.linalg.inv(np.eye(len(again.B)) - again.B)
+        # Where no directed path leads the effect is an exact zero, whatever rounding says.
+        return cls(np.array(values), np.where(reach, effects, 0.0))
+
+
 def _resample(
-    seed: int, *, graph: MixedGraph, X: Floats, where_it_holds: Floats | None
-) -> tuple[Fit | None, float]:
-    """Return the fit to one resample, and chi-square on the same rows of where the model holds."""
+    piece: tuple[int, Budget],
+    *,
+    fit: Fit,
+    reach: npt.NDArray[np.bool_],
+    X: Floats,
+    where_it_holds: Floats | None,
+) -> _Resample | None:
+    """Fit one resample, and for chi-square the same rows of where the model holds.
+
+    None when the time was up.
+    """
+    seed, budget = piece
     drawn = np.random.default_rng(seed).integers(0, len(X), size=len(X))
-    fit = _certified(graph, lambda: read_moments(X[drawn], graph=graph))
-    if where_it_holds is None:
-        return fit, math.nan
-    again = _certified(graph, lambda: read_moments(where_it_holds[drawn], graph=graph))
-    return fit, math.nan if again is None else again.chi2
+
+    def again(rows: Floats) -> Fit | None:
+        return _certified(fit.graph, lambda: read_moments(rows[drawn], graph=fit.graph), budget)
+
+    try:
+        found = _Resample.of(again(X), fit, reach)
+        if where_it_holds is None:
+            return found
+        held = again(where_it_holds)
+    except TimeIsUp:
+        return None
+    return found if held is None else replace(found, chi2=held.chi2)
 
 
 def _resample_conditions(
-    seed: int, *, graph: MixedGraph, rows: JointRows
-) -> tuple[Fit | None, float]:
-    """Return the fit to one resample of each condition."""
+    piece: tuple[int, Budget], *, fit: Fit, reach: npt.NDArray[np.bool_], rows: JointRows
+) -> _Resample | None:
+    """Fit one resample of each condition; None when the time was up."""
+    seed, budget = piece
     drawn = rows.draw(np.random.default_rng(seed))
-    return _certified(graph, lambda: rows.moments(drawn)), math.nan
-
-
-def _certified(graph: MixedGraph, read: Callable[[], Moments]) -> Fit | None:
     try:
-        fit = fit_moments(graph, read())
+        again = _certified(fit.graph, lambda: rows.moments(drawn), budget)
+    except TimeIsUp:
+        return None
+    return _Resample.of(again, fit, reach)
+
+
+def _certified(graph: MixedGraph, read: Callable[[], Moments], budget: Budget) -> Fit | None:
+    try:
+        fit = fit_moments(graph, read(), seconds=budget.seconds_left)
     except DataError:  # too few different rows
         return None
     return fit if fit.converged and not fit.diverging else None
+
+
+def _reach(graph: MixedGraph) -> npt.NDArray[np.bool_]:
+    """Return, at [i, j], whether a directed path leads from j to i, or they are the same."""
+    reach = np.eye(len(graph), dtype=bool)
+    for name in graph.topological_order():
+        v = graph._node(name)
+        for parent in members(graph._parents[v]):
+            reach[v] |= reach[parent]
+    return reach
 
 
 def _model_holds(X: Floats, fit: Fit) -> Floats:
