@@ -102,7 +102,7 @@ def greedy_search(
             paper's, 0.5 the usual BIC, ``"ebic"`` the extended one, for many variables;
             ``smallest_effect``, for very many observations, is a floor below it.
         ``restarts``, ``rounds``, ``direction``, ``neighbours``, ``max_steps``, ``plateau``, \
-``keep``, ``window``, ``cache_mb``
+``work``, ``keep``, ``window``, ``cache_mb``
             How to go about it (:class:`~bowfree.search.plan.StrategyOptions`).
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
             What may be spent (:class:`~bowfree.options.BudgetOptions`).
