@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.budget import Budget
+from bowfree.display import count
 from bowfree.errors import BowfreeError, DataError
 from bowfree.model.conditions import are_conditions
 from bowfree.model.gate import read_moments
@@ -28,7 +29,7 @@ from bowfree.search.result import SearchResult
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_input import shown
 
-__all__ = ["Recipe", "Rows"]
+__all__ = ["Recipe", "Rows", "exhausted_note"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -122,6 +123,15 @@ class Recipe:
             each = max(WORK, WORK_PER_VARIABLE * len(moments.names))
             strategy = replace(strategy, work=strategy.restarts * each)
         return search_moments(moments, self.space, self.rule, strategy, budget)
+
+
+def exhausted_note(n_exhausted: int, n_searches: int) -> str:
+    """Say that searches came to the bound of their work, and what to do about it."""
+    return (
+        f"{n_exhausted} of {count(n_searches, 'search', 'searches')} ended when the work set aside "
+        "for each was done, among large districts; more `restarts` give each more work, "
+        "`max_district` or a larger `penalty` keep districts small"
+    )
 
 
 @dataclass(frozen=True, eq=False)
