@@ -56,7 +56,7 @@ def test_a_run_that_has_done_its_work_ends_with_the_best_it_has_met(little_work)
     assert {run.strategy for run in found.runs} == {"dag-first"}
     assert re.fullmatch(rf"{len(cut)} of {len(found.runs)} runs ended when the work .*", said)
     assert said in str(found)
-    assert "max_district= avoids" in said
+    assert "`max_district` avoids" in said
 
 
 def test_whoever_did_the_work(little_work_each):

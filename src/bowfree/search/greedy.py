@@ -287,7 +287,7 @@ def _make_result(conductor: Conductor, **given: Any) -> SearchResult:
     if exhausted:
         given["notes"] += (
             f"{exhausted} of {len(conductor.runs)} runs ended when the work set aside for one run "
-            "was done: they had come among very large districts, which max_district= avoids",
+            "was done: they had come among very large districts, which `max_district` avoids",
         )
     if conductor.exhausted:
         given["notes"] += (

@@ -57,7 +57,7 @@ class Sureness(Shown):
     def _shown(self) -> Iterator[str]:
         yield self._brief()
         if not self.sure:
-            yield "NOT SURE: a better graph may exist; search with more restarts, or another rng"
+            yield "NOT SURE: a better graph may exist; search with more `restarts` or another `rng`"
         if not math.isnan(self.missed):
             yield f"in simulations {percent(self.missed)} of such searches missed a better graph"
 

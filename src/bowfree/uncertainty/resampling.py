@@ -105,15 +105,15 @@ class Recipe:
             "greedy_search", options, SpaceOptions, ScoreOptions, _StrategyWords, _OtherWords
         )
         ils = strategy_options.get("strategy", "ils") == "ils"
-        if ils:
-            strategy_options.setdefault("restarts", RESTARTS)
+        if ils and strategy_options.get("restarts") is None:
+            strategy_options["restarts"] = RESTARTS
         strategy_options.setdefault("window", WINDOW)
         return cls(
             SearchSpace.of(other.get("space"), **space_options),
             ScoringRule(**score_options),
             Strategy(**strategy_options),
             other.get("shrinkage", 0.0),
-            bounded and ils and "work" not in strategy_options,
+            bounded and ils and strategy_options.get("work") is None,
         )
 
     def search(self, moments: Moments, budget: Budget) -> SearchResult:
