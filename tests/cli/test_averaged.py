@@ -98,7 +98,7 @@ def test_rows_put_aside(table):
 
 
 def test_a_search_is_shown_even_if_the_chains_come_to_nothing(table, monkeypatch):
-    monkeypatch.setattr("bowfree.cli.learn.AVERAGE_SECONDS", 1e-9)
+    monkeypatch.setattr("bowfree.report.averages.AVERAGE_SECONDS", 1e-9)
     done = run("learn", table, "--restarts", 2)
     assert done.exit_code == 0, done.output
     assert done.stderr.startswith("Warning: effects are not averaged over the probable graphs (tim")

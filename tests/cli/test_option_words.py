@@ -114,8 +114,7 @@ def test_notes_of_a_search(table, monkeypatch):
 
 
 def test_notes_of_a_bootstrap(table, monkeypatch):
-    monkeypatch.setattr(resampling, "WORK", 1e4)
-    monkeypatch.setattr(resampling, "WORK_PER_VARIABLE", 0.0)
+    monkeypatch.setattr(resampling, "WORK", 1e3)
     result = CliRunner().invoke(main, ["bootstrap", str(table), "--resamples", "40"])
     assert result.exit_code == 0, result.output
     assert "40 of 40 searches ended when the work set aside" in result.stdout

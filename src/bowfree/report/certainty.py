@@ -60,7 +60,10 @@ def averaged(average: AveragedEffects) -> Certainty:
             "intervals are rough. More steps make them more exact."
         )
     if not average.complete:
-        doubts.append("Some graphs that are probable, too, are left out of the averaged effects.")
+        doubts.append(
+            "The averaged effects were cut short: a time limit, or one on the number of graphs, "
+            "has left out some that are probable, too."
+        )
     return Certainty(
         "Averaged over graphs",
         f"Not only the best graph and its class: {count(average.n_graphs, 'graph')} in "

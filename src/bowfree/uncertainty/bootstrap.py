@@ -101,9 +101,9 @@ def bootstrap(
         least 40 of them.
     search : mapping, optional
         Options of :func:`bowfree.greedy_search`, as ``{"penalty": 0.5, "max_in_degree": 2}``. The
-        searches are shorter than a single one: three restarts each, and work for less than two
-        seconds each (``work``, counted and not timed; most need a tenth of it). Say
-        ``{"restarts": 24}`` for the usual number, which also leaves them more work.
+        searches are shorter than a single one: three restarts each, and for each of these ``work``
+        of 1.7e8 multiplications a variable, a tenth of which suffices for most. Say
+        ``{"restarts": 24}`` for the usual number, which also gives them more work.
     limit : int, optional
         At most this many members of each component of a class; by default 10,000.
     zero : float
