@@ -131,6 +131,6 @@ def test_time_limit_leaves_what_is_complete():
     cut = bf.bootstrap(X, n_resamples=10**6, search=QUICK, rng=1, time_limit=1.0)
     assert not cut.complete
     assert 0 < cut.n_resamples < cut.n_planned == 10**6
-    assert cut.notes[0].startswith(f"NOT COMPLETE: the time was up after {cut.n_resamples} of")
+    assert cut.notes[0].startswith(f"NOT COMPLETE: ended after {cut.n_resamples} of")
     assert cut.notes[0] in str(cut)
     assert len(cut.scores) == cut.n_resamples

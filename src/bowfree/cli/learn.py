@@ -168,6 +168,7 @@ def _print(
     data: Any,
 ) -> None:
     from bowfree.report.cautions import cautions, in_doubt
+    from bowfree.report.certainty import averaged
     from bowfree.report.data_checks import checks_if_rows
 
     click.echo(_observations(result))
@@ -217,9 +218,8 @@ def _print(
     checks = checks_if_rows(fitted, data, result.holdout)
     if checks is not None:
         checks = replace(checks, odd_columns=())  # said when the file was read
-    for sentence in cautions(
-        fitted, fitted.estimates(), members.summary(), search=result, checks=checks
-    ):
+    found = cautions(fitted, fitted.estimates(), members.summary(), search=result, checks=checks)
+    for sentence in found + ([] if average is None else averaged(average).doubts):
         say(f"! {sentence}", most=_LINE, hanging="  ")
 
 
@@ -261,8 +261,6 @@ def _print_average(average: AveragedEffects) -> None:
     )
     if len(pairs) > MOST_EFFECTS:
         click.echo(f"... and {len(pairs) - MOST_EFFECTS} less probable ones: --json has all")
-    if not average.mixed:
-        click.echo("the chains behind these numbers have not mixed: they are rough")
 
 
 def _observations(result: SearchResult) -> str:

@@ -95,7 +95,7 @@ class BootstrapResult(Shown, Plain, EdgeShares, Frozen):
     confidence : float
         Level of all intervals.
     n_planned : int
-        Resamples that were asked for; when the time was up before, there are fewer.
+        Resamples that were asked for; after a time limit or Ctrl-C there are fewer.
     n_exhausted : int
         Resamples whose search ended when the work set aside for it was done, with the best graph by
         then; a longer search may have found a better one.
@@ -134,7 +134,7 @@ class BootstrapResult(Shown, Plain, EdgeShares, Frozen):
         found = []
         if self.n_resamples < self.n_planned:
             found.append(
-                f"NOT COMPLETE: the time was up after {self.n_resamples} of {self.n_planned} "
+                f"NOT COMPLETE: ended after {self.n_resamples} of {self.n_planned} "
                 "resamples; frequencies and intervals are those of these"
             )
         elif not self.complete:

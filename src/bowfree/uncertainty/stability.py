@@ -93,9 +93,7 @@ class StablePairs(Shown, Plain, Frozen):
         """What was cut short, in sentences."""
         found = []
         if not self.complete:
-            found.append(
-                f"NOT COMPLETE: the time was up after {self.n_halves} of {self.n_planned} halves"
-            )
+            found.append(f"NOT COMPLETE: ended after {self.n_halves} of {self.n_planned} halves")
         if self.n_exhausted:
             found.append(exhausted_note(self.n_exhausted, self.n_halves))
         return tuple(found)
