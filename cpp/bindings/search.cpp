@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "bindings/arrays.hpp"
@@ -159,8 +160,7 @@ void bind_search(nb::module_& m) {
             "__init__",
             [](RunOptions* self, int direction, int neighbours, std::int64_t max_steps,
                double tolerance, int plateau, int order_kicks, int dag_kicks, int bap_kicks,
-               bool whole_first, std::int64_t burn_in, std::size_t keep, double window,
-               double most_work) {
+               bool whole_first, std::int64_t burn_in, std::size_t keep, double window) {
                 new (self) RunOptions{
                     {static_cast<Direction>(direction), neighbours, max_steps, tolerance},
                     plateau,
@@ -170,13 +170,12 @@ void bind_search(nb::module_& m) {
                     whole_first,
                     burn_in,
                     keep,
-                    window,
-                    most_work};
+                    window};
             },
             nb::kw_only(), nb::arg("direction"), nb::arg("neighbours"), nb::arg("max_steps"),
             nb::arg("tolerance"), nb::arg("plateau"), nb::arg("order_kicks"), nb::arg("dag_kicks"),
             nb::arg("bap_kicks"), nb::arg("whole_first"), nb::arg("burn_in"), nb::arg("keep"),
-            nb::arg("window"), nb::arg("most_work"),
+            nb::arg("window"),
             "direction: as the enum in cpp/search/climb.hpp. neighbours: 0 for all. max_steps: -1 "
             "for no limit. window: in units of the score.");
 
@@ -184,12 +183,13 @@ void bind_search(nb::module_& m) {
         .def(
             "__init__",
             [](Task* self, int kind, std::uint64_t seed, std::uint64_t stream,
-               const std::optional<std::pair<Bits, Bits>>& start) {
-                new (self) Task{static_cast<RunKind>(kind), seed, stream, std::nullopt};
+               const std::optional<std::pair<Bits, Bits>>& start, double most_work) {
+                new (self) Task{static_cast<RunKind>(kind), seed, stream, std::nullopt, most_work};
                 if (start) self->start = to_graph(start->first, start->second);
             },
             nb::arg("kind"), nb::arg("seed"), nb::arg("stream"),
             nb::arg("start").none() = nb::none(),
+            nb::arg("most_work") = std::numeric_limits<double>::infinity(),
             "kind: 0 climb, 1 sparse, 2 dag_first, 3 kicks. Without a start the run has its own.");
 
     nb::class_<Search>(m, "Search", "A cache, a pool, and threads of independent runs.")

@@ -186,7 +186,7 @@ std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions
             rng = Rng(task.seed, ~task.stream);  // the walk has used up the first stream
         }
         Climber climber(scorer, run.start, rules, options.climb, rng, workspace, run.journal);
-        workspace.most_work = options.most_work;  // from here on: a run has a graph at least
+        workspace.most_work = task.most_work;  // from here on: a run has a graph at least
         do_kind(task.kind, climber, scorer, rules, options, ground, rng, run.start, stop);
         run.end = climber.table().graph();
         run.score = climber.table().score();

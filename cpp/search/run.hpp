@@ -53,8 +53,6 @@ struct RunOptions {
     std::int64_t burn_in = 0;  ///< steps to a uniform random start
     std::size_t keep = 0;      ///< graphs in the pool
     double window = 0.0;       ///< of the pool, in units of the score
-    /// Of one run, in multiplications; then it ends with the best graph it has met.
-    double most_work = std::numeric_limits<double>::infinity();
 };
 
 struct Task {
@@ -62,6 +60,8 @@ struct Task {
     std::uint64_t seed = 0, stream = 0;
     /// Where to start; without one, the kind of run has its own.
     std::optional<Graph> start;
+    /// In multiplications; then the run ends with the best graph it has met.
+    double most_work = std::numeric_limits<double>::infinity();
 };
 
 struct Run {

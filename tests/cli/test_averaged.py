@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +13,8 @@ from click.testing import CliRunner
 
 import bowfree as bf
 from bowfree.cli import main
+from bowfree.cli.learn import learn
+from bowfree.cli.terminal import in_options, option_words
 from bowfree.uncertainty.chain_walks import walk_stretch
 from odd_executors import Clumsy
 
@@ -98,7 +103,7 @@ def test_rows_put_aside(table):
 
 
 def test_a_search_is_shown_even_if_the_chains_come_to_nothing(table, monkeypatch):
-    monkeypatch.setattr("bowfree.cli.learn.AVERAGE_SECONDS", 1e-9)
+    monkeypatch.setattr("bowfree.report.averages.AVERAGE_SECONDS", 1e-9)
     done = run("learn", table, "--restarts", 2)
     assert done.exit_code == 0, done.output
     assert done.stderr.startswith("Warning: effects are not averaged over the probable graphs (tim")
@@ -122,3 +127,81 @@ def test_the_terminal_warns_of_what_the_report_warns_of(tmp_path):
     # Of these rows alone, which are half as many.
     assert "2 of 2 variables are not normal" in " ".join(half.stdout.split())
     assert "2 of 2 variables are not normal" in (tmp_path / "half.html").read_text(encoding="utf-8")
+
+
+def early(folder, monkeypatch):
+    """Return words for a search that is ended at once."""
+    X = bf.random_sem(bf.random_bap(8, max_in_degree=2, rng=1), rng=1).sample(500, rng=1)
+    return [_csv(folder, X), "--time-limit", 0.001]
+
+
+def unsure(folder, monkeypatch):
+    """Return words for a search of two runs, and averages that are cut short."""
+    monkeypatch.setattr("bowfree.report.averages.AVERAGE_SECONDS", 2.0)
+    X = bf.random_sem(bf.random_bap(14, max_in_degree=3, rng=3), rng=3).sample(300, rng=3)
+    return [_csv(folder, X), "--restarts", 2]
+
+
+def rejected(folder, monkeypatch):
+    """Return words for a class of graphs that cannot fit."""
+    X = SEM.sample(3000, rng=2)
+    return [_csv(folder, X), "--restarts", 2, "--class", "bidirected", "--max-in-degree", 1]
+
+
+def _csv(folder, X):
+    path = folder / "table.csv"
+    names = ",".join(f"v{k}" for k in range(X.shape[1]))
+    np.savetxt(path, X, delimiter=",", header=names, comments="")
+    return path
+
+
+def _cautions(page):
+    section = re.search(r'<section class="cautions".*?</section>', page, re.DOTALL)[0]
+    return [html.unescape(item) for item in re.findall(r"<li>(.*?)</li>", section)]
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [(early, "ended early"), (unsure, "in simulations"), (rejected, "rejects the graph (p < 0.0")],
+)
+def test_both_warn_and_neither_calls_edges_settled(tmp_path, monkeypatch, case, words):
+    file = tmp_path / "page.html"
+    done = run("learn", *case(tmp_path, monkeypatch), "--report", file)
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.stdout.split())
+    page = file.read_text(encoding="utf-8")
+    found = _cautions(page)
+    assert any(words in sentence for sentence in found)
+    for sentence in found:
+        if "bounds" not in sentence:  # which the terminal does not show
+            assert in_options(sentence, option_words(learn)) in said
+    for text in (said, page):
+        assert "settles every edge" not in text
+        assert "settled by the model" not in text
+
+
+def test_with_a_million_rows_a_small_misfit_is_negligible(tmp_path):
+    d, r = 12, 0.0015
+    path = tmp_path / "cov.csv"
+    S = np.full((d, d), r) + (1 - r) * np.eye(d)
+    names = ",".join(f"v{k}" for k in range(d))
+    np.savetxt(path, S, delimiter=",", header=names, comments="")
+    words = ("learn", path, "--cov", "--n", 10**6, "--restarts", 2)
+    done = run(*words, "--report", tmp_path / "page.html")
+    said = " ".join(done.stdout.split())
+    assert "RMSEA 0.001" in said
+    assert "rejects the graph (p < 0.001), but with 1,000,000 observations it sees the" in said
+    assert "this one is negligible (RMSEA 0.0011)" in said
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert any("this one is negligible (RMSEA 0.0011)" in sentence for sentence in _cautions(page))
+
+
+def test_a_report_says_why_there_are_no_averages(table):
+    result = bf.greedy_search(SEM.sample(3000, rng=2, as_frame="pandas"), restarts=2, rng=0)
+    late = bf.report.render(result, time_limit=1e-9)
+    assert "Averages over all probable graphs, which have both, are left out: time_limit" in late
+    early = bf.report.render(replace(result, complete=False))
+    assert "are left out: the search was ended early." in early
+    assert "are left out" not in bf.report.render(result)
+    cut = replace(bf.averaged_effects(result, rng=0), complete=False)
+    assert "The averaged effects were cut short" in bf.report.render(result, average=cut)

@@ -166,6 +166,25 @@ def test_bootstrap(plants):
     expected = bf.bootstrap(data, n_resamples=40, search=search, rng=3)
     assert json.loads(found) == expected.to_dict()
     assert str(expected) in run("bootstrap", plants, "--resamples", 40, *short).stdout
+    usual = str(bf.bootstrap(data, n_resamples=40, rng=0))
+    assert usual in run("bootstrap", plants, "--resamples", 40, "--jobs", 2).stdout
+
+
+@pytest.mark.parametrize("more", [(), ("--max-false", 1)])
+def test_an_interrupted_bootstrap_shows_what_is_done(plants, monkeypatch, more):
+    @contextlib.contextmanager
+    def watch(doing):
+        def show(progress):
+            if progress.done == 3:
+                raise KeyboardInterrupt
+
+        yield show
+
+    monkeypatch.setattr("bowfree.cli.bootstrap.progress_bar", watch)
+    words = ("bootstrap", plants, "--resamples", 40, "--restarts", 1, *more)
+    out = run(*words, code=1).stdout
+    assert "NOT COMPLETE: ended after 3 of 40 " in out
+    assert json.loads(run(*words, "--json", code=1).stdout)["n_planned"] == 40
 
 
 def test_stability_selection(plants):

@@ -19,11 +19,13 @@ def test_cautions_after_a_search():
         return " ".join(cautions(fitted, fitted.estimates(), summary, search=search))
 
     assert "chosen on the same data" in sentences(result)
-    assert "runs reached" not in sentences(result)
+    assert "independent runs" not in sentences(result)
     assert "chosen on the same data" not in sentences(None)
     lonely = [replace(run, score=run.score - 1.0) for run in result.runs[1:]]
     few = replace(result, runs=(result.runs[0], *lonely), complete=False)
-    assert f"Only 1 of {len(few.runs)} runs reached the best score" in sentences(few)
+    assert "Only 1 of 24 independent runs ended at the best score. Search longer" in sentences(few)
+    whole = sentences(replace(few, complete=True))
+    assert "best score; in simulations 5 % of such searches missed a better graph." in whole
     assert "ended early" in sentences(few)
     assert not in_doubt(fit, result)
     assert not in_doubt(fit, None)

@@ -37,7 +37,6 @@ def test_a_run_stays_where_it_is(kind):
         burn_in=0,
         keep=50,
         window=1.0,
-        most_work=np.inf,
     )
     search = _core.Search(S, 500.0, np.nan, 2**24, rules(), options, start._bits())
     search.launch([_core.Task(kind, 0, stream, start._bits()) for stream in range(4)], 1)

@@ -44,7 +44,6 @@ def kept(offers, *, keep=10, window=4.0):
         burn_in=0,
         keep=keep,
         window=window,
-        most_work=np.inf,
     )
     ground = bf.parse("x, y, z")
     rules = bf.SearchSpace().rules(ground.nodes)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.search import conductor, plan
+from bowfree.search import plan
 from search_cases import essence, simulate
 
 D = 14
@@ -20,7 +20,7 @@ D = 14
 def little_work(monkeypatch):
     """Let a run do a hundredth of what it needs here, and leave no work for kicks."""
     monkeypatch.setattr(plan, "work_for", lambda d: 1e5)
-    monkeypatch.setattr(conductor, "work_of_search_for", lambda d: 1e5)
+    monkeypatch.setattr(plan, "work_of_search_for", lambda d: 1e5)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_a_run_that_has_done_its_work_ends_with_the_best_it_has_met(little_work)
     assert {run.strategy for run in found.runs} == {"dag-first"}
     assert re.fullmatch(rf"{len(cut)} of {len(found.runs)} runs ended when the work .*", said)
     assert said in str(found)
-    assert "max_district= avoids" in said
+    assert "`max_district` avoids" in said
 
 
 def test_whoever_did_the_work(little_work_each):
@@ -72,6 +72,47 @@ def test_a_checkpoint_remembers_it(little_work, tmp_path):
     again = search(checkpoint=path)
     assert essence(first) == essence(again)
     assert first.notes == again.notes
+
+
+def test_a_search_may_be_told_how_much_it_may_do():
+    whole = search()
+    done = sum(run.work for run in whole.runs)
+    enough = search(work=3 * max(8 * run.work for run in whole.runs))
+    assert essence(enough) == essence(whole)
+    cut = [
+        search(work=done / 2, n_jobs=k, cache_mb=mb) for k, mb in ((1, 256), (2, 256), (1, 1e-9))
+    ]
+    assert essence(cut[0]) == essence(cut[1]) == essence(cut[2])
+    assert any(run.exhausted for run in cut[0].runs)
+    assert any("the work set aside" in note for note in cut[0].notes)
+    # No run goes further than the fit that ends it.
+    largest = max(run.work for run in whole.runs)
+    assert sum(run.work for run in cut[0].runs) < done / 2 + 0.1 * len(cut[0].runs) * largest
+
+
+def test_what_is_left_is_shared_out():
+    work = plan.Work.of(1000.0, 30)
+    assert work.of_each(0.0, 4) == 250
+    assert work.of_each(600.0, 4) == 100
+    assert not work.is_over(1000.0)
+    assert work.is_over(1000.1)
+    usual = plan.Work.of(None, 30)
+    assert usual.of_each(0.0, 4) == usual.of_each(1e10, 24) == plan.work_for(30)
+    assert plan.Work.of(np.inf, 30).of_each(1e12, 3) == plan.work_for(30)
+
+
+@pytest.mark.parametrize("work", [0, -1.0, np.nan, "much"])
+def test_work_is_a_positive_number(work):
+    with pytest.raises(bf.BowfreeError, match="work"):
+        search(work=work)
+
+
+def test_a_search_with_less_work_has_its_own_checkpoint(tmp_path):
+    path = tmp_path / "search.ckpt"
+    first = search(checkpoint=path, work=1e5)
+    assert essence(search(checkpoint=path, work=1e5)) == essence(first)
+    with pytest.raises(bf.CheckpointError):
+        search(checkpoint=path, work=2e5)
 
 
 def test_an_ordinary_search_is_not_cut():

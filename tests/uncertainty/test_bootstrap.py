@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import bowfree as bf
+from bowfree.uncertainty import resampling
 from bowfree.uncertainty.bootstrap import wilson_interval
 from random_models import collider_data
 
@@ -79,3 +80,57 @@ def test_wilson_interval():
         exact = stats.binomtest(count, size).proportion_ci(0.95, method="wilson")
         interval = wilson_interval(np.array(count / size), size, 0.95)
         np.testing.assert_allclose(interval, [exact.low, exact.high], atol=1e-12)
+
+
+@pytest.fixture
+def little_work(monkeypatch):
+    """Leave searches a thousandth of the work that is usually set aside."""
+    monkeypatch.setattr(resampling, "WORK", 5e3)
+
+
+def test_work_is_bounded_and_the_result_says_so(little_work):
+    model = bf.random_sem(bf.random_bap(8, max_in_degree=3, rng=4), rng=4)
+    X = model.sample(300, rng=4)
+    found = [bf.bootstrap(X, n_resamples=40, n_jobs=jobs, rng=2) for jobs in (1, 2)]
+    assert found[0].to_dict() == found[1].to_dict()
+    assert 0 < found[0].n_exhausted <= found[0].n_resamples == found[0].n_planned == 40
+    (said,) = found[0].notes
+    assert said.startswith(f"{found[0].n_exhausted} of 40 searches ended when the work")
+    assert said in str(found[0])
+    assert found[0].complete  # every resample has its graph
+    assert found[0].to_dict()["n_exhausted"] == found[0].n_exhausted
+    free = bf.bootstrap(X, n_resamples=40, search={"work": np.inf}, rng=2)
+    assert (free.n_exhausted, free.notes) == (0, ())
+    assert np.all(free.scores >= found[0].scores - 1e-9)
+    halves = bf.stability_selection(X, n_halves=4, rng=2)
+    assert halves.n_exhausted > 0
+    assert halves.notes[0] in str(halves)
+
+
+def test_more_restarts_have_more_work():
+    few, many = (
+        resampling.Recipe.of({} if n is None else {"restarts": n}, bounded=True) for n in (None, 24)
+    )
+    assert (few.bounded, many.bounded) == (True, True)
+    assert not resampling.Recipe.of({"work": 1e9}, bounded=True).bounded
+    assert not resampling.Recipe.of({"strategy": "restart"}, bounded=True).bounded
+    assert not resampling.Recipe.of({}).bounded
+
+
+def test_small_searches_do_not_come_to_the_bound():
+    model = bf.random_sem(bf.random_bap(6, max_in_degree=2, rng=4), rng=4)
+    X = model.sample(500, rng=4)
+    found = bf.bootstrap(X, n_resamples=40, rng=2)
+    free = bf.bootstrap(X, n_resamples=40, search={"work": np.inf}, rng=2)
+    assert found.n_exhausted == 0
+    assert found.to_dict() == free.to_dict()
+
+
+def test_time_limit_leaves_what_is_complete():
+    X = collider_data(400)
+    cut = bf.bootstrap(X, n_resamples=10**6, search=QUICK, rng=1, time_limit=1.0)
+    assert not cut.complete
+    assert 0 < cut.n_resamples < cut.n_planned == 10**6
+    assert cut.notes[0].startswith(f"NOT COMPLETE: ended after {cut.n_resamples} of")
+    assert cut.notes[0] in str(cut)
+    assert len(cut.scores) == cut.n_resamples

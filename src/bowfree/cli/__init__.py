@@ -22,7 +22,7 @@ from typing import IO, Any, TextIO
 import click
 
 from bowfree import __version__
-from bowfree.cli.terminal import say
+from bowfree.cli.terminal import in_options, option_words, say
 from bowfree.errors import BowfreeError
 
 __all__ = ["COMMANDS", "main"]
@@ -75,7 +75,9 @@ class _Commands(click.Group):
             except (BowfreeError, OSError, MemoryError, UnicodeEncodeError) as error:
                 if ctx.params["debug"]:
                     raise
-                raise _Failure(_sentence(error)) from error
+                # The command's own context has ended by now.
+                called = self.get_command(ctx, ctx.invoked_subcommand or "")
+                raise _Failure(in_options(_sentence(error), option_words(called))) from error
 
 
 class _Failure(click.ClickException):

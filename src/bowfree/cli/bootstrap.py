@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from bowfree.cli.conditions import by_condition, condition_options, without_colu
 from bowfree.cli.numbers import Real, Whole
 from bowfree.cli.searches import budget_options, read_budget, read_search, search_options
 from bowfree.cli.tables import data_options, read_source
-from bowfree.cli.terminal import print_json, print_result, progress_bar
+from bowfree.cli.terminal import print_json, print_result, progress_bar, say
 from bowfree.options import Kind, Means
 
 __all__ = ["bootstrap"]
@@ -79,27 +80,38 @@ def bootstrap(
     if conditions is not None:
         data = bf.moments(data, means=means)
     search |= {name: value for name, value in arguments.items() if name == "shrinkage"}
-    with progress_bar("searching") as progress:
-        found: Any
-        if max_false is not None:
-            found = bf.stability_selection(
-                data,
-                max_false=max_false,
-                n_halves=resamples,
-                search=search,
-                progress=progress,
-                **budget,
-            )
-        else:
-            found = bf.bootstrap(
-                data,
-                n_resamples=resamples,
-                confidence=confidence,
-                search=search,
-                progress=progress,
-                **budget,
-            )
+    found: Any
+    interrupted = False
+    try:
+        with progress_bar("searching") as progress:
+            if max_false is not None:
+                found = bf.stability_selection(
+                    data,
+                    max_false=max_false,
+                    n_halves=resamples,
+                    search=search,
+                    progress=progress,
+                    **budget,
+                )
+            else:
+                found = bf.bootstrap(
+                    data,
+                    n_resamples=resamples,
+                    confidence=confidence,
+                    search=search,
+                    progress=progress,
+                    **budget,
+                )
+    except bf.WorkInterrupted as stop:  # Ctrl-C, with what was done by then
+        found, interrupted = stop.result, True
+    except bf.WorkersLost as lost:
+        if lost.result is None:
+            raise
+        say(f"Warning: {lost}", err=True)
+        found, interrupted = lost.result, True
     if as_json:
         print_json(found.to_dict())
     else:
         print_result(found)
+    if interrupted:
+        sys.exit(1)

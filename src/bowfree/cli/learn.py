@@ -19,7 +19,6 @@ from bowfree.cli.searches import budget_options, read_budget, read_search, searc
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import naming, print_json, print_table, progress_bar, say
 from bowfree.display import count, p_text, significant
-from bowfree.errors import BowfreeError
 from bowfree.formats import FORMATS, write
 from bowfree.graph.text import quote
 from bowfree.options import Kind, Means
@@ -39,7 +38,6 @@ _LINE = 100  # characters of a line where there is no terminal, or a wide one
 MOST_EDGES = 40  # in the table
 MOST_LISTED = 12  # edges in the first line
 CLASS_SECONDS = 20.0  # for the equivalence class; a larger one is summarised in part
-AVERAGE_SECONDS = 40.0  # for probabilities, over all graphs that the data leave probable
 MOST_EFFECTS = 10  # printed
 LEAST_PROBABILITY = 0.5  # of an effect that is printed
 MOST_AVERAGED = 30  # variables; beyond, the chains would need longer than that
@@ -144,24 +142,22 @@ def learn(
 
 def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects | None:
     """Average over all probable graphs, where that takes seconds and not minutes."""
-    from bowfree.uncertainty.averaging import averaged_effects
+    from bowfree.report.averages import AVERAGE_SECONDS, unasked_average
 
-    if not 1 < len(result.graph.nodes) <= MOST_AVERAGED or not result.complete:
-        return None
     given = budget | {"time_limit": AVERAGE_SECONDS}
-    try:
-        return averaged_effects(result, **given)
-    except BowfreeError as error:
+    found = unasked_average(result, most_nodes=MOST_AVERAGED, **given)
+    failed = bool(found.why_not) and result.complete and len(result.graph) <= MOST_AVERAGED
+    if failed and given.pop("executor", None) is not None:
         # What was searched is worth more than who averages: this process can do it as well.
-        if given.pop("executor", None) is not None:
-            say(f"Warning: averages are worked out here, not by workers: {error}", err=True)
-            return _averaged(result, given)
+        say(f"Warning: averages are worked out here, not by workers: {found.why_not}", err=True)
+        return _averaged(result, given)
+    if failed:
         say(
-            f"Warning: effects are not averaged over the probable graphs ({error}); in Python, "
-            "bf.averaged_effects has these options",
+            f"Warning: effects are not averaged over the probable graphs ({found.why_not}); in "
+            "Python, bf.averaged_effects has these options",
             err=True,
         )
-        return None
+    return found.average
 
 
 def _print(
@@ -172,6 +168,7 @@ def _print(
     data: Any,
 ) -> None:
     from bowfree.report.cautions import cautions, in_doubt
+    from bowfree.report.certainty import averaged
     from bowfree.report.data_checks import checks_if_rows
 
     click.echo(_observations(result))
@@ -221,9 +218,8 @@ def _print(
     checks = checks_if_rows(fitted, data, result.holdout)
     if checks is not None:
         checks = replace(checks, odd_columns=())  # said when the file was read
-    for sentence in cautions(
-        fitted, fitted.estimates(), members.summary(), search=result, checks=checks
-    ):
+    found = cautions(fitted, fitted.estimates(), members.summary(), search=result, checks=checks)
+    for sentence in found + ([] if average is None else averaged(average).doubts):
         say(f"! {sentence}", most=_LINE, hanging="  ")
 
 
@@ -265,8 +261,6 @@ def _print_average(average: AveragedEffects) -> None:
     )
     if len(pairs) > MOST_EFFECTS:
         click.echo(f"... and {len(pairs) - MOST_EFFECTS} less probable ones: --json has all")
-    if not average.mixed:
-        click.echo("the chains behind these numbers have not mixed: they are rough")
 
 
 def _observations(result: SearchResult) -> str:

@@ -23,6 +23,8 @@ __all__ = ["budget_options", "read_budget", "read_search", "search_options"]
 
 CONNECT_SECONDS = 10.0
 
+_RESTARTS = "Random starts. [default: 24, on resampled data 3; of 'restart' 100]"
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _SEARCH = (
@@ -48,7 +50,7 @@ _SEARCH = (
         show_default=True,
         help="'restart' is the paper's search.",
     ),
-    click.option("--restarts", type=Whole(min=0), help="Random starts. [default: 24 or 100]"),
+    click.option("--restarts", type=Whole(min=0), help=_RESTARTS),
     click.option(
         "--penalty",
         type=Price(),

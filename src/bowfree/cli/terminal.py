@@ -1,5 +1,9 @@
 """What the commands show: a progress bar, tables, JSON, and which option an error is about.
 
+What the library says of an argument, ``max_district=``, ``penalty='ebic'`` or "`time_limit`", is
+said on a terminal in the words of the command: ``--max-district``, ``--penalty ebic``,
+``--time-limit`` (:func:`in_options`).
+
 The bar is drawn on standard error and only on a terminal. Tables go to standard output; where that
 is a pipe or a file they are plain text, as wide as they need to be.
 """
@@ -7,8 +11,9 @@ is a pipe or a file they are plain text, as wide as they need to be.
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
 from textwrap import fill
@@ -16,17 +21,94 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bowfree.display import Shown, beside
+from bowfree.display import Shown, Table, beside
 from bowfree.errors import BowfreeError
 from bowfree.text_input import brief
 
 if TYPE_CHECKING:
     from bowfree.budget import Progress
 
-__all__ = ["naming", "print_json", "print_result", "print_table", "progress_bar", "say"]
+__all__ = [
+    "in_options",
+    "naming",
+    "option_words",
+    "print_json",
+    "print_result",
+    "print_table",
+    "progress_bar",
+    "say",
+]
 
 _FEW_BROKEN = 0.25  # share of the rows of a table that may go on in the next line
 _EDGES, _GAP = 2, 2  # characters that a table takes beside its columns, and between two of them
+
+
+# Where an option has another name than the argument that it becomes.
+_OTHER_NAMES = {
+    "n_jobs": "jobs",
+    "executor": "scheduler",
+    "rng": "seed",
+    "n_resamples": "resamples",
+    "n_halves": "resamples",
+    "n_bootstrap": "resamples",
+}
+
+# As the library writes arguments: `name`, or name=value, or "name = value:" in front of an error.
+_ARGUMENT = re.compile(
+    r"""(?<![\w.])(?:`(?P<quoted>[a-z_]+)`
+      |(?P<name>[a-z_]{2,})(?:=(?:'(?P<text>[^']*)'|(?P<number>\d+(?:\.\d+)?)?(?![\w=]))
+                         |\ =\ (?=\S+:)))""",
+    re.VERBOSE,
+)
+
+
+def option_words(command: click.Command | None) -> dict[str, str]:
+    """Return what the command calls the arguments of the library; of `fit` what only that has."""
+    from bowfree.cli.fit import fit
+
+    found = {name: f"fit {word}" for name, word in _own_words(fit).items()}
+    return found | ({} if command is None else _own_words(command))
+
+
+def _own_words(command: click.Command) -> dict[str, str]:
+    words = {}
+    for param in command.params:
+        name = str(param.name)
+        words[name] = param.opts[0] if isinstance(param, click.Option) else name.upper()
+    return words | {name: words[own] for name, own in _OTHER_NAMES.items() if own in words}
+
+
+def in_options(text: str, words: Mapping[str, str] | None = None) -> str:
+    """Say of a command's options what the library says of its arguments.
+
+    Parameters
+    ----------
+    text : str
+        A sentence of the library.
+    words : mapping, optional
+        Names of arguments, and what to call them; by default those of the command that runs.
+
+    Examples
+    --------
+    >>> from bowfree.cli.terminal import in_options
+    >>> words = {"penalty": "--penalty", "time_limit": "--time-limit"}
+    >>> in_options("try penalty='ebic', or raise `time_limit`", words)
+    'try --penalty ebic, or raise --time-limit'
+    """
+    if words is None:
+        context = click.get_current_context(silent=True)
+        words = option_words(None if context is None else context.command)
+
+    def option(found: re.Match[str]) -> str:
+        word = words.get(found["quoted"] or found["name"])
+        if word is None:
+            return found[0]
+        value = found["text"] or found["number"]
+        if value:
+            return f"{word} {value}"
+        return f"{word} " if found[0].endswith(" = ") else word
+
+    return _ARGUMENT.sub(option, text)
 
 
 @contextmanager
@@ -116,11 +198,22 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def print_result(result: Shown) -> None:
     """Print a result; on a terminal, tables go on below themselves and lines end between words."""
     width = get_terminal_size().columns if sys.stdout.isatty() else None
-    click.echo(result._text(width))
+    click.echo(_InOptions(result)._text(width))
+
+
+class _InOptions(Shown):
+    """A result with the words of the command in its sentences; tables hold the user's own."""
+
+    def __init__(self, result: Shown) -> None:
+        self.result = result
+
+    def _shown(self) -> Iterator[str | Table]:
+        for part in self.result._shown():
+            yield in_options(part) if isinstance(part, str) else part
 
 
 def say(text: str, *, err: bool = False, most: int | None = None, hanging: str = "") -> None:
-    """Print a sentence, whose lines end between words at the terminal's edge.
+    """Print a sentence, whose lines end between words at the terminal's edge, about options.
 
     Parameters
     ----------
@@ -133,6 +226,7 @@ def say(text: str, *, err: bool = False, most: int | None = None, hanging: str =
     hanging : str
         In front of all lines but the first.
     """
+    text = in_options(text)
     ends = [most] if most is not None else []
     if (sys.stderr if err else sys.stdout).isatty():
         ends.append(get_terminal_size().columns)

@@ -5,6 +5,7 @@ network and no other file, follows the reader's choice of light or dark, can be 
 same for the same result, byte for byte: it has no date unless `note` gives one.
 
 - :mod:`bowfree.report.content` gathers the numbers, all of them from the result's own methods;
+- :mod:`bowfree.report.averages` works out averages within a time limit;
 - :mod:`bowfree.report.data_checks` looks at the raw data, :mod:`bowfree.report.distances` at how
   far rows are from the rest, :mod:`bowfree.report.certainty` at how sure edges and effects are;
 - :mod:`bowfree.report.graph_view` and :mod:`bowfree.report.score_svg` draw;
@@ -23,6 +24,7 @@ from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.model.fit_result import Fit
 from bowfree.options import file_path
 from bowfree.pictures.svg import curves_script
+from bowfree.report.averages import AVERAGE_SECONDS
 from bowfree.report.content import gather
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
@@ -78,6 +80,7 @@ def render(
     bootstrap: BootstrapResult | None = None,
     stable: StablePairs | None = None,
     settings: dict[str, Any] | None = None,
+    time_limit: float | None = AVERAGE_SECONDS,
     title: str = "Causal graph with hidden confounders",
     note: str = "",
 ) -> str:
@@ -96,7 +99,7 @@ def render(
         Bounds of the total effects over that class, if at hand; else they are worked out.
     average : AveragedEffects, optional
         What :func:`bowfree.averaged_effects` says of the search; for a complete search over up to
-        12 variables it is worked out, if it is not at hand.
+        12 variables it is worked out, if it is not at hand. Where it is left out the page says why.
     bootstrap : BootstrapResult, optional
         What :func:`bowfree.bootstrap` counted on the same data, also as a column of the table of
         edges.
@@ -104,6 +107,9 @@ def render(
         What :func:`bowfree.stability_selection` found in the same data.
     settings : dict, optional
         Options to list under "Reproduce" beside those that the result knows.
+    time_limit : float, optional
+        Seconds for the averages, if they are worked out; by default 40. The page says when they
+        were cut short, and is then not the same on every machine.
     title, note : str
         Heading, and a line of your own under it, such as a date.
 
@@ -137,6 +143,7 @@ def render(
         bootstrap=bootstrap,
         stable=stable,
         settings=settings,
+        time_limit=time_limit,
     )
     folder = Path(__file__).parent
     html: str = environment.get_template("page.html").render(

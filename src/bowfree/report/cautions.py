@@ -18,7 +18,6 @@ from bowfree.search.result import SearchResult
 __all__ = ["cautions", "in_doubt"]
 
 
-FEW_RUNS = 0.1  # share of the runs of a search that should have reached the best score
 ROBUST_WORK = 2e10  # operations for robust standard errors that a report may take unasked: seconds
 NEGLIGIBLE = 0.01  # RMSEA below which a rejected graph fits all the same, for what it is worth
 
@@ -85,10 +84,10 @@ def cautions(
 def in_doubt(fit: Fit, search: SearchResult | None) -> bool:
     """Tell whether the best graph itself is in doubt, so that nothing it settles is worth a word.
 
-    That is, when the search was ended early, when few of its runs agree, or when the graph does not
-    fit.
+    That is, when the search was ended early, when few of its runs agree or searches of its kind
+    often miss a better graph, or when the graph does not fit.
     """
-    unsure = search is not None and (not search.complete or _few_agree(search))
+    unsure = search is not None and not search.sureness.sure
     return unsure or (_rejected(fit) and not fit.rmsea < NEGLIGIBLE)
 
 
@@ -148,23 +147,19 @@ def _data_cautions(fit: Fit, checks: DataChecks | None) -> list[str]:
     return found
 
 
-def _at_best(search: SearchResult) -> int:
-    return sum(run.score >= search.score - 1e-9 for run in search.runs)
-
-
-def _few_agree(search: SearchResult) -> bool:
-    n_runs = len(search.runs)
-    return n_runs > 1 and _at_best(search) < max(2.0, FEW_RUNS * n_runs)
-
-
 def _search_cautions(search: SearchResult) -> list[str]:
     found = []
     if not search.complete:
         found.append("The search was ended early: a longer one may find a better graph.")
-    if _few_agree(search):
+    sureness = search.sureness
+    if not sureness.sure:
+        only = "" if sureness.agree else "Only "
+        often = ""
+        if not math.isnan(sureness.missed):
+            share = percent(sureness.missed)
+            often = f"; in simulations {share} of such searches missed a better graph"
         found.append(
-            f"Only {_at_best(search)} of {len(search.runs)} runs reached the best score: a better "
-            "graph may exist. Search longer, with more restarts."
+            f"{only}{sureness._brief()}{often}. Search longer, with more restarts or another seed."
         )
     if search.holdout is None:
         found.append(

@@ -60,7 +60,10 @@ def averaged(average: AveragedEffects) -> Certainty:
             "intervals are rough. More steps make them more exact."
         )
     if not average.complete:
-        doubts.append("Some graphs that are probable, too, are left out of the averaged effects.")
+        doubts.append(
+            "The averaged effects were cut short: a time limit, or one on the number of graphs, "
+            "has left out some that are probable, too."
+        )
     return Certainty(
         "Averaged over graphs",
         f"Not only the best graph and its class: {count(average.n_graphs, 'graph')} in "
@@ -100,11 +103,7 @@ def resampled(bootstrap: BootstrapResult) -> Certainty:
         ]
         for i, j in _listed(bootstrap.effect_frequency)
     ]
-    doubts = (
-        []
-        if bootstrap.complete
-        else ["The bootstrap was cut short, or some classes were looked at in part."]
-    )
+    doubts = [f"On resampled data: {note}." for note in bootstrap.notes]
     return Certainty(
         "On resampled data",
         f"The search was repeated on {count(bootstrap.n_resamples, 'data set')} drawn from the "
@@ -133,7 +132,7 @@ def halved(stable: StablePairs) -> Certainty:
         [*_names(stable.names, at[a], at[b]), percent(float(stable.frequency[at[a], at[b]]))]
         for a, b in stable.pairs
     ]
-    doubts = [] if stable.complete else ["The time was up before the last half of the data."]
+    doubts = [f"On halves of the data: {note}." for note in stable.notes]
     return Certainty(
         "On halves of the data",
         f"Pairs of variables that are joined in most of {count(stable.n_halves, 'half', 'halves')} "

@@ -30,6 +30,7 @@ from bowfree.model.joint_fit import JointFit
 from bowfree.model.joint_moments import JointMoments
 from bowfree.model.missing import IncompleteRows
 from bowfree.pictures.svg import printable
+from bowfree.report.averages import Unasked, unasked_average
 from bowfree.report.cautions import cautions, in_doubt
 from bowfree.report.cells import counted
 from bowfree.report.certainty import Certainty, averaged, halved, resampled
@@ -57,7 +58,6 @@ from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_input import shown
 from bowfree.uncertainty.averaged_effects import AveragedEffects
-from bowfree.uncertainty.averaging import averaged_effects
 from bowfree.uncertainty.bootstrap_result import BootstrapResult
 from bowfree.uncertainty.design import design
 from bowfree.uncertainty.design_result import Design
@@ -84,6 +84,7 @@ def gather(
     bootstrap: BootstrapResult | None = None,
     stable: StablePairs | None = None,
     settings: Mapping[str, Any] | None = None,
+    time_limit: float | None = None,
 ) -> dict[str, Any]:
     """Return all that the template needs; the parameters are those of :func:`render`."""
     if not isinstance(result, Fit | SearchResult | ExhaustiveResult):
@@ -121,9 +122,10 @@ def gather(
             bounds = prompt_bounds(members, fit.moments, MAX_MEMBERS)
         estimates = fit.estimates()
         effects = fit.total_effects()
-    if average is None and search is not None and search.complete and len(graph) <= MAX_AVERAGED:
-        average = averaged_effects(search, rng=0)
-    certainty = _certainty(graph, average, bootstrap, stable)
+    found = Unasked(average)
+    if average is None and search is not None:
+        found = unasked_average(search, most_nodes=MAX_AVERAGED, rng=0, time_limit=time_limit)
+    certainty = _certainty(graph, found.average, bootstrap, stable)
     edges = edge_rows(fit, estimates, summary)
     tried = _experiments(members, summary)
     checks = checks_if_rows(fit, data, None if search is None else search.holdout)
@@ -143,7 +145,8 @@ def gather(
             *(doubt for part in certainty for doubt in part.doubts),
         ],
         "certainty": certainty,
-        "averaged": average is not None,
+        "averaged": found.average is not None,
+        "not_averaged": found.why_not,
         "in_doubt": in_doubt(fit, search),
         "class_size": f"{summary.n_members:,}" + ("" if summary.complete else " or more"),
         "class_summary": summary,

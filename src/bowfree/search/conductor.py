@@ -26,7 +26,6 @@ from bowfree.search.plan import (
     Task,
     least_gain_for,
     patience_for,
-    work_of_search_for,
 )
 from bowfree.search.result import ScoredGraph, SearchRun
 from bowfree.search.runs import Setup, read_run, run_elsewhere, scored
@@ -70,12 +69,13 @@ class Conductor:
         self.do_round(0, plan.first_tasks(self.memory.seed, self.setup.ground))
         number, without_gain = 0, 0
         while not self.stopped and number < plan.rounds and without_gain < self.patience():
-            if self.work() > work_of_search_for(len(self.names)):
+            done = self.work()
+            if plan.work.is_over(done):
                 self.exhausted = True
                 break
             number += 1
             ends = self.best_ends()
-            tasks = plan.kick_tasks(self.memory.seed, number, ends)
+            tasks = plan.kick_tasks(self.memory.seed, number, ends, done)
             self.do_round(number, tasks)
             gained = self.best_ends()[0].score > ends[0].score + self.least_gain
             without_gain = 0 if gained else without_gain + 1

@@ -102,7 +102,7 @@ def greedy_search(
             paper's, 0.5 the usual BIC, ``"ebic"`` the extended one, for many variables;
             ``smallest_effect``, for very many observations, is a floor below it.
         ``restarts``, ``rounds``, ``direction``, ``neighbours``, ``max_steps``, ``plateau``, \
-``keep``, ``window``, ``cache_mb``
+``work``, ``keep``, ``window``, ``cache_mb``
             How to go about it (:class:`~bowfree.search.plan.StrategyOptions`).
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
             What may be spent (:class:`~bowfree.options.BudgetOptions`).
@@ -287,7 +287,7 @@ def _make_result(conductor: Conductor, **given: Any) -> SearchResult:
     if exhausted:
         given["notes"] += (
             f"{exhausted} of {len(conductor.runs)} runs ended when the work set aside for one run "
-            "was done: they had come among very large districts, which max_district= avoids",
+            "was done: they had come among very large districts, which `max_district` avoids",
         )
     if conductor.exhausted:
         given["notes"] += (

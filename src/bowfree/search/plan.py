@@ -128,6 +128,29 @@ def work_of_search_for(d: int) -> float:
     return 20 * work_for(d) if d <= MANY_NODES else 1e11
 
 
+@dataclass(frozen=True)
+class Work:
+    """How much a search may do, in multiplications; counted, so that all machines end alike."""
+
+    of_run: float  # at most
+    of_search: float  # after which no round begins
+    shared: bool  # whether the runs of a round may do no more together than is left
+
+    @classmethod
+    def of(cls, given: float | None, d: int) -> Work:
+        """Return the usual bounds for d variables, or those of a search that may do so much."""
+        usual = cls(work_for(d), work_of_search_for(d), shared=False)
+        return usual if given is None else cls(usual.of_run, given, shared=True)
+
+    def of_each(self, done: float, n_runs: int) -> float:
+        """Return what each of the next runs may do."""
+        return min(self.of_run, (self.of_search - done) / n_runs) if self.shared else self.of_run
+
+    def is_over(self, done: float) -> bool:
+        """Whether nothing is left for another round."""
+        return done > self.of_search
+
+
 def plateau_for(d: int) -> int:
     """Return how many graphs of equal score are visited at a local optimum."""
     return max(10, 400 // d)
@@ -158,6 +181,11 @@ class StrategyOptions(TypedDict, total=False):
         At a local optimum, visit up to this many graphs of equal score, and climb on from one that
         has a better neighbour. By default ``400 / d`` with ``"ils"``, and 0 with ``"restart"``, as
         in the paper.
+    work : float
+        The most that a search may do, in multiplications behind its scores; a second has about 3e9.
+        They are shared out evenly among the runs of the first round, and what these leave among
+        those of the next; a run that has done its part ends with the best graph it has met.
+        By default runs are bounded beyond twelve variables only, where districts may be very large.
     keep, window : int, float
         The pool keeps this many of the best graphs (300), within this many units of ``n * score``
         (10).
@@ -171,6 +199,7 @@ class StrategyOptions(TypedDict, total=False):
     neighbours: int | None
     max_steps: int | None
     plateau: int | None
+    work: float | None
     keep: int
     window: float
     cache_mb: float
@@ -183,11 +212,12 @@ class Task(NamedTuple):
     seed: int
     stream: int
     start: MixedGraph | None = None
+    most_work: float = math.inf
 
     def core(self) -> _core.Task:
         """Return it as the core wants it."""
         bits = None if self.start is None else self.start._bits()
-        return _core.Task(self.kind, self.seed, self.stream, bits)
+        return _core.Task(self.kind, self.seed, self.stream, bits, self.most_work)
 
 
 @dataclass(frozen=True)
@@ -198,22 +228,31 @@ class Plan:
     starts: tuple[MixedGraph, ...]  # where the first of them begin
     from_ground: bool  # whether the run after those begins at the required edges
     rounds: float  # of kicks
+    work: Work
 
     def first_tasks(self, seed: int, ground: MixedGraph) -> list[Task]:
         """Return the runs of the first round; `ground` has the required edges only."""
         begin = [*self.starts, *([ground] if self.from_ground else [])]
+        each = self.work.of_each(0.0, len(self.first))
         return [
-            Task(kind, seed, k, begin[k] if k < len(begin) else None)
+            Task(kind, seed, k, begin[k] if k < len(begin) else None, each)
             for k, kind in enumerate(self.first)
         ]
 
-    def kick_tasks(self, seed: int, number: int, ends: list[ScoredGraph]) -> list[Task]:
-        """Half of the runs kick the best graph, the others the next best ends."""
+    def kick_tasks(
+        self, seed: int, number: int, ends: list[ScoredGraph], done: float
+    ) -> list[Task]:
+        """Half of the runs kick the best graph, the others the next best ends.
+
+        `done` is the work of all rounds before this one.
+        """
         tasks = []
-        for k in range(kick_runs_for(len(ends[0].graph.nodes))):
+        n_runs = kick_runs_for(len(ends[0].graph.nodes))
+        each = self.work.of_each(done, n_runs)
+        for k in range(n_runs):
             rank = 0 if k % 2 == 0 else (k + 1) // 2
             start = ends[min(rank, len(ends) - 1)].graph
-            tasks.append(Task(KICKS, seed, 1_000_000 * number + k, start))
+            tasks.append(Task(KICKS, seed, 1_000_000 * number + k, start, each))
         return tasks
 
 
@@ -233,6 +272,7 @@ class Strategy:
     neighbours: int | None = None
     max_steps: int | None = None
     plateau: int | None = None
+    work: float | None = None
     keep: int = 300
     window: float = 10.0
     cache_mb: float = 256.0
@@ -246,7 +286,8 @@ class Strategy:
         if self.starts is not None:
             object.__setattr__(self, "starts", tuple(each("starts", self.starts, "graphs")))
         at_least("keep", self.keep, 1)
-        for name in ("window", "cache_mb"):
+        numbers = ("window", "cache_mb") if self.work is None else ("window", "cache_mb", "work")
+        for name in numbers:
             object.__setattr__(self, name, positive(name, getattr(self, name)))
         if isinstance(self.restarts, int) and self.restarts > MOST_RUNS:
             raise BowfreeError(
@@ -276,11 +317,12 @@ class Strategy:
     def plan(self, graph_class: GraphClass, d: int) -> Plan:
         """Return the runs for d variables."""
         begin = () if self.starts is None else tuple(self.starts)
+        work = Work.of(self.work, d)
         if self.strategy == "restart":
             default = RANDOM_STARTS if self.starts is None else 0
             n_random = at_least("restarts", default if self.restarts is None else self.restarts, 0)
             n_given = len(begin) if begin else 1
-            return Plan((CLIMB,) * (n_given + n_random), begin, not begin, 0)
+            return Plan((CLIMB,) * (n_given + n_random), begin, not begin, 0, work)
         default = first_runs_for(d)
         n_first = at_least("restarts", default if self.restarts is None else self.restarts, 1)
         if graph_class == "bidirected":
@@ -292,7 +334,7 @@ class Strategy:
                 for k in range(n_first)
             )
         rounds = math.inf if self.rounds is None else at_least("rounds", self.rounds, 0)
-        return Plan((KICKS,) * len(begin) + kinds, begin, False, rounds)
+        return Plan((KICKS,) * len(begin) + kinds, begin, False, rounds, work)
 
     def run_options(self, d: int, n: float) -> dict[str, Any]:
         """Return what every run is told, for the core."""
@@ -312,5 +354,4 @@ class Strategy:
             "burn_in": default_burn_in(d),
             "keep": self.keep,
             "window": self.window / n,
-            "most_work": work_for(d),
         }

@@ -17,7 +17,7 @@ from bowfree.json_values import Plain, json_values
 from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.pictures.drawn import Drawn
-from bowfree.search.sureness import Sureness, judge
+from bowfree.search.sureness import Ending, Sureness, judge
 from bowfree.shortcuts import FoundShortcuts
 from bowfree.space.search_space import SearchSpace
 
@@ -185,8 +185,13 @@ class SearchResult(Drawn, FoundShortcuts):
     @property
     def sureness(self) -> Sureness:
         """How sure the search can be that there is no better graph."""
-        first = [run.score for run in self.runs if run.strategy != "kicks"]
-        return judge(first, self.score, n_nodes=len(self.graph), complete=self.complete)
+        return judge(
+            [Ending(run.path[0], run.score, run.strategy != "kicks") for run in self.runs],
+            self.score,
+            n_nodes=len(self.graph),
+            n_edges=self.graph.n_edges,
+            complete=self.complete,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists and numbers."""
@@ -247,6 +252,8 @@ class SearchResult(Drawn, FoundShortcuts):
         )
         if not self.complete:
             yield "the search was ended early: a longer one may find better"
+        elif not self.sureness.sure:
+            yield from self.sureness._shown()
 
 
 class SearchInterrupted(WorkInterrupted):

@@ -31,7 +31,7 @@ from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.joint_moments import ConditionMoments, JointMoments
 from bowfree.model.moments import Moments
-from bowfree.search.plan import CLIMB, TOLERANCE, Task
+from bowfree.search.plan import CLIMB, TOLERANCE, Task, work_for
 from bowfree.search.result import LearnedTarget, SearchResult
 from bowfree.search.runs import Setup, run_elsewhere
 
@@ -91,7 +91,8 @@ class _Moves:
 
     def near(self, graph: MixedGraph, targets: Targets) -> Place:
         """Let the graph climb to where these targets want it."""
-        done = run_elsewhere((self.given(targets), Task(CLIMB, 0, 0, graph), self.budget))
+        climb = Task(CLIMB, 0, 0, graph, work_for(len(self.moments.names)))
+        done = run_elsewhere((self.given(targets), climb, self.budget))
         if done is None:  # the time is up
             return Place(-math.inf, graph, targets)
         self.met[targets] = max(done.run.score, self.met.get(targets, -math.inf))

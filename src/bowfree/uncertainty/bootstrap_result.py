@@ -18,6 +18,7 @@ from bowfree.graph.text import quote
 from bowfree.json_values import Plain
 from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
 from bowfree.uncertainty.edge_share import EdgeShares
+from bowfree.uncertainty.resampling import exhausted_note
 
 __all__ = ["BootstrapResult", "ResampledEffect"]
 
@@ -93,8 +94,14 @@ class BootstrapResult(Shown, Plain, EdgeShares, Frozen):
         quantile of the lower bounds and the upper quantile of the upper bounds.
     confidence : float
         Level of all intervals.
+    n_planned : int
+        Resamples that were asked for; after a time limit or Ctrl-C there are fewer.
+    n_exhausted : int
+        Resamples whose search ended when the work set aside for it was done, with the best graph by
+        then; a longer search may have found a better one.
     complete : bool
-        False when some class had more members than were looked at.
+        False when the time was up before the last resample, or when some class had more members
+        than were looked at.
     """
 
     names: tuple[str, ...]
@@ -112,12 +119,29 @@ class BootstrapResult(Shown, Plain, EdgeShares, Frozen):
     min_abs_interval: Floats
     total_effect_interval: Floats
     confidence: float
+    n_planned: int
+    n_exhausted: int
     complete: bool
 
     @property
     def n_resamples(self) -> int:
         """Number of resamples."""
         return len(self.graphs)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was cut short, in sentences."""
+        found = []
+        if self.n_resamples < self.n_planned:
+            found.append(
+                f"NOT COMPLETE: ended after {self.n_resamples} of {self.n_planned} "
+                "resamples; frequencies and intervals are those of these"
+            )
+        elif not self.complete:
+            found.append("NOT COMPLETE: some classes have more members than `limit`")
+        if self.n_exhausted:
+            found.append(exhausted_note(self.n_exhausted, self.n_resamples))
+        return tuple(found)
 
     def effect(self, *, of: str, on: str) -> ResampledEffect:
         """Return what the resamples say about the effect of one variable on another."""
@@ -167,7 +191,8 @@ class BootstrapResult(Shown, Plain, EdgeShares, Frozen):
         )
 
     def _content(self) -> Any:
-        plain = ("names", "n_resamples", "confidence", "complete", "graphs", "scores")
+        counts = ("n_resamples", "n_planned", "n_exhausted")
+        plain = ("names", *counts, "confidence", "complete", "notes", "graphs", "scores")
         effects = ("effect_frequency", "effect_frequency_interval", "min_abs", "min_abs_interval")
         arrays = (*_EDGES, *(f"{name}_interval" for name in _EDGES), *effects)
         return {name: getattr(self, name) for name in (*plain, *arrays, "total_effect_interval")}
@@ -179,6 +204,7 @@ class BootstrapResult(Shown, Plain, EdgeShares, Frozen):
     def _shown(self) -> Iterator[str | Table]:
         level = f"{100 * self.confidence:g} %"
         yield f"{self.n_resamples} bootstrap resamples"
+        yield from self.notes
         yield self._edges(level)
         lower, upper = self.total_effect_interval
         yield effect_table(

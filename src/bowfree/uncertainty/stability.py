@@ -28,7 +28,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,7 @@ from bowfree.graph.text import quote
 from bowfree.json_values import Plain
 from bowfree.model.moments import Moments
 from bowfree.options import BudgetOptions, at_least, positive, split_options
-from bowfree.uncertainty.resampling import Recipe, Rows
+from bowfree.uncertainty.resampling import Recipe, Rows, exhausted_note
 
 __all__ = ["StablePairs", "stability_selection"]
 
@@ -69,6 +69,10 @@ class StablePairs(Shown, Plain, Frozen):
         Pairs joined in a half, on average.
     n_halves : int
         Number of halves.
+    n_planned : int
+        Halves that were asked for; when the time was up before, there are fewer.
+    n_exhausted : int
+        Halves whose search ended when the work set aside for it was done.
     complete : bool
         False when the time limit came first.
     """
@@ -80,7 +84,19 @@ class StablePairs(Shown, Plain, Frozen):
     max_false: float
     n_joined: float
     n_halves: int
+    n_planned: int
+    n_exhausted: int
     complete: bool
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was cut short, in sentences."""
+        found = []
+        if not self.complete:
+            found.append(f"NOT COMPLETE: ended after {self.n_halves} of {self.n_planned} halves")
+        if self.n_exhausted:
+            found.append(exhausted_note(self.n_exhausted, self.n_halves))
+        return tuple(found)
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each pair of variables.
@@ -115,8 +131,7 @@ class StablePairs(Shown, Plain, Frozen):
             f"{count(self.n_halves, 'half', 'halves')} of the data, "
             f"{self.n_joined:.1f} pairs joined in each on average"
         )
-        if not self.complete:
-            yield "NOT COMPLETE: the time limit came before the last half"
+        yield from self.notes
         if self.threshold > 1:
             yield (
                 f"no pair is stable enough to expect at most {self.max_false:g} false ones: allow "
@@ -155,7 +170,8 @@ def stability_selection(
         Number of halves; they come in pairs that have no row in common.
     search : mapping, optional
         Options of :func:`bowfree.greedy_search`, as ``{"penalty": 0.5, "max_in_degree": 2}``;
-        ``restarts`` is 3 unless it says otherwise.
+        ``restarts`` is 3 unless it says otherwise, and the work of each search is bounded as in
+        :func:`bowfree.bootstrap`.
     **options
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``: what may be spent
         (:class:`~bowfree.options.BudgetOptions`).
@@ -183,7 +199,7 @@ def stability_selection(
     positive("max_false", max_false)
     at_least("n_halves", n_halves, 2)
     (budget_options,) = split_options("stability_selection", options, BudgetOptions)
-    budget, recipe = Budget(**budget_options), Recipe.of(search)
+    budget, recipe = Budget(**budget_options), Recipe.of(search, bounded=True)
     rows = Rows.of(data, recipe)
     if len(rows) < 4:
         raise BowfreeError(f"n = {len(rows)}: half of the rows must be at least 2")
@@ -202,16 +218,16 @@ def _stable(
     max_false: float,
     n_halves: int,
     budget: Budget,
-    found: list[Floats | None],
+    found: list[_Half | None],
 ) -> StablePairs:
     """Keep the pairs that most halves join."""
-    searched = [joined for joined in found if joined is not None]
+    searched = [half for half in found if half is not None]
     if not searched:
         raise BowfreeError(
             f"time_limit = {budget.time_limit:g}: the time was up before the first half was "
             "searched; give more, or a quicker search"
         )
-    frequency: Floats = np.mean(searched, axis=0)
+    frequency: Floats = np.mean([half.joined for half in searched], axis=0)
     d = len(names)
     n_pairs = d * (d - 1) // 2
     n_joined = float(np.triu(frequency, 1).sum())
@@ -226,6 +242,8 @@ def _stable(
         max_false=max_false,
         n_joined=n_joined,
         n_halves=len(searched),
+        n_planned=n_halves,
+        n_exhausted=sum(half.exhausted for half in searched),
         complete=len(searched) == n_halves,
     )
 
@@ -257,8 +275,15 @@ class _Halves(Sequence[tuple[Moments, Budget]]):
         )
 
 
-def _joined(piece: tuple[Moments, Budget], *, recipe: Recipe) -> Floats | None:
-    """Return 1 where the best graph of a half joins two variables; None if it was cut short."""
+class _Half(NamedTuple):
+    """What one half led to: 1 where its best graph joins two variables."""
+
+    joined: Floats
+    exhausted: bool
+
+
+def _joined(piece: tuple[Moments, Budget], *, recipe: Recipe) -> _Half | None:
+    """Search on one half; None when time was up."""
     moments, budget = piece
     result = recipe.search(moments, budget)
     if not result.complete:
@@ -267,4 +292,4 @@ def _joined(piece: tuple[Moments, Budget], *, recipe: Recipe) -> Floats | None:
     joined = np.zeros((len(place), len(place)))
     for a, _, b in result.graph.edges:
         joined[place[a], place[b]] = joined[place[b], place[a]] = 1.0
-    return joined
+    return _Half(joined, any(run.exhausted for run in result.runs))
