@@ -9,21 +9,55 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
 from bowfree.cli.numbers import Price, Real, Whole
 from bowfree.cli.terminal import naming
 from bowfree.errors import BowfreeError
+from bowfree.options import GraphClass
 from bowfree.space.knowledge import Knowledge
 from bowfree.text_input import brief
 
-__all__ = ["budget_options", "read_budget", "read_search", "search_options"]
+__all__ = [
+    "budget_options",
+    "class_option",
+    "penalty_option",
+    "read_budget",
+    "read_search",
+    "search_options",
+]
 
 CONNECT_SECONDS = 10.0
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def class_option(what: str) -> Callable[[Command], Command]:
+    """Return the option that says which class of graphs is meant."""
+    return click.option(
+        "--class",
+        "graph_class",
+        type=click.Choice(get_args(GraphClass)),
+        default="bap",
+        show_default=True,
+        help=what,
+    )
+
+
+def penalty_option(where: str) -> Callable[[Command], Command]:
+    """Return the option that says what a node or an edge costs."""
+    return click.option(
+        "--penalty",
+        type=Price(),
+        metavar="NUMBER|ebic",
+        default=1.0,
+        show_default=True,
+        help=f"Weight of log n per node and edge{where}; 0.5 is the usual BIC, 'ebic' the extended "
+        "one.",
+    )
+
 
 _SEARCH = (
     click.option(
@@ -31,14 +65,7 @@ _SEARCH = (
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         help="TOML file with required, forbidden, tiers, unconfounded.",
     ),
-    click.option(
-        "--class",
-        "graph_class",
-        type=click.Choice(["bap", "dag", "bidirected", "ancestral", "arid"]),
-        default="bap",
-        show_default=True,
-        help="Which graphs to search.",
-    ),
+    class_option("Which graphs to search."),
     click.option("--max-in-degree", type=Whole(min=0), help="Most arrowheads at a node."),
     click.option("--max-district", type=Whole(min=1), help="Most nodes in a district."),
     click.option(
@@ -49,14 +76,7 @@ _SEARCH = (
         help="'restart' is the paper's search.",
     ),
     click.option("--restarts", type=Whole(min=0), help="Random starts. [default: 24 or 100]"),
-    click.option(
-        "--penalty",
-        type=Price(),
-        metavar="NUMBER|ebic",
-        default=1.0,
-        show_default=True,
-        help="Weight of log n per node and edge; 0.5 is the usual BIC, 'ebic' the extended one.",
-    ),
+    penalty_option(""),
     click.option(
         "--smallest-effect",
         type=Real(min=0, max=1, max_open=True),

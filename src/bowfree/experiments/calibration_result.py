@@ -16,8 +16,6 @@ simulation stand or fall together.
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,8 +26,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.experiments.files import write_csv, write_figure, write_json, write_text
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = [
     "CalibrationCell",
@@ -285,16 +286,17 @@ class CalibrationStudy:
 
     def save(self, folder: Path) -> list[Path]:
         """Write the table, all numbers as JSON, the bins as CSV, and a figure; return the paths."""
+        return [
+            write_text(folder / "calibration.md", self.table()),
+            write_json(folder / "calibration.json", [cell.row() for cell in self.cells]),
+            write_csv(folder / "calibration.csv", self._bin_rows()),
+            write_figure(folder / "calibration.png", self.figure(), dpi=150),
+        ]
+
+    def figure(self) -> Figure:
+        """Draw the reliability of every cell."""
         import matplotlib.pyplot as plt
 
-        paths = [folder / f"calibration.{kind}" for kind in ("md", "json", "csv", "png")]
-        paths[0].write_text(self.table() + "\n", encoding="utf-8")
-        rows = [cell.row() for cell in self.cells]
-        paths[1].write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-        with paths[2].open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(("d", "n", "graphs", "what", "count", "stated", "true", "error"))
-            writer.writerows(self._bin_rows())
         rows_of_axes = -(-len(self.cells) // 3)
         columns = min(3, len(self.cells))
         figure, axes = plt.subplots(
@@ -311,18 +313,22 @@ class CalibrationStudy:
         for cell, ax in zip(self.cells, axes.flat, strict=False):
             plot_reliability(cell, ax)
         axes.flat[0].legend(frameon=False, fontsize=8, loc="upper left")
-        figure.savefig(paths[3], dpi=150)
-        plt.close(figure)
-        return paths
+        return figure
 
-    def _bin_rows(self) -> Iterator[tuple[Any, ...]]:
+    def _bin_rows(self) -> Iterator[dict[str, Any]]:
         for cell in self.cells:
             for what in _WHAT:
                 for entry in cell.reliability(what):
-                    yield (
-                        *(cell.d, cell.n, cell.density, what, entry.count),
-                        *(f"{x:.4f}" for x in (entry.stated, *entry.true)),
-                    )
+                    yield {
+                        "d": cell.d,
+                        "n": cell.n,
+                        "graphs": cell.density,
+                        "what": what,
+                        "count": entry.count,
+                        "stated": f"{entry.stated:.4f}",
+                        "true": f"{entry.true.value:.4f}",
+                        "error": f"{entry.true.error:.4f}",
+                    }
 
 
 _COLOURS = {"effects": "#0072b2", "edges": "#d55e00"}

@@ -10,8 +10,6 @@ condition that was left out.
 
 from __future__ import annotations
 
-import csv
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +24,7 @@ from bowfree.datasets.sachs_files import SACHS_CONDITIONS
 from bowfree.datasets.table import Table
 from bowfree.equivalence.classes import class_by_components
 from bowfree.errors import BowfreeError, WorkInterrupted
+from bowfree.experiments.files import write_csv, write_figure, write_json, write_text
 from bowfree.experiments.sachs_network import SACHS_TARGETS, Agreement
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.conditions import Condition
@@ -226,20 +225,14 @@ class SachsJointStudy:
 
     def save(self, folder: Path) -> list[Path]:
         """Write sachs-joint.csv, .json, .md and a figure; return the paths."""
-        import matplotlib.pyplot as plt
-
-        paths = [folder / f"sachs-joint.{kind}" for kind in ("csv", "json", "md", "png")]
         rows = [row.to_dict() for row in (*self.rows, *self.single)]
-        with paths[0].open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, [key for key in rows[0] if key != "targets"])
-            writer.writeheader()
-            writer.writerows({k: v for k, v in row.items() if k != "targets"} for row in rows)
-        paths[1].write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
-        paths[2].write_text(self.table() + "\n", encoding="utf-8")
-        figure = self.figure(self.rows[0].setting)
-        figure.savefig(paths[3], dpi=110)
-        plt.close(figure)
-        return paths
+        told = ({key: x for key, x in row.items() if key != "targets"} for row in rows)
+        return [
+            write_csv(folder / "sachs-joint.csv", told),
+            write_json(folder / "sachs-joint.json", self.to_dict()),
+            write_text(folder / "sachs-joint.md", self.table()),
+            write_figure(folder / "sachs-joint.png", self.figure(self.rows[0].setting)),
+        ]
 
 
 # --- ways to take the data ------------------------------------------------------------------------

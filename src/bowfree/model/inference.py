@@ -44,9 +44,11 @@ __all__ = [
     "TotalEffect",
     "TotalEffects",
     "parameter_index",
+    "split_parameters",
 ]
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int_]
 Information = Literal["expected", "observed"]
 #: ``("B", i, j)`` is the effect of j on i; ``("Omega", i, j)`` with i <= j an error (co)variance.
 Parameter = tuple[Literal["B", "Omega"], int, int]
@@ -239,6 +241,28 @@ def parameter_index(
     return (*directed, *bidirected, *variances)
 
 
+def split_parameters(
+    parameters: Sequence[Parameter],
+) -> tuple[int, tuple[Places, Places], tuple[Places, Places], Floats]:
+    """Split what :func:`parameter_index` returned into entries of B and of Omega.
+
+    Returns
+    -------
+    q_B : int
+        How many are entries of B; they come first.
+    i, j : pair of ndarray
+        Their rows and columns.
+    a, b : pair of ndarray
+        Those of the entries of Omega.
+    weight : ndarray
+        One half for variances, which ``dOmega_ab = e_a e_b^T + e_b e_a^T`` counts twice.
+    """
+    q_B = sum(matrix == "B" for matrix, _, _ in parameters)
+    rows, columns = np.array([(i, j) for _, i, j in parameters]).T
+    a, b = rows[q_B:], columns[q_B:]
+    return q_B, (rows[:q_B], columns[:q_B]), (a, b), np.where(a == b, 0.5, 1.0)
+
+
 def expected_information(
     B: Floats, Omega: Floats, n: float, parameters: Sequence[Parameter]
 ) -> Floats:
@@ -300,12 +324,7 @@ def observed_information(
     W = np.asarray(np.linalg.inv(Omega), dtype=np.float64)
     WAS: Floats = W @ A @ S
     WEW: Floats = WAS @ A.T @ W
-    q_B = sum(matrix == "B" for matrix, _, _ in parameters)
-    rows, columns = np.array([(i, j) for _, i, j in parameters]).T
-    i, j = rows[:q_B], columns[:q_B]
-    a, b = rows[q_B:], columns[q_B:]
-    # dOmega_ab = e_a e_b^T + e_b e_a^T counts a variance twice.
-    weight = np.where(a == b, 0.5, 1.0)
+    q_B, (i, j), (a, b), weight = split_parameters(parameters)
     H = np.empty((len(parameters), len(parameters)))
     H[:q_B, :q_B] = 2 * W[np.ix_(i, i)] * S[np.ix_(j, j)]
     # d/dOmega of dF/dB_ij = -2 (W A S)_ij, by dW = -W dOmega W.
