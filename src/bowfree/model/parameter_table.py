@@ -22,27 +22,59 @@ from bowfree.model.estimate import Estimate
 if TYPE_CHECKING:
     from bowfree.model.fit_result import Fit
 
-__all__ = ["estimate_of_edge", "estimates_frame", "list_estimates"]
+__all__ = ["edge_weights", "estimate_of_edge", "estimates_frame", "list_estimates"]
 
 
 def list_estimates(fit: Fit, errors: inference.StandardErrors) -> tuple[Estimate, ...]:
     """List regressions, covariances and variances, with the given standard errors."""
-    standardized_B, standardized_Omega = fit._standardized()
-    names, sd_errors = fit.graph.nodes, np.sqrt(np.diag(fit.Omega))
-    values = fit._values()
+    names, values = fit.graph.nodes, fit._values()
+    standardized = standardized_values(fit)
     se = np.sqrt(np.diag(errors.covariance))
     z, p_value = inference.wald(values, se)
     table = []
     for s, (kind, i, j) in enumerate(errors.parameters):
-        if kind == "B":
-            std_all = standardized_B[i, j]
-        elif i == j:
-            std_all = standardized_Omega[i, i]
-        else:
-            std_all = fit.Omega[i, j] / (sd_errors[i] * sd_errors[j])
-        numbers = (float(x) for x in (values[s], se[s], z[s], p_value[s], std_all))
+        numbers = (float(x) for x in (values[s], se[s], z[s], p_value[s], standardized[s]))
         table.append(Estimate(names[i], "~" if kind == "B" else "~~", names[j], *numbers))
     return tuple(table)
+
+
+def standardized_values(fit: Fit) -> list[float]:
+    """List the parameters in units in which every variable has variance one.
+
+    An effect is in standard deviations, a variance the share that is unexplained, and an error
+    covariance becomes the correlation of the errors.
+    """
+    B, Omega = fit._standardized()
+    sd_errors = np.sqrt(np.diag(fit.Omega))
+    return [
+        float(
+            B[i, j]
+            if kind == "B"
+            else Omega[i, i]
+            if i == j
+            else fit.Omega[i, j] / (sd_errors[i] * sd_errors[j])
+        )
+        for kind, i, j in fit._parameters
+    ]
+
+
+def edge_weights(fit: Fit) -> dict[tuple[str, str, str], float]:
+    """Return the standardised value of every edge, by its ends and its mark.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> from bowfree.model.parameter_table import edge_weights
+    >>> fit = bf.fit(bf.parse("x -> y"), cov=[[4.0, 50.0], [50.0, 2500.0]], n=100)
+    >>> {edge: round(weight, 3) for edge, weight in edge_weights(fit).items()}
+    {('x', '->', 'y'): 0.5}
+    """
+    names = fit.graph.nodes
+    return {
+        (names[j], "->", names[i]) if kind == "B" else (names[i], "<->", names[j]): value
+        for (kind, i, j), value in zip(fit._parameters, standardized_values(fit), strict=True)
+        if kind == "B" or i != j
+    }
 
 
 def estimate_of_edge(fit: Fit, a: str, mark: str | None, b: str | None) -> Estimate:
