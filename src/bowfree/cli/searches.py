@@ -75,7 +75,11 @@ _SEARCH = (
         show_default=True,
         help="'restart' is the paper's search.",
     ),
-    click.option("--restarts", type=Whole(min=0), help="Random starts. [default: 24 or 100]"),
+    click.option(
+        "--restarts",
+        type=Whole(min=0),
+        help="Random starts. [default: 24, fewer for many variables; of 'restart', 100]",
+    ),
     penalty_option(""),
     click.option(
         "--smallest-effect",
@@ -88,15 +92,19 @@ _BUDGET = (
     click.option(
         "--time-limit",
         type=Real(min=0, min_open=True),
-        help="Seconds after which what is there is taken.",
+        help="Seconds; what has been found by then is the result.",
     ),
     click.option(
-        "--jobs", type=Whole(), default=1, show_default=True, help="Threads; -1: all cores."
+        "--jobs",
+        type=Whole(),
+        default=1,
+        show_default=True,
+        help="Threads; -1 for one on each core.",
     ),
     click.option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Have the workers of a dask scheduler do it, such as tcp://10.0.0.5:8786.",
+        help="Use the workers of this dask scheduler, such as tcp://10.0.0.5:8786.",
     ),
     click.option(
         "--seed",

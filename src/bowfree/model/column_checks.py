@@ -106,7 +106,7 @@ def sentences(odd: Mapping[str, Sequence[str]], *, drop: InWords, ordinal: InWor
     if few := odd.get("few values"):
         it, has = _pronouns(few)
         said.append(
-            f"{_columns(few)} {has} {_FEW} different values or fewer, and the model is for "
+            f"{_columns(few)} {has} no more than {_FEW} different values, and the model is for "
             f"measurements; for ordered categories: {ordinal(few)}; to leave {it} out: {drop(few)}"
         )
     return said
