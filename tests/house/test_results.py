@@ -172,6 +172,12 @@ def test_text_of_many_variables_can_be_read(wide):
         assert max(map(len, lines)) < 700, name
 
 
+def test_a_table_below_a_table_has_a_line_between():
+    text = str(SMALL["BootstrapResult"])
+    heads = [k for k, line in enumerate(text.splitlines()) if line.startswith(("edge ", "effect "))]
+    assert [text.splitlines()[k - 1] for k in heads][1:] == [""]
+
+
 def test_what_is_left_out_is_said(wide):
     bounds = str(wide["EffectBounds"]).splitlines()
     pairs = int((wide["EffectBounds"].nonzero > 0).sum()) - 30  # the diagonal is not shown

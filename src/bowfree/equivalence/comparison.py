@@ -186,7 +186,7 @@ class Comparison(Shown, Plain):
             )
             for name, fit in zip(self.names, self.fits, strict=True)
         ]
-        indices = ("parameters", "loglik", "chi-square", "df", "p", "AIC", "BIC", "- lowest")
+        indices = ("parameters", "loglik", "chi-square", "df", "p", "AIC", "BIC", "above best")
         yield Table(("graph", *indices), rows, most=MOST_ROWS, rest="more: to_frame() has all")
         pairs = [
             (
