@@ -271,7 +271,7 @@ def compare(
         data = next((g.moments for g in named.values() if hasattr(g, "moments")), None)
     fits = tuple(fit_given("compare", graph, data, options) for graph in named.values())
     for fit in fits:
-        warn_if_doubtful(fit.certificate, stacklevel=2)
+        warn_if_doubtful(fit.certificate)
     cases, why = _cases(fits, data, options)
     pairs = tuple(
         _pair(one, other) for one, other in combinations(zip(named, fits, cases, strict=True), 2)

@@ -15,7 +15,6 @@ is needed. Next: :mod:`bowfree.model.fitting`, whose methods call these function
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -24,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.display import MOST_ROWS, Shown, Table, count, number, p_cell, p_text
-from bowfree.errors import FitWarning
+from bowfree.errors import FitWarning, warn
 from bowfree.frozen import Frozen
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
@@ -393,11 +392,10 @@ def safe_inverse(information: Floats) -> Floats:
         # The trace is at least the inverse of the smallest eigenvalue; the largest is at least one.
         if len(scale) * np.finfo(float).eps * inverse.trace() < 1:
             return inverse * units
-    warnings.warn(
+    warn(
         "the information matrix is not positive definite: the parameters are not identified at "
         "this point, or it is no maximum of the likelihood; standard errors are NaN",
         FitWarning,
-        stacklevel=4,
     )
     return np.full_like(information, np.nan)
 

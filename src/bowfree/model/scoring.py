@@ -143,7 +143,7 @@ def district_scores(
     {'x z': -3.0464, 'y': -1.3256}
     """
     fitted = fit_given("district_scores", graph, data, options)
-    warn_if_doubtful(fitted.certificate, stacklevel=3)
+    warn_if_doubtful(fitted.certificate)
     n, bap = fitted.n, fitted.graph
     price = fitted.penalty * math.log(n) / n if math.isfinite(n) else 0.0
     index = {name: i for i, name in enumerate(bap.nodes)}
@@ -191,5 +191,5 @@ def score(graph: GraphLike, data: Any = None, **options: Unpack[GraphScoreOption
     True
     """
     fitted = fit_given("score", graph, data, options)
-    warn_if_doubtful(fitted.certificate, stacklevel=3)
+    warn_if_doubtful(fitted.certificate)
     return fitted.score

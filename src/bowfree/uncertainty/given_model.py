@@ -299,7 +299,7 @@ def bootstrap_model(
         )
     moments = read_moments(data, graph=bap)
     fit = fit_moments(bap, moments)
-    warn_if_doubtful(fit.certificate, stacklevel=3)
+    warn_if_doubtful(fit.certificate)
     seeds = budget.generator().integers(0, 2**63, size=planned).tolist()
     task: partial[tuple[Fit | None, float]]
     if isinstance(moments, JointMoments):
