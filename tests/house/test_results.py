@@ -262,6 +262,31 @@ def test_arrays_are_read_only(name, way):
             array.flat[0] = 1
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"missing": "fiml"}, {"correlation": "kendall"}, {"ordinal": ["k"]}, {"shrinkage": 0.1}],
+)
+def test_rows_behind_moments_are_read_only(options):
+    rows = np.random.default_rng(1).standard_normal((40, 2))
+    data = {"x": rows[:, 0], "y": rows[:, 1], "k": np.arange(40) % 3}
+    if options.get("missing"):
+        data["y"] = np.where(data["y"] > 1, np.nan, data["y"])
+    moments = bf.moments(data, **options)
+    for behind in (moments.sample, pickle.loads(pickle.dumps(moments)).sample):
+        found = arrays(getattr(behind, "sample", behind))
+        assert found
+        assert not any(array.flags.writeable for array in found.values())
+
+
+@pytest.mark.parametrize("options", [{}, {"correlation": "kendall"}, {"ordinal": ["x3"]}])
+def test_the_users_array_stays_the_users(options):
+    X = np.column_stack([np.random.default_rng(1).standard_normal((40, 2)), np.arange(40) % 3])
+    moments = bf.moments(X, **options)
+    before = moments.Gamma.copy()
+    X[:] = X[::-1].copy() ** 2
+    assert np.array_equal(pickle.loads(pickle.dumps(moments)).Gamma, before)
+
+
 def test_what_is_worked_out_once_is_read_only_too():
     for array in (SMALL["Fit"].Sigma, SMALL["StructureSamples"].edge_r_hat):
         assert not array.flags.writeable
