@@ -7,6 +7,7 @@ is a pipe or a file they are plain text, as wide as they need to be.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["naming", "print_json", "print_result", "print_table", "progress_bar", "say"]
 
 _FEW_BROKEN = 0.25  # share of the rows of a table that may go on in the next line
+_QUOTED_NAME, _GLUE = re.compile(r'"[^"]{1,40}"'), "\0"
 _EDGES, _GAP = 2, 2  # characters that a table takes beside its columns, and between two of them
 
 
@@ -122,6 +124,8 @@ def print_result(result: Shown) -> None:
 def say(text: str, *, err: bool = False, most: int | None = None, hanging: str = "") -> None:
     """Print a sentence, whose lines end between words at the terminal's edge.
 
+    The words of a name in double quotes stay together.
+
     Parameters
     ----------
     text : str
@@ -138,12 +142,12 @@ def say(text: str, *, err: bool = False, most: int | None = None, hanging: str =
         ends.append(get_terminal_size().columns)
     if ends:
         text = fill(
-            text,
+            _QUOTED_NAME.sub(lambda name: name[0].replace(" ", _GLUE), text),
             width=min(ends),
             subsequent_indent=hanging,
             break_long_words=False,
             break_on_hyphens=False,
-        )
+        ).replace(_GLUE, " ")
     click.echo(text, err=err)
 
 
