@@ -30,12 +30,8 @@ import numpy as np
 import bowfree as bf
 from bowfree.budget import Budget
 from bowfree.effects.bounds import effect_counter
-from bowfree.experiments.calibration_study import (
-    IN_DEGREES,
-    CalibrationCell,
-    CheckedSimulation,
-    hold_against,
-)
+from bowfree.experiments.calibration_result import CalibrationCell, CheckedSimulation
+from bowfree.experiments.calibration_study import IN_DEGREES, hold_against
 from bowfree.uncertainty.averaging import Averaging, Votes, average_votes
 from bowfree.uncertainty.graph_law import GraphLaw
 

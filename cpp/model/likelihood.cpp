@@ -27,10 +27,8 @@ constexpr int max_steps = 50;         // of Newton from each start asked for: 99
 constexpr int max_rescue_steps = 40;  // from the starts that nobody asked for
 constexpr int canonical_starts = 3;   // tried in turn while the best end point is not certified
 
-// Where no start ends certified. Correlations keep so many bits: what is cut off is far above their
-// rounding, and so far below the smallest pivot of their Cholesky factor that it decides nothing.
-constexpr int walk_steps = 100;  // of Newton from the best end point
-constexpr int fewest_bits = 26, most_bits = 40, bits_below_pivot = 12;
+// Where no start ends certified: steps from the best end point, on rounded correlations.
+constexpr int walk_steps = 100;
 
 // When and how far to look for other maxima. Of 380 districts of dense random graphs on data of
 // another model, 22 had a higher one within 20 starts, all of them with a misfit of at least 2.1;
@@ -67,159 +65,18 @@ double smallest_correlation_eigenvalue(std::vector<double> Omega, int k, const S
     return smallest_eigenvalue(Omega.data(), k, stop);
 }
 
-/// The Cholesky factor of a covariance matrix that may be singular, of variables with variances of
-/// at most about one; a variable that does not vary gets what rounding would leave of it.
-std::vector<double> factor(std::vector<double> S, int m) {
-    for (int i = 0; i < m; ++i) S[i * m + i] = std::max(S[i * m + i], rounding_share);
-    (void)cholesky_of_singular(S.data(), m, rounding_share);
-    return S;
-}
-
 }  // namespace
-
-DistrictFitter::DistrictFitter(const JointData& conditions, const Stop* stop)
-    : cov_(conditions.all[0].S.data()), d_(conditions.width()), stop_(stop) {
-    if (!conditions.plain()) conditions_ = &conditions;
-}
-
-/// Takes up the groups of a district. Where there is just one, and all members are left alone, its
-/// covariance matrix becomes that of the fit, and true is returned.
-bool DistrictFitter::gather(const District& district) {
-    if (!conditions_) return true;
-    const int m = district.m();
-    gathered_ = pool(*conditions_, district);
-    share_ = 0.0;
-    for (const Pooled& group : gathered_) share_ += group.weight;
-    for (Pooled& group : gathered_) group.weight /= share_;
-    if (gathered_.size() != 1 ||
-        std::find(gathered_[0].set.begin(), gathered_[0].set.end(), 1) != gathered_[0].set.end())
-        return false;
-    pooled_.resize(static_cast<std::size_t>(d_) * d_);
-    for (int i = 0; i < m; ++i)
-        for (int j = 0; j < m; ++j)
-            pooled_[static_cast<std::ptrdiff_t>(district.nodes[i]) * d_ + district.nodes[j]] =
-                gathered_[0].S[i * m + j];
-    cov_ = pooled_.data();
-    gathered_.clear();
-    return true;
-}
-
-/// Scales the district's variables to variance one and puts them in canonical order. Fits are
-/// equivariant under this scaling, and every number that is compared with a threshold then has no
-/// unit. Returns false when the correlations are singular to rounding; X is then the factor of a
-/// matrix that differs from them by no more.
-bool DistrictFitter::standardize(const District& given) {
-    if (!gathered_.empty()) return standardize_groups(given);
-    const int m = given.m();
-    const std::vector<int>& nodes = given.nodes;
-    sd_.resize(m);
-    R_.resize(m * m);
-    S_.resize(m * m);
-    for (int i = 0; i < m; ++i) {
-        const double* row = cov_ + static_cast<std::ptrdiff_t>(nodes[i]) * d_;
-        sd_[i] = std::sqrt(row[nodes[i]]);
-        for (int j = 0; j < i; ++j)
-            R_[i * m + j] = R_[j * m + i] = row[nodes[j]] / (sd_[i] * sd_[j]);
-        R_[i * m + i] = 1.0;
-    }
-    canonical_.find(given, R_.data());
-    const std::vector<int>& order = canonical_.given();
-    for (int i = 0; i < m; ++i)
-        for (int j = 0; j < m; ++j) S_[i * m + j] = R_[order[i] * m + order[j]];
-    X_ = S_;
-    return cholesky_of_singular(X_.data(), m, rounding_share) == 0;
-}
-
-/// The same for the groups: the variables are scaled, and put in order, by the covariance matrix of
-/// all groups together, which is also what the answer is about.
-bool DistrictFitter::standardize_groups(const District& given) {
-    const int k = given.k, m = given.m();
-    std::vector<double> S(m * m);
-    for (const Pooled& group : gathered_) axpy(group.weight, group.S.data(), S.data(), m * m);
-    sd_.resize(m);
-    R_.resize(m * m);
-    for (int i = 0; i < m; ++i) sd_[i] = std::sqrt(S[i * m + i]);
-    for (int i = 0; i < m; ++i)
-        for (int j = 0; j < m; ++j) R_[i * m + j] = S[i * m + j] / (sd_[i] * sd_[j]);
-    canonical_.find(told_of(given, gathered_), R_.data());
-    const District& district = canonical_.district();
-    const std::vector<int>& order = canonical_.given();
-    S_.resize(m * m);
-    for (int i = 0; i < m; ++i)
-        for (int j = 0; j < m; ++j) S_[i * m + j] = R_[order[i] * m + order[j]];
-
-    ordered_.clear();
-    ordered_.reserve(gathered_.size());  // the groups refer to them
-    for (const Pooled& group : gathered_) {
-        Pooled& ordered = ordered_.emplace_back(group.weight, std::vector<char>(k), S_,
-                                                group.condition, group.kind, group.target);
-        for (std::size_t j = 0; j < group.target.size(); ++j)
-            ordered.target[j] = group.target[order[j]];
-        for (int v = 0; v < k; ++v) ordered.set[v] = group.set[order[v]];
-        for (int i = 0; i < m; ++i)
-            for (int j = 0; j < m; ++j)
-                ordered.S[i * m + j] =
-                    group.S[order[i] * m + order[j]] / (sd_[order[i]] * sd_[order[j]]);
-    }
-    make_groups();
-    X_ = S_;
-    return cholesky_of_singular(X_.data(), m, rounding_share) == 0;
-}
-
-/// What the kernels and the starts want of the groups.
-void DistrictFitter::make_groups() {
-    const District& district = canonical_.district();
-    const int k = district.k, m = district.m();
-    groups_.clear();
-    alone_.assign(k, std::vector<double>(m * m));
-    std::vector<double> weight(k);
-    for (const Pooled& ordered : ordered_) {
-        for (int v = 0; v < k; ++v) {
-            if (ordered.set[v]) continue;
-            axpy(ordered.weight, ordered.S.data(), alone_[v].data(), m * m);
-            weight[v] += ordered.weight;
-        }
-        Group& kernel = groups_.emplace_back();
-        kernel.weight = ordered.weight;
-        kernel.district = members_left(district, ordered.set);
-        for (const int i : kernel.district.nodes)
-            for (const int j : kernel.district.nodes) kernel.S.push_back(ordered.S[i * m + j]);
-        kernel.X = factor(kernel.S, kernel.district.m());
-        kernel.pooled = &ordered;
-    }
-    for (int v = 0; v < k; ++v)
-        for (double& entry : alone_[v]) entry /= weight[v];
-}
-
-/// Takes the last bits off the standardised covariances, so that what is worked out from them is
-/// the same, bit for bit, in all units. Returns false when they are too near to singular for that.
-bool DistrictFitter::round_off() {
-    const int m = canonical_.district().m();
-    double smallest = 1.0;  // pivot
-    for (int i = 0; i < m; ++i) smallest = std::min(smallest, X_[i * m + i] * X_[i * m + i]);
-    const int bits = std::max(fewest_bits, bits_below_pivot - std::ilogb(smallest));
-    if (bits > most_bits) return false;
-    const auto shorten = [&](std::vector<double>& matrix) {
-        for (double& entry : matrix)
-            entry = std::ldexp(std::nearbyint(std::ldexp(entry, bits)), -bits);
-    };
-    shorten(S_);
-    for (Pooled& group : ordered_) shorten(group.S);
-    if (!gathered_.empty()) make_groups();
-    X_ = S_;
-    return cholesky_of_singular(X_.data(), m, rounding_share) == 0;
-}
 
 /// Puts the kernels on the district.
 void DistrictFitter::take_up() {
-    const District& district = canonical_.district();
-    if (gathered_.empty()) {
-        ricf_.reset(district, S_.data(), stop_);
-        newton_.reset(district, S_.data(), X_.data(), ricf_, stop_);
+    const District& district = data_.district();
+    if (data_.single()) {
+        ricf_.reset(district, data_.S().data(), stop_);
+        newton_.reset(district, data_.S().data(), data_.X().data(), ricf_, stop_);
         sweeps_ = &ricf_;
     } else {
-        group_sweeps_.reset(district, ordered_, stop_);
-        newton_.reset(district, groups_, group_sweeps_, stop_);
+        group_sweeps_.reset(district, data_.ordered(), stop_);
+        newton_.reset(district, data_.groups(), group_sweeps_, stop_);
         sweeps_ = &group_sweeps_;
     }
 }
@@ -237,7 +94,7 @@ void DistrictFitter::set_start(int start, const District& district, Rng& random)
         const int n = static_cast<int>(P.size());
         coef_.assign(n, 0.0);
         if (start < 2 || start % 2 == 1) {
-            const double* S = gathered_.empty() ? S_.data() : alone_[v].data();
+            const double* S = data_.left_alone(v);
             gram_.resize(n * n);
             for (int a = 0; a < n; ++a) {
                 for (int b = 0; b <= a; ++b) gram_[a * n + b] = S[P[a] * m + P[b]];
@@ -283,7 +140,7 @@ bool DistrictFitter::climb(int max_newton_steps) {
 
 bool DistrictFitter::climb_from(int start, const FitOptions& options, Rng& random) {
     if (stop_) stop_->check();
-    set_start(start, canonical_.district(), random);
+    set_start(start, data_.district(), random);
     return climb(start < options.n_starts ? max_steps : max_rescue_steps);
 }
 
@@ -292,7 +149,7 @@ bool DistrictFitter::climb_from(int start, const FitOptions& options, Rng& rando
 /// certified, and so a maximum after all; nothing where the correlations cannot be rounded.
 std::optional<bool> DistrictFitter::walk_on_rounded(const District& given,
                                                     const FitOptions& options) {
-    if (!round_off()) return std::nullopt;
+    if (!data_.round_off()) return std::nullopt;
     take_up();
     Rng random(options.seed);
     double best = infinity;
@@ -313,7 +170,7 @@ std::optional<bool> DistrictFitter::walk_on_rounded(const District& given,
     n_iter_ += newton_.n_steps() - steps;
     point = newton_.point();
 
-    (void)standardize(given);
+    (void)data_.standardize(given);
     take_up();
     newton_.start(point);
     if (certified && newton_.run(tolerance, max_rescue_steps)) return true;
@@ -326,10 +183,10 @@ std::optional<bool> DistrictFitter::walk_on_rounded(const District& given,
 double DistrictFitter::misfit(const District& district, double value) {
     const int k = district.k, m = district.m(), n = m - k;
     double free = k;
-    for (int i = 0; i < m; ++i) free += 2.0 * std::log(X_[i * m + i]);
+    for (int i = 0; i < m; ++i) free += 2.0 * std::log(data_.X()[i * m + i]);
     gram_.resize(n * n);
     for (int i = 0; i < n; ++i)
-        for (int j = 0; j <= i; ++j) gram_[i * n + j] = S_[(k + i) * m + k + j];
+        for (int j = 0; j <= i; ++j) gram_[i * n + j] = data_.S()[(k + i) * m + k + j];
     if (cholesky(gram_.data(), n) < n) return 0.0;
     for (int i = 0; i < n; ++i) free -= 2.0 * std::log(gram_[i * n + i]);
     return value - free;
@@ -338,9 +195,9 @@ double DistrictFitter::misfit(const District& district, double value) {
 /// The lowest F over the starts; all about its end point goes into `details`, unless null.
 double DistrictFitter::solve(const District& given, const FitOptions& options,
                              DistrictFit* details) {
-    const bool single = gathered_.empty();
-    const bool definite = standardize(given);
-    const District& district = canonical_.district();
+    const bool single = data_.single();
+    const bool definite = data_.standardize(given);
+    const District& district = data_.district();
     take_up();
     n_iter_ = 0;
 
@@ -383,12 +240,12 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
     // Back to the variables' own units; a group that sets v has no term of it.
     for (int v = 0; v < given.k; ++v) {
         double weight = single ? 1.0 : 0.0;
-        for (const Pooled& group : gathered_) weight += group.set[v] ? 0.0 : group.weight;
-        best += weight * (2.0 * std::log(sd_[v]));
+        for (const Pooled& group : data_.gathered()) weight += group.set[v] ? 0.0 : group.weight;
+        best += weight * (2.0 * std::log(data_.sd(v)));
     }
-    best *= share_;
+    best *= data_.share();
     if (details) {
-        details->decrement *= share_;
+        details->decrement *= data_.share();
         details->objective = best;
         details->n_iter = n_iter;
         details->n_optima = std::max(1, static_cast<int>(optima.size()));
@@ -399,8 +256,8 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
 /// Reads the end point of the last climb off the kernels, in the variables' own units and the order
 /// given.
 void DistrictFitter::describe(bool certified, DistrictFit& fit) {
-    const District& district = canonical_.district();
-    const std::vector<int>& given = canonical_.given();
+    const District& district = data_.district();
+    const std::vector<int>& given = data_.given();
     const int k = district.k, m = district.m();
     std::vector<double> A(k * m), Omega(k * k);
     double largest = 0.0;
@@ -412,19 +269,21 @@ void DistrictFitter::describe(bool certified, DistrictFit& fit) {
             for (int j = 0; j < m; ++j) {
                 const double coefficient = v == j ? 0.0 : -A[v * m + j];
                 largest = std::max(largest, std::abs(coefficient));
-                own_B[row * m + given[j]] = coefficient * sd_[row] / sd_[given[j]];
+                own_B[row * m + given[j]] = coefficient * data_.sd(row) / data_.sd(given[j]);
             }
             for (int w = 0; w < k; ++w)
-                own_Omega[row * k + given[w]] = Omega[v * k + w] * sd_[row] * sd_[given[w]];
+                own_Omega[row * k + given[w]] =
+                    Omega[v * k + w] * data_.sd(row) * data_.sd(given[w]);
         }
     };
     newton_.parameters(A.data(), Omega.data());
     write(fit.B, fit.Omega);
     fit.own.clear();
-    for (std::size_t g = 0; g < gathered_.size(); ++g) {
-        if (gathered_[g].condition < 0) continue;
+    for (std::size_t g = 0; g < data_.gathered().size(); ++g) {
+        const int condition = data_.gathered()[g].condition;
+        if (condition < 0) continue;
         newton_.parameters(static_cast<int>(g), A.data(), Omega.data());
-        OwnFit& own = fit.own.emplace_back(gathered_[g].condition);
+        OwnFit& own = fit.own.emplace_back(condition);
         write(own.B, own.Omega);
     }
     fit.converged = certified;
@@ -437,7 +296,7 @@ void DistrictFitter::describe(bool certified, DistrictFit& fit) {
 DistrictFit DistrictFitter::fit(const District& district, const FitOptions& options) {
     work_ = 0.0;
     DistrictFit fit = fit_parts(district, options);
-    if (district.k > 1 && peelable(district, conditions_))
+    if (district.k > 1 && peelable(district, data_.conditions()))
         fit.smallest_eigenvalue = smallest_correlation_eigenvalue(fit.Omega, district.k, stop_);
     return fit;
 }
@@ -445,8 +304,9 @@ DistrictFit DistrictFitter::fit(const District& district, const FitOptions& opti
 DistrictFit DistrictFitter::fit_parts(const District& district, const FitOptions& options) {
     if (stop_) stop_->check();
     if (district.k == 1) return fit_alone(district);
-    if (const auto v = peelable(district, conditions_)) return fit_peeled(district, *v, options);
-    (void)gather(district);
+    if (const auto v = peelable(district, data_.conditions()))
+        return fit_peeled(district, *v, options);
+    (void)data_.gather(district);
     DistrictFit fit;
     solve(district, options, &fit);
     return fit;
@@ -458,18 +318,19 @@ DistrictFit DistrictFitter::fit_alone(const District& district) {
     const int m = district.m(), v = district.nodes[0];
     DistrictFit fit;
     bool singular = false;
-    if (!gather(district)) {
+    if (!data_.gather(district)) {
         solve(district, {}, &fit);
         return fit;
     }
     fit.Omega.assign(1, residual_variance(district, singular));
-    fit.objective = share_ * (std::log(fit.Omega[0]) + 1.0);
+    fit.objective = data_.share() * (std::log(fit.Omega[0]) + 1.0);
     fit.B.assign(m, 0.0);
     gram_.resize((m - 1) * (m - 1));
     for (int a = 1; a < m; ++a) {
         for (int b = 1; b <= a; ++b)
-            gram_[(a - 1) * (m - 1) + b - 1] = covariance(district.nodes[a], district.nodes[b]);
-        fit.B[a] = covariance(v, district.nodes[a]);
+            gram_[(a - 1) * (m - 1) + b - 1] =
+                data_.covariance(district.nodes[a], district.nodes[b]);
+        fit.B[a] = data_.covariance(v, district.nodes[a]);
     }
     const bool regular = regress(gram_.data(), fit.B.data() + 1, m - 1);
     fit.converged = regular && !singular;
@@ -485,7 +346,7 @@ DistrictFit DistrictFitter::fit_peeled(const District& district, int v, const Fi
     fit.objective = own.objective + fit.objective;
     fit.converged = own.converged && fit.converged;
 
-    std::vector<int> local(d_);  // by node: its number in `district`
+    std::vector<int> local(data_.d());  // by node: its number in `district`
     for (int j = 0; j < m; ++j) local[district.nodes[j]] = j;
     std::vector<double> B(k * m), Omega(k * k);
     const double omega = own.Omega[0];
@@ -514,9 +375,9 @@ DistrictFit DistrictFitter::fit_peeled(const District& district, int v, const Fi
 
 double DistrictFitter::objective(const District& district) {
     work_ = 0.0;
-    if (!gather(district) || district.k > 1) return solve(district, {}, nullptr);
+    if (!data_.gather(district) || district.k > 1) return solve(district, {}, nullptr);
     bool singular = false;
-    return share_ * (std::log(residual_variance(district, singular)) + 1.0);
+    return data_.share() * (std::log(residual_variance(district, singular)) + 1.0);
 }
 
 /// One node: its residual variance is the last pivot when S is factored parents first.
@@ -525,11 +386,12 @@ double DistrictFitter::residual_variance(const District& district, bool& singula
     gram_.resize(m * m);
     for (int a = 0; a < m; ++a)
         for (int b = 0; b <= a; ++b)
-            gram_[a * m + b] = covariance(district.nodes[m - 1 - a], district.nodes[m - 1 - b]);
+            gram_[a * m + b] =
+                data_.covariance(district.nodes[m - 1 - a], district.nodes[m - 1 - b]);
     singular = cholesky_of_singular(gram_.data(), m, infinity) > 0;
     const double sd = gram_[m * m - 1];
     if (sd < infinity) return sd * sd;
-    return rounding_share * covariance(district.nodes[0], district.nodes[0]);
+    return rounding_share * data_.covariance(district.nodes[0], district.nodes[0]);
 }
 
 }  // namespace bowfree

@@ -9,17 +9,16 @@
 // penalty. With several conditions F is the sum that groups.hpp has.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "model/canonical_order.hpp"
 #include "model/district.hpp"
 #include "model/group_sweeps.hpp"
 #include "model/groups.hpp"
 #include "model/newton.hpp"
 #include "model/ricf.hpp"
+#include "model/standardized.hpp"
 #include "rng.hpp"
 #include "stop.hpp"
 
@@ -59,7 +58,7 @@ struct FitOptions {
 /// A fit is a pure function of (data, district), and but for rounding it does not depend on the
 /// order of the columns of S or on their units: members that can be fitted on their own are peeled
 /// off (peeling.hpp); the rest is standardised and brought into canonical order
-/// (canonical_order.hpp) and has one start (ordinary least squares), run to convergence; only a fit
+/// (standardized.hpp) and has one start (ordinary least squares), run to convergence; only a fit
 /// that cannot be certified from there tries a few fixed other starts and keeps the best end point.
 /// Where none of them can be certified, the likelihood has no maximum nearby, as a rule, and how
 /// far one gets on the way to infinity is a matter of the last bit of a correlation. That way is
@@ -76,11 +75,11 @@ class DistrictFitter {
     /// `S` is the d x d row-major covariance matrix (divisor n) of all variables, positive
     /// definite. It must outlive this object, and so must `stop`, upon which a fit throws
     /// `Stopped`.
-    DistrictFitter(const double* S, int d, const Stop* stop = nullptr)
-        : cov_(S), d_(d), stop_(stop) {}
+    DistrictFitter(const double* S, int d, const Stop* stop = nullptr) : data_(S, d), stop_(stop) {}
 
     /// `conditions` must outlive this object. Every variable must be left alone by one of them.
-    DistrictFitter(const JointData& conditions, const Stop* stop = nullptr);
+    DistrictFitter(const JointData& conditions, const Stop* stop = nullptr)
+        : data_(conditions), stop_(stop) {}
 
     DistrictFit fit(const District& district, const FitOptions& options = {});
 
@@ -93,17 +92,11 @@ class DistrictFitter {
     double work() const { return work_; }
 
   private:
-    double covariance(int i, int j) const { return cov_[static_cast<std::ptrdiff_t>(i) * d_ + j]; }
-    bool gather(const District& district);
     DistrictFit fit_parts(const District& district, const FitOptions& options);
     DistrictFit fit_peeled(const District& district, int v, const FitOptions& options);
     DistrictFit fit_alone(const District& district);
     double residual_variance(const District& district, bool& singular);
     double solve(const District& given, const FitOptions& options, DistrictFit* details);
-    bool standardize(const District& given);
-    bool standardize_groups(const District& given);
-    void make_groups();
-    bool round_off();
     void take_up();
     bool climb_from(int start, const FitOptions& options, Rng& random);
     std::optional<bool> walk_on_rounded(const District& given, const FitOptions& options);
@@ -112,18 +105,8 @@ class DistrictFitter {
     double misfit(const District& district, double value);
     void describe(bool certified, DistrictFit& fit);
 
-    const double* cov_;
-    int d_;
+    StandardizedDistrict data_;
     const Stop* stop_;
-    const JointData* conditions_ = nullptr;   // null for one covariance matrix
-    std::vector<double> pooled_;              // what cov_ then is: entries of one district
-    double share_ = 1.0;                      // of the observations that tell about the district
-    std::vector<Pooled> gathered_, ordered_;  // its groups, as given and in canonical order
-    std::vector<Group> groups_;
-    std::vector<std::vector<double>> alone_;  // by member: S of the groups that leave it alone
-    CanonicalOrder canonical_;
-    std::vector<double> sd_, R_;       // scales and correlations in the order given
-    std::vector<double> S_, X_;        // correlations in canonical order, their Cholesky factor
     std::vector<double> start_;        // B of a start
     std::vector<double> gram_, coef_;  // of a regression
     Ricf ricf_;

@@ -174,8 +174,12 @@ class Shown:
     def _text(self, width: int | None = None) -> str:
         """Return all of it in lines, of this width if one is given: no word is broken."""
         lines: list[str] = []
+        above: str | Table = ""
         for part in self._shown():
+            if isinstance(above, Table) and isinstance(part, Table):
+                lines.append("")  # or the second would read like rows of the first
             lines += _wrapped(part, width) if isinstance(part, str) else part.lines(width)
+            above = part
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -4,6 +4,9 @@ All exceptions are :class:`ValueError`, so that code which only wants to know "t
 needs no import from here. Each message says what was wrong, the value seen, and the way out.
 """
 
+import sys
+import warnings
+from types import FrameType
 from typing import Any
 
 __all__ = [
@@ -18,6 +21,7 @@ __all__ = [
     "ParseError",
     "WorkInterrupted",
     "WorkersLost",
+    "warn",
 ]
 
 
@@ -86,6 +90,18 @@ class WorkInterrupted(KeyboardInterrupt):
     def __init__(self, result: Any) -> None:
         super().__init__("interrupted; what was done so far is in .result")
         self.result = result
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn, and point at the line outside the package that led to it."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "bowfree"
 
 
 class DataWarning(UserWarning):

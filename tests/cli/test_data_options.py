@@ -357,7 +357,7 @@ def test_identifiers_are_named_once_in_the_words_of_the_command_line(plants, tmp
     said = run("learn", path, *QUICK).stderr
     assert said.count("Warning: column id looks like row numbers") == 1
     assert said.count("to leave it out: --drop id\n") == 1
-    assert said.count("Warning: column sex has 6 different values or fewer") == 1
+    assert said.count("Warning: column sex has no more than 6 different values") == 1
     assert said.count("for ordered categories: --ordinal sex; to leave it out: --drop sex\n") == 1
     assert run("learn", path, "--drop", "id,sex", *QUICK).stderr == ""
 

@@ -399,6 +399,15 @@ def test_results_and_sentences_end_between_words(monkeypatch):
     assert {"somewhere", "Std.all", "ci.lower"} <= words
 
 
+def test_names_in_quotes_are_not_torn_apart(capsys):
+    from bowfree.cli import terminal
+
+    edge = '"sepal length (cm)" -> "petal width (cm)"'
+    terminal.say(", ".join([edge] * 3), most=50)
+    printed = capsys.readouterr().out
+    assert printed.split("\n") == [*[f"{edge},"] * 2, edge, ""]
+
+
 def test_interrupted_while_loading():
     code = (
         "import sys\n"

@@ -11,14 +11,14 @@ import pytest
 from scipy.stats import chisquare
 
 import bowfree as bf
-from bowfree.experiments.calibration_study import (
+from bowfree.experiments.calibration_result import (
     CalibrationCell,
     CalibrationStudy,
     CheckedIntervals,
     CheckedSimulation,
     Statements,
-    graph_from_prior,
 )
+from bowfree.experiments.calibration_study import graph_from_prior
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.graph_law import GraphLaw, log_prior
 from graph_strategies import all_baps

@@ -10,7 +10,8 @@ import pytest
 import bowfree as bf
 from bowfree.datasets.sachs_files import SACHS_CONDITIONS
 from bowfree.experiments import sachs_joint_study
-from bowfree.experiments.sachs_joint_study import CONSENSUS, SACHS_TARGETS, SETTINGS, Agreement
+from bowfree.experiments.sachs_joint_study import SETTINGS
+from bowfree.experiments.sachs_network import CONSENSUS, SACHS_TARGETS, Agreement
 from sachs_folder import PROTEINS, write_stand_ins
 
 

@@ -63,7 +63,7 @@ def test_nodes_are_numbered_by_first_appearance():
         ("a -> ", 1, 6, "expected a node name after '->'"),
         ("a -> b,\n -> c", 2, 2, "expected a node name before '->'"),
         ("a -> <-> b", 1, 6, "expected a node name before '<->'"),
-        ("a b", 1, 3, "expected an edge or a comma before b"),
+        ("a b", 1, 3, "expected an edge or a comma before b; a name of several words stands in"),
         ("a,, b", 1, 3, "expected a node name before the comma"),
         ("a -> b\nb -- c", 2, 3, "unexpected '-'"),
         ("a > b", 1, 3, "unexpected '>'"),

@@ -172,6 +172,12 @@ def test_text_of_many_variables_can_be_read(wide):
         assert max(map(len, lines)) < 700, name
 
 
+def test_a_table_below_a_table_has_a_line_between():
+    text = str(SMALL["BootstrapResult"])
+    heads = [k for k, line in enumerate(text.splitlines()) if line.startswith(("edge ", "effect "))]
+    assert [text.splitlines()[k - 1] for k in heads][1:] == [""]
+
+
 def test_what_is_left_out_is_said(wide):
     bounds = str(wide["EffectBounds"]).splitlines()
     pairs = int((wide["EffectBounds"].nonzero > 0).sum()) - 30  # the diagonal is not shown
@@ -254,6 +260,31 @@ def test_arrays_are_read_only(name, way):
     for array in arrays(way(SMALL[name])).values():
         with pytest.raises(ValueError, match="read-only"):
             array.flat[0] = 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"missing": "fiml"}, {"correlation": "kendall"}, {"ordinal": ["k"]}, {"shrinkage": 0.1}],
+)
+def test_rows_behind_moments_are_read_only(options):
+    rows = np.random.default_rng(1).standard_normal((40, 2))
+    data = {"x": rows[:, 0], "y": rows[:, 1], "k": np.arange(40) % 3}
+    if options.get("missing"):
+        data["y"] = np.where(data["y"] > 1, np.nan, data["y"])
+    moments = bf.moments(data, **options)
+    for behind in (moments.sample, pickle.loads(pickle.dumps(moments)).sample):
+        found = arrays(getattr(behind, "sample", behind))
+        assert found
+        assert not any(array.flags.writeable for array in found.values())
+
+
+@pytest.mark.parametrize("options", [{}, {"correlation": "kendall"}, {"ordinal": ["x3"]}])
+def test_the_users_array_stays_the_users(options):
+    X = np.column_stack([np.random.default_rng(1).standard_normal((40, 2)), np.arange(40) % 3])
+    moments = bf.moments(X, **options)
+    before = moments.Gamma.copy()
+    X[:] = X[::-1].copy() ** 2
+    assert np.array_equal(pickle.loads(pickle.dumps(moments)).Gamma, before)
 
 
 def test_what_is_worked_out_once_is_read_only_too():
@@ -385,6 +416,15 @@ def test_frames_of_edges():
     choice = SMALL["PenaltyChoice"]
     assert choice.to_frame().penalty.tolist() == list(choice.penalties)
     assert SMALL["Intervention"].to_frame().fixed.tolist() == [True, False, False, False]
+    shares = SMALL["DistrictScores"]
+    assert shares.to_frame().score.tolist() == list(shares.values())
+    assert shares.to_frame().district.tolist() == ['"<b>x</b>"', "y, w", "z"]
+    left_out = SMALL["LeftOutConditions"]
+    for row, told in zip(left_out.to_frame().itertuples(), left_out.conditions, strict=True):
+        assert (row.name, row.targets) == (told.name, ", ".join(told.targets))
+        assert (row.loglik, row.graph) == (told.loglik, str(told.graph))
+    # Conditions 1 and 2 have the same rows: nothing is left to gain on their covariance matrix.
+    assert math.isnan(left_out.conditions[0].explained)
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
@@ -407,7 +447,64 @@ def test_libraries_of_frames(monkeypatch):
         frames.data_frame({"x": [1]}, "polars")
 
 
+def test_one_is_not_many():
+    assert repr(bf.Experiment(("y",), 1.0, 1.0, 1.0)) == (
+        "<Experiment: y: 1 class, 1 end settled, 1 member left>"
+    )
+    assert repr(bf.Experiment(("y",), 2.0, 1.5, 4.0)) == (
+        "<Experiment: y: 2 classes, 1.5 ends settled, 4 members left>"
+    )
+    fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=100)
+    assert repr(fit).startswith("<Fit of 2 nodes and 1 edge, n = 100,")
+
+
 # --- one word, one kind of thing ---
+
+# What the same word has wherever it is a parameter: a default, and no place but its name.
+VOCABULARY = {
+    **dict.fromkeys(("rng", "n_jobs", "executor", "time_limit", "progress", "limit")),
+    **dict.fromkeys(("space", "search", "checkpoint", "information", "targets")),
+    "penalty": 1.0,
+    "layout": "auto",
+    "confidence": 0.95,
+    "kind": "perfect",
+    "zero": 1e-8,
+}
+# What others call these things.
+NOT_OURS = {"g", "G", "dag", "seed", "random_state", "threads", "jobs", "timeout", "callback"}
+NOT_OURS |= {"verbose", "df", "dataframe", "alpha", "level_of_confidence", "i", "j"}
+
+
+def public_signatures():
+    rooms = (bf, bf.datasets, bf.experiments, bf.formats, bf.plot, bf.report)
+    for room in rooms:
+        for name in room.__all__:
+            thing = getattr(room, name)
+            if inspect.isclass(thing):
+                for method, function in inspect.getmembers(thing, inspect.isfunction):
+                    if method[0] != "_" and function.__module__.startswith("bowfree."):
+                        yield f"{name}.{method}", inspect.signature(function)
+            elif inspect.isfunction(thing):
+                yield name, inspect.signature(thing)
+
+
+def test_the_same_word_has_the_same_default_and_is_said_by_name():
+    seen = set()
+    for name, signature in public_signatures():
+        for word, parameter in signature.parameters.items():
+            if word not in VOCABULARY or parameter.default is parameter.empty:
+                continue
+            seen.add(word)
+            assert parameter.default == VOCABULARY[word], f"{name}({word}={parameter.default!r})"
+            if not name.endswith(".ci"):
+                assert parameter.kind is parameter.KEYWORD_ONLY, f"{name}({word})"
+    assert len(seen) > 10
+
+
+def test_words_that_are_not_ours_are_not_used():
+    for name, signature in public_signatures():
+        if not name.startswith("BAPLearner."):  # has scikit-learn's words
+            assert not NOT_OURS & set(signature.parameters), name
 
 
 def returned(cls, method):

@@ -57,7 +57,7 @@ def test_a_search_warns():
     said = [str(w.message) for w in caught]
     assert len(said) == 2
     assert "column id looks like row numbers" in said[0]
-    assert "column sex has 6 different values or fewer" in said[1]
+    assert "column sex has no more than 6 different values" in said[1]
     assert said[1].endswith("ordinal=['sex']; to leave it out: data.drop(columns=['sex'])")
     assert all(w.filename == __file__ for w in caught)
     with warnings.catch_warnings():

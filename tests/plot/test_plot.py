@@ -293,6 +293,22 @@ def test_weights_have_significant_digits():
     assert [text.get_text() for text in ax.texts][3:] == ["243", "-0.0032"]
 
 
+def test_weights_of_a_fit_are_standardised():
+    # y in millionths, z in thousands: the numbers are those of the column `std_all`.
+    sem = bf.LinearSEM(
+        bf.parse("x -> y <-> z"),
+        [[0, 0, 0], [5e5, 0, 0], [0, 0, 0]],
+        [[1, 0, 0], [0, 1e12, 3e2], [0, 3e2, 1e-6]],
+    )
+    fit = bf.fit(sem.graph, sem.sample(200, rng=1))
+    x_y, y_z = fit.edge("x -> y"), fit.edge("y <-> z")
+    for ax in (bf.plot.graph(fit), bf.plot.graph(bf.parse("z <-> y <- x"), weights=fit)):
+        written = {text.get_text() for text in ax.texts} - {"x", "y", "z"}
+        assert written == {f"{x_y.std_all:.2f}", f"{y_z.std_all:.2f}"}
+    raw = {text.get_text() for text in bf.plot.graph(fit.sem()).texts} - {"x", "y", "z"}
+    assert raw == {f"{x_y.estimate:.0f}", f"{y_z.estimate:.0f}"}
+
+
 def test_effects_of_a_fit_are_standardised():
     # y in units of a millionth: its raw effect would outshine all others.
     cov = np.array([[1.0, 5e5, 0.3], [5e5, 1e12, 2e5], [0.3, 2e5, 1.0]])

@@ -33,8 +33,16 @@ def test_shares_are_those_of_the_class(page):
         near = "children" if mark == "→" else "spouses"
         having = [g for g in members if b in getattr(g, near)(a)]
         assert float(cells[7][0]) == len(having) / len(members)
-        known = {"→": "->", "↔": "<->"}[mark]
-        assert cells[8][1] == (known if len(having) == len(members) else "o->")
+        assert cells[8][1] == (mark if len(having) == len(members) else "o→")
+
+
+def test_a_mean_that_is_rounding_is_shown_as_zero():
+    rows = DATA.X - DATA.X.mean(axis=0)
+    rows[:, 0] += 0.5
+    data = dict(zip(DATA.names, rows.T, strict=True))
+    page = Page(bf.report.render(bf.fit(GRAPH, data), data=data))
+    means = [cells[1][1] for cells in page.rows("variables")]
+    assert means == ["0.5000", *["0"] * (len(means) - 1)]
 
 
 def test_effects_and_bounds(fit, page):

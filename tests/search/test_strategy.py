@@ -70,17 +70,13 @@ def test_a_plateau_is_walked():
     assert set(everything.best_graphs) == members
 
 
-def test_dearer_edges_take_a_graph_apart():
-    # Fifteen edges, each worth more than one edge's cost and less than eight. A run of kicks from
-    # the complete graph gets down to one edge only by way of the raised penalty: isolating a node
-    # leaves ten, random changes at least ten, and climbing at the usual cost adds edges.
-    d, n = 6, 500
-    S = 0.75 * np.eye(d) + 0.25
-    names = [f"x{i + 1}" for i in range(d)]
+def one_run_from_the_complete_graph():
+    """Six variables with equal correlations: where a run of kicks from all 15 edges gets to."""
+    names = [f"x{i + 1}" for i in range(6)]
     complete = bf.MixedGraph(names, bidirected=combinations(names, 2))
     result = bf.greedy_search(
-        cov=S,
-        n=n,
+        cov=0.75 * np.eye(6) + 0.25,
+        n=500,
         graph_class="bidirected",
         starts=[complete],
         restarts=1,
@@ -89,6 +85,14 @@ def test_dearer_edges_take_a_graph_apart():
         window=1e9,
         rng=0,
     )
+    return complete, result
+
+
+def test_dearer_edges_take_a_graph_apart():
+    # Fifteen edges, each worth more than one edge's cost and less than eight. A run of kicks from
+    # the complete graph gets down to one edge only by way of the raised penalty: isolating a node
+    # leaves ten, random changes at least ten, and climbing at the usual cost adds edges.
+    complete, result = one_run_from_the_complete_graph()
     assert result.graph == complete
     assert {0, 1, 2} <= {graph.n_edges for graph, _ in result.pool}
 
@@ -98,26 +102,13 @@ def test_of_many_variables_the_whole_graph_is_kicked_first(monkeypatch):
     # does not gain is taken back, and the plateau is walked at the end.
     monkeypatch.setattr(plan, "MANY_NODES", 4)
     monkeypatch.setattr(plan, "kicks_per_run_for", lambda d: 0)
-    d, n = 6, 500
-    names = [f"x{i + 1}" for i in range(d)]
-    complete = bf.MixedGraph(names, bidirected=combinations(names, 2))
-    result = bf.greedy_search(
-        cov=0.75 * np.eye(d) + 0.25,
-        n=n,
-        graph_class="bidirected",
-        starts=[complete],
-        restarts=1,
-        rounds=0,
-        keep=10_000,
-        window=1e9,
-        rng=0,
-    )
+    complete, result = one_run_from_the_complete_graph()
     assert {0, 1, 2} <= {graph.n_edges for graph, _ in result.pool}
     assert result.runs[0].end == complete
-    chain = bf.MixedGraph(names, list(pairwise(names)))
-    S = 0.6 ** np.abs(np.subtract.outer(np.arange(d), np.arange(d)))
+    chain = bf.MixedGraph(complete.nodes, list(pairwise(complete.nodes)))
+    S = 0.6 ** np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
     setup = Setup(
-        bf.moments(cov=S, n=n), bf.SearchSpace(), ScoringRule(), plan.Strategy(plateau=1000)
+        bf.moments(cov=S, n=500), bf.SearchSpace(), ScoringRule(), plan.Strategy(plateau=1000)
     )
     found = run_elsewhere((setup, plan.Task(plan.KICKS, 0, 0, chain), Budget()))
     best = {graph for graph, score in found.pool if score > found.run.score - 1e-9}

@@ -24,6 +24,7 @@ import click
 from bowfree import __version__
 from bowfree.cli.terminal import in_options, option_words, say
 from bowfree.errors import BowfreeError
+from bowfree.text_input import shown
 
 __all__ = ["COMMANDS", "main"]
 
@@ -33,11 +34,11 @@ COMMANDS = {
     "learn": "Learn a graph from data.",
     "bootstrap": "Learn again on resampled data, and say what comes back.",
     "fit": "Fit the parameters of a given graph to data.",
-    "app": "Draw, fit and compare graphs live, in a page of this machine.",
+    "app": "Draw, fit and compare graphs live, in your browser.",
     "compare": "Compare several graphs on the same data.",
     "equiv": "Say which graphs no data can tell apart.",
     "design": "Say which experiment would tell most.",
-    "effects": "Bound the causal effects over all equivalent graphs.",
+    "effects": "Say how strongly each variable acts on the others.",
     "sample": "Draw data from a graph or a fitted model.",
     "simulate": "Draw a random graph, parameters and data.",
     "convert": "Write a graph in another format.",
@@ -60,6 +61,17 @@ class _Commands(click.Group):
         command = getattr(import_module(f"bowfree.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS:
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], COMMANDS, n=1)
+            if close:
+                ctx.fail(f"No such command {shown(args[0])}; did you mean {close[0]!r}?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

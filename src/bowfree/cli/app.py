@@ -25,8 +25,13 @@ __all__ = ["app"]
     show_default=True,
     help="Weight of log n per node and edge in the score; 0.5 is the usual BIC.",
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="[default: any free one]")
-@click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port of the page. [default: any that is free]",
+)
+@click.option("--no-browser", is_flag=True, help="Print the address, but do not open a browser.")
 def app(
     graph: str | None,
     graph_file: Path | None,
@@ -37,7 +42,7 @@ def app(
     no_browser: bool,
     **given: Any,
 ) -> None:
-    """Draw, fit, search and compare graphs for DATA in a page of this machine.
+    """Draw, fit, search and compare graphs for DATA in your browser.
 
     DATA is as for `bowfree fit`. --graph may also be the name of a file. Needs starlette and
     uvicorn: pip install "bowfree[app]". Ctrl-C ends it.

@@ -28,7 +28,7 @@ __all__ = ["bootstrap"]
     type=Whole(min=1),
     default=100,
     show_default=True,
-    help="How often rows are drawn, and searched again.",
+    help="Number of resamples, each with a search of its own.",
 )
 @click.option(
     "--confidence",
@@ -40,8 +40,8 @@ __all__ = ["bootstrap"]
 @click.option(
     "--max-false",
     type=Real(min=0, min_open=True),
-    help="Instead: which pairs are joined in most halves of the rows, so that no more than this "
-    "many are false on average.",
+    help="Instead, stability selection: the pairs that most halves of the rows join, with no more "
+    "than this many false ones on average.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def bootstrap(

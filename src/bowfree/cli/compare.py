@@ -36,7 +36,7 @@ _NAMED = re.compile(r"\s*([\w.-]+)\s*=(.*)", re.DOTALL)
     "graph_files",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file with a graph, which is called like the file.",
+    help="A file with a graph, which is then named after the file.",
 )
 @click.option(
     "--format",

@@ -39,7 +39,7 @@ def condition_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--targets",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            help='A TOML file of what was intervened on: lines such as inhibitor = ["mek"].',
+            help='A TOML file with what was intervened on, in lines such as inhibitor = ["mek"].',
         ),
         click.option(
             "--conditions",

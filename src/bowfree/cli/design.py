@@ -17,7 +17,7 @@ __all__ = ["design"]
 
 @click.command(
     epilog='Example: bowfree design --graph "x -> y -> z"\n\n'
-    "Or: bowfree design --graph-file results/graph.txt --experiment akt --max-targets 2"
+    "Or: bowfree design --graph-file graph.txt --experiment akt --max-targets 2"
 )
 @graph_options
 @click.option(
@@ -36,9 +36,17 @@ __all__ = ["design"]
 )
 @experiment_option
 @kind_option
-@click.option("--limit", type=Whole(min=1), help="Most equivalent graphs. [default: 100000]")
-@click.option("--time-limit", type=Real(min=0, min_open=True), help="Seconds to spend.")
-@click.option("--jobs", type=Whole(), default=1, show_default=True, help="Threads; -1: all cores.")
+@click.option(
+    "--limit",
+    type=Whole(min=1),
+    help="Look at no more equivalent graphs than this. [default: 100000]",
+)
+@click.option(
+    "--time-limit", type=Real(min=0, min_open=True), help="Seconds; what is known by then is shown."
+)
+@click.option(
+    "--jobs", type=Whole(), default=1, show_default=True, help="Threads; -1 for one on each core."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def design(
     graph: str | None,

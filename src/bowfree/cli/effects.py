@@ -24,7 +24,9 @@ __all__ = ["effects"]
 @condition_options
 @graph_options
 @click.option(
-    "--limit", type=Whole(min=1), help="Of a given graph: most equivalent ones. [default: 1000000]"
+    "--limit",
+    type=Whole(min=1),
+    help="With a graph: look at no more equivalent ones than this. [default: 1000000]",
 )
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
@@ -41,7 +43,7 @@ def effects(
     means: Means,
     **given: Any,
 ) -> None:
-    """Say how much every variable would change another one.
+    """Say how much a change in one variable would change another.
 
     If the cause is changed by one unit from outside, the effect changes by an amount between
     `lower` and `upper`.

@@ -26,7 +26,9 @@ __all__ = ["equiv"]
     'Or: bowfree equiv --graph "x -> y -> z" --and "x <- y <- z" --experiment y'
 )
 @graph_options
-@click.option("--and", "other", metavar="TEXT", help="Say whether this graph is equivalent to it.")
+@click.option(
+    "--and", "other", metavar="TEXT", help="A second graph: say whether the two are equivalent."
+)
 @experiment_option
 @kind_option
 @click.option(
@@ -36,8 +38,10 @@ __all__ = ["equiv"]
     show_default=True,
     help="All members, or those that a quicker method reaches.",
 )
-@click.option("--list", "n_listed", type=Whole(min=0), default=0, help="Print members.")
-@click.option("--time-limit", type=Real(min=0, min_open=True), help="Seconds for the search.")
+@click.option("--list", "n_listed", type=Whole(min=0), default=0, help="Print this many members.")
+@click.option(
+    "--time-limit", type=Real(min=0, min_open=True), help="Seconds; what is known by then is shown."
+)
 @click.option("--svg", type=click.Path(path_type=Path), help="A new file for a picture.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def equiv(

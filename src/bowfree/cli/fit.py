@@ -10,7 +10,7 @@ import click
 from bowfree.cli.conditions import by_condition, condition_options
 from bowfree.cli.graphs import graph_options, read_model
 from bowfree.cli.inference import Inference, inference_options
-from bowfree.cli.numbers import Price
+from bowfree.cli.searches import penalty_option
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json, print_result, say
 from bowfree.formats import LavaanModel
@@ -27,14 +27,7 @@ __all__ = ["fit"]
 @condition_options
 @graph_options
 @inference_options
-@click.option(
-    "--penalty",
-    type=Price(),
-    metavar="NUMBER|ebic",
-    default=1.0,
-    show_default=True,
-    help="Weight of log n per node and edge in the score; 0.5 is the usual BIC.",
-)
+@penalty_option(" in the score")
 @click.option("--indices", is_flag=True, help="Also score tests of all edges that could be added.")
 @click.option(
     "--changes", is_flag=True, help="Also exact refits with each edge added, removed or changed."

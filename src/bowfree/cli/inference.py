@@ -17,7 +17,7 @@ from bowfree.model.variation import STANDARD_ERRORS, TESTS
 __all__ = ["Inference", "inference_options"]
 
 _OPTIONS = (
-    click.option("--seed", type=Whole(min=0), help="Of --se bootstrap. [default: 0]"),
+    click.option("--seed", type=Whole(min=0), help="Seed of --se bootstrap. [default: 0]"),
     click.option(
         "--resamples", type=Whole(min=2), help="How often --se bootstrap draws. [default: 1000]"
     ),

@@ -19,6 +19,12 @@ __all__ = ["Price", "Real", "Shrinkage", "Whole"]
 class Whole(click.IntRange):
     """A whole number that fits into 64 bits."""
 
+    name = "integer"
+
+    def _describe_range(self) -> str:
+        """Return what --help says of the limits; click's own answer to none is "x<=None"."""
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number, or fail in the words of the option."""
         value = _checked(self, value, param, ctx)
@@ -30,6 +36,8 @@ class Whole(click.IntRange):
 
 class Real(click.FloatRange):
     """A finite number."""
+
+    name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number, or fail in the words of the option."""

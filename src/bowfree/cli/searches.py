@@ -9,23 +9,55 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
 from bowfree.cli.numbers import Price, Real, Whole
 from bowfree.cli.terminal import naming
 from bowfree.errors import BowfreeError
+from bowfree.options import GraphClass
 from bowfree.space.knowledge import Knowledge
 from bowfree.text_input import brief
 
-__all__ = ["budget_options", "read_budget", "read_search", "search_options"]
+__all__ = [
+    "budget_options",
+    "class_option",
+    "penalty_option",
+    "read_budget",
+    "read_search",
+    "search_options",
+]
 
 CONNECT_SECONDS = 10.0
 
-_RESTARTS = "Random starts. [default: 24, on resampled data 3; of 'restart' 100]"
-
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def class_option(what: str) -> Callable[[Command], Command]:
+    """Return the option that says which class of graphs is meant."""
+    return click.option(
+        "--class",
+        "graph_class",
+        type=click.Choice(get_args(GraphClass)),
+        default="bap",
+        show_default=True,
+        help=what,
+    )
+
+
+def penalty_option(where: str) -> Callable[[Command], Command]:
+    """Return the option that says what a node or an edge costs."""
+    return click.option(
+        "--penalty",
+        type=Price(),
+        metavar="NUMBER|ebic",
+        default=1.0,
+        show_default=True,
+        help=f"Weight of log n per node and edge{where}; 0.5 is the usual BIC, 'ebic' the extended "
+        "one.",
+    )
+
 
 _SEARCH = (
     click.option(
@@ -33,14 +65,7 @@ _SEARCH = (
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         help="TOML file with required, forbidden, tiers, unconfounded.",
     ),
-    click.option(
-        "--class",
-        "graph_class",
-        type=click.Choice(["bap", "dag", "bidirected", "ancestral", "arid"]),
-        default="bap",
-        show_default=True,
-        help="Which graphs to search.",
-    ),
+    class_option("Which graphs to search."),
     click.option("--max-in-degree", type=Whole(min=0), help="Most arrowheads at a node."),
     click.option("--max-district", type=Whole(min=1), help="Most nodes in a district."),
     click.option(
@@ -50,15 +75,13 @@ _SEARCH = (
         show_default=True,
         help="'restart' is the paper's search.",
     ),
-    click.option("--restarts", type=Whole(min=0), help=_RESTARTS),
     click.option(
-        "--penalty",
-        type=Price(),
-        metavar="NUMBER|ebic",
-        default=1.0,
-        show_default=True,
-        help="Weight of log n per node and edge; 0.5 is the usual BIC, 'ebic' the extended one.",
+        "--restarts",
+        type=Whole(min=0),
+        help="Random starts. [default: 24, fewer for many variables, 3 on resampled data; of "
+        "'restart', 100]",
     ),
+    penalty_option(""),
     click.option(
         "--smallest-effect",
         type=Real(min=0, max=1, max_open=True),
@@ -70,15 +93,19 @@ _BUDGET = (
     click.option(
         "--time-limit",
         type=Real(min=0, min_open=True),
-        help="Seconds after which what is there is taken.",
+        help="Seconds; what has been found by then is the result.",
     ),
     click.option(
-        "--jobs", type=Whole(), default=1, show_default=True, help="Threads; -1: all cores."
+        "--jobs",
+        type=Whole(),
+        default=1,
+        show_default=True,
+        help="Threads; -1 for one on each core.",
     ),
     click.option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Have the workers of a dask scheduler do it, such as tcp://10.0.0.5:8786.",
+        help="Use the workers of this dask scheduler, such as tcp://10.0.0.5:8786.",
     ),
     click.option(
         "--seed",

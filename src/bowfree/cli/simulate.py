@@ -9,6 +9,7 @@ import click
 
 from bowfree.cli.folder import refuse_existing, write_folder
 from bowfree.cli.numbers import Whole
+from bowfree.cli.searches import class_option
 from bowfree.cli.terminal import naming
 from bowfree.options import GraphClass
 
@@ -20,14 +21,7 @@ __all__ = ["simulate"]
 @click.option("--n", type=Whole(min=1), default=1000, show_default=True, help="Rows.")
 @click.option("--max-in-degree", type=Whole(min=0), help="Most arrowheads at a node.")
 @click.option("--max-edges", type=Whole(min=0), help="Most edges.")
-@click.option(
-    "--class",
-    "graph_class",
-    type=click.Choice(["bap", "dag", "bidirected", "ancestral", "arid"]),
-    default="bap",
-    show_default=True,
-    help="Which graphs to draw from, uniformly.",
-)
+@class_option("Which graphs to draw from, uniformly.")
 @click.option("--seed", type=Whole(min=0), required=True, help="Seed: same seed, same data.")
 @click.option(
     "--out",

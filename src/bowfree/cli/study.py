@@ -43,7 +43,11 @@ _bench = click.option(
     help="Folder with graph-0.txt, sample-0.txt, ...; may be repeated.",
 )
 _samples = click.option(
-    "--samples", type=Whole(min=1), default=30_000, show_default=True, help="Of each sampler."
+    "--samples",
+    type=Whole(min=1),
+    default=30_000,
+    show_default=True,
+    help="Graphs that each sampler draws.",
 )
 _seed = click.option(
     "--seed", type=Whole(min=0), default=0, show_default=True, help="Same seed, same result."
@@ -59,7 +63,10 @@ def study() -> None:
     """
 
 
-@study.command(epilog="Example: bowfree study effects --protocol averaged --out results")
+@study.command(
+    short_help="Effects in simulated data (section 4.1).",
+    epilog="Example: bowfree study effects --protocol averaged --out results",
+)
 @_out
 @_n_sims
 @click.option(
@@ -78,7 +85,10 @@ def effects(out: Path, n_sims: int, protocols: tuple[str, ...], **given: Any) ->
     _run(compare_protocols, out, protocols or None, n_sims=n_sims, **budget)
 
 
-@study.command(epilog="Example: bowfree study calibration --n-sims 20 --out results")
+@study.command(
+    short_help="Whether stated certainties come true.",
+    epilog="Example: bowfree study calibration --n-sims 20 --out results",
+)
 @_out
 @_n_sims
 @budget_options
@@ -91,7 +101,10 @@ def calibration(out: Path, n_sims: int, **given: Any) -> None:
     _run(calibration_study, out, n_sims, **budget)
 
 
-@study.command(epilog="Example: bowfree study sachs --sachs data/sachs --out results")
+@study.command(
+    short_help="14 protein data sets, one by one (section 4.2).",
+    epilog="Example: bowfree study sachs --sachs data/sachs --out results",
+)
 @_out
 @_sachs
 @budget_options
@@ -105,7 +118,9 @@ def sachs(out: Path, sachs_folder: Path | None, **given: Any) -> None:
 
 
 @study.command(
-    "sachs-joint", epilog="Example: bowfree study sachs-joint --sachs data/sachs --out results"
+    "sachs-joint",
+    short_help="The 14 protein data sets at once.",
+    epilog="Example: bowfree study sachs-joint --sachs data/sachs --out results",
 )
 @_out
 @_sachs
@@ -119,7 +134,10 @@ def sachs_joint(out: Path, sachs_folder: Path | None, **given: Any) -> None:
     _run(sachs_joint_study, out, folder=sachs_folder, **budget)
 
 
-@study.command(epilog="Example: bowfree study uniformity --out results")
+@study.command(
+    short_help="Random graphs on three nodes (section 3.2).",
+    epilog="Example: bowfree study uniformity --out results",
+)
 @_out
 @_samples
 @_seed
@@ -131,7 +149,10 @@ def uniformity(out: Path, samples: int, seed: int) -> None:
     _finish(uniformity_study(samples, rng=seed), out)
 
 
-@study.command(epilog="Example: bowfree study benchmark --bench bench/bowfree10 --out results")
+@study.command(
+    short_help="The public bow-free benchmark.",
+    epilog="Example: bowfree study benchmark --bench bench/bowfree10 --out results",
+)
 @_out
 @_bench
 @budget_options
@@ -145,7 +166,8 @@ def benchmark(out: Path, bench: tuple[Path, ...], **given: Any) -> None:
 
 
 @study.command(
-    epilog="Example: bowfree study all --sachs data/sachs --bench bench/bowfree10 --out results"
+    short_help="All of these.",
+    epilog="Example: bowfree study all --sachs data/sachs --bench bench/bowfree10 --out results",
 )
 @_out
 @_n_sims

@@ -192,7 +192,7 @@ _OPTIONS = (
         "--shrinkage",
         type=Shrinkage(),
         metavar="A",
-        help="Multiply covariances by 1 - A, as for few rows; 'auto' is Ledoit and Wolf's A.",
+        help="Multiply covariances by 1 - A, where rows are few; 'auto' is Ledoit and Wolf's A.",
     ),
     click.option("--weights", metavar="NAME", help="The column that has sampling weights."),
     click.option(
@@ -218,18 +218,20 @@ _OPTIONS = (
     click.option("--log", is_flag=True, help="Take logarithms of all variables first."),
     # how the file is written, and what to read of it
     click.option("--sheet", help="Sheet of a workbook."),
-    click.option("--encoding", help="Of a text, such as cp1252. [default: UTF-8]"),
+    click.option("--encoding", help="Encoding of a text file, such as cp1252. [default: UTF-8]"),
     click.option(
         "--decimal",
         type=click.Choice(["point", "comma"]),
-        help="Before decimals, if it does not show.",
+        help="Decimal mark, if the file does not show it.",
     ),
     click.option(
         "--separator",
         type=click.Choice(list(SEPARATORS)),
-        help="Between cells, if it does not show.",
+        help="What stands between cells, if the file does not show it.",
     ),
-    click.option("--na", multiple=True, metavar="TEXT", help="Stands for a missing value."),
+    click.option(
+        "--na", multiple=True, metavar="TEXT", help="Text that stands for a missing value."
+    ),
     click.option("--drop", metavar="A,B,...", help="Leave out these columns."),
     click.option("--columns", metavar="A,B,...", help="Use these columns only."),
     # what DATA is

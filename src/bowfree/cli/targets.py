@@ -29,7 +29,7 @@ experiment_option: Callable[..., Any] = click.option(
     "experiments",
     metavar="NAMES",
     multiple=True,
-    help='Targets of an experiment done, as "akt" or "pkc, mek"; may be repeated.',
+    help='Targets of an experiment that was done, as "akt" or "pkc, mek"; may be repeated.',
 )
 
 

@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 _FEW_BROKEN = 0.25  # share of the rows of a table that may go on in the next line
+_QUOTED_NAME, _GLUE = re.compile(r'"[^"]{1,40}"'), "\0"
 _EDGES, _GAP = 2, 2  # characters that a table takes beside its columns, and between two of them
 
 
@@ -215,6 +216,8 @@ class _InOptions(Shown):
 def say(text: str, *, err: bool = False, most: int | None = None, hanging: str = "") -> None:
     """Print a sentence, whose lines end between words at the terminal's edge, about options.
 
+    The words of a name in double quotes stay together.
+
     Parameters
     ----------
     text : str
@@ -232,12 +235,12 @@ def say(text: str, *, err: bool = False, most: int | None = None, hanging: str =
         ends.append(get_terminal_size().columns)
     if ends:
         text = fill(
-            text,
+            _QUOTED_NAME.sub(lambda name: name[0].replace(" ", _GLUE), text),
             width=min(ends),
             subsequent_indent=hanging,
             break_long_words=False,
             break_on_hyphens=False,
-        )
+        ).replace(_GLUE, " ")
     click.echo(text, err=err)
 
 

@@ -160,15 +160,13 @@ class ReadOptions:
     def choose(self, names: Sequence[str], what: str) -> list[int]:
         """Return the places of the columns to read, among the names that there are."""
         place = {name: k for k, name in enumerate(names)}
-        named = (("columns", self.columns or ()), ("drop", self.drop), ("ordinal", self.ordinal))
-        for option, wanted in named:
+        for wanted in (self.columns or (), self.drop, self.ordinal):
             for name in wanted:
                 if name not in place:
                     close = close_names(name, names)
                     hint = f" (did you mean {close[0]!r}?)" if close else ""
                     raise DataError(
-                        f"{self.option(option)} {what} has no column {shown(name)}{hint}; it has "
-                        f"{listed(names)}"
+                        f"{what} has no column {shown(name)}{hint}; it has {listed(names)}"
                     )
             if len(set(wanted)) < len(wanted):
                 twice = next(name for name in wanted if list(wanted).count(name) > 1)

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -42,7 +41,7 @@ from bowfree.equivalence.components import (
     member_batches,
 )
 from bowfree.equivalence.decision import aligned
-from bowfree.errors import BowfreeError, FitWarning
+from bowfree.errors import BowfreeError, FitWarning, warn
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fitting import fit_cells, fit_moments
 from bowfree.model.gate import read_moments
@@ -179,12 +178,11 @@ def effect_bounds(
     if isinstance(graphs, SearchResult | ExhaustiveResult):
         bounds = replace(bounds, learned=True)
     if bounds.n_uncertified:
-        warnings.warn(
+        warn(
             f"{bounds.n_uncertified} of {bounds.n_fits} district fits are not certified to be a "
             "maximum of the likelihood; bounds that rest on them may be off (see bowfree.fit on "
             "a member)",
             FitWarning,
-            stacklevel=2,
         )
     return bounds
 

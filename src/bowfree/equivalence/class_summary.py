@@ -54,16 +54,20 @@ class EdgeSummary(Shown):
         """Whether all members have the same edge."""
         return "circle" not in (self.end_at_a, self.end_at_b)
 
+    @property
+    def mark(self) -> str:
+        """What all members agree on: ``->``, ``<-``, ``<->``, with ``o`` where they differ."""
+        left = {"head": "<", "tail": "-", "circle": "o"}[self.end_at_a]
+        right = {"head": ">", "tail": "-", "circle": "o"}[self.end_at_b]
+        # `a -> b`, not `a --> b`: the language of bowfree.parse where all is known.
+        return f"{left}-{right}".replace("-->", "->").replace("<--", "<-")
+
     def turned(self) -> EdgeSummary:
         """Return the same seen from b: a and b exchanged."""
         return EdgeSummary(self.b, self.a, self.n_backward, self.n_forward, self.n_bidirected)
 
     def _brief(self) -> str:
-        left = {"head": "<", "tail": "-", "circle": "o"}[self.end_at_a]
-        right = {"head": ">", "tail": "-", "circle": "o"}[self.end_at_b]
-        # `a -> b`, not `a --> b`: the language of bowfree.parse where all is known.
-        line = f"{left}-{right}".replace("-->", "->").replace("<--", "<-")
-        return f"{quote(self.a)} {line} {quote(self.b)}"
+        return f"{quote(self.a)} {self.mark} {quote(self.b)}"
 
 
 def _end(heads: int, tails: int) -> Literal["head", "tail", "circle"]:

@@ -186,7 +186,7 @@ class Comparison(Shown, Plain):
             )
             for name, fit in zip(self.names, self.fits, strict=True)
         ]
-        indices = ("parameters", "loglik", "chi-square", "df", "p", "AIC", "BIC", "- lowest")
+        indices = ("parameters", "loglik", "chi-square", "df", "p", "AIC", "BIC", "above best")
         yield Table(("graph", *indices), rows, most=MOST_ROWS, rest="more: to_frame() has all")
         pairs = [
             (
@@ -271,7 +271,7 @@ def compare(
         data = next((g.moments for g in named.values() if hasattr(g, "moments")), None)
     fits = tuple(fit_given("compare", graph, data, options) for graph in named.values())
     for fit in fits:
-        warn_if_doubtful(fit.certificate, stacklevel=2)
+        warn_if_doubtful(fit.certificate)
     cases, why = _cases(fits, data, options)
     pairs = tuple(
         _pair(one, other) for one, other in combinations(zip(named, fits, cases, strict=True), 2)

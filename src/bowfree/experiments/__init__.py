@@ -3,21 +3,23 @@
 - :func:`causal_effect_study`: section 4.1, figure "simulation"; :func:`compare_protocols` runs it
   as published, corrected, and with what helps;
 - :func:`sachs_study`: section 4.2, figures "real" and "real2"; :func:`sachs_joint_study`: all
-  conditions at once, with the targets of their interventions;
+  conditions at once, with the targets of their interventions (``sachs_network`` has these, and the
+  published arcs);
 - :func:`uniformity_study`: section 3.2, figure "uniform";
-- :func:`calibration_study`: whether stated certainties come true;
+- :func:`calibration_study`: whether stated certainties come true, counted in
+  ``calibration_result``;
 - :func:`bowfree_benchmark`: the public benchmark of Dash, Gonçalves and Gao (2025).
 
 ``bowfree study all --out results/`` runs them all; ``docs/results.md`` has what came out.
 """
 
 from bowfree.experiments.benchmark_study import BenchmarkStudy, bowfree_benchmark
-from bowfree.experiments.calibration_study import (
+from bowfree.experiments.calibration_result import (
     CalibrationCell,
     CalibrationStudy,
     ReliabilityBin,
-    calibration_study,
 )
+from bowfree.experiments.calibration_study import calibration_study
 from bowfree.experiments.effects_study import EffectsStudy, Simulation, causal_effect_study
 from bowfree.experiments.protocols import PROTOCOLS, ProtocolTable, compare_protocols
 from bowfree.experiments.roc import RocCurve, ordinary_auc, paper_roc

@@ -9,8 +9,6 @@ its class stand beside it.
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 import re
 import time
@@ -26,6 +24,7 @@ import numpy as np
 from bowfree.budget import Budget
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError
+from bowfree.experiments.files import write_csv, write_figure, write_json, write_text
 from bowfree.experiments.simulations import simulate
 from bowfree.formats.benchmark import from_benchmark
 from bowfree.graph.mixed_graph import MixedGraph
@@ -230,20 +229,13 @@ class BenchmarkStudy:
 
     def save(self, folder: Path) -> list[Path]:
         """Write benchmark-NAME.csv, .json, .md and .png; return the paths."""
-        import matplotlib.pyplot as plt
-
-        paths = [folder / f"benchmark-{self.name}.{kind}" for kind in ("csv", "json", "md", "png")]
-        with paths[0].open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(self.rows[0].to_dict()))
-            writer.writeheader()
-            writer.writerows(row.to_dict() for row in self.rows)
-        paths[1].write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
-        paths[2].write_text(self.table() + "\n", encoding="utf-8")
-        figure, ax = plt.subplots(figsize=_SIZE, layout="constrained")
-        self.plot(ax)
-        figure.savefig(paths[3], dpi=110)
-        plt.close(figure)
-        return paths
+        stem = f"benchmark-{self.name}"
+        return [
+            write_csv(folder / f"{stem}.csv", (row.to_dict() for row in self.rows)),
+            write_json(folder / f"{stem}.json", self.to_dict()),
+            write_text(folder / f"{stem}.md", self.table()),
+            write_figure(folder / f"{stem}.png", self.plot().figure),
+        ]
 
 
 class BenchmarkOptions(StrategyOptions, BudgetOptions, total=False):

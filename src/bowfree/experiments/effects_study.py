@@ -11,8 +11,6 @@ What differs between the published protocol and a good one are options of
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 import time
 import warnings
@@ -32,6 +30,7 @@ from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.equivalence.empirical import empirical_class
 from bowfree.errors import BowfreeError, FitWarning
+from bowfree.experiments.files import write_csv, write_json
 from bowfree.experiments.roc import RocCurve, ordinary_auc, paper_roc
 from bowfree.experiments.simulations import simulate
 from bowfree.graph.mixed_graph import MixedGraph
@@ -196,16 +195,13 @@ class EffectsStudy:
         """Simulations whose graph scores at least as well as the true one."""
         return sum(s.score >= s.true_score - 1e-9 for s in self.simulations)
 
-    def to_json(self, path: str | Path) -> None:
-        """Write :meth:`to_dict` to a file."""
-        Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+    def to_json(self, path: str | Path) -> Path:
+        """Write :meth:`to_dict` to a file; return its path."""
+        return write_json(path, self.to_dict())
 
-    def to_csv(self, path: str | Path) -> None:
-        """Write one line per simulation."""
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(self.simulations[0].row()))
-            writer.writeheader()
-            writer.writerows(simulation.row() for simulation in self.simulations)
+    def to_csv(self, path: str | Path) -> Path:
+        """Write one line per simulation; return the path."""
+        return write_csv(path, (simulation.row() for simulation in self.simulations))
 
     def plot(self, ax: Axes | None = None, *, title: str = "") -> Axes:
         """Draw figure "simulation": one thin curve per simulation, their mean thick."""

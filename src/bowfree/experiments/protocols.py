@@ -15,6 +15,7 @@ from typing import Any
 from bowfree.budget import Budget, Progress
 from bowfree.errors import BowfreeError, WorkInterrupted
 from bowfree.experiments.effects_study import EffectsStudy, causal_effect_study
+from bowfree.experiments.files import write_figure, write_text
 
 __all__ = ["PROTOCOLS", "Protocol", "ProtocolTable", "compare_protocols"]
 
@@ -101,17 +102,15 @@ class ProtocolTable:
         """Write a CSV, a JSON and a figure per protocol, and the table; return the paths."""
         import matplotlib.pyplot as plt
 
-        paths = [folder / "effects.md"]
-        paths[0].write_text(self.table() + "\n", encoding="utf-8")
+        paths = [write_text(folder / "effects.md", self.table())]
         for name, study in self.studies.items():
-            kinds = [folder / f"effects-{name}.{kind}" for kind in ("csv", "json", "png")]
-            study.to_csv(kinds[0])
-            study.to_json(kinds[1])
             figure, ax = plt.subplots(figsize=(4.4, 4.6), layout="constrained")
             study.plot(ax, title=PROTOCOLS[name].what)
-            figure.savefig(kinds[2], dpi=110)
-            plt.close(figure)
-            paths += kinds
+            paths += [
+                study.to_csv(folder / f"effects-{name}.csv"),
+                study.to_json(folder / f"effects-{name}.json"),
+                write_figure(folder / f"effects-{name}.png", figure),
+            ]
         return paths
 
 

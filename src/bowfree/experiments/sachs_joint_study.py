@@ -3,16 +3,15 @@
 Section 4.2 of the paper takes each condition alone (:mod:`bowfree.experiments.sachs_study`). Here
 all of them are searched together, as batches, with the targets that the experimenters meant, and
 with targets to be learned; beside the conditions one by one, and all rows in one table. Two things
-are asked of each answer: how much of the published network it finds, and how well it foresees a
+are asked of each answer: how much of the published network it finds
+(:mod:`bowfree.experiments.sachs_network`), and how well it foresees a
 condition that was left out.
 """
 
 from __future__ import annotations
 
-import csv
-import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -23,9 +22,10 @@ from bowfree.budget import Budget
 from bowfree.datasets.sachs import load_sachs
 from bowfree.datasets.sachs_files import SACHS_CONDITIONS
 from bowfree.datasets.table import Table
-from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.classes import class_by_components
 from bowfree.errors import BowfreeError, WorkInterrupted
+from bowfree.experiments.files import write_csv, write_figure, write_json, write_text
+from bowfree.experiments.sachs_network import SACHS_TARGETS, Agreement
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.conditions import Condition
 from bowfree.options import BudgetOptions, GraphClass, Kind, Means, split_options
@@ -36,113 +36,10 @@ from bowfree.uncertainty.left_out import LeftOutConditions, leave_out_conditions
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "CONSENSUS",
-    "SACHS_TARGETS",
-    "SETTINGS",
-    "Agreement",
-    "SachsJointRow",
-    "SachsJointStudy",
-    "sachs_joint_study",
-]
+__all__ = ["SETTINGS", "SachsJointRow", "SachsJointStudy", "sachs_joint_study"]
 
 CLASS_LIMIT = 100_000
 FORESEEN = 0.1  # a total effect that is worth the name
-
-SACHS_TARGETS: Mapping[str, tuple[str, ...]] = {
-    "cd3cd28icam2+aktinhib": ("pakts473",),
-    "cd3cd28icam2+g0076": ("pkc",),
-    "cd3cd28icam2+psit": ("pip2",),
-    "cd3cd28icam2+u0126": ("pmek",),
-    "cd3cd28+aktinhib": ("pakts473",),
-    "cd3cd28+g0076": ("pkc",),
-    "cd3cd28+psitect": ("pip2",),
-    "cd3cd28+u0126": ("pmek",),
-    "pma": ("pkc",),
-    "b2camp": ("pka",),
-}
-"""What the reagents act on, of the proteins measured; LY294002 acts on PI3K, which was not."""
-
-CONSENSUS = tuple(
-    (cause, effect)
-    for cause, effects in {
-        "praf": ["pmek"],
-        "pmek": ["p44/42"],
-        "plcg": ["pip2", "pkc"],
-        "pip2": ["pkc"],
-        "pip3": ["pip2", "plcg", "pakts473"],
-        "p44/42": ["pakts473"],
-        "pka": ["pakts473", "p44/42", "pmek", "praf", "pjnk", "p38"],
-        "pkc": ["pjnk", "p38", "pmek", "praf", "pka"],
-    }.items()
-    for effect in effects
-)
-"""The 20 published arcs: figures 2 and 3 of Sachs et al. (2005). Those 17 that their network has,
-PIP3 -> PLCg as the literature has it and not as they found it, and the three that they missed."""
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """What a graph has in common with the published network.
-
-    Attributes
-    ----------
-    n_edges, n_bidirected : int
-        Edges found, and how many of them ``<->``.
-    n_adjacent : int
-        Pairs that are joined in both.
-    n_directed : int
-        Of these, arrows with the published direction.
-    n_turned : int
-        Arrows against it.
-    n_settled, n_settled_right : int
-        Arrows that all graphs of the class have on pairs that are joined in both, and those of them
-        with the published direction.
-    """
-
-    n_edges: int
-    n_bidirected: int
-    n_adjacent: int
-    n_directed: int
-    n_turned: int
-    n_settled: int
-    n_settled_right: int
-
-    @property
-    def precision(self) -> float:
-        """Share of the pairs found that are published."""
-        return self.n_adjacent / self.n_edges if self.n_edges else float("nan")
-
-    @property
-    def recall(self) -> float:
-        """Share of the published pairs that were found."""
-        return self.n_adjacent / len(CONSENSUS)
-
-    @classmethod
-    def of(cls, graph: MixedGraph, summary: ClassSummary | None = None) -> Agreement:
-        """Compare a graph, and what its class leaves open."""
-        published = set(CONSENSUS)
-        both = published | {(b, a) for a, b in published}
-        arrows = [(a, b) for a, b in graph.directed if (a, b) in both]
-        settled = [] if summary is None else [*_settled(summary)]
-        return cls(
-            graph.n_edges,
-            graph.n_bidirected,
-            len(arrows) + sum(pair in both for pair in graph.bidirected),
-            sum(arrow in published for arrow in arrows),
-            sum(arrow not in published for arrow in arrows),
-            sum(arrow in both for arrow in settled),
-            sum(arrow in published for arrow in settled),
-        )
-
-
-def _settled(summary: ClassSummary) -> Iterable[tuple[str, str]]:
-    """Yield the arrows that all members have."""
-    for edge in summary.edges:
-        if (edge.end_at_a, edge.end_at_b) == ("tail", "head"):
-            yield edge.a, edge.b
-        if (edge.end_at_a, edge.end_at_b) == ("head", "tail"):
-            yield edge.b, edge.a
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,20 +225,14 @@ class SachsJointStudy:
 
     def save(self, folder: Path) -> list[Path]:
         """Write sachs-joint.csv, .json, .md and a figure; return the paths."""
-        import matplotlib.pyplot as plt
-
-        paths = [folder / f"sachs-joint.{kind}" for kind in ("csv", "json", "md", "png")]
         rows = [row.to_dict() for row in (*self.rows, *self.single)]
-        with paths[0].open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, [key for key in rows[0] if key != "targets"])
-            writer.writeheader()
-            writer.writerows({k: v for k, v in row.items() if k != "targets"} for row in rows)
-        paths[1].write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
-        paths[2].write_text(self.table() + "\n", encoding="utf-8")
-        figure = self.figure(self.rows[0].setting)
-        figure.savefig(paths[3], dpi=110)
-        plt.close(figure)
-        return paths
+        told = ({key: x for key, x in row.items() if key != "targets"} for row in rows)
+        return [
+            write_csv(folder / "sachs-joint.csv", told),
+            write_json(folder / "sachs-joint.json", self.to_dict()),
+            write_text(folder / "sachs-joint.md", self.table()),
+            write_figure(folder / "sachs-joint.png", self.figure(self.rows[0].setting)),
+        ]
 
 
 # --- ways to take the data ------------------------------------------------------------------------

@@ -7,8 +7,6 @@ place. :meth:`SachsStudy.v_structure` shows this for the two examples that the p
 
 from __future__ import annotations
 
-import csv
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +24,7 @@ from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.classes import equivalence_class
+from bowfree.experiments.files import write_csv, write_figure, write_json, write_text
 from bowfree.experiments.simulations import simulate
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.gate import read_moments
@@ -288,22 +287,16 @@ class SachsStudy:
 
     def save(self, folder: Path) -> list[Path]:
         """Write sachs.csv, .json, .md and the two figures; return the paths."""
-        import matplotlib.pyplot as plt
-
-        paths = [folder / f"sachs.{kind}" for kind in ("csv", "json", "md")]
-        with paths[0].open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(self.rows[0].to_dict()))
-            writer.writeheader()
-            writer.writerows(row.to_dict() for row in self.rows)
-        paths[1].write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
-        paths[2].write_text(self.table() + "\n", encoding="utf-8")
+        paths = [
+            write_csv(folder / "sachs.csv", (row.to_dict() for row in self.rows)),
+            write_json(folder / "sachs.json", self.to_dict()),
+            write_text(folder / "sachs.md", self.table()),
+        ]
         # Eight conditions and the other six, as in the paper.
         for name, some in (("real", self.rows[:8]), ("real2", self.rows[8:])):
             if some:
-                paths.append(folder / f"sachs-{name}.png")
                 figure = self.figure([row.number for row in some])
-                figure.savefig(paths[-1], dpi=110)
-                plt.close(figure)
+                paths.append(write_figure(folder / f"sachs-{name}.png", figure))
         return paths
 
 

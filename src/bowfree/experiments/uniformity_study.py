@@ -7,8 +7,6 @@ not uniform either (see docs/errata.md), so it is shown as a third.
 
 from __future__ import annotations
 
-import csv
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import BowfreeError
+from bowfree.experiments.files import write_csv, write_figure, write_json, write_text
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.options import at_least
 from bowfree.space.random_graphs import Method, random_bap
@@ -118,20 +117,17 @@ class UniformityStudy:
 
     def save(self, folder: Path) -> list[Path]:
         """Write uniformity.csv, .json, .md and .png; return their paths."""
-        import matplotlib.pyplot as plt
-
-        paths = [folder / f"uniformity.{kind}" for kind in ("csv", "json", "md", "png")]
-        with paths[0].open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["graph", *self.counts])
-            writer.writerows(zip(self.graphs, *self.counts.values(), strict=True))
-        paths[1].write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
-        paths[2].write_text(self.table() + "\n", encoding="utf-8")
-        figure, ax = plt.subplots(figsize=_SIZE, layout="constrained")
-        self.plot(ax)
-        figure.savefig(paths[3], dpi=130)
-        plt.close(figure)
-        return paths
+        counts = zip(*self.counts.values(), strict=True)
+        rows = (
+            {"graph": graph, **dict(zip(self.counts, row, strict=True))}
+            for graph, row in zip(self.graphs, counts, strict=True)
+        )
+        return [
+            write_csv(folder / "uniformity.csv", rows),
+            write_json(folder / "uniformity.json", self.to_dict()),
+            write_text(folder / "uniformity.md", self.table()),
+            write_figure(folder / "uniformity.png", self.plot().figure, dpi=130),
+        ]
 
 
 def uniformity_study(

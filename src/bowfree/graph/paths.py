@@ -80,13 +80,13 @@ class Path:
         return " ".join(words)
 
 
-def paths(graph: MixedGraph, i: str, j: str) -> Iterator[Path]:
+def paths(graph: MixedGraph, a: str, b: str) -> Iterator[Path]:
     """Yield all non-overlapping paths between two nodes.
 
     Parameters
     ----------
-    i, j : str
-        The end nodes. For ``i == j`` there is one path, of length zero.
+    a, b : str
+        The end nodes. For ``a == b`` there is one path, of length zero.
 
     Yields
     ------
@@ -105,7 +105,7 @@ def paths(graph: MixedGraph, i: str, j: str) -> Iterator[Path]:
     ----------
     Section 2.1 of the paper.
     """
-    start, stop = graph._node(i), graph._node(j)
+    start, stop = graph._node(a), graph._node(b)
     steps: list[Step] = [
         ("->", graph._children()),
         ("<-", graph._parents),
@@ -117,15 +117,15 @@ def paths(graph: MixedGraph, i: str, j: str) -> Iterator[Path]:
     )
 
 
-def directed_paths(graph: MixedGraph, i: str, j: str) -> Iterator[Path]:
-    """Yield all non-overlapping directed paths from i to j.
+def directed_paths(graph: MixedGraph, a: str, b: str) -> Iterator[Path]:
+    """Yield all non-overlapping directed paths from a to b.
 
-    Their products of coefficients sum to the total effect of i on j in an acyclic linear SEM.
+    Their products of coefficients sum to the total effect of a on b in an acyclic linear SEM.
 
     Parameters
     ----------
-    i, j : str
-        First and last node. For ``i == j`` there is one path, of length zero.
+    a, b : str
+        First and last node. For ``a == b`` there is one path, of length zero.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def directed_paths(graph: MixedGraph, i: str, j: str) -> Iterator[Path]:
     ----------
     Section 2.1 of the paper; lemma "path" of appendix A.1.
     """
-    start, stop = graph._node(i), graph._node(j)
+    start, stop = graph._node(a), graph._node(b)
     return (
         Path(tuple(graph._nodes[v] for v in walk), ("->",) * (len(walk) - 1))
         for walk in directed_walks(graph, start, stop)

@@ -58,7 +58,10 @@ def read_statements(text: str) -> tuple[list[str], list[Edge]]:
         if kind == "name":
             if left is not None and mark is None:
                 raise _error(
-                    text, start, f"expected an edge or a comma before {brief(quote(value))}"
+                    text,
+                    start,
+                    f"expected an edge or a comma before {brief(quote(value))}; a name of several "
+                    "words stands in double quotes",
                 )
             if mark is not None and left is not None:
                 if left == value:

@@ -89,14 +89,14 @@ class Trek:
         return " ".join(words)
 
 
-def treks(graph: MixedGraph, i: str, j: str, *, simple: bool = False) -> Iterator[Trek]:
-    """Yield the treks from i to j.
+def treks(graph: MixedGraph, a: str, b: str, *, simple: bool = False) -> Iterator[Trek]:
+    """Yield the treks from a to b.
 
     Parameters
     ----------
-    i, j : str
+    a, b : str
         First and last node. The trek of length zero from a node to itself is not one (appendix
-        A.1 keeps ``Omega[i, i]`` apart), so it is not listed.
+        A.1 keeps the error variance apart), so it is not listed.
     simple : bool, default: False
         Only those whose left and right sides do not meet (except in the head). There are none
         from a node to itself.
@@ -127,7 +127,7 @@ def treks(graph: MixedGraph, i: str, j: str, *, simple: bool = False) -> Iterato
     Appendix A.1 of the paper: the sets T^ij and S^ij.
     """
     check_acyclic(graph)
-    return _treks(graph, graph._node(i), graph._node(j), simple)
+    return _treks(graph, graph._node(a), graph._node(b), simple)
 
 
 def _treks(graph: MixedGraph, i: int, j: int, simple: bool) -> Iterator[Trek]:

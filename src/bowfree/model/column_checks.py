@@ -7,14 +7,13 @@ numbers are labels or ranks. Neither can be known for sure, so both are said and
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.errors import DataWarning
+from bowfree.errors import DataWarning, warn
 from bowfree.model.conditions import are_conditions, rows_of_conditions
 from bowfree.model.reading import Observations
 from bowfree.model.streams import Sums
@@ -106,7 +105,7 @@ def sentences(odd: Mapping[str, Sequence[str]], *, drop: InWords, ordinal: InWor
     if few := odd.get("few values"):
         it, has = _pronouns(few)
         said.append(
-            f"{_columns(few)} {has} {_FEW} different values or fewer, and the model is for "
+            f"{_columns(few)} {has} no more than {_FEW} different values, and the model is for "
             f"measurements; for ordered categories: {ordinal(few)}; to leave {it} out: {drop(few)}"
         )
     return said
@@ -120,7 +119,7 @@ def _pronouns(names: Sequence[str]) -> tuple[str, str]:
     return ("it", "has") if len(names) == 1 else ("them", "have")
 
 
-def warn_about_columns(data: Any, *, declared: Sequence[str] = (), stacklevel: int) -> None:
+def warn_about_columns(data: Any, *, declared: Sequence[str] = ()) -> None:
     """Warn of identifiers and few values in a table that has been read; moments have no rows.
 
     Of a table in pieces the first rows are looked at. Nothing is said of columns that are
@@ -135,7 +134,7 @@ def warn_about_columns(data: Any, *, declared: Sequence[str] = (), stacklevel: i
         found, drop=lambda names: f"data.drop(columns={_as_list(names)})", ordinal=in_python
     )
     for sentence in words:
-        warnings.warn(sentence, DataWarning, stacklevel=stacklevel + 1)
+        warn(sentence, DataWarning)
 
 
 def in_python(names: Sequence[str]) -> str:

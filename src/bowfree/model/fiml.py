@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from bowfree.errors import BowfreeError
 from bowfree.model.fit_indices import Approximation, discrepancy
-from bowfree.model.inference import Information, Parameter, safe_inverse
+from bowfree.model.inference import Information, Parameter, safe_inverse, split_parameters
 from bowfree.model.missing import IncompleteRows
 from bowfree.model.robust import jacobian, normal_weight
 from bowfree.model.sample import lower_triangle
@@ -147,11 +147,7 @@ def curvature(B: Floats, Omega: Floats, G: Floats, parameters: Sequence[Paramete
     E = np.linalg.inv(np.eye(len(B)) - B)
     Sigma = E @ Omega @ E.T
     SGE, EGE = Sigma @ G @ E, E.T @ G @ E
-    q_B = sum(matrix == "B" for matrix, _, _ in parameters)
-    rows, columns = np.array([(i, j) for _, i, j in parameters]).T
-    i, j = rows[:q_B], columns[:q_B]
-    a, b = rows[q_B:], columns[q_B:]
-    counted = np.where(a == b, 0.5, 1.0)
+    q_B, (i, j), (a, b), counted = split_parameters(parameters)
     C = np.zeros((len(parameters), len(parameters)))
     # For D = e_i e_j^T and D' = e_k e_l^T the first trace is (Sigma G E)_jk E_li.
     crossed = SGE[np.ix_(j, i)] * E[np.ix_(j, i)].T

@@ -1,7 +1,8 @@
 """A fitted BAP: estimates, standard errors, fit indices, and the proof of its own optimality.
 
 :class:`Fit` is made by :func:`bowfree.fit` (:mod:`bowfree.model.fitting`). What it computes on
-demand is told in :mod:`bowfree.model.inference` (standard errors), :mod:`bowfree.model.fit_indices`
+demand is told in :mod:`bowfree.model.inference` (standard errors),
+:mod:`bowfree.model.parameter_table` (estimates by name), :mod:`bowfree.model.fit_indices`
 (chi-square and friends) and :mod:`bowfree.model.fit_summary` (how it is printed).
 """
 
@@ -16,14 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Shown, Table, html_page
-from bowfree.errors import GraphError
-from bowfree.frames import data_frame
+from bowfree.display import MOST_ROWS, Shown, Table, count, html_page
 from bowfree.frozen import Frozen, lock_arrays
 from bowfree.graph.bit_sets import members
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.names import said_edge
-from bowfree.graph.text import quote
 from bowfree.json_values import Plain
 from bowfree.model import cases, inference
 from bowfree.model.cases import CaseResiduals, Prediction
@@ -45,6 +42,7 @@ from bowfree.model.linear_sem import LinearSEM
 from bowfree.model.missing import IncompleteRows
 from bowfree.model.modification_indices import ModificationIndices, modification_indices
 from bowfree.model.moments import Moments
+from bowfree.model.parameter_table import estimate_of_edge, estimates_frame, list_estimates
 from bowfree.model.variation import MomentVariation, Variation
 from bowfree.options import Method, StandardErrorKind, TestKind, one_of
 from bowfree.shortcuts import ReportShortcut
@@ -274,23 +272,7 @@ class Fit(Shown, Plain, Frozen, FitMeasures, ReportShortcut):
         -------
         tuple of Estimate
         """
-        errors = self.standard_errors(information=information)
-        standardized_B, standardized_Omega = self._standardized()
-        names, sd_errors = self.graph.nodes, np.sqrt(np.diag(self.Omega))
-        values = self._values()
-        se = np.sqrt(np.diag(errors.covariance))
-        z, p_value = inference.wald(values, se)
-        table = []
-        for s, (kind, i, j) in enumerate(self._parameters):
-            if kind == "B":
-                std_all = standardized_B[i, j]
-            elif i == j:
-                std_all = standardized_Omega[i, i]
-            else:
-                std_all = self.Omega[i, j] / (sd_errors[i] * sd_errors[j])
-            numbers = (float(x) for x in (values[s], se[s], z[s], p_value[s], std_all))
-            table.append(Estimate(names[i], "~" if kind == "B" else "~~", names[j], *numbers))
-        return tuple(table)
+        return list_estimates(self, self.standard_errors(information=information))
 
     def _values(self) -> Floats:
         """Return the parameters as one vector."""
@@ -324,21 +306,7 @@ class Fit(Shown, Plain, Frozen, FitMeasures, ReportShortcut):
         >>> fit.edge("x", "->", "y").estimate, fit.edge("y <- x").estimate
         (0.5, 0.5)
         """
-        nodes = self.graph.nodes
-        i, kind, j = said_edge(nodes, a, mark, b)
-        ends = (
-            {(nodes[i], kind, nodes[j]), (nodes[j], kind, nodes[i])}
-            if kind == "<->"
-            else {(nodes[i], kind, nodes[j])}
-        )
-        for estimate in self.estimates():
-            if estimate.edge in ends:
-                return estimate
-        x, y = nodes[i], nodes[j]
-        seen = str(self.graph.subgraph([x, y])) if self.graph.adjacent(x, y) else "no edge"
-        raise GraphError(
-            f"the graph has no edge {quote(x)} {kind} {quote(y)}: this pair has {seen}"
-        )
+        return estimate_of_edge(self, a, mark, b)
 
     def standardized(self) -> LinearSEM:
         """Return the fitted model in units in which every variable has (fitted) variance one.
@@ -480,26 +448,19 @@ class Fit(Shown, Plain, Frozen, FitMeasures, ReportShortcut):
            a mark  b  estimate
         0  x   ->  y       0.5
         """
-        estimates = self.estimates()
-        intervals = [e.ci(confidence) for e in estimates]
-        numbers = ("estimate", "se", "z", "p_value")
-        return data_frame(
-            {
-                **{end: [e.edge[k] for e in estimates] for k, end in enumerate(("a", "mark", "b"))},
-                **{name: [getattr(e, name) for e in estimates] for name in numbers},
-                "lower": [low for low, _ in intervals],
-                "upper": [high for _, high in intervals],
-                "std_all": [e.std_all for e in estimates],
-            },
-            backend,
-        )
+        return estimates_frame(self.estimates(), backend, confidence)
 
     def __repr__(self) -> str:
         state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"
         return (
-            f"<Fit of {len(self.B)} nodes and {self.n_parameters - len(self.B)} edges, "
-            f"n = {self.n:g}, loglik = {self.loglik:.6g}, {state}>"
+            f"<{type(self).__name__} of {count(len(self.B), 'node')} and "
+            f"{count(self.graph.n_edges, 'edge')}{self._to_what()}, n = {self.n:g}, "
+            f"loglik = {self.loglik:.6g}, {state}>"
         )
+
+    def _to_what(self) -> str:
+        """Return what is worth telling of the data in one line: nothing, of one sample."""
+        return ""
 
     def _shown(self) -> Iterator[str | Table]:
         return text_parts(self.summary(), MOST_ROWS)

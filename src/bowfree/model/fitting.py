@@ -12,7 +12,6 @@ compared).
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack
@@ -22,7 +21,7 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.budget import random_generator
-from bowfree.errors import BowfreeError, FitWarning, LearnedGraphWarning
+from bowfree.errors import BowfreeError, FitWarning, LearnedGraphWarning, warn
 from bowfree.graph.given import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.certificate import Certificate
@@ -122,10 +121,10 @@ def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fi
     """
     look = "n_starts" not in options
     result = fit_quietly(graph, data, options, look=look)
-    warn_if_doubtful(result.certificate, stacklevel=2)
+    warn_if_doubtful(result.certificate)
     if look:
-        _warn_if_several(result.certificate, stacklevel=2)
-    warn_if_learned(graph, result, stacklevel=2)
+        _warn_if_several(result.certificate)
+    warn_if_learned(graph, result)
     return result
 
 
@@ -293,50 +292,46 @@ def fit_moments(
     return JointFit(*fitted, own=tuple(model_in(core, e) for e in own))
 
 
-def warn_if_doubtful(certificate: tuple[Certificate, ...], *, stacklevel: int) -> None:
+def warn_if_doubtful(certificate: tuple[Certificate, ...]) -> None:
     """Say which districts have no certified maximum."""
     for district in certificate:
         if district.converged:
             continue
         where = f"district {{{listed(district.nodes)}}}"
         if district.diverging:
-            warnings.warn(
+            warn(
                 f"{where}: a coefficient runs to infinity, or Omega to a singular matrix, while "
                 "the likelihood still grows; there may be no finite maximum (more starts can tell)",
                 FitWarning,
-                stacklevel=stacklevel + 1,
             )
         else:
-            warnings.warn(
+            warn(
                 f"{where}: no certified maximum after {district.n_iter} iterations (the score may "
                 f"still gain {district.decrement:.2g}); try more starts or iterations, or another "
                 "graph",
                 FitWarning,
-                stacklevel=stacklevel + 1,
             )
 
 
-def warn_if_learned(given: GraphLike, result: Fit, *, stacklevel: int) -> None:
+def warn_if_learned(given: GraphLike, result: Fit) -> None:
     """Say that a search has chosen the graph on these very rows."""
     learned = getattr(given, "learned_from", None)
     if learned is not None and learned._same_as(result.moments):
-        warnings.warn(
+        warn(
             "the graph was learned from the same rows: standard errors, intervals and the "
             "chi-square test take it as given, and say too much; search with holdout=0.5, give "
             "other rows by result.fit(holdout=rows), or see averaged_effects",
             LearnedGraphWarning,
-            stacklevel=stacklevel + 1,
         )
 
 
-def _warn_if_several(certificate: tuple[Certificate, ...], *, stacklevel: int) -> None:
+def _warn_if_several(certificate: tuple[Certificate, ...]) -> None:
     """Say which districts have other maxima, of which a higher one may have been missed."""
     for district in certificate:
         if district.n_optima > 1:
-            warnings.warn(
+            warn(
                 f"district {{{listed(district.nodes)}}}: the graph fits badly, and its likelihood "
                 f"has several maxima ({district.n_optima} were met); this is the one from the "
                 "usual start, n_starts=20 returns the highest of twenty",
                 FitWarning,
-                stacklevel=stacklevel + 1,
             )

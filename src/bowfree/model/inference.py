@@ -15,7 +15,6 @@ is needed. Next: :mod:`bowfree.model.fitting`, whose methods call these function
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -24,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.display import MOST_ROWS, Shown, Table, count, number, p_cell, p_text
-from bowfree.errors import FitWarning
+from bowfree.errors import FitWarning, warn
 from bowfree.frozen import Frozen
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
@@ -44,9 +43,11 @@ __all__ = [
     "TotalEffect",
     "TotalEffects",
     "parameter_index",
+    "split_parameters",
 ]
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int_]
 Information = Literal["expected", "observed"]
 #: ``("B", i, j)`` is the effect of j on i; ``("Omega", i, j)`` with i <= j an error (co)variance.
 Parameter = tuple[Literal["B", "Omega"], int, int]
@@ -239,6 +240,28 @@ def parameter_index(
     return (*directed, *bidirected, *variances)
 
 
+def split_parameters(
+    parameters: Sequence[Parameter],
+) -> tuple[int, tuple[Places, Places], tuple[Places, Places], Floats]:
+    """Split what :func:`parameter_index` returned into entries of B and of Omega.
+
+    Returns
+    -------
+    q_B : int
+        How many are entries of B; they come first.
+    i, j : pair of ndarray
+        Their rows and columns.
+    a, b : pair of ndarray
+        Those of the entries of Omega.
+    weight : ndarray
+        One half for variances, which ``dOmega_ab = e_a e_b^T + e_b e_a^T`` counts twice.
+    """
+    q_B = sum(matrix == "B" for matrix, _, _ in parameters)
+    rows, columns = np.array([(i, j) for _, i, j in parameters]).T
+    a, b = rows[q_B:], columns[q_B:]
+    return q_B, (rows[:q_B], columns[:q_B]), (a, b), np.where(a == b, 0.5, 1.0)
+
+
 def expected_information(
     B: Floats, Omega: Floats, n: float, parameters: Sequence[Parameter]
 ) -> Floats:
@@ -300,12 +323,7 @@ def observed_information(
     W = np.asarray(np.linalg.inv(Omega), dtype=np.float64)
     WAS: Floats = W @ A @ S
     WEW: Floats = WAS @ A.T @ W
-    q_B = sum(matrix == "B" for matrix, _, _ in parameters)
-    rows, columns = np.array([(i, j) for _, i, j in parameters]).T
-    i, j = rows[:q_B], columns[:q_B]
-    a, b = rows[q_B:], columns[q_B:]
-    # dOmega_ab = e_a e_b^T + e_b e_a^T counts a variance twice.
-    weight = np.where(a == b, 0.5, 1.0)
+    q_B, (i, j), (a, b), weight = split_parameters(parameters)
     H = np.empty((len(parameters), len(parameters)))
     H[:q_B, :q_B] = 2 * W[np.ix_(i, i)] * S[np.ix_(j, j)]
     # d/dOmega of dF/dB_ij = -2 (W A S)_ij, by dW = -W dOmega W.
@@ -374,11 +392,10 @@ def safe_inverse(information: Floats) -> Floats:
         # The trace is at least the inverse of the smallest eigenvalue; the largest is at least one.
         if len(scale) * np.finfo(float).eps * inverse.trace() < 1:
             return inverse * units
-    warnings.warn(
+    warn(
         "the information matrix is not positive definite: the parameters are not identified at "
         "this point, or it is no maximum of the likelihood; standard errors are NaN",
         FitWarning,
-        stacklevel=4,
     )
     return np.full_like(information, np.nan)
 

@@ -240,13 +240,8 @@ class JointFit(Fit):
             "sharing": self.sharing_test().to_dict(),
         }
 
-    def __repr__(self) -> str:
-        state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"
-        return (
-            f"<JointFit of {count(len(self.B), 'node')} and {count(self.graph.n_edges, 'edge')} to "
-            f"{count(len(self._joint.conditions), 'condition')}, n = {self.n:g}, "
-            f"loglik = {self.loglik:.6g}, {state}>"
-        )
+    def _to_what(self) -> str:
+        return f" to {count(len(self._joint.conditions), 'condition')}"
 
     def _shown(self) -> Iterator[str | Table]:
         yield from text_parts(self.summary(), MOST_ROWS)

@@ -42,7 +42,7 @@ Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class IncompleteRows:
+class IncompleteRows(Frozen):
     """Rows with gaps.
 
     Attributes

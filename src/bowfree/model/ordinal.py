@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from bowfree.display import count
 from bowfree.errors import DataError
+from bowfree.frozen import Frozen
 from bowfree.model.bivariate_normal import binormal_cdf, binormal_density, rectangles
 from bowfree.model.ranks import nearest_correlation
 from bowfree.model.reading import quoted
@@ -97,7 +98,7 @@ class Correlation:
 
 
 @dataclass(frozen=True, eq=False)
-class MixedRows:
+class MixedRows(Frozen):
     """Complete rows with columns of ordered categories among them.
 
     Attributes
@@ -210,7 +211,8 @@ def read_mixed(
             f"ordinal column {quoted(many)} has more than {_MOST_CATEGORIES} values: take it for "
             "numbers and leave it out of `ordinal`, or merge categories"
         )
-    rows = MixedRows(X, tuple(name in declared for name in names))
+    # A copy: the array may be the user's own, to be written to again.
+    rows = MixedRows(X.copy(), tuple(name in declared for name in names))
     S, repaired = rows.covariance()
     note = f"ordered categories: {quoted(list(declared))}; their variances are set to one"
     unused = []

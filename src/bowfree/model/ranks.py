@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.frozen import Frozen
 from bowfree.model.reading import quoted
 from bowfree.model.sample import Summary, lower_triangle
 
@@ -44,7 +45,7 @@ _FEW_VALUES = 10
 
 
 @dataclass(frozen=True, eq=False)
-class RankedRows:
+class RankedRows(Frozen):
     """The ranks of complete rows.
 
     Attributes

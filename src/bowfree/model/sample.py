@@ -19,6 +19,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.frozen import Frozen
+
 __all__ = ["CompleteRows", "Sample", "Shrunk", "Summary", "lower_triangle", "normal_gamma"]
 
 Floats = npt.NDArray[np.float64]
@@ -74,7 +76,7 @@ class Sample(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class CompleteRows:
+class CompleteRows(Frozen):
     """Rows without gaps.
 
     Attributes

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from bowfree.display import MOST_ROWS, Shown, Table, count
+from bowfree.frames import data_frame
 from bowfree.graph.given import GraphLike
 from bowfree.graph.text import quote
 from bowfree.model.fitting import fit_given, warn_if_doubtful
@@ -62,18 +63,51 @@ class DistrictScores(Shown, Mapping[tuple[str, ...], float]):
     def __len__(self) -> int:
         return len(self.districts)
 
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with one row for each district.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            The library of the data frame.
+
+        Returns
+        -------
+        data frame
+            Columns district (its nodes as one text), n_nodes, score (its share), certified.
+        """
+        return data_frame(
+            {
+                "district": [_said(nodes) for nodes in self.districts],
+                "n_nodes": [len(nodes) for nodes in self.districts],
+                "score": list(self.scores),
+                "certified": list(self.certified),
+            },
+            backend,
+        )
+
     def _brief(self) -> str:
         return f"{count(len(self), 'district')}, score {self.total:.6f}"
 
     def _shown(self) -> Iterator[str | Table]:
         yield f"score {self.total:.6f}, the sum over {count(len(self), 'district')}"
         rows = [
-            (", ".join(map(quote, nodes)), f"{share:.6f}", "" if certified else "not certified")
+            (_said(nodes), f"{share:.6f}", "" if certified else "not certified")
             for nodes, share, certified in zip(
                 self.districts, self.scores, self.certified, strict=True
             )
         ]
-        yield Table(("district", "share", ""), rows, left=(0, 2), most=MOST_ROWS, rest="more")
+        yield Table(
+            ("district", "share", ""),
+            rows,
+            left=(0, 2),
+            most=MOST_ROWS,
+            rest="more: to_frame() has all",
+        )
+
+
+def _said(nodes: tuple[str, ...]) -> str:
+    return ", ".join(map(quote, nodes))
 
 
 def district_scores(
@@ -109,7 +143,7 @@ def district_scores(
     {'x z': -3.0464, 'y': -1.3256}
     """
     fitted = fit_given("district_scores", graph, data, options)
-    warn_if_doubtful(fitted.certificate, stacklevel=3)
+    warn_if_doubtful(fitted.certificate)
     n, bap = fitted.n, fitted.graph
     price = fitted.penalty * math.log(n) / n if math.isfinite(n) else 0.0
     index = {name: i for i, name in enumerate(bap.nodes)}
@@ -157,5 +191,5 @@ def score(graph: GraphLike, data: Any = None, **options: Unpack[GraphScoreOption
     True
     """
     fitted = fit_given("score", graph, data, options)
-    warn_if_doubtful(fitted.certificate, stacklevel=3)
+    warn_if_doubtful(fitted.certificate)
     return fitted.score

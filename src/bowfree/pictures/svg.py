@@ -111,18 +111,16 @@ def _svg_edge(curve: Curve, ends: tuple[str, str]) -> Iterator[str]:
         kind, colour = "varying", VARYING_COLOUR
     start, control, end = curve.points
     heads, circles = [], []
-    if ends[1] == "head":
-        end, head = arrowhead(end, control)
-        heads.append(head)
-    elif ends[1] == "circle":
-        end, centre = circle_mark(end, control)
-        circles.append(centre)
-    if ends[0] == "head":
-        start, head = arrowhead(start, control)
-        heads.append(head)
-    elif ends[0] == "circle":
-        start, centre = circle_mark(start, control)
-        circles.append(centre)
+    tips = []
+    for tip, mark in ((end, ends[1]), (start, ends[0])):
+        if mark == "head":
+            tip, head = arrowhead(tip, control)
+            heads.append(head)
+        elif mark == "circle":
+            tip, centre = circle_mark(tip, control)
+            circles.append(centre)
+        tips.append(tip)
+    end, start = tips
     left = {"head": "<", "tail": "", "circle": "o"}[ends[0]]
     right = {"head": ">", "tail": "", "circle": "o"}[ends[1]]
     yield f'<g class="{kind}" stroke="{colour}" fill="{colour}" stroke-width="1.5">'

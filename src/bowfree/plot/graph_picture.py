@@ -26,6 +26,7 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.linear_sem import LinearSEM
+from bowfree.model.parameter_table import edge_weights
 from bowfree.options import is_number, one_of
 from bowfree.pictures import svg
 from bowfree.pictures.edge_labels import place_labels
@@ -67,8 +68,11 @@ def graph(
     graph : MixedGraph, Fit, LinearSEM, EquivalenceClass or a result with a ``graph``
         A fit or a model brings its weights, a class its marks.
     weights : Fit, LinearSEM or mapping, optional
-        Numbers to write on the edges: ``B`` at the directed and ``Omega`` at the bidirected edges,
-        or any numbers by edge, ``{("x", "->", "y"): 0.5, ("y", "<->", "z"): 0.2}``.
+        Numbers to write on the edges. Of a fit: effects in standard deviations and correlations of
+        errors, which can be compared whatever the units (``std_all`` of its estimates); for the
+        units of the data give ``fit.sem()``. Of a model: ``B`` at the directed and ``Omega`` at
+        the bidirected edges. Or any numbers by edge,
+        ``{("x", "->", "y"): 0.5, ("y", "<->", "z"): 0.2}``.
     marks : EquivalenceClass or ClassSummary, optional
         The class whose marks to draw.
     layout : {"auto", "layered", "circle", "modules"}
@@ -153,6 +157,10 @@ def _numbers(graph: MixedGraph, weights: Fit | LinearSEM | Weights | None) -> We
     if not isinstance(weights, Mapping):
         if set(weights.graph.nodes) != set(graph.nodes):
             raise BowfreeError("the weights belong to a graph with other nodes")
+        if isinstance(weights, Fit):
+            by_edge = edge_weights(weights)
+            by_edge |= {(b, mark, a): x for (a, mark, b), x in by_edge.items() if mark == "<->"}
+            return {edge: by_edge.get(edge, 0.0) for edge in graph.edges}
         index = {name: i for i, name in enumerate(weights.graph.nodes)}
         B, Omega = weights.B, weights.Omega
         return {

@@ -4,7 +4,8 @@
 network and no other file, follows the reader's choice of light or dark, can be printed, and is the
 same for the same result, byte for byte: it has no date unless `note` gives one.
 
-- :mod:`bowfree.report.content` gathers the numbers, all of them from the result's own methods;
+- :mod:`bowfree.report.content` gathers the numbers, all of them from the result's own methods, or
+  from what is :mod:`~bowfree.report.at_hand`;
 - :mod:`bowfree.report.averages` works out averages within a time limit;
 - :mod:`bowfree.report.data_checks` looks at the raw data, :mod:`bowfree.report.distances` at how
   far rows are from the rest, :mod:`bowfree.report.certainty` at how sure edges and effects are;
@@ -24,6 +25,7 @@ from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.model.fit_result import Fit
 from bowfree.options import file_path
 from bowfree.pictures.svg import curves_script
+from bowfree.report.at_hand import AtHand
 from bowfree.report.averages import AVERAGE_SECONDS
 from bowfree.report.content import gather
 from bowfree.search.exhaustive import ExhaustiveResult
@@ -134,20 +136,10 @@ def render(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    content = gather(
-        result,
-        data=data,
-        members=members,
-        bounds=bounds,
-        average=average,
-        bootstrap=bootstrap,
-        stable=stable,
-        settings=settings,
-        time_limit=time_limit,
-    )
+    given = AtHand(data, members, bounds, average, bootstrap, stable, settings)
     folder = Path(__file__).parent
     html: str = environment.get_template("page.html").render(
-        **content,
+        **gather(result, given, time_limit),
         title=str(title),
         note=str(note),
         style=(folder / "style.css").read_text(encoding="utf-8"),

@@ -17,12 +17,10 @@ from markupsafe import Markup
 from bowfree import __version__
 from bowfree.display import p_text
 from bowfree.effects.bounds import prompt_bounds
-from bowfree.effects.effect_bounds import EffectBounds
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.classes import STORED_MEMBERS, class_by_components
 from bowfree.errors import BowfreeError, FitWarning
-from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import fit_facts, fit_title
 from bowfree.model.fitting import fit_quietly
@@ -30,6 +28,7 @@ from bowfree.model.joint_fit import JointFit
 from bowfree.model.joint_moments import JointMoments
 from bowfree.model.missing import IncompleteRows
 from bowfree.pictures.svg import printable
+from bowfree.report.at_hand import AtHand
 from bowfree.report.averages import Unasked, unasked_average
 from bowfree.report.cautions import cautions, in_doubt
 from bowfree.report.cells import counted
@@ -56,7 +55,6 @@ from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
-from bowfree.text_input import shown
 from bowfree.uncertainty.averaged_effects import AveragedEffects
 from bowfree.uncertainty.bootstrap_result import BootstrapResult
 from bowfree.uncertainty.design import design
@@ -75,60 +73,42 @@ _MAX_MAP = 40  # variables in the map of residuals
 
 
 def gather(
-    result: SearchResult | ExhaustiveResult | Fit,
-    *,
-    data: Any = None,
-    members: EquivalenceClass | None = None,
-    bounds: EffectBounds | None = None,
-    average: AveragedEffects | None = None,
-    bootstrap: BootstrapResult | None = None,
-    stable: StablePairs | None = None,
-    settings: Mapping[str, Any] | None = None,
-    time_limit: float | None = None,
+    result: SearchResult | ExhaustiveResult | Fit, given: AtHand, time_limit: float | None = None
 ) -> dict[str, Any]:
-    """Return all that the template needs; the parameters are those of :func:`render`."""
+    """Return all that the template needs; averages that are not at hand have a time limit."""
     if not isinstance(result, Fit | SearchResult | ExhaustiveResult):
         raise BowfreeError(
             f"no report on a {type(result).__name__}: give the result of a search, or fit a graph "
             "and give the Fit"
         )
-    given = (
-        ("members", members, EquivalenceClass),
-        ("bounds", bounds, EffectBounds),
-        ("average", average, AveragedEffects),
-        ("bootstrap", bootstrap, BootstrapResult),
-        ("stable", stable, StablePairs),
-        ("settings", settings, Mapping),
-    )
-    for word, value, kind in given:
-        if value is not None and not isinstance(value, kind):
-            raise BowfreeError(f"{word} is {shown(value)}: give an object of type {kind.__name__}")
     search = result if isinstance(result, SearchResult) else None
     fit = result if isinstance(result, Fit) else fit_quietly(result)
     graph = fit.graph
     runs = () if search is None else search.runs
     space = SearchSpace() if isinstance(result, Fit) else result.space
-    if members is None:
+    given.check_variables(graph)
+    if given.members is None:
         members = class_by_components(result, min(STORED_MEMBERS, _CLASS_WORK // len(graph) ** 2))
     else:
-        members = members.permitted_by(space)
+        members = given.members.permitted_by(space)
     if graph not in members:
         raise BowfreeError("the class given as `members` does not hold the graph of the result")
     summary = members.summary()
     with warnings.catch_warnings():
         # What these warn of stands among the cautions of the page.
         warnings.simplefilter("ignore", FitWarning)
+        bounds = given.bounds
         if bounds is None:
             bounds = prompt_bounds(members, fit.moments, MAX_MEMBERS)
         estimates = fit.estimates()
         effects = fit.total_effects()
-    found = Unasked(average)
-    if average is None and search is not None:
+    found = Unasked(given.average)
+    if given.average is None and search is not None:
         found = unasked_average(search, most_nodes=MAX_AVERAGED, rng=0, time_limit=time_limit)
-    certainty = _certainty(graph, found.average, bootstrap, stable)
+    certainty = _certainty(found.average, given.bootstrap, given.stable)
     edges = edge_rows(fit, estimates, summary)
     tried = _experiments(members, summary)
-    checks = checks_if_rows(fit, data, None if search is None else search.holdout)
+    checks = checks_if_rows(fit, given.data, None if search is None else search.holdout)
     set_by_hand = isinstance(fit.moments, JointMoments) and bool(fit.moments.targets)
     notes = [node_note(fit, i) for i in range(len(graph))]
     view = graph_view(graph, edges, [edge_tip(row) for row in edges], notes)
@@ -166,7 +146,7 @@ def gather(
         "unchecked": _unchecked(fit),
         "gaps": None if fit.moments.gaps is None else gap_map(fit.moments.gaps),
         "variables": variable_table(fit, checks),
-        "edges": edge_table(graph, edges, summary, bootstrap),
+        "edges": edge_table(graph, edges, summary, given.bootstrap),
         "classes": class_table(summary),
         "design": tried,
         "experiments": None if tried is None else design_table(tried),
@@ -183,22 +163,18 @@ def gather(
         if runs
         else None,
         "search": search,
-        "settings": _settings(fit, search, settings),
+        "settings": _settings(fit, search, given.settings),
         "versions": _versions(),
         "download": _script_json(_download(fit, summary)),
     }
 
 
 def _certainty(
-    graph: MixedGraph,
     average: AveragedEffects | None,
     bootstrap: BootstrapResult | None,
     stable: StablePairs | None,
 ) -> list[Certainty]:
     """Return what is known beyond the best graph."""
-    for word, given in (("average", average), ("bootstrap", bootstrap), ("stable", stable)):
-        if given is not None and given.names != graph.nodes:
-            raise BowfreeError(f"{word} is about other variables than the result")
     parts = []
     if average is not None:
         parts.append(averaged(average))

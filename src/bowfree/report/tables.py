@@ -50,6 +50,9 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
+_ARROWS = {"->": "→", "<-": "←", "<->": "↔", "o->": "o→", "<-o": "←o", "o-o": "o–o"}
+_ROUNDING = 1e-12  # of a standard deviation: a mean that is no more is zero
+
 
 def edge_rows(fit: Fit, estimates: Sequence[Estimate], summary: ClassSummary) -> list[EdgeRow]:
     """Join the estimates with what the class says of each edge."""
@@ -111,7 +114,8 @@ def edge_table(
 
 def _marks(row: EdgeRow) -> str:
     """Return what all members agree on without the names, which stand in front of the row."""
-    return row.in_class.removeprefix(f"{quote(row.a)} ").removesuffix(f" {quote(row.b)}")
+    mark = row.in_class.removeprefix(f"{quote(row.a)} ").removesuffix(f" {quote(row.b)}")
+    return _ARROWS[mark]
 
 
 def _interval(estimate: float, se: float) -> Cell:
@@ -141,7 +145,7 @@ def class_table(summary: ClassSummary) -> Table:
             percent(e.n_forward / n),
             percent(e.n_backward / n),
             percent(e.n_bidirected / n),
-            Cell(printable(str(e))),
+            Cell(printable(f"{e.a} {_ARROWS[e.mark]} {e.b}")),
         ]
         for e in summary.edges
     ]
@@ -322,7 +326,8 @@ def variable_table(fit: Fit, checks: DataChecks | None) -> Table:
         ]
         if checks is not None:
             check = checks.variables[i]
-            cells[1:2] = [quantity(check.mean), quantity(check.sd)]
+            centred = abs(check.mean) <= _ROUNDING * check.sd
+            cells[1:2] = [quantity(0.0 if centred else check.mean), quantity(check.sd)]
             cells += [number(check.skewness, 2), number(check.kurtosis, 2)]
             cells += [p_value(p) for p in (check.p_skewness, check.p_kurtosis)]
         rows.append(cells)

@@ -289,7 +289,7 @@ def edge_changes(
     within = SearchSpace.of(given, **space_options)
     within.check_start(bap, bap.nodes)
     fit = fit_moments(bap, moments, rule)
-    warn_if_doubtful(fit.certificate, stacklevel=2)
+    warn_if_doubtful(fit.certificate)
     moves, gains = _core.edge_changes(
         moments._core_data(rule.method), *bap._bits(), within.rules(bap.nodes), rule.sweeps
     )

@@ -161,7 +161,7 @@ def greedy_search(
         used, rest = split_rows(table, holdout, budget.generator().spawn(1)[0])
         aside = read_moments(rest, **data_options)
     moments = read_moments(used, **data_options)
-    warn_about_columns(table, declared=data_options.get("ordinal", ()), stacklevel=2)
+    warn_about_columns(table, declared=data_options.get("ordinal", ()))
     within = SearchSpace.of(space, **space_options)
     rule = ScoringRule(**score_options).settled(moments.n, len(moments.names))
     settings = _settings(

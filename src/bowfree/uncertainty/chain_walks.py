@@ -2,11 +2,11 @@
 
 The way has *legs*: the two halves of the burn-in, then the one whose samples count, and, as long
 as the chains have not mixed and may go on, another one that is twice as long. Chains know of each
-other between legs only, when the graphs that they jump among and splice from are renewed. On a leg,
-a chain's steps depend on its place (the graph, the random numbers, the counts) and on these graphs.
-So a worker elsewhere is sent both, walks a *stretch* with a memory of scores of its own, and sends back
-where the chain is now and what it noted on the way: its samples and the heaviest graphs that it
-met. Samples never travel twice.
+other between legs only, when the graphs that they jump among and splice from are renewed. On a
+leg, a chain's steps depend on its place (the graph, the random numbers, the counts) and on these
+graphs. So a worker elsewhere is sent both, walks a *stretch* with a memory of scores of its own,
+and sends back where the chain is now and what it noted on the way: its samples and the heaviest
+graphs that it met. Samples never travel twice.
 
 A stretch is so many slices, and slices are the same everywhere: where one begins, the score of the
 graph is worked out afresh, and what the pool knows of that graph can differ by rounding.

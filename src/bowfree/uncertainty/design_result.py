@@ -39,8 +39,9 @@ class Experiment(Shown):
 
     def _brief(self) -> str:
         return (
-            f"{said(self.targets)}: {_plain(self.n_classes)} classes, "
-            f"{_plain(self.settled_ends)} ends settled, {_plain(self.members_left)} members left"
+            f"{said(self.targets)}: {_counted(self.n_classes, 'class', 'classes')}, "
+            f"{_counted(self.settled_ends, 'end')} settled, "
+            f"{_counted(self.members_left, 'member')} left"
         )
 
 
@@ -165,6 +166,11 @@ class Design(Shown, Plain):
             most=MOST_ROWS,
             rest="more: to_frame() has all",
         )
+
+
+def _counted(value: float, noun: str, plural: str = "") -> str:
+    number = _plain(value)
+    return f"{number} {noun if number == '1' else plural or noun + 's'}"
 
 
 def _plain(value: float) -> str:

@@ -300,7 +300,7 @@ def bootstrap_model(
         )
     moments = read_moments(data, graph=bap)
     fit = fit_moments(bap, moments, seconds=budget.seconds_left)
-    warn_if_doubtful(fit.certificate, stacklevel=3)
+    warn_if_doubtful(fit.certificate)
     seeds = budget.generator().integers(0, 2**63, size=planned).tolist()
     task: partial[_Resample | None]
     if isinstance(moments, JointMoments):

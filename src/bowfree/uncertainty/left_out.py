@@ -34,6 +34,7 @@ import numpy.typing as npt
 from bowfree.budget import Budget
 from bowfree.display import MOST_ROWS, Shown, Table, count, number
 from bowfree.errors import DataError
+from bowfree.frames import data_frame
 from bowfree.graph.given import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.json_values import Plain
@@ -122,8 +123,12 @@ class LeftOutCondition(Shown, Plain):
 
     @property
     def explained(self) -> float:
-        """Share of the way from the graph-free forecast to the best: 1 is perfect, 0 no better."""
-        return (self.loglik - self.loglik_pooled) / (self.loglik_own - self.loglik_pooled)
+        """Share of the way from the graph-free forecast to the best: 1 is perfect, 0 no better.
+
+        NaN where the graph-free forecast is the best already.
+        """
+        way = self.loglik_own - self.loglik_pooled
+        return (self.loglik - self.loglik_pooled) / way if way else math.nan
 
     def _brief(self) -> str:
         told = f", targets {', '.join(self.targets)}" if self.targets else ""
@@ -171,6 +176,32 @@ class LeftOutConditions(Shown, Plain):
         with np.errstate(invalid="ignore"):
             return float(np.corrcoef(pairs.T)[0, 1])
 
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with one row for each condition that was left out.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            The library of the data frame.
+
+        Returns
+        -------
+        data frame
+            Columns name, n, targets (as one text), graph (as text), loglik, loglik_pooled,
+            loglik_own, explained.
+        """
+        numbers = ("loglik", "loglik_pooled", "loglik_own", "explained")
+        return data_frame(
+            {
+                "name": [c.name for c in self.conditions],
+                "n": [c.n for c in self.conditions],
+                "targets": [", ".join(c.targets) for c in self.conditions],
+                "graph": [str(c.graph) for c in self.conditions],
+                **{name: [getattr(c, name) for c in self.conditions] for name in numbers},
+            },
+            backend,
+        )
+
     def _brief(self) -> str:
         return (
             f"{count(len(self.conditions), 'condition')} left out in turn, {self.gain:+.4f} per "
@@ -191,7 +222,7 @@ class LeftOutConditions(Shown, Plain):
             )
             for c in self.conditions
         ]
-        yield Table(heads, rows, left=(0, 2), most=MOST_ROWS // 2, rest="more: .conditions has all")
+        yield Table(heads, rows, left=(0, 2), most=MOST_ROWS // 2, rest="more: to_frame() has all")
         if self.effects:
             yield f"{count(len(self.effects), 'total effect')} of targets, foreseen and measured"
             shown_rows = [

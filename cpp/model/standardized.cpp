@@ -1,0 +1,158 @@
+#include "model/standardized.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/dense.hpp"
+
+namespace bowfree {
+
+namespace {
+
+// Rounded correlations keep so many bits: what is cut off is far above their rounding, and so far
+// below the smallest pivot of their Cholesky factor that it decides nothing.
+constexpr int fewest_bits = 26, most_bits = 40, bits_below_pivot = 12;
+
+/// The Cholesky factor of a covariance matrix that may be singular, of variables with variances of
+/// at most about one; a variable that does not vary gets what rounding would leave of it.
+std::vector<double> factor(std::vector<double> S, int m) {
+    for (int i = 0; i < m; ++i) S[i * m + i] = std::max(S[i * m + i], rounding_share);
+    (void)cholesky_of_singular(S.data(), m, rounding_share);
+    return S;
+}
+
+}  // namespace
+
+StandardizedDistrict::StandardizedDistrict(const JointData& conditions)
+    : cov_(conditions.all[0].S.data()), d_(conditions.width()) {
+    if (!conditions.plain()) conditions_ = &conditions;
+}
+
+bool StandardizedDistrict::gather(const District& district) {
+    if (!conditions_) return true;
+    const int m = district.m();
+    gathered_ = pool(*conditions_, district);
+    share_ = 0.0;
+    for (const Pooled& group : gathered_) share_ += group.weight;
+    for (Pooled& group : gathered_) group.weight /= share_;
+    if (gathered_.size() != 1 ||
+        std::find(gathered_[0].set.begin(), gathered_[0].set.end(), 1) != gathered_[0].set.end())
+        return false;
+    pooled_.resize(static_cast<std::size_t>(d_) * d_);
+    for (int i = 0; i < m; ++i)
+        for (int j = 0; j < m; ++j)
+            pooled_[static_cast<std::ptrdiff_t>(district.nodes[i]) * d_ + district.nodes[j]] =
+                gathered_[0].S[i * m + j];
+    cov_ = pooled_.data();
+    gathered_.clear();
+    return true;
+}
+
+bool StandardizedDistrict::standardize(const District& given) {
+    if (!single()) {
+        standardize_groups(given);
+        return factorize();
+    }
+    const int m = given.m();
+    const std::vector<int>& nodes = given.nodes;
+    sd_.resize(m);
+    R_.resize(m * m);
+    for (int i = 0; i < m; ++i) {
+        const double* row = cov_ + static_cast<std::ptrdiff_t>(nodes[i]) * d_;
+        sd_[i] = std::sqrt(row[nodes[i]]);
+        for (int j = 0; j < i; ++j)
+            R_[i * m + j] = R_[j * m + i] = row[nodes[j]] / (sd_[i] * sd_[j]);
+        R_[i * m + i] = 1.0;
+    }
+    canonical_.find(given, R_.data());
+    put_in_order();
+    return factorize();
+}
+
+/// The variables are scaled, and put in order, by the covariance matrix of all groups together,
+/// which is also what the answer is about.
+void StandardizedDistrict::standardize_groups(const District& given) {
+    const int k = given.k, m = given.m();
+    std::vector<double> S(m * m);
+    for (const Pooled& group : gathered_) axpy(group.weight, group.S.data(), S.data(), m * m);
+    sd_.resize(m);
+    R_.resize(m * m);
+    for (int i = 0; i < m; ++i) sd_[i] = std::sqrt(S[i * m + i]);
+    for (int i = 0; i < m; ++i)
+        for (int j = 0; j < m; ++j) R_[i * m + j] = S[i * m + j] / (sd_[i] * sd_[j]);
+    canonical_.find(told_of(given, gathered_), R_.data());
+    put_in_order();
+
+    const std::vector<int>& order = canonical_.given();
+    ordered_.clear();
+    ordered_.reserve(gathered_.size());  // the groups refer to them
+    for (const Pooled& group : gathered_) {
+        Pooled& ordered = ordered_.emplace_back(group.weight, std::vector<char>(k), S_,
+                                                group.condition, group.kind, group.target);
+        for (std::size_t j = 0; j < group.target.size(); ++j)
+            ordered.target[j] = group.target[order[j]];
+        for (int v = 0; v < k; ++v) ordered.set[v] = group.set[order[v]];
+        for (int i = 0; i < m; ++i)
+            for (int j = 0; j < m; ++j)
+                ordered.S[i * m + j] =
+                    group.S[order[i] * m + order[j]] / (sd_[order[i]] * sd_[order[j]]);
+    }
+    make_groups();
+}
+
+/// S, of R.
+void StandardizedDistrict::put_in_order() {
+    const std::vector<int>& order = canonical_.given();
+    const int m = static_cast<int>(order.size());
+    S_.resize(m * m);
+    for (int i = 0; i < m; ++i)
+        for (int j = 0; j < m; ++j) S_[i * m + j] = R_[order[i] * m + order[j]];
+}
+
+/// What the kernels and the starts want of the groups.
+void StandardizedDistrict::make_groups() {
+    const int k = district().k, m = district().m();
+    groups_.clear();
+    alone_.assign(k, std::vector<double>(m * m));
+    std::vector<double> weight(k);
+    for (const Pooled& ordered : ordered_) {
+        for (int v = 0; v < k; ++v) {
+            if (ordered.set[v]) continue;
+            axpy(ordered.weight, ordered.S.data(), alone_[v].data(), m * m);
+            weight[v] += ordered.weight;
+        }
+        Group& kernel = groups_.emplace_back();
+        kernel.weight = ordered.weight;
+        kernel.district = members_left(district(), ordered.set);
+        for (const int i : kernel.district.nodes)
+            for (const int j : kernel.district.nodes) kernel.S.push_back(ordered.S[i * m + j]);
+        kernel.X = factor(kernel.S, kernel.district.m());
+        kernel.pooled = &ordered;
+    }
+    for (int v = 0; v < k; ++v)
+        for (double& entry : alone_[v]) entry /= weight[v];
+}
+
+bool StandardizedDistrict::round_off() {
+    const int m = district().m();
+    double smallest = 1.0;  // pivot
+    for (int i = 0; i < m; ++i) smallest = std::min(smallest, X_[i * m + i] * X_[i * m + i]);
+    const int bits = std::max(fewest_bits, bits_below_pivot - std::ilogb(smallest));
+    if (bits > most_bits) return false;
+    const auto shorten = [&](std::vector<double>& matrix) {
+        for (double& entry : matrix)
+            entry = std::ldexp(std::nearbyint(std::ldexp(entry, bits)), -bits);
+    };
+    shorten(S_);
+    for (Pooled& group : ordered_) shorten(group.S);
+    if (!single()) make_groups();
+    return factorize();
+}
+
+/// X, of S. Returns whether S is positive definite, and not by rounding alone.
+bool StandardizedDistrict::factorize() {
+    X_ = S_;
+    return cholesky_of_singular(X_.data(), district().m(), rounding_share) == 0;
+}
+
+}  // namespace bowfree
