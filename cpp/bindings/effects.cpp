@@ -41,12 +41,21 @@ auto add_graphs(EffectCounter& self, const BitStack& parents, const BitStack& sp
     });
 }
 
-auto objectives(EffectCounter& self, const BitStack& parents, const BitStack& spouses) {
-    return to_numpy(interruptibly([&](const Stop& stop) {
-        self.obey(stop);
+auto objectives(EffectCounter& self, const BitStack& parents, const BitStack& spouses,
+                std::optional<double> seconds) {
+    return to_numpy(interruptibly(seconds, [&](const Stop& stop) {
+        // Without one graph there is no result, so the first is waited for.
+        const Stop patient([](std::uint64_t) { handle_signals(); });
+        self.obey(patient);
         std::vector<double> values;
-        for_each_graph(self.d(), parents, spouses,
-                       [&](const Graph& graph) { values.push_back(self.objective(graph)); });
+        try {
+            for_each_graph(self.d(), parents, spouses, [&](const Graph& graph) {
+                values.push_back(self.objective(graph));
+                self.obey(stop);
+                stop.check();
+            });
+        } catch (const Stopped&) {
+        }
         return values;
     }));
 }
@@ -110,7 +119,9 @@ void bind_effects(nb::module_& m) {
              "cpp/graph/edge.hpp, until time is up; returns how many. Only effects among the ends "
              "of the edges are looked at.")
         .def("objectives", &objectives, nb::arg("parents"), nb::arg("spouses"),
-             "Sum of F over the districts of each of these BAPs, see cpp/model/likelihood.hpp.")
+             nb::arg("seconds").none(),
+             "Sum of F over the districts of each of these BAPs, see cpp/model/likelihood.hpp, "
+             "until time is up; of the first in any case.")
         .def("reset", &EffectCounter::reset, "Forgets the members, not the fits.")
         .def("tally", &to_dict, "Bounds, sums and counts over the members, each (d, d).")
         .def_prop_ro("n_fits", &EffectCounter::n_fits, "Districts fitted.")

@@ -347,6 +347,16 @@ def test_limits_that_the_search_had_not(options):
     assert average.adjacent.sum() / 2 <= options.get("max_edges", 10)
 
 
+def test_given_graphs_that_time_did_not_suffice_for():
+    S = random_covariance(np.random.default_rng(5), 4, 100)
+    graphs = [graph for graph, _ in bf.exhaustive_search(cov=S, n=100).ranking(20.0)]
+    assert len(graphs) > 3
+    cut = bf.averaged_effects(graphs, cov=S, n=100, time_limit=0)
+    assert (cut.n_graphs, cut.complete) == (1, False)
+    assert cut.classes[0].graph in graphs[:1]
+    assert bf.averaged_effects(graphs, cov=S, n=100, time_limit=600).complete
+
+
 def test_time_limit():
     # A path of 40 nodes has more members than can be looked at in a millisecond.
     d = 40

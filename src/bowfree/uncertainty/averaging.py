@@ -184,9 +184,10 @@ def averaged_effects(
             What is averaged (:class:`~bowfree.uncertainty.averaging.AveragingOptions`).
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
             What may be spent (:class:`~bowfree.options.BudgetOptions`). Random numbers, threads and
-            workers are for the chains. Half of the time is for them, the rest for the classes, the
-            heaviest first; of that one at least one member counts, and what time did not suffice
-            for is left out.
+            workers are for the chains. Half of the time is for them, or for the scores of given
+            graphs, one of which counts in any case; the rest is for the classes, the heaviest
+            first. Of that one at least one member counts, and what time did not suffice for is left
+            out.
 
     Returns
     -------
@@ -277,7 +278,7 @@ def averaged_effects(
     elif isinstance(graphs, ExhaustiveResult):
         votes = _listed(graphs, within, law, averaging)
     else:
-        votes = _given(graphs, counter, moments, within, law, averaging)
+        votes = _given(graphs, counter, moments, within, law, averaging, budget.part(0.5))
     if not votes.graphs:
         raise BowfreeError("no graphs to average over: none was given")
     return average_votes(votes, counter, moments, within, law, averaging, budget)
@@ -293,6 +294,7 @@ class Votes(NamedTuple):
     shares: Floats  # sum to 1
     all_graphs: bool  # True: a class weighs what its graphs here weigh; False: one graph for each
     samples: StructureSamples | None  # where they come from
+    complete: bool = True  # False: time was up before all were looked at
 
 
 def _chains(
@@ -320,7 +322,7 @@ def _sampled(samples: StructureSamples) -> Votes:
     """Return the distinct graphs that chains visited, and how often they did."""
     counts = samples.counts()
     times = np.array(list(counts.values()), dtype=np.float64)
-    return Votes(list(counts), times / times.sum(), True, samples)
+    return Votes(list(counts), times / times.sum(), True, samples, samples.complete)
 
 
 def _listed(
@@ -345,10 +347,12 @@ def _given(
     space: SearchSpace,
     law: GraphLaw,
     averaging: Averaging,
+    budget: Budget,
 ) -> Votes:
     """Return one graph for each class of the given ones; the fits are needed again for effects."""
     graphs = list(dict.fromkeys(graphs))
-    F = counter.objectives(*_stacks(graphs))
+    F = counter.objectives(*_stacks(graphs), budget.seconds_left)
+    complete, graphs = len(F) == len(graphs), graphs[: len(F)]
     n_edges = np.array([graph.n_edges for graph in graphs])
     own = [
         moments._own_numbers(graph).sum() if isinstance(moments, JointMoments) else 0
@@ -362,7 +366,7 @@ def _given(
     graphs = [graphs[k] for k in near]
     first = first_of_class(graphs, targets_of(moments, moments.names))
     kept = np.flatnonzero(first == np.arange(len(first)))
-    return Votes([graphs[k] for k in kept], _shares(weights[near][kept]), False, None)
+    return Votes([graphs[k] for k in kept], _shares(weights[near][kept]), False, None, complete)
 
 
 def _shares(log_weights: Floats) -> Floats:
@@ -450,7 +454,7 @@ def average_votes(
             and len(parts) == enumerated
             and (power != 0 or weight > 1 - 1e-9)
             and (power == 0 or all(entry.complete for entry in entries))
-            and (votes.samples is None or votes.samples.complete)
+            and votes.complete
         ),
         samples=votes.samples,
         targets=conditions.sets,
