@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/dense.hpp"
+#include "model/room.hpp"
 
 namespace bowfree {
 
@@ -245,7 +246,7 @@ void Newton::differentiate(bool twice) {
     for (int t = 0; t < n_terms_; ++t) {
         Term& term = terms_[t];
         const int n = term.f.size();
-        term.hessian.resize(twice ? static_cast<std::size_t>(n) * n : 0);
+        make_room(term.hessian, twice ? static_cast<std::size_t>(n) * n : 0, stop_);
         term.f.differentiate(term.own(theta_), term.gradient.data(),
                              twice ? term.hessian.data() : nullptr);
         add_derivatives(term, twice);
@@ -310,7 +311,8 @@ void Newton::add_derivatives(const Term& term, bool twice) {
 bool Newton::run(double tolerance, int max_steps) {
     decrement_ = infinity;
     if (max_steps == 0) return false;
-    for (auto* matrix : {&hessian_, &factor_}) matrix->resize(static_cast<std::size_t>(n_) * n_);
+    for (auto* matrix : {&hessian_, &factor_})
+        make_room(*matrix, static_cast<std::size_t>(n_) * n_, stop_);
     double damping = 0.0;  // Levenberg-Marquardt shift, relative to the Hessian's diagonal
     bool moved = true;     // a point whose derivatives and plain step are not known yet
     for (int step = 0; step < max_steps; ++step) {
