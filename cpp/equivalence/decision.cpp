@@ -44,7 +44,8 @@ std::vector<Element> covariance(const Graph& graph, const std::vector<int>& orde
             Sigma[at(v, w)] = sum.value();
         }
     }
-    // ... and the same for the columns, of which those before v give its row up to the diagonal.
+    // ... and the same for the columns. Of column w the rows of w and of later nodes are enough, as
+    // Sigma is symmetric, and they ask for no others.
     for (int position = 0; position < d; ++position) {
         if (d >= field::long_work) stop.check();
         const int w = order[position];

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "model/dense.hpp"
+#include "model/room.hpp"
 
 namespace bowfree {
 
@@ -61,8 +62,10 @@ std::vector<double> GroupSweeps::residual_moments() const {
     std::vector<double> E(k_ * k_), weight(k_ * k_), AS(k_ * m_);
     for (const Pooled& group : *groups_) {
         const std::vector<int> left = members_with(group, false);
-        for (const int v : left)
+        for (const int v : left) {
+            if (stop_) stop_->check();
             for (int j = 0; j < m_; ++j) AS[v * m_ + j] = dot(&A_[v * m_], &group.S[j * m_], m_);
+        }
         for (const int v : left)
             for (const int w : left) {
                 E[v * k_ + w] += group.weight * dot(&AS[v * m_], &A_[w * m_], m_);
@@ -109,9 +112,11 @@ double GroupSweeps::objective() const {
         const int r = static_cast<int>(left.size());
         std::vector<double> L = block(Omega_, k_, left, left), AS(r * m_), E(r * r);
         if (cholesky(L.data(), r) < r) return std::numeric_limits<double>::infinity();
-        for (int a = 0; a < r; ++a)
+        for (int a = 0; a < r; ++a) {
+            if (stop_) stop_->check();
             for (int j = 0; j < m_; ++j)
                 AS[a * m_ + j] = dot(&A_[left[a] * m_], &group.S[j * m_], m_);
+        }
         for (int a = 0; a < r; ++a)
             for (int b = 0; b < r; ++b) E[a * r + b] = dot(&AS[a * m_], &A_[left[b] * m_], m_);
         solve_lower(L.data(), r, E.data(), r);
@@ -126,7 +131,8 @@ double GroupSweeps::objective() const {
 /// The moments of responses and edges, completed under the current A and Omega.
 bool GroupSweeps::complete() {
     const int n_edges = static_cast<int>(tail_.size()), size = k_ + n_edges;
-    moments_.assign(static_cast<std::size_t>(size) * size, 0.0);
+    moments_.clear();
+    make_room(moments_, static_cast<std::size_t>(size) * size, stop_);
     std::vector<double> with_x(k_ * m_), own(k_ * k_);
     for (const Pooled& group : *groups_) {
         const std::vector<int> left = members_with(group, false), set = members_with(group, true);
@@ -164,7 +170,8 @@ bool GroupSweeps::complete() {
         for (int v = 0; v < k_; ++v) axpy(group.weight, &own[v * k_], &moments_[v * size], k_);
         for (int e = 0; e < n_edges; ++e) {
             if (group.set[head_[e]]) continue;
-            double* row = &moments_[(k_ + e) * size];
+            if (stop_) stop_->check();
+            double* row = &moments_[static_cast<std::size_t>(k_ + e) * size];
             for (int v = 0; v < k_; ++v) {
                 row[v] += group.weight * with_x[v * m_ + tail_[e]];
                 moments_[v * size + k_ + e] = row[v];

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "model/dense.hpp"
+#include "model/room.hpp"
 
 namespace bowfree {
 
@@ -200,7 +201,7 @@ void GroupedObjective::differentiate(const std::vector<double>& theta,
     for (int t = 0; t < n_terms_; ++t) {
         Term& term = terms_[t];
         const int n = term.f.size();
-        term.hessian.resize(hessian ? static_cast<std::size_t>(n) * n : 0);
+        make_room(term.hessian, hessian ? static_cast<std::size_t>(n) * n : 0, stop_);
         term.f.differentiate(term.own(theta), term.gradient.data(),
                              hessian ? term.hessian.data() : nullptr);
         add_derivatives(term, theta, gradient, hessian);

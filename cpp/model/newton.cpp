@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "model/dense.hpp"
+#include "model/room.hpp"
 
 namespace bowfree {
 
@@ -86,7 +87,8 @@ void Newton::differentiate(bool twice) {
 bool Newton::run(double tolerance, int max_steps) {
     decrement_ = infinity;
     if (max_steps == 0) return false;
-    for (auto* matrix : {&hessian_, &factor_}) matrix->resize(static_cast<std::size_t>(n_) * n_);
+    for (auto* matrix : {&hessian_, &factor_})
+        make_room(*matrix, static_cast<std::size_t>(n_) * n_, f_.stop());
     double damping = 0.0;  // Levenberg-Marquardt shift, relative to the Hessian's diagonal
     bool moved = true;     // a point whose derivatives and plain step are not known yet
     for (int step = 0; step < max_steps; ++step) {
