@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import bowfree as bf
 from bowfree.cli import main
+from bowfree.cli.fit import fit
 from bowfree.cli.learn import learn
 from bowfree.cli.terminal import in_options, option_words
 from bowfree.uncertainty.chain_walks import walk_stretch
@@ -174,7 +175,7 @@ def test_both_warn_and_neither_calls_edges_settled(tmp_path, monkeypatch, case, 
     assert any(words in sentence for sentence in found)
     for sentence in found:
         if "bounds" not in sentence:  # which the terminal does not show
-            assert in_options(sentence, option_words(learn)) in said
+            assert in_options(sentence, option_words(learn, fit)) in said
     for text in (said, page):
         assert "settles every edge" not in text
         assert "settled by the model" not in text

@@ -46,7 +46,7 @@ NOT_SAID = {"app", "experiments", "cli", "formats", "datasets", "checkpoint.py"}
     ],
 )
 def test_words(said, shown):
-    assert in_options(said, option_words(learn)) == shown
+    assert in_options(said, option_words(learn, fit)) == shown
 
 
 def sentences():
@@ -77,7 +77,7 @@ SENTENCES = [(name, text) for name, text in sentences() if " " in text]
 
 @pytest.mark.parametrize("command", [learn, bootstrap, fit], ids=lambda command: command.name)
 def test_no_sentence_keeps_an_argument_that_is_an_option(command):
-    words = option_words(command)
+    words = option_words(command, fit)
     names = "|".join(sorted((name for name in words if len(name) > 1), key=len, reverse=True))
     argument = re.compile(rf"(?<![\w.])(?:`({names})`|({names})=(?!=))")
     met = [(name, text) for name, text in SENTENCES if argument.search(text)]

@@ -88,8 +88,9 @@ class _Commands(click.Group):
                 if ctx.params["debug"]:
                     raise
                 # The command's own context has ended by now.
-                called = self.get_command(ctx, ctx.invoked_subcommand or "")
-                raise _Failure(in_options(_sentence(error), option_words(called))) from error
+                names = (ctx.invoked_subcommand or "", "fit")
+                called = [self.get_command(ctx, name) for name in names]
+                raise _Failure(in_options(_sentence(error), option_words(*called))) from error
 
 
 class _Failure(click.ClickException):

@@ -63,12 +63,26 @@ _ARGUMENT = re.compile(
 )
 
 
-def option_words(command: click.Command | None) -> dict[str, str]:
-    """Return what the command calls the arguments of the library; of `fit` what only that has."""
-    from bowfree.cli.fit import fit
+def option_words(*commands: click.Command | None) -> dict[str, str]:
+    """Return what a command calls the arguments of the library, and what another has beside it."""
+    here, *others = commands
+    found = {} if here is None else _own_words(here)
+    for other in others:
+        if other is not None:
+            theirs = _own_words(other).items()
+            found = {name: f"{other.name} {word}" for name, word in theirs} | found
+    return found
 
-    found = {name: f"fit {word}" for name, word in _own_words(fit).items()}
-    return found | ({} if command is None else _own_words(command))
+
+def _words_here() -> dict[str, str]:
+    """Return the words of the command that runs; of `fit` what only that has."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return {}
+    root = context.find_root()
+    group = root.command
+    fit = group.get_command(root, "fit") if isinstance(group, click.Group) else None
+    return option_words(context.command, fit)
 
 
 def _own_words(command: click.Command) -> dict[str, str]:
@@ -96,9 +110,7 @@ def in_options(text: str, words: Mapping[str, str] | None = None) -> str:
     >>> in_options("try penalty='ebic', or raise `time_limit`", words)
     'try --penalty ebic, or raise --time-limit'
     """
-    if words is None:
-        context = click.get_current_context(silent=True)
-        words = option_words(None if context is None else context.command)
+    words = _words_here() if words is None else words
 
     def option(found: re.Match[str]) -> str:
         word = words.get(found["quoted"] or found["name"])
