@@ -111,11 +111,7 @@ def test_convert_reads_standard_input():
         (["design", "--graph", "x -> y", "--max-targets", "0"], 2, "not in the range"),
         (["design", "--graph", "x -> y", "--kind", "soft"], 2, "'soft' is not one of"),
         (["design"], 2, "give the graph as one of"),
-        (
-            ["effects", "DATA", "--graph", "sun -> moon"],
-            1,
-            "Error: plants.csv has no column 'moon'",
-        ),
+        (["effects", "DATA", "--graph", "sun -> moon"], 1, "plants.csv has no column 'moon'"),
         (["sample", "--model", "DATA", "--seed", "1"], 1, "not a model.json"),
         (["sample", "--model", "DATA", "--graph", "x", "--seed", "1"], 2, "its graph already"),
         (["simulate", "--nodes", "3"], 2, "Missing option '--seed'"),
