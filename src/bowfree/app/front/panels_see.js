@@ -213,7 +213,7 @@ function classPanel(bench) {
       make(
         "p",
         {},
-        `${found.settled} of ${counted(found.ends.length, "edge")} ${found.settled === 1 ? "is" : "are"} the same in all of them: settled.`,
+        `${found.settled} of ${counted(found.ends.length, "edge")} ${found.settled === 1 ? "is" : "are"} the same in all of them: settled by the model, if the class is right.`,
       ),
     );
     const open = bench.state.graph
