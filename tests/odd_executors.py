@@ -1,4 +1,4 @@
-"""Executors as they should not be: one loses work, one does it in the wrong order."""
+"""Executors as they should not be: they lose work, or forget it, or do it in the wrong order."""
 
 from concurrent.futures import BrokenExecutor, Executor, Future
 
@@ -36,3 +36,30 @@ class Backwards(Executor):
                 future.set_result(do(*with_))
             self.waiting = []
         return own
+
+
+class Forgetful(Executor):
+    """Like dask's when its scheduler goes away: what it had by then never comes back.
+
+    Its client is away after so many tasks, and when it was looked at a few times `then` is what
+    has become of it: "running" again, or "closed".
+    """
+
+    def __init__(self, then, after=2, looks=5):
+        self.then, self.after, self.looks = then, after, looks
+        self.number = 0
+        self._client = self
+
+    @property
+    def status(self):
+        if self.number < self.after:
+            return "running"
+        self.looks -= 1
+        return "connecting" if self.looks > 0 else self.then
+
+    def submit(self, task, /, *given):
+        future = Future()
+        self.number += 1
+        if self.number > self.after:
+            future.set_result(task(*given))
+        return future

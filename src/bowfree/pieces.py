@@ -89,20 +89,31 @@ def _handed_out(
 
     def hand_out(k: int) -> None:
         try:
-            if _connection(executor) == "closed":
-                raise ConnectionError("the connection to the scheduler is closed")
             waiting[executor.submit(do_piece, __version__, task, pieces[k])] = k
         except Exception as error:  # shut down, broken, disconnected: every kind has its own
             raise _nobody_left(error, done, len(pieces)) from error
+
+    def connected() -> bool:
+        """Say whether work can be handed out; what was, and will never come back, is recalled."""
+        state = _connection(executor)
+        if state == "closed":
+            error = ConnectionError("the connection to the scheduler is closed")
+            raise _nobody_left(error, done, len(pieces))
+        if state == "connecting":
+            for future in waiting:
+                future.cancel()
+            again.extend(waiting.values())
+            waiting.clear()
+        return state not in ("connecting", "closing")
 
     try:
         while waiting or again or (begun < len(pieces) and not budget.over):
             # Bit by bit: a piece is made when its turn comes, and not before.
             while (
-                len(waiting) < IN_FLIGHT
+                connected()
+                and len(waiting) < IN_FLIGHT
                 and (again or begun < len(pieces))
                 and not budget.over
-                and _connection(executor) != "connecting"
             ):
                 if again:
                     hand_out(again.pop())
@@ -143,10 +154,10 @@ def _handed_out(
 
 
 def _connection(executor: Executor) -> str:
-    """Return "running", "connecting" or "closed".
+    """Return "running", "connecting", "closing" or "closed".
 
-    What is handed to dask's executor while its scheduler is away never comes back, and the executor
-    does not say so; its client does.
+    What dask's executor has been handed when its scheduler goes away never comes back, and the
+    executor does not always say so; its client does.
     """
     return str(getattr(getattr(executor, "_client", None), "status", "running"))
 

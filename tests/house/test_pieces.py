@@ -12,7 +12,7 @@ import pytest
 import bowfree as bf
 from bowfree.budget import Budget
 from bowfree.pieces import do_piece
-from odd_executors import Backwards, Clumsy
+from odd_executors import Backwards, Clumsy, Forgetful
 from search_cases import same_search
 
 SEM = bf.random_sem(bf.parse("x -> y <-> z, x -> w <- z"), rng=2)
@@ -44,6 +44,19 @@ def test_a_lost_piece_is_done_again():
     clumsy = Clumsy(lambda number: number in {0, 3, 4})
     assert Budget(executor=clumsy).run(square, range(5), what="squares") == [0, 1, 4, 9, 16]
     assert clumsy.number == 8
+
+
+def test_what_was_under_way_when_the_scheduler_went_away_is_done_again():
+    back = Forgetful("running")
+    assert Budget(executor=back).run(square, range(5), what="squares") == [0, 1, 4, 9, 16]
+    assert back.number == 7
+
+
+def test_a_scheduler_that_does_not_come_back_ends_the_work():
+    # Nobody cancels what was handed out last, or tells that it is lost.
+    for looks in (5, 0):
+        with pytest.raises(bf.WorkersLost, match=r"is closed\); 0 of 5 pieces were done"):
+            Budget(executor=Forgetful("closed", looks=looks)).run(square, range(5), what="squares")
 
 
 def test_a_piece_that_kills_every_worker_ends_the_work():
