@@ -19,7 +19,7 @@ from hypothesis.extra import numpy as np_st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bowfree as bf
-from bowfree.model import gate, sample
+from bowfree.model import row_treatment, sample
 from bowfree.model.gate import read_moments
 
 #   a -> b <-> c
@@ -60,7 +60,7 @@ def test_a_large_table_is_gone_through_in_parts(far, order, weighted, monkeypatc
     real = sample.row_slices
     monkeypatch.setattr(sample, "_CELLS", 40)
     monkeypatch.setattr(sample, "row_slices", row_slices)
-    monkeypatch.setattr(gate, "row_slices", row_slices)
+    monkeypatch.setattr(row_treatment, "row_slices", row_slices)
     found = bf.moments(X, weights=weights)
     np.testing.assert_array_equal(found.S, whole.S)
     np.testing.assert_array_equal(found.mean, whole.mean)

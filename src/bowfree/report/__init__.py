@@ -82,7 +82,7 @@ def render(
     bootstrap: BootstrapResult | None = None,
     stable: StablePairs | None = None,
     settings: dict[str, Any] | None = None,
-    time_limit: float | None = AVERAGE_SECONDS,
+    average_seconds: float | None = AVERAGE_SECONDS,
     title: str = "Causal graph with hidden confounders",
     note: str = "",
 ) -> str:
@@ -109,9 +109,9 @@ def render(
         What :func:`bowfree.stability_selection` found in the same data.
     settings : dict, optional
         Options to list under "Reproduce" beside those that the result knows.
-    time_limit : float, optional
-        Seconds for the averages, if they are worked out; by default 40. The page says when they
-        were cut short, and is then not the same on every machine.
+    average_seconds : float, optional
+        How long the averages may take, if they are worked out (40); None for as long as they need.
+        The page says when they were cut short, and is then not the same on every machine.
     title, note : str
         Heading, and a line of your own under it, such as a date.
 
@@ -139,7 +139,7 @@ def render(
     given = AtHand(data, members, bounds, average, bootstrap, stable, settings)
     folder = Path(__file__).parent
     html: str = environment.get_template("page.html").render(
-        **gather(result, given, time_limit),
+        **gather(result, given, average_seconds),
         title=str(title),
         note=str(note),
         style=(folder / "style.css").read_text(encoding="utf-8"),

@@ -73,7 +73,7 @@ _MAX_MAP = 40  # variables in the map of residuals
 
 
 def gather(
-    result: SearchResult | ExhaustiveResult | Fit, given: AtHand, time_limit: float | None = None
+    result: SearchResult | ExhaustiveResult | Fit, given: AtHand, average_seconds: float | None
 ) -> dict[str, Any]:
     """Return all that the template needs; averages that are not at hand have a time limit."""
     if not isinstance(result, Fit | SearchResult | ExhaustiveResult):
@@ -104,7 +104,7 @@ def gather(
         effects = fit.total_effects()
     found = Unasked(given.average)
     if given.average is None and search is not None:
-        found = unasked_average(search, most_nodes=MAX_AVERAGED, rng=0, time_limit=time_limit)
+        found = unasked_average(search, most_nodes=MAX_AVERAGED, rng=0, time_limit=average_seconds)
     certainty = _certainty(found.average, given.bootstrap, given.stable)
     edges = edge_rows(fit, estimates, summary)
     tried = _experiments(members, summary)
