@@ -24,6 +24,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
+from dataclasses import dataclass
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any
 
@@ -69,14 +70,25 @@ def finished(
             yield from _handed_out(threads, task, pieces, budget)
 
 
-def do_piece(version: str, task: Callable[[Any], Any], piece: Any) -> Any:
+@dataclass(frozen=True)
+class DonePiece:
+    """The result of a piece, in a box that cannot be unpacked.
+
+    When a worker dies the moment after it has sent a result, dask's executor takes that for an
+    error, a tuple of three, and fails to unpack it; from what it says then we know what happened.
+    """
+
+    result: Any
+
+
+def do_piece(version: str, task: Callable[[Any], Any], piece: Any) -> DonePiece:
     """Do one piece, on whichever machine; `version` is that of who sent it."""
     if version != __version__:
         raise BowfreeError(
             f"a worker has bowfree {__version__}, and the process that sends it work {version}: "
             "install the same version on all machines"
         )
-    return task(piece)
+    return DonePiece(task(piece))
 
 
 def _handed_out(
@@ -131,7 +143,7 @@ def _handed_out(
                 error = CancelledError() if future.cancelled() else future.exception()
                 if error is None:
                     done += 1
-                    yield k, future.result()
+                    yield k, future.result().result
                 elif _is_loss(error):
                     lost[k] += 1
                     if lost[k] == TRIES:
@@ -163,7 +175,11 @@ def _connection(executor: Executor) -> str:
 
 
 def _is_loss(error: BaseException) -> bool:
-    return isinstance(error, BrokenExecutor | CancelledError) or type(error).__name__ in _LOST
+    return (
+        isinstance(error, BrokenExecutor | CancelledError)
+        or type(error).__name__ in _LOST
+        or (isinstance(error, TypeError) and f"non-iterable {DonePiece.__name__}" in str(error))
+    )
 
 
 def _nobody_left(error: BaseException, done: int, planned: int) -> WorkersLost:

@@ -52,6 +52,25 @@ def test_what_was_under_way_when_the_scheduler_went_away_is_done_again():
     assert back.number == 7
 
 
+def test_a_result_that_dask_takes_for_an_error_is_asked_for_again():
+    # As distributed.cfexecutor does when a worker dies the moment after it has sent its result.
+    class Confused(Clumsy):
+        def submit(self, task, /, *given):
+            future = super().submit(task, *given)
+            if self.number != 2:
+                return future
+            confused = Future()
+            try:
+                _kind, _error, _trace = future.result()
+            except TypeError as failed:
+                confused.set_exception(failed)
+            return confused
+
+    confused = Confused(lambda number: False)
+    assert Budget(executor=confused).run(square, range(3), what="squares") == [0, 1, 4]
+    assert confused.number == 4
+
+
 def test_a_scheduler_that_does_not_come_back_ends_the_work():
     # Nobody cancels what was handed out last, or tells that it is lost.
     for looks in (5, 0):
@@ -145,7 +164,7 @@ def test_another_version_on_a_worker_is_refused():
         bf.BowfreeError, match=rf"bowfree {bf.__version__}, .* work 0\.0\.9: install"
     ):
         do_piece("0.0.9", square, 3)
-    assert do_piece(bf.__version__, square, 3) == 9
+    assert do_piece(bf.__version__, square, 3).result == 9
 
 
 def test_a_worker_without_the_package():
