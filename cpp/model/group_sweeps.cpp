@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "model/dense.hpp"
 #include "model/room.hpp"
@@ -42,19 +43,25 @@ void GroupSweeps::reset(const District& district, const std::vector<Pooled>& gro
                            [](const Pooled& group) { return group.condition >= 0; });
     A_.resize(k_ * m_);
     Omega_.resize(k_ * k_);
-    edges_.k = k_;
-    edges_.nodes.clear();
-    edges_.parents.assign(k_, {});
-    edges_.spouse_pairs = district.spouse_pairs;
+    regressed_.k = k_;
+    regressed_.parents.assign(k_, {});
+    regressed_.spouse_pairs = district.spouse_pairs;
     tail_.clear();
     head_.clear();
+    const std::vector<int> alike = left_alone_alike(groups, k_);
+    std::vector<int> place(k_ * m_, -1);  // of the regressor x_p for v, among all variables
     for (int v = 0; v < k_; ++v)
         for (const int p : district.parents[v]) {
-            edges_.parents[v].push_back(k_ + static_cast<int>(tail_.size()));
-            tail_.push_back(p);
-            head_.push_back(v);
+            int& its = place[alike[v] * m_ + p];
+            if (its < 0) {
+                its = k_ + static_cast<int>(tail_.size());
+                tail_.push_back(p);
+                head_.push_back(alike[v]);
+            }
+            regressed_.parents[v].push_back(its);
         }
-    for (int j = 0; j < k_ + static_cast<int>(tail_.size()); ++j) edges_.nodes.push_back(j);
+    regressed_.nodes.resize(k_ + tail_.size());
+    std::iota(regressed_.nodes.begin(), regressed_.nodes.end(), 0);
 }
 
 /// Mean products of residuals, each pair over the groups that leave both alone; zero without any.
@@ -128,9 +135,9 @@ double GroupSweeps::objective() const {
     return F;
 }
 
-/// The moments of responses and edges, completed under the current A and Omega.
+/// The moments of responses and regressors, completed under the current A and Omega.
 bool GroupSweeps::complete() {
-    const int n_edges = static_cast<int>(tail_.size()), size = k_ + n_edges;
+    const int size = regressed_.m(), n_regressors = size - k_;
     moments_.clear();
     make_room(moments_, static_cast<std::size_t>(size) * size, stop_);
     std::vector<double> with_x(k_ * m_), own(k_ * k_);
@@ -168,17 +175,17 @@ bool GroupSweeps::complete() {
         for (const int v : left)
             for (const int w : left) own[v * k_ + w] = group.S[v * m_ + w];
         for (int v = 0; v < k_; ++v) axpy(group.weight, &own[v * k_], &moments_[v * size], k_);
-        for (int e = 0; e < n_edges; ++e) {
-            if (group.set[head_[e]]) continue;
+        for (int c = 0; c < n_regressors; ++c) {
+            if (group.set[head_[c]]) continue;
             if (stop_) stop_->check();
-            double* row = &moments_[static_cast<std::size_t>(k_ + e) * size];
+            double* row = &moments_[static_cast<std::size_t>(k_ + c) * size];
             for (int v = 0; v < k_; ++v) {
-                row[v] += group.weight * with_x[v * m_ + tail_[e]];
-                moments_[v * size + k_ + e] = row[v];
+                row[v] += group.weight * with_x[v * m_ + tail_[c]];
+                moments_[static_cast<std::size_t>(v) * size + k_ + c] = row[v];
             }
-            for (int f = 0; f < n_edges; ++f)
-                if (!group.set[head_[f]])
-                    row[k_ + f] += group.weight * group.S[tail_[e] * m_ + tail_[f]];
+            for (int other = 0; other < n_regressors; ++other)
+                if (!group.set[head_[other]])
+                    row[k_ + other] += group.weight * group.S[tail_[c] * m_ + tail_[other]];
         }
     }
     return true;
@@ -187,16 +194,19 @@ bool GroupSweeps::complete() {
 bool GroupSweeps::update(int v) {
     if (stop_) stop_->check();
     if (has_own_ || !complete()) return false;
-    const int n_edges = static_cast<int>(tail_.size()), size = k_ + n_edges;
-    edge_A_.assign(static_cast<std::size_t>(k_) * size, 0.0);
-    for (int w = 0; w < k_; ++w) edge_A_[w * size + w] = 1.0;
-    for (int e = 0; e < n_edges; ++e)
-        edge_A_[head_[e] * size + k_ + e] = A_[head_[e] * m_ + tail_[e]];
-    ricf_.reset(edges_, moments_.data(), stop_);
-    if (!ricf_.start(edge_A_.data(), Omega_.data())) return false;
+    const int size = regressed_.m();
+    regressed_A_.assign(static_cast<std::size_t>(k_) * size, 0.0);
+    for (int w = 0; w < k_; ++w) {
+        regressed_A_[w * size + w] = 1.0;
+        for (const int r : regressed_.parents[w])
+            regressed_A_[w * size + r] = A_[w * m_ + tail_[r - k_]];
+    }
+    ricf_.reset(regressed_, moments_.data(), stop_);
+    if (!ricf_.start(regressed_A_.data(), Omega_.data())) return false;
     const bool done = v < 0 ? ricf_.sweep() : ricf_.step(v);
-    for (int e = 0; e < n_edges; ++e)
-        A_[head_[e] * m_ + tail_[e]] = ricf_.A()[head_[e] * size + k_ + e];
+    for (int w = 0; w < k_; ++w)
+        for (const int r : regressed_.parents[w])
+            A_[w * m_ + tail_[r - k_]] = ricf_.A()[w * size + r];
     Omega_ = ricf_.Omega();
     return done;
 }

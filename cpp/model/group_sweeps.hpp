@@ -7,9 +7,9 @@
 // second moments. On the completed moments one sweep of RICF follows. No sweep raises F.
 //
 // A set member has its error for a response and no regressors. A sweep of RICF knows nothing of
-// conditions, so every edge p -> v becomes a variable of its own, which is x_p where v is left
-// alone and zero where it is set, and the completed moments are those of the k responses and the
-// edges.
+// conditions, so the regressor of an edge p -> v is a variable of its own, which is x_p where v is
+// left alone and zero where it is set. Edges from p share it when the same groups leave their heads
+// alone. The completed moments are those of the k responses and these regressors.
 //
 // Parameters that a condition has to itself are not known here: where there are some, these sweeps
 // give a start, and no sweep is made.
@@ -51,9 +51,9 @@ class GroupSweeps final : public Sweeps {
     const Stop* stop_ = nullptr;
     int k_ = 0, m_ = 0;
     bool has_own_ = false;
-    District edges_;  // the members, and for each edge into them an outside parent
-    std::vector<int> tail_, head_;
-    std::vector<double> A_, Omega_, moments_, edge_A_;
+    District regressed_;            // the members, and for each regressor an outside parent
+    std::vector<int> tail_, head_;  // of a regressor: it is zero where the head is set
+    std::vector<double> A_, Omega_, moments_, regressed_A_;
     Ricf ricf_;
 };
 

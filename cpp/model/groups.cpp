@@ -145,6 +145,17 @@ std::vector<Pooled> pool(const JointData& conditions, const District& district) 
     return groups;
 }
 
+std::vector<int> left_alone_alike(const std::vector<Pooled>& groups, int k) {
+    std::vector<int> first(k);
+    for (int v = 0; v < k; ++v)
+        while (first[v] < v &&
+               std::any_of(
+                   groups.begin(), groups.end(),
+                   [&](const Pooled& group) { return group.set[first[v]] != group.set[v]; }))
+            ++first[v];
+    return first;
+}
+
 int count_own(const JointData& conditions, const District& district) {
     const auto& nodes = district.nodes;
     const int w = conditions.width();

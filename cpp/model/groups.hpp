@@ -108,6 +108,10 @@ struct Pooled {
 /// The groups of a district; conditions that set all of its members are left out.
 std::vector<Pooled> pool(const JointData& conditions, const District& district);
 
+/// For each of k members the first one that the same groups leave alone: one of a few, because
+/// interventions hit few.
+std::vector<int> left_alone_alike(const std::vector<Pooled>& groups, int k);
+
 /// How many parameters of a district are a condition's own, but for variances.
 int count_own(const JointData& conditions, const District& district);
 

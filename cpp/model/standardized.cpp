@@ -111,16 +111,10 @@ void StandardizedDistrict::put_in_order() {
 
 /// What the kernels and the starts want of the groups.
 void StandardizedDistrict::make_groups() {
-    const int k = district().k, m = district().m();
+    const int m = district().m();
+    pool_by_member();
     groups_.clear();
-    alone_.assign(k, std::vector<double>(m * m));
-    std::vector<double> weight(k);
     for (const Pooled& ordered : ordered_) {
-        for (int v = 0; v < k; ++v) {
-            if (ordered.set[v]) continue;
-            axpy(ordered.weight, ordered.S.data(), alone_[v].data(), m * m);
-            weight[v] += ordered.weight;
-        }
         Group& kernel = groups_.emplace_back();
         kernel.weight = ordered.weight;
         kernel.district = members_left(district(), ordered.set);
@@ -129,8 +123,24 @@ void StandardizedDistrict::make_groups() {
         kernel.X = factor(kernel.S, kernel.district.m());
         kernel.pooled = &ordered;
     }
-    for (int v = 0; v < k; ++v)
-        for (double& entry : alone_[v]) entry /= weight[v];
+}
+
+/// What `left_alone` returns. Members that the same groups leave alone share it.
+void StandardizedDistrict::pool_by_member() {
+    const int k = district().k, m = district().m();
+    alike_ = left_alone_alike(ordered_, k);
+    alone_.resize(k);
+    for (int v = 0; v < k; ++v) {
+        if (alike_[v] != v) continue;
+        alone_[v].assign(m * m, 0.0);
+        double weight = 0.0;
+        for (const Pooled& ordered : ordered_) {
+            if (ordered.set[v]) continue;
+            axpy(ordered.weight, ordered.S.data(), alone_[v].data(), m * m);
+            weight += ordered.weight;
+        }
+        for (double& entry : alone_[v]) entry /= weight;
+    }
 }
 
 bool StandardizedDistrict::round_off() {

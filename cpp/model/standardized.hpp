@@ -64,12 +64,15 @@ class StandardizedDistrict {
     const std::vector<Group>& groups() const { return groups_; }
 
     /// What a regression of member v rests on: the covariances of those who leave it alone, m x m.
-    const double* left_alone(int v) const { return single() ? S_.data() : alone_[v].data(); }
+    const double* left_alone(int v) const {
+        return single() ? S_.data() : alone_[alike_[v]].data();
+    }
 
   private:
     void standardize_groups(const District& given);
     void put_in_order();
     void make_groups();
+    void pool_by_member();
     bool factorize();
 
     const double* cov_;
@@ -79,7 +82,8 @@ class StandardizedDistrict {
     double share_ = 1.0;
     std::vector<Pooled> gathered_, ordered_;  // the groups, as given and in canonical order
     std::vector<Group> groups_;
-    std::vector<std::vector<double>> alone_;  // by member: S of the groups that leave it alone
+    std::vector<int> alike_;                  // by member: the first one left alone by the same
+    std::vector<std::vector<double>> alone_;  // for these first ones: S of those groups
     CanonicalOrder canonical_;
     std::vector<double> sd_, R_;  // scales and correlations in the order given
     std::vector<double> S_, X_;
