@@ -48,6 +48,14 @@ auto interruptibly(Work&& work) {
     return interruptibly(std::nullopt, std::forward<Work>(work));
 }
 
+/// Where one of many is enough for a result and none is not: what to ask before there is one. It is
+/// waited for a little beyond the time limit, since to have done without the rest costs nothing.
+inline Stop patient(std::optional<double> seconds) {
+    constexpr double grace = 0.1;
+    if (seconds) *seconds += grace;
+    return Stop([](std::uint64_t) { handle_signals(); }, deadline_in(seconds));
+}
+
 /// The same where tests may want the work to end when it asks for the n-th time; 0: never mind.
 template <class Work>
 auto until_ask(int n, Work&& work) {

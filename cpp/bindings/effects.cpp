@@ -42,11 +42,10 @@ auto add_graphs(EffectCounter& self, const BitStack& parents, const BitStack& sp
 }
 
 auto objectives(EffectCounter& self, const BitStack& parents, const BitStack& spouses,
-                std::optional<double> seconds) {
+                std::optional<double> seconds, std::optional<double> seconds_of_first) {
     return to_numpy(interruptibly(seconds, [&](const Stop& stop) {
-        // Without one graph there is no result, so the first is waited for.
-        const Stop patient([](std::uint64_t) { handle_signals(); });
-        self.obey(patient);
+        const Stop until_first = patient(seconds_of_first);
+        self.obey(until_first);
         std::vector<double> values;
         try {
             for_each_graph(self.d(), parents, spouses, [&](const Graph& graph) {
@@ -55,6 +54,7 @@ auto objectives(EffectCounter& self, const BitStack& parents, const BitStack& sp
                 stop.check();
             });
         } catch (const Stopped&) {
+            if (values.empty()) throw;
         }
         return values;
     }));
@@ -119,9 +119,9 @@ void bind_effects(nb::module_& m) {
              "cpp/graph/edge.hpp, until time is up; returns how many. Only effects among the ends "
              "of the edges are looked at.")
         .def("objectives", &objectives, nb::arg("parents"), nb::arg("spouses"),
-             nb::arg("seconds").none(),
+             nb::arg("seconds").none(), nb::arg("seconds_of_first").none(),
              "Sum of F over the districts of each of these BAPs, see cpp/model/likelihood.hpp, "
-             "until time is up; of the first in any case.")
+             "until time is up; TimeIsUp is raised when the first takes longer than it may.")
         .def("reset", &EffectCounter::reset, "Forgets the members, not the fits.")
         .def("tally", &to_dict, "Bounds, sums and counts over the members, each (d, d).")
         .def_prop_ro("n_fits", &EffectCounter::n_fits, "Districts fitted.")

@@ -258,8 +258,7 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
     std::vector<Part> parts;
     double of_classes = 0.0, total = 0.0;
     interruptibly(seconds, [&](const Stop& stop) {
-        // Without a member of the best class there is no result, so that one is waited for.
-        const Stop patient([](std::uint64_t) { handle_signals(); });
+        const Stop until_first = patient(seconds);  // member of the heaviest class
         std::size_t next = 0;
         try {
             for (std::size_t c = 0; c < sizes.size(); ++c) {
@@ -270,7 +269,7 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
                                            {shares.begin() + first, shares.begin() + next},
                                            power};
                     const ClassPart part = add_class(counter, votes, options, sums, class_sums,
-                                                     stop, c == 0 ? patient : stop);
+                                                     stop, c == 0 ? until_first : stop);
                     parts.emplace_back(part.weight, part.components, part.complete);
                     of_classes += part.weight;
                     total += part.weight;
@@ -283,6 +282,7 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
                 }
             }
         } catch (const Stopped&) {
+            if (parts.empty()) throw;
         }
     });
     std::vector<double> lower(d * d), upper(d * d);

@@ -185,9 +185,9 @@ def averaged_effects(
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
             What may be spent (:class:`~bowfree.options.BudgetOptions`). Random numbers, threads and
             workers are for the chains. Half of the time is for them, or for the scores of given
-            graphs, one of which counts in any case; the rest is for the classes, the heaviest
-            first. Of that one at least one member counts, and what time did not suffice for is left
-            out.
+            graphs; the rest is for the classes, the heaviest first. What time did not suffice for
+            is left out, but for the first graph and the first member, each of which is waited for
+            a tenth of a second longer.
 
     Returns
     -------
@@ -196,7 +196,8 @@ def averaged_effects(
     Raises
     ------
     BowfreeError
-        No graphs, or options that make no sense.
+        No graphs, options that make no sense, or a time limit within which not even one graph
+        could be fitted.
     WorkersLost
         When all workers of the executor are gone; with the average over the samples there are in
         its ``result``.
@@ -278,7 +279,7 @@ def averaged_effects(
     elif isinstance(graphs, ExhaustiveResult):
         votes = _listed(graphs, within, law, averaging)
     else:
-        votes = _given(graphs, counter, moments, within, law, averaging, budget.part(0.5))
+        votes = _given(graphs, counter, moments, within, law, averaging, budget)
     if not votes.graphs:
         raise BowfreeError("no graphs to average over: none was given")
     return average_votes(votes, counter, moments, within, law, averaging, budget)
@@ -351,7 +352,8 @@ def _given(
 ) -> Votes:
     """Return one graph for each class of the given ones; the fits are needed again for effects."""
     graphs = list(dict.fromkeys(graphs))
-    F = counter.objectives(*_stacks(graphs), budget.seconds_left)
+    half = budget.part(0.5)
+    F = counter.objectives(*_stacks(graphs), half.seconds_left, budget.seconds_left)
     complete, graphs = len(F) == len(graphs), graphs[: len(F)]
     n_edges = np.array([graph.n_edges for graph in graphs])
     own = [
@@ -402,7 +404,10 @@ def average_votes(
 ) -> AveragedEffects:
     """Average over the classes of the graphs, the heaviest class first."""
     conditions = targets_of(moments, moments.names)
-    first = first_of_class(votes.graphs, conditions)
+    if votes.all_graphs:
+        first = first_of_class(votes.graphs, conditions)
+    else:
+        first = np.arange(len(votes.graphs))
     mass = np.bincount(first, weights=votes.shares, minlength=len(first))
     order = np.lexsort((np.arange(len(first)), first, -mass[first]))
     begins = np.flatnonzero(np.diff(first[order], prepend=-1))
