@@ -92,7 +92,7 @@ struct GraphFit {
 
 GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
                    const std::string& method, int max_iter, double tol, int n_starts,
-                   std::uint64_t seed, bool look, std::optional<double> seconds) {
+                   std::uint64_t seed, bool look, std::optional<double> seconds, int end_at_ask) {
     const Graph graph = to_graph(parents, spouses);
     const int d = graph.d();
     const JointData conditions = to_conditions(data, d);
@@ -100,7 +100,7 @@ GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
         throw std::invalid_argument("method must be 'newton' or 'ricf', got '" + method + "'");
     if (method == "ricf") expect_plain(conditions);
 
-    return interruptibly(seconds, [&](const Stop& stop) {
+    return until_ask(end_at_ask, seconds, [&](const Stop& stop) {
         GraphFit result{d, {}, {}};
         DistrictFitter fitter(conditions, &stop);
         for (const auto& members : districts(graph)) {
@@ -154,10 +154,11 @@ auto parameter_uses(int kind, const Array<std::uint8_t, 1>& targets) {
 }
 
 /// Some sweeps over every district, from B = 0.
-GraphFit sweep_groups(const Data& data, const Bits& parents, const Bits& spouses, int n_sweeps) {
+GraphFit sweep_groups(const Data& data, const Bits& parents, const Bits& spouses, int n_sweeps,
+                      int end_at_ask) {
     const Graph graph = to_graph(parents, spouses);
     const JointData conditions = to_conditions(data, graph.d());
-    return interruptibly([&](const Stop& stop) {
+    return until_ask(end_at_ask, [&](const Stop& stop) {
         GraphFit result{graph.d(), {}, {}};
         GroupSweeps sweeps;
         for (const auto& members : districts(graph)) {
@@ -260,7 +261,7 @@ void bind_model(nb::module_& m) {
 
     m.def("fit_graph", &fit_graph, "S"_a, "parents"_a, "spouses"_a, nb::kw_only(),
           "method"_a = "newton", "max_iter"_a = 10, "tol"_a = 1e-6, "n_starts"_a = 1, "seed"_a = 0,
-          "look"_a = false, "seconds"_a.none() = nb::none(),
+          "look"_a = false, "seconds"_a.none() = nb::none(), "end_at_ask"_a = 0,
           "Maximum likelihood fit of a BAP to the covariance matrix S (divisor n).\n\n"
           "`max_iter` and `tol` are those of method 'ricf', the paper's; `n_starts` and `seed`\n"
           "those of 'newton', and with `look` gross misfits are fitted from further starts, which\n"
@@ -273,6 +274,7 @@ void bind_model(nb::module_& m) {
           "cpp/model/kinds.hpp.");
 
     m.def("sweep_groups", &sweep_groups, "S"_a, "parents"_a, "spouses"_a, "n_sweeps"_a,
+          "end_at_ask"_a = 0,
           "Sweeps over the districts of a BAP from B = 0, as cpp/model/group_sweeps.hpp has them;\n"
           "`n_iter` of a district is smaller where there are none, or one failed.");
 

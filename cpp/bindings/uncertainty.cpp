@@ -212,7 +212,7 @@ class HeldChains {
         return found;
     }
 
-    std::size_t n_pairs() const { return static_cast<std::size_t>(d_) * (d_ - 1) / 2; }
+    std::size_t n_pairs() const { return bowfree::n_pairs(d_); }
 
     GraphLaw law(double n, double temper, std::vector<double> log_prior) const {
         if (!log_prior.empty() && log_prior.size() != n_pairs() + 1)

@@ -36,6 +36,10 @@ inline std::size_t pair_index(int i, int j) {
     return static_cast<std::size_t>(j) * static_cast<std::size_t>(j - 1) / 2 +
            static_cast<std::size_t>(i);
 }
+/// How many pairs d nodes have.
+inline std::size_t n_pairs(int d) {
+    return pair_index(0, d);
+}
 
 inline Edge get_edge(const Graph& graph, int i, int j) {
     if (graph.bidirected(i, j)) return Edge::bidirected;

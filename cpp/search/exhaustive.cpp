@@ -7,11 +7,10 @@ namespace bowfree {
 AllScores score_all(Scorer& scorer, const Rules& rules, const Stop& stop) {
     const int d = scorer.d();
     assert(d <= 5);
-    const int n_pairs = d * (d - 1) / 2;
     Workspace workspace(scorer, stop);
     AllScores all;
     Graph graph(d);
-    for (std::uint32_t code = 0; code < std::uint32_t{1} << 2 * n_pairs; ++code) {
+    for (std::uint32_t code = 0; code < std::uint32_t{1} << 2 * n_pairs(d); ++code) {
         stop.check();
         std::uint32_t digits = code;
         for (int j = 1; j < d; ++j)

@@ -47,7 +47,7 @@ MoveTable::MoveTable(Scorer& scorer, Graph start, Workspace& workspace)
     : scorer_(scorer),
       workspace_(workspace),
       graph_(std::move(start)),
-      edges_(pair(0, graph_.d())),
+      edges_(n_pairs(graph_.d())),
       node_key_(graph_.d()),
       district_(graph_.d()),
       district_key_(graph_.d()),

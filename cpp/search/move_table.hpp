@@ -141,7 +141,7 @@ class MoveTable {
     void rules_changed() { refreshed_ = false; }
 
   private:
-    static int pair(int i, int j) { return j * (j - 1) / 2 + i; }
+    static int pair(int i, int j) { return static_cast<int>(pair_index(i, j)); }
     static constexpr double never = -std::numeric_limits<double>::infinity();
     int more_edges(const Move& move) const {
         return (move.edge != Edge::none) - (edge(move.i, move.j) != Edge::none);

@@ -19,9 +19,8 @@ PackedGraph::PackedGraph(const Graph& graph) : d_(graph.d()) {
 PackedGraph::PackedGraph(int d, std::vector<std::uint32_t> edges)
     : d_(d), edges_(std::move(edges)) {
     std::sort(edges_.begin(), edges_.end());
-    const auto n_pairs = static_cast<std::uint64_t>(d) * static_cast<std::uint64_t>(d - 1) / 2;
     for (std::size_t e = 0; e < edges_.size(); ++e)
-        if (edges_[e] >> 2 >= n_pairs || (edges_[e] & 3) == 0 ||
+        if (edges_[e] >> 2 >= n_pairs(d) || (edges_[e] & 3) == 0 ||
             (e > 0 && edges_[e] >> 2 == edges_[e - 1] >> 2))
             throw std::invalid_argument("a packed graph has an edge that cannot be");
 }

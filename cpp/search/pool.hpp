@@ -36,9 +36,7 @@ class PackedGraph {
 
   private:
     static std::uint32_t code(int i, int j, Edge edge) {
-        const auto pair = static_cast<std::uint32_t>(j) * static_cast<std::uint32_t>(j - 1) / 2 +
-                          static_cast<std::uint32_t>(i);
-        return pair << 2 | static_cast<std::uint32_t>(edge);
+        return static_cast<std::uint32_t>(pair_index(i, j)) << 2 | static_cast<std::uint32_t>(edge);
     }
     int d_ = 0;
     std::vector<std::uint32_t> edges_;  // pair and state, in no order

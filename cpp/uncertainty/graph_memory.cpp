@@ -14,8 +14,7 @@ constexpr std::size_t neighbourhood = 10;
 
 }  // namespace
 
-GraphMemory::GraphMemory(int d, std::size_t most)
-    : d_(d), n_pairs_(static_cast<std::size_t>(d) * (d - 1) / 2), most_(most) {}
+GraphMemory::GraphMemory(int d, std::size_t most) : d_(d), n_pairs_(n_pairs(d)), most_(most) {}
 
 void GraphMemory::add(const std::vector<std::uint8_t>& states) {
     states_.insert(states_.end(), states.begin(), states.end());

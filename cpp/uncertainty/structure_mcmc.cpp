@@ -29,8 +29,7 @@ constexpr std::size_t most_states = 10'000'000;
 constexpr std::size_t sampled_share = 4;
 
 std::size_t memory_size(int d, std::size_t keep) {
-    const std::size_t n_pairs = static_cast<std::size_t>(d) * (d - 1) / 2;
-    return std::min(sampled_share * keep, most_states / std::max<std::size_t>(1, n_pairs));
+    return std::min(sampled_share * keep, most_states / std::max<std::size_t>(1, n_pairs(d)));
 }
 
 int n_edges(const Graph& graph) {
@@ -142,15 +141,19 @@ void StructureChains::splice(Chain& chain, MoveTable& table, Workspace& workspac
 
     std::vector<std::size_t> pairs;
     std::vector<Edge> before, after;
-    Graph next = table.graph();
     for (int b = 1; b < size; ++b)
         for (int a = 0; a < b; ++a) {
             pairs.push_back(pair_index(nodes[a], nodes[b]));
             before.push_back(table.edge(nodes[a], nodes[b]));
             after.push_back(memory_.edge(donor, pairs.back()));
-            if (after.back() != before.back()) set_edge(next, nodes[a], nodes[b], after.back());
         }
-    if (after == before || !rules_.permits(next)) return;
+    if (after == before) return;
+    Graph next = table.graph();
+    std::size_t k = 0;
+    for (int b = 1; b < size; ++b)
+        for (int a = 0; a < b; ++a, ++k)
+            if (after[k] != before[k]) set_edge(next, nodes[a], nodes[b], after[k]);
+    if (!rules_.permits(next)) return;
     const auto share_before = static_cast<double>(memory_.count(pairs, before));
     if (share_before == 0.0) return;
     const auto share_after = static_cast<double>(memory_.count(pairs, after));
@@ -179,13 +182,15 @@ void StructureChains::begin_leg(const Stop& stop) {
     std::vector<Scored> list = pool(stop);
     std::unordered_set<Key, KeyHash> listed;
     for (const Scored& scored : list) listed.insert(graph_key(scored.graph));
+    std::vector<std::uint8_t> sampled;  // by all chains, so that of each as many are remembered
     for (auto& [place, notes] : chains_) {
         remember_samples(notes);
-        memory_.add(notes.states);
+        sampled.insert(sampled.end(), notes.states.begin(), notes.states.end());
         notes.scores.clear();
         notes.states.clear();
         place.steps = place.accepted = 0;
     }
+    memory_.add(sampled);
     Workspace workspace(scorer_, stop);
     for (Scored& met : met_.sorted())
         if (!listed.contains(graph_key(met.graph)))

@@ -75,6 +75,54 @@ def test_a_decision_asks_within_large_systems():
     assert looks_of(lambda **ask: _core.produces(*bits, Sigma, **ask)) == d + unknowns
 
 
+def one_district(d):
+    """Return a graph with one district of all nodes, of which nothing can be fitted apart."""
+    names = [f"x{i + 1}" for i in range(d)]
+    pairs = list(combinations(range(d), 2))
+    return bf.MixedGraph(
+        names,
+        directed=[(names[i], names[j]) for i, j in pairs if (j - i) % 3 == 2],
+        bidirected=[(names[i], names[j]) for i, j in pairs if (j - i) % 3 == 1],
+    )
+
+
+def test_a_step_of_newton_asks_for_every_row_of_the_hessian():
+    graph = one_district(12)
+    n = 12 + graph.n_edges
+    # When a row is worked out, when it is copied, and when it is factorised: in blocks of 48.
+    a_step = n + n + n + (n - 48)
+    found = []
+    for seed in range(5):
+        S = np.cov(bf.random_sem(graph, rng=seed).sample(200, rng=seed), rowvar=False)
+        found.append(looks_of(lambda S=S, **ask: _core.fit_graph(S, *graph._bits(), **ask)))
+    steps, rest = np.divmod(np.subtract(found, min(found)), a_step)
+    assert steps.max() > 0
+    # Each step evaluates f a few times, too, and asks each time.
+    assert (np.minimum(rest, a_step - rest) <= 6 * (steps + 1)).all()
+
+
+def test_a_sweep_over_groups_asks_for_every_regressor_and_every_spouse():
+    d = 18
+    graph = one_district(d)
+    targets = np.zeros((2, d), dtype=np.uint8)
+    targets[1, 3] = 1
+    S = np.stack([np.eye(d) + 0.1, np.eye(d) + 0.2])
+    data = _core.JointData(S, [0.5, 0.5], targets, [0, 0], False)
+    found = [
+        looks_of(lambda k=k, **ask: _core.sweep_groups(data, *graph._bits(), k, **ask))
+        for k in range(3)
+    ]
+    # The start and the objective ask for every member that a group leaves alone.
+    assert found[0] == 2 * (d + d - 1)
+    # Sixteen nodes have children; one of them is the parent of x4, and a regressor of its own for
+    # it, which the second group does not have.
+    assert len({tail for tail, _ in graph.directed}) == 16
+    assert list(graph.parents("x4")) == ["x2"]
+    regressors = 17 + 16
+    spouses = 2 * graph.n_bidirected
+    assert np.diff(found).tolist() == 2 * [1 + regressors + d + 2 * spouses]
+
+
 @pytest.mark.parametrize(("graph_class", "looks"), [("bap", 16), ("arid", 1000)])
 def test_a_walk_asks_every_64_steps_or_where_steps_are_long_at_each(graph_class, looks):
     nodes = path(10).nodes
