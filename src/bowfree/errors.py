@@ -62,7 +62,7 @@ class CheckpointError(BowfreeError):
 
 
 class TimeIsUp(BowfreeError):
-    """A time limit was over before there was anything to return; raised by the core."""
+    """A time limit was over before there was anything to return."""
 
 
 class WorkersLost(BowfreeError):

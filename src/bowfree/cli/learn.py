@@ -153,8 +153,8 @@ def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects |
         return _averaged(result, given)
     if failed:
         say(
-            f"Warning: effects are not averaged over the probable graphs ({found.why_not}); in "
-            "Python, bf.averaged_effects has these options",
+            f"Warning: effects are not averaged over the probable graphs ({found.why_not}); "
+            "bf.averaged_effects in Python has options for that",
             err=True,
         )
     return found.average

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from bowfree.errors import BowfreeError
+from bowfree.errors import BowfreeError, TimeIsUp
 from bowfree.search.result import SearchResult
 from bowfree.uncertainty.averaged_effects import AveragedEffects
 from bowfree.uncertainty.averaging import averaged_effects
@@ -47,5 +47,7 @@ def unasked_average(search: SearchResult, *, most_nodes: int, **budget: Any) -> 
         return Unasked(why_not=f"with more than {most_nodes} variables they take minutes")
     try:
         return Unasked(averaged_effects(search, **budget))
+    except TimeIsUp:
+        return Unasked(why_not=f"they take longer than {budget['time_limit']:g} s")
     except BowfreeError as error:
         return Unasked(why_not=str(error))

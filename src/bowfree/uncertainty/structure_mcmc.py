@@ -28,7 +28,7 @@ import numpy as np
 
 from bowfree import _core
 from bowfree.budget import Budget
-from bowfree.errors import BowfreeError, WorkersLost, WorkInterrupted
+from bowfree.errors import BowfreeError, TimeIsUp, WorkersLost, WorkInterrupted
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import index_pairs
 from bowfree.model.gate import read_moments
@@ -271,7 +271,7 @@ def sample_structures(
     way = walk(chains, plan.n_chains, legs, budget, setup, warm_up + plan.steps)
     found = way.samples
     if found is None:
-        raise way.cut or BowfreeError(
+        raise way.cut or TimeIsUp(
             f"time_limit = {budget.time_limit:g} s ended before every chain had 4 samples: raise "
             "it, or ask for fewer steps or a shorter burn_in"
         )
