@@ -2,9 +2,10 @@
 
 The functions, methods and constructors are found by walking the table of contents,
 ``src/bowfree/__init__.pyi``, and their arguments by reading their signatures and option groups, so
-that a new public name is in here without a line being written. Hypothesis then gives one or two
-arguments that are wrong in every way we know (`tests/hostile.py`) among others that are right:
-`VALID` has a right value for each word of the vocabulary, so that a call gets past the first check.
+that a new public name is in here without a line being written. Each argument is then wrong in every
+way we know (`tests/hostile.py`) while the others are right, and hypothesis makes two of them wrong
+at a time: `VALID` has a right value for each word of the vocabulary, so that a call gets past the
+first check.
 
 What may come out, besides a result:
 
@@ -19,8 +20,7 @@ a truth value; `ax`, which belongs to matplotlib; what a callback does when it i
 number or the wrong name of arguments, to which Python itself answers with a TypeError.
 
 ``BOWFREE_API_EXAMPLES=300 pytest tests/house/test_public_api.py`` looks longer, and
-``tests/fuzz/wrong_arguments.py`` makes every call with one wrong argument; ``nox -s fuzz`` does
-both.
+``tests/fuzz/wrong_arguments.py`` leaves out nothing that takes long; ``nox -s fuzz`` does both.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from hostile import OBJECTS
+from bowfree.text_input import brief
+from hostile import MAKERS, OBJECTS
 
 EXAMPLES = int(os.environ.get("BOWFREE_API_EXAMPLES", "6"))
 LONGEST_MESSAGE = 1_500
@@ -506,6 +507,34 @@ def test_right_arguments_give_a_result(label, tmp_path, monkeypatch):
             found(found.base(), 99)
     else:
         found(found.base(), 99)
+
+
+def went_wrong(label: str) -> tuple[int, list[str]]:
+    """Give each argument of a function each wrong object; how many calls, and which went wrong."""
+    found, n_calls, wrong = ENTRANCES[label], 0, []
+    for word in found.words:
+        for number, make in enumerate(MAKERS):
+            value = make()
+            if word == "progress" and callable(value):
+                continue
+            n_calls += 1
+            try:
+                attempt(label, found.quick() | {word: value})
+            except Exception as error:
+                said = brief(str(error).partition("\n")[0])
+                wrong.append(f"{label}({word}=MAKERS[{number}]): {type(error).__name__}: {said}")
+    return n_calls, wrong
+
+
+# Half of the time all would take; `tests/fuzz/wrong_arguments.py` has them, too.
+LONG = ("report.render", "report.write")
+
+
+@pytest.mark.parametrize("label", sorted(set(ENTRANCES) - set(LONG)))
+def test_each_wrong_object_gives_a_result_or_our_error(label, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, wrong = went_wrong(label)
+    assert not wrong
 
 
 @st.composite

@@ -87,6 +87,22 @@ def test_the_bound_is_kept():
     assert np.mean(false) <= 1.0
 
 
+def test_halves_that_join_nothing():
+    noise = np.random.default_rng(0).normal(size=(200, 3))
+    found = bf.stability_selection(noise, n_halves=4, search=QUICK | {"penalty": 50.0}, rng=0)
+    assert found.n_joined == 0
+    assert found.pairs == ()
+    alone = bf.stability_selection(noise[:, :1], n_halves=4, search=QUICK, rng=0)
+    assert alone.pairs == ()
+
+
+@pytest.mark.parametrize("max_false", [5e-324, 10**400])
+def test_as_few_and_as_many_false_ones_as_there_are_numbers(max_false):
+    data = CHAIN.sample(400, rng=1)
+    found = bf.stability_selection(data, n_halves=4, max_false=max_false, search=QUICK, rng=0)
+    assert bool(found.pairs) == (max_false > 1)
+
+
 def test_time_limit_and_bad_input():
     data = CHAIN.sample(400, rng=1)
     began = time.monotonic()

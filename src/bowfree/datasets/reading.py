@@ -91,9 +91,8 @@ class ReadOptions:
             value = getattr(self, name)
             if value is not None and not (isinstance(value, str) and value in choices):
                 raise DataError(
-                    f"{self.option(name)} {value!r}: choose one of {', '.join(choices)}"
+                    f"{self.option(name)} {shown(value)}: choose one of {', '.join(choices)}"
                 )
-
         if not isinstance(self.ordinal, Mapping):
             raise DataError(
                 f"{self.option('ordinal')} {shown(self.ordinal)}: give for each column the list of "

@@ -34,7 +34,7 @@ from bowfree.datasets.unpacking import BYTE_ORDER_MARKS, PACKED, as_text, kind_o
 from bowfree.errors import DataError
 from bowfree.formats.csv_text import CsvReader, Row, read_name
 from bowfree.options import file_path, split_options
-from bowfree.text_input import listed, place, shown
+from bowfree.text_input import brief, listed, place, shown
 
 __all__ = ["Table", "parse_table", "read_covariance", "read_table", "write_table"]
 
@@ -224,7 +224,7 @@ def _text(path: Path, kind: str, options: ReadOptions) -> str:
 def _content(path: Path, kind: str) -> bytes:
     if kind not in _TEXT:
         raise DataError(
-            f"{path.name}: unknown kind of table; use {', '.join(KINDS[:-1])} or {KINDS[-1]}, the "
-            f"first {len(_TEXT)} also with {' or '.join(PACKED)} behind"
+            f"{brief(path.name)}: unknown kind of table; use {', '.join(KINDS[:-1])} or "
+            f"{KINDS[-1]}, the first {len(_TEXT)} also with {' or '.join(PACKED)} behind"
         )
     return unpacked(path)

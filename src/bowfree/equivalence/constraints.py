@@ -41,6 +41,7 @@ from bowfree.model.given import graph_and_moments
 from bowfree.model.moments import Moments
 from bowfree.model.variation import choose_inference
 from bowfree.options import DataOptions, split_options
+from bowfree.text_input import shown
 
 __all__ = ["Constraint", "ConstraintTest", "ConstraintTests", "constraints", "test_constraints"]
 
@@ -340,7 +341,7 @@ def test_constraints(
         )
     se, _ = choose_inference(moments, wanted.get("se"), None, full_information=False)
     if se not in ("standard", "robust"):
-        raise BowfreeError(f"se = {se!r}: must be 'standard' or 'robust'")
+        raise BowfreeError(f"se = {shown(se)}: must be 'standard' or 'robust'")
     if se == "standard":
         tests = tuple(_test(c, moments.S, moments.n_rows) for c in equations)
     else:

@@ -162,8 +162,8 @@ def uniformity_study(
     True
     """
     at_least("n_samples", n_samples, 1)
-    if d not in (2, 3, 4):
-        raise BowfreeError(f"d = {d!r}: the graphs are listed one by one, so d must be 2, 3 or 4")
+    if at_least("d", d, 2) > 4:
+        raise BowfreeError(f"d = {d}: the graphs are listed one by one, so d must be 2, 3 or 4")
     graphs = all_baps(d)
     streams = np.random.default_rng(rng).spawn(len(LABELS))
     counts: dict[str, npt.NDArray[np.int64]] = {}

@@ -145,6 +145,8 @@ def read_moments(
     >>> read_moments([[1.0, 0.0], [2.0, 5.0], [3.0, 1.0]]).names
     ('x1', 'x2')
     """
+    if graph is not None and not graph.nodes:
+        raise DataError("the graph has no nodes: give one that has the variables of the data")
     means = options.pop("means", "free")
     check_word("means", means, get_args(Means))
     if isinstance(data, JointMoments) or are_conditions(data):

@@ -185,7 +185,9 @@ def _largest(values: Floats) -> tuple[float, bool]:
     sizes = np.abs(values[np.isfinite(values) & (values != 0)])
     if not sizes.size:
         return 1.0, False
-    largest, usual = float(sizes.max()), 10 * float(np.median(sizes))
+    largest = float(sizes.max())
+    # Of shares, since sums of what is nearly as large as a number can be have no value.
+    usual = 10 * largest * float(np.median(sizes / largest))
     return min(largest, usual), largest > usual
 
 

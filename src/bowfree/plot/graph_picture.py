@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Circle, FancyBboxPatch, PathPatch, Polygon
 from matplotlib.path import Path
-from matplotlib.textpath import TextPath
+from matplotlib.textpath import text_to_path
 
 from bowfree.display import significant
 from bowfree.equivalence.class_members import EquivalenceClass
@@ -307,7 +307,6 @@ def _draw_weight(ax: Axes, label: str, spot: Floats, colour: str) -> None:
 
 
 def _text_width(text: str, size: float) -> float:
-    # Escaped, or two dollar signs would be read as mathematics.
-    plain = text.replace("$", r"\$")
-    path = TextPath((0, 0), plain, size=size, prop=FontProperties(), usetex=False)
-    return float(path.get_extents().width) if len(path.vertices) else 0.0
+    outline, _ = text_to_path.get_text_path(FontProperties(), text)  # empty for a text of spaces
+    across = [x for x, _ in outline]
+    return size * float(np.ptp(across)) / text_to_path.FONT_SCALE if across else 0.0

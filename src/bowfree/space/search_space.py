@@ -25,7 +25,7 @@ from bowfree.errors import BowfreeError, DataError, GraphError, KnowledgeError
 from bowfree.graph.given import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, FORWARD
-from bowfree.options import LARGEST_COUNT, GraphClass, at_least, is_number, one_of
+from bowfree.options import LARGEST_COUNT, GraphClass, as_float, at_least, is_number, one_of
 from bowfree.space.knowledge import Knowledge
 from bowfree.text_input import brief, listed, shown
 
@@ -159,6 +159,7 @@ class SearchSpace:
         """
         if not is_number(n) or not n >= 2:
             raise BowfreeError(f"n = {shown(n)}: must be a number of observations, 2 at least")
+        n = as_float(n)
         heads, nodes = self.max_in_degree, self.max_district
         room = max(2, int(min(n, LARGEST_COUNT)) // 2)
         if self.graph_class == "bidirected":

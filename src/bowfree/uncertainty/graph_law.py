@@ -36,6 +36,7 @@ from typing import Literal, TypedDict, get_args
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.errors import BowfreeError
 from bowfree.model.moments import Moments
 from bowfree.options import checked_penalty, one_of, positive
 from bowfree.space.search_space import SearchSpace
@@ -47,6 +48,8 @@ Floats = npt.NDArray[np.float64]
 Prior = Literal["density", "flat"]
 
 KINDS = {"dag": 2, "bidirected": 1}  # of an edge, in the classes that do not have all three
+
+LEAST_TEMPER = 1e-9  # what n times a score may be divided by
 
 
 class LawOptions(TypedDict, total=False):
@@ -81,6 +84,11 @@ class GraphLaw:
         object.__setattr__(self, "penalty", checked_penalty(self.penalty))
         one_of("prior", self.prior, get_args(Prior))
         object.__setattr__(self, "temper", positive("temper", self.temper))
+        if self.temper < LEAST_TEMPER:
+            raise BowfreeError(
+                f"temper = {self.temper:g}: must be at least {LEAST_TEMPER:g}, with which only the "
+                "best graphs have a weight"
+            )
 
 
 def log_prior(law: GraphLaw, d: int, space: SearchSpace) -> Floats:

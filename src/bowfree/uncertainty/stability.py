@@ -196,7 +196,7 @@ def stability_selection(
     >>> ("leaves", "fruit") in stable.pairs, ("sun", "pot") in stable.pairs
     (True, False)
     """
-    positive("max_false", max_false)
+    most_false = positive("max_false", max_false)
     at_least("n_halves", n_halves, 2)
     (budget_options,) = split_options("stability_selection", options, BudgetOptions)
     budget, recipe = Budget(**budget_options), Recipe.of(search, bounded=True)
@@ -208,7 +208,7 @@ def stability_selection(
         partial(_joined, recipe=recipe),
         _Halves(rows, seeds, budget),
         what="halves",
-        gather=partial(_stable, rows.names, float(max_false), n_halves, budget),
+        gather=partial(_stable, rows.names, most_false, n_halves, budget),
     )
     return pairs
 
@@ -231,7 +231,8 @@ def _stable(
     d = len(names)
     n_pairs = d * (d - 1) // 2
     n_joined = float(np.triu(frequency, 1).sum())
-    threshold = _threshold(max_false * n_pairs / max(n_joined, 1e-300) ** 2, len(searched))
+    most = max_false * n_pairs / n_joined**2 if n_joined else math.inf
+    threshold = _threshold(most, len(searched))
     kept = [pair for pair in combinations(range(d), 2) if frequency[pair] >= threshold]
     kept.sort(key=lambda pair: (-frequency[pair], pair))
     return StablePairs(
@@ -250,7 +251,7 @@ def _stable(
 
 def _threshold(most: float, n_halves: int) -> float:
     """Return the smallest tau with C(tau) <= most; infinity when there is none."""
-    low = 0.5 + 0.5 / n_halves + 0.25 / most
+    low = 0.5 + 0.5 / n_halves + (0.25 / most if most > 0 else math.inf)
     if low <= 0.75:
         return low
     high = 1 + 1 / n_halves - 0.25 * most * (1 + 2 / n_halves)
