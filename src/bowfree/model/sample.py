@@ -93,12 +93,15 @@ class CompleteRows(Frozen):
     @classmethod
     def of(cls, X: Floats, weights: Floats | None = None) -> tuple[CompleteRows, Floats]:
         """Return the rows, and their mean."""
-        mean = X.mean(axis=0) if weights is None else np.average(X, axis=0, weights=weights)
+        mean = X.sum(axis=0) / len(X) if weights is None else np.average(X, axis=0, weights=weights)
         deviations = np.empty_like(X)
         for rows in row_slices(X):
             np.subtract(X[rows], mean, out=deviations[rows])
-        # Far from zero the mean itself is rounded, which is seen from close by.
-        if (np.abs(mean) > _FAR * np.abs(deviations[:_GLANCE]).max(axis=0)).any():
+        # Far from zero the mean itself is rounded, which is seen from close by. That nothing is far
+        # is usually seen in one row.
+        if _is_far(mean, np.abs(deviations[0])) and _is_far(
+            mean, np.abs(deviations[:_GLANCE]).max(axis=0)
+        ):
             rest = np.average(deviations, axis=0, weights=weights)
             for rows in row_slices(X):
                 deviations[rows] -= rest
@@ -208,6 +211,10 @@ class Shrunk:
     def says(self) -> str:
         """Tell what was shrunk, and by how much."""
         return f"{self.sample.says()}, covariances multiplied by {self.factor:g}"
+
+
+def _is_far(mean: Floats, spread: Floats) -> bool:
+    return bool((np.abs(mean) > _FAR * spread).any())
 
 
 def shrink(S: Floats, factor: float) -> Floats:
