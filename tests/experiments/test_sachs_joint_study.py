@@ -88,9 +88,8 @@ def test_files(study, tmp_path):
 
 def test_what_is_foreseen_is_counted(study):
     effects = [(0.5, 0.6, 0.1), (0.0, 0.6, 0.1), (-0.5, 0.6, 0.1), (0.4, 0.1, 0.1), (0.0, 0.1, 0.1)]
-    left_out = bf.LeftOutConditions(
-        (), tuple(bf.ForeseenEffect("c", "pka", "praf", *numbers) for numbers in effects), (), True
-    )
+    foreseen = tuple(bf.ForeseenEffect("c", "pka", "praf", *numbers) for numbers in effects)
+    left_out = bf.LeftOutConditions((), foreseen, (), 0, True)
     assert replace(study, left_out=left_out).foreseen_effects() == (3, 1, 2, 1)
     assert study.foreseen_effects() == (0, 0, 0, 0)
 

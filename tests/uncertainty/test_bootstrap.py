@@ -105,16 +105,21 @@ def test_work_is_bounded_and_the_result_says_so(little_work):
     halves = bf.stability_selection(X, n_halves=4, rng=2)
     assert halves.n_exhausted > 0
     assert halves.notes[0] in str(halves)
+    choice = bf.choose_penalty(X, penalties=[0.25, 0.5], cv=2, rng=2)
+    assert choice.n_exhausted > 0
+    assert f"{choice.n_exhausted} of 4 searches ended when the work" in str(choice)
+    conditions = [bf.Condition(part) for part in np.split(X, 3)]
+    left_out = bf.leave_out_conditions(conditions, rng=2)
+    assert left_out.n_exhausted > 0
+    assert left_out.notes[0] in str(left_out)
 
 
-def test_more_restarts_have_more_work():
-    few, many = (
-        resampling.Recipe.of({} if n is None else {"restarts": n}, bounded=True) for n in (None, 24)
-    )
-    assert (few.bounded, many.bounded) == (True, True)
-    assert not resampling.Recipe.of({"work": 1e9}, bounded=True).bounded
-    assert not resampling.Recipe.of({"strategy": "restart"}, bounded=True).bounded
-    assert not resampling.Recipe.of({}).bounded
+@pytest.mark.parametrize(
+    ("search", "bounded"),
+    [({}, True), ({"restarts": 24}, True), ({"work": 1e9}, False), ({"strategy": "restart"}, False)],
+)
+def test_which_searches_are_bounded(search, bounded):
+    assert resampling.Recipe.of(search).bounded == bounded
 
 
 def test_small_searches_do_not_come_to_the_bound():

@@ -183,6 +183,11 @@ class SearchResult(Drawn, FoundShortcuts):
         return self.rule.weight
 
     @property
+    def exhausted(self) -> bool:
+        """Whether a run ended because it had done the work set aside for it."""
+        return any(run.exhausted for run in self.runs)
+
+    @property
     def sureness(self) -> Sureness:
         """How sure the search can be that there is no better graph."""
         return judge(

@@ -171,7 +171,7 @@ def bootstrap(
             f"n_resamples = {n_resamples} is too few for intervals of level {confidence:g}: at "
             f"least {needed} are needed; raise n_resamples or lower confidence"
         )
-    budget, recipe = Budget(**budget_options), Recipe.of(search, bounded=True)
+    budget, recipe = Budget(**budget_options), Recipe.of(search)
     rows = Rows.of(data, recipe)
     most = LIMIT if limit is None else at_least("limit", limit, 1)
     seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()
@@ -313,7 +313,7 @@ def _resample(
         effect=total["probability_all_members"],
         lower=bounds.lower,
         upper=bounds.upper,
-        exhausted=any(run.exhausted for run in result.runs),
+        exhausted=result.exhausted,
         complete=bounds.complete and all(complete for _, _, complete in parts),
     )
 

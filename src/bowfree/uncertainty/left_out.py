@@ -45,7 +45,7 @@ from bowfree.model.joint_moments import ConditionMoments, JointMoments
 from bowfree.model.joint_variation import cut
 from bowfree.options import LocalBudgetOptions
 from bowfree.text_input import shown
-from bowfree.uncertainty.resampling import Recipe
+from bowfree.uncertainty.resampling import Recipe, exhausted_note
 
 __all__ = ["ForeseenEffect", "LeftOutCondition", "LeftOutConditions", "leave_out_conditions"]
 
@@ -151,6 +151,8 @@ class LeftOutConditions(Shown, Plain):
     skipped : tuple of str
         Conditions that cannot be left out: only there some variable is left alone, the others have
         too few rows, or nothing is foreseen because the intervention changes all of it.
+    n_exhausted : int
+        Searches that ended when the work set aside for each was done; usually none.
     complete : bool
         False when time was up before all were done.
     """
@@ -158,7 +160,18 @@ class LeftOutConditions(Shown, Plain):
     conditions: tuple[LeftOutCondition, ...]
     effects: tuple[ForeseenEffect, ...]
     skipped: tuple[str, ...]
+    n_exhausted: int
     complete: bool
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was cut short, in sentences."""
+        found = []
+        if not self.complete:
+            found.append(f"NOT COMPLETE: ended after {count(len(self.conditions), 'condition')}")
+        if self.n_exhausted:
+            found.append(exhausted_note(self.n_exhausted, len(self.conditions)))
+        return tuple(found)
 
     @property
     def gain(self) -> float:
@@ -237,6 +250,7 @@ class LeftOutConditions(Shown, Plain):
             ]
             columns = ("condition", "effect", "foreseen", "measured", "s.e.")
             yield Table(columns, shown_rows, left=(0, 1), most=12, rest="more: .effects has all")
+        yield from self.notes
         for name in self.skipped:
             yield f"{name} cannot be left out: the others do not tell enough"
 
@@ -259,7 +273,8 @@ def leave_out_conditions(
     graph : MixedGraph, or a result that has one, optional
         The graph; by default the one that a search finds in the other conditions.
     search : mapping, optional
-        Options of :func:`bowfree.greedy_search`.
+        Options of :func:`bowfree.greedy_search`. ``restarts`` is 3 unless it says otherwise, and
+        the work of each search is bounded as in :func:`bowfree.bootstrap`.
     **options
         ``rng``, ``n_jobs``, ``time_limit``, ``progress``
             What may be spent (:class:`~bowfree.options.LocalBudgetOptions`).
@@ -290,6 +305,7 @@ def leave_out_conditions(
     found: list[LeftOutCondition] = []
     effects: list[ForeseenEffect] = []
     skipped: list[str] = []
+    exhausted = 0
     seeds = budget.generator().integers(0, 2**63, size=len(moments.conditions)).tolist()
     for k, condition in enumerate(moments.conditions):
         if budget.over:
@@ -307,6 +323,7 @@ def leave_out_conditions(
             if not learned.complete:  # a graph that time was not enough for foresees nothing
                 break
             best = learned.graph
+            exhausted += learned.exhausted
         fit = fit_moments(best, others, recipe.rule)
         compared = _compared(condition, others, best, fit.B, fit.Omega)
         if not compared.foreseen:
@@ -315,7 +332,7 @@ def leave_out_conditions(
         found.append(compared)
         effects += _effects(condition, fit.B)
     done = len(found) + len(skipped) == len(moments.conditions)
-    return LeftOutConditions(tuple(found), tuple(effects), tuple(skipped), done)
+    return LeftOutConditions(tuple(found), tuple(effects), tuple(skipped), exhausted, done)
 
 
 def _compared(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ from bowfree.model.moments import Moments
 from bowfree.options import BudgetOptions, as_float, at_least, each, is_number, split_options
 from bowfree.search.plan import TOLERANCE
 from bowfree.text_input import shown
-from bowfree.uncertainty.resampling import LeftOut, Recipe, Rows
+from bowfree.uncertainty.resampling import LeftOut, Recipe, Rows, exhausted_note
 
 __all__ = ["PenaltyChoice", "choose_penalty"]
 
@@ -57,6 +57,8 @@ class PenaltyChoice(Shown, Plain, Frozen):
     one_standard_error : float
         The largest penalty whose mean is within one standard error of that of `best`: the
         simplest model that is not clearly worse.
+    n_exhausted : int
+        Searches that ended when the work set aside for each was done; usually none.
     """
 
     penalties: tuple[float, ...]
@@ -64,6 +66,7 @@ class PenaltyChoice(Shown, Plain, Frozen):
     n_edges: npt.NDArray[np.int64]
     best: float
     one_standard_error: float
+    n_exhausted: int
 
     @property
     def mean(self) -> Floats:
@@ -112,7 +115,7 @@ class PenaltyChoice(Shown, Plain, Frozen):
             f"of {len(self.penalties)} penalties"
         )
 
-    def _shown(self) -> Iterator[Table]:
+    def _shown(self) -> Iterator[str | Table]:
         rows = []
         for k, penalty in enumerate(self.penalties):
             marks = [
@@ -131,6 +134,8 @@ class PenaltyChoice(Shown, Plain, Frozen):
             )
         headings = ("penalty", "log-likelihood", "s.e. of gap", "edges", "")
         yield Table(headings, rows, left=(0, 4))
+        if self.n_exhausted:
+            yield exhausted_note(self.n_exhausted, self.folds.size)
 
 
 def choose_penalty(
@@ -152,7 +157,8 @@ def choose_penalty(
     cv : int
         Number of folds.
     search : mapping, optional
-        Options of :func:`bowfree.greedy_search`, without the penalty.
+        Options of :func:`bowfree.greedy_search`, without the penalty. ``restarts`` is 3 unless it
+        says otherwise, and the work of each search is bounded as in :func:`bowfree.bootstrap`.
     **options
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``: what may be spent
         (:class:`~bowfree.options.BudgetOptions`). A time limit that strikes is an error: penalties
@@ -215,17 +221,18 @@ def choose_penalty(
         for penalty in values:
             one = replace(recipe, rule=replace(recipe.rule, penalty=penalty))
             pieces.append((one, moments, left_out, budget.piece(seeds[k])))
-    found: list[tuple[float, int] | None] = budget.run(_validate, pieces, what="folds")
+    found: list[_Validated | None] = budget.run(_validate, pieces, what="folds")
     if len(found) < len(pieces) or None in found:
         raise BowfreeError(
             f"time_limit = {budget.time_limit:g}: the time was up before all folds were searched "
             "at all penalties; give more time, fewer penalties or folds, or a quicker search"
         )
     done = [one for one in found if one is not None]
-    folds = np.array([loglik for loglik, _ in done]).reshape(cv, len(values))
-    edges = np.array([size for _, size in done]).reshape(cv, len(values))
+    folds = np.array([one.loglik for one in done]).reshape(cv, len(values))
+    edges = np.array([one.n_edges for one in done]).reshape(cv, len(values))
     best, largest = _chosen(folds)
-    return PenaltyChoice(values, folds, edges, values[best], values[largest])
+    exhausted = sum(one.exhausted for one in done)
+    return PenaltyChoice(values, folds, edges, values[best], values[largest], exhausted)
 
 
 def _chosen(folds: Floats) -> tuple[int, int]:
@@ -243,10 +250,16 @@ def _chosen(folds: Floats) -> tuple[int, int]:
     return best, int(np.flatnonzero(within)[-1])
 
 
-def _validate(
-    piece: tuple[Recipe, Moments, tuple[LeftOut, ...], Budget],
-) -> tuple[float, int] | None:
-    """Learn without one fold; return its log-likelihood and the number of edges."""
+class _Validated(NamedTuple):
+    """What one search is worth: the log-likelihood of the fold that it has not seen."""
+
+    loglik: float
+    n_edges: int
+    exhausted: bool
+
+
+def _validate(piece: tuple[Recipe, Moments, tuple[LeftOut, ...], Budget]) -> _Validated | None:
+    """Learn without one fold; None when time was not enough."""
     recipe, moments, left_out, budget = piece
     result = recipe.search(moments, budget)
     if not result.complete:
@@ -258,7 +271,7 @@ def _validate(
         rows.n / n * held_out_loglik(rows.about_mean, Sigma)
         for rows, Sigma in zip(left_out, expected, strict=True)
     )
-    return loglik, result.graph.n_edges
+    return _Validated(loglik, result.graph.n_edges, result.exhausted)
 
 
 def held_out_loglik(about_mean: Floats, Sigma: Floats) -> float:

@@ -77,14 +77,14 @@ class Recipe:
     rule: ScoringRule = field(default_factory=ScoringRule)
     strategy: Strategy = field(default_factory=Strategy)
     shrinkage: float = 0.0
-    bounded: bool = False
+    bounded: bool = True
 
     @classmethod
-    def of(cls, search: Mapping[str, Any] | None, *, bounded: bool = False) -> Recipe:
+    def of(cls, search: Mapping[str, Any] | None) -> Recipe:
         """Read the options of :func:`bowfree.greedy_search`, as far as they are not ours to set.
 
-        A `bounded` search does no more than :data:`WORK` has it, nor than a single search does,
-        unless the options say how much it may do.
+        Unless the options say how much work a search may do, it does no more than :data:`WORK` has
+        it, nor than a single search does.
         """
         if search is not None and not isinstance(search, Mapping):
             raise BowfreeError(
@@ -111,7 +111,7 @@ class Recipe:
             ScoringRule(**score_options),
             Strategy(**strategy_options),
             other.get("shrinkage", 0.0),
-            bounded and ils and strategy_options.get("work") is None,
+            ils and strategy_options.get("work") is None,
         )
 
     def search(self, moments: Moments, budget: Budget) -> SearchResult:

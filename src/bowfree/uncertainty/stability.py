@@ -199,7 +199,7 @@ def stability_selection(
     most_false = positive("max_false", max_false)
     at_least("n_halves", n_halves, 2)
     (budget_options,) = split_options("stability_selection", options, BudgetOptions)
-    budget, recipe = Budget(**budget_options), Recipe.of(search, bounded=True)
+    budget, recipe = Budget(**budget_options), Recipe.of(search)
     rows = Rows.of(data, recipe)
     if len(rows) < 4:
         raise BowfreeError(f"n = {len(rows)}: half of the rows must be at least 2")
@@ -293,4 +293,4 @@ def _joined(piece: tuple[Moments, Budget], *, recipe: Recipe) -> _Half | None:
     joined = np.zeros((len(place), len(place)))
     for a, _, b in result.graph.edges:
         joined[place[a], place[b]] = joined[place[b], place[a]] = 1.0
-    return _Half(joined, any(run.exhausted for run in result.runs))
+    return _Half(joined, result.exhausted)
