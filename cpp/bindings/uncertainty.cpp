@@ -103,8 +103,15 @@ class HeldChains {
         });
     }
 
-    void begin_leg() {
-        interruptibly([&](const Stop& stop) { chains_.begin_leg(stop); });
+    bool begin_leg(std::optional<double> seconds, int end_at_ask) {
+        return until_ask(end_at_ask, seconds, [&](const Stop& stop) {
+            try {
+                chains_.begin_leg(stop);
+                return true;
+            } catch (const Stopped&) {
+                return false;
+            }
+        });
     }
 
     Place place(std::size_t c) const {
@@ -160,7 +167,8 @@ class HeldChains {
     }
 
     void add_to_memory(const Bytes& states) {
-        chains_.add_to_memory(to_states(states, states.shape(0)));
+        const auto given = to_states(states, states.shape(0));
+        interruptibly([&](const Stop& stop) { chains_.add_to_memory(given, stop); });
     }
 
     nb::typed<nb::list, Named> samples() const {
@@ -330,9 +338,11 @@ void bind_uncertainty(nb::module_& m) {
              nb::arg("seconds").none(),
              "Every chain takes so many steps and notes every thin-th graph; with thin = 0 none. "
              "False when time was up.")
-        .def("begin_leg", &HeldChains::begin_leg,
+        .def("begin_leg", &HeldChains::begin_leg, nb::arg("seconds").none() = nb::none(),
+             nb::arg("end_at_ask") = 0,
              "From here on the chains jump among the best graphs that are known by now and those "
-             "sampled so far; these samples are forgotten.")
+             "sampled so far; these samples are forgotten. False when time was up: then all is as "
+             "before.")
         .def("place", &HeldChains::place, nb::arg("chain"),
              "Where a chain is: graph, random numbers, steps, steps and accepted ones of this "
              "leg. With the list, all that its next steps depend on.")

@@ -16,7 +16,7 @@ constexpr std::size_t neighbourhood = 10;
 
 GraphMemory::GraphMemory(int d, std::size_t most) : d_(d), n_pairs_(n_pairs(d)), most_(most) {}
 
-void GraphMemory::add(const std::vector<std::uint8_t>& states) {
+void GraphMemory::add(const std::vector<std::uint8_t>& states, const Stop& stop) {
     states_.insert(states_.end(), states.begin(), states.end());
     while (size() > most_) {
         std::vector<std::uint8_t> kept;
@@ -25,18 +25,20 @@ void GraphMemory::add(const std::vector<std::uint8_t>& states) {
                         states_.begin() + (graph + 1) * n_pairs_);
         states_ = std::move(kept);
     }
-    slice();
-    find_near();
+    slice(stop);
+    find_near(stop);
 }
 
-void GraphMemory::slice() {
+void GraphMemory::slice(const Stop& stop) {
     n_words_ = (size() + 63) / 64;
     slices_.assign(4 * n_pairs_ * n_words_, 0);
     auto state = states_.begin();
-    for (std::size_t graph = 0; graph < size(); ++graph)
+    for (std::size_t graph = 0; graph < size(); ++graph) {
+        stop.check();
         for (std::size_t pair = 0; pair < n_pairs_; ++pair)
             slices_[(4 * pair + *state++) * n_words_ + graph / 64] |= std::uint64_t{1}
                                                                       << (graph % 64);
+    }
 }
 
 std::size_t GraphMemory::count(const std::vector<std::size_t>& pairs,
@@ -52,9 +54,10 @@ std::size_t GraphMemory::count(const std::vector<std::size_t>& pairs,
     return total;
 }
 
-void GraphMemory::find_near() {
+void GraphMemory::find_near(const Stop& stop) {
     std::vector<std::size_t> joined(static_cast<std::size_t>(d_) * d_);
     for (std::size_t graph = 0; graph < size(); ++graph) {
+        stop.check();
         std::size_t pair = 0;
         for (int j = 1; j < d_; ++j)
             for (int i = 0; i < j; ++i, ++pair)
@@ -62,6 +65,7 @@ void GraphMemory::find_near() {
     }
     near_.assign(d_, std::vector<int>(d_));
     for (int node = 0; node < d_; ++node) {
+        stop.check();
         std::vector<int>& others = near_[node];
         std::iota(others.begin(), others.end(), 0);
         std::swap(others[0], others[node]);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/edge.hpp"
+#include "stop.hpp"
 
 namespace bowfree {
 
@@ -19,8 +20,9 @@ class GraphMemory {
     /// Of graphs on d nodes, at most so many: of more, every second is forgotten.
     GraphMemory(int d, std::size_t most);
 
-    /// Takes in graphs by the states of their pairs, samples x pairs as in `ChainNotes`.
-    void add(const std::vector<std::uint8_t>& states);
+    /// Takes in graphs by the states of their pairs, samples x pairs as in `ChainNotes`. A memory
+    /// that throws `Stopped` is of no use any more.
+    void add(const std::vector<std::uint8_t>& states, const Stop& stop);
 
     std::size_t size() const { return n_pairs_ == 0 ? 0 : states_.size() / n_pairs_; }
     const std::vector<std::uint8_t>& states() const { return states_; }
@@ -35,8 +37,8 @@ class GraphMemory {
     const std::vector<int>& near(int node) const { return near_[node]; }
 
   private:
-    void slice();
-    void find_near();
+    void slice(const Stop& stop);
+    void find_near(const Stop& stop);
 
     int d_;
     std::size_t n_pairs_, most_;

@@ -33,10 +33,12 @@ std::size_t memory_size(int d, std::size_t keep) {
 }
 
 int n_edges(const Graph& graph) {
-    int count = 0;
-    for (int j = 1; j < graph.d(); ++j)
-        for (int i = 0; i < j; ++i) count += graph.adjacent(i, j);
-    return count;
+    int directed = 0, ends = 0;  // ends of bidirected edges
+    for (int v = 0; v < graph.d(); ++v) {
+        directed += count(graph.parents(v), graph.words());
+        ends += count(graph.spouses(v), graph.words());
+    }
+    return directed + ends / 2;
 }
 
 }  // namespace
@@ -167,34 +169,44 @@ void StructureChains::splice(Chain& chain, MoveTable& table, Workspace& workspac
     }
 }
 
-void StructureChains::remember_samples(const ChainNotes& notes) {
+/// Offers what a chain has sampled.
+void StructureChains::offer_samples(const ChainNotes& notes, Pool& pool, const Stop& stop) const {
     const int d = scorer_.d();
     auto state = notes.states.begin();
     for (const double score : notes.scores) {
+        stop.check();
         Graph graph(d);
         for (int j = 1; j < d; ++j)
             for (int i = 0; i < j; ++i) add_edge(graph, i, j, static_cast<Edge>(*state++));
-        met_.offer(graph_key(graph), law_(score, n_edges(graph)), graph);
+        pool.offer(graph_key(graph), law_(score, n_edges(graph)), graph);
     }
 }
 
 void StructureChains::begin_leg(const Stop& stop) {
+    // All that may be stopped comes first.
     std::vector<Scored> list = pool(stop);
     std::unordered_set<Key, KeyHash> listed;
     for (const Scored& scored : list) listed.insert(graph_key(scored.graph));
+    Pool met = met_;
     std::vector<std::uint8_t> sampled;  // by all chains, so that of each as many are remembered
+    for (const Chain& chain : chains_) {
+        offer_samples(chain.notes, met, stop);
+        sampled.insert(sampled.end(), chain.notes.states.begin(), chain.notes.states.end());
+    }
+    GraphMemory memory = memory_;
+    memory.add(sampled, stop);
+    Workspace workspace(scorer_, stop);
+    for (Scored& scored : met.sorted())
+        if (!listed.contains(graph_key(scored.graph)))
+            list.push_back({scored.graph, scorer_.score(scored.graph, workspace)});
+
+    met_ = std::move(met);
+    memory_ = std::move(memory);
     for (auto& [place, notes] : chains_) {
-        remember_samples(notes);
-        sampled.insert(sampled.end(), notes.states.begin(), notes.states.end());
         notes.scores.clear();
         notes.states.clear();
         place.steps = place.accepted = 0;
     }
-    memory_.add(sampled);
-    Workspace workspace(scorer_, stop);
-    for (Scored& met : met_.sorted())
-        if (!listed.contains(graph_key(met.graph)))
-            list.push_back({met.graph, scorer_.score(met.graph, workspace)});
     set_list(std::move(list));
 }
 
@@ -202,13 +214,12 @@ void StructureChains::set_list(std::vector<Scored> list) {
     list_ = std::move(list);
     cumulated_.clear();
     in_list_.clear();
-    double total = 0.0;
-    const auto weight = [&](const Scored& scored) {
-        return law_(scored.score, n_edges(scored.graph));
-    };
+    double total = 0.0, first = 0.0;  // weights are relative to the first one's
     for (const Scored& scored : list_) {
+        const double weight = law_(scored.score, n_edges(scored.graph));
+        if (in_list_.empty()) first = weight;
         in_list_.insert(graph_key(scored.graph));
-        cumulated_.push_back(total += std::exp(weight(scored) - weight(list_.front())));
+        cumulated_.push_back(total += std::exp(weight - first));
     }
 }
 

@@ -88,7 +88,7 @@ class StructureChains {
 
     /// A new leg begins, with jumps among the best graphs that any chain knows by now and those
     /// that were sampled on the legs so far, and splices of these. Their samples are forgotten: the
-    /// law is kept by a list that stays.
+    /// law is kept by a list that stays. When `stop` is raised nothing has changed.
     void begin_leg(const Stop& stop);
 
     /// A chain goes on elsewhere and comes back: from here on chain number c is at `place`, and
@@ -103,7 +103,9 @@ class StructureChains {
     void set_list(std::vector<Scored> list);
     /// The same for the graphs to splice from.
     const GraphMemory& memory() const { return memory_; }
-    void add_to_memory(const std::vector<std::uint8_t>& states) { memory_.add(states); }
+    void add_to_memory(const std::vector<std::uint8_t>& states, const Stop& stop) {
+        memory_.add(states, stop);
+    }
 
     /// The best graphs known to any chain, heaviest first, each with its score worked out afresh: a
     /// graph that was only looked at had the score of its neighbour plus a gain, with their
@@ -120,7 +122,7 @@ class StructureChains {
     void change(Chain& chain, MoveTable& table, double& score) const;
     void jump(Chain& chain, MoveTable& table, double& score) const;
     void splice(Chain& chain, MoveTable& table, Workspace& workspace, double& score) const;
-    void remember_samples(const ChainNotes& notes);
+    void offer_samples(const ChainNotes& notes, Pool& pool, const Stop& stop) const;
 
     Scorer& scorer_;
     Rules rules_;

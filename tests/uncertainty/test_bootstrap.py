@@ -116,7 +116,12 @@ def test_work_is_bounded_and_the_result_says_so(little_work):
 
 @pytest.mark.parametrize(
     ("search", "bounded"),
-    [({}, True), ({"restarts": 24}, True), ({"work": 1e9}, False), ({"strategy": "restart"}, False)],
+    [
+        ({}, True),
+        ({"restarts": 24}, True),
+        ({"work": 1e9}, False),
+        ({"strategy": "restart"}, False),
+    ],
 )
 def test_which_searches_are_bounded(search, bounded):
     assert resampling.Recipe.of(search).bounded == bounded

@@ -243,6 +243,30 @@ def test_the_memory_has_what_was_sampled_as_often():
     np.testing.assert_array_equal(made.memory(), both[1::2])
 
 
+def test_a_leg_that_time_did_not_suffice_to_begin_changes_nothing():
+    made = chains()
+    made.walk(60, 2, 1, None)
+    noted = [array.tolist() for array in made.notes(0)[:2]]
+    asked = 0
+    while not made.begin_leg(end_at_ask=asked + 1):
+        assert [array.tolist() for array in made.notes(0)[:2]] == noted
+        assert made.memory().shape == (0, 3)
+        assert len(made.jumps()[0]) == 0
+        asked += 1
+    # For each of 30 samples, when it is offered, sliced and looked at; scores are asked for, too.
+    assert asked > 3 * 30
+    assert made.memory().shape == (30, 3)
+    assert len(made.jumps()[0]) > 0
+
+
+def test_of_every_chain_as_much_is_remembered():
+    made = chains(n_chains=4)
+    made.walk(60, 2, 1, None)
+    noted = np.concatenate([made.notes(c)[1] for c in range(4)])
+    made.begin_leg()
+    np.testing.assert_array_equal(made.memory(), noted[1::2][1::2])
+
+
 def test_a_splice_leads_out_of_a_valley():
     # x1 and x2 are almost the same, and x3 goes with both: either x1 or x2 is joined with it, and
     # both are as probable. With two edges at the most, single changes would have to leave x3
@@ -340,11 +364,11 @@ def test_a_process_killed_on_the_way():
 # --- the border of the core -----------------------------------------------------------------------
 
 
-def chains(d=3):
+def chains(d=3, n_chains=1):
     names = tuple(f"x{i + 1}" for i in range(d))
     moments = bf.moments(cov=np.eye(d), n=50)
     setup = ChainSetup(moments, bf.SearchSpace(max_edges=2), GraphLaw(), 10, 5.0, 2**20)
-    return setup.core([bf.MixedGraph(names)._bits()], seed=1)
+    return setup.core([bf.MixedGraph(names)._bits()] * n_chains, seed=1)
 
 
 def test_a_chain_goes_on_where_it_was():

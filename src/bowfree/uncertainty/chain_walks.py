@@ -155,7 +155,9 @@ def walk(
             if kept is not None and worst_edge_r_hat(kept.states) < MIXED:
                 break
             if walked is not None:
-                chains.begin_leg()
+                complete = chains.begin_leg(budget.seconds_left)
+                if not complete:
+                    break
                 done += walked.steps
             walked, complete = leg, False
             steps.plan(done + leg.steps)
