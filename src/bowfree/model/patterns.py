@@ -32,8 +32,10 @@ __all__ = ["Patterns", "Saturated", "saturated"]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-# Stacks of d x d matrices are kept below this number of entries (64 MB for each).
+# Stacks of d x d matrices are kept below this number of entries (64 MB for each), and their
+# products below this number of multiplications, during which nobody listens for Ctrl-C.
 _STACK = 2**23
+_PRODUCTS = 10**8
 # Newton steps need a matrix of d^4 entries: 160 MB for 67 variables. Beyond that, EM alone.
 _MOST_FOR_NEWTON = 60
 # EM steps before Newton is tried: they bring any start into its reach.
@@ -102,7 +104,10 @@ class Patterns:
 
     def precisions(self, Sigma: Floats) -> Floats:
         """Return for each pattern the inverse of the observed block, shape (P, d, d)."""
-        return _precision(Sigma, self.observed)[0]
+        W = np.empty((*self.observed.shape, len(Sigma)))
+        for some in self._slices():
+            W[some] = _precision(Sigma, self.observed[some])[0]
+        return W
 
     def loglik(self, mu: Floats, Sigma: Floats) -> float:
         """Return the log-likelihood; minus infinity where Sigma is not positive definite."""
@@ -192,11 +197,14 @@ class Patterns:
         second = second / self.total - np.outer(shift, shift)
         return mu + shift, (second + second.T) / 2
 
+    def _slices(self) -> Iterator[slice]:
+        P, d = self.observed.shape
+        size = max(1, min(_STACK // d**2, _PRODUCTS // d**3))
+        for start in range(0, P, size):
+            yield slice(start, start + size)
+
     def _parts(self, mu: Floats) -> Iterator[_Part]:
-        d = self.observed.shape[1]
-        size = max(1, _STACK // (d * d))
-        for start in range(0, len(self.observed), size):
-            some = slice(start, start + size)
+        for some in self._slices():
             observed = self.observed[some]
             z = (self.mean[some] - mu) * observed
             T = self.scatter[some] + z[:, :, None] * z[:, None]
