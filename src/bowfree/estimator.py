@@ -30,6 +30,7 @@ from bowfree.errors import DataError
 from bowfree.formats import to_lingam
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.conditions import are_conditions
+from bowfree.model.covariance import check_cases
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly
 from bowfree.model.linear_sem import LinearSEM
@@ -244,7 +245,9 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n,)
         """
         check_is_fitted(self)
-        deviations = self._values(X, reset=False) - self.location_
+        values = self._values(X, reset=False)
+        check_cases(self.causal_graph_.nodes, values)
+        deviations = values - self.location_
         # Whitening by the factor of Sigma; det(Sigma) = det(Omega) because det(I - B) = 1.
         factor = np.linalg.cholesky(self.Omega_)
         errors = deviations @ (np.eye(len(self.B_)) - self.B_).T

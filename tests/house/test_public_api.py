@@ -26,6 +26,7 @@ number or the wrong name of arguments, to which Python itself answers with a Typ
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import os
 import warnings
@@ -387,7 +388,14 @@ class Entrance:
         more = [named.pop(self.variadic)] if self.variadic in named else []
         if more:  # *edges come after everything that is given by position
             placed += [named.pop(word) for word in self.in_place[len(placed) :] if word in named]
-        return self.call(*placed, *more, **named)
+        return self._own_call()(*placed, *more, **named)
+
+    def _own_call(self) -> Callable[..., Any]:
+        """Return the method of a copy where calls would change the object."""
+        owner = getattr(self.call, "__self__", None)
+        if isinstance(owner, bf.BAPLearner):
+            return getattr(copy.deepcopy(owner), self.call.__name__)
+        return self.call
 
 
 def entrance(label: str, call: Callable[..., Any]) -> Entrance:

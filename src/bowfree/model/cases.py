@@ -27,6 +27,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
 from bowfree.json_values import Plain
+from bowfree.model.covariance import check_cases
 from bowfree.model.joint_moments import JointMoments
 from bowfree.model.reading import read_observations
 from bowfree.options import each
@@ -196,13 +197,13 @@ def predict(fit: Fit, data: Any, of: str | Sequence[str] | None) -> Prediction:
         )
     targets = [names.index(name) for name in wanted]
     _, X = read_observations(data, MixedGraph(given), "data")
+    check_cases(given, X)
     known = [names.index(name) for name in given]
     Sigma = fit.Sigma
     slopes = np.linalg.solve(Sigma[np.ix_(known, known)], Sigma[np.ix_(known, targets)])
     variance = np.diag(Sigma)[targets]
     rest = variance - np.sum(Sigma[np.ix_(known, targets)] * slopes, axis=0)
-    with np.errstate(over="ignore", invalid="ignore"):  # gaps, and what is beyond all numbers
-        values = mean[targets] + (X - mean[known]) @ slopes
+    values = mean[targets] + (X - mean[known]) @ slopes
     return Prediction(
         wanted,
         given,
@@ -218,14 +219,14 @@ def residuals(fit: Fit, data: Any) -> CaseResiduals:
 
     mean = _mean(fit, "residuals")
     _, X = read_observations(data, fit.graph, "data")
+    check_cases(fit.graph.nodes, X)
     slopes = np.eye(len(fit.B)) - fit.B
     gaps = np.isnan(X)
-    with np.errstate(over="ignore", invalid="ignore"):  # gaps, and what is beyond all numbers
-        errors = np.where(gaps, 0.0, X - mean) @ slopes.T
-        # A variable's error is known where it and its parents are, whatever else is missing.
-        errors[gaps.astype(np.float64) @ (slopes != 0).T > 0] = np.nan
-        # Sigma^-1 = (I - B)^T Omega^-1 (I - B), so the distance of x is that of its errors.
-        distance = np.sum(errors * np.linalg.solve(fit.Omega, errors.T).T, axis=1)
+    errors = np.where(gaps, 0.0, X - mean) @ slopes.T
+    # A variable's error is known where it and its parents are, whatever else is missing.
+    errors[gaps.astype(np.float64) @ (slopes != 0).T > 0] = np.nan
+    # Sigma^-1 = (I - B)^T Omega^-1 (I - B), so the distance of x is that of its errors.
+    distance = np.sum(errors * np.linalg.solve(fit.Omega, errors.T).T, axis=1)
     return CaseResiduals(
         fit.graph.nodes,
         errors,

@@ -126,6 +126,12 @@ def check_scale(names: Sequence[str], size: Floats, what: str) -> None:
     )
 
 
+def check_cases(names: Sequence[str], X: Floats) -> None:
+    """Exclude cases of a fitted model with values too large to be squared; gaps pass."""
+    size = np.fmax.reduce(np.abs(X), axis=0, initial=0.0)
+    check_scale(names, np.where(size > LARGEST, size, 1.0), "values up to")
+
+
 def check_definite(names: tuple[str, ...], S: Floats, n: float, graph: MixedGraph | None) -> None:
     """Exclude a singular S, where the likelihood has no maximum."""
     R = _correlations(names, S, n)
