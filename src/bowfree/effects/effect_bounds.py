@@ -33,7 +33,7 @@ _MATRICES = ("lower", "upper", "min_abs", "max_abs", "mean", "mean_abs", "positi
 
 
 @dataclass(frozen=True, repr=False)
-class EffectRange(Shown):
+class EffectRange(Shown, Plain):
     """The total effect of one variable on another, over several graphs.
 
     Attributes

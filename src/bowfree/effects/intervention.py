@@ -37,7 +37,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
-class IntervenedVariable(Shown):
+class IntervenedVariable(Shown, Plain):
     """One variable under an intervention.
 
     Attributes

@@ -32,7 +32,7 @@ LARGEST = 5
 
 
 @dataclass(frozen=True, repr=False)
-class SkeletonEntry(Shown):
+class SkeletonEntry(Shown, Plain):
     """The BAPs of one skeleton up to renaming of nodes.
 
     Attributes

@@ -17,12 +17,13 @@ from bowfree.errors import GraphError
 from bowfree.frames import data_frame
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
+from bowfree.json_values import Plain
 
 __all__ = ["ClassSummary", "EdgeSummary", "member_count"]
 
 
 @dataclass(frozen=True, repr=False)
-class EdgeSummary(Shown):
+class EdgeSummary(Shown, Plain):
     """What the members of a class say about one edge of the skeleton.
 
     Attributes

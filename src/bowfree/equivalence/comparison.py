@@ -53,7 +53,7 @@ _NO_WEIGHT = 1e-8
 
 
 @dataclass(frozen=True, repr=False)
-class GraphPair(Shown):
+class GraphPair(Shown, Plain):
     """Two graphs, and the test between them.
 
     Attributes

@@ -49,7 +49,7 @@ Kind = Literal["partial correlation", "Verma"]
 
 
 @dataclass(frozen=True, repr=False)
-class Constraint(Shown):
+class Constraint(Shown, Plain):
     """The equation of one non-adjacent pair.
 
     Attributes
@@ -189,7 +189,7 @@ class ConstraintOptions(DataOptions, RobustOption, total=False):
 
 
 @dataclass(frozen=True, repr=False)
-class ConstraintTest(Shown):
+class ConstraintTest(Shown, Plain):
     """An equation of a graph confronted with data.
 
     Attributes

@@ -133,7 +133,7 @@ def _check_operand(reader: TokenReader, token: Token) -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class DefinedParameter(Shown):
+class DefinedParameter(Shown, Plain):
     """One line ``name := expression``, evaluated at a fit.
 
     Attributes

@@ -31,6 +31,7 @@ from bowfree.graph.half_treks import half_trek_equations
 from bowfree.graph.names import said_edge
 from bowfree.graph.structure import check_acyclic
 from bowfree.graph.text import quote
+from bowfree.json_values import Plain
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
@@ -44,7 +45,7 @@ Verdict = Literal["identified", "not identified", "undecided"]
 
 
 @dataclass(frozen=True, repr=False)
-class EdgeIdentification(Shown):
+class EdgeIdentification(Shown, Plain):
     """Whether the parameter of one edge is determined by the covariances.
 
     Attributes

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bowfree.display import Shown
+from bowfree.json_values import Plain
 
 __all__ = ["Certificate"]
 
 
 @dataclass(frozen=True, repr=False)
-class Certificate(Shown):
+class Certificate(Shown, Plain):
     """What is known about the optimality of one district's fit.
 
     Attributes

@@ -109,7 +109,7 @@ class StandardErrors(Shown, Plain, Frozen):
 
 
 @dataclass(frozen=True, repr=False)
-class TotalEffect(Shown):
+class TotalEffect(Shown, Plain):
     """The total effect of one variable on another.
 
     Attributes

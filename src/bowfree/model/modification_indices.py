@@ -46,7 +46,7 @@ _NOTHING_LEFT = 1e-10
 
 
 @dataclass(frozen=True, repr=False)
-class ModificationIndex(Shown):
+class ModificationIndex(Shown, Plain):
     """What one absent edge would bring.
 
     Attributes

@@ -22,6 +22,7 @@ from bowfree.display import MOST_ROWS, Shown, Table, count
 from bowfree.frames import data_frame
 from bowfree.graph.given import GraphLike
 from bowfree.graph.text import quote
+from bowfree.json_values import Plain
 from bowfree.model.fitting import fit_given, warn_if_doubtful
 from bowfree.options import GraphScoreOptions
 
@@ -29,7 +30,7 @@ __all__ = ["DistrictScores", "district_scores", "score"]
 
 
 @dataclass(frozen=True, repr=False)
-class DistrictScores(Shown, Mapping[tuple[str, ...], float]):
+class DistrictScores(Shown, Plain, Mapping[tuple[str, ...], float]):
     """Scores by district: a mapping from the tuple of its nodes to its share.
 
     Attributes
@@ -85,6 +86,9 @@ class DistrictScores(Shown, Mapping[tuple[str, ...], float]):
             },
             backend,
         )
+
+    def _content(self) -> dict[str, Any]:
+        return vars(self)  # not the mapping, whose keys are no texts
 
     def _brief(self) -> str:
         return f"{count(len(self), 'district')}, score {self.total:.6f}"

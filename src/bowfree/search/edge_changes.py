@@ -56,7 +56,7 @@ class EdgeChangeOptions(DataOptions, SpaceOptions, ScoreOptions, total=False):
 
 
 @dataclass(frozen=True, repr=False)
-class EdgeChange(Shown):
+class EdgeChange(Shown, Plain):
     """One change of one pair of variables, and what the refitted graph gains or loses by it.
 
     Attributes

@@ -31,6 +31,7 @@ from bowfree.graph.pair_states import (
     graph_of_states,
     index_pairs,
 )
+from bowfree.json_values import Plain
 from bowfree.model.gate import read_moments
 from bowfree.model.joint_moments import JointMoments
 from bowfree.model.moments import Moments
@@ -58,7 +59,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
-class ScoredClass(Shown):
+class ScoredClass(Shown, Plain):
     """Graphs with the same skeleton and the same score, which is how equivalent graphs show.
 
     Attributes

@@ -39,7 +39,7 @@ class ScoredGraph(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class SearchRun(Shown):
+class SearchRun(Shown, Plain):
     """One run of a search.
 
     Attributes

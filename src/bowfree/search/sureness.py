@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bowfree.display import Shown, percent
+from bowfree.json_values import Plain
 
 __all__ = ["Ending", "Sureness", "agree", "judge"]
 
@@ -43,7 +44,7 @@ class Ending:
 
 
 @dataclass(frozen=True, repr=False)
-class Sureness(Shown):
+class Sureness(Shown, Plain):
     """How sure a search can be that there is no better graph.
 
     Attributes

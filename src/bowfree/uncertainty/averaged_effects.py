@@ -47,7 +47,7 @@ _EFFECTS = (
 
 
 @dataclass(frozen=True, repr=False)
-class AveragedClass(Shown):
+class AveragedClass(Shown, Plain):
     """One class of the average.
 
     Attributes
@@ -73,7 +73,7 @@ class AveragedClass(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class AveragedEffect(Shown):
+class AveragedEffect(Shown, Plain):
     """The effect of one variable on another, averaged over graphs.
 
     Attributes

@@ -29,7 +29,7 @@ _RARE = 0.05  # what is found less often than this is not printed
 
 
 @dataclass(frozen=True, repr=False)
-class ResampledEffect(Shown):
+class ResampledEffect(Shown, Plain):
     """The effect of one variable on another, over resamples.
 
     Attributes

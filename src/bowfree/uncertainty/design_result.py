@@ -17,7 +17,7 @@ __all__ = ["Design", "Experiment"]
 
 
 @dataclass(frozen=True, repr=False)
-class Experiment(Shown):
+class Experiment(Shown, Plain):
     """An experiment that could be done, and what it would leave open on average.
 
     Attributes

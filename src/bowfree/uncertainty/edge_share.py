@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from bowfree.display import Shown
 from bowfree.graph.by_edge import ByEdge
 from bowfree.graph.text import quote
+from bowfree.json_values import Plain
 
 __all__ = ["EdgeShare", "EdgeShares"]
 
 
 @dataclass(frozen=True, repr=False)
-class EdgeShare(Shown):
+class EdgeShare(Shown, Plain):
     """How much of an average, or how many of the graphs, have an edge; ``float`` gives the number.
 
     Attributes

@@ -70,7 +70,7 @@ class ModelBootstrapOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, repr=False)
-class ResampledEstimate(Shown):
+class ResampledEstimate(Shown, Plain):
     """One parameter or total effect, over resamples.
 
     Attributes
