@@ -37,6 +37,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,  # those pages load scripts from the network
 }
 myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3  # what [text](page.md#a-heading) leads to
 autosummary_generate = True
 # Methods are listed on the page of their class, without a page of their own.
 numpydoc_class_members_toctree = False

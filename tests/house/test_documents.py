@@ -134,11 +134,20 @@ def test_pictures_are_what_their_script_draws():
 
 
 def test_pages_and_links_exist():
-    """Every page is in a table of contents, every link and picture leads to a file."""
+    """Every page is in a table of contents, every link and picture leads to a file or a heading."""
     contents = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     pages = {path.stem for path in ROOT.glob("docs/*.md")} - {"index", "api"}
     listed = re.findall(r"^([\w-]+)$", contents, flags=re.MULTILINE)
     assert pages <= set(listed)
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
-            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+        for target in re.findall(r"\]\(([^):]+)\)", path.read_text(encoding="utf-8")):
+            page, _, heading = target.partition("#")
+            led_to = path.parent / page if page else path
+            assert led_to.exists(), f"{path.name} links to {target}"
+            assert not heading or heading in anchors(led_to), f"{path.name} links to {target}"
+
+
+def anchors(page):
+    """Return what the headings of a page are called in links: small letters and hyphens."""
+    found = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
