@@ -264,14 +264,14 @@ def _print_average(average: AveragedEffects) -> None:
 
 
 def _observations(result: SearchResult) -> str:
-    variables = f"of {len(result.graph.nodes)} variables"
+    variables = count(len(result.graph), "variable")
     if result.holdout is None:
         rows = result.moments.sample
         if rows is not None and not rows.plain:  # n is then what the rows are worth
-            return f"{rows.says()}, {len(result.graph.nodes)} variables"
-        return f"{result.moments.n:.0f} observations {variables}"
+            return f"{rows.says()}, {variables}"
+        return f"{result.moments.n:.0f} observations of {variables}"
     return (
-        f"{result.moments.n:.0f} observations {variables} for the search; estimates and tests by "
+        f"{result.moments.n:.0f} observations of {variables} for the search; estimates and tests by "
         f"{result.holdout.n:.0f} others"
     )
 

@@ -132,6 +132,7 @@ def gather(
         "class_summary": summary,
         "undecided": [edge for edge in summary.edges if not edge.invariant],
         "p_value": p_text(fit.p_value, 3),
+        "n_variables": counted(len(graph), "variable"),
         "n_causes": counted(graph.n_directed, "direct effect"),
         "n_confounders": counted(graph.n_bidirected, "hidden common cause"),
         "n_invariant": sum(edge.invariant for edge in summary.edges),
