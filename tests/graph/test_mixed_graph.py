@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 
 import bowfree as bf
+from bowfree.graph.bit_stacks import graph_of_bits
 from graph_strategies import mixed_graphs
 
 #       a
@@ -106,7 +107,7 @@ def test_bitsets_for_the_core_have_as_many_words_as_needed():
     assert parents[0].tolist() == [0, 1 << 5]
     assert spouses[1].tolist() == [0, 1]
     assert spouses[64].tolist() == [2, 0]
-    assert bf.MixedGraph._from_bits(nodes, parents, spouses) == g
+    assert graph_of_bits(nodes, parents, spouses) == g
 
 
 @given(mixed_graphs())
@@ -116,7 +117,7 @@ def test_copies_are_equal(g):
         assert hash(other) == hash(g)
         assert other.directed == g.directed
     assert bf.MixedGraph(g.nodes, g.directed, g.bidirected) == g
-    assert bf.MixedGraph._from_bits(g.nodes, *g._bits()) == g
+    assert graph_of_bits(g.nodes, *g._bits()) == g
 
 
 @given(mixed_graphs())

@@ -2,11 +2,12 @@
 
 from itertools import combinations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from graph_strategies import admgs
+from graph_strategies import admgs, all_baps
 
 #   x1 -> h2 -> x2          h1 is a common effect of x1 and x3,
 #         x2 <- h3 -> x4    h3 a common cause of x2 and x4
@@ -45,6 +46,12 @@ def _projection_by_paths(g, hidden):
             elif path.marks[0] != "->" and path.marks[-1] != "<-":
                 bidirected.append((a, b))
     return bf.MixedGraph(seen, directed, bidirected)
+
+
+@pytest.mark.parametrize("hidden", ["a", "ab"])
+def test_every_bap_on_four_nodes_agrees_with_its_paths(hidden):
+    for g in all_baps(4):
+        assert g.latent_projection(list(hidden)) == _projection_by_paths(g, hidden)
 
 
 @given(admgs(), st.randoms(use_true_random=False))

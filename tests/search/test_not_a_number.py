@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bowfree import _core
+from bowfree.graph.bit_stacks import graph_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from search_cases import simulate
 
@@ -44,7 +45,7 @@ def test_a_run_stays_where_it_is(kind):
     while search.busy():
         runs += search.collect(0.1)
     assert len(runs) == 4
-    assert all(MixedGraph._from_bits(NAMES, *run["end"]) == start for run in runs)
+    assert all(graph_of_bits(NAMES, *run["end"]) == start for run in runs)
     assert search.pool()[2] == []
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import bowfree as bf
 from bowfree import _core
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.bit_stacks import graph_of_bits
 from search_cases import simulate
 
 N = 500.0
@@ -19,7 +19,7 @@ def best_order(S, *, seed=0, kicks=20, memory=2**28, **space):
     names = tuple(f"x{i + 1}" for i in range(len(S)))
     rules = bf.SearchSpace(**space).rules(names)
     found = _core.best_over_orders(np.asarray(S), N, 1.0, rules, seed, kicks, TOLERANCE, memory)
-    return None if found is None else (tuple(found[0]), MixedGraph._from_bits(names, *found[1]))
+    return None if found is None else (tuple(found[0]), graph_of_bits(names, *found[1]))
 
 
 def best_dag(S, **options):

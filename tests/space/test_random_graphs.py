@@ -15,6 +15,7 @@ from scipy.stats import chisquare
 import bowfree as bf
 from bowfree import _core
 from bowfree.errors import BowfreeError
+from bowfree.graph.bit_stacks import graph_of_bits
 
 RIGHT, LEFT, BOTH = 1, 2, 3  # states of a pair (i, j), i < j; 0 is "no edge"
 
@@ -164,8 +165,7 @@ def test_uniform_within_knowledge(knowledge, limits, count):
     expected = {
         graph
         for bits in everything
-        if knowledge.permits(graph := bf.MixedGraph._from_bits(names, *bits))
-        and rules.permits(*bits)
+        if knowledge.permits(graph := graph_of_bits(names, *bits)) and rules.permits(*bits)
     }
     assert len(expected) == count
     # Independent chains of 81 steps at 200 expected draws per graph.

@@ -271,8 +271,8 @@ def _observations(result: SearchResult) -> str:
             return f"{rows.says()}, {variables}"
         return f"{result.moments.n:.0f} observations of {variables}"
     return (
-        f"{result.moments.n:.0f} observations of {variables} for the search; estimates and tests by "
-        f"{result.holdout.n:.0f} others"
+        f"{result.moments.n:.0f} observations of {variables} for the search; estimates and tests "
+        f"by {result.holdout.n:.0f} others"
     )
 
 

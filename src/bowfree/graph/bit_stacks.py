@@ -1,7 +1,6 @@
 """Many graphs at once, as the compiled core hands them over: bits of shape (graphs, d, words).
 
-Random graphs and the pool of a search come like this. One graph has its bits of shape (d, words),
-which :class:`~bowfree.MixedGraph` reads itself.
+Random graphs and the pool of a search come like this. One graph has its bits of shape (d, words).
 """
 
 from __future__ import annotations
@@ -11,9 +10,15 @@ import numpy.typing as npt
 
 from bowfree.graph.mixed_graph import MixedGraph
 
-__all__ = ["Bits", "graphs_of_bits"]
+__all__ = ["Bits", "graph_of_bits", "graphs_of_bits"]
 
 Bits = npt.NDArray[np.uint64]
+
+
+def graph_of_bits(names: tuple[str, ...], parents: Bits, spouses: Bits) -> MixedGraph:
+    """Build one graph."""
+    (graph,) = graphs_of_bits(names, parents[None], spouses[None])
+    return graph
 
 
 def graphs_of_bits(names: tuple[str, ...], parents: Bits, spouses: Bits) -> list[MixedGraph]:

@@ -150,26 +150,6 @@ class MixedGraph(GraphShortcuts):
         graph._set(self._nodes, self._index, tuple(parents), tuple(spouses))
         return graph
 
-    @classmethod
-    def _from_bits(
-        cls,
-        nodes: tuple[str, ...],
-        parents: npt.NDArray[np.uint64],
-        spouses: npt.NDArray[np.uint64],
-    ) -> MixedGraph:
-        """Build from the core's bitsets, uint64 of shape (d, words)."""
-        masks = []
-        for bits in (parents, spouses):
-            # Bytes of all rows at once: a search returns hundreds of graphs.
-            width, content = 8 * bits.shape[1], bits.astype("<u8").tobytes()
-            masks.append(
-                [
-                    int.from_bytes(content[width * i : width * (i + 1)], "little")
-                    for i in range(len(nodes))
-                ]
-            )
-        return cls._from_masks(nodes, *masks)
-
     def _bits(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
         """Parents and spouses as the core wants them, uint64 of shape (d, words)."""
         d = len(self._nodes)

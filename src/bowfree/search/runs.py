@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bowfree import _core
 from bowfree.budget import Budget
-from bowfree.graph.bit_stacks import Bits, graphs_of_bits
+from bowfree.graph.bit_stacks import Bits, graph_of_bits, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import ScoringRule
@@ -83,8 +83,8 @@ def read_run(names: tuple[str, ...], kind: int, found: dict[str, Any]) -> Search
     """Read a run as the core describes it."""
     return SearchRun(
         strategy=RUN_KINDS[kind],
-        start=MixedGraph._from_bits(names, *found["start"]),
-        end=MixedGraph._from_bits(names, *found["end"]),
+        start=graph_of_bits(names, *found["start"]),
+        end=graph_of_bits(names, *found["end"]),
         score=found["score"],
         path=tuple(found["path"].tolist()),
         complete=found["complete"],

@@ -29,6 +29,7 @@ import numpy as np
 from bowfree import _core
 from bowfree.budget import Budget
 from bowfree.errors import BowfreeError, TimeIsUp, WorkersLost, WorkInterrupted
+from bowfree.graph.bit_stacks import graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import index_pairs
 from bowfree.model.gate import read_moments
@@ -277,8 +278,10 @@ def sample_structures(
         )
     best = chains.pool()
     pool = [
-        ScoredGraph(MixedGraph._from_bits(names, p, s), float(score))
-        for p, s, score in zip(best["parents"], best["spouses"], best["scores"], strict=True)
+        ScoredGraph(graph, float(score))
+        for graph, score in zip(
+            graphs_of_bits(names, best["parents"], best["spouses"]), best["scores"], strict=True
+        )
     ]
     result = StructureSamples(
         names=names,
