@@ -48,8 +48,8 @@ auto interruptibly(Work&& work) {
     return interruptibly(std::nullopt, std::forward<Work>(work));
 }
 
-/// Where one of many is enough for a result and none is not: what to ask before there is one. It is
-/// waited for a little beyond the time limit, since to have done without the rest costs nothing.
+/// What to ask before the first of many is there, without which there is nothing to return: it is
+/// waited for a little beyond the time limit.
 inline Stop patient(std::optional<double> seconds) {
     constexpr double grace = 0.1;
     if (seconds) *seconds += grace;

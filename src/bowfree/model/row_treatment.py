@@ -111,7 +111,7 @@ def moments_of_rows(
     names, X = read_observations(data, graph, "data", categories=categories)
     names, X, weights = _take_weights(names, X, data, treatment.weights)
     if not names:
-        raise DataError("there are no variables: the graph has no nodes")
+        raise DataError("there are no variables: the data have no column but the weights")
     if len(X) < 2:
         raise DataError(f"n = {len(X)}: data need at least 2 rows (observations in rows)")
     declared = _declared(names, categories, treatment.ordinal)

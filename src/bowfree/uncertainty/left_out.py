@@ -152,7 +152,8 @@ class LeftOutConditions(Shown, Plain):
         Conditions that cannot be left out: only there some variable is left alone, the others have
         too few rows, or nothing is foreseen because the intervention changes all of it.
     n_exhausted : int
-        Searches that ended when the work set aside for each was done; usually none.
+        Searches behind `conditions` that ended when the work set aside for each was done; usually
+        none.
     complete : bool
         False when time was up before all were done.
     """
@@ -317,19 +318,19 @@ def leave_out_conditions(
         except DataError:
             skipped.append(condition.name)
             continue
-        best = bap
+        best, cut_short = bap, False
         if best is None:
             learned = recipe.search(others, budget.piece(np.random.default_rng(seeds[k])))
             if not learned.complete:  # a graph that time was not enough for foresees nothing
                 break
-            best = learned.graph
-            exhausted += learned.exhausted
+            best, cut_short = learned.graph, learned.exhausted
         fit = fit_moments(best, others, recipe.rule)
         compared = _compared(condition, others, best, fit.B, fit.Omega)
         if not compared.foreseen:
             skipped.append(condition.name)
             continue
         found.append(compared)
+        exhausted += cut_short
         effects += _effects(condition, fit.B)
     done = len(found) + len(skipped) == len(moments.conditions)
     return LeftOutConditions(tuple(found), tuple(effects), tuple(skipped), exhausted, done)
