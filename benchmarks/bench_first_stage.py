@@ -5,7 +5,7 @@
     python benchmarks/bench_first_stage.py         # d = 100 and 200, four sets each
     python benchmarks/bench_first_stage.py --sizes 500 --sets 2 --without BOSS FGES
 
-Data and truth are those of bench_latent.py. All programs look for the DAG with the best penalised
+Data and truth are those of bench_latent.py. All programs look for the DAG with the best penalized
 likelihood, at the same price of an edge (log n units of n times the score):
 
 | first stage | |

@@ -6,7 +6,7 @@
     python benchmarks/bench_latent.py --sizes 500 1000 --sets 2 1 --without "GRaSP-FCI" FCI
 
 Data: d observed and d / 10 hidden Gaussian variables, random order, edges between random pairs so
-that a variable has `--degree` neighbours on average, weights uniform on ±[0.3, 1], error variances
+that a variable has `--degree` neighbors on average, weights uniform on ±[0.3, 1], error variances
 on [1, 3]; hidden are variables with at least two children. The truth is in general no BAP.
 
 Compared are the adjacencies with those of the true maximal ancestral graph, and the arrowheads: a
@@ -389,7 +389,7 @@ def plot(rows: list[dict[str, Any]]) -> None:
                 row["method"].removeprefix("bowfree, "),
                 (row["seconds"], row["head F"]),
                 textcoords="offset points",
-                xytext=(0, 6 if k % 2 else -13),  # neighbours in time on different sides
+                xytext=(0, 6 if k % 2 else -13),  # neighbors in time on different sides
                 ha="center",
                 fontsize=8,
             )

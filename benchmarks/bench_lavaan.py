@@ -3,7 +3,7 @@
     python benchmarks/bench_lavaan.py      # a minute on a quiet machine; needs R with lavaan
 
 The ten tables of ``tests/reference/incomplete`` are fitted by lavaan once more, twice: as it comes,
-and with its optimiser and its EM told to go on until nothing changes. What is left of a difference
+and with its optimizer and its EM told to go on until nothing changes. What is left of a difference
 in the second run is ours, what goes away is where lavaan stops. Printed is the worst of all
 parameters and tables, by kind of number; asserted, that estimates then agree to 1e-4 of a standard
 error, and the rest to 1e-5.

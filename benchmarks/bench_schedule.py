@@ -3,7 +3,7 @@
     python benchmarks/bench_schedule.py
 
 Measures the runs of a search and the resamples of a bootstrap one by one, then hands them out as
-`bowfree.pieces` does: bit by bit, whoever is free takes the next, and a round of a search waits for
+`bowfree.parallel.tasks` does: bit by bit, whoever is free takes the next, and a round of a search waits for
 its last run. Two disturbances: one worker in twenty is four times slower than the others, and a
 piece is lost with its worker with probability 0.01 and done again. Pieces travel in 10 ms.
 Prints speed-ups against one worker; the same seed gives the same table.

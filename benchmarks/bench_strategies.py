@@ -32,7 +32,7 @@ from unittest import mock
 from search_data import FIGURES, DataSet, dense_strong, save_json, sparse_weak  # isort: skip
 
 import bowfree as bf
-from bowfree.budget import Progress
+from bowfree.parallel.budget import Progress
 from bowfree.search import plan as search_plan
 
 TIMES = (0.05, 0.1, 0.2, 0.5, 1, 2, 5)  # CPU seconds
@@ -53,7 +53,7 @@ STRATEGIES: dict[str, dict[str, Any]] = {
 # The mixture of first runs is no option of the search: every so many-th run is a sparse one.
 SPARSE_SHARES = {"DAG-first only": MANY + 1, "sparse only": 1}
 
-# Okabe and Ito's colours: told apart with any kind of colour vision.
+# Okabe and Ito's colors: told apart with any kind of color vision.
 COLOURS = {
     "default": "#000000",
     "DAG-first and sparse": "#0072b2",
@@ -185,7 +185,7 @@ def draw(families: dict[str, list[dict[str, Curve]]]) -> None:
     )
     for ax, (family, races) in zip(axes[0], families.items(), strict=True):
         ends = {}
-        for strategy, colour in COLOURS.items():
+        for strategy, color in COLOURS.items():
             arrived = sorted(max(t, first) for t in arrival_times(races, strategy) if t <= last)
             shares = [k / len(races) for k in range(len(arrived) + 1)]
             ends[strategy] = shares[-1]
@@ -193,7 +193,7 @@ def draw(families: dict[str, list[dict[str, Curve]]]) -> None:
                 [first, *arrived, last],
                 [*shares, shares[-1]],
                 where="post",
-                color=colour,
+                color=color,
                 lw=2.6 if strategy == "default" else 1.7,
             )
         for strategy, height in spread(ends, gap=0.062).items():

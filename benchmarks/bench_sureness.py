@@ -2,7 +2,7 @@
 
 Data sets of section 4.1 are searched with six seeds. A search has missed if one of the five others
 found better. With 10 variables the searches are counted by whether their runs agree; beyond twelve
-``bowfree.search.sureness`` has a formula, whose three numbers are fitted here to the sets with even
+``bowfree.search.confidence`` has a formula, whose three numbers are fitted here to the sets with even
 numbers and judged on the others: how many searches of each size said how much, and how many had
 missed.
 

@@ -8,7 +8,7 @@ Every recipe sees the same data and the same search, and has the same number of 
 - *classes*: BIC, every class counts once;
 - *evidence at 0*: as BIC, and every graph also pays for the distance of its coefficients from zero,
   half its squared z-values over n: Laplace's approximation under a unit-information prior that is
-  centred there (``docs/uncertainty.md`` has why BIC is the same with a prior at the estimate);
+  centered there (``docs/uncertainty.md`` has why BIC is the same with a prior at the estimate);
 - *bagged*: the weights of BIC on eight resamples of the rows, an eighth of the steps each,
   averaged; effects are estimated from all rows.
 
@@ -28,12 +28,12 @@ from typing import Any
 import numpy as np
 
 import bowfree as bf
-from bowfree.budget import Budget
 from bowfree.effects.bounds import effect_counter
-from bowfree.experiments.calibration_result import CalibrationCell, CheckedSimulation
-from bowfree.experiments.calibration_study import IN_DEGREES, hold_against
+from bowfree.parallel.budget import Budget
+from bowfree.studies.calibration_result import CalibrationCell, CheckedSimulation
+from bowfree.studies.calibration_study import IN_DEGREES, hold_against
 from bowfree.uncertainty.averaging import Averaging, Votes, average_votes
-from bowfree.uncertainty.graph_law import GraphLaw
+from bowfree.uncertainty.posterior import GraphLaw
 
 D, KINDS = 6, [(n, density) for density in IN_DEGREES for n in (200, 1000)]
 STEPS, RESAMPLES = 40_000, 8

@@ -1,7 +1,7 @@
 """Districts that a greedy search meets: the population on which the fitting kernels are judged.
 
 A slow, plain hill climb (add, remove or change one edge, first strict improvement of the score by
-the best neighbour) on data drawn as in section 4.1, from the empty graph and from random ones.
+the best neighbor) on data drawn as in section 4.1, from the empty graph and from random ones.
 Every district that is scored on the way is recorded once.
 """
 
@@ -66,13 +66,13 @@ class Climb:
         state = (list(graph._parents), list(graph._spouses))
         best = self.score(*state)
         while True:
-            neighbours = [(self.score(*g), g) for g in self.neighbours(*state)]
-            score, state_next = max(neighbours, key=lambda item: item[0])
+            neighbors = [(self.score(*g), g) for g in self.neighbors(*state)]
+            score, state_next = max(neighbors, key=lambda item: item[0])
             if score <= best + 1e-9:
                 return best
             best, state = score, state_next
 
-    def neighbours(self, parents, spouses):
+    def neighbors(self, parents, spouses):
         """Yield all BAPs that differ by one edge."""
         for j in range(self.d):
             for i in range(j):

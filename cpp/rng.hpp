@@ -10,7 +10,7 @@
 
 namespace bowfree {
 
-/// The finaliser of SplitMix64: a bijection of 64-bit words that scatters every bit.
+/// The finalizer of SplitMix64: a bijection of 64-bit words that scatters every bit.
 inline std::uint64_t scatter(std::uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;

@@ -13,7 +13,7 @@ AGAIN = 2.5  # seconds after which a person presses once more
 def pressed(after):
     """Press Ctrl-C a moment after the block was entered; yield the times at which it was.
 
-    Python drops an exception that a signal raises while an object is being finalised. So the dead
+    Python drops an exception that a signal raises while an object is being finalized. So the dead
     threads of earlier tests are buried first; and if Ctrl-C gets lost all the same, it is pressed
     again, as a person would.
     """

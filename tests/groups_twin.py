@@ -1,6 +1,6 @@
 """Slow, obvious twin of fits where variables were set from outside (cpp/model/groups.hpp).
 
-B and Omega are shared, targets are cut off, and a general optimiser has all of it at once.
+B and Omega are shared, targets are cut off, and a general optimizer has all of it at once.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Decisions under interventions by brute force: a twin of cpp/equivalence/interventions.hpp.
 
-Matrices from the definition, and the maximum of the likelihood by a general-purpose optimiser.
+Matrices from the definition, and the maximum of the likelihood by a general-purpose optimizer.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ class ConditionModel:
         return total, slope
 
     def fit(self, data, start, *, means=False):
-        """Maximise the likelihood numerically, over all parameters at once."""
+        """Maximize the likelihood numerically, over all parameters at once."""
         n = sum(size for size, _, _ in data)
 
         def loss(theta):

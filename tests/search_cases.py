@@ -1,4 +1,4 @@
-"""Data simulated as in section 4.1, the neighbourhood of section 3, and what must not vary."""
+"""Data simulated as in section 4.1, the neighborhood of section 3, and what must not vary."""
 
 from itertools import combinations
 
@@ -20,8 +20,8 @@ def simulate(seed, d, n=1000, **limits):
     return np.cov(X.T), graph
 
 
-def neighbours(graph):
-    """Every BAP that differs from `graph` in one pair: the neighbourhood the paper defines."""
+def neighbors(graph):
+    """Every BAP that differs from `graph` in one pair: the neighborhood the paper defines."""
     for a, b in combinations(graph.nodes, 2):
         directed = set(graph.directed) - {(a, b), (b, a)}
         bidirected = set(graph.bidirected) - {(a, b), (b, a)}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bowfree.frozen import Frozen
+from bowfree.results.frozen import Frozen
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ using Numbers = nb::ndarray<nb::numpy, double>;
 
 std::optional<nb::bytes> read_whole_file(const std::filesystem::path& path, std::size_t size,
                                          int n_threads) {
-    nb::bytes content(nullptr, size);  // uninitialised; nobody else has seen it yet
+    nb::bytes content(nullptr, size);  // uninitialized; nobody else has seen it yet
     char* const to = const_cast<char*>(content.c_str());
     const bool whole =
         interruptibly([&](const Stop& stop) { return read_file(path, to, size, n_threads, stop); });

@@ -301,7 +301,7 @@ void bind_equivalence(nb::module_& m) {
         },
         nb::arg("d"), nb::arg("seed"), nb::arg("n_threads"),
         nb::arg("conditions") = GivenConditions{},
-        "Per unlabelled skeleton: edges, orbit, n_baps, n_classes, largest_class, n_split, "
+        "Per unlabeled skeleton: edges, orbit, n_baps, n_classes, largest_class, n_split, "
         "example.");
 }
 

@@ -84,7 +84,7 @@ ScoredStack sorted_pool(Search& search) {
 }
 
 /// The pool of finished runs, with the scores that it is ranked by. They may differ from those of
-/// `sorted_pool` by rounding (a graph may have been met as a neighbour), and which of several equal
+/// `sorted_pool` by rounding (a graph may have been met as a neighbor), and which of several equal
 /// graphs stay in the pool hangs on that: offered to another search, these give the same pool
 /// there.
 ScoredStack ranked_pool(Search& search) {
@@ -140,7 +140,7 @@ std::optional<std::pair<std::vector<int>, BitArrays>> best_over_orders(
     double tolerance, std::size_t bytes) {
     const int d = static_cast<int>(S.shape(0));
     expect_nodes(rules, d);
-    if (!OrderSearch::can_honour(rules, d)) return std::nullopt;
+    if (!OrderSearch::can_honor(rules, d)) return std::nullopt;
     const Scorer scorer(JointData(to_square(S, d), d), n, penalty, 0);
     Rng rng(seed);
     const auto [order, graph] = interruptibly([&](const Stop& stop) {
@@ -158,25 +158,25 @@ void bind_search(nb::module_& m) {
     nb::class_<RunOptions>(m, "RunOptions", "How a run climbs; see cpp/search/run.hpp.")
         .def(
             "__init__",
-            [](RunOptions* self, int direction, int neighbours, std::int64_t max_steps,
+            [](RunOptions* self, int direction, int neighbors, std::int64_t max_steps,
                double tolerance, int plateau, int order_kicks, int dag_kicks, int bap_kicks,
                bool whole_first, std::int64_t burn_in, std::size_t keep, double window) {
-                new (self) RunOptions{
-                    {static_cast<Direction>(direction), neighbours, max_steps, tolerance},
-                    plateau,
-                    order_kicks,
-                    dag_kicks,
-                    bap_kicks,
-                    whole_first,
-                    burn_in,
-                    keep,
-                    window};
+                new (self)
+                    RunOptions{{static_cast<Direction>(direction), neighbors, max_steps, tolerance},
+                               plateau,
+                               order_kicks,
+                               dag_kicks,
+                               bap_kicks,
+                               whole_first,
+                               burn_in,
+                               keep,
+                               window};
             },
-            nb::kw_only(), nb::arg("direction"), nb::arg("neighbours"), nb::arg("max_steps"),
+            nb::kw_only(), nb::arg("direction"), nb::arg("neighbors"), nb::arg("max_steps"),
             nb::arg("tolerance"), nb::arg("plateau"), nb::arg("order_kicks"), nb::arg("dag_kicks"),
             nb::arg("bap_kicks"), nb::arg("whole_first"), nb::arg("burn_in"), nb::arg("keep"),
             nb::arg("window"),
-            "direction: as the enum in cpp/search/climb.hpp. neighbours: 0 for all. max_steps: -1 "
+            "direction: as the enum in cpp/search/climb.hpp. neighbors: 0 for all. max_steps: -1 "
             "for no limit. window: in units of the score.");
 
     nb::class_<Task>(m, "Task", "One independent run.")

@@ -27,9 +27,9 @@ std::vector<std::vector<int>> symmetries(int d, const Conditions& conditions) {
     return found;
 }
 
-/// One labelled skeleton per isomorphism type, with the size of its orbit.
-std::vector<SkeletonCounts> unlabelled_skeletons(int d, const Conditions& conditions,
-                                                 const Stop& stop) {
+/// One labeled skeleton per isomorphism type, with the size of its orbit.
+std::vector<SkeletonCounts> unlabeled_skeletons(int d, const Conditions& conditions,
+                                                const Stop& stop) {
     const std::vector<std::vector<int>> labels = symmetries(d, conditions);
     std::vector<std::pair<int, int>> pairs;
     std::vector<std::vector<int>> number(d, std::vector<int>(d));
@@ -117,7 +117,7 @@ void sort_skeleton(int d, const ClassOptions& options, SkeletonCounts& entry, co
 
 std::vector<SkeletonCounts> atlas(int d, const Conditions& conditions, std::uint64_t seed,
                                   int n_threads, const Stop& stop) {
-    std::vector<SkeletonCounts> entries = unlabelled_skeletons(d, conditions, stop);
+    std::vector<SkeletonCounts> entries = unlabeled_skeletons(d, conditions, stop);
     ClassOptions options;
     options.seed = seed;
     options.conditions = conditions;

@@ -1,4 +1,4 @@
-// All labelled BAPs on d nodes, sorted into exact equivalence classes and counted.
+// All labeled BAPs on d nodes, sorted into exact equivalence classes and counted.
 //
 // Equivalent BAPs share a skeleton, and relabelling the nodes maps classes to classes, so it is
 // enough to sort the BAPs of one skeleton per isomorphism type and to weigh it with its orbit. With
@@ -14,18 +14,18 @@
 
 namespace bowfree {
 
-/// The BAPs of one unlabelled skeleton.
+/// The BAPs of one unlabeled skeleton.
 struct SkeletonCounts {
-    std::vector<std::pair<int, int>> edges;  ///< the labelled skeleton that was looked at
-    std::uint64_t orbit = 0;                 ///< labelled skeletons of this shape
-    std::uint64_t n_baps = 0;                ///< per labelled skeleton, as all counts below
+    std::vector<std::pair<int, int>> edges;  ///< the labeled skeleton that was looked at
+    std::uint64_t orbit = 0;                 ///< labeled skeletons of this shape
+    std::uint64_t n_baps = 0;                ///< per labeled skeleton, as all counts below
     std::uint64_t n_classes = 0;
     std::uint64_t largest_class = 0;
     std::uint64_t n_split = 0;  ///< classes that single-edge changes do not connect
     Marks split_example;        ///< marks of a member of such a class, or empty
 };
 
-/// One entry per unlabelled skeleton on d nodes, by number of edges. Feasible for d <= 6. Under
+/// One entry per unlabeled skeleton on d nodes, by number of edges. Feasible for d <= 6. Under
 /// conditions only those relabellings count that map them to each other. Throws `Stopped` when the
 /// stop is raised.
 std::vector<SkeletonCounts> atlas(int d, const Conditions& conditions, std::uint64_t seed,

@@ -61,9 +61,9 @@ enum class State : std::uint8_t { unopened, waiting, placed };
 
 /// One decision of the search, as much of it as is needed to take it back.
 enum class Step : std::uint8_t {
-    parent,         ///< a neighbour that is placed is a parent
-    opened_parent,  ///< a neighbour that was not opened before is a parent
-    head,           ///< a neighbour is none
+    parent,         ///< a neighbor that is placed is a parent
+    opened_parent,  ///< a neighbor that was not opened before is a parent
+    head,           ///< a neighbor is none
     placed,         ///< a node is placed, and the one that waited for it goes on
     placed_opened,  ///< a node is placed, none waited, and a new one is opened
 };
@@ -89,7 +89,7 @@ class OrderSearch {
           end_(square(), open),
           R_(square()),
           state_(n_, State::unopened),
-          neighbours_(n_),
+          neighbors_(n_),
           marks_(edges_.size()) {
         for (std::size_t e = 0; e < edges_.size(); ++e) {
             const auto [i, j] = edges_[e];
@@ -101,7 +101,7 @@ class OrderSearch {
         // keeps the waiting nodes few.
         for (int t : targets_)
             for (int u : targets_)
-                if (adjacent_[at(t, u)]) neighbours_[t].push_back(u);
+                if (adjacent_[at(t, u)]) neighbors_[t].push_back(u);
         if (options.conditions.empty()) {
             force_ends();
             return;
@@ -151,8 +151,8 @@ class OrderSearch {
         };
         for (int w = 0; w < n_; ++w) {
             stop_.check();
-            for (int a : neighbours_[w])
-                for (int b : neighbours_[w])
+            for (int a : neighbors_[w])
+                for (int b : neighbors_[w])
                     if (unshielded(a, b) && collider(a, w, b)) force(w, a, head);
         }
         while (!news.empty()) {
@@ -163,7 +163,7 @@ class OrderSearch {
                 force(a, w, head);
                 continue;
             }
-            for (int b : neighbours_[w])
+            for (int b : neighbors_[w])
                 if (unshielded(a, b) && !collider(a, w, b)) force(w, b, tail);
         }
     }
@@ -199,7 +199,7 @@ class OrderSearch {
     }
 
     /// Takes the next decision about the node opened last; false at a dead end or a whole graph. A
-    /// parent that is not placed yet is opened and placed before the next neighbour is looked at,
+    /// parent that is not placed yet is opened and placed before the next neighbor is looked at,
     /// so that its constraints are checked first.
     bool advance() {
         stop_.check();
@@ -208,11 +208,11 @@ class OrderSearch {
             return false;
         }
         const auto [t, i] = waiting_.back();
-        if (i == neighbours_[t].size()) {
+        if (i == neighbors_[t].size()) {
             ++found_.n_visited;
             return place(t);
         }
-        const int u = neighbours_[t][i];
+        const int u = neighbors_[t][i];
         // A waiting node is a descendant of t, so it cannot be a parent.
         if (forced_[at(u, t)] == head || state_[u] == State::waiting) return put_head(u, t);
         end_[at(u, t)] = tail;
@@ -237,18 +237,18 @@ class OrderSearch {
                 const int t = order_.back();
                 order_.pop_back();
                 state_[t] = State::waiting;
-                waiting_.emplace_back(t, neighbours_[t].size());
+                waiting_.emplace_back(t, neighbors_[t].size());
                 continue;
             }
             auto& [t, i] = waiting_.back();
-            const int u = neighbours_[t][--i];
+            const int u = neighbors_[t][--i];
             if (step != Step::head && put_head(u, t)) return true;
             end_[at(u, t)] = open;
         }
         return false;
     }
 
-    /// Decides for a head at u, the next neighbour of t, if one fits.
+    /// Decides for a head at u, the next neighbor of t, if one fits.
     bool put_head(int u, int t) {
         if (!head_fits(u, t)) return false;
         end_[at(u, t)] = head;
@@ -261,7 +261,7 @@ class OrderSearch {
     bool head_fits(int u, int t) const {
         if (!markov_) return true;
         if (forced_[at(u, t)] == tail) return false;
-        for (int x : neighbours_[u])
+        for (int x : neighbors_[u])
             if (end_[at(u, x)] == head && unshielded(x, t) && !collider(x, u, t)) return false;
         return true;
     }
@@ -270,7 +270,7 @@ class OrderSearch {
     /// placed hold. Then it is the turn of the node that waited for it, or of a new one.
     bool place(int t) {
         parents_.clear();
-        for (int u : neighbours_[t])
+        for (int u : neighbors_[t])
             if (end_[at(u, t)] == tail) parents_.push_back(u);
         if (rows_ ? !place_under_conditions(t) : !place_row(t)) return false;
         state_[t] = State::placed;
@@ -342,10 +342,10 @@ class OrderSearch {
     std::vector<Element> R_;         // row v: cov(eps_v, X)
     std::vector<State> state_;
     std::vector<int> order_, parents_;
-    // Nodes opened and not placed, each the child of the next; from which neighbour on undecided.
+    // Nodes opened and not placed, each the child of the next; from which neighbor on undecided.
     std::vector<std::pair<int, std::size_t>> waiting_;
     std::vector<Step> path_;
-    std::vector<std::vector<int>> neighbours_;
+    std::vector<std::vector<int>> neighbors_;
     Marks marks_;
     std::vector<Element> M_, a_;
     // With conditions these take the place of Sigma_, check_ and R_.

@@ -2,7 +2,7 @@
 //
 // A member is a list of marks, one per edge of the skeleton. The exact class is found without
 // looking at the 3^m orientations: a BAP is built ancestors first. For one node at a time it is
-// decided which neighbours are its parents, then the same for those parents, and so on; as soon as
+// decided which neighbors are its parents, then the same for those parents, and so on; as soon as
 // all parents of a node have their rows of I - B, the node's own row follows, and its constraints
 // with the nodes before it are checked on the Sigma of the given graph. Given the BAP this order is
 // determined, so each BAP is met exactly once and nothing has to be remembered. About three partial

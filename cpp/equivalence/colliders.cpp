@@ -8,13 +8,13 @@ namespace bowfree {
 
 std::vector<ColliderTree> collider_trees(const Graph& graph) {
     const int d = graph.d();
-    std::vector<std::vector<int>> neighbours(d);
+    std::vector<std::vector<int>> neighbors(d);
     for (int v = 0; v < d; ++v) {
         for_each_node(graph.parents(v), graph.words(), [&](int u) {
-            neighbours[v].push_back(u);
-            neighbours[u].push_back(v);
+            neighbors[v].push_back(u);
+            neighbors[u].push_back(v);
         });
-        for_each_node(graph.spouses(v), graph.words(), [&](int u) { neighbours[v].push_back(u); });
+        for_each_node(graph.spouses(v), graph.words(), [&](int u) { neighbors[v].push_back(u); });
     }
     std::vector<char> free(d), seen(d);
     for (int v = 0; v < d; ++v) free[v] = in_degree(graph, v) < 2;
@@ -27,7 +27,7 @@ std::vector<ColliderTree> collider_trees(const Graph& graph) {
         seen[start] = 1;
         for (std::size_t next = 0; next < tree.nodes.size(); ++next) {
             const int v = tree.nodes[next];
-            for (int u : neighbours[v]) {
+            for (int u : neighbors[v]) {
                 if (!free[u]) {
                     if (graph.directed(u, v))
                         determined = true;
@@ -52,7 +52,7 @@ std::vector<ClassFactor> collider_factors(const Graph& graph) {
     std::vector<ClassFactor> factors;
     for (const ColliderTree& tree : collider_trees(graph)) {
         ClassFactor factor;
-        std::map<int, std::vector<std::pair<int, int>>> at;  // node -> (neighbour, column)
+        std::map<int, std::vector<std::pair<int, int>>> at;  // node -> (neighbor, column)
         const auto column = [&](int a, int b) {
             factor.edges.push_back(number.at(std::minmax(a, b)));
             return static_cast<int>(factor.edges.size()) - 1;

@@ -53,7 +53,7 @@ class Finder {
     }
 
     /// Breadth first from all that is listed.
-    void list_neighbours() {
+    void list_neighbors() {
         for (std::size_t next = 0; next < graphs_.size(); ++next) {
             if (depth_[next] == options_.max_depth) continue;
             Marks candidate = graphs_[next];
@@ -122,7 +122,7 @@ EmpiricalMembers empirical_class(const Graph& graph, const double* S,
     Finder finder(graph, S, options, stop);
     try {
         finder.list_collider_invariant(graph);
-        finder.list_neighbours();
+        finder.list_neighbors();
     } catch (const Stopped&) {
         return finder.found(false);
     }

@@ -42,7 +42,7 @@ void CanonicalOrder::sort(int k) {
     std::sort(order_.begin() + k, order_.end(), smaller);
 }
 
-/// Neighbours in the order whose keys cannot be told apart.
+/// Neighbors in the order whose keys cannot be told apart.
 int CanonicalOrder::n_tied(int k) const {
     int tied = 0;
     for (int i = 1; i < static_cast<int>(order_.size()); ++i)
@@ -51,7 +51,7 @@ int CanonicalOrder::n_tied(int k) const {
 }
 
 /// Adds to each key what the keys of the others say, each kind of edge with a weight of its own:
-/// no two different neighbourhoods give the same sum, but by accident.
+/// no two different neighborhoods give the same sum, but by accident.
 void CanonicalOrder::refine(const District& given, const double* correlations) {
     const int m = given.m();
     const double to_parent = std::numbers::sqrt2, to_child = std::numbers::sqrt3,

@@ -4,7 +4,7 @@
 // several maxima, the order has a say in which of them is found. So they work in an order that is
 // read off the district itself: by the sum of a variable's squared correlations with the others.
 // Real data leave no ties. Where there are some (a population matrix, say), variables are told
-// apart by those that they are joined with, round after round, as in the colour refinement of
+// apart by those that they are joined with, round after round, as in the color refinement of
 // Weisfeiler and Leman, until a round tells no more of them apart. What is tied then can be
 // exchanged, up to graphs that no such refinement can tell apart.
 #pragma once

@@ -1,4 +1,4 @@
-// What Newton's method minimises for one district: the objective over all groups of conditions.
+// What Newton's method minimizes for one district: the objective over all groups of conditions.
 //
 // The function of one covariance matrix is f of half_objective.hpp; with several groups of
 // conditions (groups.hpp) it is the weighted sum of one such function for each group, all of the

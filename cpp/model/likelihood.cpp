@@ -18,7 +18,7 @@ constexpr double same_optimum = 1e-7;  // values of F closer than this are one o
 
 // What "runs to infinity" is taken to mean; set apart by the reference fits without a maximum.
 constexpr double nearly_collinear = 1e-4;  // smallest eigenvalue of the error correlations
-constexpr double huge = 10.0;              // a coefficient between standardised variables
+constexpr double huge = 10.0;              // a coefficient between standardized variables
 
 // Effort, chosen on the districts of benchmarks/climbs.py.
 constexpr double steep = 0.3;         // sweeps go on while one lowers F by more than this
@@ -119,7 +119,7 @@ void DistrictFitter::set_start(int start, const District& district, Rng& random)
     sweeps_->start(A.data(), Omega.data());
 }
 
-/// Sweeps to the neighbourhood of an optimum, then Newton's method.
+/// Sweeps to the neighborhood of an optimum, then Newton's method.
 bool DistrictFitter::climb(int max_newton_steps) {
     const double n = newton_.n_parameters(), affordable = 6.0 * most_work / (n * n * n);
     const bool large = affordable < few_steps;
@@ -313,7 +313,7 @@ DistrictFit DistrictFitter::fit_parts(const District& district, const FitOptions
 }
 
 /// One node: ordinary least squares, unless conditions have parameters of their own. Units do not
-/// matter to it, so it needs no standardisation.
+/// matter to it, so it needs no standardization.
 DistrictFit DistrictFitter::fit_alone(const District& district) {
     const int m = district.m(), v = district.nodes[0];
     DistrictFit fit;

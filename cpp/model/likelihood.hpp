@@ -5,7 +5,7 @@
 //
 //     F(B, Omega) = log |Omega| + tr(Omega^-1 E).
 //
-// Kernels minimise F. They see S only (divisor n, see `bowfree.model.moments`), never n or the
+// Kernels minimize F. They see S only (divisor n, see `bowfree.data.moments`), never n or the
 // penalty. With several conditions F is the sum that groups.hpp has.
 #pragma once
 
@@ -57,7 +57,7 @@ struct FitOptions {
 ///
 /// A fit is a pure function of (data, district), and but for rounding it does not depend on the
 /// order of the columns of S or on their units: members that can be fitted on their own are peeled
-/// off (peeling.hpp); the rest is standardised and brought into canonical order
+/// off (peeling.hpp); the rest is standardized and brought into canonical order
 /// (standardized.hpp) and has one start (ordinary least squares), run to convergence; only a fit
 /// that cannot be certified from there tries a few fixed other starts and keeps the best end point.
 /// Where none of them can be certified, the likelihood has no maximum nearby, as a rule, and how

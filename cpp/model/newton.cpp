@@ -193,7 +193,7 @@ double Newton::advance_and_relax() {
 }
 
 /// Crosses a pole. Where the pseudo-variables of node v become collinear with its parents, row v of
-/// B and Omega runs to infinity, and f, minimised over that row, is smooth again on the far side,
+/// B and Omega runs to infinity, and f, minimized over that row, is smooth again on the far side,
 /// with the signs of the row reversed. So we look far along the step in all parameters but those of
 /// the node whose error is most nearly determined by the others, and fit this node anew.
 double Newton::leap() {
@@ -225,7 +225,7 @@ double Newton::leap() {
     return fall;
 }
 
-/// The Cholesky factorisation of the Hessian broke down at `pivot`: f curves downwards along
+/// The Cholesky factorization of the Hessian broke down at `pivot`: f curves downwards along
 /// (-L^-T l, 1), where (L, l) are the finished rows and the row of the pivot. A saddle point has no
 /// gradient to leave by, so we walk along this direction, to the side that falls.
 bool Newton::follow_negative_curvature(int pivot) {

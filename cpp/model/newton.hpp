@@ -15,7 +15,7 @@
 
 namespace bowfree {
 
-/// The minimisation of f for one district after another; buffers are kept between districts.
+/// The minimization of f for one district after another; buffers are kept between districts.
 class Newton {
   public:
     /// Takes up a district. `S` and its Cholesky factor `X` are m x m, row-major; they and

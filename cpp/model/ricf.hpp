@@ -3,7 +3,7 @@
 //
 // One step fits the equation of a single node v with everything else held fixed: regress x_v on its
 // parents and on the pseudo-variables z_u, one per spouse u, that carry what the other errors say
-// of eps_v. Each step maximises the likelihood over row v of B and of Omega, so no step lowers it.
+// of eps_v. Each step maximizes the likelihood over row v of B and of Omega, so no step lowers it.
 #pragma once
 
 #include <vector>

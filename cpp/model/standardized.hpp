@@ -40,7 +40,7 @@ class StandardizedDistrict {
     /// differs from them by no more.
     bool standardize(const District& given);
 
-    /// Takes the last bits off the standardised covariances, so that what is worked out from them
+    /// Takes the last bits off the standardized covariances, so that what is worked out from them
     /// is the same, bit for bit, in all units. Returns false when they are too near to singular for
     /// that.
     bool round_off();
@@ -55,7 +55,7 @@ class StandardizedDistrict {
     const std::vector<Pooled>& gathered() const { return gathered_; }
     double sd(int i) const { return sd_[i]; }  ///< of variable i of the district
 
-    // As standardised: in canonical order.
+    // As standardized: in canonical order.
     const District& district() const { return canonical_.district(); }
     const std::vector<int>& given() const { return canonical_.given(); }  ///< numbers before
     const std::vector<double>& S() const { return S_; }                   ///< correlations, m x m

@@ -54,7 +54,7 @@ bool Climber::is_wanted(const Move& move) const {
 }
 
 Climber::Choice Climber::best_move(double edge_cost) {
-    if (options_.neighbours > 0) return best_of_lots(edge_cost);
+    if (options_.neighbors > 0) return best_of_lots(edge_cost);
     found_.clear();
     double best = options_.tolerance;
     table_.visit_best(
@@ -71,7 +71,7 @@ Climber::Choice Climber::best_move(double edge_cost) {
 }
 
 /// Random subsets of all moves, one after the other until one of them has a move that gains: a run
-/// still ends in a local optimum of the whole neighbourhood.
+/// still ends in a local optimum of the whole neighborhood.
 Climber::Choice Climber::best_of_lots(double edge_cost) {
     std::vector<Move> moves;
     table_.for_each_move(*rules_, [&](const Move& move) {
@@ -79,8 +79,8 @@ Climber::Choice Climber::best_of_lots(double edge_cost) {
     });
     const int total = static_cast<int>(moves.size());
     for (int k = 0; k + 1 < total; ++k) std::swap(moves[k], moves[k + rng_.below(total - k)]);
-    for (int first = 0; first < total; first += options_.neighbours) {
-        const int last = std::min(total, first + options_.neighbours);
+    for (int first = 0; first < total; first += options_.neighbors) {
+        const int last = std::min(total, first + options_.neighbors);
         double best = options_.tolerance;
         found_.clear();
         for (int k = first; k < last; ++k) {
@@ -114,13 +114,13 @@ bool Climber::climb(double cost_factor) {
     return false;
 }
 
-/// Offers the neighbours of the current graph to the pool.
-void Climber::record_neighbours() {
+/// Offers the neighbors of the current graph to the pool.
+void Climber::record_neighbors() {
     const double score = table_.score();
     Pool& pool = journal_.pool;
     if (!pool.wants(score)) return;
     const PackedGraph here(table_.graph());
-    // Of one graph's neighbours no more can stay than the pool keeps: the smallest of so many gains
+    // Of one graph's neighbors no more can stay than the pool keeps: the smallest of so many gains
     // is the floor for the rest.
     std::priority_queue<double, std::vector<double>, std::greater<>> offered;
     const auto floor = [&] {
@@ -166,7 +166,7 @@ void Climber::climb_and_walk_plateau(int limit) {
     int visited = 0;
     while (climb()) {
         if (visited == 0) seen.insert(table_.key());
-        record_neighbours();
+        record_neighbors();
         list_equals();
         places.emplace_back(table_.graph());
         for (const auto& [move, gain] : found_)

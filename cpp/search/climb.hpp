@@ -18,7 +18,7 @@ enum class Direction : std::uint8_t { both, forward, backward, forward_change, b
 
 struct ClimbOptions {
     Direction direction = Direction::both;
-    int neighbours = 0;           ///< moves looked at per step, drawn at random; 0: all
+    int neighbors = 0;            ///< moves looked at per step, drawn at random; 0: all
     std::int64_t max_steps = -1;  ///< of one climb; -1: until no move gains
     /// Scores closer than this are equal: equivalent graphs differ by rounding and by what the
     /// fits leave open, never by more.
@@ -54,7 +54,7 @@ class Climber {
     bool climb(double cost_factor = 1.0);
 
     /// From a local optimum, visits up to `limit` graphs of equal score that hang together by
-    /// single changes, climbing on (and counting anew) when one of them has a better neighbour.
+    /// single changes, climbing on (and counting anew) when one of them has a better neighbor.
     void climb_and_walk_plateau(int limit);
 
     /// Writes the current graph into the journal.
@@ -70,7 +70,7 @@ class Climber {
     Choice best_of_lots(double edge_cost);
     Choice draw(double best);
     bool is_wanted(const Move& move) const;
-    void record_neighbours();
+    void record_neighbors();
     void list_equals();
 
     const Rules* rules_;

@@ -34,7 +34,7 @@
 //   for_each_move    all permitted changes of one pair
 //   visit_best       those that gain enough, best promise first
 //   apply, morph     one change; all changes that lead to a given graph
-//   key_after        identity of a neighbour without making it; `toggled` is what a move changes
+//   key_after        identity of a neighbor without making it; `toggled` is what a move changes
 //   settle_district, mark_stale, refresh, update_ancestors    the upkeep
 #pragma once
 

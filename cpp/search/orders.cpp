@@ -224,7 +224,7 @@ std::vector<int> ParentTree::found() const {
     return {kept_.begin() + leaf.kept, kept_.begin() + leaf.kept_end};
 }
 
-bool OrderSearch::can_honour(const Rules& rules, int d) {
+bool OrderSearch::can_honor(const Rules& rules, int d) {
     if (rules.graph_class == GraphClass::bidirected || rules.max_edges != Rules::unlimited)
         return false;
     if (rules.knowledge.empty()) return true;

@@ -88,12 +88,12 @@ class OrderSearch {
   public:
     /// True when every DAG of an order is within reach of the rules: they limit no more than the
     /// arrowheads at a node, and every pair may be without an edge or must be one given arrow.
-    static bool can_honour(const Rules& rules, int d);
+    static bool can_honor(const Rules& rules, int d);
 
     /// Trees that hold more are emptied; with 1000 variables they take 100 to 200 megabytes.
     static constexpr std::size_t default_bytes = std::size_t{256} << 20;
 
-    /// Begins with a random order. The rules must be ones it can honour, the data plain: one
+    /// Begins with a random order. The rules must be ones it can honor, the data plain: one
     /// condition without targets.
     OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, const Stop& stop,
                 std::size_t most_bytes = default_bytes);

@@ -76,7 +76,7 @@ void Pool::offer(const Key& key, double score, PackedGraph graph) {
     if (!wants(score)) return;
     const auto [place, is_new] = graphs_.try_emplace(key, Entry{std::move(graph), score});
     // The same graph can come with two scores that differ by rounding, when it was scored as a
-    // neighbour: the larger one stays, so that the order of the offers does not matter.
+    // neighbor: the larger one stays, so that the order of the offers does not matter.
     if (!is_new) place->second.score = std::max(place->second.score, score);
     if (score > best_) {
         best_ = score;

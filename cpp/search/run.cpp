@@ -80,7 +80,7 @@ void search_orders(Climber& climber, const Scorer& scorer, const Rules& rules,
 void search_dags_first(Climber& climber, const Scorer& scorer, const Rules& rules,
                        const RunOptions& options, Rng& rng, const Stop& stop) {
     if (options.order_kicks >= 0 && scorer.data().plain() &&
-        OrderSearch::can_honour(rules, scorer.d()))
+        OrderSearch::can_honor(rules, scorer.d()))
         return search_orders(climber, scorer, rules, options, rng, stop);
     Rules dags_only = rules;
     dags_only.graph_class = GraphClass::dag;

@@ -9,8 +9,8 @@ namespace bowfree {
 namespace {
 
 /// Parts are taken from among so many nodes. Two groups of graphs that a chain hardly crosses
-/// between differ at a few neighbouring nodes, however many there are in all.
-constexpr std::size_t neighbourhood = 10;
+/// between differ at a few neighboring nodes, however many there are in all.
+constexpr std::size_t neighborhood = 10;
 
 }  // namespace
 
@@ -73,7 +73,7 @@ void GraphMemory::find_near(const Stop& stop) {
             const std::size_t of_a = joined[node * d_ + a], of_b = joined[node * d_ + b];
             return of_a != of_b ? of_a > of_b : a < b;
         });
-        others.resize(std::min<std::size_t>(others.size(), neighbourhood));
+        others.resize(std::min<std::size_t>(others.size(), neighborhood));
     }
 }
 

@@ -108,7 +108,7 @@ class StructureChains {
     }
 
     /// The best graphs known to any chain, heaviest first, each with its score worked out afresh: a
-    /// graph that was only looked at had the score of its neighbour plus a gain, with their
+    /// graph that was only looked at had the score of its neighbor plus a gain, with their
     /// rounding.
     std::vector<Scored> pool(const Stop& stop) const;
 

@@ -15,7 +15,7 @@ from .graph.identification import (
 from .graph.pag import PAG as PAG
 
 # beside the rooms
-from .budget import Progress as Progress
+from .parallel.budget import Progress as Progress
 
 # space
 from .space.knowledge import Knowledge as Knowledge
@@ -23,17 +23,17 @@ from .space.search_space import SearchSpace as SearchSpace
 from .space.random_graphs import random_bap as random_bap
 
 # model
-from .model.moments import Moments as Moments
-from .model.gate import moments as moments
-from .model.conditions import (
+from .data.moments import Moments as Moments
+from .data.loader import moments as moments
+from .data.conditions import (
     Condition as Condition,
     conditions as conditions,
 )
-from .model.joint_moments import (
+from .data.joint_moments import (
     ConditionMoments as ConditionMoments,
     JointMoments as JointMoments,
 )
-from .model.missing import Gaps as Gaps
+from .data.missing_values import Gaps as Gaps
 from .model.linear_sem import (
     LinearSEM as LinearSEM,
     random_sem as random_sem,
@@ -46,7 +46,7 @@ from .model.joint_fit import (
     JointFit as JointFit,
     SharingTest as SharingTest,
 )
-from .model.cases import (
+from .model.predictions import (
     CaseResiduals as CaseResiduals,
     Prediction as Prediction,
 )
@@ -128,7 +128,7 @@ from .search.result import (
     SearchResult as SearchResult,
     SearchRun as SearchRun,
 )
-from .search.sureness import Sureness as Sureness
+from .search.confidence import Sureness as Sureness
 from .search.edge_changes import (
     EdgeChange as EdgeChange,
     EdgeChanges as EdgeChanges,
@@ -142,7 +142,7 @@ from .search.exhaustive import (
 
 # effects
 from .effects.bounds import effect_bounds as effect_bounds
-from .effects.effect_bounds import (
+from .effects.bounds_result import (
     EffectBounds as EffectBounds,
     EffectRange as EffectRange,
 )
@@ -153,7 +153,7 @@ from .effects.intervention import (
 )
 
 # uncertainty
-from .uncertainty.left_out import (
+from .uncertainty.condition_validation import (
     ForeseenEffect as ForeseenEffect,
     LeftOutCondition as LeftOutCondition,
     LeftOutConditions as LeftOutConditions,
@@ -164,7 +164,7 @@ from .uncertainty.averaged_effects import (
     AveragedEffect as AveragedEffect,
     AveragedEffects as AveragedEffects,
 )
-from .uncertainty.graph_law import GraphLaw as GraphLaw
+from .uncertainty.posterior import GraphLaw as GraphLaw
 from .uncertainty.edge_share import EdgeShare as EdgeShare
 from .uncertainty.averaging import averaged_effects as averaged_effects
 from .uncertainty.structure_mcmc import structure_mcmc as structure_mcmc
@@ -178,7 +178,7 @@ from .uncertainty.stability import (
     StablePairs as StablePairs,
     stability_selection as stability_selection,
 )
-from .uncertainty.given_model import (
+from .uncertainty.model_bootstrap import (
     ModelBootstrap as ModelBootstrap,
     ResampledEstimate as ResampledEstimate,
 )
@@ -211,7 +211,7 @@ from .errors import (
 
 # rooms of their own
 from . import datasets as datasets
-from . import experiments as experiments
+from . import studies as studies
 from . import formats as formats
-from . import plot as plot
-from . import report as report
+from .visualization import plot as plot
+from .visualization import report as report

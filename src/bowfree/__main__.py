@@ -6,8 +6,6 @@ later on.
 
 import sys
 
-__all__ = ["run"]
-
 
 def run() -> None:
     """Load the command line and run it."""

@@ -9,21 +9,6 @@ import warnings
 from types import FrameType
 from typing import Any
 
-__all__ = [
-    "BowfreeError",
-    "CheckpointError",
-    "DataError",
-    "DataWarning",
-    "FitWarning",
-    "GraphError",
-    "KnowledgeError",
-    "LearnedGraphWarning",
-    "ParseError",
-    "WorkInterrupted",
-    "WorkersLost",
-    "warn",
-]
-
 
 class BowfreeError(ValueError):
     """Base class: something given to bowfree cannot be used."""

@@ -6,7 +6,7 @@ cross-validation can use, cloning and pickling. Everything exacting happens in t
 underneath; use those when you have a covariance matrix instead of data.
 
 ``score`` is the log-likelihood of *new* observations, so that ``GridSearchCV`` can choose the
-penalty. The penalised score that the search maximises is the attribute ``score_``.
+penalty. The penalized score that the search maximizes is the attribute ``score_``.
 
 This module imports scikit-learn; ``import bowfree`` does not import this module. Next:
 :mod:`bowfree.search.greedy`.
@@ -25,23 +25,21 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from bowfree.data.conditions import are_conditions
+from bowfree.data.covariance import check_cases
+from bowfree.data.moments import Moments
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.errors import DataError
 from bowfree.formats import to_lingam
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.conditions import are_conditions
-from bowfree.model.covariance import check_cases
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly
 from bowfree.model.linear_sem import LinearSEM
-from bowfree.model.moments import Moments
-from bowfree.options import GraphClass, Penalty
+from bowfree.parameters import GraphClass, Penalty
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import StrategyName
 from bowfree.search.result import SearchResult
 from bowfree.space.knowledge import Knowledge
-
-__all__ = ["BAPLearner"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -96,7 +94,7 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
     covariance_, precision_ : ndarray of shape (d, d)
         Fitted covariance matrix ``(I-B)^-1 Omega (I-B)^-T`` and its inverse.
     score_ : float
-        Penalised score of the graph on the data of ``fit`` (what the search maximised).
+        Penalized score of the graph on the data of ``fit`` (what the search maximized).
     search_result_ : SearchResult
         All runs, and the graphs that came close.
     fitted_model_ : Fit
@@ -269,7 +267,7 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         float
-            Higher is better. (The penalised score of the search is the attribute ``score_``.)
+            Higher is better. (The penalized score of the search is the attribute ``score_``.)
         """
         return float(self.score_samples(X).mean())
 

@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bowfree.data.moments import Moments
     from bowfree.equivalence.class_members import EquivalenceClass
     from bowfree.model.fit_result import Fit
-    from bowfree.model.moments import Moments
     from bowfree.uncertainty.averaged_effects import AveragedEffects
-
-__all__ = ["FoundShortcuts", "GraphShortcuts", "ReportShortcut"]
 
 
 class GraphShortcuts:
@@ -50,7 +48,7 @@ class GraphShortcuts:
         >>> svg.startswith("<svg"), svg.count("<text")
         (True, 3)
         """
-        from bowfree.pictures.svg import graph_svg
+        from bowfree.visualization.svg import graph_svg
 
         return graph_svg(self, layout=layout)  # type: ignore[arg-type]  # a MixedGraph
 
@@ -69,7 +67,7 @@ class ReportShortcut:
         path : str or path
             The file; one that exists is overwritten.
         **options
-            Those of :func:`bowfree.report.render`; above all ``data=``, the raw data, for the
+            Those of :func:`bowfree.visualization.report.render`; above all ``data=``, the raw data, for the
             checks of normality and outliers.
 
         Returns
@@ -77,7 +75,7 @@ class ReportShortcut:
         Path
             The file.
         """
-        from bowfree.report import write
+        from bowfree.visualization.report import write
 
         return write(path, self, **options)  # type: ignore[arg-type]  # a Fit or a search's result
 

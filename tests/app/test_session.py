@@ -169,8 +169,8 @@ def test_tiers_are_bands_with_their_variables_inside():
     places = [message["places"] for message in heard if message["kind"] == "places"][-1]
     (top, middle), (again, bottom) = places["bands"]
     assert middle == again
-    assert top < places["centres"][SUN][1] < middle < places["centres"][FRUIT][1] < bottom
-    assert places["centres"][LEAVES][1] > bottom
+    assert top < places["centers"][SUN][1] < middle < places["centers"][FRUIT][1] < bottom
+    assert places["centers"][LEAVES][1] > bottom
     session.close()
 
 
@@ -180,9 +180,9 @@ def test_tiers_are_bands_with_their_variables_inside():
 def test_modules_stand_together():
     triangles = "sun -> leaves -> water, sun -> water, pot -> roots -> fruit, pot -> fruit"
     session = drawn(bf.parse(triangles))
-    centres = np.array(said(session, "arrange", how="modules")["places"]["centres"])
-    plants = centres[[NAMES.index(name) for name in ("sun", "leaves", "water")]]
-    pots = centres[[NAMES.index(name) for name in ("pot", "roots", "fruit")]]
+    centers = np.array(said(session, "arrange", how="modules")["places"]["centers"])
+    plants = centers[[NAMES.index(name) for name in ("sun", "leaves", "water")]]
+    pots = centers[[NAMES.index(name) for name in ("pot", "roots", "fruit")]]
     low, high = ((end(plants, axis=0), end(pots, axis=0)) for end in (np.min, np.max))
     assert (high[0] < low[1]).any() or (high[1] < low[0]).any()  # side by side, or one above
     session.close()
@@ -219,7 +219,7 @@ def test_what_was_overtaken_is_not_told(session, monkeypatch):
             said(session, "draw", a=0, mark="->", b=2)  # another edit, while this one is thought of
         return bf.equivalence_class(graph, **options)
 
-    monkeypatch.setattr("bowfree.app.drawn.equivalence_class", overtaken)
+    monkeypatch.setattr("bowfree.app.current_graph.equivalence_class", overtaken)
     said(session, "draw", a=0, mark="->", b=1)
     assert session.wait()
     assert len(thinking[0].directed) == 1
@@ -270,7 +270,7 @@ def test_a_fit_that_fails_is_a_sentence_and_can_be_undone(session, monkeypatch):
         raise bf.DataError("the likelihood is unbounded")
 
     with monkeypatch.context() as patch:
-        patch.setattr("bowfree.app.drawn.fit_quietly", fails)
+        patch.setattr("bowfree.app.current_graph.fit_quietly", fails)
         state = said(session, "draw", a=0, mark="->", b=1)["state"]
     assert state["fit"] is None
     assert state["problem"] == "the likelihood is unbounded"
@@ -642,8 +642,8 @@ def test_what_cannot_be_opened():
         Session(DATA, graph=bf.parse("sun -> moon"))
     with pytest.raises(bf.BowfreeError, match="back in time"):
         Session(DATA, graph=TRUTH, knowledge=bf.Knowledge(tiers=[["leaves"], ["sun"]]))
-    with pytest.raises(bf.BowfreeError, match="no option 'colour'"):
-        Session(DATA, colour="red")
+    with pytest.raises(bf.BowfreeError, match="no option 'color'"):
+        Session(DATA, color="red")
 
 
 def test_conditions_with_interventions_are_refused():

@@ -16,7 +16,7 @@ from bowfree.cli import main
 from bowfree.cli.fit import fit
 from bowfree.cli.learn import learn
 from bowfree.cli.terminal import in_options, option_words
-from bowfree.uncertainty.chain_walks import walk_stretch
+from bowfree.uncertainty.chain_segments import walk_stretch
 from odd_executors import Clumsy
 
 SEM = bf.LinearSEM(
@@ -104,7 +104,7 @@ def test_rows_put_aside(table):
 
 
 def test_a_search_is_shown_even_if_the_chains_come_to_nothing(table, monkeypatch):
-    monkeypatch.setattr("bowfree.report.averages.AVERAGE_SECONDS", 1e-9)
+    monkeypatch.setattr("bowfree.visualization.report.averages.AVERAGE_SECONDS", 1e-9)
     done = run("learn", table, "--restarts", 2)
     assert done.exit_code == 0, done.output
     warned = "Warning: effects are not averaged over the probable graphs (they take longer than"
@@ -139,7 +139,7 @@ def early(folder, monkeypatch):
 
 def unsure(folder, monkeypatch):
     """Return words for a search of two runs, and averages that are cut short."""
-    monkeypatch.setattr("bowfree.report.averages.AVERAGE_SECONDS", 2.0)
+    monkeypatch.setattr("bowfree.visualization.report.averages.AVERAGE_SECONDS", 2.0)
     X = bf.random_sem(bf.random_bap(14, max_in_degree=3, rng=3), rng=3).sample(300, rng=3)
     return [_csv(folder, X), "--restarts", 2]
 

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 import bowfree as bf
 from bowfree.cli import main
+from bowfree.data import streaming as streams
 from bowfree.datasets.tables import write_table
-from bowfree.model import streams
 
 CHAIN = "sun -> leaves -> fruit"
 QUICK = ("--restarts", 1, "--strategy", "restart")

@@ -109,14 +109,14 @@ def test_learn_writes_a_report(plants, tmp_path):
 def test_learn_from_covariances_equals_learning_from_data(plants, tmp_path):
     data = bf.datasets.load_demo()
     S = np.cov(data.X.T)
-    plain, labelled = tmp_path / "plain.csv", tmp_path / "labelled.tsv"
+    plain, labeled = tmp_path / "plain.csv", tmp_path / "labeled.tsv"
     plain.write_text(write_table(type(data)(data.names, S)))
     named = zip(data.names, S.tolist(), strict=True)
     rows = [["", *data.names]] + [[name, *map(repr, row)] for name, row in named]
     rows = [rows[0], *rows[:0:-1]]  # rows with labels may come in any order
-    labelled.write_text("".join("\t".join(row) + "\n" for row in rows))
+    labeled.write_text("".join("\t".join(row) + "\n" for row in rows))
     wanted = run("learn", plants, "--format", "text").stdout
-    for path in (plain, labelled):
+    for path in (plain, labeled):
         assert run("learn", path, "--cov", "--n", 1000, "--format", "text").stdout == wanted
     assert run("learn", plain, "--cov", "--n", 1000, "--standardize").stdout.count("->") > 5
 

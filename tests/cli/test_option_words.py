@@ -18,7 +18,7 @@ from bowfree.cli.terminal import in_options, option_words
 from bowfree.datasets.table import Table
 from bowfree.datasets.tables import write_table
 from bowfree.search import plan
-from bowfree.uncertainty import resampling
+from bowfree.uncertainty import repeated_searches as resampling
 
 PACKAGE = Path(bf.__file__).parent
 # On terminals, or in other words; no command has a checkpoint.

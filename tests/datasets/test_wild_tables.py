@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from bowfree.budget import Budget
 from bowfree.datasets import unpacking
 from bowfree.datasets.pieces import data_files, read_pieces
 from bowfree.datasets.quick_reader import quick_values
@@ -17,6 +16,7 @@ from bowfree.datasets.reading import ReadOptions
 from bowfree.datasets.tables import Table, read_covariance, read_table, row_places
 from bowfree.datasets.text_tables import Dialect, fill
 from bowfree.formats.csv_text import CsvReader
+from bowfree.parallel.budget import Budget
 
 X = np.array([[0.5, -2.25, 3.0], [1.5, 4.125, -6.0], [10.75, 0.1, 1e-3]])
 NAMES = ("x", "y", "z")
@@ -200,12 +200,12 @@ numbers = st.floats(-1e6, 1e6, allow_nan=False).map(lambda v: round(v, 4))
     st.booleans(),
 )
 @settings(max_examples=60, deadline=None)
-def test_never_silently_wrong(tmp_path_factory, rows, written, labelled):
+def test_never_silently_wrong(tmp_path_factory, rows, written, labeled):
     """Whatever the separator and the mark: the same numbers, or a question."""
     separator, mark = written
-    head = separator.join(([""] if labelled else []) + ["x", "y"])
+    head = separator.join(([""] if labeled else []) + ["x", "y"])
     lines = [
-        separator.join(([f"r{k}"] if labelled else []) + [repr(v).replace(".", mark) for v in row])
+        separator.join(([f"r{k}"] if labeled else []) + [repr(v).replace(".", mark) for v in row])
         for k, row in enumerate(rows)
     ]
     path = tmp_path_factory.mktemp("t") / "data.csv"
@@ -306,12 +306,12 @@ def at_once(monkeypatch):
 
 def lines_of(rows, separator=",", quote=lambda k: False, labels=None):
     """Write rows of cells; `quote` says for the k-th cell of a line whether it has quotes."""
-    labelled = [[*([] if labels is None else [label]), *row] for label, row in zip(
+    labeled = [[*([] if labels is None else [label]), *row] for label, row in zip(
         labels or rows, rows, strict=True
     )]  # fmt: skip
     return "".join(
         separator.join(f'"{cell}"' if quote(k) else cell for k, cell in enumerate(row)) + "\n"
-        for row in labelled
+        for row in labeled
     )
 
 

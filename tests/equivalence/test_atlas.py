@@ -35,7 +35,7 @@ def test_counts(d):
         assert sum(e.orbit * e.n_classes for e in entries) == expected["n_classes"]
     shapes = sorted(
         (len(e["skeleton"]), e["orbit"], e["n_baps"], e["n_classes"], e["largest_class"])
-        for e in totals.get("by_unlabelled_skeleton", [])
+        for e in totals.get("by_unlabeled_skeleton", [])
     )
     if shapes:
         assert shapes == sorted(

@@ -465,7 +465,7 @@ CYCLE, BOW, GOOD = bf.parse("x -> y -> z -> x"), bf.parse("x -> y <-> x, z"), bf
             lambda: bf.empirical_class(GOOD, cov=np.eye(3), n=9, penalty=np.inf),
             "penalty = inf: must be a finite number",
         ),
-        (lambda: bf.atlas(6), "577,696,816 BAPs on 6 labelled nodes"),
+        (lambda: bf.atlas(6), "577,696,816 BAPs on 6 labeled nodes"),
         (lambda: bf.atlas(60), r"about 10\^\d+ BAPs"),
         (lambda: bf.atlas(0), "d must be a whole number of at least 1"),
     ],

@@ -25,12 +25,12 @@ def walk_twin(g, S, n, epsilon):
         for h in front:
             for a, mark, b in h.edges:
                 for new in (f"{a} -> {b}", f"{b} -> {a}", f"{a} <-> {b}"):
-                    neighbour = h.replace(f"{a} {mark} {b}", new)
-                    if neighbour in found or not neighbour.is_acyclic():
+                    neighbor = h.replace(f"{a} {mark} {b}", new)
+                    if neighbor in found or not neighbor.is_acyclic():
                         continue
-                    if abs(bf.score(neighbour, cov=S, n=n) - zeta) <= epsilon:
-                        found.add(neighbour)
-                        reached.append(neighbour)
+                    if abs(bf.score(neighbor, cov=S, n=n) - zeta) <= epsilon:
+                        found.add(neighbor)
+                        reached.append(neighbor)
         front = reached
     return found
 

@@ -1,6 +1,6 @@
 """The proof of Theorem 2, as a computation: edge labels are carried over to an equivalent graph.
 
-G and H have the same skeleton and collider triples. Give H the standardised edge labels of G,
+G and H have the same skeleton and collider triples. Give H the standardized edge labels of G,
 whatever the type of edge, and choose its error variances so that all variances are 1 (equation 10).
 Then both have the same covariance matrix (equation 11), and H's Omega is positive definite.
 """
@@ -14,7 +14,7 @@ from graph_strategies import baps
 
 
 def carried_over(model, h):
-    """Return B and Omega of the graph h with the edge labels of a standardised model."""
+    """Return B and Omega of the graph h with the edge labels of a standardized model."""
     labels = model.B + model.B.T + model.Omega  # no bows: the supports do not overlap
     d = len(h)
     B, Omega = np.zeros((d, d)), np.zeros((d, d))

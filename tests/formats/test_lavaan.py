@@ -74,8 +74,8 @@ def test_a_written_bow_is_kept_and_refused_by_the_fit():
 def test_parameters_are_free_or_zero(term, free, operator, mark):
     model = read_lavaan(f"y {operator} {term}\nz ~ y")
     assert model.graph == bf.parse(f"y {mark} x, z <- y" if free else "y, x, z <- y")
-    labelled = {"a": ("y", operator, "x")} if "a*x" in term or "'a'" in term else {}
-    assert model.labels == labelled
+    labeled = {"a": ("y", operator, "x")} if "a*x" in term or "'a'" in term else {}
+    assert model.labels == labeled
 
 
 REFUSED = [
@@ -88,7 +88,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "line", "problem", "way_out"), REFUSED)
-def test_what_cannot_be_honoured_is_refused_everywhere(text, line, problem, way_out, files):
+def test_what_cannot_be_honored_is_refused_everywhere(text, line, problem, way_out, files):
     data, model = files
     model.write_text(text)
     with pytest.raises(bf.ParseError) as caught:

@@ -14,7 +14,7 @@ COV = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.4], [0.0, 0.4, 1.0]])
 # These write a class as its PAG; the others, which have no circles, the graph asked about.
 PARTIAL = ("to_pcalg", "to_causal_learn", "to_tetrad")
 WRITERS = [name for name in formats.__all__ if name.startswith("to_")]
-# Those that need a package that the tests do not; test_neighbours.py is about them.
+# Those that need a package that the tests do not; test_neighbors.py is about them.
 NEIGHBOURS = {"to_ananke": "ananke", "to_pgmpy": "pgmpy.base", "to_y0": "y0"}
 
 

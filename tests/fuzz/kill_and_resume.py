@@ -23,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import bowfree as bf
-from bowfree.search import conductor
+from bowfree.search import scheduler as conductor
 from search_cases import essence, simulate
 
 SIZES = (5, 6)  # enough graphs for a pool that is cut at `keep`

@@ -2,7 +2,7 @@
 
     python tests/fuzz/wrong_arguments.py [PART]
 
-`tests/house/test_public_api.py` finds the functions and says what may come out; the tests try all
+`tests/package/test_public_api.py` finds the functions and says what may come out; the tests try all
 but those that take longest, and two wrong arguments at a time now and then. Here are all, for two
 minutes; PART keeps to the functions that have it in their names. Ends with the calls that went
 wrong, and with 1 if there are any.

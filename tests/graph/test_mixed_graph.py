@@ -35,7 +35,7 @@ def test_relatives_of_a_node_and_of_a_set():
     assert G.parents(["c", "d"]) == {"a", "c"}  # pa(S) can meet S
     assert G.children("a") == {"b", "c"}
     assert G.spouses("b") == {"c"}
-    assert G.neighbours("c") == {"a", "b", "d"}
+    assert G.neighbors("c") == {"a", "b", "d"}
     assert G.ancestors("d") == {"a", "c", "d"}  # a set is among its own ancestors
     assert G.descendants("a") == {"a", "b", "c", "d"}
     assert G.ancestors([]) == frozenset()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.model.column_checks import odd_columns
+from bowfree.data.column_checks import odd_columns
 
 RNG = np.random.default_rng(1)
 N = 60

@@ -60,7 +60,7 @@ def test_the_reference(case):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_it_is_what_a_general_optimiser_finds(seed):
+def test_it_is_what_a_general_optimizer_finds(seed):
     rng = np.random.default_rng(seed)
     graph = random_bap(rng, 4, density=0.7, bidirected=0.6)
     targets = [(), (int(rng.integers(4)),), tuple(rng.choice(4, 2, replace=False).tolist())]

@@ -143,7 +143,7 @@ def test_members_of_a_class_fit_equally_well(kind):
         np.testing.assert_allclose(logliks, logliks[0], rtol=1e-9)
 
 
-# --- the twin (fits: test_direct_maximisation.py) ---
+# --- the twin (fits: test_direct_maximization.py) ---
 
 
 @pytest.mark.parametrize("kind", KINDS)

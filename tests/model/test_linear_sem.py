@@ -231,7 +231,7 @@ def test_equation_nonsimple(g, seed):
 
 @given(st.one_of(admgs(max_nodes=5), baps()), SEEDS)
 @settings(max_examples=60, deadline=None)
-def test_theorem_unstandardised(g, seed):
+def test_theorem_unstandardized(g, seed):
     """Path tracing gives the covariance, for BAPs and for graphs with bows."""
     sem = bf.random_sem(g, rng=seed)
     Sigma = sem.covariance()
@@ -254,7 +254,7 @@ def test_theorem_wright(g, seed):
             assert total == pytest.approx(Sigma[i, j], abs=1e-9)
 
 
-def test_theorem_unstandardised_fails_with_a_cycle():
+def test_theorem_unstandardized_fails_with_a_cycle():
     """The appendix claims the theorem for cyclic graphs too; the cycle x -> y -> x refutes it.
 
     With x = a y + eps_x, y = b x + eps_y the simple treks from x to y are x -> y -> ... -> y with

@@ -65,7 +65,7 @@ def test_lavaan_says_the_same(case):
         key = (e.a, e.mark, e.b) if e.mark == "->" else frozenset((e.a, e.b))
         if key in theirs:  # lavaan has no regressions of variables that are exogenous in its text
             index, change = theirs[key]
-            # the absolute part is where lavaan's own optimiser stopped
+            # the absolute part is where lavaan's own optimizer stopped
             assert e.index == pytest.approx(index, rel=1e-3, abs=5e-5)
             assert e.expected_change == pytest.approx(change, rel=1e-3, abs=5e-5)
             compared += 1

@@ -1,6 +1,6 @@
 """Agreement with lavaan on real tables: not normal, with gaps (``tests/reference/incomplete``).
 
-lavaan's own optimiser stops at about 1e-6 of the estimates, its EM (the first of two stages) at
+lavaan's own optimizer stops at about 1e-6 of the estimates, its EM (the first of two stages) at
 about 1e-4 of a standard error; ours go on, and the log-likelihoods say so.
 """
 
@@ -15,8 +15,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bowfree as bf
+from bowfree.data.sample import lower_triangle
 from bowfree.model.robust import Estimates
-from bowfree.model.sample import lower_triangle
 
 FOLDER = Path(__file__).parents[1] / "reference" / "incomplete"
 CASES = json.loads((FOLDER / "lavaan.json").read_text())["cases"]

@@ -75,7 +75,7 @@ def test_where_lavaan_stopped_early(case):
 
 @pytest.mark.parametrize("case", LAVAAN, ids=case_id)
 def test_lavaan(case):
-    # lavaan's optimiser leaves 1e-5 in the estimates, hence in standard errors; the likelihood is
+    # lavaan's optimizer leaves 1e-5 in the estimates, hence in standard errors; the likelihood is
     # flat at its maximum, so that everything computed from it is far closer.
     fit, lavaan = fit_case(case), case["lavaan"]
     errors = fit.standard_errors()

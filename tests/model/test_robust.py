@@ -8,10 +8,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bowfree as bf
+from bowfree.data.sample import CompleteRows, normal_gamma
 from bowfree.model.fit_indices import discrepancy
 from bowfree.model.inference import expected_information
 from bowfree.model.robust import Estimates, jacobian, normal_weight
-from bowfree.model.sample import CompleteRows, normal_gamma
 
 #   a -> b -> c,  a <-> c,  d -> b
 GRAPH = bf.MixedGraph(list("abcd"), [("a", "b"), ("b", "c"), ("d", "b")], [("a", "c")])

@@ -78,7 +78,7 @@ def papers_share(graph, C, S, n, **options):
 
 
 def ours_in_the_papers_scale(graph, S, n):
-    """Return the unpenalised shares of a fit to S itself, as the paper evaluates them."""
+    """Return the unpenalized shares of a fit to S itself, as the paper evaluates them."""
     shares = bf.district_scores(graph, cov=S, n=n, ddof=0, penalty=0.0)
     return [share + len(C) / (2 * n) for C, share in shares.items()]
 

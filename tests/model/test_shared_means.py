@@ -69,7 +69,7 @@ def test_a_shift_that_the_graph_does_not_explain():
     assert bf.fit(CHAIN, wrong).p_value > 0.001  # with free means nobody looks at them
 
 
-# --- the twin (fits: test_direct_maximisation.py) ---
+# --- the twin (fits: test_direct_maximization.py) ---
 
 
 def sampled(kind, seed):

@@ -1,11 +1,11 @@
-"""Ledoit and Wolf's shrinkage: scikit-learn's on standardised columns."""
+"""Ledoit and Wolf's shrinkage: scikit-learn's on standardized columns."""
 
 import numpy as np
 import pytest
 from sklearn.covariance import ledoit_wolf_shrinkage as theirs
 
 import bowfree as bf
-from bowfree.model.shrinkage import ledoit_wolf_shrinkage
+from bowfree.data.shrinkage import ledoit_wolf_shrinkage
 
 
 @pytest.mark.parametrize(("n", "d"), [(10, 3), (20, 40), (200, 5), (3, 2), (50, 1)])

@@ -65,7 +65,7 @@ def finished(tmp_path_factory):
 
 @pytest.mark.parametrize("n_runs", [1, 6, 13])
 def test_resumed_search_ends_like_an_unbroken_one(path, n_runs, monkeypatch):
-    monkeypatch.setattr("bowfree.search.conductor.SAVE_EVERY", 0.0)
+    monkeypatch.setattr("bowfree.search.scheduler.SAVE_EVERY", 0.0)
     unbroken = bf.greedy_search(**SEARCH)
     with pytest.raises(Broken):
         bf.greedy_search(**SEARCH, checkpoint=path, progress=break_after(n_runs))
@@ -81,7 +81,7 @@ def test_resumed_search_ends_like_an_unbroken_one(path, n_runs, monkeypatch):
 def test_the_pool_is_cut_at_the_same_place(path, n_runs, monkeypatch):
     # On these data many graphs have equal scores, and more than `keep` of them are met: which of
     # them stay hangs on the last bit of the scores that the pool is ranked by.
-    monkeypatch.setattr("bowfree.search.conductor.SAVE_EVERY", 0.0)
+    monkeypatch.setattr("bowfree.search.scheduler.SAVE_EVERY", 0.0)
     unbroken = bf.greedy_search(**SMALL)
     assert len(unbroken.pool) == 300
     with pytest.raises(Broken):
@@ -238,7 +238,7 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_search(path, monkeypatch):
         calls.append(handle)
         return fsync(handle) if len(calls) == 1 else full_disk()
 
-    monkeypatch.setattr("bowfree.search.conductor.SAVE_EVERY", 0.0)
+    monkeypatch.setattr("bowfree.search.scheduler.SAVE_EVERY", 0.0)
     monkeypatch.setattr(os, "fsync", first_only)
     with pytest.warns(RuntimeWarning, match="cannot be written .No space left.*goes on") as warned:
         result = bf.greedy_search(**SMALL, checkpoint=path)

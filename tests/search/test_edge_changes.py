@@ -17,7 +17,7 @@ CHAIN = bf.parse("x -> y -> z")
 S = [[1.0, 0.5, 0.4], [0.5, 1.0, 0.6], [0.4, 0.6, 1.0]]
 
 
-def neighbours(graph):
+def neighbors(graph):
     """Return every BAP that differs in one pair, by pair and mark."""
     found = {}
     for a, b in combinations(graph.nodes, 2):
@@ -60,7 +60,7 @@ def test_each_change_is_the_fit_of_its_graph(graph, seed):
     # From one start, as changes are: who looks for other maxima is warned of them.
     fit = bf.fit(graph, data, penalty=0.7, n_starts=1)
     changes = bf.edge_changes(graph, data, penalty=0.7)
-    others = neighbours(graph)
+    others = neighbors(graph)
     assert {(c.a, c.after, c.b) for c in changes} == set(others)
     for c in changes:
         refit = bf.fit(others[c.a, c.after, c.b], data, penalty=0.7, n_starts=1)
@@ -95,7 +95,7 @@ def test_a_search_result_brings_data_space_and_penalty():
     assert changes.penalty == 0.6
     assert all(c.after != "<->" for c in changes)
     assert changes.score == pytest.approx(result.score)
-    assert changes[0].score <= 1e-9  # the search stopped at the best of its neighbourhood
+    assert changes[0].score <= 1e-9  # the search stopped at the best of its neighborhood
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from bowfree.budget import Progress
+from bowfree.parallel.budget import Progress
 from ctrl_c import pressed
 from random_models import random_covariance
 from reference_cases import graph_of, load
-from search_cases import essence, neighbours, read_bench, simulate, simulate_data
+from search_cases import essence, neighbors, read_bench, simulate, simulate_data
 
 REFERENCE = load("greedy.json")["cases"]
 BENCH = Path(__file__).parents[3] / "shared" / "bench"
@@ -33,7 +33,7 @@ INTEGER_PROGRAM = [
 
 def assert_local_optimum(graph, S, n, **options):
     here = bf.score(graph, cov=S, n=n)
-    for other in neighbours(graph):
+    for other in neighbors(graph):
         if options.get("graph_class", "bap") == "dag" and not other.is_dag():
             continue
         assert bf.score(other, cov=S, n=n) < here + 1e-8
@@ -90,8 +90,8 @@ def test_names_and_order_of_variables_do_not_matter():
 
 
 @pytest.mark.parametrize("seed", [3, 4])
-def test_every_step_goes_to_the_best_neighbour(seed):
-    """The same seed with one more step allowed: the new end is the old one's best neighbour."""
+def test_every_step_goes_to_the_best_neighbor(seed):
+    """The same seed with one more step allowed: the new end is the old one's best neighbor."""
     S, _ = simulate(seed, 5)
     start = bf.random_bap(5, rng=seed)
     options = {"cov": S, "n": 1000, "strategy": "restart", "starts": [start], "rng": seed}
@@ -100,7 +100,7 @@ def test_every_step_goes_to_the_best_neighbour(seed):
         (run,) = bf.greedy_search(**options, max_steps=steps).runs
         if run.end == end:
             break
-        around = {other: bf.score(other, cov=S, n=1000) for other in neighbours(end)}
+        around = {other: bf.score(other, cov=S, n=1000) for other in neighbors(end)}
         assert run.end in around
         assert around[run.end] == pytest.approx(max(around.values()), abs=2e-9)
         end = run.end
@@ -119,7 +119,7 @@ ADMITTED = {
 @pytest.mark.parametrize("direction", ADMITTED)
 @pytest.mark.parametrize("start", ["empty", "random"])
 def test_direction(direction, start):
-    """Follow the climb step by step beside one that scores all neighbours by brute force."""
+    """Follow the climb step by step beside one that scores all neighbors by brute force."""
     S, truth = simulate(5, 5)
     graph = bf.MixedGraph(truth.nodes) if start == "empty" else bf.random_bap(5, rng=1)
     options = {"cov": S, "n": 1000, "strategy": "restart", "direction": direction, "rng": 0}
@@ -129,7 +129,7 @@ def test_direction(direction, start):
         (run,) = bf.greedy_search(**options, starts=[graph], max_steps=1).runs
         around = {
             other: bf.score(other, cov=S, n=1000)
-            for other in neighbours(graph)
+            for other in neighbors(graph)
             if ADMITTED[direction](graph, other)
         }
         best = max(around.values(), default=-math.inf)
@@ -145,7 +145,7 @@ def test_direction(direction, start):
     "options",
     [
         {"strategy": "restart", "restarts": 3},
-        {"strategy": "restart", "restarts": 2, "neighbours": 4},
+        {"strategy": "restart", "restarts": 2, "neighbors": 4},
         {"strategy": "ils", "restarts": 4, "rounds": 1},
         {"strategy": "ils", "restarts": 4, "rounds": 1, "graph_class": "dag"},
     ],
@@ -427,7 +427,7 @@ GOOD = {"cov": S3, "n": 100}
         ({"graph_class": "mag"}, "unknown graph_class 'mag'"),
         ({"max_in_degree": -2}, "max_in_degree must be a whole number of at least 0, got -2"),
         ({"max_district": 0}, "max_district must be a whole number of at least 1"),
-        ({"neighbours": 0}, "neighbours must be"),
+        ({"neighbors": 0}, "neighbors must be"),
         ({"max_steps": -5}, "max_steps must be"),
         ({"keep": 0}, "keep must be"),
         ({"window": 0.0}, "window must be positive"),

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import bowfree as bf
-from bowfree.model.holdout import split_rows
+from bowfree.data.holdout import split_rows
 
 QUICK = {"restarts": 2, "rounds": 0}
 NAMES = ("x1", "x2", "x3", "x4")

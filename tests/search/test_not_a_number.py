@@ -27,7 +27,7 @@ def test_a_run_stays_where_it_is(kind):
     start = MixedGraph(NAMES, directed=[("x1", "x2"), ("x2", "x3")])
     options = _core.RunOptions(
         direction=0,
-        neighbours=0,
+        neighbors=0,
         max_steps=-1,
         tolerance=1e-9,
         plateau=20,

@@ -8,13 +8,13 @@ import pytest
 import bowfree as bf
 from bowfree import _core
 from bowfree.search.runs import scored
-from search_cases import neighbours, simulate
+from search_cases import neighbors, simulate
 
 STAY = {"strategy": "restart", "restarts": 0, "plateau": 0, "keep": 10_000, "rng": 0}
 
 
 @pytest.mark.parametrize("window", [6.0, 1e9])
-def test_a_local_optimum_leaves_its_neighbours_in_the_pool(window):
+def test_a_local_optimum_leaves_its_neighbors_in_the_pool(window):
     S, _ = simulate(12, 4)
     ranking = dict(bf.exhaustive_search(cov=S, n=1000).ranking(np.inf))
     best = max(ranking, key=ranking.get)
@@ -22,7 +22,7 @@ def test_a_local_optimum_leaves_its_neighbours_in_the_pool(window):
     assert result.runs[0].end == best
     expected = {
         graph: ranking[graph]
-        for graph in (best, *neighbours(best))
+        for graph in (best, *neighbors(best))
         if 1000 * (ranking[best] - ranking[graph]) <= window
     }
     assert len(expected) > 1
@@ -33,7 +33,7 @@ def kept(offers, *, keep=10, window=4.0):
     """Offer (graph, score) one after the other to the core's pool; return the graphs it keeps."""
     options = _core.RunOptions(
         direction=0,
-        neighbours=0,
+        neighbors=0,
         max_steps=-1,
         tolerance=1e-9,
         plateau=0,
@@ -55,7 +55,7 @@ def kept(offers, *, keep=10, window=4.0):
 
 @pytest.mark.parametrize("offers", [*permutations([("x -> y, z", -5.0), ("x -> y, z", -3.0)])])
 def test_the_larger_of_two_scores_stays(offers):
-    # The score of a graph as a neighbour differs by rounding from that of a visit. Which of the two
+    # The score of a graph as a neighbor differs by rounding from that of a visit. Which of the two
     # comes first depends on the threads, so it must not decide who is inside the window.
     assert kept([*offers, ("x, y, z", 0.0)]) == {"x -> y, z", "x, y, z"}
     assert kept([*offers, ("x, y, z", 2.0)]) == {"x, y, z"}

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import bowfree as bf
-from bowfree.budget import Budget
 from bowfree.model.scoring_rule import ScoringRule
+from bowfree.parallel.budget import Budget
 from bowfree.search import plan
 from bowfree.search.plan import Strategy
 from bowfree.search.runs import Setup, run_elsewhere

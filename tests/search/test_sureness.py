@@ -7,9 +7,9 @@ import math
 import pytest
 
 import bowfree as bf
-from bowfree.display import percent
+from bowfree.results.display import percent
+from bowfree.search.confidence import LOG_ODDS, MISSED, SURE, Ending, judge
 from bowfree.search.plan import patience_for
-from bowfree.search.sureness import LOG_ODDS, MISSED, SURE, Ending, judge
 
 
 def runs(*ends, start=0.0, first=True):

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import bowfree as bf
-from bowfree.uncertainty import resampling
+from bowfree.uncertainty import repeated_searches as resampling
 from bowfree.uncertainty.bootstrap import wilson_interval
 from random_models import collider_data
 

@@ -12,8 +12,8 @@ import pytest
 
 import bowfree as bf
 from bowfree.graph.pair_states import states_of_graph
-from bowfree.uncertainty.chain_walks import ChainSetup
-from bowfree.uncertainty.graph_law import GraphLaw
+from bowfree.uncertainty.chain_segments import ChainSetup
+from bowfree.uncertainty.posterior import GraphLaw
 from odd_executors import Backwards, Clumsy
 from random_models import random_covariance
 from search_cases import same_samples
@@ -51,7 +51,7 @@ def test_the_same_samples_whoever_walks(monkeypatch):
     assert same_samples(bf.structure_mcmc(**OPTIONS, executor=clumsy), here)
     # However the way is cut into stretches.
     for stretch in (1, 10**6):
-        monkeypatch.setattr("bowfree.uncertainty.chain_walks.STRETCH", stretch)
+        monkeypatch.setattr("bowfree.uncertainty.chain_segments.STRETCH", stretch)
         assert same_samples(bf.structure_mcmc(**OPTIONS, executor=Clumsy(steadfast)), here)
 
 
@@ -147,7 +147,7 @@ def test_a_time_limit_does_not_wait_for_workers():
 
 @pytest.fixture
 def never_mixed(monkeypatch):
-    monkeypatch.setattr("bowfree.uncertainty.chain_walks.MIXED", 1.0)
+    monkeypatch.setattr("bowfree.uncertainty.chain_segments.MIXED", 1.0)
 
 
 def test_chains_go_on_until_they_agree():

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import bowfree as bf
-from bowfree.budget import Budget
-from bowfree.uncertainty.resampling import Recipe, Rows
+from bowfree.parallel.budget import Budget
+from bowfree.uncertainty.repeated_searches import Recipe, Rows
 
 QUICK = {"restarts": 1, "rounds": 0}
 GRAPH = bf.parse("x -> y -> z")

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 import bowfree as bf
 from bowfree.errors import TimeIsUp
-from bowfree.uncertainty import given_model
+from bowfree.uncertainty import model_bootstrap as given_model
 
 # x -> y <-> z
 GRAPH = bf.parse("x -> y <-> z")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.budget import Budget
-from bowfree.uncertainty.resampling import Recipe, Rows
+from bowfree.parallel.budget import Budget
+from bowfree.uncertainty.repeated_searches import Recipe, Rows
 from bowfree.uncertainty.stability import _Halves, _threshold
 
 QUICK = {"restarts": 1, "rounds": 0}

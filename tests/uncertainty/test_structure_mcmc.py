@@ -44,7 +44,7 @@ def test_two_variables():
 def test_stationary_law_is_exact(d, seed, options, monkeypatch):
     steps, thin = 800_000, 80
     if "max_steps" in options:
-        monkeypatch.setattr("bowfree.uncertainty.chain_walks.MIXED", 1.0)
+        monkeypatch.setattr("bowfree.uncertainty.chain_segments.MIXED", 1.0)
         steps, thin = 400_000, 40
     S = random_covariance(np.random.default_rng(seed), d, 40)
     n = 20
@@ -94,7 +94,7 @@ def test_chains_know_what_a_search_found():
 def test_walks_may_be_cut_into_pieces(monkeypatch):
     S = random_covariance(np.random.default_rng(5), 5, 100)
     whole = bf.structure_mcmc(cov=S, n=100, steps=5000, chains=2, rng=4)
-    monkeypatch.setattr("bowfree.uncertainty.chain_walks.SLICES", 7)
+    monkeypatch.setattr("bowfree.uncertainty.chain_segments.SLICES", 7)
     told = []
     pieces = bf.structure_mcmc(cov=S, n=100, steps=5000, chains=2, rng=4, progress=told.append)
     np.testing.assert_array_equal(whole.states, pieces.states)

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bowfree.pictures.svg import curves_script
-
-__all__ = ["module", "page_files", "style"]
+from bowfree.visualization.svg import curves_script
 
 _FOLDER = Path(__file__).with_name("front")
 _PARTS = (

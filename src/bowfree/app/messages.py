@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bowfree.errors import BowfreeError
-from bowfree.options import as_float, is_number
-from bowfree.text_input import shown
-
-__all__ = ["LONGEST", "Message"]
+from bowfree.text_reading import short_repr
+from bowfree.validation import as_float, is_number
 
 LONGEST = 4_000_000
 """Characters of the longest text that a page may send: a saved session, or a graph."""
@@ -82,4 +80,4 @@ class Message:
         return self.content.get(field)
 
     def _wrong(self, field: str, wanted: str) -> BowfreeError:
-        return BowfreeError(f"{field} = {shown(self.content.get(field))}: give {wanted}")
+        return BowfreeError(f"{field} = {short_repr(self.content.get(field))}: give {wanted}")

@@ -11,11 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bowfree.app.board import Board
-from bowfree.model.moments import Moments
+from bowfree.app.editing import Board
+from bowfree.data.moments import Moments
 from bowfree.space.knowledge import Knowledge
-
-__all__ = ["Origin", "python_code"]
 
 _PLAIN = (str, int, float, tuple, list)  # options that can be written down
 

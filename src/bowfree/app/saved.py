@@ -11,15 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bowfree.app.board import Board
-from bowfree.app.places import FARTHEST
+from bowfree.app.editing import Board
+from bowfree.app.positions import FARTHEST
 from bowfree.errors import BowfreeError, ParseError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.options import as_float, checked_penalty, is_number
 from bowfree.space.knowledge import Knowledge
-from bowfree.text_input import listed, load_json, shown
-
-__all__ = ["Saved", "read_saved", "write_saved"]
+from bowfree.text_reading import join_names, load_json, short_repr
+from bowfree.validation import as_float, check_penalty, is_number
 
 _KIND, _VERSION = "bowfree workbench", 1
 
@@ -38,7 +36,7 @@ class Saved:
         The graph kept for comparison.
     penalty : float
         Of the score.
-    centres : tuple of pairs of float
+    centers : tuple of pairs of float
         Where the variables stand.
     effect : (str, str) or None
         The chosen cause and what it acts on.
@@ -47,7 +45,7 @@ class Saved:
     board: Board
     pinned: MixedGraph | None
     penalty: float
-    centres: tuple[tuple[float, float], ...]
+    centers: tuple[tuple[float, float], ...]
     effect: tuple[str, str] | None
 
 
@@ -62,7 +60,7 @@ def write_saved(saved: Saved) -> str:
         "knowledge": saved.board.knowledge.to_dict(),
         "pinned": None if saved.pinned is None else [list(edge) for edge in saved.pinned.edges],
         "penalty": saved.penalty,
-        "places": [list(centre) for centre in saved.centres],
+        "places": [list(center) for center in saved.centers],
         "effect": None if saved.effect is None else list(saved.effect),
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
@@ -82,20 +80,20 @@ def read_saved(text: str, names: tuple[str, ...]) -> Saved:
         raise ParseError("this is not a session of the workbench: save one to see what it has")
     if content.get("version") != _VERSION:
         raise ParseError(
-            f"version {shown(content.get('version'))} of a session; this bowfree reads {_VERSION}"
+            f"version {short_repr(content.get('version'))} of a session; this bowfree reads {_VERSION}"
         )
     held = content.get("names")
     if not isinstance(held, list) or not all(isinstance(name, str) for name in held):
-        raise ParseError(f"names = {shown(held)}: a list of texts is wanted")
+        raise ParseError(f"names = {short_repr(held)}: a list of texts is wanted")
     if sorted(held) != sorted(names):
         raise BowfreeError(
-            f"the session is about {listed(held)}, the data have {listed(names)}: open it with "
+            f"the session is about {join_names(held)}, the data have {join_names(names)}: open it with "
             "the data that it was saved with"
         )
     graph = _graph(names, content.get("edges"), "edges")
     known = content.get("knowledge")
     if not isinstance(known, Mapping):
-        raise ParseError(f"knowledge = {shown(known)}: an object is wanted")
+        raise ParseError(f"knowledge = {short_repr(known)}: an object is wanted")
     knowledge = Knowledge.from_dict(known)
     empty = Board(MixedGraph(names), Knowledge())
     board = empty.with_graph(graph).with_knowledge(knowledge)
@@ -109,7 +107,7 @@ def read_saved(text: str, names: tuple[str, ...]) -> Saved:
     return Saved(
         board,
         pinned,
-        checked_penalty(content.get("penalty")),
+        check_penalty(content.get("penalty")),
         tuple(places[name] for name in names),
         effect,
     )
@@ -117,13 +115,13 @@ def read_saved(text: str, names: tuple[str, ...]) -> Saved:
 
 def _graph(names: tuple[str, ...], edges: Any, where: str) -> MixedGraph:
     if not isinstance(edges, list):
-        raise ParseError(f"{where} = {shown(edges)}: a list of edges is wanted")
+        raise ParseError(f"{where} = {short_repr(edges)}: a list of edges is wanted")
     found: dict[str, list[tuple[str, str]]] = {"->": [], "<->": []}
     for edge in edges:
         texts = isinstance(edge, list) and all(isinstance(part, str) for part in edge)
         if not texts or len(edge) != 3 or edge[1] not in found:
             raise ParseError(
-                f'{where} has {shown(edge)}: an edge is written ["x", "->", "y"] or '
+                f'{where} has {short_repr(edge)}: an edge is written ["x", "->", "y"] or '
                 '["x", "<->", "y"]'
             )
         found[edge[1]].append((edge[0], edge[2]))
@@ -132,16 +130,20 @@ def _graph(names: tuple[str, ...], edges: Any, where: str) -> MixedGraph:
 
 def _effect(effect: Any, names: tuple[str, ...]) -> tuple[str, str]:
     if not isinstance(effect, list) or len(effect) != 2 or effect[0] == effect[1]:
-        raise ParseError(f"effect = {shown(effect)}: two different variables are wanted")
+        raise ParseError(f"effect = {short_repr(effect)}: two different variables are wanted")
     for name in effect:
         if name not in names:
-            raise ParseError(f"effect = {shown(effect)}: the variables are {listed(names)}")
+            raise ParseError(
+                f"effect = {short_repr(effect)}: the variables are {join_names(names)}"
+            )
     return effect[0], effect[1]
 
 
 def _places(places: Any, count: int) -> list[tuple[float, float]]:
     if not isinstance(places, list) or len(places) != count:
-        raise ParseError(f"places = {shown(places)}: one for each of {count} variables is wanted")
+        raise ParseError(
+            f"places = {short_repr(places)}: one for each of {count} variables is wanted"
+        )
     return [checked_place(place) for place in places]
 
 
@@ -150,6 +152,6 @@ def checked_place(place: Any) -> tuple[float, float]:
     pair = isinstance(place, list) and len(place) == 2
     if not pair or not all(is_number(x) and abs(as_float(x)) <= FARTHEST for x in place):
         raise ParseError(
-            f"{shown(place)} is no place: give two numbers between {-FARTHEST:g} and {FARTHEST:g}"
+            f"{short_repr(place)} is no place: give two numbers between {-FARTHEST:g} and {FARTHEST:g}"
         )
     return float(place[0]), float(place[1])

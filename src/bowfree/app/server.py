@@ -24,9 +24,7 @@ from bowfree.app.front_end import page_files
 from bowfree.app.messages import LONGEST
 from bowfree.app.session import Session
 from bowfree.errors import BowfreeError
-from bowfree.text_input import load_json
-
-__all__ = ["HOST", "Server"]
+from bowfree.text_reading import load_json
 
 HOST = "127.0.0.1"
 

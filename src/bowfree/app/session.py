@@ -7,10 +7,10 @@ session, goes to everyone who listens (:meth:`Session.listen`). The server
 fro.
 
 An edit is answered with the fit, which takes a few milliseconds. What follows from the drawn graph
-comes later (:mod:`bowfree.app.drawn`), as does what searches and resampling find
-(:mod:`bowfree.app.long_work`). The first field of a message is its word. ``hello`` is answered here
+comes later (:mod:`bowfree.app.current_graph`), as does what searches and resampling find
+(:mod:`bowfree.app.background_jobs`). The first field of a message is its word. ``hello`` is answered here
 with everything, for a page that has just been opened; the other words are in
-:mod:`bowfree.app.edits` (draw, undo, what is known, places) and :mod:`bowfree.app.questions`
+:mod:`bowfree.app.commands` (draw, undo, what is known, places) and :mod:`bowfree.app.requests`
 (effects, other graphs, long work, what is kept).
 """
 
@@ -23,28 +23,27 @@ from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 from weakref import WeakSet
 
-from bowfree.app import edits, questions
-from bowfree.app.board import Board, Refusal
-from bowfree.app.drawn import Drawn
-from bowfree.app.long_work import Answer, LongWork, brief_sentence
+from bowfree.app import commands as edits
+from bowfree.app import requests as questions
+from bowfree.app.background_jobs import Answer, LongWork, brief_sentence
+from bowfree.app.current_graph import Drawn
+from bowfree.app.editing import Board, Refusal
 from bowfree.app.messages import Message
-from bowfree.app.places import Floor, arrange, labels
+from bowfree.app.positions import Floor, arrange, labels
 from bowfree.app.reproduce import Origin
-from bowfree.app.seen import seen_graph
+from bowfree.app.views import seen_graph
+from bowfree.data.joint_moments import JointMoments
+from bowfree.data.loader import read_moments
 from bowfree.errors import BowfreeError, DataError
 from bowfree.formats import FORMATS
-from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.json_values import json_values
 from bowfree.model.fit_result import Fit
-from bowfree.model.gate import read_moments
-from bowfree.model.joint_moments import JointMoments
-from bowfree.options import DataOptions, checked_penalty, split_options
+from bowfree.results.serialization import to_plain
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
-from bowfree.text_input import listed, shown
-
-__all__ = ["MOST_VARIABLES", "Session"]
+from bowfree.text_reading import join_names, short_repr
+from bowfree.validation import DataOptions, check_penalty, split_options
 
 MOST_VARIABLES = 150
 """More boxes than this do not fit a canvas, nor does a person."""
@@ -76,7 +75,7 @@ class Session:
     origin : Origin
         Where the data came from, for the code that reproduces the screen.
     **options
-        Those of :func:`bowfree.moments` (:class:`~bowfree.options.DataOptions`).
+        Those of :func:`bowfree.moments` (:class:`~bowfree.validation.DataOptions`).
 
     Examples
     --------
@@ -113,7 +112,7 @@ class Session:
         self.moments._require_definite("a workbench fits any graph that is drawn")
         if isinstance(self.moments, JointMoments) and self.moments.targets:
             raise DataError(
-                f"several conditions with interventions (on {listed(self.moments.targets)}): a "
+                f"several conditions with interventions (on {join_names(self.moments.targets)}): a "
                 "workbench shows how a graph fits one covariance matrix; give one of the "
                 "conditions, or those without targets"
             )
@@ -123,7 +122,7 @@ class Session:
             board = board.with_graph(graph_of(graph))
         if knowledge is not None:
             board = board.with_knowledge(SearchSpace(knowledge=knowledge).knowledge)  # checked
-        penalty = checked_penalty(penalty)
+        penalty = check_penalty(penalty)
         self._lock = threading.RLock()
         self._listeners: list[Callable[[Answer], None]] = []
         self.floor = Floor(arrange(board.graph, board.knowledge.tiers), self.tell)
@@ -201,10 +200,10 @@ class Session:
 
     def _do(self, message: Any) -> Answer:
         if not isinstance(message, Mapping):
-            raise BowfreeError(f"a message is an object, not {shown(message)}")
+            raise BowfreeError(f"a message is an object, not {short_repr(message)}")
         word = message.get("do")
         if not isinstance(word, str) or word not in _WORDS:
-            raise BowfreeError(f"do = {shown(word)}: nobody here knows how")
+            raise BowfreeError(f"do = {short_repr(word)}: nobody here knows how")
         return _WORDS[word](self, Message(message, self.names))
 
     def tell(self, message: Answer) -> None:
@@ -222,8 +221,8 @@ class Session:
                 "labels": list(labels(self.names)),
                 "sizes": [list(size) for size in self.floor.places.sizes],
                 "data": self.origin.name,
-                "about": self.moments._brief(),
-                "n": json_values(n),
+                "about": self.moments._headline(),
+                "n": to_plain(n),
                 "formats": list(FORMATS),
                 "places": self.floor.seen(),
                 "state": self.drawn.state,

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 from bowfree.app import front_end
 from bowfree.app.session import Session
 from bowfree.errors import BowfreeError
-from bowfree.graph.given import GraphLike
-from bowfree.options import DataOptions
+from bowfree.graph.graph_like import GraphLike
 from bowfree.space.knowledge import Knowledge
+from bowfree.validation import DataOptions
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
     from bowfree.model.fit_result import Fit
-
-__all__ = ["workbench"]
 
 
 def workbench(
@@ -39,7 +37,7 @@ def workbench(
     penalty : float
         Weight of ``log n`` per node and edge in the score: 1 is the paper's, 0.5 the usual BIC.
     **options
-        Those of :func:`bowfree.moments` (:class:`~bowfree.options.DataOptions`).
+        Those of :func:`bowfree.moments` (:class:`~bowfree.validation.DataOptions`).
 
     Returns
     -------

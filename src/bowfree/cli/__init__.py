@@ -24,13 +24,13 @@ import click
 from bowfree import __version__
 from bowfree.cli.terminal import in_options, option_words, say
 from bowfree.errors import BowfreeError
-from bowfree.text_input import shown
+from bowfree.text_reading import short_repr
 
 __all__ = ["COMMANDS", "main"]
 
 # Each is the function of the same name in the module of the same name.
 COMMANDS = {
-    "demo": "Analyse a shipped data set and say what was found.",
+    "demo": "Analyze a shipped data set and say what was found.",
     "learn": "Learn a graph from data.",
     "bootstrap": "Learn again on resampled data, and say what comes back.",
     "fit": "Fit the parameters of a given graph to data.",
@@ -70,7 +70,7 @@ class _Commands(click.Group):
 
             close = get_close_matches(args[0], COMMANDS, n=1)
             if close:
-                ctx.fail(f"No such command {shown(args[0])}; did you mean {close[0]!r}?")
+                ctx.fail(f"No such command {short_repr(args[0])}; did you mean {close[0]!r}?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -12,8 +12,6 @@ from bowfree.cli.graphs import graph_options, read_graph
 from bowfree.cli.numbers import Real
 from bowfree.cli.tables import Source, data_options, read_source
 
-__all__ = ["app"]
-
 
 @click.command(epilog="Example: bowfree app plants.csv")
 @data_options

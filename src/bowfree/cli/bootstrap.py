@@ -13,9 +13,7 @@ from bowfree.cli.numbers import Real, Whole
 from bowfree.cli.searches import budget_options, read_budget, read_search, search_options
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json, print_result, progress_bar, say
-from bowfree.options import Kind, Means
-
-__all__ = ["bootstrap"]
+from bowfree.parameters import Kind, Means
 
 
 @click.command(epilog="Example: bowfree bootstrap plants.csv --resamples 200 --jobs -1 --seed 1")

@@ -12,9 +12,7 @@ from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import naming, print_json, print_result
 from bowfree.formats import FORMATS, read
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.text_input import read_text
-
-__all__ = ["compare"]
+from bowfree.text_reading import read_text
 
 _NAMED = re.compile(r"\s*([\w.-]+)\s*=(.*)", re.DOTALL)
 

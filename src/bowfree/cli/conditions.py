@@ -11,12 +11,10 @@ import click
 import numpy as np
 
 from bowfree.cli.tables import Source
+from bowfree.data.moments import Moments
 from bowfree.errors import DataError
-from bowfree.model.moments import Moments
-from bowfree.options import Kind, Means
-from bowfree.text_input import brief, read_text
-
-__all__ = ["by_condition", "condition_options", "without_column"]
+from bowfree.parameters import Kind, Means
+from bowfree.text_reading import read_text, truncate
 
 
 def condition_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,8 +65,8 @@ def by_condition(
     means: Means,
 ) -> dict[str, Any]:
     """Take the table in the arguments of ``fit`` apart by a column of its files."""
+    from bowfree.data.conditions import conditions
     from bowfree.datasets.tables import read_labels
-    from bowfree.model.conditions import conditions
 
     if column is None:
         if targets is not None:
@@ -100,11 +98,11 @@ def _read_targets(path: Path) -> dict[str, Any]:
     try:
         content = tomllib.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path.name} is not valid TOML: {brief(str(error))}") from None
+        raise DataError(f"{path.name} is not valid TOML: {truncate(str(error))}") from None
     for name, variables in content.items():
         if not isinstance(variables, list):
             raise DataError(
-                f"{path.name}: {name} = {brief(repr(variables))}: give a list of variables, such "
+                f"{path.name}: {name} = {truncate(repr(variables))}: give a list of variables, such "
                 f'as {name} = ["mek"]'
             )
     return content

@@ -9,9 +9,7 @@ import click
 from bowfree.cli.graphs import lavaan_auto, read_named
 from bowfree.cli.terminal import naming
 from bowfree.formats import FORMATS, write
-from bowfree.text_input import decode
-
-__all__ = ["convert"]
+from bowfree.text_reading import decode
 
 
 @click.command(epilog="Example: bowfree convert graph.txt --from tetrad --to lavaan")

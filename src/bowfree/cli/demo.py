@@ -6,8 +6,6 @@ from pathlib import Path
 
 import click
 
-__all__ = ["demo"]
-
 
 @click.command(epilog="Example: bowfree demo --out my-first-graph")
 @click.option(
@@ -16,9 +14,9 @@ __all__ = ["demo"]
     help="A new folder for the results. [default: bowfree-demo, or bowfree-demo-2, ...]",
 )
 def demo(out: Path | None) -> None:
-    """Analyse a shipped data set and say what was found, in a few seconds."""
+    """Analyze a shipped data set and say what was found, in a few seconds."""
     from bowfree.cli.terminal import progress_bar
-    from bowfree.experiments.demo import free_folder, run_demo
+    from bowfree.studies.demo import free_folder, run_demo
 
     folder = free_folder(Path("bowfree-demo")) if out is None else out
     with progress_bar("searching") as progress:

@@ -12,8 +12,6 @@ from bowfree.cli.targets import experiment_option, kind_option, read_targets
 from bowfree.cli.terminal import print_json, print_result
 from bowfree.equivalence.targets import Kind
 
-__all__ = ["design"]
-
 
 @click.command(
     epilog='Example: bowfree design --graph "x -> y -> z"\n\n'

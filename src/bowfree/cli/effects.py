@@ -14,9 +14,7 @@ from bowfree.cli.numbers import Whole
 from bowfree.cli.searches import budget_options, read_budget
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json, print_result, progress_bar
-from bowfree.options import Kind, Means
-
-__all__ = ["effects"]
+from bowfree.parameters import Kind, Means
 
 
 @click.command(epilog="Example: bowfree effects plants.csv --graph-file results/graph.txt")

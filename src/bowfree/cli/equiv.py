@@ -18,8 +18,6 @@ from bowfree.equivalence.classes import Method
 from bowfree.equivalence.targets import Kind
 from bowfree.graph.parsing import parse
 
-__all__ = ["equiv"]
-
 
 @click.command(
     epilog='Example: bowfree equiv --graph "x -> y -> z" --list 10\n\n'
@@ -58,7 +56,7 @@ def equiv(
     svg: Path | None,
     as_json: bool,
 ) -> None:
-    """Summarise the equivalence class of a graph, or compare two graphs.
+    """Summarize the equivalence class of a graph, or compare two graphs.
 
     With --experiment, graphs are told apart by what data without interventions and data of these
     experiments would say.

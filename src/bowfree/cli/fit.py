@@ -14,10 +14,8 @@ from bowfree.cli.searches import penalty_option
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json, print_result, say
 from bowfree.formats import LavaanModel
-from bowfree.graph.given import graph_of
-from bowfree.options import Kind, Means, Penalty
-
-__all__ = ["fit"]
+from bowfree.graph.graph_like import graph_of
+from bowfree.parameters import Kind, Means, Penalty
 
 
 @click.command(

@@ -9,8 +9,6 @@ import click
 
 from bowfree.errors import BowfreeError
 
-__all__ = ["check_new_file", "refuse_existing", "write_folder"]
-
 
 def refuse_existing(*paths: Path | None) -> None:
     """Say no to paths that exist, before long work and not after it."""

@@ -11,11 +11,9 @@ import click
 from bowfree.cli.terminal import naming, say
 from bowfree.errors import ParseError
 from bowfree.formats import FORMATS, LavaanModel, read, read_lavaan
-from bowfree.graph.given import graph_of
+from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.text_input import read_text
-
-__all__ = ["graph_options", "lavaan_auto", "read_graph", "read_model", "read_named"]
+from bowfree.text_reading import read_text
 
 lavaan_auto = click.option(
     "--auto",

@@ -10,11 +10,9 @@ import click
 
 from bowfree.cli.numbers import Whole
 from bowfree.cli.tables import Source
+from bowfree.data.moments import Moments
 from bowfree.errors import DataError
-from bowfree.model.moments import Moments
 from bowfree.model.variation import STANDARD_ERRORS, TESTS
-
-__all__ = ["Inference", "inference_options"]
 
 _OPTIONS = (
     click.option("--seed", type=Whole(min=0), help="Seed of --se bootstrap. [default: 0]"),

@@ -18,10 +18,10 @@ from bowfree.cli.numbers import Real
 from bowfree.cli.searches import budget_options, read_budget, read_search, search_options
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import naming, print_json, print_table, progress_bar, say
-from bowfree.display import count, p_text, significant
 from bowfree.formats import FORMATS, write
 from bowfree.graph.text import quote
-from bowfree.options import Kind, Means
+from bowfree.parameters import Kind, Means
+from bowfree.results.display import count, p_text, significant
 from bowfree.space.knowledge import Knowledge
 
 if TYPE_CHECKING:
@@ -32,12 +32,11 @@ if TYPE_CHECKING:
     from bowfree.search.result import SearchResult
     from bowfree.uncertainty.averaged_effects import AveragedEffects
 
-__all__ = ["learn"]
 
 _LINE = 100  # characters of a line where there is no terminal, or a wide one
 MOST_EDGES = 40  # in the table
 MOST_LISTED = 12  # edges in the first line
-CLASS_SECONDS = 20.0  # for the equivalence class; a larger one is summarised in part
+CLASS_SECONDS = 20.0  # for the equivalence class; a larger one is summarized in part
 MOST_EFFECTS = 10  # printed
 LEAST_PROBABILITY = 0.5  # of an effect that is printed
 MOST_AVERAGED = 30  # variables; beyond, the chains would need longer than that
@@ -142,7 +141,7 @@ def learn(
 
 def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects | None:
     """Average over all probable graphs, where that takes seconds and not minutes."""
-    from bowfree.report.averages import AVERAGE_SECONDS, unasked_average
+    from bowfree.visualization.report.averages import AVERAGE_SECONDS, unasked_average
 
     given = budget | {"time_limit": AVERAGE_SECONDS}
     found = unasked_average(result, most_nodes=MOST_AVERAGED, **given)
@@ -167,9 +166,9 @@ def _print(
     average: AveragedEffects | None,
     data: Any,
 ) -> None:
-    from bowfree.report.cautions import cautions, in_doubt
-    from bowfree.report.certainty import averaged
-    from bowfree.report.data_checks import checks_if_rows
+    from bowfree.visualization.report.certainty import averaged
+    from bowfree.visualization.report.data_checks import checks_if_rows
+    from bowfree.visualization.report.warnings import cautions, in_doubt
 
     click.echo(_observations(result))
     say(f"best graph: {_in_words(result.graph)}", most=_LINE, hanging="  ")
@@ -232,7 +231,7 @@ def _in_words(graph: MixedGraph) -> str:
         effects = count(graph.n_directed, "direct effect")
         hidden = count(graph.n_bidirected, "hidden common cause")
         edges = f"{effects} (->) and {hidden} (<->), listed below"
-    alone = [quote(name) for name in graph.nodes if not graph.neighbours(name)]
+    alone = [quote(name) for name in graph.nodes if not graph.neighbors(name)]
     return edges + (f"; without edges: {', '.join(alone)}" if alone else "")
 
 

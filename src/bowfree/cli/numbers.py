@@ -11,9 +11,7 @@ from typing import Any
 
 import click
 
-from bowfree.text_input import number, shown
-
-__all__ = ["Price", "Real", "Shrinkage", "Whole"]
+from bowfree.text_reading import number, short_repr
 
 
 class Whole(click.IntRange):
@@ -30,7 +28,7 @@ class Whole(click.IntRange):
         value = _checked(self, value, param, ctx)
         result = super().convert(value, param, ctx)
         if abs(result) >= 2**63:
-            self.fail(f"{shown(value)} is too large.", param, ctx)
+            self.fail(f"{short_repr(value)} is too large.", param, ctx)
         return result
 
 
@@ -44,7 +42,7 @@ class Real(click.FloatRange):
         value = _checked(self, value, param, ctx)
         result = super().convert(value, param, ctx)
         if not math.isfinite(result):
-            self.fail(f"{shown(value)} is not a finite number.", param, ctx)
+            self.fail(f"{short_repr(value)} is not a finite number.", param, ctx)
         return result
 
 
@@ -77,5 +75,5 @@ def _checked(
         try:
             number(value)
         except ValueError as error:
-            kind.fail(f"{shown(value)} {error}.", param, ctx)
+            kind.fail(f"{short_repr(value)} {error}.", param, ctx)
     return value

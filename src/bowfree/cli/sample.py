@@ -12,12 +12,10 @@ from bowfree.cli.graphs import graph_options, read_graph
 from bowfree.cli.numbers import Whole
 from bowfree.cli.terminal import naming
 from bowfree.errors import ParseError
-from bowfree.text_input import load_json, read_text
+from bowfree.text_reading import load_json, read_text
 
 if TYPE_CHECKING:
     from bowfree.model.linear_sem import LinearSEM
-
-__all__ = ["sample"]
 
 
 @click.command(epilog='Example: bowfree sample --graph "x -> y <-> z" --n 500 --seed 1 > data.csv')

@@ -16,18 +16,9 @@ import click
 from bowfree.cli.numbers import Price, Real, Whole
 from bowfree.cli.terminal import naming
 from bowfree.errors import BowfreeError
-from bowfree.options import GraphClass
+from bowfree.parameters import GraphClass
 from bowfree.space.knowledge import Knowledge
-from bowfree.text_input import brief
-
-__all__ = [
-    "budget_options",
-    "class_option",
-    "penalty_option",
-    "read_budget",
-    "read_search",
-    "search_options",
-]
+from bowfree.text_reading import truncate
 
 CONNECT_SECONDS = 10.0
 
@@ -165,9 +156,9 @@ def _executor(address: str) -> Executor:
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
-        reason = brief(f"{type(error).__name__}: {error}")
+        reason = truncate(f"{type(error).__name__}: {error}")
         raise BowfreeError(
-            f"--scheduler {brief(address)}: there is no dask scheduler ({reason}); start one with "
+            f"--scheduler {truncate(address)}: there is no dask scheduler ({reason}); start one with "
             "`dask scheduler`, which prints its address"
         ) from error
     click.get_current_context().call_on_close(client.close)

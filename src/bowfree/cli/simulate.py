@@ -11,9 +11,7 @@ from bowfree.cli.folder import refuse_existing, write_folder
 from bowfree.cli.numbers import Whole
 from bowfree.cli.searches import class_option
 from bowfree.cli.terminal import naming
-from bowfree.options import GraphClass
-
-__all__ = ["simulate"]
+from bowfree.parameters import GraphClass
 
 
 @click.command(epilog="Example: bowfree simulate --nodes 10 --max-in-degree 2 --seed 1 --out truth")

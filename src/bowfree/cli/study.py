@@ -13,9 +13,8 @@ from bowfree.cli.searches import budget_options, read_budget
 from bowfree.errors import BowfreeError, WorkInterrupted
 
 if TYPE_CHECKING:
-    from bowfree.budget import Progress
+    from bowfree.parallel.budget import Progress
 
-__all__ = ["study"]
 
 _out = click.option(
     "--out",
@@ -78,7 +77,7 @@ def study() -> None:
 @budget_options
 def effects(out: Path, n_sims: int, protocols: tuple[str, ...], **given: Any) -> None:
     """Find causal effects in simulated data (section 4.1, figure "simulation")."""
-    from bowfree.experiments import compare_protocols
+    from bowfree.studies import compare_protocols
 
     budget = read_budget(given)
     _new_folder(out)
@@ -94,7 +93,7 @@ def effects(out: Path, n_sims: int, protocols: tuple[str, ...], **given: Any) ->
 @budget_options
 def calibration(out: Path, n_sims: int, **given: Any) -> None:
     """Check in simulations that stated probabilities and intervals come true."""
-    from bowfree.experiments import calibration_study
+    from bowfree.studies import calibration_study
 
     budget = read_budget(given)
     _new_folder(out)
@@ -110,7 +109,7 @@ def calibration(out: Path, n_sims: int, **given: Any) -> None:
 @budget_options
 def sachs(out: Path, sachs_folder: Path | None, **given: Any) -> None:
     """Find the best BAP and DAG for 14 protein data sets (section 4.2, figures "real")."""
-    from bowfree.experiments import sachs_study
+    from bowfree.studies import sachs_study
 
     budget = read_budget(given)
     _new_folder(out)
@@ -127,7 +126,7 @@ def sachs(out: Path, sachs_folder: Path | None, **given: Any) -> None:
 @budget_options
 def sachs_joint(out: Path, sachs_folder: Path | None, **given: Any) -> None:
     """Search on the 14 protein data sets at once, with the targets of their interventions."""
-    from bowfree.experiments import sachs_joint_study
+    from bowfree.studies import sachs_joint_study
 
     budget = read_budget(given)
     _new_folder(out)
@@ -143,7 +142,7 @@ def sachs_joint(out: Path, sachs_folder: Path | None, **given: Any) -> None:
 @_seed
 def uniformity(out: Path, samples: int, seed: int) -> None:
     """Count random graphs on three nodes (section 3.2, figure "uniform")."""
-    from bowfree.experiments import uniformity_study
+    from bowfree.studies import uniformity_study
 
     _new_folder(out)
     _finish(uniformity_study(samples, rng=seed), out)
@@ -181,7 +180,7 @@ def all(
 
     A --time-limit is for each of them.
     """
-    from bowfree.experiments import (
+    from bowfree.studies import (
         calibration_study,
         compare_protocols,
         sachs_study,
@@ -201,7 +200,7 @@ def all(
 
 
 def _each_folder(folders: tuple[Path, ...], out: Path, budget: dict[str, Any]) -> None:
-    from bowfree.experiments import bowfree_benchmark
+    from bowfree.studies import bowfree_benchmark
 
     for folder in folders:
         _run(bowfree_benchmark, out, folder, **budget)

@@ -21,18 +21,16 @@ import numpy.typing as npt
 
 from bowfree.cli.numbers import Real, Shrinkage
 from bowfree.cli.terminal import say
+from bowfree.data.column_checks import odd_columns, sentences
+from bowfree.data.loader import read_moments, read_once
+from bowfree.data.moments import Moments
+from bowfree.data.streaming import Sums
 from bowfree.datasets.pieces import Piece, data_files, read_pieces
 from bowfree.datasets.reading import SEPARATORS, ReadOptions
 from bowfree.datasets.tables import Table, read_file, read_matrix, row_places
-from bowfree.display import count
 from bowfree.errors import DataError
-from bowfree.model.column_checks import odd_columns, sentences
-from bowfree.model.gate import read_moments, read_once
-from bowfree.model.moments import Moments
-from bowfree.model.streams import Sums
-from bowfree.text_input import listed
-
-__all__ = ["Source", "data_options", "read_source"]
+from bowfree.results.display import count
+from bowfree.text_reading import join_names
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ class _Rows:
                 f"{count(self.seen - self.dropped, 'row')} of {self.seen}; "
             )
             if self.never:
-                names = listed(sorted(self.never))
+                names = join_names(sorted(self.never))
                 raise DataError(
                     f"{left}no row has a value of {names}: leave out such columns, --drop"
                 )
@@ -181,7 +179,7 @@ class _Rows:
         ]
         raise DataError(
             f"{piece.path.name}: missing values in {n_missing} of {len(table.X)} rows: "
-            f"{listed(where)}; {self._all_cells}--missing listwise leaves out these rows, --drop a "
+            f"{join_names(where)}; {self._all_cells}--missing listwise leaves out these rows, --drop a "
             "column"
         )
 

@@ -12,9 +12,7 @@ from bowfree.equivalence.targets import Kind, target_set
 from bowfree.errors import GraphError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.parsing import parse
-from bowfree.text_input import shown
-
-__all__ = ["experiment_option", "kind_option", "read_targets"]
+from bowfree.text_reading import short_repr
 
 kind_option = click.option(
     "--kind",
@@ -40,6 +38,6 @@ def read_targets(option: str, texts: Sequence[str], graph: MixedGraph) -> list[t
         for text in texts:
             named = parse(text)
             if named.n_edges or not len(named):
-                raise GraphError(f"{shown(text)} should be names of variables, such as 'x, y'")
+                raise GraphError(f"{short_repr(text)} should be names of variables, such as 'x, y'")
             found.append(target_set(named.nodes, graph.nodes))
     return found

@@ -21,23 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bowfree.display import Shown, Table, beside
 from bowfree.errors import BowfreeError
-from bowfree.text_input import brief
+from bowfree.results.display import Table, TextDisplay, column_groups
+from bowfree.text_reading import truncate
 
 if TYPE_CHECKING:
-    from bowfree.budget import Progress
+    from bowfree.parallel.budget import Progress
 
-__all__ = [
-    "in_options",
-    "naming",
-    "option_words",
-    "print_json",
-    "print_result",
-    "print_table",
-    "progress_bar",
-    "say",
-]
 
 _FEW_BROKEN = 0.25  # share of the rows of a table that may go on in the next line
 _QUOTED_NAME, _GLUE = re.compile(r'"[^"]{1,40}"'), "\0"
@@ -133,7 +123,7 @@ def naming(option: str) -> Iterator[None]:
         error.args = (f"{option}: {error}",)
         raise
     except OSError as error:
-        name = brief(str(error.filename))
+        name = truncate(str(error.filename))
         raise BowfreeError(f"{option}: {name}: {error.strerror}") from error
 
 
@@ -190,7 +180,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         broken = sum(len(row[0]) > left for row in rows)
         if broken > _FEW_BROKEN * len(rows):
             needed = list(widest.values())
-    for n, columns in enumerate(beside(needed, room, gap=_GAP)):
+    for n, columns in enumerate(column_groups(needed, room, gap=_GAP)):
         table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for k in columns:
             right = k not in texts
@@ -208,20 +198,20 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         click.echo("\n" * (n > 0) + "\n".join(lines).strip("\n"))
 
 
-def print_result(result: Shown) -> None:
+def print_result(result: TextDisplay) -> None:
     """Print a result; on a terminal, tables go on below themselves and lines end between words."""
     width = get_terminal_size().columns if sys.stdout.isatty() else None
     click.echo(_InOptions(result)._text(width))
 
 
-class _InOptions(Shown):
+class _InOptions(TextDisplay):
     """A result with the words of the command in its sentences; tables hold the user's own."""
 
-    def __init__(self, result: Shown) -> None:
+    def __init__(self, result: TextDisplay) -> None:
         self.result = result
 
-    def _shown(self) -> Iterator[str | Table]:
-        for part in self.result._shown():
+    def _sections(self) -> Iterator[str | Table]:
+        for part in self.result._sections():
             yield in_options(part) if isinstance(part, str) else part
 
 

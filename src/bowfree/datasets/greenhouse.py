@@ -10,7 +10,7 @@
 Roots and fruit share a cause that nobody measured: the soil. A method that knows no hidden causes
 has to draw an arrow between the two. Which edges can be known from data at all? ``leaves ->
 fruit``, ``fruit -> sweetness`` and ``roots <-> fruit`` can; whether ``sun``, ``water`` and
-``pot`` act on their neighbours or share hidden causes with them, no method can tell (section
+``pot`` act on their neighbors or share hidden causes with them, no method can tell (section
 2.4).
 
 The numbers are drawn from the model by `make_demo` and rounded to four digits, so that the file
@@ -26,8 +26,6 @@ import numpy as np
 from bowfree.datasets.tables import Table, parse_table
 from bowfree.graph.parsing import parse
 from bowfree.model.linear_sem import LinearSEM
-
-__all__ = ["demo_model", "load_demo", "make_demo"]
 
 _GRAPH = "sun -> leaves <- water, leaves -> fruit -> sweetness, pot -> roots <-> fruit"
 _EFFECTS = {

@@ -26,9 +26,7 @@ from bowfree.datasets.reading import Floats, ReadOptions
 from bowfree.datasets.table import Table
 from bowfree.datasets.unpacking import kind_of
 from bowfree.errors import DataError
-from bowfree.text_input import brief, listed, number, shown
-
-__all__ = ["OTHER_KINDS", "column_of_labels", "numeric_columns", "read_errors", "read_other"]
+from bowfree.text_reading import join_names, number, short_repr, truncate
 
 
 def read_other(path: Path, kind: str, options: ReadOptions) -> Table:
@@ -57,7 +55,7 @@ def read_errors(path: Path) -> Iterator[None]:
         raise
     except Exception as error:
         raise DataError(
-            f"{path.name} cannot be read as a {kind_of(path)} file: {brief(str(error))}"
+            f"{path.name} cannot be read as a {kind_of(path)} file: {truncate(str(error))}"
         ) from None
 
 
@@ -77,7 +75,7 @@ def _of_frame(frame: Any, path: Path, options: ReadOptions) -> Table:
             X[:, k] = _codes(column.name, column.to_list(), path, options)
             continue
         if not (column.dtype.is_numeric() or column.dtype in (nw.Boolean, nw.Unknown)):
-            _refuse_text(path, column.name, f"({brief(str(column.dtype))})", options)
+            _refuse_text(path, column.name, f"({truncate(str(column.dtype))})", options)
         X[:, k] = column.cast(nw.Float64).to_numpy()
     return options.table([column.name for column in columns], X)
 
@@ -99,7 +97,7 @@ def _code(name: str, value: Any, path: Path, line: int, options: ReadOptions) ->
     except ValueError as error:
         ordinal, na = options.option("ordinal"), options.option("na")
         raise DataError(
-            f"{path.name}, row {line}: {shown(text)} in column {shown(name)} {error}; name all "
+            f"{path.name}, row {line}: {short_repr(text)} in column {short_repr(name)} {error}; name all "
             f"words in their order ({ordinal}), or say that it means a missing value ({na})"
         ) from None
 
@@ -107,13 +105,13 @@ def _code(name: str, value: Any, path: Path, line: int, options: ReadOptions) ->
 def _distinct(names: Sequence[str], path: Path) -> list[str]:
     twice = sorted(name for name, number in Counter(names).items() if number > 1)
     if twice:
-        raise DataError(f"{path.name}: two columns are named {shown(twice[0])}; rename one")
+        raise DataError(f"{path.name}: two columns are named {short_repr(twice[0])}; rename one")
     return list(names)
 
 
 def _refuse_text(path: Path, name: str, seen: str, options: ReadOptions) -> None:
     raise DataError(
-        f"{path.name}: column {shown(name)} {seen} is not made of numbers; drop it "
+        f"{path.name}: column {short_repr(name)} {seen} is not made of numbers; drop it "
         f"({options.option('drop')}), code it as numbers, or give the order of its words "
         f"({options.option('ordinal')})"
     )
@@ -157,7 +155,7 @@ def numeric_columns(schema: Any, path: Path, options: ReadOptions) -> list[str]:
         if name not in options.ordinal and not any(
             is_kind(kind) for is_kind in _numeric_kinds(pyarrow.types)
         ):
-            _refuse_text(path, name, f"({brief(str(kind))})", options)
+            _refuse_text(path, name, f"({truncate(str(kind))})", options)
     return chosen
 
 
@@ -243,7 +241,9 @@ def _polars_column(path: Path, kind: str, column: str) -> list[Any]:
 
 def _check_column(path: Path, column: str, names: Sequence[str]) -> None:
     if column not in names:
-        raise DataError(f"{path.name}: no column {shown(column)}; there are {listed(names)}")
+        raise DataError(
+            f"{path.name}: no column {short_repr(column)}; there are {join_names(names)}"
+        )
 
 
 def _by_pyreadstat(function: str) -> Callable[[Path, ReadOptions], Table]:
@@ -264,7 +264,7 @@ def _stat_values(name: str, values: Sequence[Any], path: Path, options: ReadOpti
         return _codes(name, values, path, options)
     odd = next((v for v in values if v is not None and not _is_real(v)), None)
     if odd is not None:
-        _refuse_text(path, name, f"with {shown(odd)}", options)
+        _refuse_text(path, name, f"with {short_repr(odd)}", options)
     return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
 
 
@@ -326,11 +326,13 @@ def _sheet(book: Any, path: Path, options: ReadOptions) -> Any:
     if options.sheet is not None:
         if options.sheet not in sheets:
             raise DataError(
-                f"{ask} {path.name} has no sheet {shown(options.sheet)}; it has {listed(sheets)}"
+                f"{ask} {path.name} has no sheet {short_repr(options.sheet)}; it has {join_names(sheets)}"
             )
         return book[options.sheet]
     if len(sheets) > 1:
-        raise DataError(f"{path.name} has the sheets {listed(sheets)}; say which one with {ask}")
+        raise DataError(
+            f"{path.name} has the sheets {join_names(sheets)}; say which one with {ask}"
+        )
     return book[sheets[0]]
 
 
@@ -347,7 +349,7 @@ def _cell_value(path: Path, line: int, name: str, cell: Any, options: ReadOption
     except ValueError as error:
         drop, na, ordinal = (options.option(word) for word in ("drop", "na", "ordinal"))
         raise DataError(
-            f"{path.name}, row {line}: {shown(text)} in column {shown(name)} {error}; drop that "
+            f"{path.name}, row {line}: {short_repr(text)} in column {short_repr(name)} {error}; drop that "
             f"column ({drop}), code it as numbers, or give the order of its words ({ordinal}); if "
             f"it means a missing value, say so ({na})"
         ) from None

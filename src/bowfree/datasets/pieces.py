@@ -2,7 +2,7 @@
 
 Parquet files come in batches of rows, all others file by file, so that the memory needed does not
 grow with their number. What is made of the pieces is the business of
-:mod:`bowfree.model.streams`.
+:mod:`bowfree.data.streaming`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from bowfree.datasets.table import Table
 from bowfree.datasets.tables import KINDS, read_file
 from bowfree.datasets.unpacking import kind_of
 from bowfree.errors import DataError
-from bowfree.text_input import listed
-
-__all__ = ["Piece", "data_files", "read_pieces"]
+from bowfree.text_reading import join_names
 
 _BATCH = 2**17  # rows of a Parquet file that are read at a time
 
@@ -59,7 +57,7 @@ def data_files(given: Sequence[Path]) -> tuple[Path, ...]:
         files += inside
     kinds = sorted({kind_of(path) for path in files})
     if len(kinds) > 1:
-        raise DataError(f"files of different kinds ({listed(kinds)}): give those of one table")
+        raise DataError(f"files of different kinds ({join_names(kinds)}): give those of one table")
     return tuple(files)
 
 
@@ -72,7 +70,7 @@ def read_pieces(paths: Sequence[Path], options: ReadOptions) -> Iterator[Piece]:
             if set(piece.table.names) != set(names):
                 odd = sorted(set(piece.table.names) ^ set(names))
                 raise DataError(
-                    f"{path.name} has other columns than {paths[0].name}: {listed(odd)}; choose "
+                    f"{path.name} has other columns than {paths[0].name}: {join_names(odd)}; choose "
                     f"those that all files have with {options.option('columns')}"
                 )
             yield piece

@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.budget import Budget
+from bowfree.parallel.budget import Budget
 
 if TYPE_CHECKING:
     from bowfree.datasets.text_tables import Dialect
 
-__all__ = ["LARGE", "quick_values"]
 
 Floats = npt.NDArray[np.float64]
 

@@ -17,10 +17,8 @@ import numpy.typing as npt
 
 from bowfree.datasets.table import Table
 from bowfree.errors import DataError
-from bowfree.options import each
-from bowfree.text_input import close_names, listed, number, shown
-
-__all__ = ["SEPARATORS", "ReadOptions", "WrittenOptions"]
+from bowfree.text_reading import join_names, number, short_repr, similar_names
+from bowfree.validation import as_list
 
 Floats = npt.NDArray[np.float64]
 Decimal = Literal["point", "comma"]
@@ -86,16 +84,16 @@ class ReadOptions:
         for name in ("encoding", "sheet"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or "\0" in value):
-                raise DataError(f"{self.option(name)} {shown(value)}: must be a text")
+                raise DataError(f"{self.option(name)} {short_repr(value)}: must be a text")
         for name, choices in (("separator", (*SEPARATORS,)), ("decimal", ("point", "comma"))):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, str) and value in choices):
                 raise DataError(
-                    f"{self.option(name)} {shown(value)}: choose one of {', '.join(choices)}"
+                    f"{self.option(name)} {short_repr(value)}: choose one of {', '.join(choices)}"
                 )
         if not isinstance(self.ordinal, Mapping):
             raise DataError(
-                f"{self.option('ordinal')} {shown(self.ordinal)}: give for each column the list of "
+                f"{self.option('ordinal')} {short_repr(self.ordinal)}: give for each column the list of "
                 "its words"
             )
         for name, words in self.ordinal.items():
@@ -104,24 +102,26 @@ class ReadOptions:
     def _check_words(self, name: str, words: Any) -> None:
         ask = self.option("ordinal")
         if isinstance(words, str) or not isinstance(words, Iterable):
-            raise DataError(f"{ask} {shown(words)} for column {shown(name)}: give a list of words")
+            raise DataError(
+                f"{ask} {short_repr(words)} for column {short_repr(name)}: give a list of words"
+            )
         listed_words = list(words)
         odd = next((w for w in listed_words if not isinstance(w, str) or not w.strip()), None)
         if odd is not None:
-            raise DataError(f"{ask} {shown(odd)} for column {shown(name)}: give words")
+            raise DataError(f"{ask} {short_repr(odd)} for column {short_repr(name)}: give words")
         if len(set(listed_words)) < max(2, len(listed_words)):
             raise DataError(
-                f"{ask} column {shown(name)} has the words {listed(listed_words)}: give two or "
+                f"{ask} column {short_repr(name)} has the words {join_names(listed_words)}: give two or "
                 "more, each once, in their order"
             )
 
     def _texts(self, name: str, what: str) -> tuple[str, ...]:
         given = getattr(self, name)
-        found = each(self.option(name), given, what, DataError)
+        found = as_list(self.option(name), given, what, DataError)
         odd = [value for value in found if not isinstance(value, str)]
         if isinstance(given, str) or odd:
             seen = odd[0] if odd else given
-            raise DataError(f"{self.option(name)} {shown(seen)}: give a list of {what}")
+            raise DataError(f"{self.option(name)} {short_repr(seen)}: give a list of {what}")
         return tuple(found)
 
     def option(self, name: str) -> str:
@@ -154,7 +154,7 @@ class ReadOptions:
             return found
         if cell.lower() in self.missing:
             return float("nan")
-        raise ValueError(f"is none of {listed(list(codes))}")
+        raise ValueError(f"is none of {join_names(list(codes))}")
 
     def choose(self, names: Sequence[str], what: str) -> list[int]:
         """Return the places of the columns to read, among the names that there are."""
@@ -162,14 +162,14 @@ class ReadOptions:
         for wanted in (self.columns or (), self.drop, self.ordinal):
             for name in wanted:
                 if name not in place:
-                    close = close_names(name, names)
+                    close = similar_names(name, names)
                     hint = f" (did you mean {close[0]!r}?)" if close else ""
                     raise DataError(
-                        f"{what} has no column {shown(name)}{hint}; it has {listed(names)}"
+                        f"{what} has no column {short_repr(name)}{hint}; it has {join_names(names)}"
                     )
             if len(set(wanted)) < len(wanted):
                 twice = next(name for name in wanted if list(wanted).count(name) > 1)
-                raise DataError(f"column {shown(twice)} is asked for twice; leave one out")
+                raise DataError(f"column {short_repr(twice)} is asked for twice; leave one out")
         kept = names if self.columns is None else self.columns
         return [place[name] for name in kept if name not in self.drop]
 

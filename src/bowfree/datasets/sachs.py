@@ -25,8 +25,6 @@ from bowfree.datasets.sachs_files import SachsCondition, find_condition
 from bowfree.datasets.tables import Table, parse_table
 from bowfree.errors import BowfreeError, DataError
 
-__all__ = ["load_sachs"]
-
 VARIABLE = "BOWFREE_DATA"
 INSTALL = 'pip install "bowfree[data]"'
 # One commit of the R package, so that the files cannot change under us.

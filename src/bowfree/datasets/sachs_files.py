@@ -11,9 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bowfree.errors import BowfreeError
-from bowfree.text_input import shown
-
-__all__ = ["SACHS_CONDITIONS", "SachsCondition", "find_condition"]
+from bowfree.text_reading import short_repr
 
 
 @dataclass(frozen=True)
@@ -104,4 +102,4 @@ def find_condition(condition: int | str) -> SachsCondition:
         if condition in (known.number, known.name) and not isinstance(condition, bool):
             return known
     names = ", ".join(f"{known.number}: {known.name}" for known in SACHS_CONDITIONS)
-    raise BowfreeError(f"there is no condition {shown(condition)}; choose one of {names}")
+    raise BowfreeError(f"there is no condition {short_repr(condition)}; choose one of {names}")

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from bowfree.formats.csv_text import write_line, write_name
 
-__all__ = ["Table", "write_table"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -21,22 +21,21 @@ import numpy as np
 from bowfree.datasets.other_files import OTHER_KINDS, column_of_labels, read_other
 from bowfree.datasets.quick_reader import LARGE
 from bowfree.datasets.reading import ReadOptions, WrittenOptions
-from bowfree.datasets.table import Table, write_table
+from bowfree.datasets.table import Table
+from bowfree.datasets.table import write_table as write_table
 from bowfree.datasets.text_tables import (
     fill,
     find_dialect,
     header,
-    parse_table,
     read_large_table,
     read_text_table,
 )
+from bowfree.datasets.text_tables import parse_table as parse_table
 from bowfree.datasets.unpacking import BYTE_ORDER_MARKS, PACKED, as_text, kind_of, unpacked
 from bowfree.errors import DataError
 from bowfree.formats.csv_text import CsvReader, Row, read_name
-from bowfree.options import file_path, split_options
-from bowfree.text_input import brief, listed, place, shown
-
-__all__ = ["Table", "parse_table", "read_covariance", "read_table", "write_table"]
+from bowfree.text_reading import join_names, line_and_column, short_repr, truncate
+from bowfree.validation import check_path, split_options
 
 _TEXT = (".csv", ".tsv", ".txt", ".dat")
 KINDS = (*_TEXT, *OTHER_KINDS)
@@ -96,7 +95,7 @@ def read_table(
     array([0.5, 1.5])
     """
     (known,) = split_options("read_table", written, WrittenOptions)
-    return read_file(Path(file_path("path", path)), ReadOptions(columns, drop, na, **known))
+    return read_file(Path(check_path("path", path)), ReadOptions(columns, drop, na, **known))
 
 
 def read_file(path: Path, options: ReadOptions) -> Table:
@@ -148,7 +147,7 @@ def read_covariance(
            [0.5, 2. ]])
     """
     (known,) = split_options("read_covariance", written, WrittenOptions)
-    return read_matrix(Path(file_path("path", path)), ReadOptions(columns, **known))
+    return read_matrix(Path(check_path("path", path)), ReadOptions(columns, **known))
 
 
 def read_matrix(path: Path, options: ReadOptions) -> Table:
@@ -159,8 +158,8 @@ def read_matrix(path: Path, options: ReadOptions) -> Table:
     reader = CsvReader(text, separator=dialect.separator, what=what)
     head, *rows = list(reader) or [Row(0, [])]
     # One more column than rows: the first one has the names of the rows, whatever it is called.
-    labelled = dialect.row_names or len(head.cells) == len(rows) + 1
-    if labelled and not dialect.row_names:
+    labeled = dialect.row_names or len(head.cells) == len(rows) + 1
+    if labeled and not dialect.row_names:
         head = Row(head.start, ["", *head.cells[1:]])
     labels = [read_name(row.cells[0]) for row in rows]
     given = [head, *rows] if head.cells else []
@@ -170,10 +169,10 @@ def read_matrix(path: Path, options: ReadOptions) -> Table:
         raise DataError(
             f"{what}: {len(table.X)} rows and {d} columns; a covariance matrix is square"
         )
-    position = {name: k for k, name in enumerate(labels if labelled else table.names)}
+    position = {name: k for k, name in enumerate(labels if labeled else table.names)}
     if position.keys() != set(table.names):
         odd = sorted(position.keys() ^ set(table.names))
-        raise DataError(f"{what}: rows and columns have different names: {listed(odd)}")
+        raise DataError(f"{what}: rows and columns have different names: {join_names(odd)}")
     chosen = options.choose(table.names, what)
     names = tuple(table.names[k] for k in chosen)
     return Table(names, table.X[np.ix_([position[name] for name in names], chosen)])
@@ -196,7 +195,9 @@ def read_labels(path: Path, column: str, options: ReadOptions) -> list[str]:
         CsvReader(text, separator=dialect.separator, what=path.name), next(rows), dialect
     )
     if column not in names:
-        raise DataError(f"{path.name}: no column {shown(column)}; there are {listed(names)}")
+        raise DataError(
+            f"{path.name}: no column {short_repr(column)}; there are {join_names(names)}"
+        )
     k = names.index(column) + first
     return [row.cells[k].strip() if k < len(row.cells) else "" for row in rows]
 
@@ -214,7 +215,7 @@ def row_places(path: Path, options: ReadOptions, rows: Sequence[int]) -> list[st
     text = _text(path, kind, options)
     dialect = find_dialect(text, path.name, kind, options)
     starts = [row.start for row in CsvReader(text, separator=dialect.separator, what=path.name)]
-    return [f"line {place(text, starts[row + 1])[0]}" for row in rows]
+    return [f"line {line_and_column(text, starts[row + 1])[0]}" for row in rows]
 
 
 def _text(path: Path, kind: str, options: ReadOptions) -> str:
@@ -224,7 +225,7 @@ def _text(path: Path, kind: str, options: ReadOptions) -> str:
 def _content(path: Path, kind: str) -> bytes:
     if kind not in _TEXT:
         raise DataError(
-            f"{brief(path.name)}: unknown kind of table; use {', '.join(KINDS[:-1])} or "
+            f"{truncate(path.name)}: unknown kind of table; use {', '.join(KINDS[:-1])} or "
             f"{KINDS[-1]}, the first {len(_TEXT)} also with {' or '.join(PACKED)} behind"
         )
     return unpacked(path)

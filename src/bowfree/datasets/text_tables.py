@@ -32,9 +32,7 @@ from bowfree.datasets.reading import SEPARATORS, Floats, ReadOptions
 from bowfree.datasets.table import Table
 from bowfree.errors import ParseError
 from bowfree.formats.csv_text import CsvReader, Row, read_name
-from bowfree.text_input import number, shown
-
-__all__ = ["Dialect", "find_dialect", "parse_table", "read_large_table", "read_text_table"]
+from bowfree.text_reading import number, short_repr
 
 _LOOKED_AT = 100  # lines that tell the separator
 _FIRST_BYTES = 2**18  # of a large file, which tell how it is written
@@ -194,7 +192,7 @@ def _find_separator(text: str, what: str, kind: str, options: ReadOptions) -> st
         odd = next((cell for cell in cells if _COMMA_NUMBER.fullmatch(cell)), None)
         if odd and all(_COMMA_NUMBER.fullmatch(cell) or _is_number(cell) for cell in cells):
             raise ParseError(
-                f"{what}: the first line has one name, and {shown(odd)} could be one number with a "
+                f"{what}: the first line has one name, and {short_repr(odd)} could be one number with a "
                 f"decimal comma or two cells: say {choices} and {options.option('decimal')}",
                 line=1,
                 column=1,
@@ -224,7 +222,7 @@ def _find_decimal(reader: CsvReader, separator: str, options: ReadOptions) -> st
                 reader.refuse(
                     row,
                     k,
-                    f"{shown(cell)} is a number with marks between thousands: save the table "
+                    f"{short_repr(cell)} is a number with marks between thousands: save the table "
                     "without them",
                 )
             if _COMMA_NUMBER.fullmatch(cell):
@@ -238,7 +236,7 @@ def _find_decimal(reader: CsvReader, separator: str, options: ReadOptions) -> st
                 reader.refuse(
                     row,
                     k,
-                    f"{shown(cell)} is a number with marks between thousands: save the table "
+                    f"{short_repr(cell)} is a number with marks between thousands: save the table "
                     "without them",
                 )
         if sure and not (commas and points):
@@ -246,20 +244,20 @@ def _find_decimal(reader: CsvReader, separator: str, options: ReadOptions) -> st
         if comma and point:
             reader.refuse(
                 *max(comma, point, key=lambda place: place[0].start),
-                f"{shown(_cell(point))} has a decimal point and {shown(_cell(comma))} a comma; one "
+                f"{short_repr(_cell(point))} has a decimal point and {short_repr(_cell(comma))} a comma; one "
                 "of them may stand between thousands: save the table without such marks",
             )
     ask = options.option("decimal")
     if comma and sure is None:
         reader.refuse(
             *comma,
-            f"{shown(_cell(comma))} could be a number with a decimal comma or one with a mark "
+            f"{short_repr(_cell(comma))} could be a number with a decimal comma or one with a mark "
             f"between thousands; say {ask} comma, or save the table without such marks",
         )
     if point and sure is None and separator in ";\t":
         reader.refuse(
             *point,
-            f"{shown(_cell(point))} could be a number with a decimal point or one with a mark "
+            f"{short_repr(_cell(point))} could be a number with a decimal point or one with a mark "
             f"between thousands; say {ask} point, or save the table without such marks",
         )
     return "," if comma else "."
@@ -329,7 +327,7 @@ def header(reader: CsvReader, row: Row, dialect: Dialect) -> tuple[tuple[str, ..
         if not name:
             reader.refuse(row, k, f"column {k + 1} has no name; the first line names the columns")
         if name in names:
-            reader.refuse(row, k, f"two columns are named {shown(name)}; rename one")
+            reader.refuse(row, k, f"two columns are named {short_repr(name)}; rename one")
         names[name] = None
     return tuple(names), 1 if unnamed or dialect.row_names else 0
 
@@ -375,7 +373,7 @@ def _word(reader: CsvReader, row: Row, k: int, name: str, options: ReadOptions) 
         reader.refuse(
             row,
             k,
-            f"{shown(row.cells[k])} in column {shown(name)} {error}; name all words in their order "
+            f"{short_repr(row.cells[k])} in column {short_repr(name)} {error}; name all words in their order "
             f"({ordinal}), or say that it means a missing value ({na})",
         )
 
@@ -399,4 +397,4 @@ def _number(
             else f"drop that column ({drop}), code it as numbers, or give the order of its words "
             f"({ordinal}); if it means a missing value, say so ({na})"
         )
-        reader.refuse(row, k, f"{shown(cell)} in column {shown(name)} {error}; {hint}")
+        reader.refuse(row, k, f"{short_repr(cell)} in column {short_repr(name)} {error}; {hint}")

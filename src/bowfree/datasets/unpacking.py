@@ -16,12 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from bowfree import _core
-from bowfree.budget import Budget
 from bowfree.datasets.reading import ReadOptions
 from bowfree.errors import DataError, ParseError
-from bowfree.text_input import decode, shown
-
-__all__ = ["BYTE_ORDER_MARKS", "PACKED", "as_text", "kind_of", "unpacked"]
+from bowfree.parallel.budget import Budget
+from bowfree.text_reading import decode, short_repr
 
 PACKED = (".gz", ".zst")
 BYTE_ORDER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # of texts that are not in UTF-8
@@ -114,7 +112,7 @@ def as_text(content: bytes, what: str, options: ReadOptions) -> str:
             text = content.decode(codec)
         except LookupError:
             raise DataError(
-                f"{options.option('encoding')} {shown(options.encoding)} is not known; such as "
+                f"{options.option('encoding')} {short_repr(options.encoding)} is not known; such as "
                 "utf-8, cp1252, utf-16"
             ) from None
         except UnicodeDecodeError as error:

@@ -30,30 +30,35 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.budget import Budget
-from bowfree.effects.effect_bounds import EffectBounds, Formula
-from bowfree.equivalence.class_members import EquivalenceClass, marks_of
-from bowfree.equivalence.classes import class_by_components
-from bowfree.equivalence.components import (
+from bowfree.data.joint_moments import JointMoments
+from bowfree.data.loader import read_moments
+from bowfree.data.missing_values import IncompleteRows
+from bowfree.data.moments import Moments
+from bowfree.effects.bounds_result import EffectBounds, Formula
+from bowfree.equivalence.class_components import (
     batch_size,
     class_components,
     count_options,
     member_batches,
 )
+from bowfree.equivalence.class_members import EquivalenceClass, marks_of
+from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.decision import aligned
 from bowfree.errors import BowfreeError, FitWarning, warn
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fitting import fit_cells, fit_moments
-from bowfree.model.gate import read_moments
-from bowfree.model.joint_moments import JointMoments
-from bowfree.model.missing import IncompleteRows
-from bowfree.model.moments import Moments
-from bowfree.options import DataOptions, TimeOptions, at_least, not_negative, one_of, split_options
+from bowfree.parallel.budget import Budget
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
-from bowfree.text_input import brief, shown
-
-__all__ = ["effect_bounds"]
+from bowfree.text_reading import short_repr, truncate
+from bowfree.validation import (
+    DataOptions,
+    TimeOptions,
+    check_choice,
+    check_count,
+    check_nonnegative,
+    split_options,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -104,8 +109,8 @@ def effect_bounds(
         Effects with an absolute value up to this count as none.
     **options
         ``cov``, ``n``, ``ddof``, ``shrinkage``: a covariance matrix in place of `data`
-        (:class:`~bowfree.options.DataOptions`); ``time_limit``, ``progress``: what may be spent
-        (:class:`~bowfree.options.TimeOptions`). When the time is up, the bounds are those of the
+        (:class:`~bowfree.validation.DataOptions`); ``time_limit``, ``progress``: what may be spent
+        (:class:`~bowfree.validation.TimeOptions`). When the time is up, the bounds are those of the
         members seen so far, at least one of each component.
 
     Returns
@@ -153,9 +158,9 @@ def effect_bounds(
     """
     data_options, time_options = split_options("effect_bounds", options, DataOptions, TimeOptions)
     budget = Budget(**time_options)
-    one_of("effects", effects, get_args(Formula))
-    zero = not_negative("zero", zero)
-    most = MAX_MEMBERS if limit is None else at_least("limit", limit, 1)
+    check_choice("effects", effects, get_args(Formula))
+    zero = check_nonnegative("zero", zero)
+    most = MAX_MEMBERS if limit is None else check_count("limit", limit, 1)
     members: Any = (
         class_by_components(graphs, most, budget.seconds_left)
         if isinstance(graphs, SearchResult | ExhaustiveResult)
@@ -194,7 +199,7 @@ def given_iterable(graphs: Any) -> Any:
     """Return the graphs, or say why they are none."""
     if isinstance(graphs, MixedGraph):
         raise BowfreeError(
-            f"a single graph ({brief(str(graphs))}) was given: pass "
+            f"a single graph ({truncate(str(graphs))}) was given: pass "
             "bowfree.equivalence_class(graph) for its class, or [graph] for its own effects"
         )
     if hasattr(type(graphs), "__iter__") and not isinstance(graphs, str):
@@ -202,7 +207,7 @@ def given_iterable(graphs: Any) -> Any:
             iter(graphs)
             return graphs
     raise BowfreeError(
-        f"graphs is {shown(graphs)}: give an equivalence class, a search result, or graphs"
+        f"graphs is {short_repr(graphs)}: give an equivalence class, a search result, or graphs"
     )
 
 
@@ -213,7 +218,7 @@ def given_first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[Mixe
     if first is None:
         raise BowfreeError("no graphs were given: bounds need at least one member")
     if not isinstance(first, MixedGraph):
-        raise BowfreeError(f"graphs holds {shown(first)}: every member must be a MixedGraph")
+        raise BowfreeError(f"graphs holds {short_repr(first)}: every member must be a MixedGraph")
     return first, itertools.chain([first], rest)
 
 
@@ -353,7 +358,7 @@ def _graph_bounds(
 def given_checked(graph: MixedGraph, first: MixedGraph) -> MixedGraph:
     """Return a member with the nodes in the order of the first."""
     if not isinstance(graph, MixedGraph):
-        raise BowfreeError(f"graphs holds {shown(graph)}: every member must be a MixedGraph")
+        raise BowfreeError(f"graphs holds {short_repr(graph)}: every member must be a MixedGraph")
     graph.check_bap()
     return aligned(first, graph)
 

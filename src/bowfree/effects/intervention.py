@@ -19,25 +19,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Shown, Table
 from bowfree.errors import DataError, GraphError
-from bowfree.frames import data_frame
-from bowfree.frozen import Frozen
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
 from bowfree.model.fit_result import Fit
 from bowfree.model.linear_sem import LinearSEM
-from bowfree.options import each
-from bowfree.text_input import listed, shown
-
-__all__ = ["IntervenedVariable", "Intervention", "intervene"]
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay
+from bowfree.results.frames import data_frame
+from bowfree.results.frozen import Frozen
+from bowfree.results.serialization import ToDict
+from bowfree.text_reading import join_names, short_repr
+from bowfree.validation import as_list
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
-class IntervenedVariable(Shown, Plain):
+class IntervenedVariable(TextDisplay, ToDict):
     """One variable under an intervention.
 
     Attributes
@@ -55,14 +53,14 @@ class IntervenedVariable(Shown, Plain):
     sd: float
     fixed: bool
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         how = "set to" if self.fixed else "mean"
         spread = "" if self.fixed else f", sd {self.sd:.4f}"
         return f"{quote(self.name)}: {how} {self.mean:.4f}{spread}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Intervention(Shown, Plain, Frozen):
+class Intervention(TextDisplay, ToDict, Frozen):
     """The law of the variables under an intervention.
 
     Attributes
@@ -113,12 +111,12 @@ class Intervention(Shown, Plain, Frozen):
         numbers = {key: [getattr(row, key) for row in rows] for key in ("mean", "sd", "fixed")}
         return data_frame({"variable": self.names, **numbers}, backend)
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         setting = ", ".join(f"{quote(name)} = {value:g}" for name, value in self.do.items())
         return f"under do({setting})"
 
-    def _shown(self) -> Iterator[str | Table]:
-        yield self._brief()
+    def _sections(self) -> Iterator[str | Table]:
+        yield self._headline()
         rows = [
             (quote(v.name), f"{v.mean:.4f}", f"{v.sd:.4f}") for v in map(self.variable, self.names)
         ]
@@ -174,13 +172,13 @@ def intervene(
     Section 2.2 of the paper, equation (causaleffect).
     """
     if not isinstance(model, Fit | LinearSEM):
-        raise DataError(f"model is {shown(model)}: give a Fit or a LinearSEM")
+        raise DataError(f"model is {short_repr(model)}: give a Fit or a LinearSEM")
     graph = model.graph
     if not isinstance(do, Mapping):
-        raise DataError(f"do is {shown(do)}: give names and values, as do={{'x': 1.0}}")
+        raise DataError(f"do is {short_repr(do)}: give names and values, as do={{'x': 1.0}}")
     if not do:
         raise DataError("do is empty: name at least one variable and its value, as do={'x': 1.0}")
-    values = {name: _number(f"do[{shown(name)}]", value) for name, value in do.items()}
+    values = {name: _number(f"do[{short_repr(name)}]", value) for name, value in do.items()}
     fixed = [graph._node(name) for name in values]
     base = _means(mean, graph.nodes)
     B, Omega = model.B.copy(), model.Omega.copy()
@@ -211,7 +209,7 @@ def _number(what: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise DataError(f"{what} is {shown(value)}: it must be a finite number")
+        raise DataError(f"{what} is {short_repr(value)}: it must be a finite number")
     return number
 
 
@@ -223,13 +221,13 @@ def _means(mean: Any, names: tuple[str, ...]) -> Floats:
         unknown = [name for name in mean if name not in names]
         if missing or unknown:
             raise GraphError(
-                f"mean must have one value for each of {listed(names)}; missing: "
-                f"{listed(missing) or 'none'}, unknown: {shown(unknown) if unknown else 'none'}"
+                f"mean must have one value for each of {join_names(names)}; missing: "
+                f"{join_names(missing) or 'none'}, unknown: {short_repr(unknown) if unknown else 'none'}"
             )
         mean = [mean[name] for name in names]
-    values = list(each("mean", mean, "numbers", DataError))
+    values = list(as_list("mean", mean, "numbers", DataError))
     if len(values) != len(names):
         raise DataError(f"mean has {len(values)} values, the model has {len(names)} variables")
     return np.array(
-        [_number(f"mean[{shown(name)}]", m) for name, m in zip(names, values, strict=True)]
+        [_number(f"mean[{short_repr(name)}]", m) for name, m in zip(names, values, strict=True)]
     )

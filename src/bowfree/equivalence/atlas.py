@@ -1,7 +1,7 @@
-"""All BAPs on a few labelled nodes, sorted into exact equivalence classes.
+"""All BAPs on a few labeled nodes, sorted into exact equivalence classes.
 
 Equivalent BAPs have the same skeleton, and renaming nodes maps classes to classes. So one skeleton
-of each shape is looked at, and counted as often as it can be labelled. With targets only those
+of each shape is looked at, and counted as often as it can be labeled. With targets only those
 renamings count that map the targets to each other.
 """
 
@@ -14,8 +14,6 @@ from math import comb
 from typing import Any
 
 from bowfree import _core
-from bowfree.budget import Budget
-from bowfree.display import Shown, count
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.equivalence.decision import algebra_seed
@@ -23,28 +21,29 @@ from bowfree.equivalence.targets import OBSERVED, Kind, Kinds, Targets, TargetSe
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BIDIRECTED, EDGES, FORWARD
-from bowfree.json_values import Plain
-from bowfree.options import Rng, at_least
-
-__all__ = ["Atlas", "SkeletonEntry", "atlas", "count_baps"]
+from bowfree.parallel.budget import Budget
+from bowfree.parameters import Rng
+from bowfree.results.display import TextDisplay, count
+from bowfree.results.serialization import ToDict
+from bowfree.validation import check_count
 
 LARGEST = 5
 
 
 @dataclass(frozen=True, repr=False)
-class SkeletonEntry(Shown, Plain):
+class SkeletonEntry(TextDisplay, ToDict):
     """The BAPs of one skeleton up to renaming of nodes.
 
     Attributes
     ----------
     skeleton : tuple of pairs of str
-        The edges of one labelled skeleton of this shape.
+        The edges of one labeled skeleton of this shape.
     orbit : int
-        How many labelled skeletons have this shape.
+        How many labeled skeletons have this shape.
     n_baps, n_classes, largest_class : int
-        BAPs, classes, and the size of the largest one, per labelled skeleton.
+        BAPs, classes, and the size of the largest one, per labeled skeleton.
     n_split : int
-        Classes that single-edge changes do not connect, per labelled skeleton.
+        Classes that single-edge changes do not connect, per labeled skeleton.
     split_example : MixedGraph or None
         A member of such a class.
     """
@@ -57,24 +56,24 @@ class SkeletonEntry(Shown, Plain):
     n_split: int
     split_example: MixedGraph | None
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         edges = ", ".join(f"{a} - {b}" for a, b in self.skeleton) or "no edges"
         return (
             f"{count(self.n_baps, 'BAP')} in {count(self.n_classes, 'class', 'classes')} "
-            f"({count(self.orbit, 'labelling')}): {edges}"
+            f"({count(self.orbit, 'labeling')}): {edges}"
         )
 
 
 @dataclass(frozen=True, repr=False)
-class Atlas(Shown, Plain):
-    """All labelled BAPs on d nodes by skeleton and class.
+class Atlas(TextDisplay, ToDict):
+    """All labeled BAPs on d nodes by skeleton and class.
 
     Attributes
     ----------
     d : int
         Number of nodes; they are called x1, x2, ...
     skeletons : tuple of SkeletonEntry
-        One per unlabelled skeleton, by number of edges.
+        One per unlabeled skeleton, by number of edges.
     targets : tuple of tuple of str
         The nodes intervened on in each condition; ``((),)`` for one without.
     kind : {"perfect", "mechanism", "activity", "noise"} or tuple of them
@@ -88,7 +87,7 @@ class Atlas(Shown, Plain):
 
     @property
     def n_baps(self) -> int:
-        """The number of labelled BAPs."""
+        """The number of labeled BAPs."""
         return sum(entry.orbit * entry.n_baps for entry in self.skeletons)
 
     @property
@@ -102,7 +101,7 @@ class Atlas(Shown, Plain):
         return sum(entry.orbit * entry.n_split for entry in self.skeletons)
 
     def classes(self) -> Iterator[EquivalenceClass]:
-        """Yield all classes, one labelled skeleton after the other.
+        """Yield all classes, one labeled skeleton after the other.
 
         For d = 5 these are 87,219 classes; take what you need.
         """
@@ -119,15 +118,15 @@ class Atlas(Shown, Plain):
                 seen.update(found)
                 yield found
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return (
-            f"{count(self.n_baps, 'BAP')} on {count(self.d, 'labelled node')} in "
+            f"{count(self.n_baps, 'BAP')} on {count(self.d, 'labeled node')} in "
             f"{count(self.n_classes, 'class', 'classes')}"
         )
 
-    def _shown(self) -> Iterator[str]:
+    def _sections(self) -> Iterator[str]:
         yield (
-            f"{self._brief()} ({count(len(self.skeletons), 'skeleton')} up to renaming; "
+            f"{self._headline()} ({count(len(self.skeletons), 'skeleton')} up to renaming; "
             f"{self.n_split} classes not connected by single-edge changes)"
         )
         conditions = Targets(_names(self.d), self.targets, self.kind)
@@ -148,7 +147,7 @@ def atlas(
     rng: Rng = None,
     n_jobs: int | None = None,
 ) -> Atlas:
-    """Sort all labelled BAPs on d nodes into exact equivalence classes.
+    """Sort all labeled BAPs on d nodes into exact equivalence classes.
 
     Parameters
     ----------
@@ -177,17 +176,17 @@ def atlas(
     >>> [bf.atlas(d).n_classes for d in (1, 2, 3, 4)]
     [1, 2, 11, 368]
     >>> str(bf.atlas(3)).split(" (")[0]
-    '62 BAPs on 3 labelled nodes in 11 classes'
+    '62 BAPs on 3 labeled nodes in 11 classes'
 
     One experiment on one node tells more of them apart:
 
     >>> bf.atlas(3, targets=[(), ("x1",)]).n_classes
     26
     """
-    d = at_least("d", d, 1)
+    d = check_count("d", d, 1)
     if d > LARGEST:
         raise BowfreeError(
-            f"d = {d}: there are {_how_many(d)} BAPs on {d} labelled nodes, too many to sort; "
+            f"d = {d}: there are {_how_many(d)} BAPs on {d} labeled nodes, too many to sort; "
             f"atlas goes up to d = {LARGEST}, and equivalence_class lists the class of one graph"
         )
     names = _names(d)
@@ -210,7 +209,7 @@ def _names(d: int) -> tuple[str, ...]:
 
 
 def count_baps(d: int) -> int:
-    """Count the labelled BAPs on d nodes.
+    """Count the labeled BAPs on d nodes.
 
     Notes
     -----

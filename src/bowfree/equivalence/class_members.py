@@ -1,7 +1,7 @@
 """The members of an equivalence class, kept as a product.
 
 Components of the skeleton, and the free choices among the collider-invariant graphs, vary
-independently. So a class is kept as its factors: one of 10^12 members is counted, summarised and
+independently. So a class is kept as its factors: one of 10^12 members is counted, summarized and
 asked for membership as easily as a small one, and its members are made one by one.
 
 Next: :mod:`bowfree.equivalence.classes`, which finds them.
@@ -21,20 +21,17 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.display import Table, count, shorten
 from bowfree.equivalence.class_summary import ClassSummary, EdgeSummary, member_count
 from bowfree.equivalence.decision import adjacency, aligned
 from bowfree.equivalence.targets import OBSERVED, Kinds, Targets
-from bowfree.frozen import Frozen
 from bowfree.graph.bit_sets import members
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, EDGES, FORWARD
-from bowfree.pictures import svg
-from bowfree.pictures.drawn import Drawn
+from bowfree.results.display import Table, count, shorten_list
+from bowfree.results.frozen import Frozen
+from bowfree.results.graph_display import GraphDisplay
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
-
-__all__ = ["EquivalenceClass", "Factor", "class_of_marks", "marks_of", "to_factors"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +46,7 @@ class Factor(Frozen):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EquivalenceClass(Drawn, Frozen, Sequence[MixedGraph]):
+class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
     """Graphs with one skeleton and one model; iterable, indexable, with ``in`` and ``len``.
 
     Attributes
@@ -261,6 +258,8 @@ class EquivalenceClass(Drawn, Frozen, Sequence[MixedGraph]):
         """
         ends = {(e.a, e.b): (e.end_at_a, e.end_at_b) for e in self.summary().edges}
         caption = f"equivalence class: {member_count(self.size, self.complete)}"
+        from bowfree.visualization import svg
+
         return svg.class_svg(self.graph, ends, caption, layout=layout)
 
     def to_dict(self) -> dict[str, Any]:
@@ -273,12 +272,12 @@ class EquivalenceClass(Drawn, Frozen, Sequence[MixedGraph]):
             "summary": self.summary().to_dict(),
         }
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         nodes, edges = count(len(self.graph), "node"), count(self.graph.n_edges, "edge")
         return f"{member_count(self.size, self.complete)} ({self.method}), {nodes}, {edges}"
 
-    def _shown(self) -> Iterator[str | Table]:
-        graph = shorten(str(self.graph), ".graph has all")
+    def _sections(self) -> Iterator[str | Table]:
+        graph = shorten_list(str(self.graph), ".graph has all")
         yield f"{member_count(self.size, self.complete)} ({self.method}) of the class of {graph}"
         conditions = Targets(self.graph.nodes, self.targets, self.kind)
         if conditions.any:

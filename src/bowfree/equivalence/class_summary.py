@@ -12,18 +12,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bowfree.display import Shown, Table, count
 from bowfree.errors import GraphError
-from bowfree.frames import data_frame
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
-
-__all__ = ["ClassSummary", "EdgeSummary", "member_count"]
+from bowfree.results.display import Table, TextDisplay, count
+from bowfree.results.frames import data_frame
+from bowfree.results.serialization import ToDict
 
 
 @dataclass(frozen=True, repr=False)
-class EdgeSummary(Shown, Plain):
+class EdgeSummary(TextDisplay, ToDict):
     """What the members of a class say about one edge of the skeleton.
 
     Attributes
@@ -67,7 +65,7 @@ class EdgeSummary(Shown, Plain):
         """Return the same seen from b: a and b exchanged."""
         return EdgeSummary(self.b, self.a, self.n_backward, self.n_forward, self.n_bidirected)
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return f"{quote(self.a)} {self.mark} {quote(self.b)}"
 
 
@@ -76,7 +74,7 @@ def _end(heads: int, tails: int) -> Literal["head", "tail", "circle"]:
 
 
 @dataclass(frozen=True, repr=False)
-class ClassSummary(Shown):
+class ClassSummary(TextDisplay):
     """The edges of a class, with their marks counted over the members.
 
     Attributes
@@ -165,10 +163,10 @@ class ClassSummary(Shown):
             ],
         }
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return f"{member_count(self.n_members, self.complete)}, {count(len(self.edges), 'edge')}"
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         yield member_count(self.n_members, self.complete)
         rows = [
             (

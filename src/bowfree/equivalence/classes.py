@@ -26,7 +26,6 @@ from typing import Literal, get_args
 import numpy as np
 
 from bowfree import _core
-from bowfree.budget import Budget, Progress
 from bowfree.equivalence.class_members import (
     EquivalenceClass,
     class_of_marks,
@@ -42,12 +41,12 @@ from bowfree.equivalence.targets import (
     targets_of,
 )
 from bowfree.errors import BowfreeError
-from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.options import Rng, at_least, one_of
+from bowfree.parallel.budget import Budget, Progress
+from bowfree.parameters import Rng
 from bowfree.space.search_space import SearchSpace
-
-__all__ = ["class_by_components", "count_teller", "equivalence_class", "stored_members"]
+from bowfree.validation import check_choice, check_count
 
 Method = Literal["exact", "edge-changes", "colliders"]
 
@@ -145,7 +144,7 @@ def equivalence_class(
     """
     g = graph_of(graph)
     g.check_bap()
-    one_of("method", method, get_args(Method))
+    check_choice("method", method, get_args(Method))
     conditions = (
         targets_of(getattr(graph, "moments", None), g.nodes)
         if targets is None
@@ -157,7 +156,7 @@ def equivalence_class(
             "members"
         )
     conditions.check_seen("a class")
-    limit = None if limit is None else at_least("limit", limit, 1)
+    limit = None if limit is None else check_count("limit", limit, 1)
     budget = Budget(time_limit=time_limit, progress=progress)
     if method == "colliders":
         sizes = tuple(_core.collider_sizes(*g._bits()))

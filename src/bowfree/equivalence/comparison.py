@@ -25,23 +25,21 @@ from typing import Any, Literal, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Shown, Table, count, number, p_cell, p_text
+from bowfree.data.conditions import are_conditions, listed_conditions
+from bowfree.data.frames import read_observations
+from bowfree.data.joint_moments import JointMoments
+from bowfree.data.moments import Moments
 from bowfree.equivalence.decision import is_submodel
 from bowfree.errors import BowfreeError, GraphError
-from bowfree.frames import data_frame
-from bowfree.graph.given import GraphLike, graph_of
-from bowfree.json_values import Plain
-from bowfree.model.conditions import are_conditions, listed_conditions
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_given, warn_if_doubtful
 from bowfree.model.inference import observed_information
-from bowfree.model.joint_moments import JointMoments
-from bowfree.model.moments import Moments
-from bowfree.model.reading import read_observations
-from bowfree.options import FitOptions, each
-from bowfree.text_input import close_names, listed, shown
-
-__all__ = ["Comparison", "GraphPair", "compare"]
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_cell, p_text
+from bowfree.results.frames import data_frame
+from bowfree.results.serialization import ToDict
+from bowfree.text_reading import join_names, short_repr, similar_names
+from bowfree.validation import FitOptions, as_list
 
 Floats = npt.NDArray[np.float64]
 Relation = Literal["same model", "nested", "not nested"]
@@ -53,7 +51,7 @@ _NO_WEIGHT = 1e-8
 
 
 @dataclass(frozen=True, repr=False)
-class GraphPair(Shown, Plain):
+class GraphPair(TextDisplay, ToDict):
     """Two graphs, and the test between them.
 
     Attributes
@@ -68,7 +66,7 @@ class GraphPair(Shown, Plain):
         The test that was made; none for the same model, nor without the rows.
     statistic, df, p_value : float, int, float
         Nested: difference of the chi-squares, of the degrees of freedom, and the upper tail
-        probability; small when `a` is too small a model. Vuong: a z-value, positive in favour of
+        probability; small when `a` is too small a model. Vuong: a z-value, positive in favor of
         `b`, and its two-sided p-value; small when one of the two is closer to the truth.
     p_distinguishable : float
         Vuong only: small when the data can tell the two apart at all. If it is not, the z-value
@@ -85,13 +83,13 @@ class GraphPair(Shown, Plain):
     p_value: float
     p_distinguishable: float
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         what = f"{self.a} and {self.b}: {self.relation}"
         return what if not self.test else f"{what}, {self.test}, {p_text(self.p_value)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Shown, Plain):
+class Comparison(TextDisplay, ToDict):
     """Fits of several graphs to the same data; made by :func:`bowfree.compare`.
 
     Attributes
@@ -124,14 +122,14 @@ class Comparison(Shown, Plain):
         for pair in self.pairs:
             if {pair.a, pair.b} == ends:
                 return pair
-        raise BowfreeError(f"{shown(a)} twice: a pair has two different graphs")
+        raise BowfreeError(f"{short_repr(a)} twice: a pair has two different graphs")
 
     def _place(self, name: object) -> int:
         if isinstance(name, str) and name in self.names:
             return self.names.index(name)
-        close = close_names(name, self.names) if isinstance(name, str) else []
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {listed(self.names)}"
-        raise BowfreeError(f"no graph is called {shown(name)}; {hint}")
+        close = similar_names(name, self.names) if isinstance(name, str) else []
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {join_names(self.names)}"
+        raise BowfreeError(f"no graph is called {short_repr(name)}; {hint}")
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each graph.
@@ -163,14 +161,14 @@ class Comparison(Shown, Plain):
         ]
         return {"n": self.fits[0].n, "graphs": graphs, "pairs": self.pairs, "vuong": self.vuong}
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         # Equivalent graphs differ in the last digits only: the first of them is named.
         best = min(range(len(self)), key=lambda k: round(self.fits[k].bic, 6))
         least = "" if math.isnan(self.fits[best].bic) else f", lowest BIC: {self.names[best]}"
         return f"{count(len(self), 'graph')}, n = {self.fits[0].n:g}{least}"
 
-    def _shown(self) -> Iterator[str | Table]:
-        yield self._brief()
+    def _sections(self) -> Iterator[str | Table]:
+        yield self._headline()
         lowest = min(fit.bic for fit in self.fits)
         rows = [
             (
@@ -254,7 +252,7 @@ def compare(
         if isinstance(graphs, Mapping)
         else {
             f"G{k}": graph
-            for k, graph in enumerate(each("graphs", graphs, "graphs", GraphError), start=1)
+            for k, graph in enumerate(as_list("graphs", graphs, "graphs", GraphError), start=1)
         }
     )
     if not named:
@@ -264,7 +262,7 @@ def compare(
         if set(other.nodes) != set(first.nodes):
             odd = sorted(set(other.nodes) ^ set(first.nodes))
             raise GraphError(
-                f"the graphs have different variables, {listed(odd)}: models of other variables "
+                f"the graphs have different variables, {join_names(odd)}: models of other variables "
                 "cannot be compared by their likelihoods"
             )
     if data is None and options.get("cov") is None:
@@ -297,7 +295,7 @@ def _cases(
     rows = [read_observations(table, fit.graph, "data")[1] for fit in fits]
     if options.get("shrinkage") or not np.isfinite(rows[0]).all() or len(rows[0]) != fits[0].n:
         return nothing, (
-            "no Vuong test: the likelihood that was maximised is not that of these rows (missing "
+            "no Vuong test: the likelihood that was maximized is not that of these rows (missing "
             "values, weights or shrinkage)"
         )
     return list(rows), ""
@@ -394,10 +392,10 @@ def weighted_chi2_tail(weights: Floats, x: float) -> float:
     # Pieces over which the sine turns once at most, each integrated with 16 nodes.
     nodes, node_weights = np.polynomial.legendre.leggauss(16)
     half = far / math.ceil(far * (x + w.sum()) / 12) / 2
-    centres = np.arange(half, far, 2 * half)
+    centers = np.arange(half, far, 2 * half)
     total = 0.0
     for node, node_weight in zip(nodes, node_weights, strict=True):
-        u = centres + half * node
+        u = centers + half * node
         turned = w[:, None] * u
         theta = 0.5 * (np.arctan(turned).sum(axis=0) - x * u)
         size = u * np.exp(0.25 * np.log1p(turned**2).sum(axis=0))

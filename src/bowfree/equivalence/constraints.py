@@ -28,28 +28,26 @@ from typing import Any, Literal, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Shown, Table, count, p_cell, p_text
+from bowfree.data.loader import read_moments
+from bowfree.data.moments import Moments
 from bowfree.errors import BowfreeError, DataError
-from bowfree.frames import data_frame
-from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.separation import minimal_separator
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
-from bowfree.model.gate import read_moments
-from bowfree.model.given import graph_and_moments
-from bowfree.model.moments import Moments
+from bowfree.model.inputs import graph_and_moments
 from bowfree.model.variation import choose_inference
-from bowfree.options import DataOptions, split_options
-from bowfree.text_input import shown
-
-__all__ = ["Constraint", "ConstraintTest", "ConstraintTests", "constraints", "test_constraints"]
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, p_cell, p_text
+from bowfree.results.frames import data_frame
+from bowfree.results.serialization import ToDict
+from bowfree.text_reading import short_repr
+from bowfree.validation import DataOptions, split_options
 
 Kind = Literal["partial correlation", "Verma"]
 
 
 @dataclass(frozen=True, repr=False)
-class Constraint(Shown, Plain):
+class Constraint(TextDisplay, ToDict):
     """The equation of one non-adjacent pair.
 
     Attributes
@@ -100,7 +98,7 @@ class Constraint(Shown, Plain):
             E = A @ S @ A.T
         return E[0, 1] / np.sqrt(E[0, 0] * E[1, 1])
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return self.text
 
 
@@ -189,7 +187,7 @@ class ConstraintOptions(DataOptions, RobustOption, total=False):
 
 
 @dataclass(frozen=True, repr=False)
-class ConstraintTest(Shown, Plain):
+class ConstraintTest(TextDisplay, ToDict):
     """An equation of a graph confronted with data.
 
     Attributes
@@ -209,7 +207,7 @@ class ConstraintTest(Shown, Plain):
     statistic: float
     p_value: float
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return (
             f"value {self.value:.4f}, z {self.statistic:.2f}, {p_text(self.p_value)}: "
             f"{self.constraint}"
@@ -217,7 +215,7 @@ class ConstraintTest(Shown, Plain):
 
 
 @dataclass(frozen=True, repr=False)
-class ConstraintTests(Shown, Plain):
+class ConstraintTests(TextDisplay, ToDict):
     """The tests of all equations of a graph; iterable, with ``len``.
 
     Attributes
@@ -271,12 +269,12 @@ class ConstraintTests(Shown, Plain):
             **{name: [getattr(t, name) for t in self.tests] for name in numbers},
         }
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         smallest = min((t.p_value for t in self.tests), default=1.0)
         tests = count(len(self.tests), "equation")
         return f"{tests} tested, n = {self.n:g}, smallest p-value {smallest:.4f}"
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         if not self.tests:
             yield "the graph imposes no equation: there is nothing to test"
             return
@@ -341,7 +339,7 @@ def test_constraints(
         )
     se, _ = choose_inference(moments, wanted.get("se"), None, full_information=False)
     if se not in ("standard", "robust"):
-        raise BowfreeError(f"se = {shown(se)}: must be 'standard' or 'robust'")
+        raise BowfreeError(f"se = {short_repr(se)}: must be 'standard' or 'robust'")
     if se == "standard":
         tests = tuple(_test(c, moments.S, moments.n_rows) for c in equations)
     else:

@@ -35,23 +35,13 @@ from itertools import combinations
 from typing import Any
 
 from bowfree import _core
-from bowfree.budget import Budget
 from bowfree.equivalence.targets import Kind, Targets, TargetSets, given_targets
 from bowfree.errors import GraphError
-from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.options import Rng, at_least
-
-__all__ = [
-    "adjacency",
-    "algebra_seed",
-    "aligned",
-    "distinguishing_subgraph",
-    "equivalent",
-    "is_submodel",
-    "same_skeleton_and_colliders",
-    "same_skeleton_and_v_structures",
-]
+from bowfree.parallel.budget import Budget
+from bowfree.parameters import Rng
+from bowfree.validation import check_count
 
 
 def equivalent(
@@ -240,7 +230,7 @@ def distinguishing_subgraph(
     g, h = aligned_baps(graph, other)
     seed = algebra_seed(rng)
     if size is not None:
-        for k in range(2, min(at_least("size", size, 1), len(g)) + 1):
+        for k in range(2, min(check_count("size", size, 1), len(g)) + 1):
             for nodes in combinations(g.nodes, k):
                 if not equivalent(g.subgraph(nodes), h.subgraph(nodes), rng=seed):
                     return nodes
@@ -334,7 +324,7 @@ def aligned_baps(graph: GraphLike, other: GraphLike) -> tuple[MixedGraph, MixedG
 
 
 def adjacency(graph: MixedGraph) -> list[int]:
-    """Return the skeleton as one mask of neighbours per node."""
+    """Return the skeleton as one mask of neighbors per node."""
     return [
         p | s | c for p, s, c in zip(graph._parents, graph._spouses, graph._children(), strict=True)
     ]

@@ -6,7 +6,7 @@ graph; go on from what was kept. Scores are converged maxima of the likelihood: 
 off by more than epsilon the method misses members (or lets strangers in).
 
 With a tiny epsilon and a population covariance matrix this approximates the exact class of
-:func:`bowfree.equivalence_class`; a larger epsilon takes in neighbouring classes, which makes
+:func:`bowfree.equivalence_class`; a larger epsilon takes in neighboring classes, which makes
 bounds on effects conservative (section 4.1).
 """
 
@@ -21,16 +21,20 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.budget import Budget, Progress
 from bowfree.equivalence.class_members import EquivalenceClass, class_of_marks
 from bowfree.equivalence.classes import count_teller, stored_members
 from bowfree.errors import DataError
-from bowfree.graph.given import GraphLike
-from bowfree.model.given import graph_and_moments
+from bowfree.graph.graph_like import GraphLike
+from bowfree.model.inputs import graph_and_moments
 from bowfree.model.scoring_rule import ScoringRule
-from bowfree.options import DataOptions, ScoreOptions, at_least, not_negative, split_options
-
-__all__ = ["EmpiricalClass", "empirical_class"]
+from bowfree.parallel.budget import Budget, Progress
+from bowfree.validation import (
+    DataOptions,
+    ScoreOptions,
+    check_count,
+    check_nonnegative,
+    split_options,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,9 +84,9 @@ def empirical_class(
         As for :func:`bowfree.equivalence_class`.
     **options
         ``cov``, ``n``, ``ddof``, ``shrinkage``
-            A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`).
+            A covariance matrix in place of `data` (:class:`~bowfree.validation.DataOptions`).
         ``penalty``, ``gamma``, ``smallest_effect``, ``method``, ``max_iter``
-            The score (:class:`~bowfree.options.ScoreOptions`). The penalty moves all scores alike,
+            The score (:class:`~bowfree.validation.ScoreOptions`). The penalty moves all scores alike,
             as the number of edges is fixed. ``method="ricf", max_iter=10`` is what the paper's
             program did, and misses members whose scores have not converged.
 
@@ -115,8 +119,8 @@ def empirical_class(
     ----------
     Section 3.3 of the paper.
     """
-    epsilon = not_negative("epsilon", epsilon)
-    limit = None if limit is None else at_least("limit", limit, 1)
+    epsilon = check_nonnegative("epsilon", epsilon)
+    limit = None if limit is None else check_count("limit", limit, 1)
     budget = Budget(time_limit=time_limit, progress=progress)
     groups = split_options("empirical_class", options, DataOptions, ScoreOptions)
     data_options, score_options = groups

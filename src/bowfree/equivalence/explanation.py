@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bowfree.display import Shown
 from bowfree.equivalence.decision import (
     adjacency,
     aligned_baps,
@@ -19,13 +18,12 @@ from bowfree.equivalence.decision import (
 )
 from bowfree.equivalence.markov import separation_difference
 from bowfree.equivalence.targets import Kind, Targets, TargetSets, given_targets, said
-from bowfree.graph.given import GraphLike
+from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
-from bowfree.options import Rng
-
-__all__ = ["EquivalenceVerdict", "explain_equivalence"]
+from bowfree.parameters import Rng
+from bowfree.results.display import TextDisplay
+from bowfree.results.serialization import ToDict
 
 Reason = Literal[
     "identical",
@@ -45,7 +43,7 @@ _COEFFICIENT, _ERROR = 2, 3
 
 
 @dataclass(frozen=True, repr=False)
-class EquivalenceVerdict(Shown, Plain):
+class EquivalenceVerdict(TextDisplay, ToDict):
     """An answer to "are these graphs equivalent?" with its reason; true if they are.
 
     Attributes
@@ -76,7 +74,7 @@ class EquivalenceVerdict(Shown, Plain):
     def __bool__(self) -> bool:
         return self.equivalent
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         answer = "equivalent" if self.equivalent else "not equivalent"
         return f"{answer}: {self.text} ({self.reference})"
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 from itertools import combinations
 
 from bowfree.equivalence.decision import aligned
-from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.separation import minimal_separator
-
-__all__ = ["markov_equivalent", "separation_difference"]
 
 
 def markov_equivalent(graph: GraphLike, other: GraphLike) -> bool:

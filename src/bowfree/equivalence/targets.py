@@ -26,25 +26,14 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, get_args
 
+from bowfree.data.joint_moments import JointMoments
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
-from bowfree.model.joint_moments import JointMoments
-from bowfree.options import Kind, each, one_of
-from bowfree.text_input import shown
-
-__all__ = [
-    "OBSERVED",
-    "Kind",
-    "Kinds",
-    "TargetSets",
-    "Targets",
-    "given_targets",
-    "target_set",
-    "targets_of",
-    "telling",
-]
+from bowfree.parameters import Kind
+from bowfree.text_reading import short_repr
+from bowfree.validation import as_list, check_choice
 
 _KINDS = get_args(Kind)  # in the order of the core's
 
@@ -152,22 +141,22 @@ def given_targets(targets: TargetSets | None, kind: Kind | Sequence[Kind], nodes
         A target that is no node.
     """
     given: list[Kind]
-    given = [kind] if isinstance(kind, str) else [*each("kind", kind, "kinds of interventions")]
+    given = [kind] if isinstance(kind, str) else [*as_list("kind", kind, "kinds of interventions")]
     for word in given:
-        one_of("kind", word, _KINDS)
+        check_choice("kind", word, _KINDS)
     if targets is None and isinstance(kind, str):
         return Targets(nodes, OBSERVED, kind)
     if targets is None:
         raise BowfreeError(
-            f"kind = {shown(kind)} without targets: give the targets of each condition, too, as in "
+            f"kind = {short_repr(kind)} without targets: give the targets of each condition, too, as in "
             "[(), ('x',)]"
         )
     if isinstance(targets, str):
         raise BowfreeError(
-            f"targets is {shown(targets)}: give the targets of each condition, as in "
+            f"targets is {short_repr(targets)}: give the targets of each condition, as in "
             "[(), ('x',)]; () is a condition without any"
         )
-    found = [target_set(item, nodes) for item in each("targets", targets, "sets of nodes")]
+    found = [target_set(item, nodes) for item in as_list("targets", targets, "sets of nodes")]
     if not found:
         raise BowfreeError(
             "targets is empty: give the targets of each condition, as in [(), ('x',)]; () is a "
@@ -178,7 +167,7 @@ def given_targets(targets: TargetSets | None, kind: Kind | Sequence[Kind], nodes
         return Targets(nodes, tuple(names for _, names in pairs), kind)
     if len(given) != len(found):
         raise BowfreeError(
-            f"kind = {shown(kind)} for targets = {shown(targets)}: give one kind for all "
+            f"kind = {short_repr(kind)} for targets = {short_repr(targets)}: give one kind for all "
             "conditions, or as many as there are conditions"
         )
     kinds: list[Kind] = [
@@ -215,6 +204,6 @@ def targets_of(moments: Any, nodes: Names) -> Targets:
 
 def target_set(item: Any, nodes: Names) -> Names:
     """Return the targets of one condition in the order of the nodes; a name alone is a set."""
-    names = [item] if isinstance(item, str) else each("a set of targets", item, "names of nodes")
+    names = [item] if isinstance(item, str) else as_list("a set of targets", item, "names of nodes")
     places = {place(name, nodes) for name in names}
     return tuple(nodes[i] for i in sorted(places))

@@ -58,10 +58,10 @@ from bowfree.formats.pywhy import from_pywhy, to_pywhy
 from bowfree.formats.semid import to_semid
 from bowfree.formats.tetrad import from_tetrad, to_tetrad
 from bowfree.formats.y0 import to_y0
-from bowfree.graph.given import graph_of
+from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.parsing import parse
-from bowfree.text_input import check_text, shown
+from bowfree.text_reading import check_text, short_repr
 
 __all__ = [
     "FORMATS",
@@ -202,5 +202,5 @@ def write(graph: PAGLike, *, format: str) -> str:
 
 def _named(format: object) -> _TextFormat:
     if not isinstance(format, str) or format not in FORMATS:
-        raise BowfreeError(f"unknown format {shown(format)}; known are {', '.join(FORMATS)}")
+        raise BowfreeError(f"unknown format {short_repr(format)}; known are {', '.join(FORMATS)}")
     return _FORMATS[format]

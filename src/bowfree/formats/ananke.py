@@ -6,9 +6,7 @@ from typing import Any
 
 from bowfree.formats.networkx import to_edge_lists
 from bowfree.formats.packages import load
-from bowfree.graph.given import GraphLike, graph_of
-
-__all__ = ["to_ananke"]
+from bowfree.graph.graph_like import GraphLike, graph_of
 
 
 def to_ananke(graph: GraphLike) -> Any:

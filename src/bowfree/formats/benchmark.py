@@ -21,11 +21,9 @@ from collections.abc import Sequence
 
 from bowfree.formats.matrix import listed_names
 from bowfree.formats.tokens import GraphBuilder, refuse
-from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.text_input import check_nodes, check_text, shown, split_lines, whole_number
-
-__all__ = ["from_benchmark", "to_benchmark"]
+from bowfree.text_reading import check_nodes, check_text, short_repr, split_lines, whole_number
 
 _HEADER = "n_nodes n_directed n_bidirected"
 
@@ -95,7 +93,10 @@ def from_benchmark(text: str, nodes: Sequence[str] | None = None) -> MixedGraph:
     number, line = next_line()
     if line.split() != _HEADER.split():
         refuse(
-            "benchmark", number, 1, f"expected the header {_HEADER!r}, found {shown(line.strip())}"
+            "benchmark",
+            number,
+            1,
+            f"expected the header {_HEADER!r}, found {short_repr(line.strip())}",
         )
     number, line = next_line()
     (d, _), (n_directed, _), (n_bidirected, _) = _numbers(line, number, count=3)
@@ -114,7 +115,7 @@ def from_benchmark(text: str, nodes: Sequence[str] | None = None) -> MixedGraph:
                 "benchmark",
                 number,
                 1,
-                f"expected the line {heading!r}, found {shown(line.strip())}; line 2 announces "
+                f"expected the line {heading!r}, found {short_repr(line.strip())}; line 2 announces "
                 f"{n_directed} directed and {n_bidirected} bidirected edges",
             )
         for _ in range(count):
@@ -126,7 +127,12 @@ def from_benchmark(text: str, nodes: Sequence[str] | None = None) -> MixedGraph:
             builder.edge(names[i], mark, names[j], number, column)
     if lines:
         number, line = next_line()
-        refuse("benchmark", number, 1, f"expected the end of the file, found {shown(line.strip())}")
+        refuse(
+            "benchmark",
+            number,
+            1,
+            f"expected the end of the file, found {short_repr(line.strip())}",
+        )
     return builder.build(names)
 
 
@@ -134,11 +140,13 @@ def _numbers(line: str, number: int, *, count: int) -> list[tuple[int, int]]:
     """Read this many natural numbers from a line, each with its column."""
     words = [(match.group(), match.start() + 1) for match in re.finditer(r"\S+", line)]
     if len(words) != count:
-        refuse("benchmark", number, 1, f"expected {count} numbers, found {shown(line.strip())}")
+        refuse(
+            "benchmark", number, 1, f"expected {count} numbers, found {short_repr(line.strip())}"
+        )
     numbers = []
     for word, column in words:
         try:
             numbers.append((whole_number(word), column))
         except ValueError as error:
-            refuse("benchmark", number, column, f"{shown(word)} {error}")
+            refuse("benchmark", number, column, f"{short_repr(word)} {error}")
     return numbers

@@ -16,10 +16,8 @@ import numpy.typing as npt
 
 from bowfree.formats.matrix import MatrixFormat
 from bowfree.formats.partial import PAGLike, pag_of
-from bowfree.graph.given import graph_of
+from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-
-__all__ = ["from_causal_learn", "to_causal_learn"]
 
 FORMAT = MatrixFormat(
     "causal-learn",

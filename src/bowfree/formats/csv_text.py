@@ -20,9 +20,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, NoReturn
 
 from bowfree.errors import ParseError
-from bowfree.text_input import check_text, place
-
-__all__ = ["CsvReader", "Row", "read_name", "write_line", "write_name"]
+from bowfree.text_reading import check_text, line_and_column
 
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n?|\n|\Z)")
 # Full-width signs count as well: spreadsheets of some countries take them for the plain ones.
@@ -112,7 +110,7 @@ class CsvReader:
         self._refuse_at(cells[min(k, len(cells) - 1)].start(), problem)
 
     def _refuse_at(self, position: int, problem: str) -> NoReturn:
-        line, column = place(self.text, position)
+        line, column = line_and_column(self.text, position)
         raise ParseError(f"{self.what}: {problem}", line=line, column=column)
 
 

@@ -25,11 +25,9 @@ from typing import Literal
 
 from bowfree.errors import GraphError
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, refuse, unquoted
-from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.text_input import brief, number, shown
-
-__all__ = ["dagitty_positions", "from_dagitty", "to_dagitty"]
+from bowfree.text_reading import number, short_repr, truncate
 
 _TOKENS = re.compile(
     r"""
@@ -80,12 +78,14 @@ def to_dagitty(
     """
     graph = graph_of(graph)
     if not isinstance(positions, Mapping | None):
-        raise GraphError(f"positions is {shown(positions)}; give a mapping from names to (x, y)")
+        raise GraphError(
+            f"positions is {short_repr(positions)}; give a mapping from names to (x, y)"
+        )
     positions = dict(positions or {})
     for name in positions:
         if name not in graph.nodes:
             raise GraphError(
-                f"a position is given for {shown(name)}, which is no node of the graph"
+                f"a position is given for {short_repr(name)}, which is no node of the graph"
             )
     lines = ["dag {"]
     for name in graph.nodes:
@@ -94,8 +94,10 @@ def to_dagitty(
             try:
                 x, y = map(float, positions[name])
             except (TypeError, ValueError, OverflowError):
-                where = shown(positions[name])
-                raise GraphError(f"the position of {shown(name)} is {where}, not (x, y)") from None
+                where = short_repr(positions[name])
+                raise GraphError(
+                    f"the position of {short_repr(name)} is {where}, not (x, y)"
+                ) from None
             place = f' [pos="{x:.17g},{y:.17g}"]'
         lines.append(_quoted(name) + place)
     lines += [f"{_quoted(a)} -> {_quoted(b)}" for a, b in graph.directed]
@@ -202,7 +204,7 @@ def _read_statement(
                 "dagitty",
                 name.line,
                 name.column,
-                f"variable {brief(left[0].text)} is latent; read with latent='keep' and hide it "
+                f"variable {truncate(left[0].text)} is latent; read with latent='keep' and hide it "
                 "with latent_projection, or use '<->'",
             )
 
@@ -235,7 +237,7 @@ def _position(name: Token, value: Token | None) -> tuple[float, float]:
         x, y = (number(part) for part in unquoted(value or name).split(","))
     except ValueError:
         at = value or name
-        refuse("dagitty", at.line, at.column, f'expected pos="x,y", found {brief(at.text)}')
+        refuse("dagitty", at.line, at.column, f'expected pos="x,y", found {truncate(at.text)}')
     return x, y
 
 

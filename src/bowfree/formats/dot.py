@@ -8,7 +8,7 @@
       "y" -> "z" [dir=both, style=dashed, color=red];
     }
 
-A bidirected edge is an edge with ``dir=both``; style and colour only make it look as in the
+A bidirected edge is an edge with ``dir=both``; style and color only make it look as in the
 paper. ``dir=back`` turns an edge round. Chains (``a -> b -> c``), node and graph attributes are
 read; what would make a direction a guess (undirected graphs, ``dir=none``, defaults for ``dir``,
 arrowheads changed by hand) and subgraphs and ports are refused.
@@ -20,10 +20,8 @@ import itertools
 import re
 
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, refuse, unquoted
-from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-
-__all__ = ["from_dot", "to_dot"]
 
 _TOKENS = re.compile(
     r"""

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bowfree.graph.given import GraphLike, graph_of
-
-__all__ = ["to_dowhy"]
+from bowfree.graph.graph_like import GraphLike, graph_of
 
 
 def to_dowhy(graph: GraphLike) -> Any:

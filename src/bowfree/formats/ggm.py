@@ -14,10 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.formats.matrix import MatrixFormat, additive_codes
-from bowfree.graph.given import GraphLike
+from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
-
-__all__ = ["from_ggm", "to_ggm"]
 
 FORMAT = MatrixFormat(
     "ggm",

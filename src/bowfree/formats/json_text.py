@@ -11,10 +11,8 @@ here under the names that all formats have.
 
 from __future__ import annotations
 
-from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-
-__all__ = ["from_json", "to_json"]
 
 
 def to_json(graph: GraphLike) -> str:

@@ -37,12 +37,10 @@ from bowfree.errors import GraphError
 from bowfree.formats.lavaan_definitions import Definition, read_expression
 from bowfree.formats.lavaan_model import Auto, LavaanModel
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, refuse
-from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.options import one_of
-from bowfree.text_input import brief, number, shown
-
-__all__ = ["from_lavaan", "read_lavaan", "to_lavaan"]
+from bowfree.text_reading import number, short_repr, truncate
+from bowfree.validation import check_choice
 
 _NAME = r"(?:[^\W\d_]|\.(?![0-9]))[\w.]*"
 _NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -108,7 +106,7 @@ def to_lavaan(graph: GraphLike, *, fixed_zeros: bool = True) -> str:
     for name in graph.nodes:
         if not re.fullmatch(_NAME, name) or name == "NA":
             raise GraphError(
-                f"lavaan cannot hold the variable name {shown(name)}: a letter or dot, then "
+                f"lavaan cannot hold the variable name {short_repr(name)}: a letter or dot, then "
                 "letters, digits, '.' or '_'; rename it with relabel"
             )
     # The variances come first: they fix the order of the nodes for the reader.
@@ -201,7 +199,7 @@ def read_lavaan(text: str, *, auto: Auto = "sem") -> LavaanModel:
     >>> print(model.defined(fit).parameter("indirect"))
     indirect := a*b: 0.25 (s.e. 0.06982, p = 0.0003)
     """
-    one_of("auto", auto, ("sem", "none"))
+    check_choice("auto", auto, ("sem", "none"))
     reading = _Reading(text)
     return reading.model(auto)
 
@@ -284,7 +282,7 @@ class _Reading:
                 "lavaan",
                 token.line,
                 token.column,
-                f"this fixes the intercept of {brief(left.text)}; the means are free here, so "
+                f"this fixes the intercept of {truncate(left.text)}; the means are free here, so "
                 "leave it out",
             )
         self.written.add(left.text)
@@ -301,13 +299,13 @@ class _Reading:
         else:
             self.written |= {a, b}
         if term.value is not None and term.value != 0:
-            without = "" if a == b else f", or 0*{brief(b)} to leave it out"
+            without = "" if a == b else f", or 0*{truncate(b)} to leave it out"
             refuse(
                 "lavaan",
                 right.line,
                 right.column,
-                f"{brief(a)} {operator.text} {brief(b)} is fixed to {term.value:g}, and parameters "
-                f"are free or zero here; write start({term.value:g})*{brief(b)} to have it "
+                f"{truncate(a)} {operator.text} {truncate(b)} is fixed to {term.value:g}, and parameters "
+                f"are free or zero here; write start({term.value:g})*{truncate(b)} to have it "
                 f"estimated{without}",
             )
         if operator.text == "~~" and a == b:
@@ -316,7 +314,7 @@ class _Reading:
                     "lavaan",
                     right.line,
                     right.column,
-                    f"the variance of {brief(a)} is fixed to zero; every error of a mixed graph "
+                    f"the variance of {truncate(a)} is fixed to zero; every error of a mixed graph "
                     "has variance: drop the number",
                 )
             return
@@ -333,7 +331,7 @@ class _Reading:
             "lavaan",
             right.line,
             right.column,
-            f"{brief(a)} {operator.text} {brief(b)} is both free and fixed to zero; drop one of "
+            f"{truncate(a)} {operator.text} {truncate(b)} is both free and fixed to zero; drop one of "
             "the two",
         )
 
@@ -343,14 +341,14 @@ class _Reading:
         name = term.label.text.strip("\"'")
         if name in self.labels:
             one, other = (
-                f"{brief(a)} {op.rstrip('1')} {brief(b) or 1}"
+                f"{truncate(a)} {op.rstrip('1')} {truncate(b) or 1}"
                 for a, op, b in (self.labels[name], parameter)
             )
             refuse(
                 "lavaan",
                 term.label.line,
                 term.label.column,
-                f"label {shown(name)} makes {one} (line {self.lines[name]}) and {other} equal, and "
+                f"label {short_repr(name)} makes {one} (line {self.lines[name]}) and {other} equal, and "
                 "parameters are free here; use two labels",
             )
         self.labels[name] = parameter
@@ -358,7 +356,7 @@ class _Reading:
 
     def _define(self, name: Token) -> None:
         if any(definition.name == name.text for definition in self.definitions):
-            refuse("lavaan", name.line, name.column, f"{shown(name.text)} is defined twice")
+            refuse("lavaan", name.line, name.column, f"{short_repr(name.text)} is defined twice")
         self.definitions.append(Definition(name.text, *read_expression(self.reader)))
 
     def _check_definitions(self) -> None:
@@ -371,15 +369,15 @@ class _Reading:
                         "lavaan",
                         token.line,
                         token.column,
-                        f"{shown(token.text)} is no label and not defined before; label a "
-                        f"parameter with it, as in y ~ {brief(token.text)}*x",
+                        f"{short_repr(token.text)} is no label and not defined before; label a "
+                        f"parameter with it, as in y ~ {truncate(token.text)}*x",
                     )
                 if self.labels.get(token.text, ("", "", ""))[1] == "~1":
                     refuse(
                         "lavaan",
                         token.line,
                         token.column,
-                        f"{shown(token.text)} is the label of an intercept; means are no part of "
+                        f"{short_repr(token.text)} is the label of an intercept; means are no part of "
                         "the model",
                     )
             known.add(definition.name)
@@ -451,7 +449,7 @@ def _number(token: Token) -> float:
     try:
         return number(token.text)
     except ValueError as error:
-        refuse("lavaan", token.line, token.column, f"{shown(token.text)} {error}")
+        refuse("lavaan", token.line, token.column, f"{short_repr(token.text)} {error}")
 
 
 def _read_call(reader: TokenReader) -> Token | None:
@@ -459,7 +457,7 @@ def _read_call(reader: TokenReader) -> Token | None:
     name = reader.take()
     if name.text not in ("start", "label"):
         why = _REFUSED_MODIFIERS.get(name.text, "is not supported; start(...) and label(...) are")
-        refuse("lavaan", name.line, name.column, f"modifier {brief(name.text)}(...) {why}")
+        refuse("lavaan", name.line, name.column, f"modifier {truncate(name.text)}(...) {why}")
     reader.expect("(")
     negative = name.text == "start" and reader.accept("-")
     argument = reader.take()

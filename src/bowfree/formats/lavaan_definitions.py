@@ -3,7 +3,7 @@
 A definition is an expression of labels, numbers and earlier definitions, with ``+ - * / ^`` and
 parentheses. It is kept in postfix order (``a b *``), which a loop can read and evaluate: a text of
 ten thousand parentheses is no reason to run out of stack. Its standard error is that of the delta
-method, ``sqrt(g' V g)`` with the gradient ``g`` in the labelled parameters and their covariance
+method, ``sqrt(g' V g)`` with the gradient ``g`` in the labeled parameters and their covariance
 matrix ``V``.
 """
 
@@ -16,14 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import Shown, Table, p_text, shorten
 from bowfree.errors import BowfreeError
 from bowfree.formats.tokens import Token, TokenReader, refuse
-from bowfree.frames import data_frame
-from bowfree.json_values import Plain
-from bowfree.text_input import brief, listed, number, shown
-
-__all__ = ["DefinedParameter", "DefinedParameters", "Definition", "read_expression"]
+from bowfree.results.display import Table, TextDisplay, p_text, shorten_list
+from bowfree.results.frames import data_frame
+from bowfree.results.serialization import ToDict
+from bowfree.text_reading import join_names, number, short_repr, truncate
 
 Floats = npt.NDArray[np.float64]
 
@@ -121,19 +119,19 @@ def _check_operand(reader: TokenReader, token: Token) -> None:
         try:
             number(token.text)
         except ValueError as error:
-            refuse("lavaan", token.line, token.column, f"{shown(token.text)} {error}")
+            refuse("lavaan", token.line, token.column, f"{short_repr(token.text)} {error}")
     elif reader.peek().text == "(":
         refuse(
             "lavaan",
             token.line,
             token.column,
-            f"the function {brief(token.text)}(...) is not supported in a definition; use "
+            f"the function {truncate(token.text)}(...) is not supported in a definition; use "
             "+, -, *, / and ^",
         )
 
 
 @dataclass(frozen=True, repr=False)
-class DefinedParameter(Shown, Plain):
+class DefinedParameter(TextDisplay, ToDict):
     """One line ``name := expression``, evaluated at a fit.
 
     Attributes
@@ -151,14 +149,14 @@ class DefinedParameter(Shown, Plain):
     z: float
     p_value: float
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         known = f" (s.e. {self.se:.4g}, {p_text(self.p_value)})" if self.se == self.se else ""
-        text = shorten(self.expression, "cut", most=60)
+        text = shorten_list(self.expression, "cut", most=60)
         return f"{self.name} := {text}: {self.estimate:.4g}{known}"
 
 
 @dataclass(frozen=True, repr=False)
-class DefinedParameters(Shown, Plain):
+class DefinedParameters(TextDisplay, ToDict):
     """What the lines with ``:=`` of a lavaan text come to; made by ``LavaanModel.defined``.
 
     Attributes
@@ -181,7 +179,9 @@ class DefinedParameters(Shown, Plain):
             if parameter.name == name:
                 return parameter
         known = [parameter.name for parameter in self.parameters]
-        raise BowfreeError(f"the text defines no parameter {shown(name)}; it has {listed(known)}")
+        raise BowfreeError(
+            f"the text defines no parameter {short_repr(name)}; it has {join_names(known)}"
+        )
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each definition.
@@ -201,17 +201,17 @@ class DefinedParameters(Shown, Plain):
             {name: [getattr(p, name) for p in self.parameters] for name in names}, backend
         )
 
-    def _brief(self) -> str:
-        return "; ".join(parameter._brief() for parameter in self.parameters) or "none defined"
+    def _headline(self) -> str:
+        return "; ".join(parameter._headline() for parameter in self.parameters) or "none defined"
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         if not self.parameters:
             yield "the text defines no parameters"
             return
         rows = [
             (
                 p.name,
-                shorten(p.expression, "cut", most=40),
+                shorten_list(p.expression, "cut", most=40),
                 f"{p.estimate:.4g}",
                 *(("", "", "") if p.se != p.se else (f"{p.se:.4g}", f"{p.z:.2f}", _p(p.p_value))),
             )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bowfree.display import Shown, Table, count, shorten
 from bowfree.errors import GraphError
 from bowfree.formats.lavaan_definitions import (
     DefinedParameter,
@@ -20,19 +19,19 @@ from bowfree.formats.lavaan_definitions import (
 )
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
 from bowfree.model.inference import wald
+from bowfree.results.display import Table, TextDisplay, count, shorten_list
+from bowfree.results.serialization import ToDict
 
 if TYPE_CHECKING:
     from bowfree.model.fit_result import Fit
 
-__all__ = ["Auto", "LavaanModel"]
 
 Auto = Literal["sem", "none"]
 
 
 @dataclass(frozen=True, repr=False)
-class LavaanModel(Shown, Plain):
+class LavaanModel(TextDisplay, ToDict):
     """What a lavaan text says; can be given wherever a graph is wanted.
 
     Attributes
@@ -45,7 +44,7 @@ class LavaanModel(Shown, Plain):
         The pairs whose covariance lavaan's ``sem()`` adds to what is written; in the graph when
         `auto` is "sem".
     labels : mapping from str to (lhs, op, rhs)
-        The labelled parameters: ``("y", "~", "x")`` is the effect of x on y.
+        The labeled parameters: ``("y", "~", "x")`` is the effect of x on y.
     definitions : tuple
         The lines ``name := expression``.
 
@@ -76,7 +75,9 @@ class LavaanModel(Shown, Plain):
             return ""
         pairs = ", ".join(f"{quote(a)} <-> {quote(b)}" for a, b in self.not_written)
         added, some = len(self.not_written), count(len(self.not_written), "covariance")
-        what = f"{some} that the text does not write ({shorten(pairs, 'not_written', most=200)})"
+        what = (
+            f"{some} that the text does not write ({shorten_list(pairs, 'not_written', most=200)})"
+        )
         them = "it" if added == 1 else "them"
         if self.auto == "sem":
             return f"sem() adds {what}: df = {self.df}, and {self.df + added} without {them}"
@@ -102,7 +103,7 @@ class LavaanModel(Shown, Plain):
         """
         if fit.graph != self.graph:
             raise GraphError("the fit is of another graph than this text's; fit the model itself")
-        known = self._labelled(fit)
+        known = self._labeled(fit)
         names = list(known)
         covariance = self._covariance(fit, names)
         found = []
@@ -119,8 +120,8 @@ class LavaanModel(Shown, Plain):
             )
         return DefinedParameters(tuple(found))
 
-    def _labelled(self, fit: Fit) -> dict[str, tuple[float, Any]]:
-        """Return the value of each labelled parameter, with its gradient: a unit vector."""
+    def _labeled(self, fit: Fit) -> dict[str, tuple[float, Any]]:
+        """Return the value of each labeled parameter, with its gradient: a unit vector."""
         labels = {name: at for name, at in self.labels.items() if at[1] != "~1"}
         found: dict[str, tuple[float, Any]] = {}
         for k, (name, (a, op, b)) in enumerate(labels.items()):
@@ -150,13 +151,11 @@ class LavaanModel(Shown, Plain):
             "definitions": {each.name: each.text for each in self.definitions},
         }
 
-    def _brief(self) -> str:
-        return (
-            f"{shorten(str(self.graph), 'graph', most=70)}, {count(self.df, 'degree')} of freedom"
-        )
+    def _headline(self) -> str:
+        return f"{shorten_list(str(self.graph), 'graph', most=70)}, {count(self.df, 'degree')} of freedom"
 
-    def _shown(self) -> Iterator[str | Table]:
-        yield shorten(str(self.graph), "model.graph has all")
+    def _sections(self) -> Iterator[str | Table]:
+        yield shorten_list(str(self.graph), "model.graph has all")
         yield f"{count(self.df, 'degree')} of freedom"
         if self.note:
             yield self.note

@@ -16,12 +16,10 @@ import numpy.typing as npt
 
 from bowfree.errors import GraphError
 from bowfree.formats.matrix import CellError, named_square
-from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.parameter_matrices import real_array
-from bowfree.text_input import shown
-
-__all__ = ["from_lingam", "to_lingam"]
+from bowfree.text_reading import short_repr
 
 
 def to_lingam(graph: GraphLike, *, B: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
@@ -57,7 +55,7 @@ def to_lingam(graph: GraphLike, *, B: npt.ArrayLike | None = None) -> npt.NDArra
     try:
         weights = np.ones((d, d)) if B is None else real_array(B)
     except (TypeError, ValueError, OverflowError):
-        raise GraphError(f"B must be a matrix of numbers, not {shown(B)}") from None
+        raise GraphError(f"B must be a matrix of numbers, not {short_repr(B)}") from None
     if weights.shape != (d, d):
         raise GraphError(f"B has shape {weights.shape} but the graph has {d} nodes")
     index = {name: i for i, name in enumerate(graph.nodes)}

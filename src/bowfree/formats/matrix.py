@@ -21,20 +21,10 @@ import numpy.typing as npt
 from bowfree.errors import GraphError, ParseError
 from bowfree.formats.csv_text import CsvReader, Row, read_name, write_line, write_name
 from bowfree.formats.tokens import refuse
-from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.options import each
-from bowfree.text_input import brief, check_nodes, listed, number, shown
-
-__all__ = [
-    "CellError",
-    "CodeTable",
-    "MatrixFormat",
-    "additive_codes",
-    "named_square",
-    "read_csv",
-    "write_csv",
-]
+from bowfree.text_reading import check_nodes, join_names, number, short_repr, truncate
+from bowfree.validation import as_list
 
 # Edges of the pair (i, j), i before j: subset of {"->", "<-", "<->"}, keyed by (M[i,j], M[j,i]).
 CodeTable = Mapping[tuple[float, float], frozenset[str]]
@@ -75,7 +65,7 @@ class MatrixFormat:
         for (i, j), edges in _edges_by_pair(graph).items():
             if edges not in codes:
                 a, b = graph.nodes[i], graph.nodes[j]
-                both = " and ".join(f"{brief(a)} {mark} {brief(b)}" for mark in sorted(edges))
+                both = " and ".join(f"{truncate(a)} {mark} {truncate(b)}" for mark in sorted(edges))
                 raise GraphError(
                     f"the {self.name} matrix has no code for {both} together; drop one of "
                     "the two, or use a format that has both (text, json, dagitty, tetrad)"
@@ -89,7 +79,7 @@ class MatrixFormat:
         for i in range(len(names)):
             if values[i, i] != 0:
                 raise CellError(
-                    f"{self.name}: entry [{brief(names[i])}, {brief(names[i])}] on the diagonal is "
+                    f"{self.name}: entry [{truncate(names[i])}, {truncate(names[i])}] on the diagonal is "
                     f"{values[i, i]:g}; a graph has no self-loops, set it to 0",
                     i,
                     i,
@@ -102,8 +92,8 @@ class MatrixFormat:
             a, b = names[i], names[j]
             if edges is None:
                 raise CellError(
-                    f"{self.name}: entries [{brief(a)}, {brief(b)}] = {entries[0]:g} and "
-                    f"[{brief(b)}, {brief(a)}] = {entries[1]:g} do not name an edge; {self.hint}",
+                    f"{self.name}: entries [{truncate(a)}, {truncate(b)}] = {entries[0]:g} and "
+                    f"[{truncate(b)}, {truncate(a)}] = {entries[1]:g} do not name an edge; {self.hint}",
                     i,
                     j,
                 )
@@ -153,7 +143,7 @@ def named_square(
         rows = [str(name) for name in getattr(matrix, "index", nodes)]
         if rows != nodes and rows != [str(i) for i in range(len(rows))]:
             raise ParseError(
-                f"{format}: rows are named {listed(rows)} but columns {listed(nodes)}; bring both "
+                f"{format}: rows are named {join_names(rows)} but columns {join_names(nodes)}; bring both "
                 "in one order"
             )
     values = _numbers(matrix, format)
@@ -182,16 +172,18 @@ def _numbers(matrix: Any, format: str) -> npt.NDArray[np.float64]:
         return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ParseError(
-            f"{format}: the matrix is not made of numbers: {brief(str(error))}"
+            f"{format}: the matrix is not made of numbers: {truncate(str(error))}"
         ) from None
 
 
 def listed_names(nodes: Any, format: str) -> list[Any]:
     """Return the names that a user gave for the nodes of a graph, or raise."""
-    names = [] if isinstance(nodes, str) else each("nodes", nodes, "names", ParseError)
+    names = [] if isinstance(nodes, str) else as_list("nodes", nodes, "names", ParseError)
     listed = list(names)
     if isinstance(nodes, str) or not all(isinstance(name, str) for name in listed):
-        raise ParseError(f"{format}: node names are a list such as ['x', 'y'], not {shown(nodes)}")
+        raise ParseError(
+            f"{format}: node names are a list such as ['x', 'y'], not {short_repr(nodes)}"
+        )
     return listed
 
 
@@ -224,7 +216,7 @@ def read_csv(
     seen: set[str] = set()
     for k, name in enumerate(names, start=first):
         if name in seen:
-            reader.refuse(header, k, f"node {shown(name)} is named twice; rename one")
+            reader.refuse(header, k, f"node {short_repr(name)} is named twice; rename one")
         seen.add(name)
     if len(rows) != len(names):
         last = rows[-1] if rows else header
@@ -253,13 +245,13 @@ def _read_row(
         reader.refuse(
             row,
             0,
-            f"row {i + 1} is named {shown(read_name(row.cells[0]))} but column {i + 1} "
-            f"{shown(names[i])}; bring both in one order",
+            f"row {i + 1} is named {short_repr(read_name(row.cells[0]))} but column {i + 1} "
+            f"{short_repr(names[i])}; bring both in one order",
         )
     values = []
     for k, cell in enumerate(row.cells[first:], start=first):
         try:
             values.append(number(cell))
         except ValueError as error:
-            reader.refuse(row, k, f"{shown(cell)} {error}")
+            reader.refuse(row, k, f"{short_repr(cell)} {error}")
     return values

@@ -15,12 +15,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from bowfree.errors import ParseError
-from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.options import each
-from bowfree.text_input import shown
-
-__all__ = ["from_edge_lists", "from_networkx", "to_edge_lists", "to_networkx"]
+from bowfree.text_reading import short_repr
+from bowfree.validation import as_list
 
 _TYPES = ("directed", "bidirected")
 
@@ -93,7 +91,7 @@ def from_networkx(graph: Any) -> MixedGraph:
     for a, b, kind in graph.edges(data="type"):
         if kind not in _TYPES:
             raise ParseError(
-                f"networkx: edge ({shown(a)}, {shown(b)}) has type {shown(kind)}; set the edge "
+                f"networkx: edge ({short_repr(a)}, {short_repr(b)}) has type {short_repr(kind)}; set the edge "
                 "attribute 'type' to 'directed' or 'bidirected'"
             )
         if kind == "directed":
@@ -157,7 +155,7 @@ def from_edge_lists(
     for node in nodes:
         if not isinstance(node, str):
             raise ParseError(
-                f"edge lists: node {shown(node)} is not a string; relabel the nodes first"
+                f"edge lists: node {short_repr(node)} is not a string; relabel the nodes first"
             )
     seen: set[tuple[str, frozenset[str] | tuple[str, str]]] = set()
     lists: dict[str, list[tuple[str, str]]] = {"directed": [], "bidirected": []}
@@ -166,11 +164,13 @@ def from_edge_lists(
         for edge in _listed(edges):
             pair = isinstance(edge, tuple | list) and len(edge) == 2
             if not (pair and all(isinstance(end, str) for end in edge)):
-                raise ParseError(f"edge lists: {shown(edge)} is no pair of nodes (a, b)")
+                raise ParseError(f"edge lists: {short_repr(edge)} is no pair of nodes (a, b)")
             a, b = edge
             key = (kind, (a, b) if kind == "directed" else frozenset((a, b)))
             if key in seen:
-                raise ParseError(f"edge lists: {kind} edge {shown(edge)} is given twice; drop one")
+                raise ParseError(
+                    f"edge lists: {kind} edge {short_repr(edge)} is given twice; drop one"
+                )
             seen.add(key)
             lists[kind].append((a, b))
     return MixedGraph(nodes, lists["directed"], lists["bidirected"])
@@ -178,5 +178,5 @@ def from_edge_lists(
 
 def _listed(values: Any) -> list[Any]:
     if isinstance(values, str):
-        raise ParseError(f"edge lists: expected a list, not {shown(values)}")
-    return list(each("edge lists: one", values, "names or pairs", ParseError))
+        raise ParseError(f"edge lists: expected a list, not {short_repr(values)}")
+    return list(as_list("edge lists: one", values, "names or pairs", ParseError))

@@ -7,8 +7,6 @@ from typing import Any
 
 from bowfree.errors import BowfreeError
 
-__all__ = ["load"]
-
 
 def load(module: str, package: str) -> Any:
     """Import a module, or say which package has to be installed for it.

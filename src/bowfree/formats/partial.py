@@ -10,10 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from bowfree.equivalence.class_members import EquivalenceClass
-from bowfree.graph.given import GraphLike
+from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.pag import PAG
-
-__all__ = ["PAGLike", "pag_of"]
 
 PAGLike = GraphLike | PAG
 """What these formats take: a graph, a result that has one, a class, a PAG."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bowfree.formats.packages import load
-from bowfree.graph.given import GraphLike, graph_of
-
-__all__ = ["to_pgmpy"]
+from bowfree.graph.graph_like import GraphLike, graph_of
 
 
 def to_pgmpy(graph: GraphLike) -> Any:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 
-from bowfree.graph.given import GraphLike, graph_of
-
-__all__ = ["to_semid"]
+from bowfree.graph.graph_like import GraphLike, graph_of
 
 
 def to_semid(graph: GraphLike) -> str:

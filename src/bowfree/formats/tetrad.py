@@ -22,11 +22,9 @@ import re
 from bowfree.errors import GraphError
 from bowfree.formats.partial import PAGLike, pag_of
 from bowfree.formats.tokens import GraphBuilder, refuse
-from bowfree.graph.given import graph_of
+from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.text_input import check_text, shown, split_lines
-
-__all__ = ["from_tetrad", "to_tetrad"]
+from bowfree.text_reading import check_text, short_repr, split_lines
 
 _NUMBER = re.compile(r"[0-9]+\.")
 _REMARKS = {"dd", "pd", "nl", "pl"}
@@ -66,7 +64,7 @@ def to_tetrad(graph: PAGLike) -> str:
     for name in graph.nodes:
         if not name or re.search(r"[\s;,]", name):
             raise GraphError(
-                f"Tetrad's text cannot hold the node name {shown(name)}: no spaces, ';' or ','; "
+                f"Tetrad's text cannot hold the node name {short_repr(name)}: no spaces, ';' or ','; "
                 "rename it with relabel"
             )
     edges = [f"{a} {'-->' if mark == '->' else mark} {b}" for a, mark, b in graph.edges]
@@ -118,7 +116,9 @@ def from_tetrad(text: str) -> MixedGraph:
         elif section == "Graph Edges:":
             _read_edge(line, number, builder)
         elif section != "other":
-            refuse("tetrad", number, column, f"expected 'Graph Nodes:', found {shown(heading)}")
+            refuse(
+                "tetrad", number, column, f"expected 'Graph Nodes:', found {short_repr(heading)}"
+            )
     for heading in ("Graph Nodes:", "Graph Edges:"):
         if heading not in seen:
             refuse("tetrad", last, 1, f"the text ends without a section {heading!r}")
@@ -135,10 +135,13 @@ def _read_nodes(line: str, number: int, builder: GraphBuilder) -> None:
             continue
         if re.search(r"\s", name):
             refuse(
-                "tetrad", number, column, f"node name {shown(name)} has a space; separate by ';'"
+                "tetrad",
+                number,
+                column,
+                f"node name {short_repr(name)} has a space; separate by ';'",
             )
         if name in builder:
-            refuse("tetrad", number, column, f"node {shown(name)} is named twice; rename one")
+            refuse("tetrad", number, column, f"node {short_repr(name)} is named twice; rename one")
         builder.node(name)
 
 
@@ -149,7 +152,7 @@ def _read_edge(line: str, number: int, builder: GraphBuilder) -> None:
         or not _NUMBER.fullmatch(words[0][0])
         or not {word for word, _ in words[4:]} <= _REMARKS
     ):
-        found = shown(line.strip())
+        found = short_repr(line.strip())
         refuse("tetrad", number, words[0][1], f"expected '1. a --> b', found {found}")
     _, (a, column), (mark, mark_column), (b, b_column) = words[:4]
     if mark not in _MARKS:
@@ -157,11 +160,14 @@ def _read_edge(line: str, number: int, builder: GraphBuilder) -> None:
             "tetrad",
             number,
             mark_column,
-            f"edge mark {shown(mark)} leaves a direction open or is unknown; use '-->' or '<->'",
+            f"edge mark {short_repr(mark)} leaves a direction open or is unknown; use '-->' or '<->'",
         )
     for name, at in ((a, column), (b, b_column)):
         if name not in builder:
             refuse(
-                "tetrad", number, at, f"node {shown(name)} is not in the list under 'Graph Nodes:'"
+                "tetrad",
+                number,
+                at,
+                f"node {short_repr(name)} is not in the list under 'Graph Nodes:'",
             )
     builder.edge(a, _MARKS[mark], b, number, column)

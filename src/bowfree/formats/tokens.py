@@ -14,9 +14,7 @@ from typing import NamedTuple, NoReturn
 
 from bowfree.errors import ParseError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.text_input import brief, check_nodes, check_text, shown
-
-__all__ = ["GraphBuilder", "Token", "TokenReader", "quoted", "refuse", "unquoted"]
+from bowfree.text_reading import check_nodes, check_text, short_repr, truncate
 
 
 class Token(NamedTuple):
@@ -122,8 +120,8 @@ class TokenReader:
         return token
 
     def fail(self, token: Token, wanted: str) -> NoReturn:
-        """Refuse a token in favour of what was wanted."""
-        seen = "the end of the text" if token.kind == "end" else shown(token.text)
+        """Refuse a token in favor of what was wanted."""
+        seen = "the end of the text" if token.kind == "end" else short_repr(token.text)
         refuse(self.format, token.line, token.column, f"expected {wanted}, found {seen}")
 
 
@@ -169,10 +167,10 @@ class GraphBuilder:
         self.node(a)
         self.node(b)
         if a == b:
-            loop = f"{brief(a)} {mark} {brief(a)}"
+            loop = f"{truncate(a)} {mark} {truncate(a)}"
             refuse(self._format, line, column, f"self-loop {loop}; an edge joins two nodes")
         if self.has(a, mark, b):
-            edge = f"{brief(a)} {mark} {brief(b)}"
+            edge = f"{truncate(a)} {mark} {truncate(b)}"
             refuse(self._format, line, column, f"edge {edge} is given twice; drop one of them")
         if mark == "<->":
             self._bidirected.setdefault((a, b))

@@ -8,9 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from bowfree.formats.packages import load
-from bowfree.graph.given import GraphLike, graph_of
-
-__all__ = ["to_y0"]
+from bowfree.graph.graph_like import GraphLike, graph_of
 
 
 def to_y0(graph: GraphLike) -> Any:

@@ -9,8 +9,6 @@ one mask per node. The compiled core holds the same picture as uint64 words
 
 from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["closure", "members", "singletons", "transpose", "union"]
-
 
 def members(mask: int) -> Iterator[int]:
     """Yield the nodes of a set, ascending."""

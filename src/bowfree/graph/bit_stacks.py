@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from bowfree.graph.mixed_graph import MixedGraph
 
-__all__ = ["Bits", "graph_of_bits", "graphs_of_bits"]
-
 Bits = npt.NDArray[np.uint64]
 
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from bowfree.graph.names import said_edge
 
-__all__ = ["ByEdge"]
-
 Entry = TypeVar("Entry", covariant=True)
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from bowfree.errors import GraphError
 from bowfree.graph.bit_sets import members
 from bowfree.graph.text import quote, read_statements
-from bowfree.options import each
-from bowfree.text_input import listed, shown
+from bowfree.text_reading import join_names, short_repr
+from bowfree.validation import as_list
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
@@ -63,7 +63,9 @@ def add(
     >>> print(g.add(directed=[("z", "w")], nodes=["w"]))
     x -> y, z -> w
     """
-    new = (nodes,) if isinstance(nodes, str) else tuple(each("nodes", nodes, "names", GraphError))
+    new = (
+        (nodes,) if isinstance(nodes, str) else tuple(as_list("nodes", nodes, "names", GraphError))
+    )
     if new:
         graph = type(graph)(graph.nodes + new, graph.directed, graph.bidirected)
     parents, spouses = list(graph._parents), list(graph._spouses)
@@ -183,12 +185,12 @@ def reorder(graph: MixedGraph, nodes: Iterable[str]) -> MixedGraph:
     >>> bf.parse("a -> b").reorder(["b", "a"]).nodes
     ('b', 'a')
     """
-    given = [nodes] if isinstance(nodes, str) else each("nodes", nodes, "names", GraphError)
+    given = [nodes] if isinstance(nodes, str) else as_list("nodes", nodes, "names", GraphError)
     order = [graph._node(v) for v in given]
     if sorted(order) != list(range(len(graph))):
         names = [graph._nodes[v] for v in order]
         raise GraphError(
-            f"the new order {listed(names)} must list each of the nodes {listed(graph.nodes)} once"
+            f"the new order {join_names(names)} must list each of the nodes {join_names(graph.nodes)} once"
         )
     return _pick(graph, order)
 
@@ -233,7 +235,7 @@ def relabel(graph: MixedGraph, names: Mapping[str, str]) -> MixedGraph:
     b -> a <-> c
     """
     if not isinstance(names, Mapping):
-        raise GraphError(f"names is {shown(names)}; give a mapping from old to new names")
+        raise GraphError(f"names is {short_repr(names)}; give a mapping from old to new names")
     for old in names:
         graph._node(old)
     renamed = type(graph)(names.get(name, name) for name in graph.nodes)
@@ -261,14 +263,16 @@ def _edge_list(
 ) -> list[tuple[int, str, int]]:
     """Read the three ways to give edges; names become indices, and must be known."""
     pairs = "pairs of nodes"
-    result = [(*graph._pair(p), "->") for p in each("directed", directed, pairs, GraphError)]
-    result += [(*graph._pair(p), "<->") for p in each("bidirected", bidirected, pairs, GraphError)]
+    result = [(*graph._pair(p), "->") for p in as_list("directed", directed, pairs, GraphError)]
+    result += [
+        (*graph._pair(p), "<->") for p in as_list("bidirected", bidirected, pairs, GraphError)
+    ]
     for text in texts:
         names, edges = read_statements(text)
         alone = set(names).difference(*((a, b) for a, _, b in edges))
         if alone or not edges:
             raise GraphError(
-                f"{shown(text)} should name edges, such as 'x -> y'; nodes go under nodes=[...]"
+                f"{short_repr(text)} should name edges, such as 'x -> y'; nodes go under nodes=[...]"
             )
         result += [(*graph._pair((a, b)), mark) for a, mark, b in edges]
     return [(i, mark, j) for i, j, mark in result]

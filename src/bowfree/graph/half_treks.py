@@ -27,8 +27,6 @@ from bowfree.graph.bit_sets import closure, members
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
-__all__ = ["Equations", "half_trek_equations"]
-
 
 class Equations(NamedTuple):
     """The equations for the coefficients into one node.

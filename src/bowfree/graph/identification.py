@@ -23,20 +23,19 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
-from bowfree.display import MOST_ROWS, Shown, Table, count
 from bowfree.errors import GraphError
-from bowfree.frames import data_frame
 from bowfree.graph.bit_sets import members
 from bowfree.graph.half_treks import half_trek_equations
 from bowfree.graph.names import said_edge
 from bowfree.graph.structure import check_acyclic
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count
+from bowfree.results.frames import data_frame
+from bowfree.results.serialization import ToDict
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
-__all__ = ["EdgeIdentification", "Identification"]
 
 _PRIME = 2**61 - 1  # a wrong rank has a chance of about the number of parameters over this
 _SEED = 20120601  # any: the point is random, but the same for everybody
@@ -45,7 +44,7 @@ Verdict = Literal["identified", "not identified", "undecided"]
 
 
 @dataclass(frozen=True, repr=False)
-class EdgeIdentification(Shown, Plain):
+class EdgeIdentification(TextDisplay, ToDict):
     """Whether the parameter of one edge is determined by the covariances.
 
     Attributes
@@ -66,13 +65,13 @@ class EdgeIdentification(Shown, Plain):
     verdict: Verdict
     by: tuple[str, ...]
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         by = f" by {', '.join(map(quote, self.by))}" if self.by else ""
         return f"{quote(self.a)} {self.mark} {quote(self.b)}: {self.verdict}{by}"
 
 
 @dataclass(frozen=True, repr=False)
-class Identification(Shown):
+class Identification(TextDisplay):
     """Which parameters the covariances determine; made by :meth:`MixedGraph.identified`.
 
     Attributes
@@ -134,7 +133,7 @@ class Identification(Shown):
             ],
         }
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         if self.complete:
             return f"all of {count(len(self.edges), 'edge')} identified"
         verdicts = [edge.verdict for edge in self.edges]
@@ -144,8 +143,8 @@ class Identification(Shown):
             if verdict in verdicts
         )
 
-    def _shown(self) -> Iterator[str | Table]:
-        yield self._brief()
+    def _sections(self) -> Iterator[str | Table]:
+        yield self._headline()
         rows = [
             (f"{quote(e.a)} {e.mark} {quote(e.b)}", e.verdict, ", ".join(map(quote, e.by)))
             for e in self.edges

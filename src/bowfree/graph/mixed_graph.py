@@ -35,11 +35,9 @@ from bowfree.graph import paths as _paths
 from bowfree.graph import treks as _treks
 from bowfree.graph.bit_sets import closure, members, transpose, union
 from bowfree.graph.names import unknown_node
-from bowfree.options import each
 from bowfree.shortcuts import GraphShortcuts
-from bowfree.text_input import brief, load_json, shown
-
-__all__ = ["MixedGraph"]
+from bowfree.text_reading import load_json, short_repr, truncate
+from bowfree.validation import as_list
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -108,10 +106,10 @@ class MixedGraph(GraphShortcuts):
         names = _checked_names(nodes)
         self._set(names, {name: i for i, name in enumerate(names)}, (), ())
         parents, spouses = [0] * len(names), [0] * len(names)
-        for pair in each("directed", directed, "pairs of nodes", GraphError):
+        for pair in as_list("directed", directed, "pairs of nodes", GraphError):
             a, b = self._pair(pair)
             parents[b] |= 1 << a
-        for pair in each("bidirected", bidirected, "pairs of nodes", GraphError):
+        for pair in as_list("bidirected", bidirected, "pairs of nodes", GraphError):
             a, b = self._pair(pair)
             spouses[b] |= 1 << a
             spouses[a] |= 1 << b
@@ -180,12 +178,12 @@ class MixedGraph(GraphShortcuts):
         ends = tuple(pair) if isinstance(pair, tuple | list) else ()
         if len(ends) != 2:
             raise GraphError(
-                f"an edge is a pair of node names, such as ('x', 'y'), not {shown(pair)}"
+                f"an edge is a pair of node names, such as ('x', 'y'), not {short_repr(pair)}"
             )
         a, b = self._node(ends[0]), self._node(ends[1])
         if a == b:
             raise GraphError(
-                f"self-loop at {brief(text.quote(ends[0]))}: an edge joins two different nodes; "
+                f"self-loop at {truncate(text.quote(ends[0]))}: an edge joins two different nodes; "
                 "drop this edge"
             )
         return a, b
@@ -195,7 +193,7 @@ class MixedGraph(GraphShortcuts):
         if isinstance(nodes, str):
             return 1 << self._node(nodes)
         mask = 0
-        for name in each("nodes", nodes, "names", GraphError):
+        for name in as_list("nodes", nodes, "names", GraphError):
             mask |= 1 << self._node(name)
         return mask
 
@@ -268,7 +266,7 @@ class MixedGraph(GraphShortcuts):
         """Return all j with an edge i <-> j to some i in S."""
         return self._names(union(self._spouses, self._mask(nodes)))
 
-    def neighbours(self, nodes: NodeSet) -> frozenset[str]:
+    def neighbors(self, nodes: NodeSet) -> frozenset[str]:
         """Return all j with an edge of any kind to some i in S."""
         mask = self._mask(nodes)
         return self._names(
@@ -394,26 +392,26 @@ class MixedGraph(GraphShortcuts):
 def _checked_names(nodes: Iterable[str]) -> tuple[str, ...]:
     if isinstance(nodes, str):
         raise GraphError(
-            f"nodes is the string {shown(nodes)}; give a list of names, such as ['x', 'y'], "
+            f"nodes is the string {short_repr(nodes)}; give a list of names, such as ['x', 'y'], "
             "or use bowfree.parse for a graph written as text"
         )
-    names = tuple(each("nodes", nodes, "names, such as ['x', 'y']", GraphError))
+    names = tuple(as_list("nodes", nodes, "names, such as ['x', 'y']", GraphError))
     seen: set[str] = set()
     for name in names:
         if not isinstance(name, str):
             raise GraphError(
-                f"node names are strings, but {shown(name)} is of type {type(name).__name__}; "
+                f"node names are strings, but {short_repr(name)} is of type {type(name).__name__}; "
                 "convert it with str()"
             )
         if not name:
             raise GraphError("a node has an empty name; give it one")
         if name in seen:
             raise GraphError(
-                f"node {shown(name)} is given twice; every node needs a name of its own"
+                f"node {short_repr(name)} is given twice; every node needs a name of its own"
             )
         if not name.isascii() and _SURROGATE.search(name):
             raise GraphError(
-                f"node name {shown(name)} has half of a character (a lone surrogate), which no "
+                f"node name {short_repr(name)} has half of a character (a lone surrogate), which no "
                 "file can hold; rename it"
             )
         seen.add(name)

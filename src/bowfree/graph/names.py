@@ -11,18 +11,16 @@ from typing import Literal
 
 from bowfree.errors import GraphError
 from bowfree.graph.text import quote, read_statements
-from bowfree.text_input import close_names, listed, shown
-
-__all__ = ["place", "said_edge", "unknown_node"]
+from bowfree.text_reading import join_names, short_repr, similar_names
 
 
 def unknown_node(name: object, nodes: Sequence[str]) -> str:
     """Say which name is unknown, and which were perhaps meant."""
     if not isinstance(name, str):
-        return f"unknown node {shown(name)}: node names are strings, not {type(name).__name__}"
-    close = close_names(name, nodes, n=3)
+        return f"unknown node {short_repr(name)}: node names are strings, not {type(name).__name__}"
+    close = similar_names(name, nodes, n=3)
     hint = f"did you mean {' or '.join(map(repr, close))}?" if close else ""
-    return f"unknown node {shown(name)}; {hint or f'nodes are: {listed(nodes)}'}"
+    return f"unknown node {short_repr(name)}; {hint or f'nodes are: {join_names(nodes)}'}"
 
 
 def place(name: object, names: Sequence[str]) -> int:
@@ -71,12 +69,12 @@ def said_edge(
     if mark is None and b is None:
         alone, edges = read_statements(a)
         if len(edges) != 1 or len(alone) != 2:
-            raise GraphError(f"{shown(a)} should be one edge, such as 'x -> y'")
+            raise GraphError(f"{short_repr(a)} should be one edge, such as 'x -> y'")
         a, mark, b = edges[0]
     if not isinstance(mark, str) or mark not in ("->", "<-", "<->") or b is None:
         raise GraphError(
             f"an edge has two ends and a mark between them, '->', '<-' or '<->', "
-            f"and not {shown((a, mark, b))}"
+            f"and not {short_repr((a, mark, b))}"
         )
     i, j = place(a, names), place(b, names)
     if i == j:

@@ -34,15 +34,14 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
-from bowfree.display import Shown, count, shorten
 from bowfree.errors import GraphError
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
+from bowfree.results.display import TextDisplay, count, shorten_list
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
-__all__ = ["PAG"]
 
 # The codes of pcalg's amat.pag.
 NONE, CIRCLE, HEAD, TAIL = range(4)
@@ -53,7 +52,7 @@ _END: dict[int, Literal["circle", "head", "tail"]] = {CIRCLE: "circle", HEAD: "h
 
 
 @dataclass(frozen=True, repr=False)
-class PAG(Shown):
+class PAG(TextDisplay):
     """A partial ancestral graph; made by :meth:`MixedGraph.pag`.
 
     Attributes
@@ -116,15 +115,15 @@ class PAG(Shown):
         """Return plain lists and texts, ready for ``json.dumps``."""
         return {"nodes": list(self.nodes), "edges": [list(edge) for edge in self.edges]}
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return f"{count(len(self.nodes), 'node')}, {count(len(self.edges), 'edge')}: {self}"
 
-    def _shown(self) -> Iterator[str]:
+    def _sections(self) -> Iterator[str]:
         edges = self.edges
         alone = set(self.nodes) - {end for a, _, b in edges for end in (a, b)}
         written = [f"{quote(a)} {mark} {quote(b)}" for a, mark, b in edges]
         text = ", ".join([*written, *(quote(name) for name in self.nodes if name in alone)])
-        yield shorten(text, "edges has all")
+        yield shorten_list(text, "edges has all")
 
 
 def pag(graph: MixedGraph) -> PAG:
@@ -184,7 +183,7 @@ class _Orienting:
         return True
 
     def _pairs_apart(self, middle: int) -> Iterator[tuple[int, int]]:
-        """Return the pairs of neighbours of a node that are not adjacent to each other."""
+        """Return the pairs of neighbors of a node that are not adjacent to each other."""
         for a, c in combinations(self.near[middle], 2):
             if not self.marks[a][c]:
                 yield a, c

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from bowfree.graph.mixed_graph import MixedGraph
 
-__all__ = ["BACKWARD", "BIDIRECTED", "EDGES", "FORWARD", "MARKS", "NONE"]
-
 NONE, FORWARD, BACKWARD, BIDIRECTED = range(4)
 EDGES = (FORWARD, BACKWARD, BIDIRECTED)
 MARKS = {NONE: "", FORWARD: "->", BACKWARD: "<-", BIDIRECTED: "<->"}

@@ -9,8 +9,6 @@ from __future__ import annotations
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import read_statements
 
-__all__ = ["parse"]
-
 
 def parse(text: str) -> MixedGraph:
     """Read a graph from text such as ``"a -> b <-> c, d"``.

@@ -18,7 +18,6 @@ from bowfree.graph.text import quote
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
-__all__ = ["Path"]
 
 Step = tuple[str, Sequence[int]]
 """A mark and, for every node, the set of nodes that an edge with this mark leads to."""

@@ -116,8 +116,8 @@ def minimal_separator(
     If any set separates a and b, one among their ancestors does. Among the ancestors m-separation
     is separation in an undirected graph, in which two nodes are joined when a path of colliders
     leads from one to the other: through children and districts of the first to a member of such a
-    district or to a parent of one. There the neighbours of a that b can be reached from, without
-    passing other neighbours of a, are a separator, and each of them is needed.
+    district or to a parent of one. There the neighbors of a that b can be reached from, without
+    passing other neighbors of a, are a separator, and each of them is needed.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def minimal_separator(
     ancestors = closure(parents, start | end | needed)
 
     def joined(nodes: int) -> int:
-        """Neighbours in the undirected graph, of all nodes of a set."""
+        """Neighbors in the undirected graph, of all nodes of a set."""
         heads = closure(spouses, nodes | (union(children, nodes) & ancestors), within=ancestors)
         return heads | (union(parents, heads) & ancestors)
 

@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 from bowfree.errors import ParseError
 from bowfree.graph.bit_sets import members
-from bowfree.options import at_least
-from bowfree.text_input import brief, check_nodes, check_text, place, shown
+from bowfree.text_reading import check_nodes, check_text, line_and_column, short_repr, truncate
+from bowfree.validation import check_count
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
-__all__ = ["quote", "read_statements", "to_text"]
 
 FORMAT = "bowfree.MixedGraph"
 VERSION = 1
@@ -60,12 +59,14 @@ def read_statements(text: str) -> tuple[list[str], list[Edge]]:
                 raise _error(
                     text,
                     start,
-                    f"expected an edge or a comma before {brief(quote(value))}; a name of several "
+                    f"expected an edge or a comma before {truncate(quote(value))}; a name of several "
                     "words stands in double quotes",
                 )
             if mark is not None and left is not None:
                 if left == value:
-                    raise _error(text, start, f"self-loop at {brief(quote(value))}; drop this edge")
+                    raise _error(
+                        text, start, f"self-loop at {truncate(quote(value))}; drop this edge"
+                    )
                 edges.append((value, "->", left) if mark == "<-" else (left, mark, value))
             names[value] = None
             left, mark, comma = value, None, False
@@ -109,7 +110,7 @@ def _next_token(text: str, start: int) -> tuple[str, str, int]:
 
 
 def _error(text: str, position: int, message: str) -> ParseError:
-    line, column = place(text, position)
+    line, column = line_and_column(text, position)
     return ParseError(message, line=line, column=column)
 
 
@@ -197,7 +198,7 @@ def to_json(graph: MixedGraph, *, indent: int | None = None) -> str:
     >>> bf.MixedGraph.from_json(g.to_json()) == g
     True
     """
-    wide = None if indent is None else at_least("indent", indent, 0)
+    wide = None if indent is None else check_count("indent", indent, 0)
     return json.dumps(to_dict(graph), indent=wide, ensure_ascii=False)
 
 
@@ -206,15 +207,15 @@ def dict_parts(data: Any) -> tuple[list[str], list[tuple[str, str]], list[tuple[
     if not isinstance(data, Mapping):
         raise ParseError(f"a graph is stored as a JSON object, not as {type(data).__name__}")
     if data.get("format") != FORMAT:
-        raise ParseError(f"'format' is {shown(data.get('format'))}, expected {FORMAT!r}")
+        raise ParseError(f"'format' is {short_repr(data.get('format'))}, expected {FORMAT!r}")
     if data.get("version") != VERSION:
         raise ParseError(
-            f"'version' is {shown(data.get('version'))}; this release of bowfree reads version "
+            f"'version' is {short_repr(data.get('version'))}; this release of bowfree reads version "
             f"{VERSION}"
         )
     for key in ("nodes", "directed", "bidirected"):
         if not isinstance(data.get(key), list | tuple):
-            raise ParseError(f"{key!r} is missing or not a list: {shown(data.get(key))}")
+            raise ParseError(f"{key!r} is missing or not a list: {short_repr(data.get(key))}")
     check_nodes(len(data["nodes"]), "json")
     return list(data["nodes"]), _pairs(data["directed"]), _pairs(data["bidirected"])
 
@@ -223,6 +224,6 @@ def _pairs(edges: Iterable[Any]) -> list[tuple[str, str]]:
     result = []
     for edge in edges:
         if not (isinstance(edge, list | tuple) and len(edge) == 2):
-            raise ParseError(f"an edge is stored as a list of two names, not as {shown(edge)}")
+            raise ParseError(f"an edge is stored as a list of two names, not as {short_repr(edge)}")
         result.append((edge[0], edge[1]))
     return result

@@ -23,8 +23,6 @@ from bowfree.graph.text import quote
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
-__all__ = ["Trek"]
-
 
 @dataclass(frozen=True)
 class Trek:

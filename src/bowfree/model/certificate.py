@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bowfree.display import Shown
-from bowfree.json_values import Plain
-
-__all__ = ["Certificate"]
+from bowfree.results.display import TextDisplay
+from bowfree.results.serialization import ToDict
 
 
 @dataclass(frozen=True, repr=False)
-class Certificate(Shown, Plain):
+class Certificate(TextDisplay, ToDict):
     """What is known about the optimality of one district's fit.
 
     Attributes
@@ -49,7 +47,7 @@ class Certificate(Shown, Plain):
     n_iter: int
     n_optima: int
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"
         return (
             f"{state} after {self.n_iter} iterations, could gain {self.decrement:.1e}, smallest "

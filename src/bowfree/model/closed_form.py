@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import shorten
 from bowfree.errors import DataError, GraphError
 from bowfree.graph.bit_sets import members
 from bowfree.graph.half_treks import half_trek_equations
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
 from bowfree.model.parameter_matrices import square_matrix, supports, symmetric
-
-__all__ = ["closed_form"]
+from bowfree.results.display import shorten_list
 
 Matrix = npt.NDArray[np.float64]
 
@@ -35,7 +33,9 @@ def closed_form(graph: MixedGraph, Sigma: Any) -> tuple[Matrix, Matrix]:
     equations = half_trek_equations(graph)
     if len(equations) < len(graph):
         unsolved = [e for e in graph.identified().edges if e.verdict != "identified"]
-        some = shorten(", ".join(f"{e.a} {e.mark} {e.b}" for e in unsolved), "and others", most=99)
+        some = shorten_list(
+            ", ".join(f"{e.a} {e.mark} {e.b}" for e in unsolved), "and others", most=99
+        )
         raise GraphError(
             f"the covariances are not known to determine the parameters of {some}; "
             "graph.identified() tells more"

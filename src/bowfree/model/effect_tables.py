@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Table, number, significant
-from bowfree.frames import data_frame
 from bowfree.graph.text import quote
-
-__all__ = ["Column", "decimals", "effect_frame", "effect_pairs", "effect_table", "quantities"]
+from bowfree.results.display import MOST_ROWS, Table, number, significant
+from bowfree.results.frames import data_frame
 
 Floats = npt.NDArray[np.float64]
 Column = Callable[[int, int], str]

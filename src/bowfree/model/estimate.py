@@ -6,16 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bowfree.display import Shown, p_text
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
 from bowfree.model.inference import normal_quantile
-
-__all__ = ["Estimate"]
+from bowfree.results.display import TextDisplay, p_text
+from bowfree.results.serialization import ToDict
 
 
 @dataclass(frozen=True, repr=False)
-class Estimate(Shown, Plain):
+class Estimate(TextDisplay, ToDict):
     """One line of the table of parameters, in lavaan's language.
 
     Attributes
@@ -25,7 +23,7 @@ class Estimate(Shown, Plain):
     estimate, se, z, p_value : float
         Estimate, standard error, their ratio, and the two-sided p-value.
     std_all : float
-        Standardised estimate: an effect in standard deviations, an error correlation, or the
+        Standardized estimate: an effect in standard deviations, an error correlation, or the
         share of the variance that is unexplained.
     """
 
@@ -59,7 +57,7 @@ class Estimate(Shown, Plain):
             return self.rhs, "->", self.lhs
         return self.lhs, "variance" if self.lhs == self.rhs else "<->", self.rhs
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         a, mark, b = self.edge
         what = f"var eps({quote(a)})" if mark == "variance" else f"{quote(a)} {mark} {quote(b)}"
         known = "" if math.isnan(self.se) else f" (s.e. {self.se:.4f}, {p_text(self.p_value)})"

@@ -1,6 +1,6 @@
 """Full-information maximum likelihood: a graph fitted to the cells that are there.
 
-The likelihood of rows with gaps (:mod:`bowfree.model.patterns`) does not split over districts, so
+The likelihood of rows with gaps (:mod:`bowfree.data.missing_patterns`) does not split over districts, so
 all parameters and the means are found together: Newton's method from the two-stage estimates, with
 the exact Hessian
 
@@ -22,15 +22,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.data.covariance import safe_inverse
+from bowfree.data.missing_values import IncompleteRows
+from bowfree.data.sample import lower_triangle
 from bowfree.errors import BowfreeError
 from bowfree.model.fit_indices import Approximation, discrepancy
-from bowfree.model.inference import Information, Parameter, safe_inverse, split_parameters
-from bowfree.model.missing import IncompleteRows
+from bowfree.model.inference import Information, Parameter, split_parameters
 from bowfree.model.robust import jacobian, normal_weight
-from bowfree.model.sample import lower_triangle
-from bowfree.options import StandardErrorKind, TestKind
-
-__all__ = ["FullInformation", "Maximum", "maximize"]
+from bowfree.parameters import StandardErrorKind, TestKind
 
 Floats = npt.NDArray[np.float64]
 

@@ -22,23 +22,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import Shown, Table, number, p_cell
-from bowfree.json_values import Plain
-from bowfree.options import TestKind
-
-__all__ = [
-    "FitIndices",
-    "ScaledIndices",
-    "fit_indices",
-    "residual_correlations",
-    "scaled_indices",
-]
+from bowfree.parameters import TestKind
+from bowfree.results.display import Table, TextDisplay, number, p_cell
+from bowfree.results.serialization import ToDict
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
-class FitIndices(Shown, Plain):
+class FitIndices(TextDisplay, ToDict):
     """Fit of a model against the saturated model and against independence.
 
     Attributes
@@ -51,7 +43,7 @@ class FitIndices(Shown, Plain):
     cfi, tli : float
         Comparative fit index and Tucker–Lewis index; the baseline is the empty graph.
     srmr : float
-        Standardised root mean square residual over the d (d + 1) / 2 entries.
+        Standardized root mean square residual over the d (d + 1) / 2 entries.
     baseline_chi2, baseline_df : float, int
         The same test for the empty graph.
     """
@@ -85,17 +77,17 @@ class FitIndices(Shown, Plain):
         ]
         return [(label, value) for label, value in listed if value]
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         test = "" if math.isnan(self.chi2) else f"chi-square {self.chi2:.3f} on {self.df} df, "
         near = {"RMSEA": self.rmsea, "CFI": self.cfi, "SRMR": self.srmr}
         return test + ", ".join(f"{k} {v:.3f}" for k, v in near.items() if not math.isnan(v))
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         yield Table((), self.facts())
 
 
 @dataclass(frozen=True, repr=False)
-class ScaledIndices(Shown, Plain):
+class ScaledIndices(TextDisplay, ToDict):
     """The chi-square test, scaled for data that are not normal, and the indices that follow.
 
     RMSEA, CFI and TLI estimate the same population values as those of normal data do; only what
@@ -143,13 +135,13 @@ class ScaledIndices(Shown, Plain):
         ]
         return [(label, value) for label, value in listed if value]
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return (
             f"scaled chi-square {self.chi2:.3f} (factor {self.scaling_factor:.3f}), "
             f"RMSEA {self.rmsea:.3f}, CFI {self.cfi:.3f}"
         )
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         yield Table((), self.facts())
 
 
@@ -198,7 +190,7 @@ class FitMeasures:
 
     @property
     def srmr(self) -> float:
-        """Standardised root mean square residual."""
+        """Standardized root mean square residual."""
         return self.indices.srmr
 
     @property

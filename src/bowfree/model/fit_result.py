@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Shown, Table, count, html_page
-from bowfree.frozen import Frozen, lock_arrays
+from bowfree.data.missing_values import IncompleteRows
+from bowfree.data.moments import Moments
 from bowfree.graph.bit_sets import members
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.json_values import Plain
-from bowfree.model import cases, inference
-from bowfree.model.cases import CaseResiduals, Prediction
+from bowfree.model import inference
+from bowfree.model import predictions as cases
 from bowfree.model.certificate import Certificate
 from bowfree.model.estimate import Estimate
 from bowfree.model.fiml import FullInformation
@@ -39,21 +38,22 @@ from bowfree.model.fit_indices import (
 from bowfree.model.fit_summary import FitSummary, html_parts, summarize, text_parts
 from bowfree.model.inference import Information, StandardErrors, TotalEffects
 from bowfree.model.linear_sem import LinearSEM
-from bowfree.model.missing import IncompleteRows
 from bowfree.model.modification_indices import ModificationIndices, modification_indices
-from bowfree.model.moments import Moments
 from bowfree.model.parameter_table import estimate_of_edge, estimates_frame, list_estimates
+from bowfree.model.predictions import CaseResiduals, Prediction
 from bowfree.model.variation import MomentVariation, Variation
-from bowfree.options import Method, StandardErrorKind, TestKind, one_of
+from bowfree.parameters import Method, StandardErrorKind, TestKind
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, to_html
+from bowfree.results.frozen import Frozen, lock_arrays
+from bowfree.results.serialization import ToDict
 from bowfree.shortcuts import ReportShortcut
-
-__all__ = ["Fit"]
+from bowfree.validation import check_choice
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit(Shown, Plain, Frozen, FitMeasures, ReportShortcut):
+class Fit(TextDisplay, ToDict, Frozen, FitMeasures, ReportShortcut):
     """A fitted BAP; made by :func:`fit`.
 
     Attributes
@@ -146,7 +146,7 @@ class Fit(Shown, Plain, Frozen, FitMeasures, ReportShortcut):
 
     @property
     def score(self) -> float:
-        """Penalised score ``(loglik - penalty (#nodes + #edges) log n) / n`` (eq. score).
+        """Penalized score ``(loglik - penalty (#nodes + #edges) log n) / n`` (eq. score).
 
         For ``n = inf`` it is the log-likelihood per observation: there is no penalty.
         """
@@ -250,7 +250,7 @@ class Fit(Shown, Plain, Frozen, FitMeasures, ReportShortcut):
             without a warning for ``n = inf``.
         """
         if information is not None:
-            one_of("information", information, ("expected", "observed"))
+            check_choice("information", information, ("expected", "observed"))
         chosen = information or self._variation.information(self.se)
         if self.resampled is not None:
             covariance = np.atleast_2d(np.cov(self.resampled, rowvar=False))
@@ -314,7 +314,7 @@ class Fit(Shown, Plain, Frozen, FitMeasures, ReportShortcut):
         Returns
         -------
         LinearSEM
-            With the parameters B and Omega of the normalised model of section 2.2.
+            With the parameters B and Omega of the normalized model of section 2.2.
         """
         return LinearSEM(self.graph, *self._standardized())
 
@@ -462,11 +462,11 @@ class Fit(Shown, Plain, Frozen, FitMeasures, ReportShortcut):
         """Return what is worth telling of the data in one line: nothing, of one sample."""
         return ""
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         return text_parts(self.summary(), MOST_ROWS)
 
     def _repr_html_(self) -> str:
-        return html_page(html_parts(self.summary(), MOST_ROWS))
+        return to_html(html_parts(self.summary(), MOST_ROWS))
 
     def _content(self) -> Any:
         numbers = ("loglik", "score", "penalty", "n_parameters", "aic", "bic", "converged")

@@ -10,16 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bowfree.display import Shown, Table, html_page, number, p_cell
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
 from bowfree.model.inference import Information
+from bowfree.results.display import Table, TextDisplay, number, p_cell, to_html
+from bowfree.results.serialization import ToDict
 
 if TYPE_CHECKING:
     from bowfree.model.estimate import Estimate
     from bowfree.model.fit_result import Fit
 
-__all__ = ["FitSummary", "fit_facts", "fit_title", "html_parts", "summarize", "text_parts"]
 
 _COLUMNS = ("Estimate", "Std.Err", "z-value", "P(>|z|)", "ci.lower", "ci.upper", "Std.all")
 _LEAST_DECIMALS, _MOST_DECIMALS = 3, 12
@@ -27,7 +26,7 @@ _REST = "more: print(fit.summary()) has all"
 
 
 @dataclass(frozen=True, repr=False)
-class FitSummary(Shown, Plain):
+class FitSummary(TextDisplay, ToDict):
     """The tables of a fit, laid out as a lavaan user expects them; ``print`` shows all of it.
 
     Attributes
@@ -49,14 +48,14 @@ class FitSummary(Shown, Plain):
     def _content(self) -> Any:
         return {**vars(self), "facts": dict(self.facts)}
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return self.title
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         yield from text_parts(self)
 
     def _repr_html_(self) -> str:
-        return html_page(html_parts(self))
+        return to_html(html_parts(self))
 
 
 def summarize(fit: Fit, information: Information | None) -> FitSummary:

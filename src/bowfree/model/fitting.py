@@ -20,35 +20,33 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.budget import random_generator
+from bowfree.data.covariance import check_definite
+from bowfree.data.joint_moments import JointMoments
+from bowfree.data.missing_values import IncompleteRows
+from bowfree.data.moments import Moments
 from bowfree.errors import BowfreeError, FitWarning, LearnedGraphWarning, warn
-from bowfree.graph.given import GraphLike
+from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.certificate import Certificate
-from bowfree.model.covariance import check_definite
 from bowfree.model.fiml import maximize
 from bowfree.model.fit_result import Fit
-from bowfree.model.given import graph_and_moments
+from bowfree.model.inputs import graph_and_moments
 from bowfree.model.joint_fit import JointFit
-from bowfree.model.joint_moments import JointMoments
 from bowfree.model.joint_variation import model_in
-from bowfree.model.missing import IncompleteRows
-from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import DEFAULT_RULE, ScoringRule
 from bowfree.model.variation import choose_inference
-from bowfree.options import (
+from bowfree.parallel.budget import random_generator
+from bowfree.text_reading import join_names
+from bowfree.validation import (
     DataOptions,
     FitOptions,
     InferenceOptions,
     ScoreOptions,
     SolverOptions,
-    at_least,
-    not_negative,
+    check_count,
+    check_nonnegative,
     split_options,
 )
-from bowfree.text_input import listed
-
-__all__ = ["fit"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,7 +66,7 @@ def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fi
         Observations in rows; columns of a data frame are matched with the nodes by name.
     **options
         ``cov``, ``n``, ``ddof``, ``shrinkage``
-            A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`). With
+            A covariance matrix in place of `data` (:class:`~bowfree.validation.DataOptions`). With
             ``n=inf``, a population covariance matrix, the log-likelihood is per observation, the
             score has no penalty, and what speaks of samples (AIC, BIC, chi-square, standard errors)
             is NaN.
@@ -76,11 +74,11 @@ def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fi
             Gaps, ranks, ordered categories and sampling weights, as for :func:`bowfree.moments`.
         ``se``, ``test``, ``n_bootstrap``
             Standard errors and tests for data that are not normal
-            (:class:`~bowfree.options.InferenceOptions`).
+            (:class:`~bowfree.validation.InferenceOptions`).
         ``penalty``, ``gamma``, ``smallest_effect``
             Weight of ``log n`` per node and edge in the score: 1, the default, is the paper's, 0.5
             the usual BIC, ``"ebic"`` the extended one (with ``gamma``); ``smallest_effect`` is a
-            floor below it (:class:`~bowfree.options.ScoreOptions`).
+            floor below it (:class:`~bowfree.validation.ScoreOptions`).
         ``method``, ``max_iter``, ``tol``
             ``"newton"``, the default, goes on to a certified maximum. ``"ricf"`` is the paper's
             algorithm, from B = 0: at most `max_iter` sweeps (1000), or until the summed absolute
@@ -158,7 +156,7 @@ def fit_quietly(
     if full:
         result = fit_cells(result)
     if se == "bootstrap":
-        n_bootstrap = at_least("n_bootstrap", wanted.get("n_bootstrap", 1000), 2)
+        n_bootstrap = check_count("n_bootstrap", wanted.get("n_bootstrap", 1000), 2)
         resampled = _resampled(result, rule, n_bootstrap, random_generator(rng))
         return replace(result, se=se, test=test, resampled=resampled)
     return result if (se, test) == (result.se, result.test) else replace(result, se=se, test=test)
@@ -242,7 +240,7 @@ def fit_moments(
     """
     if rule.method == "newton" and tol is not None:
         raise BowfreeError("tol is an option of method='ricf'; 'newton' runs until it is certified")
-    if at_least("n_starts", n_starts, 1) != 1 and rule.method == "ricf":
+    if check_count("n_starts", n_starts, 1) != 1 and rule.method == "ricf":
         raise BowfreeError("n_starts is an option of method='newton'; 'ricf' has the paper's start")
     size = moments.n if n is None else n
     rule = rule.settled(size, len(graph))
@@ -251,7 +249,7 @@ def fit_moments(
         *graph._bits(),
         method=rule.method,
         max_iter=rule.sweeps,
-        tol=1e-6 if tol is None else not_negative("tol", tol),
+        tol=1e-6 if tol is None else check_nonnegative("tol", tol),
         n_starts=n_starts,
         seed=int(random_generator(rng).integers(2**63)) if n_starts > 1 else 0,
         look=look,
@@ -297,7 +295,7 @@ def warn_if_doubtful(certificate: tuple[Certificate, ...]) -> None:
     for district in certificate:
         if district.converged:
             continue
-        where = f"district {{{listed(district.nodes)}}}"
+        where = f"district {{{join_names(district.nodes)}}}"
         if district.diverging:
             warn(
                 f"{where}: a coefficient runs to infinity, or Omega to a singular matrix, while "
@@ -330,7 +328,7 @@ def _warn_if_several(certificate: tuple[Certificate, ...]) -> None:
     for district in certificate:
         if district.n_optima > 1:
             warn(
-                f"district {{{listed(district.nodes)}}}: the graph fits badly, and its likelihood "
+                f"district {{{join_names(district.nodes)}}}: the graph fits badly, and its likelihood "
                 f"has several maxima ({district.n_optima} were met); this is the one from the "
                 "usual start, n_starts=20 returns the highest of twenty",
                 FitWarning,

@@ -22,12 +22,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Shown, Table, count, number, p_cell, p_text
-from bowfree.errors import FitWarning, warn
-from bowfree.frozen import Frozen
+from bowfree.data.covariance import safe_inverse
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
 from bowfree.model.effect_tables import (
     decimals,
     effect_frame,
@@ -35,16 +32,11 @@ from bowfree.model.effect_tables import (
     effect_table,
     quantities,
 )
-from bowfree.options import StandardErrorKind, share
-
-__all__ = [
-    "Information",
-    "StandardErrors",
-    "TotalEffect",
-    "TotalEffects",
-    "parameter_index",
-    "split_parameters",
-]
+from bowfree.parameters import StandardErrorKind
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_cell, p_text
+from bowfree.results.frozen import Frozen
+from bowfree.results.serialization import ToDict
+from bowfree.validation import check_fraction
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int_]
@@ -54,7 +46,7 @@ Parameter = tuple[Literal["B", "Omega"], int, int]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StandardErrors(Shown, Plain, Frozen):
+class StandardErrors(TextDisplay, ToDict, Frozen):
     """Standard errors of the parameters of a fit.
 
     Attributes
@@ -83,13 +75,13 @@ class StandardErrors(Shown, Plain, Frozen):
     information: Information
     se: StandardErrorKind = "standard"
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         kind = {"standard": "", "bootstrap": "bootstrap, "}.get(self.se, "robust, ")
         source = "" if self.se == "bootstrap" else f"{self.information} information"
         return f"of {count(len(self.parameters), 'parameter')}, {kind}{source}".rstrip(", ")
 
-    def _shown(self) -> Iterator[str | Table]:
-        yield f"standard errors {self._brief()}"
+    def _sections(self) -> Iterator[str | Table]:
+        yield f"standard errors {self._headline()}"
         names = [quote(name) for name in self.names]
         errors = np.sqrt(np.diag(self.covariance)).tolist()
         rows = [
@@ -109,7 +101,7 @@ class StandardErrors(Shown, Plain, Frozen):
 
 
 @dataclass(frozen=True, repr=False)
-class TotalEffect(Shown, Plain):
+class TotalEffect(TextDisplay, ToDict):
     """The total effect of one variable on another.
 
     Attributes
@@ -144,13 +136,13 @@ class TotalEffect(Shown, Plain):
         half = normal_quantile(confidence) * self.se
         return self.estimate - half, self.estimate + half
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         known = "" if math.isnan(self.se) else f" (s.e. {self.se:.4f}, {p_text(self.p_value)})"
         return f"{quote(self.of)} on {quote(self.on)}: {self.estimate:.4f}{known}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TotalEffects(Shown, Plain, Frozen):
+class TotalEffects(TextDisplay, ToDict, Frozen):
     """Total causal effects ``E = (I - B)^-1``, with delta-method standard errors after a fit.
 
     Attributes
@@ -208,14 +200,14 @@ class TotalEffects(Shown, Plain, Frozen):
 
     def _interval(self, i: int, j: int) -> str:
         half = normal_quantile(0.95) * float(self.se[i, j])
-        centre = float(self.estimate[i, j])
-        return "" if math.isnan(half) else f"{centre - half:.3f} to {centre + half:.3f}"
+        center = float(self.estimate[i, j])
+        return "" if math.isnan(half) else f"{center - half:.3f} to {center + half:.3f}"
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         effects = count(len(effect_pairs(self.estimate != 0)), "effect")
         return f"{effects} among {count(len(self.names), 'variable')}"
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         pairs = effect_pairs(self.estimate != 0)
         if not pairs:
             yield "no variable has an effect on another"
@@ -377,29 +369,6 @@ def standard_errors(
     return StandardErrors(names, se_B, se_Omega, parameters, covariance, information, se)
 
 
-def safe_inverse(information: Floats) -> Floats:
-    """Inverse of a positive definite matrix, scaled first so that units do not matter."""
-    with np.errstate(invalid="ignore"):
-        scale = 1 / np.sqrt(information.diagonal())
-    if np.isfinite(scale).all():
-        units = scale[:, None] * scale
-        # By Cholesky: eigenvalues would take ten times as long, deaf to Ctrl-C.
-        try:
-            root = np.linalg.inv(np.linalg.cholesky(information * units))
-        except np.linalg.LinAlgError:
-            root = np.full_like(information, np.nan)
-        inverse: Floats = root.T @ root
-        # The trace is at least the inverse of the smallest eigenvalue; the largest is at least one.
-        if len(scale) * np.finfo(float).eps * inverse.trace() < 1:
-            return inverse * units
-    warn(
-        "the information matrix is not positive definite: the parameters are not identified at "
-        "this point, or it is no maximum of the likelihood; standard errors are NaN",
-        FitWarning,
-    )
-    return np.full_like(information, np.nan)
-
-
 def total_effects(B: Floats, errors: StandardErrors) -> TotalEffects:
     """Total effects and their standard errors by ``dE = E dB E`` (eq. causaleffect)."""
     d = len(B)
@@ -429,7 +398,7 @@ def normal_quantile(confidence: float) -> float:
     """Return how many standard errors a two-sided interval of this level reaches to each side."""
     from scipy.special import ndtri
 
-    return float(ndtri((1 + share("confidence", confidence)) / 2))
+    return float(ndtri((1 + check_fraction("confidence", confidence)) / 2))
 
 
 def wald(estimate: Floats, se: Floats) -> tuple[Floats, Floats]:

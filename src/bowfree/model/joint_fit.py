@@ -17,25 +17,23 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.display import MOST_ROWS, Shown, Table, count, html_page, number, p_text
+from bowfree.data.covariance import check_definite
+from bowfree.data.joint_moments import ConditionMoments, JointMoments
 from bowfree.errors import DataError
-from bowfree.frozen import Frozen
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.json_values import Plain
-from bowfree.model.covariance import check_definite
 from bowfree.model.fit_indices import FitIndices, chi2_upper_tail, indices_from, srmr
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import html_parts, text_parts
-from bowfree.model.joint_moments import ConditionMoments, JointMoments
 from bowfree.model.joint_variation import JointVariation, Model
-
-__all__ = ["ConditionFit", "JointFit", "SharingTest", "cut_graph"]
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_text, to_html
+from bowfree.results.frozen import Frozen
+from bowfree.results.serialization import ToDict
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConditionFit(Shown, Frozen, Plain):
+class ConditionFit(TextDisplay, Frozen, ToDict):
     """How the joint fit does in one condition.
 
     Attributes
@@ -54,7 +52,7 @@ class ConditionFit(Shown, Frozen, Plain):
         Its part of chi-square: the distance of `Sigma` from the covariance matrix of the condition.
         NaN where the condition has no more rows than variables.
     srmr : float
-        Standardised root mean square residual.
+        Standardized root mean square residual.
     """
 
     name: str
@@ -65,7 +63,7 @@ class ConditionFit(Shown, Frozen, Plain):
     chi2: float
     srmr: float
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         told = f", targets {', '.join(self.targets)}" if self.targets else ""
         return (
             f"{self.name}: n = {self.n:g}{told}, chi-square {self.chi2:.3f}, SRMR {self.srmr:.3f}"
@@ -73,7 +71,7 @@ class ConditionFit(Shown, Frozen, Plain):
 
 
 @dataclass(frozen=True, repr=False)
-class SharingTest(Shown, Plain):
+class SharingTest(TextDisplay, ToDict):
     """Whether the parameters are the same in all conditions: a likelihood-ratio test.
 
     Attributes
@@ -92,7 +90,7 @@ class SharingTest(Shown, Plain):
     df: int
     p_value: float
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return f"chi-square {self.chi2:.3f} on {self.df} df, {p_text(self.p_value)}"
 
 
@@ -243,13 +241,13 @@ class JointFit(Fit):
     def _to_what(self) -> str:
         return f" to {count(len(self._joint.conditions), 'condition')}"
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         yield from text_parts(self.summary(), MOST_ROWS)
         yield ""
         yield from self._by_condition()
 
     def _repr_html_(self) -> str:
-        return html_page([*html_parts(self.summary(), MOST_ROWS), *self._by_condition()])
+        return to_html([*html_parts(self.summary(), MOST_ROWS), *self._by_condition()])
 
     def _by_condition(self) -> Iterator[str | Table]:
         yield "Conditions:"

@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.data.covariance import safe_inverse
+from bowfree.data.joint_moments import ConditionMoments, JointMoments
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_indices import Approximation, discrepancy
@@ -26,12 +28,8 @@ from bowfree.model.inference import (
     Parameter,
     expected_information,
     observed_information,
-    safe_inverse,
 )
-from bowfree.model.joint_moments import ConditionMoments, JointMoments
-from bowfree.options import StandardErrorKind, TestKind
-
-__all__ = ["JointVariation", "Model", "cut", "model_in"]
+from bowfree.parameters import StandardErrorKind, TestKind
 
 Floats = npt.NDArray[np.float64]
 

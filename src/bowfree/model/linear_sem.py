@@ -18,13 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.budget import random_generator
-from bowfree.display import MOST_ROWS, Table, count
 from bowfree.errors import DataError, GraphError
-from bowfree.frames import data_frame
-from bowfree.frozen import Frozen
 from bowfree.graph.bit_sets import members
-from bowfree.graph.given import graph_of
+from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.paths import Path
 from bowfree.graph.text import quote
@@ -38,11 +34,13 @@ from bowfree.model.parameter_matrices import (
     supports,
     symmetric,
 )
-from bowfree.options import LARGEST_COUNT
-from bowfree.pictures.drawn import Drawn
-from bowfree.text_input import shown
-
-__all__ = ["LinearSEM", "random_sem"]
+from bowfree.parallel.budget import random_generator
+from bowfree.results.display import MOST_ROWS, Table, count
+from bowfree.results.frames import data_frame
+from bowfree.results.frozen import Frozen
+from bowfree.results.graph_display import GraphDisplay
+from bowfree.text_reading import short_repr
+from bowfree.validation import LARGEST_COUNT
 
 Matrix = npt.NDArray[np.float64]
 
@@ -50,7 +48,7 @@ _SMALLEST_EIGENVALUE = 1e-6  # section 4.1, footnote
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LinearSEM(Drawn, Frozen):
+class LinearSEM(GraphDisplay, Frozen):
     """A linear SEM: an acyclic mixed graph with parameters B and Omega.
 
     Parameters
@@ -177,11 +175,11 @@ class LinearSEM(Drawn, Frozen):
     def __hash__(self) -> int:
         return hash((self.graph, self.B.tobytes(), self.Omega.tobytes()))
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         nodes, edges = count(len(self.graph), "variable"), count(self.graph.n_edges, "edge")
         return f"{nodes}, {edges}"
 
-    def _shown(self) -> Iterator[Table]:
+    def _sections(self) -> Iterator[Table]:
         lines = [(line,) for line in self._equations()]
         yield Table((), lines, most=MOST_ROWS, rest="more: B and Omega have all")
 
@@ -257,7 +255,7 @@ class LinearSEM(Drawn, Frozen):
 
         References
         ----------
-        Section 2.2 of the paper: the normalised parameters of the graph.
+        Section 2.2 of the paper: the normalized parameters of the graph.
         """
         sd = np.sqrt(np.diag(self.covariance()))
         return LinearSEM(self.graph, self.B * (sd / sd[:, None]), self.Omega / np.outer(sd, sd))
@@ -292,10 +290,12 @@ class LinearSEM(Drawn, Frozen):
             size = -1
         if size < 1:
             raise DataError(
-                f"n must be a positive integer, the number of observations, not {shown(n)}"
+                f"n must be a positive integer, the number of observations, not {short_repr(n)}"
             )
         if size > LARGEST_COUNT:
-            raise DataError(f"n = {shown(n)} is too large: at most {LARGEST_COUNT:,} observations")
+            raise DataError(
+                f"n = {short_repr(n)} is too large: at most {LARGEST_COUNT:,} observations"
+            )
         white = random_generator(rng).standard_normal((size, len(self.graph)))
         X = white @ (self._effects() @ np.linalg.cholesky(self.Omega)).T
         if as_frame is None:
@@ -318,7 +318,9 @@ class LinearSEM(Drawn, Frozen):
         [1.0]
         """
         if not isinstance(path, Path | Trek):
-            raise GraphError(f"expected a Path or a Trek, got {shown(path)}; see MixedGraph.paths")
+            raise GraphError(
+                f"expected a Path or a Trek, got {short_repr(path)}; see MixedGraph.paths"
+            )
         product = 1.0
         for a, mark, b in path.edges:
             i, j = self.graph._node(a), self.graph._node(b)
@@ -356,7 +358,7 @@ class LinearSEM(Drawn, Frozen):
 
         References
         ----------
-        Theorems "unstandardised" and "wright" of appendix A.1. There they are stated for cyclic
+        Theorems "unstandardized" and "wright" of appendix A.1. There they are stated for cyclic
         graphs as well, where the sum over simple treks is not right: the proof splits a trek at
         the node where its sides meet, and in a cycle they can meet in more than one way.
         """

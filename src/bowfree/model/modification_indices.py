@@ -23,18 +23,26 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Shown, Table, count, number, p_cell, p_text, significant
 from bowfree.errors import GraphError
-from bowfree.frames import data_frame
 from bowfree.graph.by_edge import ByEdge
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
 from bowfree.model.inference import Parameter, expected_information
+from bowfree.results.display import (
+    MOST_ROWS,
+    Table,
+    TextDisplay,
+    count,
+    number,
+    p_cell,
+    p_text,
+    significant,
+)
+from bowfree.results.frames import data_frame
+from bowfree.results.serialization import ToDict
 
 if TYPE_CHECKING:
     from bowfree.model.fit_result import Fit
 
-__all__ = ["ModificationIndex", "ModificationIndices", "modification_indices"]
 
 Floats = npt.NDArray[np.float64]
 Edge = tuple[str, Literal["->", "<->"], str]
@@ -46,7 +54,7 @@ _NOTHING_LEFT = 1e-10
 
 
 @dataclass(frozen=True, repr=False)
-class ModificationIndex(Shown, Plain):
+class ModificationIndex(TextDisplay, ToDict):
     """What one absent edge would bring.
 
     Attributes
@@ -72,14 +80,14 @@ class ModificationIndex(Shown, Plain):
     expected_change: float
     std_all: float
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         known = "" if math.isnan(self.index) else f" {self.index:.3f}, {p_text(self.p_value)}"
         change = "" if math.isnan(self.expected_change) else f"change {self.expected_change:.4f}"
         return f"{_text((self.a, self.mark, self.b))}:{known or ' no test'}; {change}".rstrip("; ")
 
 
 @dataclass(frozen=True, repr=False)
-class ModificationIndices(Shown, Plain, ByEdge[ModificationIndex]):
+class ModificationIndices(TextDisplay, ToDict, ByEdge[ModificationIndex]):
     """The score tests of all edges that could be added; iterable, with ``len``, largest first.
 
     Attributes
@@ -139,14 +147,14 @@ class ModificationIndices(Shown, Plain, ByEdge[ModificationIndex]):
         columns = tuple(ModificationIndex.__dataclass_fields__)
         return data_frame({c: [getattr(e, c) for e in self.entries] for c in columns}, backend)
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         best = f", largest for {_text((e.a, e.mark, e.b))}" if (e := self._largest()) else ""
         return f"{count(len(self), 'edge')} that could be added{best}"
 
     def _largest(self) -> ModificationIndex | None:
         return self.entries[0] if self.entries and not math.isnan(self.entries[0].index) else None
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         if self.entries:
             rows = [
                 (

@@ -10,17 +10,8 @@ import numpy.typing as npt
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
-from bowfree.options import each
-from bowfree.text_input import shown
-
-__all__ = [
-    "check_positive_definite",
-    "check_support",
-    "real_array",
-    "square_matrix",
-    "supports",
-    "symmetric",
-]
+from bowfree.text_reading import short_repr
+from bowfree.validation import as_list
 
 Matrix = npt.NDArray[np.float64]
 
@@ -32,17 +23,17 @@ def square_matrix(value: Any, name: str, graph: MixedGraph) -> Matrix:
     if hasattr(value, "columns"):  # a data frame; some kinds have row labels too
         rows = getattr(value, "index", range(len(graph)))
         for kind, found in (("columns", value.columns), ("rows", rows)):
-            labels = tuple(each(f"{kind} of {name}", found, "nodes", DataError))
+            labels = tuple(as_list(f"{kind} of {name}", found, "nodes", DataError))
             if labels != graph.nodes and (kind == "columns" or labels != tuple(range(len(graph)))):
                 raise DataError(
-                    f"{name} has {kind} {shown(list(labels))} but the nodes are "
-                    f"{shown(list(graph.nodes))}; "
+                    f"{name} has {kind} {short_repr(list(labels))} but the nodes are "
+                    f"{short_repr(list(graph.nodes))}; "
                     "bring rows and columns into node order"
                 )
     try:
         matrix = real_array(value)
     except (TypeError, ValueError, OverflowError):
-        raise DataError(f"{name} must be a matrix of numbers, not {shown(value)}") from None
+        raise DataError(f"{name} must be a matrix of numbers, not {short_repr(value)}") from None
     d = len(graph)
     if matrix.shape != (d, d):
         raise DataError(
@@ -120,7 +111,7 @@ def check_positive_definite(Omega: Matrix, graph: MixedGraph) -> None:
     way_out = "raise the error variances (the diagonal) or lower the error covariances"
     variances = np.diag(Omega)
     if variances.min() <= 0:
-        name = shown(graph.nodes[int(variances.argmin())])
+        name = short_repr(graph.nodes[int(variances.argmin())])
         raise DataError(
             f"Omega is not positive definite: the error variance of {name} is "
             f"{variances.min():.3g}; {way_out}"

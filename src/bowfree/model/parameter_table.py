@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bowfree.errors import GraphError
-from bowfree.frames import data_frame
 from bowfree.graph.names import said_edge
 from bowfree.graph.text import quote
 from bowfree.model import inference
 from bowfree.model.estimate import Estimate
+from bowfree.results.frames import data_frame
 
 if TYPE_CHECKING:
     from bowfree.model.fit_result import Fit
-
-__all__ = ["edge_weights", "estimate_of_edge", "estimates_frame", "list_estimates"]
 
 
 def list_estimates(fit: Fit, errors: inference.StandardErrors) -> tuple[Estimate, ...]:
@@ -59,7 +57,7 @@ def standardized_values(fit: Fit) -> list[float]:
 
 
 def edge_weights(fit: Fit) -> dict[tuple[str, str, str], float]:
-    """Return the standardised value of every edge, by its ends and its mark.
+    """Return the standardized value of every edge, by its ends and its mark.
 
     Examples
     --------

@@ -29,16 +29,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.model.inference import (
-    Information,
-    Parameter,
-    observed_information,
-    safe_inverse,
-)
-from bowfree.model.sample import lower_triangle, normal_gamma
-from bowfree.options import TestKind
-
-__all__ = ["Estimates", "jacobian", "normal_weight"]
+from bowfree.data.covariance import safe_inverse
+from bowfree.data.sample import lower_triangle, normal_gamma
+from bowfree.model.inference import Information, Parameter, observed_information
+from bowfree.parameters import TestKind
 
 Floats = npt.NDArray[np.float64]
 
@@ -60,7 +54,7 @@ def jacobian(B: Floats, Omega: Floats, parameters: Sequence[Parameter]) -> Float
 
 
 def normal_weight(Sigma: Floats) -> Floats:
-    """Return V, the inverse of :func:`~bowfree.model.sample.normal_gamma` at Sigma."""
+    """Return V, the inverse of :func:`~bowfree.data.sample.normal_gamma` at Sigma."""
     i, j = lower_triangle(len(Sigma))
     counted = np.where(i == j, 0.5, 1.0)  # a variance appears once in Sigma, a covariance twice
     W = np.asarray(np.linalg.inv(Sigma), dtype=np.float64)

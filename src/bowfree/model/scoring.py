@@ -1,4 +1,4 @@
-"""The penalised score of a graph and its split over districts (sections 2.3 and 3.1).
+"""The penalized score of a graph and its split over districts (sections 2.3 and 3.1).
 
     s(G) = (max loglik - penalty (#nodes + #edges) log n) / n
 
@@ -18,19 +18,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from bowfree.display import MOST_ROWS, Shown, Table, count
-from bowfree.frames import data_frame
-from bowfree.graph.given import GraphLike
+from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
 from bowfree.model.fitting import fit_given, warn_if_doubtful
-from bowfree.options import GraphScoreOptions
-
-__all__ = ["DistrictScores", "district_scores", "score"]
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count
+from bowfree.results.frames import data_frame
+from bowfree.results.serialization import ToDict
+from bowfree.validation import GraphScoreOptions
 
 
 @dataclass(frozen=True, repr=False)
-class DistrictScores(Shown, Plain, Mapping[tuple[str, ...], float]):
+class DistrictScores(TextDisplay, ToDict, Mapping[tuple[str, ...], float]):
     """Scores by district: a mapping from the tuple of its nodes to its share.
 
     Attributes
@@ -90,10 +88,10 @@ class DistrictScores(Shown, Plain, Mapping[tuple[str, ...], float]):
     def _content(self) -> dict[str, Any]:
         return vars(self)  # not the mapping, whose keys are no texts
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return f"{count(len(self), 'district')}, score {self.total:.6f}"
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         yield f"score {self.total:.6f}, the sum over {count(len(self), 'district')}"
         rows = [
             (_said(nodes), f"{share:.6f}", "" if certified else "not certified")
@@ -170,7 +168,7 @@ def district_scores(
 
 
 def score(graph: GraphLike, data: Any = None, **options: Unpack[GraphScoreOptions]) -> float:
-    """Return the penalised score of a graph, higher is better.
+    """Return the penalized score of a graph, higher is better.
 
     Parameters
     ----------

@@ -13,17 +13,16 @@ import math
 from dataclasses import dataclass, field, replace
 
 from bowfree.errors import BowfreeError
-from bowfree.options import Method, Penalty, at_least, checked_penalty, is_number, one_of
-from bowfree.text_input import shown
-
-__all__ = ["DEFAULT_RULE", "ScoringRule"]
+from bowfree.parameters import Method, Penalty
+from bowfree.text_reading import short_repr
+from bowfree.validation import check_choice, check_count, check_penalty, is_number
 
 DEFAULT_GAMMA = 0.5
 
 
 @dataclass(frozen=True)
 class ScoringRule:
-    """The options of :class:`bowfree.options.ScoreOptions`, checked.
+    """The options of :class:`bowfree.validation.ScoreOptions`, checked.
 
     Parameters
     ----------
@@ -60,23 +59,25 @@ class ScoringRule:
     def __post_init__(self) -> None:
         extended = isinstance(self.penalty, str) and self.penalty == "ebic"
         if not extended:
-            object.__setattr__(self, "penalty", checked_penalty(self.penalty, also=", or 'ebic'"))
+            object.__setattr__(self, "penalty", check_penalty(self.penalty, also=", or 'ebic'"))
         if self.gamma is not None and not extended:
             raise BowfreeError("gamma is an option of penalty='ebic'; leave it out with a number")
         if self.gamma is not None and not (is_number(self.gamma) and 0 <= self.gamma <= 1):
-            raise BowfreeError(f"gamma = {shown(self.gamma)}: must be a number between 0 and 1")
+            raise BowfreeError(
+                f"gamma = {short_repr(self.gamma)}: must be a number between 0 and 1"
+            )
         if not is_number(self.smallest_effect) or not 0 <= self.smallest_effect < 1:
             raise BowfreeError(
-                f"smallest_effect = {shown(self.smallest_effect)}: must be a partial correlation, "
+                f"smallest_effect = {short_repr(self.smallest_effect)}: must be a partial correlation, "
                 "a number of at least 0 (no edge is too weak) and less than 1"
             )
-        one_of("method", self.method, ("newton", "ricf"))
+        check_choice("method", self.method, ("newton", "ricf"))
         if self.method == "newton" and self.max_iter is not None:
             raise BowfreeError(
                 "max_iter is an option of method='ricf'; 'newton' runs until it is certified"
             )
         if self.max_iter is not None:
-            at_least("max_iter", self.max_iter, 1)
+            check_count("max_iter", self.max_iter, 1)
 
     @property
     def sweeps(self) -> int:

@@ -15,16 +15,15 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.data.joint_moments import JointMoments
+from bowfree.data.missing_values import IncompleteRows
+from bowfree.data.moments import Moments
 from bowfree.errors import BowfreeError, DataError
 from bowfree.model.fit_indices import Approximation, discrepancy
 from bowfree.model.inference import Information, Parameter, normal_covariance
-from bowfree.model.joint_moments import JointMoments
-from bowfree.model.missing import IncompleteRows
-from bowfree.model.moments import Moments
 from bowfree.model.robust import Estimates
-from bowfree.options import StandardErrorKind, TestKind, one_of
-
-__all__ = ["MomentVariation", "Variation", "choose_inference"]
+from bowfree.parameters import StandardErrorKind, TestKind
+from bowfree.validation import check_choice
 
 Floats = npt.NDArray[np.float64]
 
@@ -134,9 +133,9 @@ def choose_inference(
     observed cells. Everything else needs the sandwich.
     """
     if se is not None:
-        one_of("se", se, STANDARD_ERRORS)
+        check_choice("se", se, STANDARD_ERRORS)
     if test is not None:
-        one_of("test", test, TESTS)
+        check_choice("test", test, TESTS)
     wanted = [f"se={se!r}"] * (se not in (None, "standard"))
     wanted += [f"test={test!r}"] * (test not in (None, "standard"))
     if wanted and isinstance(moments, JointMoments):

@@ -25,15 +25,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from bowfree.data.moments import Moments
 from bowfree.errors import CheckpointError
 from bowfree.graph.bit_sets import members
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.moments import Moments
 from bowfree.search.plan import RUN_KINDS
 from bowfree.search.result import ScoredGraph, SearchRun
-from bowfree.text_input import brief, shown
-
-__all__ = ["Checkpoint"]
+from bowfree.text_reading import short_repr, truncate
 
 FORMAT = "bowfree search checkpoint 2"
 
@@ -83,7 +81,7 @@ class Checkpoint:
             _write_file(self.path, header + b"\n" + body + b"\n")
         except OSError as error:
             raise CheckpointError(
-                f"the checkpoint {brief(self.path)} cannot be written ({error.strerror or error}): "
+                f"the checkpoint {truncate(self.path)} cannot be written ({error.strerror or error}): "
                 "make room, or give a path in a folder that can be written to"
             ) from error
 
@@ -135,7 +133,7 @@ class Checkpoint:
         for graph in self._graphs():
             if not permits(graph):
                 raise CheckpointError(
-                    f"{brief(self.path)} holds the graph {brief(str(graph))}, which this search "
+                    f"{truncate(self.path)} holds the graph {truncate(str(graph))}, which this search "
                     "does not permit: delete the file, or give another path"
                 )
 
@@ -190,7 +188,7 @@ def _write_file(path: str, content: bytes) -> None:
 def _read_body(path: str) -> dict[str, Any]:
     """Return the content of a file whose digest is right."""
     incomplete = CheckpointError(
-        f"{brief(path)} is not a complete checkpoint (cut short, or another kind of file): delete "
+        f"{truncate(path)} is not a complete checkpoint (cut short, or another kind of file): delete "
         "it, or give another path"
     )
     try:
@@ -200,7 +198,7 @@ def _read_body(path: str) -> dict[str, Any]:
             first, _, rest = file.read().partition(b"\n")
     except OSError as error:
         raise CheckpointError(
-            f"the checkpoint {brief(path)} cannot be read ({error.strerror or error}): give "
+            f"the checkpoint {truncate(path)} cannot be read ({error.strerror or error}): give "
             "another path"
         ) from error
     header = _from_json(first)
@@ -209,7 +207,7 @@ def _read_body(path: str) -> dict[str, Any]:
     found = header["format"]
     if found != FORMAT:
         raise CheckpointError(
-            f"{brief(path)} was written by another version ({shown(found)}, this is {FORMAT!r}): "
+            f"{truncate(path)} was written by another version ({short_repr(found)}, this is {FORMAT!r}): "
             "finish that search with the version that began it, or give another path"
         )
     if not rest.endswith(b"\n"):
@@ -217,7 +215,7 @@ def _read_body(path: str) -> dict[str, Any]:
     body = rest[:-1]
     if header.get("sha256") != hashlib.sha256(body).hexdigest():
         raise CheckpointError(
-            f"{brief(path)} is damaged, its content does not match its digest: delete it, or give "
+            f"{truncate(path)} is damaged, its content does not match its digest: delete it, or give "
             "another path"
         )
     content = _from_json(body)

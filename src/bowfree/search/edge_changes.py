@@ -19,12 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.display import MOST_ROWS, Shown, Table, count, number, p_cell, shorten
+from bowfree.data.joint_moments import JointMoments
 from bowfree.equivalence.decision import equivalent
 from bowfree.equivalence.targets import targets_of
 from bowfree.errors import GraphError
-from bowfree.frames import data_frame
-from bowfree.graph.given import GraphLike
+from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place, said_edge
 from bowfree.graph.pair_states import (
@@ -37,15 +36,22 @@ from bowfree.graph.pair_states import (
     states_of_graph,
 )
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
 from bowfree.model.fitting import fit_moments, warn_if_doubtful
-from bowfree.model.given import graph_and_moments
-from bowfree.model.joint_moments import JointMoments
+from bowfree.model.inputs import graph_and_moments
 from bowfree.model.scoring_rule import ScoringRule
-from bowfree.options import DataOptions, ScoreOptions, SpaceOptions, split_options
+from bowfree.results.display import (
+    MOST_ROWS,
+    Table,
+    TextDisplay,
+    count,
+    number,
+    p_cell,
+    shorten_list,
+)
+from bowfree.results.frames import data_frame
+from bowfree.results.serialization import ToDict
 from bowfree.space.search_space import SearchSpace
-
-__all__ = ["EdgeChange", "EdgeChanges", "edge_changes"]
+from bowfree.validation import DataOptions, ScoreOptions, SpaceOptions, split_options
 
 # Log-likelihoods this close may be the same: the exact decision on equivalence is asked.
 _MAYBE_EQUAL = 1e-6
@@ -56,7 +62,7 @@ class EdgeChangeOptions(DataOptions, SpaceOptions, ScoreOptions, total=False):
 
 
 @dataclass(frozen=True, repr=False)
-class EdgeChange(Shown, Plain):
+class EdgeChange(TextDisplay, ToDict):
     """One change of one pair of variables, and what the refitted graph gains or loses by it.
 
     Attributes
@@ -101,7 +107,7 @@ class EdgeChange(Shown, Plain):
         now = f"{a} {self.before} {b}"
         return f"{now} becomes {a} {self.after} {b}" if self.after else f"remove {now}"
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         if self.equivalent:
             return f"{self.text}: the same model"
         if math.isnan(self.chi2):
@@ -110,7 +116,7 @@ class EdgeChange(Shown, Plain):
 
 
 @dataclass(frozen=True, repr=False)
-class EdgeChanges(Shown, Plain):
+class EdgeChanges(TextDisplay, ToDict):
     """All single changes of a graph, the best score first; iterable, with ``len``.
 
     Attributes
@@ -198,16 +204,16 @@ class EdgeChanges(Shown, Plain):
         columns = tuple(EdgeChange.__dataclass_fields__)
         return data_frame({c: [getattr(e, c) for e in self.changes] for c in columns}, backend)
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         better = sum(change.score > 0 and not change.equivalent for change in self.changes)
         some = f"{better} with a better score" if better else "none with a better score"
         return f"{count(len(self), 'single change')} of {self.graph}, {some}"
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         if not self.changes:
             yield "no single change is possible"
             return
-        graph = shorten(str(self.graph), "changes.graph has all")
+        graph = shorten_list(str(self.graph), "changes.graph has all")
         yield f"differences to {graph} (score {self.score:.6f}, n = {self.n:g})"
         rows = [
             (
@@ -245,11 +251,11 @@ def edge_changes(
         Changes that lead out of it are left out; by default all BAPs.
     **options
         ``cov``, ``n``, ``ddof``, ``shrinkage``
-            A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`).
+            A covariance matrix in place of `data` (:class:`~bowfree.validation.DataOptions`).
         ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
-            Fields of the space, by themselves (:class:`~bowfree.options.SpaceOptions`).
+            Fields of the space, by themselves (:class:`~bowfree.validation.SpaceOptions`).
         ``penalty``, ``gamma``, ``smallest_effect``, ``method``, ``max_iter``
-            The score (:class:`~bowfree.options.ScoreOptions`).
+            The score (:class:`~bowfree.validation.ScoreOptions`).
 
     Returns
     -------

@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.display import Shown, count
+from bowfree.data.joint_moments import JointMoments
+from bowfree.data.loader import read_moments
+from bowfree.data.moments import Moments
 from bowfree.errors import BowfreeError, DataError
-from bowfree.frozen import Frozen
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import (
     BACKWARD,
@@ -31,27 +32,24 @@ from bowfree.graph.pair_states import (
     graph_of_states,
     index_pairs,
 )
-from bowfree.json_values import Plain
-from bowfree.model.gate import read_moments
-from bowfree.model.joint_moments import JointMoments
-from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import ScoringRule
-from bowfree.options import (
-    DataOptions,
-    ScoreOptions,
-    SpaceOptions,
-    at_least,
-    not_negative,
-    split_options,
-)
-from bowfree.pictures.drawn import Drawn
+from bowfree.results.display import TextDisplay, count
+from bowfree.results.frozen import Frozen
+from bowfree.results.graph_display import GraphDisplay
+from bowfree.results.serialization import ToDict
 from bowfree.search.greedy import check_finite_n, settle
 from bowfree.search.plan import TOLERANCE, Strategy
 from bowfree.search.result import ScoredGraph
 from bowfree.shortcuts import FoundShortcuts
 from bowfree.space.search_space import SearchSpace
-
-__all__ = ["ExhaustiveResult", "ScoredClass", "exhaustive_search"]
+from bowfree.validation import (
+    DataOptions,
+    ScoreOptions,
+    SpaceOptions,
+    check_count,
+    check_nonnegative,
+    split_options,
+)
 
 MAX_NODES = 5
 
@@ -59,7 +57,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
-class ScoredClass(Shown, Plain):
+class ScoredClass(TextDisplay, ToDict):
     """Graphs with the same skeleton and the same score, which is how equivalent graphs show.
 
     Attributes
@@ -76,7 +74,7 @@ class ScoredClass(Shown, Plain):
     score: float
     probability: float
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return (
             f"{count(len(self.graphs), 'graph')}, score {self.score:.6f}, "
             f"probability {self.probability:.3f}, among them {self.graphs[0]}"
@@ -84,7 +82,7 @@ class ScoredClass(Shown, Plain):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
+class ExhaustiveResult(GraphDisplay, Frozen, FoundShortcuts):
     """All graphs and their scores.
 
     Attributes
@@ -135,7 +133,7 @@ class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
 
     def graph_at(self, rank: int) -> MixedGraph:
         """Return the graph of the given rank, 0 for the best."""
-        if at_least("rank", rank, 0) >= len(self):
+        if check_count("rank", rank, 0) >= len(self):
             raise BowfreeError(f"rank = {rank}: there are {len(self):,} graphs, 0 is the best")
         return graph_of_states(self.moments.names, self._states(rank, rank + 1)[0])
 
@@ -217,7 +215,7 @@ class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
 
     def _within(self, window: float) -> int:
         """Return how many graphs are within `window` units of ``n * score`` of the best."""
-        gap = not_negative("window", window) / self.moments.n
+        gap = check_nonnegative("window", window) / self.moments.n
         return int((self.scores >= self.scores[0] - gap).sum())
 
     def _states(self, first: int = 0, last: int | None = None) -> npt.NDArray[np.uint8]:
@@ -229,10 +227,10 @@ class ExhaustiveResult(Drawn, Frozen, FoundShortcuts):
         )
         return states
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return f"{count(len(self), 'graph')}, best score {self.score:.6f}, {self.graph}"
 
-    def _shown(self) -> Iterator[str]:
+    def _sections(self) -> Iterator[str]:
         yield f"best of {len(self):,} graphs: {self.graph}"
         yield f"score {self.score:.6f}, shared by {len(self.best_graphs)} of them"
         yield from self.notes
@@ -256,8 +254,8 @@ def exhaustive_search(
         As for :func:`bowfree.greedy_search`.
     **options
         Data, space and score, as for :func:`bowfree.greedy_search`
-        (:class:`~bowfree.options.DataOptions`, :class:`~bowfree.options.SpaceOptions`,
-        :class:`~bowfree.options.ScoreOptions`).
+        (:class:`~bowfree.validation.DataOptions`, :class:`~bowfree.validation.SpaceOptions`,
+        :class:`~bowfree.validation.ScoreOptions`).
 
     Returns
     -------
@@ -265,7 +263,7 @@ def exhaustive_search(
 
     References
     ----------
-    The maximisation that opens section 3 of the paper.
+    The maximization that opens section 3 of the paper.
 
     Examples
     --------

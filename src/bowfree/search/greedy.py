@@ -1,14 +1,14 @@
 """Greedy search for the best-scoring graph (section 3 of the paper).
 
-Two graphs are neighbours when one edge is added, deleted, reversed or changed in type. A climb goes
-to the best neighbour until none is better. ``strategy="restart"`` climbs from the empty graph and
+Two graphs are neighbors when one edge is added, deleted, reversed or changed in type. A climb goes
+to the best neighbor until none is better. ``strategy="restart"`` climbs from the empty graph and
 from uniform random graphs, as the paper does. The default, ``strategy="ils"``, reaches the same
 scores in a small part of the time:
 
 1. *dag-first* runs: a search over orders of the variables, each with the best parents for every
    variable among those before it, finds a DAG (up to twelve variables, iterated local search over
    DAGs does); then bidirected edges are let in, the run climbs, and walks over the plateau of
-   neighbours with equal score (equivalent graphs) as long as that leads to better ones;
+   neighbors with equal score (equivalent graphs) as long as that leads to better ones;
 2. *sparse* runs: the same climb and walk from small random graphs, for weakly connected data;
 3. rounds of *kicks*: the best graphs so far are disturbed and improved again, until a number of
    rounds in a row has brought nothing.
@@ -16,7 +16,7 @@ scores in a small part of the time:
 Every run is a pure function of the data, the options and its own number. So the result is the same,
 bit for bit, for every ``n_jobs``, every size of the cache and whatever was searched before; only a
 ``time_limit`` makes it depend on the machine. Here is what a user calls; the numbers of runs are in
-:mod:`bowfree.search.plan`, threads and clocks in :mod:`bowfree.search.conductor`, and what comes
+:mod:`bowfree.search.plan`, threads and clocks in :mod:`bowfree.search.scheduler`, and what comes
 out in :mod:`bowfree.search.result`.
 """
 
@@ -27,33 +27,31 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from bowfree.budget import Budget
+from bowfree.data.column_checks import warn_about_columns
+from bowfree.data.conditions import known_targets
+from bowfree.data.holdout import split_rows
+from bowfree.data.joint_moments import JointMoments
+from bowfree.data.loader import read_moments, read_once
+from bowfree.data.moments import Moments
 from bowfree.errors import BowfreeError, DataError, WorkersLost
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.column_checks import warn_about_columns
-from bowfree.model.conditions import known_targets
-from bowfree.model.gate import read_moments, read_once
-from bowfree.model.holdout import split_rows
-from bowfree.model.joint_moments import JointMoments
-from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import ScoringRule
-from bowfree.options import (
+from bowfree.parallel.budget import Budget
+from bowfree.search.checkpoint import Checkpoint, data_digest
+from bowfree.search.plan import TOLERANCE, Strategy, StrategyName, StrategyOptions
+from bowfree.search.result import SearchInterrupted, SearchResult
+from bowfree.search.runs import Setup
+from bowfree.search.scheduler import Conductor
+from bowfree.search.targets import learn_targets
+from bowfree.space.search_space import SearchSpace
+from bowfree.validation import (
     BudgetOptions,
     DataOptions,
     ScoreOptions,
     SpaceOptions,
-    file_path,
+    check_path,
     split_options,
 )
-from bowfree.search.checkpoint import Checkpoint, data_digest
-from bowfree.search.conductor import Conductor
-from bowfree.search.plan import TOLERANCE, Strategy, StrategyName, StrategyOptions
-from bowfree.search.result import SearchInterrupted, SearchResult
-from bowfree.search.runs import Setup
-from bowfree.search.targets import learn_targets
-from bowfree.space.search_space import SearchSpace
-
-__all__ = ["greedy_search"]
 
 
 class SearchOptions(
@@ -72,7 +70,7 @@ def greedy_search(
     checkpoint: str | os.PathLike[str] | None = None,
     **options: Unpack[SearchOptions],
 ) -> SearchResult:
-    """Search for the graph with the best penalised likelihood.
+    """Search for the graph with the best penalized likelihood.
 
     Parameters
     ----------
@@ -94,18 +92,18 @@ def greedy_search(
         A file that finished runs are kept in; if it exists, the search goes on from there.
     **options
         ``cov``, ``n``, ``ddof``, ``shrinkage``
-            A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`).
+            A covariance matrix in place of `data` (:class:`~bowfree.validation.DataOptions`).
         ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
-            Fields of the space, by themselves (:class:`~bowfree.options.SpaceOptions`).
+            Fields of the space, by themselves (:class:`~bowfree.validation.SpaceOptions`).
         ``penalty``, ``gamma``, ``smallest_effect``, ``method``, ``max_iter``
-            The score (:class:`~bowfree.options.ScoreOptions`). ``penalty=1``, the default, is the
+            The score (:class:`~bowfree.validation.ScoreOptions`). ``penalty=1``, the default, is the
             paper's, 0.5 the usual BIC, ``"ebic"`` the extended one, for many variables;
             ``smallest_effect``, for very many observations, is a floor below it.
-        ``restarts``, ``rounds``, ``direction``, ``neighbours``, ``max_steps``, ``plateau``, \
+        ``restarts``, ``rounds``, ``direction``, ``neighbors``, ``max_steps``, ``plateau``, \
 ``work``, ``keep``, ``window``, ``cache_mb``
             How to go about it (:class:`~bowfree.search.plan.StrategyOptions`).
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
-            What may be spent (:class:`~bowfree.options.BudgetOptions`).
+            What may be spent (:class:`~bowfree.validation.BudgetOptions`).
 
     Returns
     -------
@@ -208,7 +206,7 @@ def search_moments(
     for graph in plan.starts:
         space.check_start(graph, names)
     memory = Checkpoint(
-        path="" if checkpoint is None else file_path("checkpoint", checkpoint),
+        path="" if checkpoint is None else check_path("checkpoint", checkpoint),
         seed=budget.seed(),
         fingerprint={
             "data": data_digest(moments),

@@ -1,7 +1,7 @@
 """What a search does in which order: the runs of the first round, and those of later ones.
 
 :mod:`bowfree.search.greedy` says what the strategies are for; here are their numbers. A plan knows
-nothing of threads or clocks: :mod:`bowfree.search.conductor` carries it out.
+nothing of threads or clocks: :mod:`bowfree.search.scheduler` carries it out.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from typing import Any, Literal, NamedTuple, TypedDict, get_args
 from bowfree import _core
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.options import GraphClass, at_least, each, one_of, positive
+from bowfree.parameters import GraphClass
+from bowfree.search.confidence import agree
 from bowfree.search.result import ScoredGraph
-from bowfree.search.sureness import agree
 from bowfree.space.random_graphs import default_burn_in
-
-__all__ = ["KICKS", "RUN_KINDS", "Plan", "Strategy", "StrategyName", "StrategyOptions"]
+from bowfree.validation import as_list, check_choice, check_count, check_positive
 
 StrategyName = Literal["ils", "restart"]
 Direction = Literal["both", "forward", "backward", "forward-change", "backward-change"]
@@ -172,14 +171,14 @@ class StrategyOptions(TypedDict, total=False):
         Which steps a climb of ``"restart"`` may make: all; additions only, as the paper defines
         forward search; deletions only; additions and changes of an edge's kind, which the authors'
         R program calls forward; deletions and changes, its backward.
-    neighbours : int
-        Look at this many random neighbours at a time and take the best of the first lot that has a
+    neighbors : int
+        Look at this many random neighbors at a time and take the best of the first lot that has a
         better one. By default all.
     max_steps : int
         Longest climb.
     plateau : int
         At a local optimum, visit up to this many graphs of equal score, and climb on from one that
-        has a better neighbour. By default ``400 / d`` with ``"ils"``, and 0 with ``"restart"``, as
+        has a better neighbor. By default ``400 / d`` with ``"ils"``, and 0 with ``"restart"``, as
         in the paper.
     work : float
         The most that a search may do, in multiplications behind its scores; a second has about 3e9.
@@ -196,7 +195,7 @@ class StrategyOptions(TypedDict, total=False):
     restarts: int | None
     rounds: int | None
     direction: Direction
-    neighbours: int | None
+    neighbors: int | None
     max_steps: int | None
     plateau: int | None
     work: float | None
@@ -269,7 +268,7 @@ class Strategy:
     restarts: int | None = None
     rounds: int | None = None
     direction: Direction = "both"
-    neighbours: int | None = None
+    neighbors: int | None = None
     max_steps: int | None = None
     plateau: int | None = None
     work: float | None = None
@@ -278,17 +277,17 @@ class Strategy:
     cache_mb: float = 256.0
 
     def __post_init__(self) -> None:
-        one_of("strategy", self.strategy, get_args(StrategyName))
-        one_of("direction", self.direction, DIRECTIONS)
-        for name, least in (("neighbours", 1), ("max_steps", 0), ("plateau", 0)):
+        check_choice("strategy", self.strategy, get_args(StrategyName))
+        check_choice("direction", self.direction, DIRECTIONS)
+        for name, least in (("neighbors", 1), ("max_steps", 0), ("plateau", 0)):
             if getattr(self, name) is not None:
-                at_least(name, getattr(self, name), least)
+                check_count(name, getattr(self, name), least)
         if self.starts is not None:
-            object.__setattr__(self, "starts", tuple(each("starts", self.starts, "graphs")))
-        at_least("keep", self.keep, 1)
+            object.__setattr__(self, "starts", tuple(as_list("starts", self.starts, "graphs")))
+        check_count("keep", self.keep, 1)
         numbers = ("window", "cache_mb") if self.work is None else ("window", "cache_mb", "work")
         for name in numbers:
-            object.__setattr__(self, name, positive(name, getattr(self, name)))
+            object.__setattr__(self, name, check_positive(name, getattr(self, name)))
         if isinstance(self.restarts, int) and self.restarts > MOST_RUNS:
             raise BowfreeError(
                 f"restarts = {self.restarts}: at most {MOST_RUNS:,} runs are planned at a time; "
@@ -320,11 +319,13 @@ class Strategy:
         work = Work.of(self.work, d)
         if self.strategy == "restart":
             default = RANDOM_STARTS if self.starts is None else 0
-            n_random = at_least("restarts", default if self.restarts is None else self.restarts, 0)
+            n_random = check_count(
+                "restarts", default if self.restarts is None else self.restarts, 0
+            )
             n_given = len(begin) if begin else 1
             return Plan((CLIMB,) * (n_given + n_random), begin, not begin, 0, work)
         default = first_runs_for(d)
-        n_first = at_least("restarts", default if self.restarts is None else self.restarts, 1)
+        n_first = check_count("restarts", default if self.restarts is None else self.restarts, 1)
         if graph_class == "bidirected":
             kinds = (SPARSE,) * n_first
         else:
@@ -333,7 +334,7 @@ class Strategy:
                 SPARSE if mixed and k % SPARSE_SHARE == SPARSE_SHARE - 1 else DAG_FIRST
                 for k in range(n_first)
             )
-        rounds = math.inf if self.rounds is None else at_least("rounds", self.rounds, 0)
+        rounds = math.inf if self.rounds is None else check_count("rounds", self.rounds, 0)
         return Plan((KICKS,) * len(begin) + kinds, begin, False, rounds, work)
 
     def run_options(self, d: int, n: float) -> dict[str, Any]:
@@ -343,7 +344,7 @@ class Strategy:
             plateau = plateau_for(d) if self.strategy == "ils" else 0
         return {
             "direction": DIRECTIONS.index(self.direction),
-            "neighbours": self.neighbours or 0,
+            "neighbors": self.neighbors or 0,
             "max_steps": -1 if self.max_steps is None else self.max_steps,
             "tolerance": TOLERANCE,
             "plateau": plateau,

@@ -10,18 +10,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bowfree.display import Shown, count, shorten
+from bowfree.data.moments import Moments
 from bowfree.errors import WorkInterrupted
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.json_values import Plain, json_values
-from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import ScoringRule
-from bowfree.pictures.drawn import Drawn
-from bowfree.search.sureness import Ending, Sureness, judge
+from bowfree.results.display import TextDisplay, count, shorten_list
+from bowfree.results.graph_display import GraphDisplay
+from bowfree.results.serialization import ToDict, to_plain
+from bowfree.search.confidence import Ending, Sureness, judge
 from bowfree.shortcuts import FoundShortcuts
 from bowfree.space.search_space import SearchSpace
-
-__all__ = ["LearnedTarget", "ScoredGraph", "SearchInterrupted", "SearchResult", "SearchRun"]
 
 
 class ScoredGraph(NamedTuple):
@@ -35,11 +33,11 @@ class ScoredGraph(NamedTuple):
         return f"<ScoredGraph: {nodes}, {edges}, score {self.score:.6f}>"
 
     def __str__(self) -> str:
-        return f"{shorten(str(self.graph), '.graph has all')} (score {self.score:.6f})"
+        return f"{shorten_list(str(self.graph), '.graph has all')} (score {self.score:.6f})"
 
 
 @dataclass(frozen=True, repr=False)
-class SearchRun(Shown, Plain):
+class SearchRun(TextDisplay, ToDict):
     """One run of a search.
 
     Attributes
@@ -80,7 +78,7 @@ class SearchRun(Shown, Plain):
     cache_hits: int
     candidates: int
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         early = "" if self.complete else ", ended early"
         if self.exhausted:
             early = ", ended when its work was done"
@@ -89,14 +87,14 @@ class SearchRun(Shown, Plain):
             f"{count(self.fits, 'district')} fitted in {self.seconds:.2f} s{early}"
         )
 
-    def _shown(self) -> Iterator[str]:
-        yield self._brief()
-        yield f"from: {shorten(str(self.start), '.start has all')}"
-        yield f"to: {shorten(str(self.end), '.end has all')}"
+    def _sections(self) -> Iterator[str]:
+        yield self._headline()
+        yield f"from: {shorten_list(str(self.start), '.start has all')}"
+        yield f"to: {shorten_list(str(self.end), '.end has all')}"
 
 
 @dataclass(frozen=True, repr=False)
-class LearnedTarget(Shown, Plain):
+class LearnedTarget(TextDisplay, ToDict):
     """Whether a variable was set from outside in a condition that does not know its targets.
 
     Attributes
@@ -116,12 +114,12 @@ class LearnedTarget(Shown, Plain):
     probability: float
     chosen: bool
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return f"{self.variable} in {self.condition}: P(target) = {self.probability:.3f}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SearchResult(Drawn, FoundShortcuts):
+class SearchResult(GraphDisplay, FoundShortcuts):
     """The result of a search.
 
     Attributes
@@ -208,7 +206,7 @@ class SearchResult(Drawn, FoundShortcuts):
             "notes": list(self.notes),
             "space": self.space.to_dict(),
             "complete": self.complete,
-            "sureness": json_values(self.sureness),
+            "sureness": to_plain(self.sureness),
             "seconds": self.seconds,
             "best_graphs": [str(graph) for graph in self.best_graphs],
             "targets": [target.to_dict() for target in self.targets],
@@ -232,16 +230,16 @@ class SearchResult(Drawn, FoundShortcuts):
             ],
         }
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         nodes, edges = count(len(self.graph), "node"), count(self.graph.n_edges, "edge")
         early = "" if self.complete else ", ended early"
         return f"{nodes}, {edges}, score {self.score:.6f}, {count(len(self.runs), 'run')}{early}"
 
-    def _shown(self) -> Iterator[str]:
+    def _sections(self) -> Iterator[str]:
         fits = sum(run.fits for run in self.runs)
         known = sum(run.cache_hits for run in self.runs)
         at_best = sum(run.score >= self.score - 1e-9 for run in self.runs)
-        yield f"best graph: {shorten(str(self.graph), '.graph has all')}"
+        yield f"best graph: {shorten_list(str(self.graph), '.graph has all')}"
         yield (
             f"score {self.score:.6f} (n = {self.moments.n:g}, penalty {self.penalty:g}), "
             f"{count(len(self.best_graphs), 'graph')} met with it"
@@ -258,7 +256,7 @@ class SearchResult(Drawn, FoundShortcuts):
         if not self.complete:
             yield "the search was ended early: a longer one may find better"
         elif not self.sureness.sure:
-            yield from self.sureness._shown()
+            yield from self.sureness._sections()
 
 
 class SearchInterrupted(WorkInterrupted):

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bowfree import _core
-from bowfree.budget import Budget
+from bowfree.data.moments import Moments
 from bowfree.graph.bit_stacks import Bits, graph_of_bits, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.moments import Moments
 from bowfree.model.scoring_rule import ScoringRule
+from bowfree.parallel.budget import Budget
 from bowfree.search.plan import RUN_KINDS, Strategy, Task
 from bowfree.search.result import ScoredGraph, SearchRun
 from bowfree.space.search_space import SearchSpace
-
-__all__ = ["RunElsewhere", "Setup", "read_run", "run_elsewhere", "scored"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,16 +26,14 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from bowfree.budget import Budget
+from bowfree.data.joint_moments import ConditionMoments, JointMoments
+from bowfree.data.moments import Moments
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.joint_moments import ConditionMoments, JointMoments
-from bowfree.model.moments import Moments
+from bowfree.parallel.budget import Budget
 from bowfree.search.plan import CLIMB, TOLERANCE, Task, work_for
 from bowfree.search.result import LearnedTarget, SearchResult
 from bowfree.search.runs import Setup, run_elsewhere
-
-__all__ = ["learn_targets"]
 
 MOST_ROUNDS = 10  # of moves and a whole search in turn; one is usual
 MOST_CLIMBS = 20  # of the graph, for the changes of one condition that look best without one

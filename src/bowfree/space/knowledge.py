@@ -21,14 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import KnowledgeError
-from bowfree.graph.given import graph_of
+from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, FORWARD, index_pairs, states_of_graph
 from bowfree.graph.text import quote
-from bowfree.options import file_path
-from bowfree.text_input import brief, close_names, listed, read_text, shown
-
-__all__ = ["Knowledge"]
+from bowfree.text_reading import join_names, read_text, short_repr, similar_names, truncate
+from bowfree.validation import check_path
 
 Edge = tuple[str, str, str]
 
@@ -98,17 +96,21 @@ class Knowledge:
         placed: set[str] = set()
         for name in (name for tier in self.tiers for name in tier):
             if name in placed:
-                raise KnowledgeError(f"{shown(name)} stands in more than one tier; keep one")
+                raise KnowledgeError(f"{short_repr(name)} stands in more than one tier; keep one")
             placed.add(name)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Knowledge:
         """Read from a mapping with the keys ``required, forbidden, tiers, unconfounded``."""
         if not isinstance(content, Mapping):
-            raise KnowledgeError(f"expected a mapping with {_KEYS_LISTED}, got {shown(content)}")
+            raise KnowledgeError(
+                f"expected a mapping with {_KEYS_LISTED}, got {short_repr(content)}"
+            )
         unknown = [key for key in content if key not in _KEYS]
         if unknown:
-            raise KnowledgeError(f"unknown key {shown(unknown[0])}; knowledge has {_KEYS_LISTED}")
+            raise KnowledgeError(
+                f"unknown key {short_repr(unknown[0])}; knowledge has {_KEYS_LISTED}"
+            )
         return cls(**content)
 
     @classmethod
@@ -116,7 +118,7 @@ class Knowledge:
         """Read from a TOML file with the keys of :meth:`from_dict`."""
         import tomllib
 
-        file = Path(file_path("path", path))
+        file = Path(check_path("path", path))
         name = file.name
         try:
             text = read_text(file)
@@ -126,7 +128,7 @@ class Knowledge:
         except RecursionError:
             raise KnowledgeError(f"{name} is not valid TOML: it is nested too deeply") from None
         except ValueError as error:  # syntax, dates, numbers of many digits, no UTF-8
-            raise KnowledgeError(f"{name} is not valid TOML: {brief(str(error))}") from None
+            raise KnowledgeError(f"{name} is not valid TOML: {truncate(str(error))}") from None
         try:
             return cls.from_dict(content)
         except KnowledgeError as error:
@@ -178,7 +180,7 @@ class Knowledge:
             if not masks[i, j] & wanted:
                 raise KnowledgeError(
                     f"contradiction: {_written(edge)} is required beside another edge between "
-                    f"{shown(edge[0])} and {shown(edge[2])}; drop one of the two"
+                    f"{short_repr(edge[0])} and {short_repr(edge[2])}; drop one of the two"
                 )
             masks[i, j] = wanted
         self._check_acyclic(nodes)
@@ -212,10 +214,10 @@ class Knowledge:
             if mark != "<->":
                 late, early = (edge[0], edge[2]) if edge[1] == "->" else (edge[2], edge[0])
                 raise contradiction(
-                    edge, f"{shown(late)} stands in a later tier than {shown(early)}"
+                    edge, f"{short_repr(late)} stands in a later tier than {short_repr(early)}"
                 )
             name = next(name for name in self.unconfounded if name in edge)
-            raise contradiction(edge, f"{shown(name)} is unconfounded")
+            raise contradiction(edge, f"{short_repr(name)} is unconfounded")
         return masks
 
     def _check_names(self, index: Mapping[str, int]) -> None:
@@ -224,17 +226,17 @@ class Knowledge:
         named += self.unconfounded
         for name in named:
             if name not in index:
-                close = close_names(name, index)
+                close = similar_names(name, index)
                 hint = f"; did you mean {close[0]!r}?" if close else ""
                 raise KnowledgeError(
-                    f"knowledge names {shown(name)}, but the variables are {listed(index)}{hint}"
+                    f"knowledge names {short_repr(name)}, but the variables are {join_names(index)}{hint}"
                 )
 
     def _check_acyclic(self, nodes: Sequence[str]) -> None:
         cycle = MixedGraph(nodes, self._arrows()).find_cycle()
         if cycle is not None:
             middle = ["..."] if len(cycle) > 10 else []
-            path = " -> ".join([*map(brief, cycle[:10]), *middle, brief(cycle[0])])
+            path = " -> ".join([*map(truncate, cycle[:10]), *middle, truncate(cycle[0])])
             raise KnowledgeError(
                 f"contradiction: the required edges form the directed cycle {path}; drop one of "
                 "them"
@@ -254,20 +256,22 @@ def _listed(values: Any, where: str) -> list[Any]:
     # A single text is an iterable of its letters, which nobody means.
     if isinstance(values, str):
         raise KnowledgeError(
-            f"{where}: expected a list, got the text {shown(values)}; write [{shown(values)}]"
+            f"{where}: expected a list, got the text {short_repr(values)}; write [{short_repr(values)}]"
         )
     if not isinstance(values, bytes | Mapping):
         with suppress(TypeError):  # not every Iterable can be gone through: a 0-d array cannot
             return list(values)
     kind = type(values).__name__
-    raise KnowledgeError(f"{where}: expected a list, got {shown(values)} ({kind})")
+    raise KnowledgeError(f"{where}: expected a list, got {short_repr(values)} ({kind})")
 
 
 def _names(values: Any, where: str) -> tuple[str, ...]:
     names = _listed(values, where)
     for name in names:
         if not (isinstance(name, str) and name):
-            raise KnowledgeError(f"{where}: expected the name of a variable, got {shown(name)}")
+            raise KnowledgeError(
+                f"{where}: expected the name of a variable, got {short_repr(name)}"
+            )
     return tuple(names)
 
 
@@ -285,12 +289,12 @@ def _read_edge(edge: Any, where: str) -> Edge:
         or parts[1] not in _MIRROR
     ):
         raise KnowledgeError(
-            f"{where} edge {shown(edge)} cannot be read; write 'a -> b', 'a <-> b' or, to forbid "
+            f"{where} edge {short_repr(edge)} cannot be read; write 'a -> b', 'a <-> b' or, to forbid "
             "every edge between them, 'a -- b', and a name with blanks in double quotes"
         )
     a, mark, b = parts
     if a == b:
-        raise KnowledgeError(f"{where} edge {shown(edge)} joins {shown(a)} with itself")
+        raise KnowledgeError(f"{where} edge {short_repr(edge)} joins {short_repr(a)} with itself")
     return (a, mark, b)
 
 
@@ -312,4 +316,4 @@ def _in_quotes(edge: Edge) -> str:
 
 def _written(edge: Edge) -> str:
     a, mark, b = edge
-    return f"{brief(a)} {mark} {brief(b)}"
+    return f"{truncate(a)} {mark} {truncate(b)}"

@@ -7,7 +7,7 @@ makes the step symmetric. The printed step and the naive sampler (a random trian
 its nodes shuffled) are kept, to be compared with.
 
 Random graphs start the searches of :mod:`bowfree.search.greedy` and are the ground truths of the
-simulations in :mod:`bowfree.experiments`.
+simulations in :mod:`bowfree.studies`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 import numpy as np
 
 from bowfree import _core
-from bowfree.budget import Budget
 from bowfree.errors import BowfreeError
 from bowfree.graph.bit_stacks import Bits, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.options import SpaceOptions, at_least, one_of, split_options
+from bowfree.parallel.budget import Budget
 from bowfree.space.search_space import SearchSpace
-from bowfree.text_input import shown
-
-__all__ = ["random_bap"]
+from bowfree.text_reading import short_repr
+from bowfree.validation import SpaceOptions, check_choice, check_count, split_options
 
 Method = Literal["mcmc", "mcmc-printed", "naive"]
 
@@ -99,7 +97,7 @@ def random_bap(
         How many; a list is returned. By default one graph, not in a list.
     **options
         ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
-            Fields of the space, by themselves (:class:`~bowfree.options.SpaceOptions`).
+            Fields of the space, by themselves (:class:`~bowfree.validation.SpaceOptions`).
         ``method``, ``burn_in``, ``thin``, ``rng``
             How to draw (:class:`~bowfree.space.random_graphs.DrawOptions`).
 
@@ -124,7 +122,7 @@ def random_bap(
     """
     space_options, rest = split_options("random_bap", options, SpaceOptions, DrawOptions)
     names = node_names(nodes)
-    n_samples = 1 if size is None else at_least("size", size, 0)
+    n_samples = 1 if size is None else check_count("size", size, 0)
     within = SearchSpace.of(space, **space_options)
     graphs = graphs_of_bits(names, *_sample(within.ground(names), n_samples, within, **rest))
     return graphs[0] if size is None else graphs
@@ -142,7 +140,7 @@ def _sample(
 ) -> tuple[Bits, Bits]:
     """Bits of ``size`` graphs, each array of shape (size, d, words)."""
     d, rules, seed = len(start), space.rules(start.nodes), Budget(rng).seed()
-    one_of("method", method, get_args(Method))
+    check_choice("method", method, get_args(Method))
     if method == "naive":
         plain = SearchSpace(space.graph_class)
         if space != plain or space.graph_class in ("ancestral", "arid"):
@@ -155,8 +153,8 @@ def _sample(
         *start._bits(),
         rules,
         size,
-        default_burn_in(d) if burn_in is None else at_least("burn_in", burn_in, 0),
-        0 if thin is None else at_least("thin", thin, 1),
+        default_burn_in(d) if burn_in is None else check_count("burn_in", burn_in, 0),
+        0 if thin is None else check_count("thin", thin, 1),
         method == "mcmc-printed",
         seed,
     )
@@ -171,8 +169,8 @@ def node_names(nodes: int | Sequence[str]) -> tuple[str, ...]:
     """Return the given names, or ``x1, x2, ...`` for a number of nodes."""
     if isinstance(nodes, str):
         raise BowfreeError(
-            f"nodes must be a number or a sequence of names, got the text {shown(nodes)}"
+            f"nodes must be a number or a sequence of names, got the text {short_repr(nodes)}"
         )
     if isinstance(nodes, Sequence):
         return MixedGraph(nodes).nodes
-    return tuple(f"x{i + 1}" for i in range(at_least("number of nodes", nodes, 1)))
+    return tuple(f"x{i + 1}" for i in range(check_count("number of nodes", nodes, 1)))

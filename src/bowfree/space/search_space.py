@@ -22,14 +22,13 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.errors import BowfreeError, DataError, GraphError, KnowledgeError
-from bowfree.graph.given import graph_of
+from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, FORWARD
-from bowfree.options import LARGEST_COUNT, GraphClass, as_float, at_least, is_number, one_of
+from bowfree.parameters import GraphClass
 from bowfree.space.knowledge import Knowledge
-from bowfree.text_input import brief, listed, shown
-
-__all__ = ["SearchSpace"]
+from bowfree.text_reading import join_names, short_repr, truncate
+from bowfree.validation import LARGEST_COUNT, as_float, check_choice, check_count, is_number
 
 GRAPH_CLASSES: tuple[GraphClass, ...] = ("bap", "dag", "bidirected", "ancestral", "arid")
 _PLURAL = {
@@ -83,15 +82,19 @@ class SearchSpace:
     knowledge: Knowledge = field(default_factory=Knowledge)
 
     def __post_init__(self) -> None:
-        one_of("graph_class", self.graph_class, GRAPH_CLASSES)
+        check_choice("graph_class", self.graph_class, GRAPH_CLASSES)
         for name, least in (("max_in_degree", 0), ("max_district", 1), ("max_edges", 0)):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, at_least(name, getattr(self, name), least))
+                object.__setattr__(self, name, check_count(name, getattr(self, name), least))
         object.__setattr__(self, "knowledge", _checked_knowledge(self.knowledge))
 
     @classmethod
     def of(cls, space: Any, **changes: Any) -> SearchSpace:
-        """Return `space` with single fields changed; without one, a space of these fields."""
+        """Return `space` with single fields changed; without one, a space of these fields.
+
+        A change to None is ignored.
+        """
+        changes = {name: value for name, value in changes.items() if value is not None}
         if space is None:
             return cls(**changes)
         if isinstance(space, SearchSpace):
@@ -123,7 +126,7 @@ class SearchSpace:
         ground = self.knowledge.ground(names)
         if not self.permits(ground):
             raise KnowledgeError(
-                f"the required edges ({brief(str(ground))}) are not possible among "
+                f"the required edges ({truncate(str(ground))}) are not possible among "
                 f"{self.described_limits()}; relax one of them"
             )
         return ground
@@ -135,12 +138,12 @@ class SearchSpace:
         data_names = MixedGraph(names).nodes
         if graph.nodes != data_names:
             raise GraphError(
-                f"start graph has the nodes {listed(graph.nodes)}, the data have "
-                f"{listed(data_names)}; they must be the same, in the same order"
+                f"start graph has the nodes {join_names(graph.nodes)}, the data have "
+                f"{join_names(data_names)}; they must be the same, in the same order"
             )
         if not self.permits(graph):
             what = "is not a BAP" if not graph.is_bap() else "breaks the knowledge, class or limits"
-            raise GraphError(f"start graph {brief(str(graph))} {what}; drop the edges at fault")
+            raise GraphError(f"start graph {truncate(str(graph))} {what}; drop the edges at fault")
 
     def fitting(self, n: float) -> SearchSpace:
         """Return the space with limits that keep every district with its parents smaller than n.
@@ -158,7 +161,7 @@ class SearchSpace:
         BAPs with at most 13 arrowheads at a node, at most 12 nodes in a district
         """
         if not is_number(n) or not n >= 2:
-            raise BowfreeError(f"n = {shown(n)}: must be a number of observations, 2 at least")
+            raise BowfreeError(f"n = {short_repr(n)}: must be a number of observations, 2 at least")
         n = as_float(n)
         heads, nodes = self.max_in_degree, self.max_district
         room = max(2, int(min(n, LARGEST_COUNT)) // 2)
@@ -236,11 +239,11 @@ class SearchSpace:
     def from_dict(cls, content: Mapping[str, Any]) -> SearchSpace:
         """Read what :meth:`to_dict` wrote."""
         if not isinstance(content, Mapping):
-            raise BowfreeError(f"expected the fields of a search space, got {shown(content)}")
+            raise BowfreeError(f"expected the fields of a search space, got {short_repr(content)}")
         known = {entry.name for entry in fields(cls)}
         unknown = [name for name in content if name not in known]
         if unknown:
-            raise BowfreeError(f"unknown field {shown(unknown[0])} of a search space")
+            raise BowfreeError(f"unknown field {short_repr(unknown[0])} of a search space")
         return cls(**{**content, "knowledge": Knowledge.from_dict(content.get("knowledge", {}))})
 
 

@@ -9,14 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import Shown, Table, count
-from bowfree.effects.effect_bounds import Doubt, Formula
+from bowfree.effects.bounds_result import Doubt, Formula
 from bowfree.equivalence.targets import OBSERVED, Kinds
-from bowfree.frozen import Frozen
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
 from bowfree.model.effect_tables import (
     decimals,
     effect_frame,
@@ -24,11 +21,12 @@ from bowfree.model.effect_tables import (
     effect_table,
     quantities,
 )
+from bowfree.results.display import Table, TextDisplay, count
+from bowfree.results.frozen import Frozen
+from bowfree.results.serialization import ToDict
 from bowfree.uncertainty.edge_share import EdgeShares
-from bowfree.uncertainty.graph_law import GraphLaw
+from bowfree.uncertainty.posterior import GraphLaw
 from bowfree.uncertainty.structure_samples import StructureSamples
-
-__all__ = ["AveragedClass", "AveragedEffect", "AveragedEffects"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,7 +45,7 @@ _EFFECTS = (
 
 
 @dataclass(frozen=True, repr=False)
-class AveragedClass(Shown, Plain):
+class AveragedClass(TextDisplay, ToDict):
     """One class of the average.
 
     Attributes
@@ -67,13 +65,13 @@ class AveragedClass(Shown, Plain):
     n_members: int
     complete: bool
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         members = count(self.n_members, "member")
         return f"weight {self.weight:.3f}, {members}, {self.graph}"
 
 
 @dataclass(frozen=True, repr=False)
-class AveragedEffect(Shown, Plain):
+class AveragedEffect(TextDisplay, ToDict):
     """The effect of one variable on another, averaged over graphs.
 
     Attributes
@@ -107,7 +105,7 @@ class AveragedEffect(Shown, Plain):
     mean_abs: float
     max_abs: float
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return (
             f"{quote(self.of)} on {quote(self.on)}: probability {self.probability:.3f}, "
             f"mean {self.mean:.4f} [{self.lower:.4f}, {self.upper:.4f}], "
@@ -116,7 +114,7 @@ class AveragedEffect(Shown, Plain):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AveragedEffects(Shown, Plain, EdgeShares, Frozen):
+class AveragedEffects(TextDisplay, ToDict, EdgeShares, Frozen):
     """Effects and edges, averaged over graphs; ``[i, j]`` is about the effect of j on i.
 
     Attributes
@@ -242,12 +240,12 @@ class AveragedEffects(Shown, Plain, EdgeShares, Frozen):
             name: getattr(self, name) for name in ("names", *matrices, "classes", *names, "covers")
         }
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         some = f"{count(len(self.names), 'variable')}, {count(self.n_classes, 'class', 'classes')}"
         doubts = (", not complete" * (not self.complete)) + ", chains NOT MIXED" * (not self.mixed)
         return some + doubts
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         yield (
             f"averaged over {count(self.n_graphs, 'graph')} in "
             f"{count(self.n_classes, 'class', 'classes')}, the most probable class with "

@@ -4,7 +4,7 @@ One best graph is a bold statement: with finite data many graphs are almost as p
 that is not quite worth its penalty may be there all the same, and standard errors computed as if
 the graph had been given forget that it was learned from the same data. Instead of committing to
 one graph, average over all of them, each with its probability
-(:mod:`bowfree.uncertainty.graph_law`). Every ordered pair of variables then has a probability of an
+(:mod:`bowfree.uncertainty.posterior`). Every ordered pair of variables then has a probability of an
 effect, and an interval with three kinds of doubt in it: about the estimate in a given graph, about
 the member of an equivalence class, and about the class.
 
@@ -26,7 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.budget import Budget
+from bowfree.data.joint_moments import JointMoments
+from bowfree.data.moments import Moments
 from bowfree.effects.bounds import (
     ZERO,
     effect_counter,
@@ -35,29 +36,17 @@ from bowfree.effects.bounds import (
     given_iterable,
     given_moments,
 )
-from bowfree.effects.effect_bounds import Formula
+from bowfree.effects.bounds_result import Formula
 from bowfree.equivalence.targets import Targets, targets_of
 from bowfree.errors import BowfreeError, WorkersLost, WorkInterrupted
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.joint_moments import JointMoments
-from bowfree.model.moments import Moments
-from bowfree.options import (
-    BudgetOptions,
-    DataOptions,
-    SpaceOptions,
-    at_least,
-    not_negative,
-    one_of,
-    positive,
-    share,
-    split_options,
-)
+from bowfree.parallel.budget import Budget
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.greedy import check_finite_n
 from bowfree.search.result import SearchResult
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.averaged_effects import AveragedClass, AveragedEffects
-from bowfree.uncertainty.graph_law import GraphLaw, LawOptions, log_weights
+from bowfree.uncertainty.posterior import GraphLaw, LawOptions, log_weights
 from bowfree.uncertainty.structure_mcmc import (
     ChainPlan,
     pool_within,
@@ -65,8 +54,17 @@ from bowfree.uncertainty.structure_mcmc import (
     starts_over,
 )
 from bowfree.uncertainty.structure_samples import StructureSamples
-
-__all__ = ["averaged_effects"]
+from bowfree.validation import (
+    BudgetOptions,
+    DataOptions,
+    SpaceOptions,
+    check_choice,
+    check_count,
+    check_fraction,
+    check_nonnegative,
+    check_positive,
+    split_options,
+)
 
 Floats = npt.NDArray[np.float64]
 Bits = npt.NDArray[np.uint64]
@@ -136,16 +134,16 @@ class Averaging:
     zero: float = ZERO
 
     def __post_init__(self) -> None:
-        share("level", self.level)
-        one_of("count", self.count, get_args(Counted))
-        at_least("steps", self.steps, 4)
+        check_fraction("level", self.level)
+        check_choice("count", self.count, get_args(Counted))
+        check_count("steps", self.steps, 4)
         if self.max_steps is not None:
-            at_least("max_steps", self.max_steps, self.steps)
-        object.__setattr__(self, "window", positive("window", self.window))
-        at_least("max_classes", self.max_classes, 1)
-        at_least("limit", self.limit, 1)
-        one_of("effects", self.effects, get_args(Formula))
-        object.__setattr__(self, "zero", not_negative("zero", self.zero))
+            check_count("max_steps", self.max_steps, self.steps)
+        object.__setattr__(self, "window", check_positive("window", self.window))
+        check_count("max_classes", self.max_classes, 1)
+        check_count("limit", self.limit, 1)
+        check_choice("effects", self.effects, get_args(Formula))
+        object.__setattr__(self, "zero", check_nonnegative("zero", self.zero))
 
 
 class AveragedEffectsOptions(
@@ -174,16 +172,16 @@ def averaged_effects(
         Where the chains walk, and which members of a class count; by default that of the result.
     **options
         ``cov``, ``n``, ``ddof``, ``shrinkage``
-            A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`).
+            A covariance matrix in place of `data` (:class:`~bowfree.validation.DataOptions`).
         ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
-            Fields of the space, by themselves (:class:`~bowfree.options.SpaceOptions`).
+            Fields of the space, by themselves (:class:`~bowfree.validation.SpaceOptions`).
         ``penalty``, ``prior``, ``temper``
-            How probable a graph is (:class:`~bowfree.uncertainty.graph_law.LawOptions`).
+            How probable a graph is (:class:`~bowfree.uncertainty.posterior.LawOptions`).
         ``level``, ``count``, ``steps``, ``max_steps``, ``window``, ``max_classes``, ``limit``, \
 ``effects``, ``zero``
             What is averaged (:class:`~bowfree.uncertainty.averaging.AveragingOptions`).
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
-            What may be spent (:class:`~bowfree.options.BudgetOptions`). Random numbers, threads and
+            What may be spent (:class:`~bowfree.validation.BudgetOptions`). Random numbers, threads and
             workers are for the chains. Half of the time is for them, or for the scores of given
             graphs; the rest is for the classes, the heaviest first. What time did not suffice for
             is left out, but for the first graph and the first member, each of which is waited for

@@ -22,25 +22,29 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.budget import Budget
+from bowfree.data.moments import Moments
 from bowfree.effects.bounds import ZERO, class_bounds, effect_counter
 from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.targets import targets_of
 from bowfree.errors import BowfreeError
-from bowfree.graph.given import graph_of
+from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
-from bowfree.model.moments import Moments
-from bowfree.options import BudgetOptions, at_least, not_negative, share, split_options
+from bowfree.parallel.budget import Budget
 from bowfree.uncertainty.bootstrap_result import BootstrapResult
-from bowfree.uncertainty.given_model import (
+from bowfree.uncertainty.model_bootstrap import (
     ModelBootstrap,
     ModelBootstrapOptions,
     bootstrap_model,
 )
-from bowfree.uncertainty.resampling import Recipe, Rows
-
-__all__ = ["bootstrap"]
+from bowfree.uncertainty.repeated_searches import Recipe, Rows
+from bowfree.validation import (
+    BudgetOptions,
+    check_count,
+    check_fraction,
+    check_nonnegative,
+    split_options,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -110,9 +114,9 @@ def bootstrap(
         Effects with an absolute value up to this count as none.
     **options
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``: what may be spent
-        (:class:`~bowfree.options.BudgetOptions`). When the time is up, the result is made of the
+        (:class:`~bowfree.validation.BudgetOptions`). When the time is up, the result is made of the
         resamples that were done. With a graph also ``interval`` and ``bollen_stine``
-        (:class:`~bowfree.uncertainty.given_model.ModelBootstrapOptions`).
+        (:class:`~bowfree.uncertainty.model_bootstrap.ModelBootstrapOptions`).
 
     Returns
     -------
@@ -164,16 +168,16 @@ def bootstrap(
         graph_of(graph)  # which says what it is instead
     data = graph if data is None else data
     n_resamples = N_RESAMPLES if n_resamples is None else n_resamples
-    confidence, zero = share("confidence", confidence), not_negative("zero", zero)
+    confidence, zero = check_fraction("confidence", confidence), check_nonnegative("zero", zero)
     needed = resamples_needed(confidence)
-    if at_least("n_resamples", n_resamples, 1) < needed:
+    if check_count("n_resamples", n_resamples, 1) < needed:
         raise BowfreeError(
             f"n_resamples = {n_resamples} is too few for intervals of level {confidence:g}: at "
             f"least {needed} are needed; raise n_resamples or lower confidence"
         )
     budget, recipe = Budget(**budget_options), Recipe.of(search)
     rows = Rows.of(data, recipe)
-    most = LIMIT if limit is None else at_least("limit", limit, 1)
+    most = LIMIT if limit is None else check_count("limit", limit, 1)
     seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()
     result: BootstrapResult = budget.run(
         partial(_resample, recipe=recipe, limit=most, zero=zero),
@@ -323,7 +327,7 @@ def wilson_interval(frequency: Floats, size: int, confidence: float) -> Floats:
     from statistics import NormalDist
 
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    centre = (frequency + z**2 / (2 * size)) / (1 + z**2 / size)
+    center = (frequency + z**2 / (2 * size)) / (1 + z**2 / size)
     spread = frequency * (1 - frequency) / size + z**2 / (4 * size**2)
     half = z / (1 + z**2 / size) * np.sqrt(np.maximum(spread, 0.0))
-    return np.clip(np.stack([centre - half, centre + half]), 0.0, 1.0)
+    return np.clip(np.stack([center - half, center + half]), 0.0, 1.0)

@@ -10,17 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Shown, Table, count, percent
-from bowfree.frozen import Frozen
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import place
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
 from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, percent
+from bowfree.results.frozen import Frozen
+from bowfree.results.serialization import ToDict
 from bowfree.uncertainty.edge_share import EdgeShares
-from bowfree.uncertainty.resampling import exhausted_note
-
-__all__ = ["BootstrapResult", "ResampledEffect"]
+from bowfree.uncertainty.repeated_searches import exhausted_note
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,7 +27,7 @@ _RARE = 0.05  # what is found less often than this is not printed
 
 
 @dataclass(frozen=True, repr=False)
-class ResampledEffect(Shown, Plain):
+class ResampledEffect(TextDisplay, ToDict):
     """The effect of one variable on another, over resamples.
 
     Attributes
@@ -56,7 +54,7 @@ class ResampledEffect(Shown, Plain):
     min_abs_interval: tuple[float, float]
     interval: tuple[float, float]
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         low, high = self.interval
         return (
             f"{quote(self.of)} on {quote(self.on)}: {low:.4f} to {high:.4f}, "
@@ -65,7 +63,7 @@ class ResampledEffect(Shown, Plain):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BootstrapResult(Shown, Plain, EdgeShares, Frozen):
+class BootstrapResult(TextDisplay, ToDict, EdgeShares, Frozen):
     """Frequencies and intervals over resamples; ``[i, j]`` is about j -> i, or j's effect on i.
 
     Attributes
@@ -197,11 +195,11 @@ class BootstrapResult(Shown, Plain, EdgeShares, Frozen):
         arrays = (*_EDGES, *(f"{name}_interval" for name in _EDGES), *effects)
         return {name: getattr(self, name) for name in (*plain, *arrays, "total_effect_interval")}
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         some = f"{count(len(self.names), 'variable')}, {count(self.n_resamples, 'resample')}"
         return some if self.complete else f"{some}, not complete"
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         level = f"{100 * self.confidence:g} %"
         yield f"{self.n_resamples} bootstrap resamples"
         yield from self.notes

@@ -26,10 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.budget import Budget
+from bowfree.equivalence.class_components import class_components, count_options, member_batches
 from bowfree.equivalence.class_members import EquivalenceClass, marks_of
 from bowfree.equivalence.classes import class_by_components
-from bowfree.equivalence.components import class_components, count_options, member_batches
 from bowfree.equivalence.decision import algebra_seed
 from bowfree.equivalence.targets import (
     Kind,
@@ -41,16 +40,15 @@ from bowfree.equivalence.targets import (
     telling,
 )
 from bowfree.errors import BowfreeError
-from bowfree.graph.given import GraphLike, graph_of
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import BACKWARD, FORWARD
-from bowfree.options import LocalBudgetOptions, at_least, each, split_options
+from bowfree.parallel.budget import Budget
 from bowfree.space.search_space import SearchSpace
-from bowfree.text_input import shown
+from bowfree.text_reading import short_repr
 from bowfree.uncertainty.averaged_effects import AveragedEffects
 from bowfree.uncertainty.design_result import Design, Experiment
-
-__all__ = ["design"]
+from bowfree.validation import LocalBudgetOptions, as_list, check_count, split_options
 
 MOST_MEMBERS = 100_000
 """Members of a component that are looked at, unless the caller says otherwise."""
@@ -102,7 +100,7 @@ def design(
         (2,000 for each class of an average). The result says if there were more.
     **options
         ``rng``, ``n_jobs``, ``time_limit``, ``progress``: what may be spent
-        (:class:`~bowfree.options.LocalBudgetOptions`). The answer does not depend on `rng`, see
+        (:class:`~bowfree.validation.LocalBudgetOptions`). The answer does not depend on `rng`, see
         :func:`bowfree.equivalent`. When the time is up, the experiments looked at so far are
         returned.
 
@@ -138,10 +136,10 @@ def design(
     (budget_options,) = split_options("design", options, LocalBudgetOptions)
     budget = Budget(**budget_options)
     most = MOST_AVERAGED if isinstance(graph, AveragedEffects) else MOST_MEMBERS
-    most = most if limit is None else at_least("limit", limit, 1)
+    most = most if limit is None else check_count("limit", limit, 1)
     nodes = graph.names if isinstance(graph, AveragedEffects) else graph_of(graph).nodes
     known = _conditions_at_hand(graph, targets, kind, nodes)
-    experiments = _experiments(candidates, at_least("max_targets", max_targets, 1), nodes)
+    experiments = _experiments(candidates, check_count("max_targets", max_targets, 1), nodes)
     weights, classes, complete = _classes(graph, known, space, most, budget)
     now = _mean(weights, [_together(part.now for part in parts) for parts in classes])
     n_members = sum(len(part.marks) for parts in classes for part in parts)
@@ -199,7 +197,7 @@ def _conditions_at_hand(
     if isinstance(graph, EquivalenceClass):
         if targets is not None:
             raise BowfreeError(
-                f"the class was made for targets = {shown(graph.targets)}: leave out `targets`, or "
+                f"the class was made for targets = {short_repr(graph.targets)}: leave out `targets`, or "
                 "give its graph instead"
             )
         return Targets(nodes, graph.targets, graph.kind)
@@ -215,10 +213,10 @@ def _experiments(candidates: Any, max_targets: int, nodes: Names) -> list[Names]
     """Return the target sets to look at, each once."""
     if isinstance(candidates, str):
         raise BowfreeError(
-            f"candidates is {shown(candidates)}: give a list of variables, as in ['x', 'y'], or of "
+            f"candidates is {short_repr(candidates)}: give a list of variables, as in ['x', 'y'], or of "
             "sets of them"
         )
-    given = nodes if candidates is None else each("candidates", candidates, "variables or sets")
+    given = nodes if candidates is None else as_list("candidates", candidates, "variables or sets")
     sets = [target_set(item, nodes) for item in given]
     if not sets or not all(sets):
         raise BowfreeError("an experiment needs a target: name at least one variable to act on")
@@ -248,7 +246,7 @@ def _classes(
     Half of the time is for this.
     """
     if space is not None and not isinstance(space, SearchSpace):
-        raise BowfreeError(f"space is {shown(space)}: give a bowfree.SearchSpace")
+        raise BowfreeError(f"space is {short_repr(space)}: give a bowfree.SearchSpace")
     heads: Sequence[tuple[float, Any]] = (
         [(one.weight, one.graph) for one in graph.classes]
         if isinstance(graph, AveragedEffects)

@@ -6,18 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from bowfree.display import MOST_ROWS, Shown, Table, count
 from bowfree.equivalence.targets import Kind, said, target_set
 from bowfree.errors import BowfreeError
-from bowfree.frames import data_frame
-from bowfree.json_values import Plain
-from bowfree.text_input import shown
-
-__all__ = ["Design", "Experiment"]
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count
+from bowfree.results.frames import data_frame
+from bowfree.results.serialization import ToDict
+from bowfree.text_reading import short_repr
 
 
 @dataclass(frozen=True, repr=False)
-class Experiment(Shown, Plain):
+class Experiment(TextDisplay, ToDict):
     """An experiment that could be done, and what it would leave open on average.
 
     Attributes
@@ -37,7 +35,7 @@ class Experiment(Shown, Plain):
     settled_ends: float
     members_left: float
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return (
             f"{said(self.targets)}: {_counted(self.n_classes, 'class', 'classes')}, "
             f"{_counted(self.settled_ends, 'end')} settled, "
@@ -46,7 +44,7 @@ class Experiment(Shown, Plain):
 
 
 @dataclass(frozen=True, repr=False)
-class Design(Shown, Plain):
+class Design(TextDisplay, ToDict):
     """Experiments side by side, the most telling first.
 
     Every member of the present class is taken to be the truth with the same probability; the
@@ -115,7 +113,7 @@ class Design(Shown, Plain):
             if experiment.targets == wanted:
                 return experiment
         raise BowfreeError(
-            f"no experiment on {shown(wanted)} was looked at; name it among the `candidates` of "
+            f"no experiment on {short_repr(wanted)} was looked at; name it among the `candidates` of "
             "design, or raise `max_targets`"
         )
 
@@ -142,11 +140,11 @@ class Design(Shown, Plain):
             backend,
         )
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         first = f", most telling: {said(self.best.targets)}" if self.experiments else ""
         return f"{count(len(self), 'experiment')}{first}" + ", not complete" * (not self.complete)
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         over = f", means over {self.n_averaged:,} classes" if self.n_averaged > 1 else ""
         yield (
             f"now: {_plain(self.n_members)} members, {_plain(self.settled_ends)} of "

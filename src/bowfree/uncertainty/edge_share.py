@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bowfree.display import Shown
 from bowfree.graph.by_edge import ByEdge
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
-
-__all__ = ["EdgeShare", "EdgeShares"]
+from bowfree.results.display import TextDisplay
+from bowfree.results.serialization import ToDict
 
 
 @dataclass(frozen=True, repr=False)
-class EdgeShare(Shown, Plain):
+class EdgeShare(TextDisplay, ToDict):
     """How much of an average, or how many of the graphs, have an edge; ``float`` gives the number.
 
     Attributes
@@ -36,7 +34,7 @@ class EdgeShare(Shown, Plain):
     def __float__(self) -> float:
         return self.share
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         ends = "" if self.interval is None else " ({:.2f} to {:.2f})".format(*self.interval)
         return f"{quote(self.a)} {self.mark} {quote(self.b)}: {self.share:.3f}{ends}"
 

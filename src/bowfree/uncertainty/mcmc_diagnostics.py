@@ -11,7 +11,7 @@ References
 ----------
 A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner, Rank-normalization, folding, and
 localization: an improved R-hat, Bayesian Analysis 16 (2021). An indicator ("the edge is there")
-keeps its R-hat under rank normalisation, so that only scores are worth it.
+keeps its R-hat under rank normalization, so that only scores are worth it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-
-__all__ = ["effective_sample_size", "normal_ranks", "split_r_hat"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -79,8 +77,8 @@ def effective_sample_size(draws: npt.ArrayLike) -> float:
     m, n = halves.shape
     if n < 2 or (halves == halves[0, 0]).all():
         return math.nan
-    centred = halves - halves.mean(axis=1, keepdims=True)
-    spectrum = np.abs(np.fft.rfft(centred, n=2 * n, axis=1)) ** 2
+    centered = halves - halves.mean(axis=1, keepdims=True)
+    spectrum = np.abs(np.fft.rfft(centered, n=2 * n, axis=1)) ** 2
     covariance = np.fft.irfft(spectrum, n=2 * n, axis=1)[:, :n].mean(axis=0) / n
     within = covariance[0] * n / (n - 1)
     total = covariance[0] + halves.mean(axis=1).var(ddof=1)

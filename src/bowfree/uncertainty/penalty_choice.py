@@ -17,21 +17,26 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.budget import Budget
-from bowfree.display import Shown, Table
+from bowfree.data.moments import Moments
 from bowfree.errors import BowfreeError, DataError
-from bowfree.frames import data_frame
-from bowfree.frozen import Frozen
-from bowfree.json_values import Plain
 from bowfree.model.fitting import fit_moments
 from bowfree.model.joint_fit import JointFit
-from bowfree.model.moments import Moments
-from bowfree.options import BudgetOptions, as_float, at_least, each, is_number, split_options
+from bowfree.parallel.budget import Budget
+from bowfree.results.display import Table, TextDisplay
+from bowfree.results.frames import data_frame
+from bowfree.results.frozen import Frozen
+from bowfree.results.serialization import ToDict
 from bowfree.search.plan import TOLERANCE
-from bowfree.text_input import shown
-from bowfree.uncertainty.resampling import LeftOut, Recipe, Rows, exhausted_note
-
-__all__ = ["PenaltyChoice", "choose_penalty"]
+from bowfree.text_reading import short_repr
+from bowfree.uncertainty.repeated_searches import LeftOut, Recipe, Rows, exhausted_note
+from bowfree.validation import (
+    BudgetOptions,
+    as_float,
+    as_list,
+    check_count,
+    is_number,
+    split_options,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,7 +46,7 @@ _ROUNDING = 1e-9  # relative; sums over folds are right to about 1e-15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PenaltyChoice(Shown, Plain, Frozen):
+class PenaltyChoice(TextDisplay, ToDict, Frozen):
     """Penalties compared by the likelihood of data left out.
 
     Attributes
@@ -109,13 +114,13 @@ class PenaltyChoice(Shown, Plain, Frozen):
             backend,
         )
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return (
             f"best {self.best:g}, largest within one standard error {self.one_standard_error:g}, "
             f"of {len(self.penalties)} penalties"
         )
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         rows = []
         for k, penalty in enumerate(self.penalties):
             marks = [
@@ -161,7 +166,7 @@ def choose_penalty(
         says otherwise, and the work of each search is bounded as in :func:`bowfree.bootstrap`.
     **options
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``: what may be spent
-        (:class:`~bowfree.options.BudgetOptions`). A time limit that strikes is an error: penalties
+        (:class:`~bowfree.validation.BudgetOptions`). A time limit that strikes is an error: penalties
         can only be compared on all folds.
 
     Returns
@@ -189,14 +194,14 @@ def choose_penalty(
     The footnote on the penalty in section 2.3 of the paper; the one-standard-error rule is that of
     L. Breiman, J. Friedman, R. Olshen, C. Stone, Classification and Regression Trees, 1984.
     """
-    given = list(each("penalties", penalties, "numbers"))
+    given = list(as_list("penalties", penalties, "numbers"))
     values = tuple(sorted({as_float(value) for value in given if is_number(value)}))
     fit = len(values) >= 2 and all(0 <= value < math.inf for value in values)
     if not fit or not all(map(is_number, given)):
         raise BowfreeError(
-            f"penalties = {shown(given)}: give at least two different finite numbers >= 0"
+            f"penalties = {short_repr(given)}: give at least two different finite numbers >= 0"
         )
-    at_least("cv", cv, 2)
+    check_count("cv", cv, 2)
     (budget_options,) = split_options("choose_penalty", options, BudgetOptions)
     budget = Budget(**budget_options)
     recipe = Recipe.of(search)

@@ -33,24 +33,22 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.budget import Budget
-from bowfree.display import MOST_ROWS, Shown, Table, count
+from bowfree.data.moments import Moments
 from bowfree.errors import BowfreeError
-from bowfree.frames import data_frame
-from bowfree.frozen import Frozen
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
-from bowfree.model.moments import Moments
-from bowfree.options import BudgetOptions, at_least, positive, split_options
-from bowfree.uncertainty.resampling import Recipe, Rows, exhausted_note
-
-__all__ = ["StablePairs", "stability_selection"]
+from bowfree.parallel.budget import Budget
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count
+from bowfree.results.frames import data_frame
+from bowfree.results.frozen import Frozen
+from bowfree.results.serialization import ToDict
+from bowfree.uncertainty.repeated_searches import Recipe, Rows, exhausted_note
+from bowfree.validation import BudgetOptions, check_count, check_positive, split_options
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StablePairs(Shown, Plain, Frozen):
+class StablePairs(TextDisplay, ToDict, Frozen):
     """Pairs of variables that are joined in most halves of the data.
 
     Attributes
@@ -123,10 +121,10 @@ class StablePairs(Shown, Plain, Frozen):
             backend,
         )
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         return f"{count(len(self.pairs), 'stable pair')} of {count(len(self.names), 'variable')}"
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         yield (
             f"{count(self.n_halves, 'half', 'halves')} of the data, "
             f"{self.n_joined:.1f} pairs joined in each on average"
@@ -174,7 +172,7 @@ def stability_selection(
         :func:`bowfree.bootstrap`.
     **options
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``: what may be spent
-        (:class:`~bowfree.options.BudgetOptions`).
+        (:class:`~bowfree.validation.BudgetOptions`).
 
     Returns
     -------
@@ -196,8 +194,8 @@ def stability_selection(
     >>> ("leaves", "fruit") in stable.pairs, ("sun", "pot") in stable.pairs
     (True, False)
     """
-    most_false = positive("max_false", max_false)
-    at_least("n_halves", n_halves, 2)
+    most_false = check_positive("max_false", max_false)
+    check_count("n_halves", n_halves, 2)
     (budget_options,) = split_options("stability_selection", options, BudgetOptions)
     budget, recipe = Budget(**budget_options), Recipe.of(search)
     rows = Rows.of(data, recipe)

@@ -1,8 +1,8 @@
 """Markov chain Monte Carlo over graphs: which graphs the data support, not only which is best.
 
 A chain walks over BAPs and stays at a graph in proportion to its weight
-(:mod:`bowfree.uncertainty.graph_law`): by default the BIC approximation of its posterior
-probability, under a prior that does not favour graphs with many edges. Most steps propose to change
+(:mod:`bowfree.uncertainty.posterior`): by default the BIC approximation of its posterior
+probability, under a prior that does not favor graphs with many edges. Most steps propose to change
 one pair of variables; every twentieth *jumps* among graphs that are known by then, from the pool of
 a search or met by the chains, in proportion to their weights; every fifth *splices*, takes over the
 edges among some variables from a graph that was sampled before. Without these two chains stay for
@@ -15,7 +15,7 @@ Are the samples to be trusted? Chains from different starts must agree on every 
 worst split R-hat of an edge tells (:mod:`bowfree.uncertainty.mcmc_diagnostics`); the score's R-hat
 alone often looks fine when edges do not. A result of chains that have not mixed says so.
 
-Next: :mod:`bowfree.uncertainty.chain_walks`, where the chains walk, here or elsewhere.
+Next: :mod:`bowfree.uncertainty.chain_segments`, where the chains walk, here or elsewhere.
 """
 
 from __future__ import annotations
@@ -27,30 +27,28 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from bowfree import _core
-from bowfree.budget import Budget
+from bowfree.data.loader import read_moments
+from bowfree.data.moments import Moments
 from bowfree.errors import BowfreeError, TimeIsUp, WorkersLost, WorkInterrupted
 from bowfree.graph.bit_stacks import graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import index_pairs
-from bowfree.model.gate import read_moments
-from bowfree.model.moments import Moments
-from bowfree.options import (
-    BudgetOptions,
-    DataOptions,
-    SpaceOptions,
-    at_least,
-    each,
-    positive,
-    split_options,
-)
+from bowfree.parallel.budget import Budget
 from bowfree.search.greedy import check_finite_n
 from bowfree.search.result import ScoredGraph, SearchResult
 from bowfree.space.search_space import SearchSpace
-from bowfree.uncertainty.chain_walks import ChainSetup, legs_of, walk
-from bowfree.uncertainty.graph_law import GraphLaw, LawOptions
+from bowfree.uncertainty.chain_segments import ChainSetup, legs_of, walk
+from bowfree.uncertainty.posterior import GraphLaw, LawOptions
 from bowfree.uncertainty.structure_samples import StructureSamples
-
-__all__ = ["structure_mcmc"]
+from bowfree.validation import (
+    BudgetOptions,
+    DataOptions,
+    SpaceOptions,
+    as_list,
+    check_count,
+    check_positive,
+    split_options,
+)
 
 
 @dataclass(frozen=True)
@@ -69,16 +67,16 @@ class ChainPlan:
     cache_mb: float = 256.0
 
     def __post_init__(self) -> None:
-        at_least("steps", self.steps, 1)
+        check_count("steps", self.steps, 1)
         optional = (("max_steps", self.steps), ("burn_in", 0), ("thin", 1), ("chains", 1))
         for name, least in optional:
             if getattr(self, name) is not None:
-                at_least(name, getattr(self, name), least)
-        at_least("keep", self.keep, 0)
+                check_count(name, getattr(self, name), least)
+        check_count("keep", self.keep, 0)
         for name in ("window", "cache_mb"):
-            object.__setattr__(self, name, positive(name, getattr(self, name)))
+            object.__setattr__(self, name, check_positive(name, getattr(self, name)))
         if self.starts is not None:
-            object.__setattr__(self, "starts", tuple(each("starts", self.starts, "graphs")))
+            object.__setattr__(self, "starts", tuple(as_list("starts", self.starts, "graphs")))
         if self.starts == ():
             raise BowfreeError("starts is empty: give at least one graph, or leave it out")
 
@@ -152,16 +150,16 @@ def structure_mcmc(
         required edges) and the others at random graphs with about d / 2 edges.
     **options
         ``cov``, ``n``, ``ddof``, ``shrinkage``
-            A covariance matrix in place of `data` (:class:`~bowfree.options.DataOptions`).
+            A covariance matrix in place of `data` (:class:`~bowfree.validation.DataOptions`).
         ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
-            Fields of the space, by themselves (:class:`~bowfree.options.SpaceOptions`).
+            Fields of the space, by themselves (:class:`~bowfree.validation.SpaceOptions`).
         ``penalty``, ``prior``, ``temper``
-            How probable a graph is (:class:`~bowfree.uncertainty.graph_law.LawOptions`).
+            How probable a graph is (:class:`~bowfree.uncertainty.posterior.LawOptions`).
         ``max_steps``, ``burn_in``, ``thin``, ``chains``, ``keep``, ``window``, ``cache_mb``
             How the chains walk and what they keep
             (:class:`~bowfree.uncertainty.structure_mcmc.ChainOptions`).
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
-            What may be spent (:class:`~bowfree.options.BudgetOptions`); at most one thread or one
+            What may be spent (:class:`~bowfree.validation.BudgetOptions`); at most one thread or one
             worker per chain. When time is up the samples there are come back, marked incomplete.
 
     Returns
@@ -190,7 +188,7 @@ def structure_mcmc(
 
     References
     ----------
-    Sections 3.1 and 3.2 of the paper, for the score and for the neighbours.
+    Sections 3.1 and 3.2 of the paper, for the score and for the neighbors.
     """
     groups = split_options(
         "structure_mcmc",

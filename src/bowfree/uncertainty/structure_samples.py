@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.display import MOST_ROWS, Shown, Table, count, shorten
-from bowfree.frames import data_frame
-from bowfree.frozen import Frozen, lock_arrays
+from bowfree.data.moments import Moments
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pair_states import (
     BACKWARD,
@@ -28,15 +26,15 @@ from bowfree.graph.pair_states import (
     index_pairs,
 )
 from bowfree.graph.text import quote
-from bowfree.json_values import Plain
-from bowfree.model.moments import Moments
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, shorten_list
+from bowfree.results.frames import data_frame
+from bowfree.results.frozen import Frozen, lock_arrays
+from bowfree.results.serialization import ToDict
 from bowfree.search.result import ScoredGraph
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.edge_share import EdgeShares
-from bowfree.uncertainty.graph_law import GraphLaw
 from bowfree.uncertainty.mcmc_diagnostics import effective_sample_size, normal_ranks, split_r_hat
-
-__all__ = ["StructureSamples", "worst_edge_r_hat"]
+from bowfree.uncertainty.posterior import GraphLaw
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,7 +45,7 @@ RARE = 0.01  # of the samples: an edge seen less often says little about the cha
 def worst_edge_r_hat(states: States) -> float:
     """Return the largest split R-hat of an edge that is in at least one of a hundred samples.
 
-    Rank normalisation would change nothing for an edge, which is there or not.
+    Rank normalization would change nothing for an edge, which is there or not.
 
     Parameters
     ----------
@@ -67,7 +65,7 @@ def _per_edge(states: States, statistic: Callable[[npt.NDArray[np.bool_]], Any])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StructureSamples(Shown, Plain, EdgeShares, Frozen):
+class StructureSamples(TextDisplay, ToDict, EdgeShares, Frozen):
     """Samples of graphs from several chains, and how far they can be trusted.
 
     Attributes
@@ -118,7 +116,7 @@ class StructureSamples(Shown, Plain, EdgeShares, Frozen):
 
     @property
     def r_hat(self) -> float:
-        """Rank-normalised split R-hat of the score."""
+        """Rank-normalized split R-hat of the score."""
         return split_r_hat(normal_ranks(self.scores))
 
     @property
@@ -219,13 +217,13 @@ class StructureSamples(Shown, Plain, EdgeShares, Frozen):
             "pool": [{"graph": graph, "score": score} for graph, score in self.pool],
         }
 
-    def _brief(self) -> str:
+    def _headline(self) -> str:
         chains, samples = self.scores.shape
         variables = count(len(self.names), "variable")
         some = f"{variables}, {count(chains, 'chain')} of {count(samples, 'sample')}"
         return some if self.mixed else f"{some}, NOT MIXED"
 
-    def _shown(self) -> Iterator[str | Table]:
+    def _sections(self) -> Iterator[str | Table]:
         chains, samples = self.scores.shape
         yield (
             f"{count(chains, 'chain')} of {count(samples, 'sample')}, every {self.thin} steps "
@@ -245,7 +243,7 @@ class StructureSamples(Shown, Plain, EdgeShares, Frozen):
             yield "NOT COMPLETE: the time limit came before the last step"
         if self.pool:
             graph, score = self.pool[0]
-            text = shorten(str(graph), ".pool[0].graph has all")
+            text = shorten_list(str(graph), ".pool[0].graph has all")
             yield f"best graph met: {text} (score {score:.6f})"
         shares = self._shares()
         shown = [k for k in range(len(self.pairs)) if shares[k].sum() >= 0.005]

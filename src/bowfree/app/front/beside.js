@@ -41,7 +41,7 @@ class Beside {
       `${name}: ${counted(differences(bench.state.graph, this.graph).length, "difference")}`,
     );
     this.draw();
-    this.picture.setPlaces(bench.canvas.centres, bench.canvas.bands);
+    this.picture.setPlaces(bench.canvas.centers, bench.canvas.bands);
     bench.canvas.fit();
     bench.render();
   }

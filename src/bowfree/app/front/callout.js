@@ -27,7 +27,7 @@ class Callout {
     const frame = bench.stage.getBoundingClientRect();
     let place = [frame.left + frame.width / 2, frame.top + 40];
     if (pair) {
-      const [p, q] = pair.map((v) => bench.canvas.toScreen(bench.canvas.centres[v]));
+      const [p, q] = pair.map((v) => bench.canvas.toScreen(bench.canvas.centers[v]));
       place = [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2 + 14];
     }
     const inside = (wanted, room) => Math.max(6, Math.min(wanted, room - 6));

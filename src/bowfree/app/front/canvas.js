@@ -34,7 +34,7 @@ class Canvas extends Picture {
   }
 
   boxAt(point) {
-    return this.centres.findIndex((centre, v) => boxDistance(point, centre, this.sizes[v]) <= 3);
+    return this.centers.findIndex((center, v) => boxDistance(point, center, this.sizes[v]) <= 3);
   }
 
   // --- pointer: drag from box to box to draw, or drag a box to move it ---
@@ -48,7 +48,7 @@ class Canvas extends Picture {
       moved: false,
       moving: this.mode === "move" || event.altKey,
       mark: event.shiftKey ? (this.mode === "->" ? "<->" : "->") : this.mode,
-      grip: [this.centres[v][0] - place[0], this.centres[v][1] - place[1]],
+      grip: [this.centers[v][0] - place[0], this.centers[v][1] - place[1]],
     };
     this.svg.setPointerCapture(event.pointerId);
   }
@@ -65,9 +65,9 @@ class Canvas extends Picture {
     }
     const target = this.boxAt(place);
     this.boxes.forEach((box, v) => box.classList.toggle("target", v === target && v !== held.v));
-    const end = target >= 0 && target !== held.v ? this.centres[target] : place;
+    const end = target >= 0 && target !== held.v ? this.centers[target] : place;
     const bend = held.mark === "<->" ? 0.2 : 0;
-    const [a, b, c] = whole(this.centres[held.v], end, bend);
+    const [a, b, c] = whole(this.centers[held.v], end, bend);
     this.groups.rubber.replaceChildren(
       make("svg:path", {
         class: held.mark === "<->" ? "bidirected" : held.mark === "--" ? "rule" : "directed",
@@ -83,9 +83,9 @@ class Canvas extends Picture {
     const { v } = held;
     if (!held.moved) {
       this.boxes[v].focus();
-      this.hand.nodeMenu(v, this.toScreen(this.centres[v]));
+      this.hand.nodeMenu(v, this.toScreen(this.centers[v]));
     } else if (held.moving) {
-      this.hand.place(v, ...this.centres[v]);
+      this.hand.place(v, ...this.centers[v]);
     } else {
       const target = this.boxAt(this.fromScreen(event));
       if (target >= 0 && target !== v) this.hand.draw(v, held.mark, target);
@@ -99,8 +99,8 @@ class Canvas extends Picture {
   }
 
   moveBox(v, x, y) {
-    this.centres[v] = [x, y];
-    this.boxes[v].setAttribute("transform", `translate(${xy(this.centres[v])})`);
+    this.centers[v] = [x, y];
+    this.boxes[v].setAttribute("transform", `translate(${xy(this.centers[v])})`);
     this.edges.forEach(([a, , b], k) => {
       if (a === v || b === v) this.drawEdge(k);
     });
@@ -118,8 +118,8 @@ class Canvas extends Picture {
       ArrowDown: [0, 1],
     }[event.key];
     if (step && event.shiftKey) {
-      this.moveBox(v, this.centres[v][0] + 12 * step[0], this.centres[v][1] + 12 * step[1]);
-      this.hand.place(v, ...this.centres[v]);
+      this.moveBox(v, this.centers[v][0] + 12 * step[0], this.centers[v][1] + 12 * step[1]);
+      this.hand.place(v, ...this.centers[v]);
     } else if (step) {
       const next = this.nearest(v, step);
       if (next >= 0) this.boxes[next].focus();
@@ -132,7 +132,7 @@ class Canvas extends Picture {
         if (from !== v) this.hand.draw(from, mark, v);
       }
     } else if (event.key === " " || event.key === "ContextMenu") {
-      this.hand.nodeMenu(v, this.toScreen(this.centres[v]));
+      this.hand.nodeMenu(v, this.toScreen(this.centers[v]));
     } else if (event.key === "Escape" && this.from !== null) {
       this.setFrom(null);
     } else return;
@@ -155,10 +155,10 @@ class Canvas extends Picture {
   nearest(v, [dx, dy]) {
     let best = -1,
       least = Infinity;
-    this.centres.forEach(([x, y], u) => {
-      const along = (x - this.centres[v][0]) * dx + (y - this.centres[v][1]) * dy;
+    this.centers.forEach(([x, y], u) => {
+      const along = (x - this.centers[v][0]) * dx + (y - this.centers[v][1]) * dy;
       const aside =
-        Math.abs((x - this.centres[v][0]) * dy) + Math.abs((y - this.centres[v][1]) * dx);
+        Math.abs((x - this.centers[v][0]) * dy) + Math.abs((y - this.centers[v][1]) * dx);
       if (u !== v && along > 1 && along + 2 * aside < least) [best, least] = [u, along + 2 * aside];
     });
     return best;

@@ -58,7 +58,7 @@ function buildFrame(bench) {
       ["auto", "labels: auto"],
       ["intervals", "with intervals"],
       ["estimates", "estimates"],
-      ["standardised", "standardised"],
+      ["standardized", "standardized"],
       ["shares", "shares"],
       ["none", "no labels"],
     ],

@@ -17,7 +17,7 @@ function labelParts(picture) {
       share = picture.shareOf(k);
     let text = "";
     if (kind === "shares") text = missing(share) ? "" : percent(share);
-    else if (e && kind === "standardised") text = fixed(e.std, 2);
+    else if (e && kind === "standardized") text = fixed(e.std, 2);
     else if (e && kind !== "none") text = significant(e.estimate);
     const more =
       e && kind === "intervals" && !missing(e.low)
@@ -72,13 +72,13 @@ function labelSpot(picture, points, size, taken, others = []) {
     least = Infinity;
   const consider = (spot, own) => {
     let cost = own;
-    const over = (centre, other) => {
-      const x = (size[0] + other[0]) / 2 - Math.abs(spot[0] - centre[0]);
-      const y = (size[1] + other[1]) / 2 - Math.abs(spot[1] - centre[1]);
+    const over = (center, other) => {
+      const x = (size[0] + other[0]) / 2 - Math.abs(spot[0] - center[0]);
+      const y = (size[1] + other[1]) / 2 - Math.abs(spot[1] - center[1]);
       if (x > 0 && y > 0) cost += Math.min(x, y);
     };
-    for (const [centre, other] of taken) over(centre, other);
-    picture.centres.forEach((centre, v) => over(centre, picture.sizes[v]));
+    for (const [center, other] of taken) over(center, other);
+    picture.centers.forEach((center, v) => over(center, picture.sizes[v]));
     for (const [x, y] of others) {
       if (Math.abs(x - spot[0]) < size[0] / 2 && Math.abs(y - spot[1]) < size[1] / 2) cost += 1.5;
     }
@@ -96,19 +96,19 @@ function labelSpot(picture, points, size, taken, others = []) {
 function ruleParts(picture) {
   const lines = picture.edges.map((edge) =>
     at(
-      whole(picture.centres[edge[0]], picture.centres[edge[2]], picture.bends.get(edge.join())),
+      whole(picture.centers[edge[0]], picture.centers[edge[2]], picture.bends.get(edge.join())),
       0.5,
     ),
   );
   return picture.knowledge.forbidden.map(([a, mark, b]) => {
-    const bend = chooseBend([a, "->", b], undefined, picture.centres, picture.sizes, lines);
+    const bend = chooseBend([a, "->", b], undefined, picture.centers, picture.sizes, lines);
     const points = between(
-      whole(picture.centres[a], picture.centres[b], bend),
-      [a, b].map((v) => [picture.centres[v], picture.sizes[v]]),
+      whole(picture.centers[a], picture.centers[b], bend),
+      [a, b].map((v) => [picture.centers[v], picture.sizes[v]]),
     );
     const text = `forbidden: ${picture.names[a]} ${ARROWS[mark]} ${picture.names[b]}`;
     const line = points ? `M${xy(points[0])} Q${xy(points[1])} ${xy(points[2])}` : "";
-    const spot = points ? labelSpot(picture, points, [20, 20], []) : picture.centres[a];
+    const spot = points ? labelSpot(picture, points, [20, 20], []) : picture.centers[a];
     const rule = make(
       "svg:g",
       { class: "rule", tabindex: 0, role: "button", "aria-label": text },

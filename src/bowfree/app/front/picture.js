@@ -8,7 +8,7 @@ class Picture {
     Object.assign(this, { host, ...about, scale: null });
     this.edges = [];
     this.bends = new Map();
-    this.centres = [];
+    this.centers = [];
     this.bands = [];
     this.shown = { labels: "auto", marks: false };
     this.groups = Object.fromEntries(
@@ -75,8 +75,8 @@ class Picture {
 
   // --- what is shown ---
 
-  setPlaces(centres, bands) {
-    this.centres = centres.map((centre) => [...centre]);
+  setPlaces(centers, bands) {
+    this.centers = centers.map((center) => [...center]);
     this.bands = bands;
     this.bends.clear();
     this.chosenScale = false;
@@ -92,21 +92,21 @@ class Picture {
   }
 
   drawAll() {
-    if (!this.centres.length || !this.knowledge) return;
+    if (!this.centers.length || !this.knowledge) return;
     const kept = new Map();
     const lines = [];
     for (const edge of this.edges) {
       const key = edge.join();
-      const bend = chooseBend(edge, this.bends.get(key), this.centres, this.sizes, lines);
+      const bend = chooseBend(edge, this.bends.get(key), this.centers, this.sizes, lines);
       kept.set(key, bend);
-      lines.push(at(whole(this.centres[edge[0]], this.centres[edge[2]], bend), 0.5));
+      lines.push(at(whole(this.centers[edge[0]], this.centers[edge[2]], bend), 0.5));
     }
     this.bends = kept;
     this.takeParts();
     this.drawRules();
     this.groups.bands.replaceChildren(...bandParts(this));
     this.boxes.forEach((box, v) => {
-      box.setAttribute("transform", `translate(${xy(this.centres[v])})`);
+      box.setAttribute("transform", `translate(${xy(this.centers[v])})`);
       this.describeBox(v);
     });
     this.edges.forEach((_, k) => this.drawEdge(k));
@@ -192,7 +192,7 @@ class Picture {
     if (e) {
       notes.push(
         `${significant(e.estimate)} (${significant(e.low)} to ${significant(e.high)})`,
-        `standardised ${fixed(e.std, 2)}`,
+        `standardized ${fixed(e.std, 2)}`,
         pText(e.p_value),
       );
     }
@@ -224,13 +224,13 @@ class Picture {
   curveOf(k) {
     const [a, , b] = this.edges[k];
     const curve = whole(
-      this.centres[a],
-      this.centres[b],
+      this.centers[a],
+      this.centers[b],
       this.bends.get(this.edges[k].join()) || 0,
     );
     return between(
       curve,
-      [a, b].map((v) => [this.centres[v], this.sizes[v]]),
+      [a, b].map((v) => [this.centers[v], this.sizes[v]]),
     );
   }
 
@@ -252,11 +252,11 @@ class Picture {
       (1.2 + 1.7 * Math.min(Math.abs((e && e.std) || 0), 1)).toFixed(2),
     );
     part.querySelectorAll("circle").forEach((circle, side) => {
-      const centre = drawn.circles[side];
-      circle.setAttribute("visibility", centre ? "inherit" : "hidden");
-      if (centre) {
-        circle.setAttribute("cx", centre[0].toFixed(1));
-        circle.setAttribute("cy", centre[1].toFixed(1));
+      const center = drawn.circles[side];
+      circle.setAttribute("visibility", center ? "inherit" : "hidden");
+      if (center) {
+        circle.setAttribute("cx", center[0].toFixed(1));
+        circle.setAttribute("cy", center[1].toFixed(1));
       }
       heads[side].setAttribute("d", drawn.heads[side]);
     });
@@ -271,7 +271,7 @@ class Picture {
   frame() {
     const margin = 26;
     let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
-    this.centres.forEach(([x, y], v) => {
+    this.centers.forEach(([x, y], v) => {
       const [w, h] = this.sizes[v];
       x0 = Math.min(x0, x - w / 2);
       x1 = Math.max(x1, x + w / 2);
@@ -296,7 +296,7 @@ class Picture {
   }
 
   fit(least = READABLE) {
-    if (!this.centres.length || !this.pan.clientWidth) return;
+    if (!this.centers.length || !this.pan.clientWidth) return;
     const [, , width, height] = this.frame();
     const below = parseFloat(getComputedStyle(this.pan).paddingBottom); // the buttons are there
     const room = this.pan.clientHeight - below;
@@ -305,11 +305,11 @@ class Picture {
     this.chosenScale = false;
     // Where not all of it can be seen, there is at least something: the middle of the first rows.
     const [left, top] = this.frame(),
-      high = Math.min(...this.centres.map((centre) => centre[1]));
-    const near = this.centres.filter(
-      (centre) => centre[1] < high + this.pan.clientHeight / this.scale,
+      high = Math.min(...this.centers.map((center) => center[1]));
+    const near = this.centers.filter(
+      (center) => center[1] < high + this.pan.clientHeight / this.scale,
     );
-    const middle = near.reduce((sum, centre) => sum + centre[0], 0) / near.length;
+    const middle = near.reduce((sum, center) => sum + center[0], 0) / near.length;
     this.pan.scrollLeft = this.scale * (middle - left) - this.pan.clientWidth / 2;
     this.pan.scrollTop = this.scale * (high - top) - 40;
   }
@@ -338,6 +338,6 @@ class Picture {
 
   middleOf(k) {
     const points = this.curveOf(k);
-    return this.toScreen(points ? at(points, 0.5) : this.centres[this.edges[k][0]]);
+    return this.toScreen(points ? at(points, 0.5) : this.centers[this.edges[k][0]]);
   }
 }

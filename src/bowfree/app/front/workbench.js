@@ -60,7 +60,7 @@ class Workbench {
     this.errands.now = h.errand;
     if (first) buildFrame(this);
     this.canvas.setGraph(h.state.graph, { knowledge: h.state.knowledge });
-    this.canvas.setPlaces(h.places.centres, h.places.bands);
+    this.canvas.setPlaces(h.places.centers, h.places.bands);
     this.setState(h.state, true);
     for (const message of h.later) this.later[message.kind] = message;
     this.render();
@@ -173,7 +173,7 @@ class Workbench {
   setPlaces(places) {
     if (places.moves <= this.moves || this.canvas.held) return;
     this.moves = places.moves;
-    for (const picture of this.pictures()) picture.setPlaces(places.centres, places.bands);
+    for (const picture of this.pictures()) picture.setPlaces(places.centers, places.bands);
   }
 
   setAlive(alive) {
@@ -298,7 +298,7 @@ class Workbench {
       tab.setAttribute("aria-selected", String(chosen));
       tab.setAttribute("tabindex", chosen ? 0 : -1);
     }
-    this.page.setAttribute("aria-labelledby", `${this.id}-tab-${id}`);
+    this.page.setAttribute("aria-labeledby", `${this.id}-tab-${id}`);
     if (this.state) this.renderPanel();
     if (id === "test" && this.state) this.askSeparation();
   }
@@ -336,7 +336,7 @@ class Workbench {
     const top = this.page.scrollTop;
     this.page.replaceChildren(...PANELS.find(([id]) => id === this.panel)[2](this));
     this.page.scrollTop = top;
-    // What had the focus has been made anew: it, or its neighbour, has it again.
+    // What had the focus has been made anew: it, or its neighbor, has it again.
     if (again && this.page.querySelector(again)) this.page.querySelector(again).focus();
     else if (number >= 0) (this.page.querySelectorAll("button")[number] || this.page).focus();
   }

@@ -1,0 +1,1 @@
+"""Data: tables, covariance matrices and conditions become :class:`bowfree.Moments`."""

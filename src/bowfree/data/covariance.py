@@ -1,0 +1,248 @@
+"""What a covariance matrix must be: finite, symmetric, positive definite, and of sensible units.
+
+The core assumes all of it. Where something is wrong, the error names the variables at fault.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.data.frames import quoted, read_observations
+from bowfree.errors import DataError, FitWarning, warn
+from bowfree.graph.bit_sets import members, union
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.structure import district_masks
+from bowfree.text_reading import short_repr
+from bowfree.validation import is_number
+
+Floats = npt.NDArray[np.float64]
+
+# Eigenvalues of a correlation matrix carry a rounding error of about d * 1e-16; below this bound
+# the residual variance of some combination of variables has no digit left that could be trusted.
+SINGULAR = 1e-12
+# Difference of S[i, j] and S[j, i] that printing (relative to the entry) and rounding (relative to
+# the standard deviations) may leave.
+_PRINTING, _ROUNDING = 1e-8, 1e-12
+# Values and standard deviations within these bounds have covariances whose products are neither
+# infinite nor zero: a double ends at 2^1024 and 2^-1022.
+SMALLEST, LARGEST = 2.0**-250, 2.0**250
+
+
+def read_covariance(
+    cov: Any, n: Any, ddof: int, graph: MixedGraph | None
+) -> tuple[tuple[str, ...], Floats, float]:
+    """Return names, the matrix with divisor n, and n."""
+    if n is None:
+        raise DataError("`cov` needs `n`, the number of observations (inf for a population)")
+    if not is_number(n) or not (n == math.inf or n == _whole(n)):
+        raise DataError(
+            f"n = {short_repr(n)}: must be a whole number, or inf for a population covariance"
+        )
+    if n < 2:
+        raise DataError(f"n = {short_repr(n)}: must be at least 2")
+    names, C = read_observations(cov, graph, "cov")
+    if C.shape[0] != C.shape[1]:
+        raise DataError(f"cov has shape {C.shape}: a covariance matrix is square")
+    if not np.isfinite(C).all():
+        raise missing_values(names, C, "entry")
+    variances = np.diag(C)
+    if (variances <= 0).any():
+        i = int(variances.argmin())
+        raise DataError(
+            f"cov is not positive definite: the variance of {names[i]!r} is {variances[i]:g}; "
+            "a constant variable must be dropped"
+        )
+    sd = np.sqrt(variances)
+    check_scale(names, sd, "a standard deviation of")
+    if not (C == C.T).all():
+        _check_symmetric(names, C, sd)
+    size = float(n)
+    to_mle = 1.0 if size == math.inf else (size - ddof) / size
+    return names, (C + C.T) * (to_mle / 2), size
+
+
+def _check_symmetric(names: Sequence[str], C: Floats, sd: Floats) -> None:
+    magnitude = np.maximum(np.abs(C), np.abs(C.T))
+    excess = np.abs(C - C.T) - _PRINTING * magnitude - _ROUNDING * np.outer(sd, sd)
+    if excess.max() > 0:
+        i, j = (int(k) for k in np.unravel_index(excess.argmax(), C.shape))
+        raise DataError(
+            f"cov is not symmetric: {C[i, j]:g} at ({names[i]!r}, {names[j]!r}) but {C[j, i]:g} at "
+            f"({names[j]!r}, {names[i]!r}); are rows and columns in the same order?"
+        )
+
+
+def _whole(n: float) -> float | None:
+    """Return the whole number below n, None when there is none or it is too large for a float."""
+    try:
+        return float(int(n))
+    except (OverflowError, ValueError):
+        return None
+
+
+def missing_values(
+    names: Sequence[str], values: Floats, what: str, *, in_order: bool = False
+) -> DataError:
+    """Return the error that names all columns with gaps, and the way out.
+
+    Of ranks and ordered categories (`in_order`) only complete rows are of use.
+    """
+    bad = ~np.isfinite(values)
+    count, first = bad.sum(axis=0), bad.argmax(axis=0)
+    places = [
+        f"{names[i]!r} ({count[i]} {what}{'s' if count[i] > 1 else ''}, first in row {first[i]})"
+        for i in map(int, np.flatnonzero(count))
+    ]
+    listed = ", ".join(places[:12]) + (
+        f" and {len(places) - 12} more columns" if len(places) > 12 else ""
+    )
+    way_out = "drop or impute those observations"
+    if what == "value" and not np.isinf(values).any():
+        cells = "" if in_order else "missing='fiml' uses all cells that are there, "
+        way_out = (
+            f"{cells}missing='listwise' leaves out rows with gaps "
+            f"({int(bad.any(axis=1).sum())} of {len(values)})"
+        )
+    return DataError(f"missing or infinite values in {listed}: {way_out}")
+
+
+def check_scale(names: Sequence[str], size: Floats, what: str) -> None:
+    """Exclude columns that are too large or too small to be squared."""
+    if ((size >= SMALLEST) & (size <= LARGEST)).all():
+        return
+    i = int(np.flatnonzero((size < SMALLEST) | (size > LARGEST))[0])
+    raise DataError(
+        f"column {names[i]!r} has {what} {size[i]:.3g}: its covariances are "
+        f"{'larger' if size[i] > 1 else 'smaller'} than numbers on a computer can be; rescale it "
+        "(choose a unit in which it is about 1)"
+    )
+
+
+def check_cases(names: Sequence[str], X: Floats) -> None:
+    """Exclude cases of a fitted model with values too large to be squared; gaps pass."""
+    size = np.fmax.reduce(np.abs(X), axis=0, initial=0.0)
+    check_scale(names, np.where(size > LARGEST, size, 1.0), "values up to")
+
+
+def check_definite(names: tuple[str, ...], S: Floats, n: float, graph: MixedGraph | None) -> None:
+    """Exclude a singular S, where the likelihood has no maximum."""
+    R = _correlations(names, S, n)
+    if graph is None or n > len(names):
+        _check_block(names, n, R, range(len(names)), "")
+        return
+    for block, where in _families(graph, n):
+        _check_block(names, n, R[np.ix_(block, block)], block, where)
+
+
+def check_semidefinite(names: tuple[str, ...], S: Floats, n: float) -> None:
+    """Exclude an S that no n <= d observations can have; singular it may be, as it has to be."""
+    R = _correlations(names, S, n)
+    if is_definite(S):
+        return
+    smallest = float(np.linalg.eigvalsh(R)[0])
+    if smallest < -SINGULAR * len(names):
+        _check_block(names, math.inf, R, range(len(names)), "")
+
+
+def is_definite(S: Floats) -> bool:
+    """Tell whether a covariance matrix is positive definite, and not by rounding only."""
+    sd = np.sqrt(S.diagonal())
+    return _has_factor(S / (sd[:, None] * sd))
+
+
+def _has_factor(R: Floats) -> bool:
+    smaller = R.copy()
+    smaller.flat[:: len(R) + 1] -= SINGULAR
+    with suppress(np.linalg.LinAlgError):
+        np.linalg.cholesky(smaller)
+        return True
+    return False
+
+
+def _correlations(names: tuple[str, ...], S: Floats, n: float) -> Floats:
+    """Return the correlations, or raise when two variables are the same."""
+    sd = np.sqrt(S.diagonal())
+    R: Floats = S / (sd[:, None] * sd)
+    same = np.abs(R) > 1 - SINGULAR
+    if np.count_nonzero(same) > len(names):
+        if n == 2:
+            raise DataError(
+                "n = 2 observations: whatever they are, the correlation of any two variables is 1 "
+                "or -1; more complete observations are needed"
+            )
+        i, j = np.argwhere(np.triu(same, 1))[0]
+        raise DataError(
+            f"duplicated columns {names[i]!r} and {names[j]!r}: their correlation is "
+            f"{'1' if R[i, j] > 0 else '-1'}, keep one of them"
+        )
+    return R
+
+
+def _check_block(
+    names: tuple[str, ...], n: float, R: Floats, block: Sequence[int], where: str
+) -> None:
+    """Raise when the correlation matrix of some variables is not positive definite."""
+    if _has_factor(R):
+        return
+    eigenvalues, vectors = np.linalg.eigh(R)
+    if n <= len(block):
+        raise DataError(
+            f"n = {n:g} observations of {len(block)} variables{where}: the covariance "
+            "matrix is singular and the likelihood unbounded; use fewer variables, `shrinkage=` "
+            "where the function has it, or pass a shrunk (positive definite) matrix as `cov`"
+        )
+    loading = np.abs(vectors[:, 0])
+    guilty = [names[block[k]] for k in map(int, np.flatnonzero(loading > 0.01 * loading.max()))]
+    kind = "collinear variables" if abs(eigenvalues[0]) <= SINGULAR else "indefinite matrix"
+    raise DataError(
+        f"covariance matrix not positive definite ({kind}): the smallest eigenvalue of the "
+        f"correlation matrix is {eigenvalues[0]:.3g}, and the variables that load on it are "
+        f"{quoted(guilty)}; drop one of them"
+    )
+
+
+def _families(graph: MixedGraph, n: float) -> list[tuple[list[int], str]]:
+    """Return every district with its parents: the blocks of S that its likelihood depends on."""
+    families = []
+    for district in district_masks(graph):
+        parents = union(graph._parents, district) & ~district
+        inside, outside = (
+            ", ".join(graph.nodes[i] for i in members(mask)) for mask in (district, parents)
+        )
+        if n <= parents.bit_count():
+            raise DataError(
+                f"n = {n:g} observations, but the district {{{inside}}} has "
+                f"{parents.bit_count()} parents ({outside}): more observations, fewer parents"
+            )
+        block = list(members(district | parents))
+        families.append((block, f" (the district {{{inside}}} with its parents)"))
+    return families
+
+
+def safe_inverse(information: Floats) -> Floats:
+    """Inverse of a positive definite matrix, scaled first so that units do not matter."""
+    with np.errstate(invalid="ignore"):
+        scale = 1 / np.sqrt(information.diagonal())
+    if np.isfinite(scale).all():
+        units = scale[:, None] * scale
+        # By Cholesky: eigenvalues would take ten times as long, deaf to Ctrl-C.
+        try:
+            root = np.linalg.inv(np.linalg.cholesky(information * units))
+        except np.linalg.LinAlgError:
+            root = np.full_like(information, np.nan)
+        inverse: Floats = root.T @ root
+        # The trace is at least the inverse of the smallest eigenvalue; the largest is at least one.
+        if len(scale) * np.finfo(float).eps * inverse.trace() < 1:
+            return inverse * units
+    warn(
+        "the information matrix is not positive definite: the parameters are not identified at "
+        "this point, or it is no maximum of the likelihood; standard errors are NaN",
+        FitWarning,
+    )
+    return np.full_like(information, np.nan)

@@ -1,0 +1,485 @@
+"""Moments of several conditions: batches, experiments, interventions with known targets.
+
+A condition is a sample of its own, with its own mean. Its *targets* were intervened on: set from
+outside (kind "perfect"), when they have lost every edge with a head at them and have a variance of
+their own; or changed in their mechanism, their activity or their noise, when some parameters are
+the condition's own. All other entries of B and Omega are the same in all conditions, so what they
+are is learned from all of them.
+
+Without targets the pooled covariance matrix, about the means of the conditions, says everything,
+and :class:`JointMoments` are like any other moments. With targets no single matrix does:
+`JointMoments.S` then is an error, so that nothing that knows of one matrix only can give an answer
+about a mixture. Whoever can deal with conditions asks for `_core_data`.
+
+Next: :mod:`bowfree.data.conditions` (how they are read), :mod:`bowfree.model.joint_fit`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree import _core
+from bowfree.data.covariance import check_definite
+from bowfree.data.frames import quoted
+from bowfree.data.moments import Moments
+from bowfree.errors import BowfreeError, DataError
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.parameters import Kind, Means, Method
+from bowfree.results.display import Table, TextDisplay, count
+from bowfree.results.frozen import Frozen, lock_arrays
+from bowfree.results.serialization import to_plain
+from bowfree.text_reading import join_names, short_repr
+from bowfree.validation import as_list
+
+Floats = npt.NDArray[np.float64]
+
+Use = Literal["absent", "shared", "own"]
+"""What a parameter is in a condition; in the order of cpp/model/kinds.hpp, which says when."""
+
+_USES: tuple[Use, ...] = get_args(Use)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConditionMoments(TextDisplay, Frozen):
+    """What the likelihood needs to know of one condition.
+
+    Attributes
+    ----------
+    name : str
+        What the condition is called.
+    names : tuple of str
+        The variables, in the order of the rows of `S`.
+    n : float
+        Number of observations.
+    S : ndarray of shape (d, d)
+        Covariance matrix about the condition's own mean, divisor n; zero for a target that was held
+        constant.
+    targets : tuple of str
+        The variables that were intervened on.
+    mean : ndarray of shape (d,) or None
+        Means of the columns; None where a covariance matrix was given.
+    deviations : ndarray of shape (n, d) or None
+        The rows minus their mean, where there are rows.
+    kind : {"perfect", "mechanism", "activity", "noise"}
+        What was done to the targets.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    n: float
+    S: Floats
+    targets: tuple[str, ...] = ()
+    mean: Floats | None = None
+    deviations: Floats | None = None
+    kind: Kind = "perfect"
+
+    @cached_property
+    def is_target(self) -> npt.NDArray[np.bool_]:
+        """Which of the variables are targets."""
+        mask = np.array([name in self.targets for name in self.names], dtype=bool)
+        lock_arrays(mask)
+        return mask
+
+    @cached_property
+    def varies(self) -> npt.NDArray[np.bool_]:
+        """Which of the variables vary; a target may have been held constant."""
+        mask = np.asarray(np.diag(self.S) > 0)
+        lock_arrays(mask)
+        return mask
+
+    def _take(self, order: Sequence[int]) -> ConditionMoments:
+        """Return the moments of some of the variables, all targets among them."""
+        chosen = list(order)
+        names = tuple(self.names[i] for i in chosen)
+        lost = [name for name in self.targets if name not in names]
+        if lost:
+            raise DataError(
+                f"condition {self.name!r} has the target {quoted(lost)}, which is left out: what "
+                "was done to it acts on the others; keep it, or leave out the condition"
+            )
+        return ConditionMoments(
+            self.name,
+            names,
+            self.n,
+            self.S[np.ix_(chosen, chosen)],
+            self.targets,
+            None if self.mean is None else self.mean[chosen],
+            None if self.deviations is None else self.deviations[:, chosen],
+            self.kind,
+        )
+
+    def _of_rows(self, chosen: npt.NDArray[Any]) -> ConditionMoments:
+        """Return the moments of some of the rows, about their own mean; not checked."""
+        assert self.deviations is not None  # whoever draws rows has seen that there are some
+        rows = self.deviations[chosen]
+        shift = rows.mean(axis=0)
+        rows = rows - shift
+        S = rows.T @ rows / len(rows)
+        mean = None if self.mean is None else self.mean + shift
+        return ConditionMoments(
+            self.name, self.names, float(len(rows)), S, self.targets, mean, rows, self.kind
+        )
+
+    def _without_rows(self) -> ConditionMoments:
+        """Return the same without the rows."""
+        return replace(self, deviations=None)
+
+    @cached_property
+    def _uses(self) -> dict[str, npt.NDArray[np.uint8]]:
+        """What every entry of "B" and "Omega" is in this condition, as its place among the uses.
+
+        The constant, whose coefficients are intercepts, is behind the variables, and no target.
+        """
+        target = np.append(self.is_target, False).astype(np.uint8)
+        B, Omega = _core.parameter_uses(get_args(Kind).index(self.kind), target)
+        return {"B": B, "Omega": Omega}
+
+    def _use(self, parameter: tuple[str, int, int]) -> Use:
+        """Return what an entry ("B" or "Omega", i, j) of the model is in this condition."""
+        what, i, j = parameter
+        return _USES[int(self._uses[what][i, j])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the condition as plain lists and numbers, without its rows."""
+        content: dict[str, Any] = to_plain(
+            {word: getattr(self, word) for word in ("name", "n", "targets", "kind", "mean", "S")}
+        )
+        return content
+
+    def _headline(self) -> str:
+        told = f"targets {', '.join(self.targets)}" if self.targets else "no targets"
+        return f"{self.name}: {self.n:.0f} observations, {told}"
+
+
+def _mean_of(condition: ConditionMoments) -> Floats:
+    assert condition.mean is not None  # checked where means are shared
+    return condition.mean
+
+
+def _check_means(conditions: Sequence[ConditionMoments]) -> None:
+    """Refuse shared means where a condition has none, or a target was held constant."""
+    for condition in conditions:
+        if condition.mean is None:
+            raise DataError(
+                f"means = 'shared': condition {condition.name!r} has a covariance matrix and no "
+                "means; give its rows, or leave means free"
+            )
+        if not condition.varies.all():
+            still = [
+                name for name, v in zip(condition.names, condition.varies, strict=True) if not v
+            ]
+            raise DataError(
+                f"means = 'shared': {quoted(still)} was held constant in condition "
+                f"{condition.name!r}; leave means free"
+            )
+
+
+class JointMoments(Moments):
+    """Moments of several conditions; made by :func:`bowfree.moments` of a list of conditions.
+
+    Every function that takes data takes them, too; one that needs a single covariance matrix
+    refuses conditions with targets.
+
+    Parameters
+    ----------
+    conditions : sequence of ConditionMoments
+        The conditions, all of them with the same variables in the same order.
+    means : {"free", "shared"}
+        Whether each has its own mean, or intercepts are shared except where an intervention acts.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables.
+    n, n_rows : float
+        Number of observations in all conditions.
+    conditions : tuple of ConditionMoments
+        The conditions.
+    means : {"free", "shared"}
+        What is assumed of their means.
+    mean : None
+        Every condition has its own.
+    notes : tuple of str
+        What could not go without saying.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> watched = bf.Condition(cov=[[1.0, 0.5], [0.5, 1.0]], n=100, name="watched")
+    >>> set_x2 = bf.Condition(cov=[[1.0, 0.0], [0.0, 4.0]], n=50, targets=["x2"], name="set")
+    >>> bf.moments([watched, set_x2])
+    <JointMoments: 150 observations of 2 variables in 2 conditions, targets x2>
+    """
+
+    conditions: tuple[ConditionMoments, ...]
+    means: Means
+
+    def __init__(self, conditions: Sequence[ConditionMoments], *, means: Means = "free") -> None:
+        given = tuple(as_list("conditions", conditions, "ConditionMoments", DataError))
+        if not given or not all(isinstance(c, ConditionMoments) for c in given):
+            raise DataError(
+                f"conditions = {short_repr(conditions)}: a list of ConditionMoments is needed; of rows "
+                "or covariance matrices, bowfree.moments makes them"
+            )
+        word: Any = means
+        if not isinstance(word, str) or word not in get_args(Means):
+            raise DataError(
+                f"means = {short_repr(word)}: must be one of {', '.join(get_args(Means))}"
+            )
+        if means == "shared":
+            _check_means(given)
+        n = math.fsum(condition.n for condition in given)
+        vars(self).update(
+            names=given[0].names,
+            n=n,
+            mean=None,
+            n_rows=n,
+            notes=(),
+            sample=None,
+            conditions=given,
+            means=means,
+        )
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """What was done to the targets of each condition; "perfect" where there are none."""
+        return tuple(c.kind if c.targets else "perfect" for c in self.conditions)
+
+    @property
+    def _alike(self) -> bool:
+        """Whether B and Omega are the same in all conditions, but for variables that were set."""
+        return all(kind == "perfect" for kind in self.kinds)
+
+    @property
+    def S(self) -> Floats:
+        """Covariance matrix about the means of the conditions; an error where there are targets.
+
+        With shared means, about the mean of all.
+        """
+        if self.targets:
+            raise DataError(
+                f"several conditions with interventions (on {join_names(self.targets)}) have no single "
+                "covariance matrix, and this needs one: give one of the conditions, or leave out "
+                "those with targets"
+            )
+        return self._pooled
+
+    @cached_property
+    def _pooled(self) -> Floats:
+        S = np.sum([c.n / self.n * c.S for c in self.conditions], axis=0)
+        if self.means == "shared":
+            means = np.array([_mean_of(c) for c in self.conditions])
+            weights = np.array([c.n / self.n for c in self.conditions])
+            shifts = means - weights @ means
+            S = S + (shifts * weights[:, None]).T @ shifts
+        lock_arrays(S)
+        return np.asarray(S)
+
+    @cached_property
+    def _center(self) -> Floats:
+        """What second moments are taken about where means are shared: the mean of all conditions.
+
+        Intercepts take up any shift of the origin, but for `kind="activity"`: where a coefficient
+        is another, so is what a shift of its variable amounts to. There the origin stays.
+        """
+        if self.means == "free" or "activity" in self.kinds:
+            return np.zeros(len(self.names))
+        center: Floats = np.sum([c.n / self.n * _mean_of(c) for c in self.conditions], axis=0)
+        return center
+
+    def _mean(self, condition: ConditionMoments) -> Floats:
+        """Return the mean of a condition, from the center."""
+        return _mean_of(condition) - self._center
+
+    def _second_moments(self, condition: ConditionMoments) -> Floats:
+        """Return the covariance matrix of a condition; with shared means, its second moments.
+
+        These are about the center, and the last variable is always one.
+        """
+        if self.means == "free":
+            return condition.S
+        m = self._mean(condition)
+        return np.block([[condition.S + np.outer(m, m), m[:, None]], [m[None], np.ones((1, 1))]])
+
+    @property
+    def variances(self) -> Floats:
+        """Variances about the means of the conditions: what is a large or a small number."""
+        return np.diag(self._pooled)
+
+    @cached_property
+    def targets(self) -> tuple[str, ...]:
+        """The variables that are a target in some condition."""
+        return tuple(name for name in self.names if any(name in c.targets for c in self.conditions))
+
+    def _core_data(self, method: Method = "newton") -> Any:
+        """Return what the core takes for data: the pooled matrix, or all conditions."""
+        if not self.targets:
+            return np.ascontiguousarray(self.S)
+        if method == "ricf":
+            raise BowfreeError(
+                "method='ricf' is the paper's, for one covariance matrix: with targets of "
+                "interventions leave it out"
+            )
+        return _core.JointData(
+            np.stack([self._second_moments(c) for c in self.conditions]),
+            [c.n / self.n for c in self.conditions],
+            np.stack([c.is_target for c in self.conditions]).astype(np.uint8),
+            [get_args(Kind).index(c.kind) for c in self.conditions],
+            self.means == "shared",
+        )
+
+    def _set_terms(self) -> tuple[Floats, npt.NDArray[np.int_]]:
+        """Return what each variable has to itself where it is a target, whatever the graph.
+
+        That is ``w (log s + 1)`` for each condition in which it was set, w being its share of the
+        observations and s the variance there; and the number of these variances. A target that was
+        held constant has no density, so that its ``log 2 pi`` is taken back.
+        """
+        objective, number = np.zeros(len(self.names)), np.zeros(len(self.names), dtype=int)
+        for condition in self.conditions:
+            if condition.kind != "perfect":
+                continue
+            for i in np.flatnonzero(condition.is_target):
+                varies, s = condition.varies[i], condition.S[i, i]
+                own = math.log(s) + 1 if varies else -math.log(2 * math.pi)
+                objective[i] += condition.n / self.n * own
+                number[i] += varies
+        return objective, number
+
+    @cached_property
+    def _own(self) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.int_]]:
+        """In how many conditions each entry of B, and of Omega, is the condition's own.
+
+        Without the variances of set variables, which `_set_terms` counts.
+        """
+        d = len(self.names)
+        B, Omega = np.zeros((d, d), dtype=int), np.zeros((d, d), dtype=int)
+        for condition in self.conditions:
+            if condition.kind != "perfect":
+                B += condition._uses["B"][:d, :d] == _USES.index("own")
+                Omega += condition._uses["Omega"][:d, :d] == _USES.index("own")
+        return B, Omega
+
+    def _own_numbers(self, graph: MixedGraph) -> npt.NDArray[np.int_]:
+        """Return the number of parameters that conditions have to themselves, by variable.
+
+        A covariance counts for the first of its two. With the variances of set variables.
+        """
+        B, Omega = self._own
+        at = {name: i for i, name in enumerate(graph.nodes)}
+        number = self._set_terms()[1] + np.diag(Omega)
+        for a, b in graph.directed:
+            number[at[b]] += B[at[b], at[a]]
+        for a, b in graph.bidirected:
+            number[at[a]] += Omega[at[a], at[b]]
+        return number
+
+    def _numbers(self) -> tuple[Floats, ...]:
+        """Return the numbers that the likelihood depends on."""
+        targets = np.array([c.is_target for c in self.conditions], dtype=float)
+        sizes = np.array([c.n for c in self.conditions])
+        kinds = np.array([float(get_args(Kind).index(kind)) for kind in self.kinds])
+        return (*(self._second_moments(c) for c in self.conditions), sizes, targets, kinds)
+
+    def take(self, names: Sequence[str]) -> JointMoments:
+        """Return the moments of some of the variables, in this order; all targets among them."""
+        wanted = self._chosen(names)
+        order = [self.names.index(name) for name in wanted]
+        return self._like(condition._take(order) for condition in self.conditions)
+
+    def without_rows(self) -> JointMoments:
+        """Return the moments alone, without the observations behind them."""
+        return self._like(condition._without_rows() for condition in self.conditions)
+
+    def _like(self, conditions: Iterable[ConditionMoments]) -> JointMoments:
+        """Return moments of other conditions, with means as here."""
+        return JointMoments(tuple(conditions), means=self.means)
+
+    def _with_targets(self, targets: Sequence[tuple[str, ...]]) -> JointMoments:
+        """Return the same data with other targets; not checked."""
+        return self._like(
+            replace(c, targets=t) for c, t in zip(self.conditions, targets, strict=True)
+        )
+
+    def _of_rows(self, chosen: Sequence[npt.NDArray[Any]]) -> JointMoments:
+        """Return the moments of some of the rows of each condition, or raise."""
+        found = self._like(
+            c._of_rows(rows) for c, rows in zip(self.conditions, chosen, strict=True)
+        )
+        for condition in found.conditions:
+            still = condition.S.diagonal()[~condition.is_target] <= 0
+            if still.any():
+                raise DataError(f"condition {condition.name!r}: too few different rows")
+        found._check(None)
+        return found
+
+    def _check(self, graph: MixedGraph | None) -> None:
+        """Exclude what has no maximum of the likelihood, each variable by what tells of it."""
+        checked = set()
+        for condition in self.conditions:
+            # A variance of its own runs to zero where the rows are few.
+            if condition.targets and condition.kind in ("mechanism", "noise"):
+                try:
+                    check_definite(self.names, condition.S, condition.n, graph)
+                except DataError as error:
+                    raise DataError(
+                        f"condition {condition.name!r}, which has parameters of its own "
+                        f"(kind={condition.kind!r}): {error}"
+                    ) from None
+        for i, name in enumerate(self.names):
+            telling = tuple(k for k, c in enumerate(self.conditions) if not c.is_target[i])
+            if not telling:
+                raise DataError(
+                    f"{name!r} is a target in every condition: nothing says what acts on it; give "
+                    "a condition that leaves it alone, or leave out the variable"
+                )
+            if telling in checked:
+                continue
+            checked.add(telling)
+            left = [self.conditions[k] for k in telling]
+            n = sum(c.n for c in left)
+            S = np.sum([c.n / n * c.S for c in left], axis=0)
+            still = [self.names[k] for k in np.flatnonzero(np.diag(S) <= 0)]
+            if still:
+                raise DataError(
+                    f"{quoted(still)} does not vary in the conditions that leave {name!r} alone: "
+                    "drop it, or give a condition in which both vary by themselves"
+                )
+            try:
+                check_definite(self.names, S, n - len(left) + 1, graph)
+            except DataError as error:
+                if len(left) == len(self.conditions):
+                    raise
+                raise DataError(
+                    f"in the conditions that leave {name!r} alone ({join_names([c.name for c in left])}"
+                    f"): {error}"
+                ) from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the moments as plain lists and numbers."""
+        return {
+            "names": list(self.names),
+            "n": self.n,
+            "means": self.means,
+            "conditions": [condition.to_dict() for condition in self.conditions],
+        }
+
+    def _headline(self) -> str:
+        told = f", targets {', '.join(self.targets)}" if self.targets else ""
+        return (
+            f"{self.n:.0f} observations of {count(len(self.names), 'variable')} in "
+            f"{count(len(self.conditions), 'condition')}{told}"
+        )
+
+    def _sections(self, most: int = 12) -> Iterator[str | Table]:
+        """Show the size and the targets of each condition."""
+        yield self._headline()
+        rows = [(c.name, f"{c.n:.0f}", ", ".join(c.targets)) for c in self.conditions]
+        yield Table(("condition", "n", "targets"), rows, left=(0, 2), most=most, rest="more")

@@ -1,0 +1,230 @@
+"""Moments: what a Gaussian likelihood needs to know of the data, and how sure we are of it.
+
+Whatever the user has, rows, rows with gaps, ranks, ordered categories, weighted rows or a
+covariance matrix, becomes :class:`Moments` at the gate (:mod:`bowfree.data.loader`), and nobody
+behind the gate needs to know what it was: searches and scores use `S` and `n`, standard errors and
+tests use `Gamma`, the covariance matrix of the entries of S. Next: :mod:`bowfree.model.fitting`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.data.covariance import is_definite, read_covariance
+from bowfree.data.frames import quoted, read_observations
+from bowfree.data.missing_values import Gaps, IncompleteRows, describe_gaps
+from bowfree.data.sample import Sample, Summary, normal_gamma
+from bowfree.errors import DataError
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.parameters import Method
+from bowfree.results.display import Table, TextDisplay, count
+from bowfree.results.frozen import Frozen, lock_arrays
+from bowfree.text_reading import short_repr
+from bowfree.validation import as_list
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Moments(TextDisplay, Frozen):
+    """What a Gaussian likelihood needs to know of the data; made by :func:`bowfree.moments`.
+
+    Every function that takes data takes moments in their place. Moments made by hand, of `names`,
+    `S`, `n` and `mean`, are checked and copied.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables, in the order of the rows of `S` (the graph's order when there is a graph).
+    S : ndarray of shape (d, d)
+        Covariance matrix with divisor n; read-only. Of ranks it is a correlation matrix, of ordered
+        categories that of the normal variables behind them.
+    n : float
+        Number of observations, which searches and scores go by; ``inf`` for a population
+        covariance matrix. Where cells are missing or rows have weights it is the number of complete
+        rows that would determine the correlations as precisely (effective sample size).
+    mean : ndarray of shape (d,) or None
+        Means of the columns, read-only; None where there are none, as for a covariance matrix.
+    n_rows : float
+        Number of rows: `n`, where every row is complete and counts once.
+    notes : tuple of str
+        What was done to the data on the way and could not go without saying.
+    """
+
+    names: tuple[str, ...]
+    S: Floats
+    n: float
+    mean: Floats | None = None
+    n_rows: float = field(init=False)
+    notes: tuple[str, ...] = field(init=False, default=())
+    sample: Sample | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        names: Any = self.names
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise DataError(f"names = {short_repr(names)}: must be a tuple of strings")
+        given, S, n = read_covariance(self.S, self.n, 0, MixedGraph(names))
+        mean = None
+        if self.mean is not None:
+            _, row = read_observations([self.mean], MixedGraph(given), "mean")
+            mean = row[0].copy()
+            if not np.isfinite(mean).all():
+                raise DataError(f"mean = {short_repr(mean)}: must be finite numbers")
+        vars(self).update(names=given, S=S, n=n, mean=mean, n_rows=n)
+        super().__post_init__()
+
+    @classmethod
+    def _gated(
+        cls,
+        names: tuple[str, ...],
+        S: Floats,
+        n: float,
+        mean: Floats | None = None,
+        sample: Sample | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Moments:
+        """Make moments of what has come through the gate, without looking at it again."""
+        made = object.__new__(cls)
+        n_rows = n if sample is None else float(sample.n_rows)
+        vars(made).update(
+            names=names, S=S, n=n, mean=mean, n_rows=n_rows, notes=notes, sample=sample
+        )
+        lock_arrays(S)
+        lock_arrays(mean)
+        return made
+
+    @cached_property
+    def Gamma(self) -> Floats:
+        """Asymptotic covariance matrix of the entries of ``sqrt(n_rows) S``.
+
+        Rows and columns belong to ``S[0, 0]``, ``S[1, 0]``, ``S[1, 1]``, ``S[2, 0]``, ..., as
+        :func:`numpy.tril_indices` has them. Where a covariance matrix is all there is, it is the
+        one of complete normal data.
+        """
+        G = normal_gamma(self.S) if self.sample is None else self.sample.gamma()
+        lock_arrays(G)
+        return G
+
+    @property
+    def plain(self) -> bool:
+        """Whether normal theory needs no more than S and n: complete rows, each counted once."""
+        return self.sample is None or self.sample.plain
+
+    @cached_property
+    def gaps(self) -> Gaps | None:
+        """Patterns of missing cells, and Little's test; None where no cell is missing."""
+        rows = self.sample
+        return describe_gaps(self.names, rows) if isinstance(rows, IncompleteRows) else None
+
+    @cached_property
+    def definite(self) -> bool:
+        """Whether S is positive definite; with no more observations than variables it is not."""
+        return self.n > len(self.names) or is_definite(self.S)
+
+    def _require_definite(self, what: str) -> None:
+        """Raise where `what` is about graphs that a singular S leaves open."""
+        if not self.definite:
+            raise DataError(
+                f"n = {self.n:g} observations of {len(self.names)} variables: {what}, and the "
+                "covariance matrix is singular; use fewer variables, or `shrinkage=` where the "
+                "moments are made"
+            )
+
+    def take(self, names: Sequence[str]) -> Moments:
+        """Return the moments of some of the variables, in this order.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> m = bf.moments(cov=[[1.0, 0.5], [0.5, 2.0]], n=100, ddof=0)
+        >>> m.take(["x2"]).S
+        array([[2.]])
+        """
+        wanted = self._chosen(names)
+        order = [self.names.index(name) for name in wanted]
+        mean = None if self.mean is None else self.mean[order]
+        taken, sample = Summary(self.S[np.ix_(order, order)], self.n, mean), self.sample
+        if sample is not None:
+            taken, sample = sample.take(order, taken)
+        return Moments._gated(tuple(wanted), *taken, sample, self.notes)
+
+    def _chosen(self, names: Sequence[str]) -> list[str]:
+        """Return the names of some of the variables, or raise."""
+        wanted = as_list("names", names, "names of variables", DataError)
+        for name in wanted:
+            if not isinstance(name, str) or name not in self.names:
+                raise DataError(
+                    f"the moments have {quoted(self.names)}, and not {short_repr(name)}"
+                )
+        if not wanted or len(set(wanted)) < len(wanted):
+            raise DataError(f"names = {short_repr(wanted)}: give each variable once, one at least")
+        return wanted
+
+    def _core_data(self, method: Method = "newton") -> Any:
+        """Return what the core takes for data, for fits by this method."""
+        return np.ascontiguousarray(self.S)
+
+    def _numbers(self) -> tuple[Floats, ...]:
+        """Return the numbers that the likelihood depends on, besides n."""
+        return (self.S,)
+
+    def _same_as(self, other: Moments) -> bool:
+        """Tell whether the likelihood is the same, to the last bit."""
+        mine, others = self._numbers(), other._numbers()
+        same = len(mine) == len(others) and all(map(np.array_equal, mine, others))
+        return same and self.n == other.n
+
+    @property
+    def variances(self) -> Floats:
+        """Variances of the variables, which tell what is a large or a small number."""
+        return np.diag(self.S)
+
+    def without_rows(self) -> Moments:
+        """Return the moments alone, without the observations behind them: lighter to send around.
+
+        `Gamma` is then the one of complete normal data.
+        """
+        return Moments._gated(self.names, self.S, self.n, self.mean, None, self.notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the moments as plain lists and numbers."""
+        return {
+            "names": list(self.names),
+            "n": self.n,
+            "n_rows": self.n_rows,
+            "mean": None if self.mean is None else self.mean.tolist(),
+            "S": self.S.tolist(),
+            "notes": list(self.notes),
+        }
+
+    def _headline(self) -> str:
+        variables = count(len(self.names), "variable")
+        if math.isinf(self.n):
+            return f"population covariance of {variables}"
+        behind = f"{self.n:.0f} observations" if self.sample is None else self.sample.says()
+        worth = "" if self.n == self.n_rows else f", worth {self.n:.0f} complete ones"
+        return f"{behind} of {variables}{worth}"
+
+    def _sections(self, most: int = 12) -> Iterator[str | Table]:
+        """Show means, standard deviations and correlations of the first variables."""
+        yield self._headline()
+        yield from self.notes
+        sd = np.sqrt(np.diag(self.S))[:most]
+        R = self.S[:most, :most] / np.outer(sd, sd)
+        names = self.names[:most]
+        rows = []
+        for i, name in enumerate(names):
+            numbers = [sd[i]] if self.mean is None else [self.mean[i], sd[i]]
+            correlations = [f"{r:.2f}" for r in R[i, :i]] + [""] * (len(names) - 1 - i)
+            rows.append((name, *(f"{x:.4g}" for x in numbers), *correlations))
+        mean = () if self.mean is None else ("mean",)
+        yield Table(("variable", *mean, "sd", *names[:-1]), rows)
+        if len(self.names) > most:
+            yield f"... and {len(self.names) - most} more: `names`, `mean` and `S` have all"

@@ -1,0 +1,378 @@
+"""Ordered categories: correlations of the normal variables that are thought to be behind them.
+
+A column of ordered categories is taken for a standard normal variable cut at thresholds. In a first
+step the thresholds come from the shares of the categories, means and variances of other columns
+from the columns themselves; in a second step each correlation is the one of largest likelihood
+given these: polychoric for two columns of categories, polyserial for one, Pearson's for none.
+
+A row's influence on a correlation is its score for it, minus what its influence on the first step
+does to the score, divided by the information. ``Gamma`` is the covariance matrix of the influences,
+so that standard errors allow for both steps.
+
+Columns are never taken for categories because they have few values: a data frame declares them, or
+the user names them.
+
+References
+----------
+U. Olsson, Maximum likelihood estimation of the polychoric correlation coefficient, Psychometrika
+1979; B. Muthén, A general structural equation model with dichotomous, ordered categorical, and
+continuous latent variable indicators, Psychometrika 1984.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.data.bivariate_normal import binormal_cdf, binormal_density, rectangles
+from bowfree.data.frames import quoted
+from bowfree.data.ranks import nearest_correlation
+from bowfree.data.sample import Summary, lower_triangle
+from bowfree.errors import DataError
+from bowfree.results.display import count
+from bowfree.results.frozen import Frozen
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+
+# More categories than this are numbers; tables of them have mostly empty cells.
+_MOST_CATEGORIES = 50
+# Correlations are looked for up to here; beyond, the categories have one order, up to ties.
+_LARGEST = 0.9999
+_STEPS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """One column, after the first step."""
+
+    values: Floats
+    codes: Indices | None  # numbers of the categories; None for numbers
+    thresholds: Floats  # with both infinite ends
+    mean: float
+    sd: float
+
+    @classmethod
+    def of(cls, values: Floats, *, ordinal: bool) -> _Column:
+        if not ordinal:
+            mean, sd = float(values.mean()), float(values.std())
+            return cls((values - mean) / sd, None, np.empty(0), mean, sd)
+        from scipy.special import ndtri
+
+        _, codes = np.unique(values, return_inverse=True)
+        below = np.cumsum(np.bincount(codes))[:-1] / len(codes)
+        return cls(values, codes, np.array([-np.inf, *ndtri(below), np.inf]), 0.0, 1.0)
+
+    def first_step(self) -> Floats:
+        """Return the influences of rows on thresholds, or on mean and standard deviation."""
+        if self.codes is None:
+            z = self.values
+            return np.stack([z, (z**2 - 1) / 2], axis=1)
+        inner = self.thresholds[1:-1]
+        k = np.arange(len(inner))
+        below = self.codes[:, None] <= k
+        influence: Floats = (below - below.mean(axis=0)) / _phi(inner)
+        return influence
+
+
+@dataclass(frozen=True, eq=False)
+class Correlation:
+    """The second step for one pair.
+
+    Attributes
+    ----------
+    r : float
+        The correlation of largest likelihood.
+    influence : ndarray of shape (n,)
+        Each row's influence on it.
+    """
+
+    r: float
+    influence: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class MixedRows(Frozen):
+    """Complete rows with columns of ordered categories among them.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        The values; of categories, their numbers.
+    ordinal : tuple of bool
+        Which columns are categories.
+    """
+
+    X: Floats
+    ordinal: tuple[bool, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.X)
+
+    @property
+    def plain(self) -> bool:
+        """False: such correlations do not vary like covariances."""
+        return False
+
+    @cached_property
+    def columns(self) -> tuple[_Column, ...]:
+        """The columns, after the first step."""
+        return tuple(
+            _Column.of(x, ordinal=is_ordinal)
+            for x, is_ordinal in zip(self.X.T, self.ordinal, strict=True)
+        )
+
+    @cached_property
+    def pairs(self) -> tuple[Correlation, ...]:
+        """The correlations of the lower triangle, row by row."""
+        columns = self.columns
+        return tuple(
+            correlation(columns[i], columns[j]) for i in range(len(columns)) for j in range(i)
+        )
+
+    def correlations(self) -> Floats:
+        """Return the matrix, which need not be positive definite."""
+        d = len(self.ordinal)
+        R = np.eye(d)
+        i, j = np.tril_indices(d, -1)
+        R[i, j] = R[j, i] = [pair.r for pair in self.pairs]
+        return R
+
+    def covariance(self) -> tuple[Floats, tuple[str, ...]]:
+        """Return the matrix with variance one for categories, and what there is to say of it."""
+        R, notes = nearest_correlation(self.correlations())
+        sd = np.array([column.sd for column in self.columns])
+        return R * sd * sd[:, None], notes
+
+    def effective_n(self) -> float:
+        """Return the number of normal rows whose correlations would be as precise, on average."""
+        if len(self.ordinal) < 2:
+            return float(self.n_rows)
+        shares = [
+            (1 - pair.r**2) ** 2 / max(float(np.mean(pair.influence**2)), 1e-300)
+            for pair in self.pairs
+        ]
+        return float(max(2.0, np.round(self.n_rows * min(float(np.mean(shares)), 1.0))))
+
+    def gamma(self) -> Floats:
+        """Return the covariance matrix of the influences on the entries of S."""
+        # S_ij = s_i s_j r_ij: the influences on standard deviations enter, too.
+        sd = [column.sd for column in self.columns]
+        scale = [
+            column.first_step()[:, 1] if column.codes is None else np.zeros(self.n_rows)
+            for column in self.columns
+        ]
+        pairs = iter(self.pairs)
+        entries = []
+        for i, j in zip(*lower_triangle(len(sd)), strict=True):
+            if i == j:
+                entries.append(2 * sd[i] ** 2 * scale[i])
+            else:
+                pair = next(pairs)
+                entries.append(sd[i] * sd[j] * (pair.influence + pair.r * (scale[i] + scale[j])))
+        influence = np.stack(entries, axis=1)
+        G: Floats = influence.T @ influence / self.n_rows
+        return G
+
+    def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, MixedRows]:
+        """Return the same rows of some of the variables."""
+        some = list(order)
+        return taken, replace(self, X=self.X[:, some], ordinal=tuple(self.ordinal[k] for k in some))
+
+    def redrawn(self, rows: Indices) -> tuple[Floats, MixedRows]:
+        """Return S of these rows, and the rows."""
+        drawn = replace(self, X=self.X[rows])
+        return drawn.covariance()[0], drawn
+
+    def says(self) -> str:
+        """Tell the number of rows and of columns of categories."""
+        return f"{self.n_rows} rows with {count(sum(self.ordinal), 'column')} of categories"
+
+
+def read_mixed(
+    names: tuple[str, ...], X: Floats, declared: Mapping[str, tuple[str, ...] | None]
+) -> tuple[Summary, MixedRows, tuple[str, ...]]:
+    """Return the moments, the rows and what there is to say; or say what is wrong."""
+    many = [
+        name
+        for name, column in zip(names, X.T, strict=True)
+        if name in declared and len(np.unique(column)) > _MOST_CATEGORIES
+    ]
+    if many:
+        raise DataError(
+            f"ordinal column {quoted(many)} has more than {_MOST_CATEGORIES} values: take it for "
+            "numbers and leave it out of `ordinal`, or merge categories"
+        )
+    # A copy: the array may be the user's own, to be written to again.
+    rows = MixedRows(X.copy(), tuple(name in declared for name in names))
+    S, repaired = rows.covariance()
+    note = f"ordered categories: {quoted(list(declared))}; their variances are set to one"
+    unused = []
+    for name, labels in declared.items():
+        there = set(X[:, names.index(name)].astype(int))
+        absent = [label for k, label in enumerate(labels or ()) if k not in there]
+        if absent:
+            unused.append(f"{name!r} has no row in the category {quoted(absent)}")
+    at_end = [
+        f"{names[i]!r} and {names[j]!r}"
+        for (i, j), pair in zip(
+            zip(*np.tril_indices(len(names), -1), strict=True), rows.pairs, strict=True
+        )
+        if abs(pair.r) > _LARGEST - 1e-6
+    ]
+    if at_end:
+        raise DataError(
+            f"{', '.join(at_end[:12])}: their categories have the same order in (nearly) all rows, "
+            "and their correlation is 1 or -1; keep one of them, or merge categories"
+        )
+    return Summary(S, rows.effective_n(), None), rows, (note, *unused, *repaired)
+
+
+def correlation(a: _Column, b: _Column) -> Correlation:
+    """Return the correlation of two columns of whatever kind."""
+    if a.codes is not None and b.codes is not None:
+        return _polychoric(a, b)
+    if a.codes is None and b.codes is None:
+        r = float(np.mean(a.values * b.values))
+        return Correlation(r, a.values * b.values - r / 2 * (a.values**2 + b.values**2))
+    return _polyserial(a, b) if a.codes is None else _polyserial(b, a)
+
+
+def polychoric(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
+    """Return the correlation of the normal variables behind two columns of categories.
+
+    Examples
+    --------
+    >>> from bowfree.data.ordinal import polychoric
+    >>> round(polychoric([0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 0, 1, 0, 1, 1, 0, 1, 1]).r, 3)
+    0.378
+    """
+    a, b = (_Column.of(np.asarray(v, dtype=np.float64), ordinal=True) for v in (x, y))
+    return _polychoric(a, b)
+
+
+def polyserial(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
+    """Return the correlation of numbers x and the normal variable behind categories y.
+
+    Examples
+    --------
+    >>> from bowfree.data.ordinal import polyserial
+    >>> round(polyserial([-1.0, 0.2, 0.1, 1.5, 0.4, -0.3], [0, 0, 1, 1, 1, 0]).r, 3)
+    0.955
+    """
+    a = _Column.of(np.asarray(x, dtype=np.float64), ordinal=False)
+    return _polyserial(a, _Column.of(np.asarray(y, dtype=np.float64), ordinal=True))
+
+
+def _polychoric(a: _Column, b: _Column) -> Correlation:
+    """Maximize the likelihood of a table of counts; the influences are the same within a cell."""
+    assert a.codes is not None and b.codes is not None  # noqa: PT018  (one condition)
+    h, k = a.thresholds[:, None], b.thresholds[None]
+    shape = (len(h) - 1, k.shape[1] - 1)
+    table = np.zeros(shape)
+    np.add.at(table, (a.codes, b.codes), 1.0)
+    if shape == (2, 2) and (table == 0).sum() == 1:
+        # As usual for two by two: half a row in the empty cell, and the margins kept.
+        on_diagonal = table[0, 0] == 0 or table[1, 1] == 0
+        table += np.where(np.eye(2) == on_diagonal, 0.5, -0.5)
+    share = table / len(a.codes)
+
+    def score_and_information(r: float) -> tuple[float, float]:
+        P = np.maximum(rectangles(binormal_cdf(h, k, r)), 1e-300)
+        slope = rectangles(binormal_density(h, k, r))
+        return float(np.sum(share * slope / P)), float(np.sum(slope**2 / P))
+
+    r = _maximum(score_and_information)
+    P = np.maximum(rectangles(binormal_cdf(h, k, r)), 1e-300)
+    slope = rectangles(binormal_density(h, k, r))
+    information = np.sum(slope**2 / P)
+    influence = (slope / P)[a.codes, b.codes]
+    for column, other, transposed in ((a, b, False), (b, a, True)):
+        by_threshold = _threshold_slopes(column.thresholds, other.thresholds, r)
+        ratio = (slope / P).T if transposed else slope / P
+        # The upper category of a threshold loses what the lower one gains.
+        mixed = np.sum((ratio[:-1] - ratio[1:]) * by_threshold, axis=1)
+        influence = influence - column.first_step() @ mixed
+    return Correlation(r, influence / information)
+
+
+def _threshold_slopes(own: Floats, other: Floats, r: float) -> Floats:
+    """Return the derivatives of the cells below inner thresholds by these thresholds."""
+    from scipy.special import ndtr
+
+    inner = own[1:-1, None]
+    slopes: Floats = _phi(inner) * np.diff(ndtr((other[None] - r * inner) / np.sqrt(1 - r * r)))
+    return slopes
+
+
+def _polyserial(a: _Column, b: _Column) -> Correlation:
+    """Maximize the likelihood of categories given numbers z."""
+    from scipy.special import ndtr
+
+    assert b.codes is not None
+    z, codes = a.values, b.codes
+    upper, lower = b.thresholds[codes + 1], b.thresholds[codes]
+    # The density at an infinite end is zero, whatever it is multiplied with.
+    inner_upper, inner_lower = (np.where(np.isfinite(t), t, 0.0) for t in (upper, lower))
+
+    def parts(r: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return the probability of the category, densities at its ends, slope by r."""
+        c = np.sqrt(1 - r * r)
+        high, low = (upper - r * z) / c, (lower - r * z) / c
+        # Both in the upper tail: by symmetry, where differences keep their digits.
+        flip = low > 0
+        P = np.where(flip, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+        f_high, f_low = _phi(high), _phi(low)
+        by_r = (f_high * (r * inner_upper - z) - f_low * (r * inner_lower - z)) / c**3
+        return np.maximum(P, 1e-300), f_high, f_low, by_r
+
+    def score_and_information(r: float) -> tuple[float, float]:
+        P, _, _, by_r = parts(r)
+        return float(np.mean(by_r / P)), float(np.mean((by_r / P) ** 2))
+
+    r = _maximum(score_and_information)
+    P, f_high, f_low, by_r = parts(r)
+    c = np.sqrt(1 - r * r)
+    score = by_r / P
+    by_z = -r / c * (f_high - f_low) / P
+    # Influences of the first step: mean and standard deviation of z, thresholds of the categories.
+    mixed = np.array([np.mean(score * -by_z), np.mean(score * -by_z * z)])
+    influence = score - a.first_step() @ mixed
+    K = len(b.thresholds) - 2
+    gains = np.zeros(K + 2)
+    np.add.at(gains, codes + 1, score * f_high / (c * P))
+    np.add.at(gains, codes, -score * f_low / (c * P))
+    influence = influence - b.first_step() @ (gains[1:-1] / len(z))
+    return Correlation(r, influence / np.mean(score**2))
+
+
+def _maximum(score_and_information: Callable[[float], tuple[float, float]]) -> float:
+    """Return where the score is zero: Fisher scoring, held between bounds by bisection."""
+    low, high = -_LARGEST, _LARGEST
+    r = 0.0
+    for _ in range(_STEPS):
+        score, information = score_and_information(r)
+        if score > 0:
+            low = r
+        else:
+            high = r
+        step = score / information if information > 0 else np.inf
+        ahead = r + step
+        if not low < ahead < high:
+            ahead = (low + high) / 2
+        if abs(ahead - r) < 1e-12:
+            return ahead
+        r = ahead
+    return r
+
+
+def _phi(x: Floats) -> Floats:
+    """Return the density of the standard normal distribution, 0 at infinity."""
+    density: Floats = np.exp(-np.square(x) / 2) / np.sqrt(2 * np.pi)
+    return density

@@ -1,0 +1,244 @@
+"""Rank correlations: what monotone distortions cannot hide.
+
+If the columns are increasing functions of jointly normal variables (a Gaussian copula), ranks tell
+the correlations of those variables, whatever the functions are: ``2 sin(pi rho / 6)`` of Spearman's
+rho, ``sin(pi tau / 2)`` of Kendall's tau. The matrix of these need not be positive definite; then
+the nearest correlation matrix takes its place, and the moments say so.
+
+Both coefficients are, but for terms of order 1/n, means over rows of an influence (a row's share in
+the deviation from the truth), and the covariance matrix of the influences is ``Gamma``. Ties count
+half: midranks for Spearman, tau-b for Kendall.
+
+References
+----------
+H. Liu, F. Han, M. Yuan, J. Lafferty and L. Wasserman, High-dimensional semiparametric Gaussian
+copula graphical models, Annals of Statistics 2012; N. Higham, Computing the nearest correlation
+matrix, IMA Journal of Numerical Analysis 2002.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree import _core
+from bowfree.data.frames import quoted
+from bowfree.data.sample import Summary, lower_triangle
+from bowfree.results.frozen import Frozen
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+Ranks = npt.NDArray[np.int32]
+
+# Smallest eigenvalue of a correlation matrix that has been made positive definite.
+_SMALLEST_EIGENVALUE = 1e-4
+# With this many values the ties of a normal variable cut into equal shares change Spearman's
+# correlation by about one percent.
+_FEW_VALUES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class RankedRows(Frozen):
+    """The ranks of complete rows.
+
+    Attributes
+    ----------
+    ranks : ndarray of int, shape (n, d)
+        Dense ranks of each column from 0: equal values have equal ranks.
+    coefficient : {"spearman", "kendall"}
+        What is made of them.
+    """
+
+    ranks: Ranks
+    coefficient: Literal["spearman", "kendall"]
+
+    @classmethod
+    def of(cls, X: Floats, coefficient: Literal["spearman", "kendall"]) -> RankedRows:
+        """Rank the columns."""
+        columns = [np.unique(column, return_inverse=True)[1] for column in X.T]
+        ranks = np.ascontiguousarray(np.stack(columns).T, dtype=np.int32)
+        return cls(ranks, coefficient)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.ranks)
+
+    @property
+    def plain(self) -> bool:
+        """False: rank correlations do not vary like covariances."""
+        return False
+
+    @cached_property
+    def _found(self) -> tuple[Floats, Floats]:
+        """Return the correlations in the lower triangle, and the rows' influences on them."""
+        return _kendall(self.ranks) if self.coefficient == "kendall" else _spearman(self.ranks)
+
+    def correlations(self) -> Floats:
+        """Return the matrix, which need not be positive definite."""
+        d = self.ranks.shape[1]
+        R = np.eye(d)
+        i, j = np.tril_indices(d, -1)
+        R[i, j] = R[j, i] = self._found[0]
+        return R
+
+    def effective_n(self) -> float:
+        """Return the number of normal rows whose correlations would be as precise, on average."""
+        r, influence = self._found
+        if not len(r):
+            return float(self.n_rows)
+        share = (1 - r**2) ** 2 / np.maximum((influence**2).mean(axis=0), 1e-300)
+        return float(max(2.0, np.round(self.n_rows * min(share.mean(), 1.0))))
+
+    def gamma(self) -> Floats:
+        """Return the covariance matrix of the influences; variances are one and do not vary."""
+        influence = self._found[1]
+        return among_correlations(influence.T @ influence / self.n_rows, self.ranks.shape[1])
+
+    def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, RankedRows]:
+        """Return the ranks of some of the variables."""
+        return taken, RankedRows(np.ascontiguousarray(self.ranks[:, list(order)]), self.coefficient)
+
+    def redrawn(self, rows: Indices) -> tuple[Floats, RankedRows]:
+        """Return the correlations of these rows, and the rows."""
+        drawn = RankedRows.of(self.ranks[rows].astype(np.float64), self.coefficient)
+        return nearest_correlation(drawn.correlations())[0], drawn
+
+    def says(self) -> str:
+        """Tell the number of rows, and what was made of them."""
+        return f"{self.coefficient.capitalize()}'s correlations of {self.n_rows} rows"
+
+
+def read_ranks(
+    names: tuple[str, ...], X: Floats, coefficient: Literal["spearman", "kendall"]
+) -> tuple[Summary, RankedRows, tuple[str, ...]]:
+    """Return the correlations, the ranks and what there is to say."""
+    rows = RankedRows.of(X, coefficient)
+    R, repaired = nearest_correlation(rows.correlations())
+    few = [
+        name
+        for name, top in zip(names, rows.ranks.max(axis=0), strict=True)
+        if top + 1 < min(_FEW_VALUES, len(X))
+    ]
+    notes = (f"{quoted(few)} has few values: ranks assume many, `ordinal` does not",) if few else ()
+    return Summary(R, rows.effective_n(), None), rows, notes + repaired
+
+
+def among_correlations(G: Floats, d: int) -> Floats:
+    """Return Gamma of a correlation matrix: zeros for the variances, G for the correlations."""
+    i, j = lower_triangle(d)
+    off = np.flatnonzero(i != j)
+    full = np.zeros((len(i), len(i)))
+    full[np.ix_(off, off)] = G
+    return full
+
+
+def nearest_correlation(R: Floats) -> tuple[Floats, tuple[str, ...]]:
+    """Return a positive definite correlation matrix, and a note where it is not the one given.
+
+    Alternating projections with Dykstra's correction (Higham 2002): on matrices with eigenvalues of
+    at least 1e-4, and on those with a unit diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bowfree.data.ranks import nearest_correlation
+    >>> R = np.array([[1.0, 0.9, 0.3], [0.9, 1.0, 0.9], [0.3, 0.9, 1.0]])
+    >>> near, notes = nearest_correlation(R)
+    >>> near.round(2)
+    array([[1.  , 0.82, 0.35],
+           [0.82, 1.  , 0.82],
+           [0.35, 0.82, 1.  ]])
+    >>> print(*notes)
+    the correlations were not positive definite (smallest eigenvalue -0.13): ...
+    """
+    smallest = float(np.linalg.eigvalsh(R)[0])
+    if smallest >= _SMALLEST_EIGENVALUE:
+        return R, ()
+    Y, correction = R.copy(), np.zeros_like(R)
+    for _ in range(1000):
+        shifted = Y - correction
+        eigenvalues, vectors = np.linalg.eigh(shifted)
+        X = (vectors * np.maximum(eigenvalues, _SMALLEST_EIGENVALUE)) @ vectors.T
+        correction = X - shifted
+        Y = X.copy()
+        np.fill_diagonal(Y, 1.0)
+        if np.abs(Y - X).max() < 1e-9:
+            break
+    note = (
+        f"the correlations were not positive definite (smallest eigenvalue {smallest:.2g}): the "
+        f"nearest matrix that is takes their place, changed by up to {np.abs(Y - R).max():.2g}"
+    )
+    return (Y + Y.T) / 2, (note,)
+
+
+def _kendall(ranks: Ranks) -> tuple[Floats, Floats]:
+    """Return Kendall's tau-b, mapped, and its influences.
+
+    With h the mean of ``sign(x - x') sign(y - y')`` over pairs of rows and t those of the squared
+    signs, tau is ``h / sqrt(t_x t_y)``. Each is a U-statistic, to which a row contributes twice the
+    deviation of its own mean.
+    """
+    n, d = ranks.shape
+    columns = [np.ascontiguousarray(column) for column in ranks.T]
+    untied = []
+    for column in columns:
+        counts = np.bincount(column)
+        untied.append((n - counts[column]) / (n - 1))
+    r, influences = [], []
+    for i in range(d):
+        for j in range(i):
+            h = _core.concordance(columns[i], columns[j]) / (n - 1)
+            ti, tj = untied[i], untied[j]
+            scale = np.sqrt(ti.mean() * tj.mean())
+            tau = h.mean() / scale
+            share = (h - h.mean()) / scale
+            share -= tau / 2 * ((ti / ti.mean() - 1) + (tj / tj.mean() - 1))
+            r.append(np.sin(np.pi / 2 * tau))
+            influences.append(np.pi / 2 * np.cos(np.pi / 2 * tau) * 2 * share)
+    return _stacked(r, influences, n)
+
+
+def _spearman(ranks: Ranks) -> tuple[Floats, Floats]:
+    """Return Spearman's rho, mapped, and its influences.
+
+    It is the correlation of the distribution functions F and G at the rows. A row contributes to
+    the covariance of F and G by its own product, and by moving the functions for all others.
+    """
+    n, d = ranks.shape
+    grades, orders = [], []
+    for column in ranks.T:
+        counts = np.bincount(column)
+        grades.append((np.cumsum(counts) - counts / 2)[column] / n - 0.5)
+        orders.append(counts)
+
+    def moved(i: int, j: int) -> Floats:
+        """Return what each row, as a value of i, adds to the grades of larger ones, times j's."""
+        sums = np.bincount(ranks[:, i], weights=grades[j], minlength=len(orders[i]))
+        after = sums.sum() - np.cumsum(sums)
+        return np.asarray((after + sums / 2)[ranks[:, i]] / n, dtype=np.float64)
+
+    def share(i: int, j: int) -> Floats:
+        own = grades[i] * grades[j] + moved(i, j) + moved(j, i)
+        return np.asarray(own - own.mean(), dtype=np.float64)
+
+    variance = [float(np.mean(g * g)) for g in grades]
+    shares = [share(i, i) / variance[i] for i in range(d)]
+    r, influences = [], []
+    for i in range(d):
+        for j in range(i):
+            scale = np.sqrt(variance[i] * variance[j])
+            rho = float(np.mean(grades[i] * grades[j])) / scale
+            deviation = share(i, j) / scale - rho / 2 * (shares[i] + shares[j])
+            r.append(2 * np.sin(np.pi / 6 * rho))
+            influences.append(np.pi / 3 * np.cos(np.pi / 6 * rho) * deviation)
+    return _stacked(r, influences, n)
+
+
+def _stacked(r: list[float], influences: list[Floats], n: int) -> tuple[Floats, Floats]:
+    return np.array(r), np.stack(influences, axis=1) if influences else np.empty((n, 0))

@@ -1,0 +1,257 @@
+"""What stands behind moments: observations, and how precisely they determine S.
+
+A likelihood needs S and n. Standard errors and tests that do not rely on normal, complete data
+need one thing more, ``Gamma``: the covariance matrix of the entries of ``sqrt(n) S``. Only the
+observations can tell it, and every kind of observations has its own way: complete rows (here),
+rows with gaps (:mod:`bowfree.data.missing_values`), ranks (:mod:`bowfree.data.ranks`), ordered
+categories (:mod:`bowfree.data.ordinal`). Whoever has :class:`bowfree.Moments` need not know which.
+
+The entries of a symmetric matrix are taken row by row from the lower triangle, ``S[0, 0]``,
+``S[1, 0]``, ``S[1, 1]``, ``S[2, 0]``, ..., as :func:`numpy.tril_indices` has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.results.frozen import Frozen
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+
+# Rows whose products are formed at a time: 4096 rows of 20 variables take 7 MB.
+_CHUNK = 4096
+# Products summed in one go, during which nobody listens for Ctrl-C: a tenth of a second or so.
+_PRODUCTS = 3 * 10**8
+# Cells that are read or written in one go: 8 MB, some hundredths of a second where memory is new.
+_CELLS = 2**20
+# Times the largest deviation in the first rows: from such a mean on the sums of a million rows lose
+# digits of S.
+_FAR, _GLANCE = 1e4, 64
+
+
+class Summary(NamedTuple):
+    """What the likelihood needs of observations: S, the n that they are worth, and the mean."""
+
+    S: Floats
+    n: float
+    mean: Floats | None
+
+
+class Sample(Protocol):
+    """Observations of some kind, with the columns in the order of the moments."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, the n that `gamma` and the tests of a fit refer to."""
+        ...
+
+    @property
+    def plain(self) -> bool:
+        """Whether normal theory needs no more than S and n: complete rows, each counted once."""
+        ...
+
+    def gamma(self) -> Floats:
+        """Return the asymptotic covariance matrix of ``sqrt(n_rows) S``, normal or not."""
+        ...
+
+    def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, Sample]:
+        """Return the same observations of some variables; `taken` has the blocks of S and mean."""
+        ...
+
+    def redrawn(self, rows: Indices) -> tuple[Floats, Sample]:
+        """Return S of a sample that consists of these rows, and that sample."""
+        ...
+
+    def says(self) -> str:
+        """Tell what is behind the moments, as in "300 observations"."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class CompleteRows(Frozen):
+    """Rows without gaps.
+
+    Attributes
+    ----------
+    deviations : ndarray of shape (n, d)
+        Values minus the (weighted) mean of their column.
+    weights : ndarray of shape (n,) or None
+        Sampling weights with mean one.
+    """
+
+    deviations: Floats
+    weights: Floats | None = None
+
+    @classmethod
+    def of(cls, X: Floats, weights: Floats | None = None) -> tuple[CompleteRows, Floats]:
+        """Return the rows, and their mean."""
+        mean = X.sum(axis=0) / len(X) if weights is None else np.average(X, axis=0, weights=weights)
+        deviations = np.empty_like(X)
+        for rows in row_slices(X):
+            np.subtract(X[rows], mean, out=deviations[rows])
+        # Far from zero the mean itself is rounded, which is seen from close by. That nothing is far
+        # is usually seen in one row.
+        if _is_far(mean, np.abs(deviations[0])) and _is_far(
+            mean, np.abs(deviations[:_GLANCE]).max(axis=0)
+        ):
+            rest = np.average(deviations, axis=0, weights=weights)
+            for rows in row_slices(X):
+                deviations[rows] -= rest
+            mean = mean + rest
+        return cls(deviations, weights), mean
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.deviations)
+
+    @property
+    def plain(self) -> bool:
+        """Whether each row counts once."""
+        return self.weights is None
+
+    def covariance(self) -> Floats:
+        """Return the covariance matrix with divisor n."""
+        some = max(1, _PRODUCTS // self.deviations.shape[1] ** 2)
+
+        def products(rows: slice) -> Floats:
+            part = self.deviations[rows]
+            weighted = part if self.weights is None else part * self.weights[rows, None]
+            total: Floats = weighted.T @ part
+            return total
+
+        S = products(slice(some))
+        for start in range(some, self.n_rows, some):
+            S += products(slice(start, start + some))
+        return S / self.n_rows
+
+    def table(self, names: Sequence[str], mean: Floats | None) -> dict[str, Floats]:
+        """Return the rows as they came, by column."""
+        X = self.deviations if mean is None else self.deviations + mean
+        return dict(zip(names, X.T, strict=True))
+
+    def gamma(self) -> Floats:
+        """Return the covariance matrix of the products of deviations: fourth moments.
+
+        With weights w it is the mean of ``w^2 (z z^T - S)(z z^T - S)^T``: a row that stands for
+        many brings the noise of one.
+        """
+        i, j = lower_triangle(self.deviations.shape[1])
+        s = self.covariance()[i, j]
+        total = np.zeros((len(i), len(i)))
+        for chunk in chunks(self.n_rows):
+            products = self.deviations[chunk][:, i] * self.deviations[chunk][:, j] - s
+            if self.weights is not None:
+                products *= self.weights[chunk, None]
+            total += products.T @ products
+        return total / self.n_rows
+
+    def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, CompleteRows]:
+        """Return the same rows of some of the variables."""
+        return taken, replace(self, deviations=self.deviations[:, list(order)])
+
+    def redrawn(self, rows: Indices) -> tuple[Floats, CompleteRows]:
+        """Return S of these rows, and the rows."""
+        X = self.deviations[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        if weights is not None:
+            weights = weights / weights.mean()
+        drawn = CompleteRows(X - np.average(X, axis=0, weights=weights), weights)
+        return drawn.covariance(), drawn
+
+    def says(self) -> str:
+        """Tell the number of rows."""
+        if self.weights is None:
+            return f"{self.n_rows} observations"
+        return f"{self.n_rows} weighted observations"
+
+
+@dataclass(frozen=True, eq=False)
+class Shrunk:
+    """Observations whose covariances were multiplied by a factor below one."""
+
+    sample: Sample
+    factor: float
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.sample.n_rows
+
+    @property
+    def plain(self) -> bool:
+        """Whether S and n would have been all that is needed."""
+        return self.sample.plain
+
+    def gamma(self) -> Floats:
+        """Return the matrix of the unshrunk entries, those of covariances scaled alike."""
+        G = self.sample.gamma()
+        i, j = lower_triangle(int(np.sqrt(2 * len(G))))
+        scale = np.where(i == j, 1.0, self.factor)
+        return G * scale * scale[:, None]
+
+    def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, Shrunk]:
+        """Return the same for some of the variables."""
+        _, sample = self.sample.take(order, taken)
+        return taken, Shrunk(sample, self.factor)
+
+    def redrawn(self, rows: Indices) -> tuple[Floats, Shrunk]:
+        """Return the shrunk S of these rows, and the rows."""
+        S, sample = self.sample.redrawn(rows)
+        return shrink(S, self.factor), Shrunk(sample, self.factor)
+
+    def says(self) -> str:
+        """Tell what was shrunk, and by how much."""
+        return f"{self.sample.says()}, covariances multiplied by {self.factor:g}"
+
+
+def _is_far(mean: Floats, spread: Floats) -> bool:
+    return bool((np.abs(mean) > _FAR * spread).any())
+
+
+def shrink(S: Floats, factor: float) -> Floats:
+    """Multiply all covariances by a factor; variances stay."""
+    shrunk = factor * S
+    np.fill_diagonal(shrunk, np.diag(S))
+    return shrunk
+
+
+def row_slices(X: Floats) -> Iterator[slice]:
+    """Yield slices of rows with so few cells that Ctrl-C is heard in between."""
+    some = max(1, _CELLS // X.shape[1])
+    for start in range(0, len(X), some):
+        yield slice(start, start + some)
+
+
+def chunks(n: int) -> Iterator[slice]:
+    """Yield slices that cover n rows, a few thousand at a time."""
+    for start in range(0, n, _CHUNK):
+        yield slice(start, start + _CHUNK)
+
+
+def lower_triangle(d: int) -> tuple[Indices, Indices]:
+    """Return row and column of each entry of the lower triangle, row by row."""
+    return np.tril_indices(d)
+
+
+def normal_gamma(S: Floats) -> Floats:
+    """Return Gamma of complete normal data: ``S_ik S_jl + S_il S_jk`` for entries ij and kl.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bowfree.data.sample import normal_gamma
+    >>> normal_gamma(np.array([[2.0, 0.0], [0.0, 1.0]]))
+    array([[8., 0., 0.],
+           [0., 2., 0.],
+           [0., 0., 2.]])
+    """
+    i, j = lower_triangle(len(S))
+    G: Floats = S[np.ix_(i, i)] * S[np.ix_(j, j)] + S[np.ix_(i, j)] * S[np.ix_(j, i)]
+    return G

@@ -1,0 +1,62 @@
+"""What a function may be given in place of a graph, and what comes with it.
+
+A search result, a fit and an equivalence class have a graph, and bring along the data it was
+learned from, the search space and the scoring rule. Functions ask :func:`context_of` for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
+from bowfree.graph.graph_like import GraphLike, graph_of
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.scoring_rule import ScoringRule
+from bowfree.space.search_space import SearchSpace
+
+
+@dataclass(frozen=True)
+class Context:
+    """A graph with the data, the search space and the scoring rule that it came with.
+
+    Attributes
+    ----------
+    graph : MixedGraph
+        The graph.
+    moments : Moments or None
+        The data that the graph was learned from or fitted to.
+    holdout : Moments or None
+        Rows that were put aside before a search.
+    space : SearchSpace or None
+        The graphs that were considered.
+    rule : ScoringRule or None
+        How graphs were scored.
+    learned : bool
+        Whether the graph was chosen on `moments`.
+    """
+
+    graph: MixedGraph
+    moments: Moments | None = None
+    holdout: Moments | None = None
+    space: SearchSpace | None = None
+    rule: ScoringRule | None = None
+    learned: bool = False
+
+    def read(self, data: Any, options: DataOptions) -> Moments:
+        """Return the moments of `data`; without any, those that came with the graph."""
+        if data is None and options.cov is None:
+            data = self.holdout or self.moments
+        return options.read(data, self.graph)
+
+
+def context_of(given: GraphLike) -> Context:
+    """Return the context of a graph or of a result that has one."""
+    if isinstance(given, MixedGraph):
+        return Context(given)
+    context = getattr(given, "_context", None)
+    if callable(context):
+        found: Context = context()
+        return found
+    return Context(graph_of(given))

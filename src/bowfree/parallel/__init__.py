@@ -1,0 +1,1 @@
+"""Budgets of time and threads, and the execution of independent tasks."""

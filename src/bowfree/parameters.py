@@ -1,0 +1,187 @@
+"""Parameters that many functions share: their types, their descriptions, and :func:`public`.
+
+A parameter means the same in every function, so its description is written once, in
+:data:`DESCRIPTIONS`. The decorator :func:`public` adds the descriptions of shared parameters to the
+docstring of a function; the command line and the estimator use the same sentences.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Rng: TypeAlias = "int | np.random.Generator | None"
+"""Anything :func:`numpy.random.default_rng` accepts."""
+
+GraphClass = Literal["bap", "dag", "bidirected", "ancestral", "arid"]
+Method = Literal["newton", "ricf"]
+Missing = Literal["fiml", "two-stage", "listwise"]
+Correlation = Literal["pearson", "spearman", "kendall"]
+StandardErrorKind = Literal["standard", "robust", "robust-huber-white", "bootstrap"]
+TestKind = Literal["standard", "satorra-bentler", "yuan-bentler"]
+Penalty: TypeAlias = "float | Literal['ebic']"
+Kind = Literal["perfect", "mechanism", "activity", "noise"]
+"""The kinds of intervention, numbered as in ``cpp/model/kinds.hpp``."""
+Means = Literal["free", "shared"]
+"""Whether each condition has its own mean, or the conditions share their intercepts."""
+
+_TEXT = """
+data : array_like of shape (n, d), data frame or Moments, optional
+    Observations in rows. Columns of a data frame are matched with the nodes of a graph by name.
+cov : array_like of shape (d, d) or data frame, optional
+    Covariance matrix, in place of `data`; requires `n`.
+n : int or inf, optional
+    Number of observations behind `cov`; ``inf`` for a population covariance matrix.
+ddof : {1, 0}
+    `cov` was computed with divisor ``n - ddof``.
+shrinkage : float or "auto"
+    Replace the covariance matrix ``S`` by ``(1 - shrinkage) S + shrinkage diag(S)``, which is
+    positive definite even if ``n <= d``. "auto" chooses the amount by the method of Ledoit and
+    Wolf, which requires the rows.
+missing : {"fiml", "two-stage", "listwise"}, optional
+    Treatment of missing values. By default they raise an error. "fiml" and "two-stage" use all
+    observed values, "listwise" drops incomplete rows.
+correlation : {"pearson", "spearman", "kendall"}
+    Use covariances, or rank correlations, which are invariant under monotone transformations.
+ordinal : sequence of str
+    Columns of ordered categories, coded as numbers. Ordered categoricals of pandas and polars are
+    recognized without it.
+weights : array_like of shape (n,) or str, optional
+    Sampling weights, or the name of the column that contains them.
+means : {"free", "shared"}
+    For several conditions: each condition has its own mean, or all conditions share their
+    intercepts except where an intervention acts.
+space : SearchSpace, optional
+    The graphs to consider. By default the space of the result that is passed in, or all BAPs.
+graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}, optional
+    Class of graphs to consider; overrides that of `space`.
+max_in_degree : int, optional
+    Largest number of arrowheads (from parents and spouses) at a node; overrides that of `space`.
+max_district : int, optional
+    Largest number of nodes in a district; overrides that of `space`.
+max_edges : int, optional
+    Largest number of edges; overrides that of `space`.
+knowledge : Knowledge, optional
+    Required and forbidden edges, tiers, unconfounded variables; overrides that of `space`.
+penalty : float or "ebic"
+    Weight of ``log n`` for each node and edge in the score: 1 is the paper's, 0.5 the usual BIC,
+    "ebic" the extended BIC, ``0.5 + 2 gamma log d / log n``, for many variables.
+gamma : float, optional
+    Parameter of ``penalty="ebic"``, between 0 (the usual BIC) and 1; 0.5 by default.
+smallest_effect : float
+    Smallest partial correlation that is worth an edge. It raises the penalty of an edge to at least
+    ``-n log(1 - smallest_effect**2) / 2``, for very large samples.
+method : {"newton", "ricf"}
+    "newton" converges to a certified maximum of the likelihood; "ricf" is the paper's algorithm,
+    run for at most `max_iter` sweeps.
+max_iter : int, optional
+    Largest number of sweeps of ``method="ricf"``; 1000 by default, 10 in the paper's program.
+tol : float, optional
+    Tolerance of ``method="ricf"``: it stops when the summed absolute change of B and Omega is
+    smaller; 1e-6 by default.
+n_starts : int, optional
+    Number of starting points of ``method="newton"``. The likelihood of some graphs has several
+    maxima; the best one found is returned.
+se : {"standard", "robust", "robust-huber-white", "bootstrap"}, optional
+    Standard errors: those of normal theory, sandwich estimates around the expected ("robust") or
+    the observed information ("robust-huber-white"), or bootstrap. By default "standard" for
+    complete unweighted rows and "robust" otherwise.
+test : {"standard", "satorra-bentler", "yuan-bentler"}, optional
+    The chi-square statistic, unscaled or scaled for data that are not normal.
+n_bootstrap : int
+    Number of bootstrap samples for ``se="bootstrap"``.
+targets : sequence of sequences of str, optional
+    The variables intervened on in each condition, ``()`` for an observational condition.
+kind : {"perfect", "mechanism", "activity", "noise"}
+    What an intervention does to its targets.
+limit : int
+    Largest number of members of an equivalence class to enumerate.
+confidence : float
+    Confidence level of intervals.
+backend : {"pandas", "polars", "pyarrow"}
+    Library of the data frame.
+rng : int or numpy.random.Generator, optional
+    Seed or generator. The same seed gives the same result for any number of threads or workers,
+    unless a time limit ends the computation.
+n_jobs : int, optional
+    Number of threads; None is one, -1 one per core.
+executor : concurrent.futures.Executor, optional
+    Runs independent tasks in place of threads of this process.
+time_limit : float, optional
+    Seconds after which the function returns what it has, marked as incomplete.
+progress : callable, optional
+    Called with a :class:`bowfree.Progress` several times a second.
+"""
+
+
+def _parse(text: str) -> dict[str, str]:
+    entries = re.split(r"\n(?=\S)", text.strip("\n"))
+    return {entry.partition(" : ")[0]: entry for entry in entries}
+
+
+DESCRIPTIONS = _parse(_TEXT)
+"""Numpydoc entries of the shared parameters, by name."""
+
+
+def summary(name: str) -> str:
+    """Return the description of a shared parameter as one line, without its type."""
+    return " ".join(DESCRIPTIONS[name].partition("\n")[2].split())
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def public(function: F) -> F:
+    """Complete the docstring of a public function, and name close matches of wrong keywords.
+
+    Shared parameters that the docstring does not describe are added to its section "Parameters".
+    """
+    function.__doc__ = complete_docstring(function)
+    names = list(inspect.signature(function).parameters)
+    known = frozenset(names)
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        if not known.issuperset(kwargs):
+            raise unknown_keyword(
+                function.__name__, next(k for k in kwargs if k not in known), names
+            )
+        return function(*args, **kwargs)
+
+    return checked  # type: ignore[return-value]
+
+
+def unknown_keyword(function: str, name: str, known: list[str]) -> TypeError:
+    """Return the error for a keyword that the function does not have."""
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known)}"
+    return TypeError(f"{function}() got an unexpected keyword argument {name!r}; {hint}")
+
+
+def complete_docstring(function: Callable[..., Any]) -> str:
+    """Return the docstring with the descriptions of all shared parameters that it lacks."""
+    doc = inspect.cleandoc(function.__doc__ or "")
+    head, heading, rest = doc.partition("Parameters\n----------\n")
+    if not heading:
+        return doc
+    following = re.search(r"\n\n(?=\S[^\n]*\n-{3,}\n)", rest)
+    own, after = (rest[: following.start()], rest[following.start() :]) if following else (rest, "")
+    described = {
+        name.strip(" *")
+        for line in re.findall(r"^(\S[^:\n]*?)(?: ?:.*)?$", own, flags=re.MULTILINE)
+        for name in line.split(",")
+    }
+    missing = [
+        textwrap.dedent(DESCRIPTIONS[name])
+        for name in inspect.signature(function).parameters
+        if name not in described and name in DESCRIPTIONS
+    ]
+    return head + heading + "\n".join([own.rstrip("\n"), *missing]) + after

@@ -1,0 +1,272 @@
+"""How results show themselves: one line, a text, and the same text as HTML.
+
+A result says once what it has to show, as lines and tables, in ``_shown``, and what it is in a few
+words, in ``_headline``. :class:`TextDisplay` makes of this what ``repr``, ``print`` and a notebook ask for.
+A class that uses it is a dataclass with ``repr=False``; otherwise its own ``repr`` comes first.
+
+Next: :mod:`bowfree.results.frames`, which makes data frames of results.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+
+MOST_ROWS = 40
+"""Rows of a table that grows with the number of pairs; more are read as a data frame."""
+
+_LONGEST_REPR = 118
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts.
+
+    Attributes
+    ----------
+    headings : tuple of str
+        One for each column; empty for a table without a heading.
+    rows : sequence of tuple of str
+        The cells.
+    left : tuple of int
+        Columns that are set to the left; numbers are set to the right.
+    widths : tuple of int
+        Smallest widths of the first columns, in characters.
+    most : int or None
+        Rows to show.
+    rest : str
+        What to say after the number of the others, such as "more: to_frame() has all".
+    """
+
+    headings: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    left: tuple[int, ...] = (0,)
+    widths: tuple[int, ...] = ()
+    most: int | None = None
+    rest: str = ""
+
+    def lines(self, width: int | None = None) -> list[str]:
+        r"""Return the table as lines with aligned columns.
+
+        Parameters
+        ----------
+        width : int, optional
+            Characters in a line. A wider table goes on below itself, with its first column again.
+
+        Examples
+        --------
+        >>> from bowfree.results.display import Table
+        >>> table = Table(("edge", "estimate", "s.e."), [("x -> y", "0.5", "0.1")])
+        >>> print("\n".join(table.lines(width=18)))
+        edge    estimate
+        x -> y       0.5
+        <BLANKLINE>
+        edge    s.e.
+        x -> y   0.1
+        """
+        rows = [self.headings, *self.rows[: self.most]] if self.headings else self.rows[: self.most]
+        if not rows:
+            return []
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        widths = [max(*pair) for pair in zip(widths, self._least(len(widths)), strict=True)]
+        lines: list[str] = []
+        for columns in column_groups(widths, width):
+            lines += [""] * bool(lines)
+            lines += [
+                "  ".join(
+                    row[k].ljust(widths[k]) if k in self.left else row[k].rjust(widths[k])
+                    for k in columns
+                ).rstrip()
+                for row in rows
+            ]
+        return [*lines, *self._note()]
+
+    def _least(self, columns: int) -> list[int]:
+        return [*self.widths, *[0] * (columns - len(self.widths))]
+
+    def _note(self) -> list[str]:
+        hidden = len(self.rows) - (len(self.rows) if self.most is None else self.most)
+        return [f"... and {hidden:,} {self.rest}"] if hidden > 0 else []
+
+    def html(self) -> str:
+        """Return the table as HTML; whatever a name contains, it is shown and not obeyed."""
+        head = f"<thead>{self._html_row('th', self.headings)}</thead>" if self.headings else ""
+        body = "\n".join(self._html_row("td", row) for row in self.rows[: self.most])
+        notes = "".join(_paragraph(note) for note in self._note())
+        return f"<table>{head}<tbody>\n{body}\n</tbody></table>{notes}"
+
+    def _html_row(self, tag: str, cells: tuple[str, ...]) -> str:
+        # Notebooks set cells to the right; the side is said for pages that do not.
+        side = ["left" if k in self.left else "right" for k in range(len(cells))]
+        written = (
+            f'<{tag} style="text-align:{where}">{html.escape(cell.strip())}</{tag}>'
+            for where, cell in zip(side, cells, strict=True)
+        )
+        return f"<tr>{''.join(written)}</tr>"
+
+
+def column_groups(widths: Sequence[int], width: int | None, *, gap: int = 2) -> Iterator[list[int]]:
+    """Yield the columns that find room beside each other, the first one always with them.
+
+    A column that has no room even beside the first one, of long texts, stands by itself.
+    """
+    columns, used = [0], widths[0]
+    for k, needed in enumerate(widths[1:], start=1):
+        alone = width is not None and widths[0] + gap + needed > width
+        if alone or (width is not None and used + gap + needed > width):
+            if len(columns) > 1:
+                yield columns
+            columns, used = [0], widths[0]
+        if alone:
+            yield [k]
+            continue
+        columns.append(k)
+        used += gap + needed
+    if len(columns) > 1 or len(widths) == 1:
+        yield columns
+
+
+def _wrapped(text: str, width: int | None) -> list[str]:
+    """Break lines between words."""
+    if width is None:
+        return [text]
+    return [
+        part
+        for line in text.split("\n")
+        for part in wrap(line, width, break_long_words=False, break_on_hyphens=False) or [""]
+    ]
+
+
+class TextDisplay:
+    """What can be shown on one line, as text, and as HTML."""
+
+    __slots__ = ()
+
+    def _headline(self) -> str:
+        """Say on one line what this is."""
+        raise NotImplementedError
+
+    def _sections(self) -> Iterable[str | Table]:
+        """Yield what is shown, from top to bottom: lines and tables."""
+        yield self._headline()
+
+    def __str__(self) -> str:
+        return self._text()
+
+    def _text(self, width: int | None = None) -> str:
+        """Return all of it in lines, of this width if one is given: no word is broken."""
+        lines: list[str] = []
+        above: str | Table = ""
+        for part in self._sections():
+            if isinstance(above, Table) and isinstance(part, Table):
+                lines.append("")  # or the second would read like rows of the first
+            lines += _wrapped(part, width) if isinstance(part, str) else part.lines(width)
+            above = part
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        name, brief = type(self).__name__, " ".join(self._headline().split())
+        room = _LONGEST_REPR - len(name) - len("<: >")
+        return f"<{name}: {brief if len(brief) <= room else brief[: room - 3] + '...'}>"
+
+    def _repr_html_(self) -> str:
+        return to_html(self._sections())
+
+
+def to_html(parts: Iterable[str | Table]) -> str:
+    """Return lines and tables as HTML."""
+    written = [_paragraph(part) if isinstance(part, str) else part.html() for part in parts]
+    return "\n".join(['<div class="bowfree">', *written, "</div>"])
+
+
+def _paragraph(line: str) -> str:
+    return f'<p style="margin:0.3em 0">{html.escape(line)}</p>' if line else ""
+
+
+def shorten_list(text: str, rest: str, *, most: int = 400) -> str:
+    """Return the text, cut at a comma when it is long, with a word on where the rest is.
+
+    Examples
+    --------
+    >>> from bowfree.results.display import shorten_list
+    >>> shorten_list("a -> b, c -> d, e -> f", "result.graph has all", most=18)
+    'a -> b, c -> d, ... (result.graph has all)'
+    """
+    if len(text) <= most:
+        return text
+    kept = text[:most].rpartition(", ")[0] or text[:most]
+    return f"{kept}, ... ({rest})"
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Return "1 member", "2 members", "1,000 classes".
+
+    Examples
+    --------
+    >>> from bowfree.results.display import count
+    >>> count(1, "member"), count(1000, "class", "classes")
+    ('1 member', '1,000 classes')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent; "100 %" and "0 %" are all and none, and nothing less.
+
+    Examples
+    --------
+    >>> from bowfree.results.display import percent
+    >>> percent(0.5), percent(0.999), percent(1.0)
+    ('50 %', '>99 %', '100 %')
+    """
+    if 0.0 < share < 0.005:
+        return "<1 %"
+    return ">99 %" if 0.995 <= share < 1.0 else f"{100 * share:.0f} %"
+
+
+def p_cell(p_value: float, digits: int = 4) -> str:
+    """Return a p-value to so many decimals, which is never nought; nothing for NaN.
+
+    Examples
+    --------
+    >>> from bowfree.results.display import p_cell
+    >>> p_cell(0.01234), p_cell(3e-9), p_cell(3e-9, 3)
+    ('0.0123', '< 0.0001', '< 0.001')
+    """
+    least = 10.0**-digits
+    return f"< {least:.{digits}f}" if p_value < least else number(p_value, digits)
+
+
+def p_text(p_value: float, digits: int = 4) -> str:
+    """Return "p = 0.0123", or "p < 0.0001"."""
+    cell = p_cell(p_value, digits)
+    return f"p {cell}" if cell.startswith("<") else f"p = {cell or '–'}"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with this many decimals; nothing for NaN, which says "not available"."""
+    return "" if value != value else f"{value:.{digits}f}"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Return a number with this many significant digits, whatever its unit; nothing for NaN.
+
+    Examples
+    --------
+    >>> from bowfree.results.display import significant
+    >>> significant(242.88), significant(0.5), significant(-0.0032104), significant(2e-9)
+    ('243', '0.500', '-0.00321', '2.00e-09')
+    """
+    if value != value:
+        return ""
+    if value == 0 or math.isinf(value):
+        return f"{value + 0.0:g}"  # no "-0"
+    # Rounded first: 9.996 has one digit before the point more than it seems.
+    exponent = int(f"{value:.{digits - 1}e}".rpartition("e")[2])
+    if not -5 <= exponent <= 6:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:.{max(0, digits - 1 - exponent)}f}"

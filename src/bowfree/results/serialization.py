@@ -1,0 +1,63 @@
+"""What ``to_dict`` returns: values that ``json.dumps(..., allow_nan=False)`` accepts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+
+
+class ToDict:
+    """Mixin for dataclasses: ``to_dict`` returns their fields, or what ``_content`` chooses.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from bowfree.results.serialization import ToDict
+    >>> @dataclass
+    ... class Effect(ToDict):
+    ...     names: tuple[str, str]
+    ...     se: float
+    >>> Effect(("x", "y"), float("nan")).to_dict()
+    {'names': ['x', 'y'], 'se': None}
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, texts and numbers, ready for ``json.dumps`` (NaN becomes None)."""
+        content: dict[str, Any] = to_plain(self._content())
+        return content
+
+    def _content(self) -> Any:
+        return self
+
+
+def to_plain(value: Any) -> Any:
+    """Return lists, dicts, texts and numbers only; NaN and infinities become None.
+
+    Arrays and tuples become lists, dataclasses become dicts of their fields, and anything else
+    that has a text of its own, such as a graph, that text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bowfree.results.serialization import to_plain
+    >>> to_plain({"effect": np.array([0.5, np.nan]), "names": ("x", "y")})
+    {'effect': [0.5, None], 'names': ['x', 'y']}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Mapping):
+        return {key: to_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    if is_dataclass(value):
+        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+    return str(value)

@@ -1,0 +1,83 @@
+// --- curves: as bowfree.visualization draws edges, for scripts that draw them again ---
+// Quadratic curves between the centers of two boxes with round ends, cut at the boxes' borders. Part
+// of the report's script and of the workbench's module.
+
+const GAP = 2,
+  HEAD_LENGTH = 9,
+  HEAD_WIDTH = 7,
+  RADIUS = 3.6;
+
+const at = (p, t) =>
+  [0, 1].map((k) => (1 - t) * (1 - t) * p[0][k] + 2 * t * (1 - t) * p[1][k] + t * t * p[2][k]);
+const xy = (p) => `${p[0].toFixed(1)},${p[1].toFixed(1)}`;
+
+// Distance of a point from a box; negative inside.
+function boxDistance(point, center, size) {
+  const r = size[1] / 2;
+  const x = Math.abs(point[0] - center[0]) - size[0] / 2 + r;
+  const y = Math.abs(point[1] - center[1]) - size[1] / 2 + r;
+  return Math.hypot(Math.max(x, 0), Math.max(y, 0)) + Math.min(Math.max(x, y), 0) - r;
+}
+
+function whole(p, q, bend) {
+  const chord = [q[0] - p[0], q[1] - p[1]];
+  return [p, [(p[0] + q[0]) / 2 + 2 * bend * chord[1], (p[1] + q[1]) / 2 - 2 * bend * chord[0]], q];
+}
+
+// The part of a curve between two boxes; null when they touch.
+function between(curve, ends) {
+  const steps = 120;
+  const free = (t) =>
+    ends.every(([center, size]) => boxDistance(at(curve, t), center, size) >= GAP);
+  let first = 0,
+    last = steps;
+  while (first <= steps && !free(first / steps)) first++;
+  while (last >= 0 && !free(last / steps)) last--;
+  if (first >= last) return null;
+  // A step of a long curve is longer than an arrowhead: the border is looked for inside it.
+  const border = (outside, inside) => {
+    for (let k = 0; k < 5; k++) {
+      const half = (outside + inside) / 2;
+      if (free(half)) outside = half;
+      else inside = half;
+    }
+    return outside;
+  };
+  const s = first ? border(first / steps, (first - 1) / steps) : 0;
+  const t = last < steps ? border(last / steps, (last + 1) / steps) : 1,
+    [p, middle, q] = curve;
+  const control = [0, 1].map(
+    (c) => (1 - s) * (1 - t) * p[c] + ((1 - s) * t + s * (1 - t)) * middle[c] + s * t * q[c],
+  );
+  return [at(curve, s), control, at(curve, t)];
+}
+
+// What is drawn at both ends: heads as paths, circles as centers, and where the line begins and ends.
+function drawnEnds(points, marks) {
+  const heads = ["", ""],
+    circles = [null, null];
+  const tips = [points[0], points[2]].map((tip, side) => {
+    const dx = tip[0] - points[1][0],
+      dy = tip[1] - points[1][1];
+    const length = Math.hypot(dx, dy) || 1,
+      u = [dx / length, dy / length];
+    const back = (s) => [tip[0] - s * u[0], tip[1] - s * u[1]];
+    if (marks[side] === "head") {
+      const base = back(HEAD_LENGTH),
+        across = [(-u[1] * HEAD_WIDTH) / 2, (u[0] * HEAD_WIDTH) / 2];
+      const corners = [
+        tip,
+        [base[0] + across[0], base[1] + across[1]],
+        [base[0] - across[0], base[1] - across[1]],
+      ];
+      heads[side] = `M${corners.map(xy).join(" L")} Z`;
+      return back(0.8 * HEAD_LENGTH);
+    }
+    if (marks[side] === "circle") {
+      circles[side] = back(RADIUS);
+      return back(2 * RADIUS);
+    }
+    return tip;
+  });
+  return { heads, circles, line: `M${xy(tips[0])} Q${xy(points[1])} ${xy(tips[1])}` };
+}

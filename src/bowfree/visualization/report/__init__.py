@@ -1,0 +1,148 @@
+"""A report in one HTML file: data, graph, class, effects, fit, search, and how to repeat it.
+
+``result.report("out.html")`` or ``bowfree.visualization.report.write("out.html", result)``. The file needs no
+network and no other file, follows the reader's choice of light or dark, can be printed, and is the
+same for the same result, byte for byte: it has no date unless `note` gives one.
+
+- :mod:`bowfree.visualization.report.content` gathers the numbers, all of them from the result's own methods, or
+  from what is :mod:`~bowfree.visualization.report.inputs`;
+- :mod:`bowfree.visualization.report.averages` works out averages within a time limit;
+- :mod:`bowfree.visualization.report.data_checks` looks at the raw data, :mod:`bowfree.visualization.report.distances` at how
+  far rows are from the rest, :mod:`bowfree.visualization.report.certainty` at how sure edges and effects are;
+- :mod:`bowfree.visualization.report.graph_view` and :mod:`bowfree.visualization.report.score_svg` draw;
+- ``page.html``, ``style.css`` and ``script.js`` are the page. Names of variables are escaped by
+  the template, and the script writes text, never markup.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from bowfree.effects.bounds_result import EffectBounds
+from bowfree.equivalence.class_members import EquivalenceClass
+from bowfree.model.fit_result import Fit
+from bowfree.search.exhaustive import ExhaustiveResult
+from bowfree.search.result import SearchResult
+from bowfree.uncertainty.averaged_effects import AveragedEffects
+from bowfree.uncertainty.bootstrap_result import BootstrapResult
+from bowfree.uncertainty.stability import StablePairs
+from bowfree.validation import check_path
+from bowfree.visualization.report.averages import AVERAGE_SECONDS
+from bowfree.visualization.report.content import gather
+from bowfree.visualization.report.inputs import AtHand
+from bowfree.visualization.svg import curves_script
+
+__all__ = ["render", "write"]
+
+
+def write(
+    path: str | os.PathLike[str], result: SearchResult | ExhaustiveResult | Fit, **options: Any
+) -> Path:
+    """Write a report on a search or a fit into one HTML file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; one that exists is overwritten.
+    result : SearchResult, ExhaustiveResult or Fit
+        What to report on.
+    **options
+        Those of :func:`render`.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import bowfree as bf
+    >>> data = bf.datasets.load_demo()
+    >>> fit = bf.fit(bf.datasets.demo_model().graph, data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = bf.report.write(pathlib.Path(folder, "out.html"), fit, data=data)
+    ...     file.read_text(encoding="utf-8").splitlines()[0]
+    '<!DOCTYPE html>'
+    """
+    target = Path(check_path("path", path))
+    target.write_text(render(result, **options), encoding="utf-8", newline="\n")
+    return target
+
+
+def render(
+    result: SearchResult | ExhaustiveResult | Fit,
+    *,
+    data: Any = None,
+    members: EquivalenceClass | None = None,
+    bounds: EffectBounds | None = None,
+    average: AveragedEffects | None = None,
+    bootstrap: BootstrapResult | None = None,
+    stable: StablePairs | None = None,
+    settings: dict[str, Any] | None = None,
+    average_seconds: float | None = AVERAGE_SECONDS,
+    title: str = "Causal graph with hidden confounders",
+    note: str = "",
+) -> str:
+    """Return the report as HTML text.
+
+    Parameters
+    ----------
+    result : SearchResult, ExhaustiveResult or Fit
+        What to report on.
+    data : array_like of shape (n, d) or data frame, optional
+        The raw data, for the checks of normality and outliers; a result keeps their moments only.
+    members : EquivalenceClass, optional
+        The class of the best graph, if it is at hand; else it is worked out, up to a number of
+        members that the page mentions when it is reached.
+    bounds : EffectBounds, optional
+        Bounds of the total effects over that class, if at hand; else they are worked out.
+    average : AveragedEffects, optional
+        What :func:`bowfree.averaged_effects` says of the search; for a complete search over up to
+        12 variables it is worked out, if it is not at hand. Where it is left out the page says why.
+    bootstrap : BootstrapResult, optional
+        What :func:`bowfree.bootstrap` counted on the same data, also as a column of the table of
+        edges.
+    stable : StablePairs, optional
+        What :func:`bowfree.stability_selection` found in the same data.
+    settings : dict, optional
+        Options to list under "Reproduce" beside those that the result knows.
+    average_seconds : float, optional
+        How long the averages may take, if they are worked out (40); None for as long as they need.
+        The page says when they were cut short, and is then not the same on every machine.
+    title, note : str
+        Heading, and a line of your own under it, such as a date.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> fit = bf.fit(bf.parse("x -> y"), cov=[[1, 0.5], [0.5, 1]], n=100)
+    >>> "<h1>Two variables</h1>" in bf.report.render(fit, title="Two variables")
+    True
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("bowfree.visualization.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    given = AtHand(data, members, bounds, average, bootstrap, stable, settings)
+    folder = Path(__file__).parent
+    html: str = environment.get_template("page.html").render(
+        **gather(result, given, average_seconds),
+        title=str(title),
+        note=str(note),
+        style=(folder / "style.css").read_text(encoding="utf-8"),
+        script=curves_script() + (folder / "script.js").read_text(encoding="utf-8"),
+    )
+    return html

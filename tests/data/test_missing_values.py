@@ -1,0 +1,376 @@
+"""Gaps: the likelihood of the cells that are there, its maximum, and what is refused."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
+
+import bowfree as bf
+from bowfree.data.missing_patterns import Patterns, saturated
+from bowfree.data.missing_values import IncompleteRows
+from bowfree.model.fiml import curvature
+
+NAN = math.nan
+#   a -> b -> c,  a <-> c
+GRAPH = bf.MixedGraph(list("abc"), [("a", "b"), ("b", "c")], [("a", "c")])
+
+
+def rows_with_gaps(n=80, d=3, seed=1, share=0.25):
+    """Return normal rows, some cells missing completely at random, no row without any."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + rng.normal(size=d)
+    X[rng.random((n, d)) < share] = NAN
+    return X[np.isfinite(X).any(axis=1)]
+
+
+def named(X):
+    return pd.DataFrame(X, columns=list("abcdefgh")[: X.shape[1]])
+
+
+X = rows_with_gaps()
+
+
+def slow_loglik(X, mu, Sigma):
+    total = 0.0
+    for row in X:
+        o = np.isfinite(row)
+        total += multivariate_normal.logpdf(row[o], mu[o], Sigma[np.ix_(o, o)])
+    return total
+
+
+def packed(mu, Sigma):
+    return np.concatenate([mu, Sigma[np.tril_indices(len(mu))]])
+
+
+def unpacked(theta, d):
+    Sigma = np.zeros((d, d))
+    Sigma[np.tril_indices(d)] = theta[d:]
+    return theta[:d], Sigma + np.tril(Sigma, -1).T
+
+
+def slopes(function, at, step=1e-5):
+    """Differentiate numerically, one column for each parameter."""
+    steps = step * np.eye(len(at))
+    return np.array([(function(at + h) - function(at - h)) / (2 * step) for h in steps]).T
+
+
+def test_smallest_example():
+    #  x  0  1  2  3     y regressed on x over three rows: slope 3/7, mean 1 at x = 4/3;
+    #  y  1  0  -  2     at 3/2, the mean of all four x, it is 1 + 3/7 (3/2 - 4/3) = 1 + 1/14
+    found = saturated(Patterns.of(np.array([[0.0, 1], [1, 0], [2, NAN], [3, 2]])))
+    assert_allclose(found.mean, [1.5, 1 + 1 / 14])
+    assert found.converged
+
+
+def test_complete_rows_need_no_em():
+    complete = np.random.default_rng(1).normal(size=(50, 3))
+    found = saturated(Patterns.of(complete))
+    assert_allclose(found.mean, complete.mean(axis=0), atol=1e-12)
+    assert_allclose(found.Sigma, np.cov(complete, rowvar=False, ddof=0), rtol=1e-9, atol=1e-12)
+
+
+def test_likelihood_and_its_slow_twin():
+    patterns = Patterns.of(X)
+    mu, Sigma = np.array([0.1, -0.2, 0.3]), np.cov(X[np.isfinite(X).all(axis=1)], rowvar=False)
+    assert_allclose(patterns.loglik(mu, Sigma), slow_loglik(X, mu, Sigma), rtol=1e-12)
+    assert patterns.loglik(mu, -Sigma) == -math.inf
+
+
+def test_derivatives_and_their_slow_twins():
+    patterns = Patterns.of(X)
+    mu, Sigma = np.array([0.1, -0.2, 0.3]), np.cov(X[np.isfinite(X).all(axis=1)], rowvar=False)
+    at = packed(mu, Sigma)
+    by_mu, G = patterns.gradient(mu, Sigma)
+    a, b = np.tril_indices(3)
+    gradient = np.concatenate([by_mu, np.where(a == b, 1, 2) * G[a, b]])
+    numeric = slopes(lambda t: patterns.loglik(*unpacked(t, 3)), at)
+    assert_allclose(gradient, numeric, atol=1e-5 * np.abs(numeric).max())
+
+    def gradient_at(t):
+        g, G = patterns.gradient(*unpacked(t, 3))
+        return np.concatenate([g, np.where(a == b, 1, 2) * G[a, b]])
+
+    numeric = -slopes(gradient_at, at)
+    assert_allclose(patterns.information(mu, Sigma), numeric, atol=1e-6 * np.abs(numeric).max())
+
+
+def test_score_products_and_their_slow_twin():
+    weights = np.random.default_rng(3).uniform(0.5, 2, size=len(X))
+    mu, Sigma = np.array([0.1, -0.2, 0.3]), np.cov(X[np.isfinite(X).all(axis=1)], rowvar=False)
+    total = np.zeros((9, 9))
+    for row, weight in zip(X, weights, strict=True):
+        one = slopes(lambda t, row=row: slow_loglik(row[None], *unpacked(t, 3)), packed(mu, Sigma))
+        total += weight**2 * np.outer(one, one)
+    fast = Patterns.of(X).score_products(X, mu, Sigma, weights)
+    assert_allclose(fast, total, rtol=1e-4, atol=1e-4 * np.abs(total).max())
+
+
+def test_em_never_goes_downhill_and_newton_ends_at_its_limit():
+    patterns = Patterns.of(X)
+    mu, Sigma = np.zeros(3), np.eye(3)
+    values = []
+    for _ in range(500):
+        values.append(patterns.loglik(mu, Sigma))
+        mu, Sigma = patterns.em_step(mu, Sigma)
+    assert (np.diff(values) > -1e-9).all()
+    found = saturated(patterns)
+    assert found.converged
+    assert_allclose(found.mean, mu, atol=1e-6)
+    assert_allclose(found.Sigma, Sigma, atol=1e-5)
+    gradient, G = patterns.gradient(found.mean, found.Sigma)
+    assert np.abs(gradient).max() < 1e-7
+    assert np.abs(G).max() < 1e-7
+
+
+def test_many_variables_go_without_newton(monkeypatch):
+    patterns = Patterns.of(X)
+    expected = saturated(patterns)
+    monkeypatch.setattr("bowfree.data.missing_patterns._MOST_FOR_NEWTON", 1)
+    assert_allclose(saturated(patterns).Sigma, expected.Sigma, rtol=1e-3)
+
+
+def test_patterns_in_parts_are_the_same(monkeypatch):
+    patterns = Patterns.of(X)
+    whole = patterns.information(np.zeros(3), np.eye(3))
+    monkeypatch.setattr("bowfree.data.missing_patterns._STACK", 9)  # one pattern at a time
+    assert_allclose(patterns.information(np.zeros(3), np.eye(3)), whole, rtol=1e-10)
+
+
+def test_curvature_and_its_slow_twin():
+    sem = bf.random_sem(GRAPH, rng=2)
+    parameters = bf.fit(GRAPH, cov=sem.covariance(), n=9)._parameters
+    G = np.random.default_rng(1).normal(size=(3, 3))
+    G = G + G.T
+
+    def traced(values):
+        B, Omega = np.zeros((3, 3)), np.zeros((3, 3))
+        for (matrix, i, j), value in zip(parameters, values, strict=True):
+            if matrix == "B":
+                B[i, j] = value
+            else:
+                Omega[i, j] = Omega[j, i] = value
+        E = np.linalg.inv(np.eye(3) - B)
+        return np.sum(G * (E @ Omega @ E.T))
+
+    at = np.array([(sem.B if m == "B" else sem.Omega)[i, j] for m, i, j in parameters])
+    numeric = slopes(lambda t: slopes(traced, t, 1e-3), at, 1e-3)
+    assert_allclose(
+        curvature(sem.B, sem.Omega, G, parameters), numeric, atol=1e-4 * np.abs(numeric).max()
+    )
+
+
+def test_full_information_finds_what_a_general_optimizer_finds():
+    data = named(rows_with_gaps(120, seed=4))
+    chain = bf.parse("a -> b -> c")
+    fit = bf.fit(chain, data, missing="fiml")
+
+    def loss(t):
+        mu, (ab, bc), sd = t[:3], t[3:5], np.exp(t[5:])
+        E = np.linalg.inv(np.eye(3) - np.array([[0, 0, 0], [ab, 0, 0], [0, bc, 0]]))
+        return -slow_loglik(data.to_numpy(), mu, E @ np.diag(sd**2) @ E.T)
+
+    best = minimize(loss, np.zeros(8), method="BFGS")
+    assert_allclose(fit.loglik, -best.fun, rtol=1e-7)
+    assert_allclose([fit.B[1, 0], fit.B[2, 1]], best.x[3:5], atol=1e-3)
+    assert_allclose(fit.mean, best.x[:3], atol=1e-3)
+
+
+def test_full_information_without_a_graphs_claims_is_the_first_stage():
+    data = named(rows_with_gaps(100, seed=5))
+    fit = bf.fit(GRAPH, data, missing="fiml")  # three edges on three nodes: nothing is claimed
+    assert fit.df == 0
+    assert_allclose(fit.Sigma, fit.moments.S, rtol=1e-6)
+    assert_allclose(fit.chi2, 0, atol=1e-9)
+    two = bf.fit(GRAPH, data, missing="two-stage")
+    assert_allclose(fit.B, two.B, atol=1e-7)
+    assert not two.full_information
+
+
+def test_gaps_only_where_they_do_not_matter_change_nothing():
+    # Every row complete but one that has nothing: as if it had not been there.
+    complete = named(np.random.default_rng(6).normal(size=(60, 3)))
+    gappy = pd.concat([complete, named(np.full((1, 3), NAN))])
+    fit, plain = bf.fit(GRAPH, gappy, missing="fiml"), bf.fit(GRAPH, complete)
+    assert fit.moments.notes == ("1 row without any value is left out",)
+    assert_allclose(fit.B, plain.B, atol=1e-9)
+    assert_allclose(fit.loglik, plain.loglik)
+
+
+def test_units_and_order_do_not_matter():
+    data = named(rows_with_gaps(100, 4, seed=7))
+    graph = bf.parse("a -> b -> c -> d")
+    for missing in ("fiml", "two-stage"):
+        fit = bf.fit(graph, data, missing=missing)
+        other = bf.fit(graph.reorder(list("dbca")), data * [1e5, 1, 1e-3, 1] + 1e4, missing=missing)
+        assert_allclose(other.chi2, fit.chi2, rtol=1e-7)
+        assert_allclose(other.edge("b -> c").z, fit.edge("b -> c").z, rtol=1e-6)
+
+
+def test_listwise_is_the_complete_rows():
+    data = named(X)
+    moments = bf.moments(data, missing="listwise")
+    assert_array_equal(moments.S, bf.moments(data.dropna()).S)
+    kept = len(data.dropna())
+    assert moments.notes == (f"{len(X) - kept} of {len(X)} rows have gaps and are left out",)
+
+
+def test_without_gaps_the_word_changes_nothing():
+    data = named(np.random.default_rng(6).normal(size=(60, 3)))
+    for missing in ("fiml", "two-stage", "listwise"):
+        assert_array_equal(bf.moments(data, missing=missing).S, bf.moments(data).S)
+
+
+def test_effective_n():
+    data = named(X)
+    moments = bf.moments(data, missing="fiml")
+    pairs = [data[[x, y]].dropna().shape[0] for x, y in (("a", "b"), ("a", "c"), ("b", "c"))]
+    assert moments.n == round(np.mean(pairs))
+    assert moments.n_rows == len(X)
+    assert bf.fit(GRAPH, moments).n == len(X)
+    assert f"worth {moments.n:.0f} complete ones" in repr(moments)
+
+
+def test_search_and_scores_use_the_first_stage():
+    data = named(X)
+    found = bf.greedy_search(data, missing="fiml", rng=1)
+    by_hand = bf.moments(data, missing="two-stage")
+    assert_array_equal(found.moments.S, by_hand.S)
+    assert found.score == bf.greedy_search(by_hand, rng=1).score
+    assert_allclose(bf.score(found.graph, by_hand), found.score)
+    assert_allclose(bf.score(found.graph, cov=by_hand.S, n=by_hand.n, ddof=0), found.score)
+    assert found.fit().full_information
+
+
+def test_a_graph_with_fewer_variables_forgets_the_others():
+    data = named(rows_with_gaps(100, 4, seed=8))
+    graph = bf.parse("a -> b")
+    whole = bf.moments(data, missing="fiml")
+    fit, direct = bf.fit(graph, whole), bf.fit(graph, data, missing="fiml")
+    assert fit.n == direct.n
+    assert_allclose(fit.B, direct.B, atol=1e-9)
+
+
+def test_gaps_are_described_and_tested():
+    data = named(X)
+    gaps = bf.moments(data, missing="fiml").gaps
+    assert gaps.missing == tuple(data.isna().sum())
+    assert sum(gaps.rows) == len(data)
+    found = saturated(Patterns.of(X))
+    statistic = 0.0
+    for pattern, rows in zip(gaps.patterns, gaps.rows, strict=True):
+        here = X[(np.isnan(X) == pattern).all(axis=1)]
+        assert len(here) == rows
+        o = ~pattern
+        z = here[:, o].mean(axis=0) - found.mean[o]
+        statistic += rows * z @ np.linalg.inv(found.Sigma[np.ix_(o, o)]) @ z
+    assert_allclose(gaps.statistic, statistic, rtol=1e-6)
+    assert gaps.df == (~gaps.patterns).sum() - 3
+    assert "Little's test" in str(gaps)
+    assert "nothing" in str(gaps)
+    assert bf.moments(data.dropna()).gaps is None
+
+
+def test_littles_test_sees_gaps_that_depend_on_values():
+    rng = np.random.default_rng(10)
+    Z = rng.normal(size=(400, 3)) + rng.normal(size=(400, 1))
+    chance, dependent = Z.copy(), Z.copy()
+    chance[rng.random(400) < 0.3, 1] = NAN
+    dependent[Z[:, 0] > 0.8, 1] = NAN
+    assert bf.moments(chance, missing="fiml").gaps.p_value > 0.05
+    assert bf.moments(dependent, missing="fiml").gaps.p_value < 1e-6
+
+
+def test_weights_and_gaps_go_together():
+    # A row of weight two is a row given twice, for estimates.
+    data = named(X)
+    twice = pd.concat([data, data.iloc[:20]])
+    weights = np.r_[np.full(20, 2.0), np.ones(len(X) - 20)]
+    chain = bf.parse("a -> b -> c")
+    weighted = bf.fit(chain, data, missing="fiml", weights=weights)
+    assert_allclose(weighted.B, bf.fit(chain, twice, missing="fiml").B, atol=1e-8)
+
+
+BAD = {
+    "no word": ({}, r"missing or infinite values in 'a' \(.*\), 'b' .*'c' .*: missing='fiml' uses"),
+    "unknown word": ({"missing": "drop"}, "missing = 'drop': must be one of fiml, two-stage, lis"),
+    "ranks": ({"missing": "fiml", "correlation": "kendall"}, "with correlation='kendall' use mis"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), BAD.values(), ids=BAD)
+def test_bad_words(options, message):
+    with pytest.raises(bf.DataError, match=message):
+        bf.moments(named(X), **options)
+
+
+def with_column(values, name="b"):
+    return named(X).assign(**{name: values})
+
+
+half = np.arange(len(X)) % 2 == 0
+BAD_TABLES = {
+    "empty column": (with_column(NAN), "column 'b' has no value at all: drop it"),
+    "empty table": (named(X) * NAN, "columns 'a', 'b', 'c' have no value at all: drop them"),
+    "constant": (with_column(np.where(half, 1.0, NAN)), "constant column 'b' .where it is observ"),
+    "never together": (
+        named(X).assign(b=np.where(half, X[:, 0], NAN), c=np.where(half, NAN, X[:, 0] ** 2)),
+        "'b' and 'c': fewer than two rows have both",
+    ),
+    "infinite": (with_column(np.where(half, np.inf, NAN)), "missing or infinite values in 'a'"),
+    "too large": (with_column(X[:, 0] * 1e200), "column 'b' has values up to"),
+    "duplicates": (with_column(X[:, 0]), "duplicated columns 'a' and 'b'|no maximum that could"),
+}
+
+
+@pytest.mark.parametrize(("data", "message"), BAD_TABLES.values(), ids=BAD_TABLES)
+@pytest.mark.filterwarnings("error")
+def test_bad_tables(data, message):
+    with pytest.raises(bf.DataError, match=message):
+        bf.moments(data, missing="fiml")
+
+
+def test_nothing_left_by_listwise():
+    with pytest.raises(bf.DataError, match="0 of 2 rows are complete: missing='listwise' leaves"):
+        bf.moments([[1.0, NAN], [NAN, 2.0]], missing="listwise")
+
+
+def test_the_pair_that_fewest_rows_have_is_named():
+    few = [[NAN, 1.0, 2.0], [1.0, 2.0, 2.5], [3.0, 2.5, 1.0]]
+    with pytest.raises(bf.DataError, match=r"only 2 of them have both 'x1' and 'x2'\); use fewer"):
+        bf.moments(few, missing="fiml")
+
+
+def test_too_many_gaps():
+    gappy = rows_with_gaps(8, 5, seed=1, share=0.5)
+    with pytest.raises(bf.DataError, match=r"no maximum that|rows have both|singul"):
+        bf.moments(gappy, missing="fiml")
+
+
+def test_what_full_information_has_not():
+    data = named(X)
+    fit = bf.fit(GRAPH, data, missing="fiml")
+    with pytest.raises(bf.BowfreeError, match="information = 'expected' is inconsistent"):
+        fit.standard_errors(information="expected")
+    with pytest.raises(bf.BowfreeError, match="with missing='fiml' use test='yuan-bentler'"):
+        bf.fit(GRAPH, data, missing="fiml", test="satorra-bentler")
+    with pytest.raises(bf.BowfreeError, match="method='ricf' fits covariance matrices"):
+        bf.fit(GRAPH, data, missing="fiml", method="ricf")
+
+
+def test_bootstrap_of_rows_with_gaps():
+    data = named(rows_with_gaps(200, seed=11, share=0.1))
+    fit = bf.fit(GRAPH, data, missing="fiml", se="bootstrap", n_bootstrap=60, rng=1)
+    sandwich = bf.fit(GRAPH, data, missing="fiml", se="robust")
+    assert_allclose(fit.edge("a -> b").se / sandwich.edge("a -> b").se, 1, atol=0.35)
+
+
+def test_rows_keep_their_memory_to_themselves():
+    values = X.copy()
+    moments = bf.moments(values, missing="fiml")
+    values[:] = 0.0  # the user's array, after the fact
+    assert isinstance(moments.sample, IncompleteRows)
+    assert_allclose(moments.sample.moments()[1], moments.S)

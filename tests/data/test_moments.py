@@ -1,0 +1,583 @@
+"""The gate for data: what passes, in which order of columns, and what is refused."""
+
+import copy
+import json
+import math
+import pickle
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as np_st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import bowfree as bf
+from bowfree.data import preprocessing as row_treatment
+from bowfree.data import sample
+from bowfree.data.loader import read_moments
+
+#   a -> b <-> c
+GRAPH = bf.MixedGraph(list("abc"), directed=[("a", "b")], bidirected=[("b", "c")])
+X = np.random.default_rng(1).normal(size=(20, 3)) @ [[1, 0.5, 0], [0, 1, 0.5], [0, 0, 1]]
+S = np.cov(X, rowvar=False)
+
+
+def test_smallest_example():
+    moments = read_moments([[0.0], [2.0]])
+    assert moments.names == ("x1",)
+    assert moments.n == 2
+    assert_array_equal(moments.S, [[1.0]])
+
+
+def test_data_and_covariance_give_the_same_moments():
+    expected = read_moments(X, graph=GRAPH).S
+    assert_allclose(expected, np.cov(X, rowvar=False, ddof=0), rtol=1e-13)
+    assert_allclose(read_moments(cov=S, n=20, graph=GRAPH).S, expected, rtol=1e-13)
+    S_n = np.cov(X, rowvar=False, ddof=0)
+    assert_allclose(read_moments(cov=S_n, n=20, ddof=0, graph=GRAPH).S, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e9])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_large_table_is_gone_through_in_parts(far, order, weighted, monkeypatch):
+    rng = np.random.default_rng(3)
+    X = np.asarray(rng.normal(size=(101, 4)) + far, order=order)
+    weights = rng.uniform(0.5, 2.0, size=101) if weighted else None
+    whole = bf.moments(X, weights=weights)
+    parts = []
+
+    def row_slices(X):
+        parts.append([*real(X)])
+        return iter(parts[-1])
+
+    real = sample.row_slices
+    monkeypatch.setattr(sample, "_CELLS", 40)
+    monkeypatch.setattr(sample, "row_slices", row_slices)
+    monkeypatch.setattr(row_treatment, "row_slices", row_slices)
+    found = bf.moments(X, weights=weights)
+    np.testing.assert_array_equal(found.S, whole.S)
+    np.testing.assert_array_equal(found.mean, whole.mean)
+    np.testing.assert_array_equal(found.sample.deviations, whole.sample.deviations)
+    # Gaps, constant columns, deviations, and once more where the mean is far from zero.
+    assert len(parts) == (4 if far else 3)
+    for slices in parts:
+        assert [row for part in slices for row in range(101)[part]] == [*range(101)]
+        assert max(len(range(101)[part]) for part in slices) == 10
+
+
+@pytest.mark.parametrize("row", [0, 57, 100])
+def test_gaps_and_constant_columns_are_seen_in_every_part(row, monkeypatch):
+    monkeypatch.setattr(sample, "_CELLS", 40)
+    X = np.random.default_rng(3).normal(size=(101, 4))
+    X[:, 2] = 7.0
+    with pytest.raises(bf.DataError, match="constant column 'x3'"):
+        bf.moments(X)
+    X[row, 2] = 8.0
+    assert bf.moments(X).n == 101
+    X[row, 1] = np.nan
+    with pytest.raises(bf.DataError, match=f"row {row}"):
+        bf.moments(X)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("rows_at_once", [1, 7, 19, 20, 21])
+def test_a_large_table_is_summed_in_pieces(rows_at_once, weighted, monkeypatch):
+    weights = np.linspace(1, 2, num=20) if weighted else None
+    whole = read_moments(X, weights=weights).S
+    monkeypatch.setattr(sample, "_PRODUCTS", 9 * rows_at_once)
+    assert_allclose(read_moments(X, weights=weights).S, whole, rtol=1e-13)
+
+
+def test_a_large_mean_costs_no_digits():
+    # Sums of squares would lose all of them; deviations from the mean do not.
+    assert_allclose(read_moments(X + 1e6).S, read_moments(X).S, rtol=1e-8)
+
+
+def test_a_population_covariance_is_taken_as_it_is():
+    moments = read_moments(cov=S, n=math.inf)
+    assert_array_equal(moments.S, (S + S.T) / 2)
+    assert moments.n == math.inf
+
+
+WAYS = [
+    copy.copy,
+    copy.deepcopy,
+    lambda moments: pickle.loads(pickle.dumps(moments)),
+    lambda moments: bf.moments(moments, graph=GRAPH.reorder(["c", "b", "a"])),
+    lambda moments: bf.moments(moments, shrinkage=0.5),
+]
+
+
+@pytest.mark.parametrize("way", [lambda moments: moments, *WAYS])
+def test_moments_cannot_be_changed(way):
+    moments = way(bf.moments(X, graph=GRAPH))
+    for array in (moments.S, moments.mean):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0.0
+
+
+def test_the_users_arrays_stay_writable_and_unchanged():
+    for give in (
+        lambda mine: bf.moments(mine, graph=GRAPH),
+        lambda mine: bf.moments(cov=mine.T @ mine, n=20),
+        lambda mine: bf.moments({"a": mine[:, 0], "b": mine[:, 1]}),
+        lambda mine: bf.Moments(GRAPH.nodes, mine.T @ mine, 20, mine[0]),
+    ):
+        mine = X.copy()
+        moments = give(mine)
+        before = moments.S.copy()
+        assert_array_equal(mine, X)
+        mine[...] = 0.0
+        assert_array_equal(moments.S, before)
+
+
+def test_means_are_kept_and_follow_the_order_of_the_graph():
+    moments = bf.moments(X, graph=GRAPH)
+    assert_array_equal(moments.mean, X.mean(axis=0))
+    turned = bf.moments(moments, graph=GRAPH.reorder(["c", "a", "b"]))
+    assert_array_equal(turned.mean, X.mean(axis=0)[[2, 0, 1]])
+    assert bf.moments(cov=S, n=20).mean is None
+
+
+def test_every_way_to_the_same_numbers():
+    """Moments in place of data change no bit, and neither do moments of moments."""
+    made = bf.moments(X, graph=GRAPH)
+    assert bf.fit(GRAPH, made).loglik == bf.fit(GRAPH, X).loglik
+    assert_array_equal(bf.moments(made).S, made.S)
+    by_hand = bf.Moments(made.names, made.S, made.n, made.mean)
+    assert_array_equal(by_hand.S, made.S)
+
+
+def test_moments_as_text():
+    moments = bf.moments({"a": [1.0, 2.0, 3.0], "<b>": [0.0, 5.0, 1.0]})
+    assert repr(moments) == "<Moments: 3 observations of 2 variables>"
+    assert str(moments) == (
+        "3 observations of 2 variables\n"
+        "variable  mean      sd     a\n"
+        "a            2  0.8165\n"
+        "<b>          2    2.16  0.19"
+    )
+    page = moments._repr_html_()
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+    population = bf.moments(cov=np.eye(14), n=math.inf)
+    assert str(population).startswith("population covariance of 14 variables\n")
+    assert "... and 2 more" in str(population)
+    assert "mean" not in str(population).splitlines()[1]
+    plain = json.loads(json.dumps(moments.to_dict()))
+    assert plain["names"] == ["a", "<b>"]
+    assert plain["n"] == 3
+    assert plain["mean"] == [2.0, 2.0]
+    assert_array_equal(plain["S"], moments.S)
+
+
+@pytest.mark.parametrize("scale", [1e-70, 1e-20, 1e20, 1e70])
+def test_units_do_not_matter(scale):
+    """Columns in units far apart: the same correlations, and no warning from numpy."""
+    moments = read_moments(X * [1.0, scale, 1.0])
+    sd = np.sqrt(np.diag(moments.S))
+    assert_allclose(moments.S / np.outer(sd, sd), np.corrcoef(X.T), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [20, 20.0, np.int32(20), np.float32(20), Fraction(20)])
+def test_numbers_of_any_type(n):
+    for ddof in (1, np.int8(1), 1.0):
+        moments = read_moments(cov=S, n=n, ddof=ddof, shrinkage=np.float32(0.0))
+        assert type(moments.n) is float
+        assert_array_equal(moments.S, read_moments(cov=S, n=20).S)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble, np.int8, np.uint64])
+def test_arrays_of_any_type(dtype):
+    table = np.round(10 * X + 50).astype(dtype)
+    expected = np.cov(np.round(10 * X + 50), rowvar=False, ddof=0)
+    assert_allclose(read_moments(table).S, expected, rtol=1e-12)
+    assert_allclose(read_moments({"a": table[:, 0]}).S, expected[:1, :1], rtol=1e-12)
+
+
+def test_rounding_leaves_a_matrix_symmetric_enough():
+    printed = np.array([[1.0, 0.123456789012], [0.123456789, 1.0]])
+    noisy = np.array([[1.0, 3e-17], [-2e-17, 1.0]])
+    for C in (printed, noisy):
+        S_ = read_moments(cov=C, n=20).S
+        assert S_[0, 1] == S_[1, 0]
+
+
+FRAMES = {
+    "pandas": lambda columns: pd.DataFrame(columns),
+    "polars": lambda columns: pl.DataFrame(columns),
+    "polars lazy": lambda columns: pl.LazyFrame(columns),
+    "pyarrow": lambda columns: pa.table(columns),
+}
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_columns_are_matched_by_name(make):
+    a, b, c = X.T
+    frame = make({"c": c, "unused": ["text"] * 20, "a": a, "b": b})
+    moments = read_moments(frame, graph=GRAPH)
+    assert moments.names == ("a", "b", "c")
+    assert_allclose(moments.S, read_moments(X, graph=GRAPH).S, rtol=1e-13)
+
+
+def test_a_covariance_frame_is_matched_by_name_in_both_directions():
+    expected = read_moments(cov=S, n=20, graph=GRAPH).S
+    frame = pd.DataFrame(X, columns=list("abc")).assign(d=np.arange(20.0) ** 2)
+    C = frame.cov()
+    shuffled = C.loc[list("dbac"), list("cdab")]
+    assert_allclose(read_moments(cov=shuffled, n=20, graph=GRAPH).S, expected, rtol=1e-13)
+    # Without row labels the rows are in the order of the columns.
+    plain = pl.DataFrame({name: C.loc[list("cdab"), name].to_numpy() for name in "cdab"})
+    assert_allclose(read_moments(cov=plain, n=20, graph=GRAPH).S, expected, rtol=1e-13)
+
+
+def test_integer_columns_and_labels():
+    frame = pd.DataFrame({0: [1, 2, 4], 1: [3, 1, 2]})
+    moments = read_moments(frame)
+    assert moments.names == ("0", "1")
+    assert_allclose(moments.S, np.cov([[1, 2, 4], [3, 1, 2]], ddof=0))
+    turned = frame.cov().loc[[1, 0]]
+    assert_allclose(read_moments(cov=turned, n=3).S, moments.S)
+
+
+def test_fewer_observations_than_variables_are_enough_for_small_districts():
+    rng = np.random.default_rng(2)
+    wide = rng.normal(size=(6, 8))
+    names = [f"v{i}" for i in range(8)]
+    chain = bf.MixedGraph(names, directed=list(pairwise(names)))
+    fit = bf.fit(chain, wide)
+    assert fit.converged
+    assert math.isfinite(fit.loglik)
+    assert math.isnan(fit.chi2)  # there is no saturated model to compare with
+    assert math.isfinite(fit.srmr)
+
+
+def test_a_shrunk_covariance_is_the_way_out():
+    rng = np.random.default_rng(3)
+    wide = rng.normal(size=(5, 8))
+    shrunk = 0.5 * np.cov(wide, rowvar=False) + 0.5 * np.eye(8)
+    assert read_moments(cov=shrunk, n=5).n == 5
+
+
+def _with(row, column, value):
+    bad = X.copy()
+    bad[row, column] = value
+    return bad
+
+
+def _cov_with(i, j, value, *, symmetric=True):
+    bad = S.copy()
+    bad[i, j] = value
+    if symmetric:
+        bad[j, i] = value
+    return bad
+
+
+STAR = bf.MixedGraph(list("abcde"), directed=[("a", "e"), ("b", "e"), ("c", "e"), ("d", "e")])
+NAMED = pd.DataFrame(X, columns=list("abc"))
+
+BAD_INPUT = {
+    "neither": ({}, "neither was given: give either `data`, or `cov` with `n`"),
+    "both": ({"data": X, "cov": S, "n": 20}, "both were given"),
+    "n with data": ({"data": X, "n": 20}, "n = 20 was given with `data`: leave it out"),
+    "cov without n": ({"cov": S}, "`cov` needs `n`"),
+    "NaN": ({"data": _with(4, 1, np.nan)}, r"infinite values in 'b' \(1 value, first in row 4\)"),
+    "infinite": ({"data": _with([2, 7], 2, np.inf)}, r"'c' \(2 values, first in row 2\)"),
+    "null": (
+        {"data": pl.DataFrame({"a": [1, None, 3], "b": [2, 1, 5], "c": [0, 0, 1]})},
+        r"'a' \(1 value, first in row 1\)",
+    ),
+    "masked": (
+        {"data": np.ma.masked_equal(X, X[5, 0])},
+        r"'a' \(1 value, first in row 5\)",
+    ),
+    "NaN in cov": ({"cov": _cov_with(0, 2, np.nan), "n": 20}, r"'a' \(1 entry, first in row 2\)"),
+    "constant": ({"data": _with(slice(None), 1, 0.1)}, "constant column 'b'"),
+    "zero variance": ({"cov": _cov_with(1, 1, 0.0), "n": 20}, "the variance of 'b' is 0"),
+    "duplicated": ({"data": X[:, [0, 1, 1]]}, "duplicated columns 'b' and 'c': .* is 1, keep one"),
+    "mirrored": ({"data": X[:, [0, 1, 1]] * [1, 1, -2]}, "duplicated columns 'b' and 'c': .* -1"),
+    "collinear": (
+        {"data": np.column_stack([X[:, 0], X[:, 1], X[:, 0] - 2 * X[:, 1]])},
+        r"not positive definite \(collinear variables\): .* load on it are 'a', 'b', 'c'",
+    ),
+    "collinear, others innocent": (
+        {"data": np.column_stack([X, X[:, 0] + X[:, 2]]), "graph": bf.MixedGraph(list("abcd"))},
+        "load on it are 'a', 'c', 'd'; drop one",
+    ),
+    "indefinite": (
+        {"cov": [[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]], "n": 20},
+        r"indefinite matrix\): the smallest eigenvalue .* is -0.8, .* 'a', 'b', 'c'",
+    ),
+    "asymmetric": (
+        {"cov": _cov_with(0, 1, 0.25, symmetric=False), "n": 20},
+        r"not symmetric: 0.25 at \('a', 'b'\) but .* same order\?",
+    ),
+    "not square": ({"cov": S[:2], "n": 20}, r"shape \(2, 3\): a covariance matrix is square"),
+    "frame not square": (
+        {"cov": pl.DataFrame(S[:2], schema=list("abc")), "n": 20},
+        r"shape \(2, 3\): a covariance matrix is square",
+    ),
+    "row labels": (
+        {"cov": pd.DataFrame(S, index=list("abd"), columns=list("abc")), "n": 20},
+        "rows and columns of cov have different labels: 'c', 'd'",
+    ),
+    "ddof": ({"cov": S, "n": 20, "ddof": 2}, r"ddof = 2: must be 1 \(divisor n - 1\) or 0"),
+    "n = 1": ({"cov": S, "n": 1}, "n = 1: must be at least 2"),
+    "one row": ({"data": X[:1]}, "n = 1: data need at least 2 rows"),
+    "two rows": ({"data": X[:2]}, "n = 2 observations: .* 1 or -1; more complete observations"),
+    "n not whole": ({"cov": S, "n": 20.5}, "n = 20.5: must be a whole number, or inf"),
+    "n NaN": ({"cov": S, "n": math.nan}, "n = nan: must be a whole number, or inf"),
+    "n <= parents": (
+        {"data": np.random.default_rng(0).normal(size=(4, 5)), "graph": STAR},
+        r"n = 4 observations, but the district {e} has 4 parents \(a, b, c, d\)",
+    ),
+    "n <= parents, cov": (
+        {"cov": np.eye(5), "n": 3, "graph": STAR},
+        "n = 3 observations, but the district {e} has 4 parents",
+    ),
+    "n <= district and parents": (
+        {"data": np.random.default_rng(0).normal(size=(5, 5)), "graph": STAR},
+        r"n = 5 observations of 5 variables \(the district {e} with its parents\): .* unbounded",
+    ),
+    "missing column": (
+        {"data": NAMED.rename(columns={"b": "bb"})},
+        r"no column for the graph's node 'b' \(did you mean 'bb'\?\); its columns are 'a', 'bb'",
+    ),
+    "too many columns": (
+        {"data": np.column_stack([X, X[:, 0] ** 2])},
+        "array of 4 columns and the graph has 3 nodes: pass a data frame",
+    ),
+    "columns named twice": (
+        {"data": pd.DataFrame({"a": X[:, 0], 1: X[:, 1], "1": X[:, 2]}), "graph": None},
+        "several columns named '1'",
+    ),
+    "text column": (
+        {"data": NAMED.assign(b="text")},
+        r"non-numeric column 'b' \(.*\) in data: drop it or code it as numbers",
+    ),
+    "boolean column": ({"data": NAMED.assign(b=True)}, r"non-numeric column 'b' \(Boolean\)"),
+    "values of 1e307": (
+        {"data": X * [1, 1e307, 1]},
+        r"column 'b' has values up to .*e\+307: its covariances are larger .*; rescale it",
+    ),
+    "values that no difference can hold": (
+        {"data": _with([0, -1, 3], 1, [1e308, 1e308, -1e308])},
+        r"column 'b' has values up to 1e\+308: .* larger",
+    ),
+    "table times 1e153": ({"data": X * 1e153}, r"column 'a' has values up to .*e\+153: .* larger"),
+    "table times 1e-200": ({"data": X * 1e-200}, "column 'a' has values up to .*e-200"),
+    "column times 1e-200": (
+        {"data": X * [1, 1e-200, 1]},
+        "column 'b' has values up to .*e-200: its covariances are smaller .*; rescale it",
+    ),
+    "cov times 1e306": ({"cov": S * 1e306, "n": 20}, r"'a' has a standard deviation of .*e\+15"),
+    "cov times 1e-306": ({"cov": S * 1e-306, "n": 20}, r"'a' has a standard deviation of .*e-15"),
+    "too large for float64": (
+        {"data": np.longdouble(X) * [1, 1, np.longdouble("1e400")]},
+        "missing or infinite values in 'c'",
+    ),
+    "asymmetric where it is tiny": (
+        {"cov": [[1, 1e-9, 0], [3e-9, 1, 0], [0, 0, 1]], "n": 20},
+        r"not symmetric: 1e-09 at \('a', 'b'\) but 3e-09",
+    ),
+    "asymmetric in tiny units": (
+        {"cov": 1e-100 * _cov_with(0, 1, 0.25, symmetric=False), "n": 20},
+        "not symmetric: 2.5e-101 at",
+    ),
+    "mapping with a name twice": (
+        {"data": {"a": X[:, 0], 1: X[:, 1], "1": X[:, 2]}, "graph": None},
+        "several columns named '1': rename them",
+    ),
+    "frame with a name twice": (
+        {"data": pd.DataFrame(X, columns=["a", "b", "b"]), "graph": None},
+        "several columns named 'b'|cannot be read as a table .*unique",
+    ),
+    "column without a name": (
+        {"data": pd.DataFrame(X, columns=["a", "", "c"]), "graph": None},
+        "column 1 of data has no name: give it one",
+    ),
+    "masked column of a mapping": (
+        {"data": {"a": np.ma.masked_equal(np.arange(20), 7), "b": X[:, 1], "c": X[:, 2]}},
+        r"missing or infinite values in 'a' \(1 value, first in row 7\)",
+    ),
+    "masked texts": ({"data": np.ma.masked_equal([["u", "v"]], "u")}, "non-numeric"),
+    "text": ({"data": "data.csv"}, "data is the text or path 'data.csv': read the file first"),
+    "path": ({"data": Path("data.csv")}, "text or path .*data.csv.*: read the file first"),
+    "complex": ({"data": X + 1j}, "non-numeric .an array of complex128"),
+    "complex column": (
+        {"data": {"a": X[:, 0] * 1j, "b": X[:, 1], "c": X[:, 2]}},
+        "'a' .complex128",
+    ),
+    "dates": ({"data": X.astype("M8[s]")}, "non-numeric .an array of datetime64"),
+    "dates in a frame": (
+        {"data": NAMED.assign(b=pd.Timestamp(0))},
+        r"non-numeric column 'b' \(Datetime",
+    ),
+    "objects in a frame": ({"data": NAMED.astype(object)}, r"non-numeric column 'a' \(Object\)"),
+    "truth values": ({"data": X > 0}, "non-numeric .an array of bool"),
+    "None among numbers": ({"data": [[1.0, None, 2.0]] * 3}, "non-numeric .an array of object"),
+    "number": ({"data": 7.0}, "data is of type float: an array, a data frame, or a mapping"),
+    "set": ({"data": {1.0, 2.0}}, "data is of type set: an array, a data frame, or a mapping"),
+    "three axes": ({"data": X[:, :, None]}, r"data has shape \(20, 3, 1\): a table with rows"),
+    "one axis": ({"data": X[:, 0]}, r"shape \(20,\): .* \(one column is x.reshape\(-1, 1\)\)"),
+    "no rows": ({"data": X[:0]}, "n = 0: data need at least 2 rows"),
+    "empty frame": ({"data": pd.DataFrame(), "graph": None}, "data has no columns"),
+    "empty mapping": ({"data": {}}, "data has no columns"),
+    "columns of unequal length": (
+        {"data": {"a": [1, 2], "b": [1, 2, 3]}, "graph": None},
+        r"columns of data have shapes \[\(2,\), \(3,\)\]: they must be equally long",
+    ),
+    "too wide": (
+        {"data": np.zeros((2, 10_001)), "graph": None},
+        "data has 10,001 columns, and 10,000 is the most there can be: select some",
+    ),
+    "shrinkage by itself": ({"data": X, "shrinkage": "much"}, "shrinkage = 'much': must be a numb"),
+    "shrinkage > 1": ({"data": X, "shrinkage": 1.5}, "shrinkage = 1.5: must be a number between"),
+    "n is true": ({"cov": S, "n": True}, "n = True: must be a whole number, or inf"),
+    "n is text": ({"cov": S, "n": "100"}, "n = '100': must be a whole number, or inf"),
+    "n too large": ({"cov": S, "n": 10**400}, "n = .*: must be a whole number"),
+    "n with moments": ({"data": bf.moments(X, graph=GRAPH), "n": 9}, "n = 9 was given with momen"),
+    "ddof is true": ({"cov": S, "n": 20, "ddof": True}, "ddof = True: must be 1"),
+    "ddof is a list": ({"cov": S, "n": 20, "ddof": [1]}, r"ddof = \[1\]: must be 1"),
+    "object array": ({"data": X.astype(object)}, "non-numeric .an array of object.: convert"),
+    "ragged": ({"data": [[1.0, 2.0], [3.0]]}, "data is not a table"),
+    "not a table": ({"data": X[:, 0]}, r"data has shape \(20,\): a table with rows and columns"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_INPUT.values(), ids=BAD_INPUT)
+def test_bad_data(arguments, message):
+    with pytest.raises(bf.DataError, match=message):
+        read_moments(**{"graph": GRAPH, **arguments})
+
+
+BAD_MOMENTS = {
+    "names": ((5, S, 20), "names = 5: must be a tuple of strings"),
+    "one text": (("abc", S, 20), "names = 'abc': must be a tuple of strings"),
+    "name twice": ((["a", "a", "b"], S, 20), "node 'a' is given twice"),
+    "size": (("ab", S, 20), "names"),
+    "shape": ((["a", "b"], S, 20), "array of 3 columns and the graph has 2 nodes"),
+    "not symmetric": ((list("abc"), np.triu(S), 20), "not symmetric"),
+    "NaN": ((list("abc"), _cov_with(0, 0, np.nan), 20), "missing or infinite values in 'a'"),
+    "n": ((list("abc"), S, "20"), "n = '20': must be a whole number"),
+    "mean": ((list("abc"), S, 20, [1, 2]), "mean is an array of 2 columns"),
+    "mean NaN": ((list("abc"), S, 20, [1, 2, np.nan]), "must be finite numbers"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_MOMENTS.values(), ids=BAD_MOMENTS)
+def test_bad_moments_by_hand(arguments, message):
+    with pytest.raises(bf.BowfreeError, match=message):
+        bf.Moments(*arguments)
+
+
+class Hostile:
+    """An object that answers no question."""
+
+    def __array__(self, *args, **kwargs):
+        raise RuntimeError("no")
+
+    def __repr__(self):
+        raise RuntimeError("no")
+
+    def __getattr__(self, name):
+        raise RuntimeError("no")
+
+
+NUMBERS = st.one_of(
+    st.integers(), st.floats(), st.complex_numbers(), st.booleans(), st.fractions(), st.decimals()
+)
+SCALARS = st.one_of(
+    st.none(), NUMBERS, st.text(max_size=3), st.binary(max_size=3), st.dates(), st.builds(Hostile)
+)
+ARRAYS = np_st.arrays(
+    dtype=st.one_of(np_st.scalar_dtypes(), np_st.floating_dtypes(), st.just(np.dtype(object))),
+    shape=np_st.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
+)
+FLOATS = st.integers(2, 3).flatmap(
+    lambda d: np_st.arrays(np.float64, (d, d), elements=st.floats(width=64))
+)
+COLUMNS = st.lists(st.one_of(st.floats(), st.integers()), min_size=4, max_size=4)
+OBJECTS = st.one_of(
+    SCALARS,
+    ARRAYS,
+    FLOATS,
+    st.builds(np.ma.masked_invalid, FLOATS),
+    st.lists(st.lists(NUMBERS, max_size=3), max_size=3),
+    st.dictionaries(st.one_of(st.integers(), st.floats(), st.text()), COLUMNS, max_size=3),
+    st.dictionaries(st.text(max_size=2), COLUMNS, max_size=3).map(pd.DataFrame),
+    st.dictionaries(st.text(max_size=2), st.lists(st.floats(), min_size=3, max_size=3)).map(
+        pl.DataFrame
+    ),
+    st.builds(lambda values: pd.Series(values, dtype=float), st.lists(st.floats())),
+)
+TABLES = st.builds(  # which can be data, in all units that there are
+    lambda seed, size, power: np.random.default_rng(seed).normal(size=size) * 10.0**power,
+    st.integers(0, 9),
+    st.tuples(st.integers(1, 6), st.integers(1, 3)),
+    st.integers(-320, 306),
+)
+NUMERIC = st.one_of(st.sampled_from([0, 1, 2, 0.5, 10, math.inf, math.nan]), SCALARS, ARRAYS)
+
+
+@settings(max_examples=100)
+@given(
+    arguments=st.one_of(
+        st.fixed_dictionaries({"data": OBJECTS}),
+        st.fixed_dictionaries({"data": TABLES}, optional={"shrinkage": NUMERIC}),
+        st.fixed_dictionaries({"cov": OBJECTS, "n": NUMERIC}),
+        st.fixed_dictionaries(
+            {"cov": TABLES.map(lambda X: X.T @ X if abs(X).max() < 1e150 else X), "n": NUMERIC}
+        ),
+        st.fixed_dictionaries(
+            {}, optional=dict.fromkeys(["data", "cov"], OBJECTS) | {"n": NUMERIC, "ddof": NUMERIC}
+        ),
+    )
+)
+def test_anything_ends_in_moments_or_in_our_own_error(arguments):
+    try:
+        moments = bf.moments(**arguments)
+    except bf.BowfreeError:
+        return
+    R = moments.S / np.sqrt(np.outer(np.diag(moments.S), np.diag(moments.S)))
+    assert np.isfinite(moments.S).all()
+    assert np.linalg.eigvalsh(R)[0] > (0 if moments.definite else -1e-11)
+    assert moments.definite or moments.n <= len(R)
+    assert moments.n >= 2
+
+
+BAD_GRAPHS = {
+    "bow": (
+        bf.MixedGraph(list("abc"), directed=[("a", "b")], bidirected=[("a", "b")]),
+        r"graph has a bow at \(a, b\): both a -> b and a <-> b; drop one of the two",
+    ),
+    "cycle": (
+        bf.MixedGraph(list("abc"), directed=[("a", "b"), ("b", "c"), ("c", "a")]),
+        "directed cycle .* -> .*; drop or turn one of its edges",
+    ),
+}
+
+
+@pytest.mark.parametrize(("graph", "message"), BAD_GRAPHS.values(), ids=BAD_GRAPHS)
+def test_graph_that_is_not_a_bap(graph, message):
+    for function in (bf.fit, bf.score, bf.district_scores):
+        with pytest.raises(bf.GraphError, match=message):
+            function(graph, X)
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(1, 2, 50_000)])
+def test_an_offset_takes_no_digits_away(weights):
+    rows = np.random.default_rng(1).normal(size=(50_000, 3))
+    moved = rows + 1e9
+    near = bf.moments(moved - 1e9, weights=weights)  # exact: what is left of the rows
+    far = bf.moments(moved, weights=weights)
+    assert_allclose(far.S, near.S, rtol=1e-13, atol=1e-15)
+    assert_allclose(far.mean, near.mean + 1e9, rtol=1e-15)

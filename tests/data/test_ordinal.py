@@ -1,0 +1,301 @@
+"""Ordered categories: against lavaan, against slow twins, against simulation; what is declared."""
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.integrate import quad
+from scipy.optimize import minimize_scalar
+from scipy.special import ndtr
+from scipy.stats import norm
+
+import bowfree as bf
+from bowfree.data.bivariate_normal import binormal_cdf, binormal_density
+from bowfree.data.ordinal import MixedRows, polychoric, polyserial
+
+FOLDER = Path(__file__).parents[1] / "reference" / "ordinal"
+CASES = json.loads((FOLDER / "correlations.json").read_text())["cases"]
+R = np.array([[1.0, 0.6, 0.3], [0.6, 1.0, -0.2], [0.3, -0.2, 1.0]])
+CUTS = ([-0.5, 0.8], [-1.0, 0.0, 1.0], [0.2])
+CHAIN = bf.parse("a -> b -> c")
+
+
+def normal_rows(n, seed):
+    return np.random.default_rng(seed).multivariate_normal(np.zeros(3), R, size=n)
+
+
+def categories(Z):
+    return np.column_stack([np.digitize(z, cuts) for z, cuts in zip(Z.T, CUTS, strict=True)])
+
+
+def frame(n=400, seed=1):
+    return pd.DataFrame(categories(normal_rows(n, seed)), columns=list("abc"))
+
+
+def test_smallest_example():
+    # Margins of one half each, and a share of 1/3 in each agreeing cell: sin(30 degrees).
+    x = [0, 0, 0, 1, 1, 1]
+    y = [0, 0, 1, 0, 1, 1]
+    assert_allclose(polychoric(x, y).r, 0.5, atol=1e-9)
+
+
+@pytest.mark.parametrize("r", [0.0, 0.3, -0.7, 0.95, -0.99, 0.9999])
+def test_distribution_function_and_its_slow_twin(r):
+    def slow(h, k):
+        inside = [k / r] if r and -38 < k / r < h else None
+        return quad(
+            lambda x: norm.pdf(x) * ndtr((k - r * x) / np.sqrt(1 - r * r)),
+            -38, h, points=inside, epsabs=1e-13, epsrel=1e-12, limit=300,
+        )[0]  # fmt: skip
+
+    points = [(-2.0, 0.3), (0.5, 0.5), (0.5, 0.51), (1.7, -1.2), (0.0, 0.0)]
+    h, k = np.array(points).T
+    assert_allclose(binormal_cdf(h, k, r), [slow(*point) for point in points], atol=1e-11)
+    inf = np.array([np.inf, -np.inf])
+    assert_allclose(binormal_cdf(inf, np.array(0.3), r), [ndtr(0.3), 0], atol=1e-15)
+
+
+def test_density_is_plackets_derivative():
+    h, k = np.array([-0.4, 1.0]), np.array([0.3, 0.9])
+    slope = (binormal_cdf(h, k, 0.5 + 1e-6) - binormal_cdf(h, k, 0.5 - 1e-6)) / 2e-6
+    assert_allclose(binormal_density(h, k, 0.5), slope, rtol=1e-6)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_reference(case):
+    _, *rows = csv.reader((FOLDER / f"{case['id']}.csv").read_text().splitlines())
+    data = MixedRows(np.array(rows, dtype=float), tuple(k == "ordinal" for k in case["kinds"]))
+    found = data.correlations()
+    assert_allclose(found, case["lavCor"], atol=1e-6)
+    # polycor divides variances by n - 1, and its thresholds are rounded.
+    assert_allclose(found, case["hetcor_two_step"], atol=1e-3)
+    # Its standard errors take the thresholds for known.
+    errors = [np.sqrt(np.mean(pair.influence**2) / data.n_rows) for pair in data.pairs]
+    theirs = np.array(case["hetcor_two_step_se"])[np.tril_indices(5, -1)]
+    assert_allclose(errors, theirs, rtol=0.25)
+
+
+def test_maximum_and_its_slow_twin():
+    x, y = categories(normal_rows(300, 3))[:, :2].T
+    thresholds = [norm.ppf(np.cumsum(np.bincount(v)) / 300)[:-1] for v in (x, y)]
+    a, b = ([-np.inf, *t, np.inf] for t in thresholds)
+
+    def loss(r):
+        total = 0.0
+        for (i, j), rows in Counter(zip(x, y, strict=True)).items():
+            corners = [
+                binormal_cdf(np.array(a[i + p]), np.array(b[j + q]), r) * (-1) ** (p + q)
+                for p in (0, 1)
+                for q in (0, 1)
+            ]
+            total -= rows * np.log(sum(corners))
+        return total
+
+    best = minimize_scalar(loss, bounds=(-0.99, 0.99), method="bounded", options={"xatol": 1e-7})
+    assert_allclose(polychoric(x, y).r, best.x, atol=1e-5)
+
+
+def test_polyserial_maximum_and_its_slow_twin():
+    Z = normal_rows(300, 4)
+    x, y = Z[:, 0], np.digitize(Z[:, 1], CUTS[1])
+    z = (x - x.mean()) / x.std()
+    t = np.array([-np.inf, *norm.ppf(np.cumsum(np.bincount(y)) / 300)[:-1], np.inf])
+
+    def loss(r):
+        c = np.sqrt(1 - r * r)
+        return -np.log(ndtr((t[y + 1] - r * z) / c) - ndtr((t[y] - r * z) / c)).sum()
+
+    best = minimize_scalar(loss, bounds=(-0.99, 0.99), method="bounded", options={"xatol": 1e-8})
+    assert_allclose(polyserial(x, y).r, best.x, atol=1e-5)
+
+
+def test_influences_of_categories_and_their_slow_twin():
+    # A table as the model has it, so that expected and observed information agree; what leaving
+    # out a row of each cell changes, times n - 1, is its influence but for terms of order 1/n.
+    a, b = np.array([-np.inf, -0.5, 0.8, np.inf]), np.array([-np.inf, -1.0, 0.0, 1.0, np.inf])
+    corners = binormal_cdf(a[:, None], b[None], 0.5)
+    counts = np.round(20_000 * np.diff(np.diff(corners, axis=0), axis=1)).astype(int)
+    x, y = np.repeat(np.argwhere(counts > 0), counts[counts > 0], axis=0).T
+    whole = polychoric(x, y)
+    for k in np.concatenate([[0], np.cumsum(counts[counts > 0])[:-1]]):
+        one_less = polychoric(np.delete(x, k), np.delete(y, k)).r
+        assert_allclose((len(x) - 1) * (whole.r - one_less), whole.influence[k], atol=0.02)
+
+
+def test_influences_of_mixed_pairs_and_their_slow_twin():
+    Z = normal_rows(4000, 8)
+    x, y = Z[:, 0], np.digitize(Z[:, 1], CUTS[1])
+    whole = polyserial(x, y)
+    rows = np.arange(0, 4000, 200)
+    one_less = np.array([polyserial(np.delete(x, k), np.delete(y, k)).r for k in rows])
+    # Here the information is the mean of squared scores: right but for 1/sqrt(n).
+    assert_allclose(3999 * (whole.r - one_less), whole.influence[rows], atol=0.1)
+
+
+@pytest.mark.parametrize("ordinal", [(False, True, True), (True, False, False)])
+def test_gamma_is_the_covariance_over_samples(ordinal):
+    def rows(seed):
+        Z = normal_rows(400, seed) * [1, 2, 3]
+        codes = categories(Z / [1, 2, 3])
+        return MixedRows(np.where(ordinal, codes, Z), ordinal)
+
+    drawn = [rows(seed) for seed in range(100)]
+    place = np.tril_indices(3)
+    over_samples = 400 * np.cov([rows.covariance()[0][place] for rows in drawn], rowvar=False)
+    gamma = np.mean([rows.gamma() for rows in drawn[:30]], axis=0)
+    scale = np.sqrt(np.outer(np.diag(over_samples), np.diag(over_samples))) + 1e-9
+    # 100 samples know a variance to 14 %, and a correlation to .1.
+    assert_allclose(gamma / scale, over_samples / scale, atol=0.4)
+
+
+@pytest.mark.filterwarnings("ignore::bowfree.DataWarning")
+def test_declared_by_name_or_by_the_frame():
+    codes = frame()
+    labels = ["low", "middle", "high"]
+    declared = codes.assign(
+        a=pd.Categorical.from_codes(codes.a, labels, ordered=True),
+        b=pd.Categorical.from_codes(codes.b, list("wxyz"), ordered=True),
+    )
+    by_name = bf.moments(codes, ordinal=["a", "b"])
+    by_frame = bf.moments(declared)
+    assert_array_equal(by_frame.S, by_name.S)
+    said = "ordered categories: 'a', 'b'; their variances are set to one"
+    assert by_frame.notes == by_name.notes == (said,)
+    polars = pl.DataFrame(
+        {
+            "a": pl.Series([labels[k] for k in codes.a], dtype=pl.Enum(labels)),
+            "b": codes.b.to_numpy(),
+            "c": codes.c.to_numpy(),
+        }
+    )
+    assert_array_equal(bf.moments(polars, ordinal=["b"]).S, by_name.S)
+    assert said in str(bf.greedy_search(declared, rng=1, restarts=1, rounds=0))
+
+
+def test_numbers_are_never_guessed_to_be_categories():
+    codes = frame()
+    assert bf.moments(codes).notes == ()
+    assert_allclose(bf.moments(codes).S, np.cov(codes, rowvar=False, ddof=0))
+
+
+def test_numbers_keep_their_units():
+    Z = normal_rows(500, 5)
+    data = pd.DataFrame({"a": 100 * Z[:, 0], "b": categories(Z)[:, 1], "c": Z[:, 2]})
+    moments = bf.moments(data, ordinal=["b"])
+    assert_allclose(moments.S[0, 0], data.a.var(ddof=0))
+    assert_allclose(moments.S[0, 2], np.cov(data.a, data.c, ddof=0)[0, 1])
+    assert moments.S[1, 1] == 1.0
+
+
+def test_fit_chooses_the_sandwich_and_recovers_effects():
+    sem = bf.LinearSEM(CHAIN, [[0, 0, 0], [0.8, 0, 0], [0, -0.7, 0]], np.eye(3)).standardized()
+    Z = sem.sample(4000, rng=1)
+    data = pd.DataFrame(categories(Z), columns=list("abc"))
+    fit = bf.fit(CHAIN, data, ordinal=list("abc"))
+    assert (fit.se, fit.test) == ("robust", "satorra-bentler")
+    assert_allclose(fit.B, sem.B, atol=0.06)
+    naive = bf.fit(CHAIN, data).standardized().B
+    assert abs(naive[1, 0]) < abs(sem.B[1, 0]) - 0.08  # few categories dilute
+    assert fit.moments.n < 4000
+    assert fit.total_effects().effect(of="a", on="c").se > 0
+
+
+@pytest.mark.parametrize("words", [{"ordinal": ["a", "b"]}, {"correlation": "spearman"}])
+def test_a_variance_that_is_set_to_one_has_no_error(words):
+    data = frame().assign(c=1e6 * normal_rows(400, 1)[:, 2])
+    fit = bf.fit(CHAIN, data, **words)
+    found = {(e.lhs, e.rhs): e for e in fit.estimates()}
+    assert found["a", "a"].estimate == pytest.approx(1)
+    assert found["a", "a"].se == 0
+    assert np.isnan([found["a", "a"].z, found["a", "a"].p_value]).all()
+    others = [e for e in fit.estimates() if (e.lhs, e.rhs) != ("a", "a")]
+    assert all(e.se > 1e-3 * abs(e.estimate) for e in others)
+    row = next(line for line in str(fit.summary()).splitlines() if line.startswith("  a   "))
+    assert row.split() == ["a", "1.000", "0.000", "1.000", "1.000", "1.000"]
+
+
+def test_an_empty_cell_of_two_by_two_gets_half_a_row():
+    x = np.repeat([0, 0, 1, 1], [30, 20, 0, 50])
+    y = np.repeat([0, 1, 0, 1], [30, 20, 0, 50])
+    assert 0.8 < polychoric(x, y).r < 0.98
+    assert_allclose(polychoric(x, 1 - y).r, -polychoric(x, y).r, atol=1e-9)
+
+
+def test_unused_categories_are_said():
+    codes = frame().a
+    data = frame().assign(a=pd.Categorical.from_codes(codes, list("pqrs"), ordered=True))
+    assert "'a' has no row in the category 's'" in bf.moments(data).notes
+
+
+def test_bootstrap_of_categories():
+    data = frame(300)
+    options = {"ordinal": list("abc")}
+    drawn = bf.fit(CHAIN, data, se="bootstrap", n_bootstrap=40, rng=1, **options)
+    sandwich = bf.fit(CHAIN, data, **options)
+    assert_allclose(drawn.edge("a -> b").se / sandwich.edge("a -> b").se, 1, atol=0.35)
+
+
+def test_order_of_columns():
+    moments = bf.moments(frame(), ordinal=["a", "c"])
+    turned = moments.take(["c", "b"])
+    direct = bf.moments(frame()[["c", "b"]], ordinal=["c"])
+    assert_allclose(turned.S, direct.S, atol=1e-9)
+    assert_allclose(turned.Gamma, direct.Gamma, atol=1e-9)
+
+
+same = frame().assign(b=lambda t: t.a)
+BAD = {
+    "unknown": (frame(), ["d"], "ordinal has 'd', which is no column: 'a', 'b', 'c'"),
+    "one text": (frame(), "abc", "ordinal = 'abc': must be a list of names"),
+    "many values": (
+        frame().assign(a=np.arange(400.0)),
+        ["a"],
+        "ordinal column 'a' has more than 50 values",
+    ),
+    "one category": (frame().assign(a=1.0), ["a"], "constant column 'a'"),
+    "same order": (same, ["a", "b"], "'b' and 'a': their categories have the same order"),
+    "no order": (
+        frame().assign(a=pd.Categorical(frame().a)),
+        [],
+        r"non-numeric column 'a' \(Categorical\).*ordered categoricals of a data frame",
+    ),
+    "text": (frame().assign(a="x"), ["a"], "non-numeric column 'a'"),
+    "gaps": (frame().astype(float).where(lambda t: t > 0), ["a"], "with ordered categories use"),
+}
+
+
+@pytest.mark.parametrize(("data", "ordinal", "message"), BAD.values(), ids=BAD)
+def test_bad_input(data, ordinal, message):
+    with pytest.raises(bf.DataError, match=message):
+        bf.moments(data, ordinal=ordinal, missing="fiml")
+
+
+@pytest.mark.parametrize("words", [{"ordinal": ["a"]}, {"correlation": "kendall"}])
+def test_only_what_helps_is_offered_for_gaps(words):
+    gappy = frame().astype(float)
+    gappy.loc[3, "a"] = np.nan
+    with pytest.raises(bf.DataError, match=r"first in row 3\): missing='listwise' leaves out"):
+        bf.moments(gappy, **words)
+
+
+def test_rows_with_gaps_can_be_left_out():
+    data = frame().astype(float)
+    data.iloc[::10, 0] = np.nan
+    moments = bf.moments(data, ordinal=["a"], missing="listwise")
+    assert_array_equal(moments.S, bf.moments(data.dropna(), ordinal=["a"]).S)
+    assert moments.notes[0] == "40 of 400 rows have gaps and are left out"
+
+
+def test_a_repair_is_said():
+    # Tetrachoric correlations of few rows can contradict each other.
+    rng = np.random.default_rng(6)
+    Z = rng.normal(size=(25, 6)) + 1.5 * rng.normal(size=(25, 1))
+    moments = bf.moments((Z > 0).astype(float), ordinal=[f"x{k}" for k in range(1, 7)])
+    assert any("not positive definite" in note for note in moments.notes)
+    assert np.linalg.eigvalsh(moments.S)[0] > 0

@@ -1,0 +1,214 @@
+"""Ranks: coefficients against SciPy, influences against simulation, repairs, refusals."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+
+import bowfree as bf
+from bowfree import _core
+from bowfree.data.ranks import RankedRows, nearest_correlation
+
+R = np.array([[1.0, 0.6, 0.3], [0.6, 1.0, -0.2], [0.3, -0.2, 1.0]])
+CHAIN = bf.parse("x1 -> x2 -> x3")
+
+
+def normal_rows(n, seed):
+    return np.random.default_rng(seed).multivariate_normal(np.zeros(3), R, size=n)
+
+
+def distorted(Z):
+    """Apply increasing functions, one to a column."""
+    return np.column_stack([np.exp(Z[:, 0]), Z[:, 1] ** 3, np.arctan(5 * Z[:, 2])])
+
+
+def test_smallest_example():
+    # Two columns in the same order but for one exchange: tau = 4/6, rho = 1 - 6 * 2 / (4 * 15).
+    x, y = [1.0, 2.0, 3.0, 4.0], [10.0, 30.0, 20.0, 90.0]
+    table = np.column_stack([x, y])
+    kendall = RankedRows.of(table, "kendall").correlations()[0, 1]
+    spearman = RankedRows.of(table, "spearman").correlations()[0, 1]
+    assert_allclose(kendall, np.sin(np.pi / 2 * 2 / 3))
+    assert_allclose(spearman, 2 * np.sin(np.pi / 6 * 0.8))
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_concordance_and_its_slow_twin(ties):
+    rng = np.random.default_rng(1)
+    x, y = (
+        (rng.integers(0, 7, 60) if ties else rng.permutation(60)).astype(np.int32) for _ in range(2)
+    )
+    slow = [int(np.sum(np.sign(x[i] - x) * np.sign(y[i] - y))) for i in range(60)]
+    assert_array_equal(_core.concordance(x, y), slow)
+
+
+def test_concordance_refuses_what_are_no_ranks():
+    good = np.arange(3, dtype=np.int32)
+    with pytest.raises(ValueError, match="at least 0 and below n"):
+        _core.concordance(good, good + 1)
+    with pytest.raises(ValueError, match="same length"):
+        _core.concordance(good, good[:2].copy())
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_coefficients_are_scipys(ties):
+    X = normal_rows(200, 1)
+    if ties:
+        X = np.round(2 * X)
+    spearman = stats.spearmanr(X).statistic
+    kendall = [[stats.kendalltau(a, b).statistic for a in X.T] for b in X.T]
+    found = {
+        coefficient: RankedRows.of(X, coefficient).correlations()
+        for coefficient in ("spearman", "kendall")
+    }
+    assert_allclose(found["spearman"], 2 * np.sin(np.pi / 6 * spearman), atol=1e-12)
+    assert_allclose(found["kendall"], np.sin(np.pi / 2 * np.array(kendall)), atol=1e-12)
+
+
+@pytest.mark.parametrize("coefficient", ["spearman", "kendall"])
+@pytest.mark.parametrize("ties", [False, True])
+def test_influences_and_their_slow_twin(coefficient, ties):
+    # What leaving out a row changes, times n - 1, is its influence but for terms of order 1/n.
+    X = normal_rows(150, 7)
+    if ties:
+        X = np.round(X)
+    r, influence = RankedRows.of(X, coefficient)._found
+    without = [RankedRows.of(np.delete(X, k, axis=0), coefficient)._found[0] for k in range(150)]
+    jackknife = 149 * (r - np.array(without))
+    assert_allclose(jackknife, influence - influence.mean(axis=0), atol=0.08)
+
+
+@pytest.mark.parametrize("coefficient", ["spearman", "kendall"])
+@pytest.mark.parametrize("ties", [False, True])
+def test_gamma_is_the_variance_over_samples(coefficient, ties):
+    def rows(seed):
+        X = normal_rows(250, seed)
+        return RankedRows.of(np.round(X) if ties else X, coefficient)
+
+    drawn = [rows(seed) for seed in range(400)]
+    over_samples = 250 * np.cov([rows._found[0] for rows in drawn], rowvar=False)
+    off = [1, 3, 4]  # places of the correlations in the lower triangle
+    gamma = np.mean([rows.gamma()[np.ix_(off, off)] for rows in drawn], axis=0)
+    # 400 samples know a variance to 7 %.
+    assert_allclose(gamma, over_samples, atol=0.25 * np.diag(over_samples).max())
+    assert_allclose(np.diag(gamma), np.diag(over_samples), rtol=0.2)
+
+
+def test_variances_do_not_vary():
+    G = bf.moments(normal_rows(100, 1), correlation="spearman").Gamma
+    variances = [0, 2, 5]
+    assert not G[variances].any()
+    assert not G[:, variances].any()
+
+
+@pytest.mark.parametrize("coefficient", ["spearman", "kendall"])
+def test_monotone_functions_change_nothing(coefficient):
+    Z = normal_rows(300, 2)
+    plain, bent = (bf.moments(X, correlation=coefficient) for X in (Z, distorted(Z)))
+    assert_array_equal(plain.S, bent.S)
+    assert_allclose(plain.Gamma, bent.Gamma)
+    assert plain.mean is None
+    assert plain.notes == ()
+    # The truth is in reach; Pearson's correlations of the distorted columns are far from it.
+    assert np.abs(bent.S - R).max() < 0.15
+    assert np.abs(np.corrcoef(distorted(Z), rowvar=False) - R).max() > 0.15
+
+
+def test_little_is_lost_on_normal_data():
+    # The efficiency of both coefficients is about .9 (Kendall) and .87 ... .91 (Spearman).
+    Z = normal_rows(20_000, 3)
+    for coefficient in ("spearman", "kendall"):
+        assert 0.8 < bf.moments(Z, correlation=coefficient).n / 20_000 < 0.95
+
+
+def test_fit_chooses_the_sandwich():
+    Z = normal_rows(500, 4)
+    fit = bf.fit(CHAIN, distorted(Z), correlation="kendall")
+    assert (fit.se, fit.test) == ("robust", "satorra-bentler")
+    assert fit.n == 500
+    assert "Kendall's correlations of 500 rows" in str(fit.summary())
+    naive = bf.fit(CHAIN, cov=fit.S, n=500, ddof=0)
+    assert_array_equal(naive.B, fit.B)
+    # The effect of x1 is the correlation itself, which is more precise than a slope.
+    assert_allclose(fit.edge("x1 -> x2").se, np.sqrt(fit.moments.Gamma[1, 1] / 500))
+    assert fit.edge("x1 -> x2").se < naive.edge("x1 -> x2").se
+
+
+def test_search_sees_through_distortions():
+    sem = bf.random_sem(bf.parse("x1 -> x2 -> x3 <- x4"), rng=1)
+    Z = sem.sample(1000, rng=1)
+    Z /= Z.std(axis=0)
+    bent = np.column_stack([distorted(Z[:, :3]), np.exp(Z[:, 3])])
+    straight, crooked = (bf.greedy_search(X, correlation="spearman", rng=1) for X in (Z, bent))
+    assert straight.score == crooked.score
+    assert bf.equivalent(straight.graph, sem.graph)
+
+
+def test_bootstrap_of_ranks():
+    Z = normal_rows(300, 5)
+    options = {"correlation": "spearman"}
+    drawn = bf.fit(CHAIN, Z, se="bootstrap", n_bootstrap=200, rng=1, **options)
+    sandwich = bf.fit(CHAIN, Z, **options)
+    assert_allclose(drawn.edge("x1 -> x2").se / sandwich.edge("x1 -> x2").se, 1, atol=0.2)
+
+
+def test_nearest_correlation_matrix():
+    bad = np.array([[1.0, 0.9, 0.3], [0.9, 1.0, 0.9], [0.3, 0.9, 1.0]])
+    near, notes = nearest_correlation(bad)
+    eigenvalues = np.linalg.eigvalsh(near)
+    assert_allclose(np.diag(near), 1)
+    assert eigenvalues[0] > 0.9e-4
+    assert "not positive definite (smallest eigenvalue -0.13)" in notes[0]
+    # The nearest one: no symmetric change in any direction that stays inside comes closer.
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        step = rng.normal(size=(3, 3)) * 1e-3
+        other = near + step + step.T
+        np.fill_diagonal(other, 1.0)
+        if np.linalg.eigvalsh(other)[0] >= 1e-4:
+            assert np.linalg.norm(other - bad) >= np.linalg.norm(near - bad) - 1e-8
+    assert nearest_correlation(R)[0] is R
+
+
+def test_a_repair_is_said():
+    # Kendall's taus of few rows can contradict each other.
+    X = np.random.default_rng(8).normal(size=(6, 5))
+    moments = bf.moments(X, correlation="kendall")
+    assert any("not positive definite" in note for note in moments.notes)
+    assert "not positive definite" in str(moments)
+    assert np.linalg.eigvalsh(moments.S)[0] > 0
+
+
+def test_few_values_are_said():
+    X = pd.DataFrame(normal_rows(100, 1), columns=list("abc")).assign(c=lambda t: t.c > 0)
+    moments = bf.moments(X.astype(float), correlation="spearman")
+    assert moments.notes == ("'c' has few values: ranks assume many, `ordinal` does not",)
+
+
+def test_order_of_columns():
+    frame = pd.DataFrame(normal_rows(100, 1), columns=list("abc"))
+    moments = bf.moments(frame, correlation="kendall")
+    turned = moments.take(["c", "a"])
+    direct = bf.moments(frame[["c", "a"]], correlation="kendall")
+    assert_allclose(turned.S, direct.S)
+    assert_allclose(turned.Gamma, direct.Gamma)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"correlation": "tau"}, "correlation = 'tau': must be one of pearson, spearman, kendall"),
+        ({"correlation": "kendall", "weights": np.ones(50)}, "weights are for covariances of numb"),
+        ({"correlation": "kendall", "ordinal": ["x1"]}, "whose correlations are polychoric"),
+    ],
+)
+def test_bad_words(options, message):
+    X = normal_rows(50, 1)
+    X[:, 0] = X[:, 0] > 0
+    with pytest.raises(bf.DataError, match=message):
+        bf.moments(X, **options)
+    with pytest.raises(bf.DataError, match=r"correlation = 'kendall' was given with a covariance"):
+        bf.moments(cov=R, n=50, correlation="kendall")
+    with pytest.raises(bf.DataError, match=r"correlation = 'kendall' was given with moments"):
+        bf.moments(bf.moments(X), correlation="kendall")

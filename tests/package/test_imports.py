@@ -1,0 +1,67 @@
+"""The architecture: imports point from higher packages to lower ones, and there are no cycles.
+
+Imports inside functions are exempt: ``graph.to_svg()`` may load the package that draws it.
+"""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "bowfree"
+
+# A package may import those before it.
+LAYERS = [
+    "shortcuts", "errors", "parameters", "text_reading", "validation", "parallel", "results",
+    "graph", "space", "data", "model", "equivalence", "search", "effects", "uncertainty",
+    "formats", "datasets", "visualization", "estimator", "studies", "app", "cli", "__main__",
+]  # fmt: skip
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
+
+
+@cache
+def imports(module: str) -> tuple[str, ...]:
+    """Return the modules of the package that are loaded when a module is imported."""
+    found = []
+    for node in ast.parse(MODULES[module].read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "bowfree":
+            package = (node.module or "")[len("bowfree.") :]
+            for alias in node.names:
+                inner = f"{package}.{alias.name}".strip(".")
+                found.append(inner if inner in MODULES else package)
+    return tuple(name for name in found if name)
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_imports_point_down(module):
+    if not module:
+        return
+    layer = LAYERS.index(module.split(".")[0])
+    above = [o for o in imports(module) if LAYERS.index(o.split(".")[0]) > layer]
+    assert not above, f"{module} imports {above}, of a higher layer"
+
+
+def test_no_cycles():
+    reached: dict[str, set[str]] = {}
+    for module in MODULES:
+        seen, waiting = set(), [module]
+        while waiting:
+            for other in imports(waiting.pop()):
+                if other not in seen and other in MODULES:
+                    seen.add(other)
+                    waiting.append(other)
+        reached[module] = seen
+    assert not [module for module, seen in reached.items() if module in seen]
+
+
+def test_core_and_package_share_their_names():
+    cpp = {path.name for path in (SOURCE.parents[1] / "cpp").iterdir() if path.is_dir()}
+    assert cpp - {"bindings", "tests"} <= set(LAYERS)

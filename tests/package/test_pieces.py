@@ -1,0 +1,196 @@
+"""Work handed to executors: the same result whoever does it, lost workers, nothing lost."""
+
+import os
+import signal
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+from bowfree.parallel.budget import Budget
+from bowfree.parallel.tasks import do_piece
+from odd_executors import Backwards, Clumsy, Forgetful
+from search_cases import same_search
+
+SEM = bf.random_sem(bf.parse("x -> y <-> z, x -> w <- z"), rng=2)
+X = SEM.sample(200, rng=3)
+
+
+def square(k):
+    return k * k
+
+
+def test_a_search_is_the_same_on_threads_processes_and_clumsy_workers(tmp_path):
+    expected = bf.greedy_search(X, rng=5, restarts=4)
+    with ThreadPoolExecutor(2) as threads:
+        assert same_search(bf.greedy_search(X, rng=5, restarts=4, executor=threads), expected)
+    clumsy = Clumsy(lambda number: number % 3 == 1)
+    assert same_search(bf.greedy_search(X, rng=5, restarts=4, executor=clumsy), expected)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        assert same_search(bf.greedy_search(X, rng=5, restarts=4, executor=processes), expected)
+
+
+def test_knowledge_and_classes_travel():
+    options = {"knowledge": bf.Knowledge(required=["x1 -> x4"]), "graph_class": "dag", "rng": 1}
+    there = bf.greedy_search(X, executor=Clumsy(lambda number: False), **options)
+    assert same_search(there, bf.greedy_search(X, **options))
+    assert there.graph.has_edge("x1 -> x4")
+
+
+def test_a_lost_piece_is_done_again():
+    clumsy = Clumsy(lambda number: number in {0, 3, 4})
+    assert Budget(executor=clumsy).run(square, range(5), what="squares") == [0, 1, 4, 9, 16]
+    assert clumsy.number == 8
+
+
+def test_what_was_under_way_when_the_scheduler_went_away_is_done_again():
+    back = Forgetful("running")
+    assert Budget(executor=back).run(square, range(5), what="squares") == [0, 1, 4, 9, 16]
+    assert back.number == 7
+
+
+def test_a_result_that_dask_takes_for_an_error_is_asked_for_again():
+    # As distributed.cfexecutor does when a worker dies the moment after it has sent its result.
+    class Confused(Clumsy):
+        def submit(self, task, /, *given):
+            future = super().submit(task, *given)
+            if self.number != 2:
+                return future
+            confused = Future()
+            try:
+                _kind, _error, _trace = future.result()
+            except TypeError as failed:
+                confused.set_exception(failed)
+            return confused
+
+    confused = Confused(lambda number: False)
+    assert Budget(executor=confused).run(square, range(3), what="squares") == [0, 1, 4]
+    assert confused.number == 4
+
+
+def test_a_scheduler_that_does_not_come_back_ends_the_work():
+    # Nobody cancels what was handed out last, or tells that it is lost.
+    for looks in (5, 0):
+        with pytest.raises(bf.WorkersLost, match=r"is closed\); 0 of 5 pieces were done"):
+            Budget(executor=Forgetful("closed", looks=looks)).run(square, range(5), what="squares")
+
+
+def test_a_piece_that_kills_every_worker_ends_the_work():
+    seen = []
+
+    def lose(number):
+        seen.append(number)
+        return number >= 2
+
+    with pytest.raises(bf.WorkersLost, match=r"gone\); 2 of 5 pieces were done") as caught:
+        Budget(executor=Clumsy(lose)).run(square, range(5), what="squares", gather=sum)
+    assert caught.value.result == 0 + 1
+    assert len(seen) < 30
+
+
+def test_what_a_search_found_goes_with_the_error_and_into_the_checkpoint(tmp_path):
+    file = tmp_path / "search.ckpt"
+    broken = Clumsy(lambda number: number >= 3)
+    with pytest.raises(bf.WorkersLost) as caught:
+        bf.greedy_search(X, rng=5, restarts=6, executor=broken, checkpoint=file)
+    result = caught.value.result
+    assert len(result.runs) == 3
+    assert not result.complete
+    resumed = bf.greedy_search(X, rng=5, restarts=6, checkpoint=file)
+    assert same_search(resumed, bf.greedy_search(X, rng=5, restarts=6))
+
+
+def test_what_a_bootstrap_found_goes_with_the_error():
+    quick = {"restarts": 1, "rounds": 0}
+    broken = Clumsy(lambda number: number >= 50)
+    with pytest.raises(bf.WorkersLost) as caught:
+        bf.bootstrap(X, n_resamples=60, search=quick, rng=0, executor=broken)
+    result = caught.value.result
+    assert (result.n_resamples, result.complete) == (50, False)
+    whole = bf.bootstrap(X, n_resamples=60, search=quick, rng=0)
+    assert result.graphs == whole.graphs[:50]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_what_a_bootstrap_found_goes_with_an_interrupt(n_jobs):
+    def interrupt(progress):
+        if progress.done == 45:
+            raise KeyboardInterrupt
+
+    quick = {"search": {"restarts": 1, "rounds": 0}, "n_resamples": 60, "rng": 0}
+    with pytest.raises(bf.WorkInterrupted) as caught:
+        bf.bootstrap(X, **quick, n_jobs=n_jobs, progress=interrupt)
+    result = caught.value.result
+    assert (result.n_resamples, result.complete) == (45, False)
+    whole = bf.bootstrap(X, **quick).graphs
+    assert result.graphs == whole[:45] if n_jobs == 1 else set(result.graphs) <= set(whole)
+
+
+def test_an_interrupt_before_the_first_piece_is_plain():
+    def stopped(k):
+        raise bf.SearchInterrupted(None)  # from inside a piece: its result is nobody's here
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        Budget().run(stopped, range(3), what="pieces", gather=sum)
+    assert type(caught.value) is KeyboardInterrupt
+
+
+def test_the_order_of_arrival_does_not_matter():
+    quick = {"restarts": 1, "rounds": 0}
+    found = bf.bootstrap(X, n_resamples=40, search=quick, rng=0, executor=Backwards())
+    assert found.graphs == bf.bootstrap(X, n_resamples=40, search=quick, rng=0).graphs
+
+
+def test_an_error_in_a_piece_is_no_lost_worker():
+    clumsy = Clumsy(lambda number: False)
+    with pytest.raises(ZeroDivisionError):
+        Budget(executor=clumsy).run(lambda k: 1 // (2 - k), range(9), what="quotients")
+    assert clumsy.number <= 9
+
+
+def test_a_closed_executor():
+    with ThreadPoolExecutor(1) as closed:
+        pass
+    with pytest.raises(bf.WorkersLost, match=r"no worker left .*after shutdown.*; 0 of") as caught:
+        bf.greedy_search(X, rng=0, executor=closed)
+    assert caught.value.result is None
+
+
+def test_another_version_on_a_worker_is_refused():
+    with pytest.raises(
+        bf.BowfreeError, match=rf"bowfree {bf.__version__}, .* work 0\.0\.9: install"
+    ):
+        do_piece("0.0.9", square, 3)
+    assert do_piece(bf.__version__, square, 3).result == 9
+
+
+def test_a_worker_without_the_package():
+    def missing(k):
+        raise ModuleNotFoundError("No module named 'bowfree'", name="bowfree")
+
+    with pytest.raises(bf.BowfreeError, match="a worker cannot import bowfree: install bowfree"):
+        Budget(executor=Clumsy(lambda number: False)).run(missing, range(2), what="pieces")
+
+
+def test_a_time_limit_does_not_wait_for_workers():
+    class Asleep(Executor):
+        def submit(self, task, /, *given):
+            return Future()  # for ever
+
+    began = time.monotonic()
+    result = bf.greedy_search(X, rng=0, executor=Asleep(), time_limit=0.2)
+    assert time.monotonic() - began < 1.5
+    assert not result.complete
+    assert np.isfinite(result.score)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_killed_process():
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        victim = processes.submit(os.getpid).result()
+        os.kill(victim, signal.SIGKILL)
+        with pytest.raises(bf.WorkersLost, match="BrokenProcessPool"):
+            bf.greedy_search(X, rng=0, executor=processes)

@@ -1,0 +1,574 @@
+"""What every result offers: a short repr, a text, HTML, JSON, read-only arrays, labeled access."""
+
+import copy
+import inspect
+import json
+import math
+import pickle
+import re
+import subprocess
+import sys
+import typing
+from dataclasses import fields, is_dataclass
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+from bowfree.results import frames
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay
+from bowfree.results.graph_display import MOST_NODES
+
+HOSTILE = "<b>x</b>"
+# <b>x</b> -> y -> z, w <-> y: a name that would be markup, both kinds of edges, and y -> z settled
+GRAPH = bf.MixedGraph([HOSTILE, "y", "z", "w"], [(HOSTILE, "y"), ("y", "z")], [("w", "y")])
+B = [[0, 0, 0, 0], [0.9, 0, 0, 0], [0, -0.8, 0, 0], [0, 0, 0, 0]]
+OMEGA = [[1, 0, 0, 0], [0, 1, 0, 0.6], [0, 0, 1, 0], [0, 0.6, 0, 1]]
+DATA = bf.LinearSEM(GRAPH, B, OMEGA).sample(400, rng=3, as_frame="pandas")
+QUICK = {"restarts": 2, "rounds": 0}
+
+
+def results(graph, data):
+    """Return one of each type of result, by name."""
+    search = bf.greedy_search(data, rng=1, **QUICK)
+    fit = bf.fit(graph, data)
+    members = bf.equivalence_class(graph, limit=500)
+    summary = members.summary()
+    bounds = bf.effect_bounds(members, data)
+    a, b = graph.nodes[:2]
+    tests = bf.test_constraints(graph, data)
+    gappy = data.assign(**{a: data[a].where(data[b] < data[b].quantile(0.8))})
+    robust = bf.fit(graph, gappy, missing="fiml", se="robust", test="yuan-bentler")
+    conditions = [bf.Condition(data), bf.Condition(data), bf.Condition(data, targets=[b])]
+    joint, left_out = bf.fit(graph, conditions), bf.leave_out_conditions(conditions, graph)
+    made = [
+        bf.LearnedTarget("c", a, 0.5, True), left_out, left_out.conditions[0], left_out.effects[0],
+        joint, joint.conditions[1], joint.sharing_test(), joint.moments.conditions[1],
+        robust.scaled, robust.moments.gaps,
+        search, search.runs[0], fit, fit.summary(), fit.indices, fit.certificate[0],
+        fit.estimates()[0], fit.standard_errors(), fit.total_effects(),
+        fit.total_effects().effect(of=a, on=b), fit.sem(), members, summary, summary.edges[0],
+        bf.empirical_class(graph, data, limit=20), bf.explain_equivalence(graph, graph),
+        bf.design(graph, limit=200), bf.design(graph, limit=200).best,
+        tests, tests[0], tests[0].constraint, bounds, bounds.effect(of=a, on=b),
+        bf.district_scores(graph, data), bf.intervene(fit, {a: 1.0}), graph.pag(),
+        graph.identified(), graph.identified().edges[0],
+        bf.intervene(fit, {a: 1.0}).variable(b),
+        fit.residuals(data), fit.predict(data, of=a),
+        fit.modification_indices(), fit.modification_indices()[0],
+        bf.edge_changes(graph, data), bf.edge_changes(graph, data)[0],
+        bf.compare([graph, fit], data), bf.compare([graph, fit], data).pairs[0],
+    ]  # fmt: skip
+    samples = bf.structure_mcmc(data, steps=200, burn_in=20, thin=5, chains=2, rng=1)
+    made += [samples, samples.edge(a, "->", b), search.sureness]
+    if len(graph) <= 5:
+        exact = bf.exhaustive_search(data)
+        average = bf.averaged_effects(search, rng=1)
+        refits = bf.bootstrap(graph, data, n_resamples=40, bollen_stine=True, rng=1)
+        again = bf.bootstrap(data, n_resamples=20, confidence=0.9, search=QUICK, rng=1)
+        made += [
+            exact, exact.classes()[0], average, average.classes[0], average.effect(of=a, on=b),
+            average.edge(a, "->", b), again, again.effect(of=a, on=b),
+            refits, refits.effect(of=a, on=b),
+            bf.choose_penalty(data, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),
+            bf.stability_selection(data, n_halves=4, search=QUICK, rng=1),
+            bf.atlas(2), bf.atlas(2).skeletons[1],
+        ]  # fmt: skip
+    return {type(result).__name__: result for result in made}
+
+
+def wide_model():
+    """Return a chain of thirty variables with long names, in which each third edge is hidden."""
+    names = [f"a rather long name, number {k}" for k in range(30)]
+    pairs = list(pairwise(names))
+    return bf.MixedGraph(names, pairs[::3] + pairs[1::3], pairs[2::3])
+
+
+SMALL = results(GRAPH, DATA)
+NAMES = sorted(SMALL)
+
+
+@pytest.fixture(scope="module")
+def wide():
+    graph = wide_model()
+    return results(graph, bf.random_sem(graph, rng=0).sample(200, rng=1, as_frame="pandas"))
+
+
+# What the package returns that shows itself in another way: a graph is drawn, a path is a text, a
+# number of progress is for a callback, a named tuple is a tuple; moments, spaces and rules come in.
+OTHER = {"MixedGraph", "Path", "Trek", "Progress", "ScoredGraph", "Moments", "Knowledge"}
+OTHER |= {
+    "BAPLearner",
+    "SearchInterrupted",
+    "WorkInterrupted",
+    "FitWarning",
+    "LearnedGraphWarning",
+    "DataWarning",
+}
+OTHER |= {"SearchSpace", "ScoringRule", "GraphLaw", "Condition", "JointMoments"}
+
+
+def public_classes():
+    found = {name: getattr(bf, name) for name in bf.__all__}
+    return {
+        name: thing
+        for name, thing in found.items()
+        if inspect.isclass(thing) and not issubclass(thing, bf.BowfreeError)
+    }
+
+
+def test_every_type_of_result_is_looked_at_here():
+    assert set(public_classes()) - OTHER == set(SMALL)
+
+
+def test_what_public_functions_and_methods_return_is_public():
+    owners = [getattr(bf, name) for name in bf.__all__ if inspect.isroutine(getattr(bf, name))]
+    for cls in public_classes().values():
+        owners += [f for name, f in inspect.getmembers(cls, inspect.isfunction) if name[0] != "_"]
+    public = set(public_classes().values())
+    for function in owners:
+        text = str(function.__annotations__.get("return", ""))
+        for name in re.findall(r"\b[A-Z]\w+", text):
+            thing = getattr(sys.modules[function.__module__], name, None)
+            if is_dataclass(thing):
+                assert thing in public, f"{function.__qualname__} returns {name}"
+
+
+def test_dir_is_complete():
+    assert set(bf.__all__) <= set(dir(bf))
+    code = "import bowfree as bf; assert not set(bf.__all__) - set(dir(bf)); print(len(bf.__all__))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == len(bf.__all__)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_repr_is_one_short_line(name, wide):
+    for result in (SMALL[name], wide.get(name, SMALL[name])):
+        assert len(repr(result)) < 120
+        assert "\n" not in repr(result)
+        assert repr(result).startswith(f"<{name}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text_has_no_gaps_and_no_arrays(name, wide):
+    for result in (SMALL[name], wide.get(name, SMALL[name])):
+        text = str(result)
+        assert text.strip()
+        assert "array(" not in text
+        assert not re.search(r"\bnan\b", text)
+        assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_text_of_many_variables_can_be_read(wide):
+    assert len(wide) > 20
+    for name, result in wide.items():
+        if name in ("FitSummary", "ClassSummary"):  # a summary is complete on purpose
+            continue
+        lines = str(result).splitlines()
+        # A fit has three tables and a page of numbers above them.
+        assert len(lines) <= (200 if name in ("Fit", "JointFit") else MOST_ROWS + 6), name
+        assert max(map(len, lines)) < 700, name
+
+
+def test_a_table_below_a_table_has_a_line_between():
+    text = str(SMALL["BootstrapResult"])
+    heads = [k for k, line in enumerate(text.splitlines()) if line.startswith(("edge ", "effect "))]
+    assert [text.splitlines()[k - 1] for k in heads][1:] == [""]
+
+
+def test_what_is_left_out_is_said(wide):
+    bounds = str(wide["EffectBounds"]).splitlines()
+    pairs = int((wide["EffectBounds"].nonzero > 0).sum()) - 30  # the diagonal is not shown
+    assert f"... and {pairs - MOST_ROWS} smaller ones: to_frame() has all" in bounds
+    assert ".graph has all" in str(wide["SearchResult"])
+
+
+def test_a_fit_is_cut_and_its_summary_is_not():
+    names = [f"v{k}" for k in range(MOST_ROWS + 2)]
+    fit = bf.fit(bf.MixedGraph(names, pairwise(names)), cov=np.eye(len(names)) + 1, n=100)
+    notes = [f"... and {k} more: print(fit.summary()) has all" for k in (1, 2)]
+    lines = str(fit).splitlines()
+    assert [line for line in lines if "..." in line] == notes
+    assert lines[-2].split()[0] == names[MOST_ROWS - 1]
+    assert all(note in fit._repr_html_() for note in notes)
+    assert str(fit.summary()).splitlines()[-1].split()[0] == names[-1]
+
+
+class Balance(HTMLParser):
+    """Collects the tags that occur, and those left open."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen = [], set()
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.add(tag)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_html_shows_names_and_does_not_obey_them(name):
+    page = Balance()
+    page.feed(SMALL[name]._repr_html_())
+    assert page.open == []
+    assert "b" not in page.seen
+
+
+def test_pictures_of_large_graphs_wait_to_be_asked_for():
+    many = bf.MixedGraph([f"v{k}" for k in range(MOST_NODES + 1)])
+    assert "<svg" in SMALL["EquivalenceClass"]._repr_html_()
+    assert "<svg" in bf.equivalence_class(many.subgraph(many.nodes[1:]))._repr_html_()
+    assert "<svg" not in bf.equivalence_class(many)._repr_html_()
+
+
+def test_html_has_the_hostile_name():
+    shown = ("EffectBounds", "ClassSummary", "Fit", "AveragedEffects", "SearchResult")
+    for name in shown:
+        assert "&lt;b&gt;x&lt;/b&gt;" in SMALL[name]._repr_html_()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_to_dict_is_json(name):
+    text = json.dumps(SMALL[name].to_dict(), allow_nan=False)
+    assert json.loads(text)
+
+
+def arrays(result):
+    return {k: v for k, v in vars(result).items() if isinstance(v, np.ndarray)}
+
+
+WITH_ARRAYS = [name for name in NAMES if arrays(SMALL[name])]
+
+
+def test_results_with_arrays_are_known():
+    assert {"Fit", "EffectBounds", "BootstrapResult", "ExhaustiveResult"} <= set(WITH_ARRAYS)
+
+
+@pytest.mark.parametrize("name", WITH_ARRAYS)
+@pytest.mark.parametrize(
+    "way", [lambda x: x, lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy, copy.copy]
+)
+def test_arrays_are_read_only(name, way):
+    for array in arrays(way(SMALL[name])).values():
+        with pytest.raises(ValueError, match="read-only"):
+            array.flat[0] = 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"missing": "fiml"}, {"correlation": "kendall"}, {"ordinal": ["k"]}, {"shrinkage": 0.1}],
+)
+def test_rows_behind_moments_are_read_only(options):
+    rows = np.random.default_rng(1).standard_normal((40, 2))
+    data = {"x": rows[:, 0], "y": rows[:, 1], "k": np.arange(40) % 3}
+    if options.get("missing"):
+        data["y"] = np.where(data["y"] > 1, np.nan, data["y"])
+    moments = bf.moments(data, **options)
+    for behind in (moments.sample, pickle.loads(pickle.dumps(moments)).sample):
+        found = arrays(getattr(behind, "sample", behind))
+        assert found
+        assert not any(array.flags.writeable for array in found.values())
+
+
+@pytest.mark.parametrize("options", [{}, {"correlation": "kendall"}, {"ordinal": ["x3"]}])
+def test_the_users_array_stays_the_users(options):
+    X = np.column_stack([np.random.default_rng(1).standard_normal((40, 2)), np.arange(40) % 3])
+    moments = bf.moments(X, **options)
+    before = moments.Gamma.copy()
+    X[:] = X[::-1].copy() ** 2
+    assert np.array_equal(pickle.loads(pickle.dumps(moments)).Gamma, before)
+
+
+def test_what_is_worked_out_once_is_read_only_too():
+    for array in (SMALL["Fit"].Sigma, SMALL["StructureSamples"].edge_r_hat):
+        assert not array.flags.writeable
+
+
+# --- labeled access ---
+
+X, Y, Z, W = GRAPH.nodes
+BY_PAIR = ("EffectBounds", "TotalEffects", "AveragedEffects", "BootstrapResult")
+FIRST = {
+    "EffectBounds": "lower",
+    "TotalEffects": "estimate",
+    "AveragedEffects": "probability",
+    "BootstrapResult": "min_abs",
+}
+
+
+@pytest.mark.parametrize("name", BY_PAIR)
+def test_effects_by_name(name):
+    result, key = SMALL[name], FIRST[name]
+    i, j = result.names.index(Z), result.names.index(Y)
+    forth, back = result.effect(of=Y, on=Z), result.effect(of=Z, on=Y)
+    assert (forth.of, forth.on) == (Y, Z)
+    assert getattr(forth, key) == getattr(result, key)[i, j]
+    assert getattr(back, key) == getattr(result, key)[j, i]
+    assert getattr(forth, key) != getattr(back, key)
+    with pytest.raises(bf.GraphError, match=r"unknown node 'Y'; did you mean 'y'\?"):
+        result.effect(of="Y", on=Z)
+    with pytest.raises(TypeError):
+        result.effect(Y, Z)
+
+
+@pytest.mark.parametrize("name", BY_PAIR)
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_effects_as_a_frame(name, backend):
+    result, key = SMALL[name], FIRST[name]
+    frame = result.to_frame(backend)
+    assert type(frame).__module__.split(".")[0] == backend
+    rows = (
+        frame.to_pylist()
+        if backend == "pyarrow"
+        else (frame.to_dicts() if backend == "polars" else frame.to_dict("records"))
+    )
+    assert len(rows) == 4 * 3
+    for row in rows:
+        effect = result.effect(of=row["cause"], on=row["effect"])
+        value = getattr(effect, key)
+        assert row[key] == value
+
+
+def test_the_effect_of_a_chain():
+    effects = SMALL["TotalEffects"]
+    product = effects.effect(of=X, on=Y).estimate * effects.effect(of=Y, on=Z).estimate
+    assert math.isclose(effects.effect(of=X, on=Z).estimate, product)
+    assert effects.effect(of=Z, on=X).estimate == 0.0
+    assert math.isnan(effects.effect(of=Z, on=X).se)
+    low, high = effects.effect(of=X, on=Y).ci(0.9)
+    se = effects.effect(of=X, on=Y).se
+    assert math.isclose((high - low) / (2 * se), 1.6448536269514722)
+    assert effects.to_frame().columns[:3].tolist() == ["cause", "effect", "estimate"]
+
+
+def test_edges_by_name():
+    fit = SMALL["Fit"]
+    i, j = GRAPH.nodes.index(Z), GRAPH.nodes.index(Y)
+    for said in ((Y, "->", Z), (Z, "<-", Y), ("y -> z",), ("z <- y",)):
+        assert fit.edge(*said).estimate == fit.B[i, j]
+    for said in ((W, "<->", Y), (Y, "<->", W), ("y <-> w",)):
+        assert fit.edge(*said).estimate == fit.Omega[j, GRAPH.nodes.index(W)]
+    with pytest.raises(bf.GraphError, match="no edge z -> y: this pair has y -> z"):
+        fit.edge(Z, "->", Y)
+    with pytest.raises(bf.GraphError, match="no edge z -> w: this pair has no edge"):
+        fit.edge(Z, "->", W)
+    with pytest.raises(bf.GraphError, match="did you mean 'y'"):
+        fit.edge("Y", "->", Z)
+    with pytest.raises(bf.GraphError, match="should be one edge"):
+        fit.edge("y -> z <-> w")
+    with pytest.raises(bf.GraphError, match="two ends and a mark"):
+        fit.edge(Y, "~", Z)
+    with pytest.raises(bf.GraphError, match="self-loop"):
+        fit.edge(Y, "<->", Y)
+
+
+@pytest.mark.parametrize("name", ["AveragedEffects", "BootstrapResult", "StructureSamples"])
+def test_probabilities_of_edges_by_name(name):
+    result = SMALL[name]
+    i, j = result.names.index(Z), result.names.index(Y)
+    for said in ((Y, "->", Z), (Z, "<-", Y), ("y -> z",)):
+        assert float(result.edge(*said)) == result.directed[i, j]
+    assert float(result.edge(Z, "->", Y)) == result.directed[j, i]
+    assert float(result.edge(Z, "<->", Y)) == result.bidirected[i, j]
+    assert result.directed[i, j] != result.directed[j, i]
+
+
+def test_the_interval_of_an_edge():
+    result = SMALL["BootstrapResult"]
+    i, j = result.names.index(Z), result.names.index(Y)
+    assert result.edge("y -> z").interval == tuple(result.directed_interval[:, i, j])
+    assert result.edge("y <-> z").interval == tuple(result.bidirected_interval[:, i, j])
+
+
+def test_edges_of_a_class_by_name():
+    summary = bf.equivalence_class(bf.parse("x -> y <- z, w")).summary()
+    forth, back = summary.edge("x", "y"), summary.edge("y", "x")
+    assert (forth.n_forward, forth.n_backward, forth.n_bidirected) == (2, 0, 2)
+    assert (back.n_forward, back.n_backward, back.n_bidirected) == (0, 2, 2)
+    assert (str(forth), str(back)) == ("x o-> y", "y <-o x")
+    with pytest.raises(bf.GraphError, match="x and w are not adjacent"):
+        summary.edge("x", "w")
+    with pytest.raises(bf.GraphError, match="unknown node 'q'"):
+        summary.edge("x", "q")
+
+
+def test_frames_of_edges():
+    fit = SMALL["Fit"].to_frame()
+    assert len(fit) == 3 + 4
+    row = fit[fit.mark == "->"].iloc[1]
+    assert (row.a, row.b, row.estimate) == (Y, Z, SMALL["Fit"].edge("y -> z").estimate)
+    assert fit[fit.mark == "variance"].a.tolist() == list(GRAPH.nodes)
+    summary = SMALL["ClassSummary"]
+    assert summary.to_frame().n_forward.tolist() == [edge.n_forward for edge in summary.edges]
+    tests = SMALL["ConstraintTests"]
+    assert tests.to_frame().p_value.tolist() == [test.p_value for test in tests]
+    samples = SMALL["StructureSamples"]
+    for row in samples.to_frame().itertuples():
+        assert float(samples.edge(row.a, row.mark, row.b)) == row.frequency
+    choice = SMALL["PenaltyChoice"]
+    assert choice.to_frame().penalty.tolist() == list(choice.penalties)
+    assert SMALL["Intervention"].to_frame().fixed.tolist() == [True, False, False, False]
+    shares = SMALL["DistrictScores"]
+    assert shares.to_frame().score.tolist() == list(shares.values())
+    assert shares.to_frame().district.tolist() == ['"<b>x</b>"', "y, w", "z"]
+    left_out = SMALL["LeftOutConditions"]
+    for row, told in zip(left_out.to_frame().itertuples(), left_out.conditions, strict=True):
+        assert (row.name, row.targets) == (told.name, ", ".join(told.targets))
+        assert (row.loglik, row.graph) == (told.loglik, str(told.graph))
+    # Conditions 1 and 2 have the same rows: nothing is left to gain on their covariance matrix.
+    assert math.isnan(left_out.conditions[0].explained)
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_a_class_too_large_for_64_bits_has_a_frame(backend):
+    pairs = [(f"v{2 * i}", f"v{2 * i + 1}") for i in range(60)]
+    graph = bf.MixedGraph([name for pair in pairs for name in pair], directed=pairs)
+    frame = bf.equivalence_class(graph).summary().to_frame(backend)
+    assert float(frame["n_forward"][0].as_py() if backend == "pyarrow" else frame["n_forward"][0])
+
+
+def test_libraries_of_frames(monkeypatch):
+    with pytest.raises(bf.BowfreeError, match="backend='excel': choose 'pandas', 'polars' or"):
+        SMALL["EffectBounds"].to_frame("excel")
+
+    def not_installed(*args, **options):
+        raise ModuleNotFoundError("No module named 'polars'")
+
+    monkeypatch.setattr("narwhals.from_dict", not_installed)
+    with pytest.raises(bf.BowfreeError, match="polars is not installed: `pip install polars`"):
+        frames.data_frame({"x": [1]}, "polars")
+
+
+def test_one_is_not_many():
+    assert repr(bf.Experiment(("y",), 1.0, 1.0, 1.0)) == (
+        "<Experiment: y: 1 class, 1 end settled, 1 member left>"
+    )
+    assert repr(bf.Experiment(("y",), 2.0, 1.5, 4.0)) == (
+        "<Experiment: y: 2 classes, 1.5 ends settled, 4 members left>"
+    )
+    fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=100)
+    assert repr(fit).startswith("<Fit of 2 nodes and 1 edge, n = 100,")
+
+
+# --- one word, one kind of thing ---
+
+# What the same word has wherever it is a parameter: a default, and no place but its name.
+VOCABULARY = {
+    **dict.fromkeys(("rng", "n_jobs", "executor", "time_limit", "progress", "limit")),
+    **dict.fromkeys(("space", "search", "checkpoint", "information", "targets")),
+    "penalty": 1.0,
+    "layout": "auto",
+    "confidence": 0.95,
+    "kind": "perfect",
+    "zero": 1e-8,
+}
+# What others call these things.
+NOT_OURS = {"g", "G", "dag", "seed", "random_state", "threads", "jobs", "timeout", "callback"}
+NOT_OURS |= {"verbose", "df", "dataframe", "alpha", "level_of_confidence", "i", "j"}
+
+
+def public_signatures():
+    rooms = (bf, bf.datasets, bf.studies, bf.formats, bf.plot, bf.report)
+    for room in rooms:
+        for name in room.__all__:
+            thing = getattr(room, name)
+            if inspect.isclass(thing):
+                for method, function in inspect.getmembers(thing, inspect.isfunction):
+                    if method[0] != "_" and function.__module__.startswith("bowfree."):
+                        yield f"{name}.{method}", inspect.signature(function)
+            elif inspect.isfunction(thing):
+                yield name, inspect.signature(thing)
+
+
+def test_the_same_word_has_the_same_default_and_is_said_by_name():
+    seen = set()
+    for name, signature in public_signatures():
+        for word, parameter in signature.parameters.items():
+            if word not in VOCABULARY or parameter.default is parameter.empty:
+                continue
+            seen.add(word)
+            assert parameter.default == VOCABULARY[word], f"{name}({word}={parameter.default!r})"
+            if not name.endswith(".ci"):
+                assert parameter.kind is parameter.KEYWORD_ONLY, f"{name}({word})"
+    assert len(seen) > 10
+
+
+def test_words_that_are_not_ours_are_not_used():
+    for name, signature in public_signatures():
+        if not name.startswith("BAPLearner."):  # has scikit-learn's words
+            assert not NOT_OURS & set(signature.parameters), name
+
+
+def returned(cls, method):
+    return typing.get_type_hints(getattr(cls, method), vars(sys.modules[cls.__module__]))["return"]
+
+
+def test_the_same_word_returns_the_same_kind_of_thing():
+    assert returned(bf.Fit, "total_effects") is returned(bf.LinearSEM, "total_effects")
+    assert returned(bf.Fit, "standardized") is returned(bf.LinearSEM, "standardized")
+    for cls in public_classes().values():
+        if "summary" in vars(cls):
+            assert issubclass(returned(cls, "summary"), TextDisplay)
+    sem, fit = SMALL["LinearSEM"], SMALL["Fit"]
+    np.testing.assert_allclose(sem.total_effects().estimate, fit.total_effects().estimate)
+    np.testing.assert_allclose(sem.standardized().B, fit.standardized().B)
+    np.testing.assert_allclose(np.diag(fit.standardized().covariance()), 1.0)
+
+
+GRAPH_FUNCTIONS = {
+    "fit": lambda given: bf.fit(given, DATA).loglik,
+    "score": lambda given: bf.score(given, DATA),
+    "equivalence_class": lambda given: bf.equivalence_class(given).size,
+    "empirical_class": lambda given: bf.empirical_class(given, DATA).size,
+    "constraints": bf.constraints,
+    "test_constraints": lambda given: bf.test_constraints(given, DATA).tests,
+    "equivalent": lambda given: bf.equivalent(given, given),
+    "is_submodel": lambda given: bf.is_submodel(given, given),
+    "markov_equivalent": lambda given: bf.markov_equivalent(given, given),
+    "explain_equivalence": lambda given: bf.explain_equivalence(given, given),
+    "distinguishing_subgraph": lambda given: bf.distinguishing_subgraph(given, GRAPH),
+    "same_skeleton_and_colliders": lambda given: bf.same_skeleton_and_colliders(given, GRAPH),
+    "same_skeleton_and_v_structures": lambda g: bf.same_skeleton_and_v_structures(g, GRAPH),
+}
+
+
+@pytest.mark.parametrize("name", GRAPH_FUNCTIONS)
+def test_a_result_stands_for_its_graph(name):
+    function = GRAPH_FUNCTIONS[name]
+    wanted = function(GRAPH)
+    for given in (SMALL["Fit"], SMALL["LinearSEM"], SMALL["EquivalenceClass"]):
+        assert function(given) == wanted
+    with pytest.raises(bf.GraphError, match="expected a graph"):
+        function("x -> y")
+
+
+def test_a_graph_is_called_graph():
+    for name in bf.__all__:
+        thing = getattr(bf, name)
+        if inspect.isfunction(thing):
+            assert not {"g", "h"} & set(inspect.signature(thing).parameters), name
+
+
+# --- the table ---
+
+
+def test_table():
+    table = Table(("edge", "share"), [("a, b", "1.00"), ("a, long", "0.5")], most=1, rest="more: x")
+    assert table.lines() == ["edge  share", "a, b   1.00", "... and 1 more: x"]
+    assert Table((), []).lines() == []
+    assert Table(("a", "b"), [("1", "x")], left=(1,), widths=(3,)).lines() == ["  a  b", "  1  x"]
+    assert "<td" not in Table(("a",), []).html()
+
+
+def test_fields_of_records_are_those_of_their_frames():
+    for name in ("EffectBounds", "TotalEffects", "AveragedEffects"):
+        record = [field.name for field in fields(SMALL[name].effect(of=X, on=Y))]
+        assert record[2:] == list(SMALL[name].to_frame().columns)[2 : len(record)]

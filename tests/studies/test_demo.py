@@ -1,0 +1,89 @@
+"""The demo data are what their model says, and the demo writes what it announces."""
+
+import xml.etree.ElementTree
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import bowfree as bf
+from bowfree.cli import main
+from bowfree.studies.demo import free_folder, run_demo
+
+
+def test_demo_data_are_reproduced_bit_for_bit():
+    made, loaded = bf.datasets.make_demo(), bf.datasets.load_demo()
+    assert made.names == loaded.names
+    assert made.X.tobytes() == loaded.X.tobytes()
+
+
+def test_demo_model_is_a_bap_with_a_hidden_cause():
+    graph = bf.datasets.demo_model().graph
+    assert graph.is_bap()
+    assert graph.bidirected == (("fruit", "roots"),)
+    assert set(graph.nodes) == set(bf.datasets.load_demo())
+
+
+def test_demo_data_fit_their_model():
+    model = bf.datasets.demo_model()
+    fit = bf.fit(model.graph, bf.datasets.load_demo())
+    assert fit.p_value > 0.05
+    # Four standard errors: a wrong sign or a swapped pair of names is far outside.
+    errors = fit.standard_errors()
+    edges = ~np.isnan(errors.B)
+    assert (np.abs(fit.B - model.B)[edges] < 4 * errors.B[edges]).all()
+
+
+def test_what_the_data_set_says_can_be_known():
+    edges = bf.equivalence_class(bf.datasets.demo_model().graph).summary().edges
+    assert {str(edge) for edge in edges if edge.invariant} == {
+        "leaves -> fruit",
+        "fruit -> sweetness",
+        "fruit <-> roots",
+    }
+
+
+def test_demo_writes_its_files(tmp_path):
+    report = run_demo(tmp_path / "results")
+    assert sorted(path.name for path in report.files) == sorted(
+        path.name for path in (tmp_path / "results").iterdir()
+    )
+    read = {path.name: path.read_text(encoding="utf-8") for path in report.files}
+    assert bf.formats.from_json(read["graph.json"]) == report.graph
+    assert xml.etree.ElementTree.fromstring(read["graph.svg"]).tag.endswith("svg")
+    assert read["summary.txt"] == f"{report.fit.summary()}\n"
+    assert str(tmp_path / "results") in report.text
+    assert xml.etree.ElementTree.fromstring(read["class.svg"]).tag.endswith("svg")
+
+
+def test_demo_tells_what_is_known_and_what_cannot_be(tmp_path):
+    report = run_demo(tmp_path / "results")
+    truth = bf.datasets.demo_model().graph
+    assert bf.equivalent(report.graph, truth)
+    known, unknown = report.text.split("Out of reach of every method")
+    assert "    fruit <-> roots          true\n" in known
+    lines = {line[:28].strip(): line[28:].strip() for line in (known + unknown).splitlines()}
+    for edge in report.members.summary().edges:
+        assert str(edge) in lines
+    assert lines["sun o-> leaves"] == "sun -> leaves or sun <-> leaves"
+    assert "The true graph is one of them." in report.text
+    assert "8 graphs fit all data of this kind equally well" in report.text
+
+
+def test_demo_overwrites_nothing(tmp_path):
+    assert free_folder(tmp_path / "new") == tmp_path / "new"
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old-2").mkdir()
+    assert free_folder(tmp_path / "old") == tmp_path / "old-3"
+    with pytest.raises(bf.BowfreeError, match="exists already"):
+        run_demo(tmp_path / "old")
+    assert list((tmp_path / "old").iterdir()) == []
+
+
+def test_demo_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("bowfree-demo", "bowfree-demo-2"):
+        result = CliRunner().invoke(main, ["demo"])
+        assert result.exit_code == 0
+        assert f"the folder {folder}:" in result.stdout
+        assert (tmp_path / folder / "graph.svg").exists()
