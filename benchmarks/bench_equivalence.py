@@ -61,13 +61,13 @@ class Integers:
 
     prime = PRIME
 
-    def zeros(self, *shape):  # noqa: D102
+    def zeros(self, *shape):
         return np.zeros(shape, dtype=object)
 
-    def reduce(self, x):  # noqa: D102
+    def reduce(self, x):
         return x % self.prime
 
-    def inverse(self, x):  # noqa: D102
+    def inverse(self, x):
         return pow(int(x), -1, self.prime)
 
 
@@ -81,13 +81,13 @@ class Galois:
 
         self.field = galois.GF(SMALL_PRIME, primitive_element=7, verify=False)
 
-    def zeros(self, *shape):  # noqa: D102
+    def zeros(self, *shape):
         return self.field.Zeros(shape)
 
-    def reduce(self, x):  # noqa: D102
+    def reduce(self, x):
         return x
 
-    def inverse(self, x):  # noqa: D102
+    def inverse(self, x):
         return self.field(1) / x
 
 

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-
 MOST_ROWS = 40
 """Rows of a table that grows with the number of pairs; more are read as a data frame."""
 

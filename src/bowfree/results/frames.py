@@ -11,7 +11,6 @@ from typing import Any
 from bowfree.errors import BowfreeError
 from bowfree.text_reading import short_repr
 
-
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 
-
 class Frozen:
     """Mixin for frozen dataclasses whose arrays are read-only too.
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 
-
 class ToDict:
     """Mixin for dataclasses: ``to_dict`` returns their fields, or what ``_content`` chooses.
 

@@ -1,0 +1,1 @@
+"""Shared behavior of results: text, HTML, data frames, plain values."""
