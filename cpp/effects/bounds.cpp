@@ -30,8 +30,7 @@ EffectCounter::EffectCounter(JointData data, double path_sign, double zero,
       fitter_(data_),
       tally_(d_),
       B_(static_cast<std::size_t>(d_) * d_),
-      E_(B_.size()),
-      local_(data_.width()) {}
+      E_(B_.size()) {}
 
 void EffectCounter::obey(const Stop& stop) {
     stop_ = &stop;
@@ -51,22 +50,17 @@ const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
     const std::uint64_t m = local.m();
     work_ += m * m * m * fit.n_iter;
     n_uncertified_ += !fit.converged;
-    for (int a = 0; a < local.m(); ++a) local_[local.nodes[a]] = a;
-    Rows rows{fit.objective, {}, {}};
+    Rows rows{fit.objective, {}, {}, {}};
     if (variances_) rows.covariance = coefficient_covariance(data_, local, fit);
+    // In the order of the covariance matrix: local numbers put members of the district before
+    // other parents, so it is not the order of the nodes.
     for (int v = 0; v < local.k; ++v)
-        for_each_node(graph.parents(local.nodes[v]), graph.words(), [&](int p) {
-            rows.coefficients.push_back(fit.B[v * local.m() + local_[p]]);
-        });
+        for (const int p : local.parents[v]) {
+            if (local.nodes[p] >= d_) continue;  // an intercept
+            rows.at.emplace_back(local.nodes[v], local.nodes[p]);
+            rows.coefficients.push_back(fit.B[v * local.m() + p]);
+        }
     return known_.emplace(key, std::move(rows)).first->second;
-}
-
-EffectCounter::Block EffectCounter::block_of(const Graph& graph, const std::vector<int>& district,
-                                             const Rows& rows) {
-    Block block{{}, rows.covariance};
-    for (const int u : district)
-        for_each_node(graph.parents(u), graph.words(), [&](int p) { block.at.emplace_back(u, p); });
-    return block;
 }
 
 double EffectCounter::objective(const Graph& graph) {
@@ -85,12 +79,9 @@ void EffectCounter::add(const Graph& graph, const std::vector<int>& nodes) {
         const auto district = district_of(graph, v);
         for (const int u : district) insert(done.data(), u);
         const Rows& rows = rows_of(graph, district);
-        if (rows.coefficients.empty()) continue;
-        auto coefficient = rows.coefficients.begin();
-        for (const int u : district)
-            for_each_node(graph.parents(u), graph.words(),
-                          [&](int p) { B_[u * d_ + p] = *coefficient++; });
-        if (variances_) blocks_.push_back(block_of(graph, district, rows));
+        for (std::size_t s = 0; s < rows.at.size(); ++s)
+            B_[rows.at[s].first * d_ + rows.at[s].second] = rows.coefficients[s];
+        if (variances_ && !rows.at.empty()) blocks_.push_back(rows);
     }
     // Row by row in topological order: an effect that the graph excludes is exactly zero.
     for (const int v : topological_order(graph)) {
@@ -110,7 +101,7 @@ void EffectCounter::add(const Graph& graph, const std::vector<int>& nodes) {
 double EffectCounter::variance(int i, int j) const {
     double total = 0.0;
     std::vector<double> slope;
-    for (const Block& block : blocks_) {
+    for (const Rows& block : blocks_) {
         const int p = static_cast<int>(block.at.size());
         slope.clear();
         bool matters = false;

@@ -79,19 +79,13 @@ class EffectCounter {
     /// A fit as it is remembered.
     struct Rows {
         double objective = 0.0;
-        std::vector<double> coefficients;  ///< members ascending, for each its parents ascending
-        std::vector<double> covariance;    ///< of these, see `coefficient_covariance`, if wanted
-    };
-
-    /// The coefficients of one district of the member added last.
-    struct Block {
-        std::vector<std::pair<int, int>> at;  ///< (child, parent) of each
-        std::vector<double> covariance;
+        std::vector<std::pair<int, int>> at;  ///< (child, parent) of each coefficient
+        std::vector<double> coefficients;
+        std::vector<double> covariance;  ///< of these, see `coefficient_covariance`, if wanted
     };
 
     /// The fit of a district, from memory if it is known.
     const Rows& rows_of(const Graph& graph, const std::vector<int>& district);
-    static Block block_of(const Graph& graph, const std::vector<int>& district, const Rows& rows);
     void count_effects(const std::vector<int>& nodes);
 
     JointData data_;
@@ -104,9 +98,8 @@ class EffectCounter {
     std::unordered_map<Key, Rows, KeyHash> known_;
     std::uint64_t n_fits_ = 0, n_uncertified_ = 0, work_ = 0;
     EffectTally tally_;
-    std::vector<Block> blocks_;  // of the member added last
+    std::vector<Rows> blocks_;   // the districts of the member added last
     std::vector<double> B_, E_;  // of the member added last, d x d
-    std::vector<int> local_;     // scratch: local number of a node in a district
 };
 
 }  // namespace bowfree
