@@ -119,6 +119,29 @@ time_limit : float, optional
     Seconds after which the function returns what it has, marked as incomplete.
 progress : callable, optional
     Called with a :class:`bowfree.Progress` several times a second.
+equivalence_class : EquivalenceClass, optional
+    The class of the best graph. By default it is enumerated, up to a limit that the report states
+    when it is reached.
+bounds : EffectBounds, optional
+    Bounds of the total effects over that class. By default they are computed.
+average : AveragedEffects, optional
+    Result of :func:`bowfree.averaged_effects`. By default it is computed after a complete search
+    over at most 12 variables; otherwise the report states why it is missing.
+bootstrap : BootstrapResult, optional
+    Result of :func:`bowfree.bootstrap` on the same data.
+stability : StablePairs, optional
+    Result of :func:`bowfree.stability_selection` on the same data.
+settings : mapping, optional
+    Further options to list under "Reproduce".
+average_time_limit : float, optional
+    Seconds for computing `average`; None for no limit. If the limit is reached, the report says so,
+    and may differ between machines.
+title : str
+    Heading of the page.
+note : str
+    A line below the heading, such as a date.
+ax : matplotlib.axes.Axes, optional
+    Where to draw. By default on a new figure.
 """
 
 

@@ -200,7 +200,7 @@ def test_with_a_million_rows_a_small_misfit_is_negligible(tmp_path):
 
 def test_a_report_says_why_there_are_no_averages(table):
     result = bf.greedy_search(SEM.sample(3000, rng=2, as_frame="pandas"), restarts=2, rng=0)
-    late = bf.report.render(result, average_seconds=1e-9)
+    late = bf.report.render(result, average_time_limit=1e-9)
     assert "which have both, are left out: they take longer than 1e-09 s." in late
     early = bf.report.render(replace(result, complete=False))
     assert "are left out: the search was ended early." in early

@@ -254,7 +254,7 @@ VALID: dict[str, Callable[[], Any]] = {
     "simple": lambda: True,
     "n_samples": lambda: 4,
     "result": lambda: result("Fit"),
-    "members": lambda: result("EquivalenceClass"),
+    "equivalence_class": lambda: result("EquivalenceClass"),
     "bounds": lambda: result("EffectBounds"),
     "bootstrap": lambda: result("BootstrapResult"),
     "matrix": lambda: np.zeros((3, 3), dtype=int),

@@ -155,7 +155,7 @@ def test_a_large_graph_is_shown_in_modules(tab, tmp_path):
     def count(selector):
         return tab.evaluate(f"document.querySelectorAll('{selector}').length")
 
-    tab.open(bf.report.write(tmp_path / "large.html", fit, members=members))
+    tab.open(bf.report.write(tmp_path / "large.html", fit, equivalence_class=members))
     try:
         assert tab.evaluate("document.getElementById('layout').value") == "modules"
         assert count(".region") == 4

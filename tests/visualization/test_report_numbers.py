@@ -151,7 +151,7 @@ def test_resamples_and_halves(result):
     quick = {"restarts": 1, "rounds": 0}
     again = bf.bootstrap(DATA, n_resamples=40, search=quick, rng=0)
     pairs = bf.stability_selection(DATA, n_halves=10, max_false=2, search=quick, rng=0)
-    page = Page(bf.report.render(result, bootstrap=again, stable=pairs))
+    page = Page(bf.report.render(result, bootstrap=again, stability=pairs))
     for cells in page.rows("resampled-effects"):
         effect = again.effect(of=cells[0][1], on=cells[1][1])
         assert [float(c[0]) for c in cells[2:]] == [effect.frequency, *effect.interval]

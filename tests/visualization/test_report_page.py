@@ -96,7 +96,7 @@ def test_large_graphs_stay_small_on_disk():
     )
     fit = bf.fit(g, cov=bf.random_sem(g, rng=0).covariance(), n=500)
     members = bf.equivalence_class(g, method="colliders")
-    html = bf.report.render(fit, members=members)
+    html = bf.report.render(fit, equivalence_class=members)
     assert len(html.encode()) < 1_000_000
     page = Page(html)
     assert len(page.rows("residuals")) == 600
@@ -121,9 +121,9 @@ def test_any_bap_has_a_report(g):
         (lambda fit: {"data": DATA.X[:500]}, bf.DataError, "500 rows against n = 1000"),
         (lambda fit: {"data": np.exp(DATA.X)}, bf.DataError, "not the data of the fit"),
         (
-            lambda fit: {"members": bf.equivalence_class(bf.parse("x -> y"))},
+            lambda fit: {"equivalence_class": bf.equivalence_class(bf.parse("x -> y"))},
             bf.BowfreeError,
-            "does not hold the graph",
+            "does not contain the graph",
         ),
     ],
 )

@@ -19,7 +19,7 @@ def test_the_next_experiment():
     settled = bf.fit(bf.parse("x, y"), cov=np.eye(2), n=50)
     assert "The next experiment" not in bf.report.render(settled)
     close = bf.empirical_class(fit)
-    assert "The next experiment" not in bf.report.render(fit, members=close)
+    assert "The next experiment" not in bf.report.render(fit, equivalence_class=close)
 
 
 def test_bars_are_for_undecided_edges():

@@ -124,7 +124,7 @@ def learn(
         result.report(
             report,
             data=rows,
-            members=members,
+            equivalence_class=members,
             average=average,
             settings=settings,
         )

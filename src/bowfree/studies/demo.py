@@ -113,7 +113,7 @@ def run_demo(folder: Path, *, progress: Callable[[Progress], None] | None = None
         "graph.svg": result.graph.to_svg(),
         "class.svg": members.to_svg(),
         "summary.txt": f"{fitted.summary()}\n",
-        "report.html": render(result, data=data, members=members, title="Tomato plants"),
+        "report.html": render(result, data=data, equivalence_class=members, title="Tomato plants"),
     }
     folder.mkdir(parents=True)
     files = []

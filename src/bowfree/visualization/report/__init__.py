@@ -17,12 +17,14 @@ same for the same result, byte for byte: it has no date unless `note` gives one.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bowfree.effects.bounds_result import EffectBounds
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.model.fit_result import Fit
+from bowfree.parameters import public
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
 from bowfree.uncertainty.averaged_effects import AveragedEffects
@@ -36,20 +38,35 @@ from bowfree.visualization.svg import curves_script
 
 __all__ = ["render", "write"]
 
+TITLE = "Causal graph with hidden confounders"
 
+
+@public
 def write(
-    path: str | os.PathLike[str], result: SearchResult | ExhaustiveResult | Fit, **options: Any
+    path: str | os.PathLike[str],
+    result: SearchResult | ExhaustiveResult | Fit,
+    *,
+    data: Any = None,
+    equivalence_class: EquivalenceClass | None = None,
+    bounds: EffectBounds | None = None,
+    average: AveragedEffects | None = None,
+    bootstrap: BootstrapResult | None = None,
+    stability: StablePairs | None = None,
+    settings: Mapping[str, Any] | None = None,
+    average_time_limit: float | None = AVERAGE_SECONDS,
+    title: str = TITLE,
+    note: str = "",
 ) -> Path:
     """Write a report on a search or a fit into one HTML file.
 
     Parameters
     ----------
     path : str or path
-        The file; one that exists is overwritten.
+        The file; an existing one is overwritten.
     result : SearchResult, ExhaustiveResult or Fit
-        What to report on.
-    **options
-        Those of :func:`render`.
+        The result to report on.
+    data : array_like of shape (n, d) or data frame, optional
+        The rows, for checks of normality and outliers; a result contains only their moments.
 
     Returns
     -------
@@ -68,52 +85,46 @@ def write(
     '<!DOCTYPE html>'
     """
     target = Path(check_path("path", path))
-    target.write_text(render(result, **options), encoding="utf-8", newline="\n")
+    html = render(
+        result,
+        data=data,
+        equivalence_class=equivalence_class,
+        bounds=bounds,
+        average=average,
+        bootstrap=bootstrap,
+        stability=stability,
+        settings=settings,
+        average_time_limit=average_time_limit,
+        title=title,
+        note=note,
+    )
+    target.write_text(html, encoding="utf-8", newline="\n")
     return target
 
 
+@public
 def render(
     result: SearchResult | ExhaustiveResult | Fit,
     *,
     data: Any = None,
-    members: EquivalenceClass | None = None,
+    equivalence_class: EquivalenceClass | None = None,
     bounds: EffectBounds | None = None,
     average: AveragedEffects | None = None,
     bootstrap: BootstrapResult | None = None,
-    stable: StablePairs | None = None,
-    settings: dict[str, Any] | None = None,
-    average_seconds: float | None = AVERAGE_SECONDS,
-    title: str = "Causal graph with hidden confounders",
+    stability: StablePairs | None = None,
+    settings: Mapping[str, Any] | None = None,
+    average_time_limit: float | None = AVERAGE_SECONDS,
+    title: str = TITLE,
     note: str = "",
 ) -> str:
-    """Return the report as HTML text.
+    """Return the report as an HTML string.
 
     Parameters
     ----------
     result : SearchResult, ExhaustiveResult or Fit
-        What to report on.
+        The result to report on.
     data : array_like of shape (n, d) or data frame, optional
-        The raw data, for the checks of normality and outliers; a result keeps their moments only.
-    members : EquivalenceClass, optional
-        The class of the best graph, if it is at hand; else it is worked out, up to a number of
-        members that the page mentions when it is reached.
-    bounds : EffectBounds, optional
-        Bounds of the total effects over that class, if at hand; else they are worked out.
-    average : AveragedEffects, optional
-        What :func:`bowfree.averaged_effects` says of the search; for a complete search over up to
-        12 variables it is worked out, if it is not at hand. Where it is left out the page says why.
-    bootstrap : BootstrapResult, optional
-        What :func:`bowfree.bootstrap` counted on the same data, also as a column of the table of
-        edges.
-    stable : StablePairs, optional
-        What :func:`bowfree.stability_selection` found in the same data.
-    settings : dict, optional
-        Options to list under "Reproduce" beside those that the result knows.
-    average_seconds : float, optional
-        How long the averages may take, if they are worked out (40); None for as long as they need.
-        The page says when they were cut short, and is then not the same on every machine.
-    title, note : str
-        Heading, and a line of your own under it, such as a date.
+        The rows, for checks of normality and outliers; a result contains only their moments.
 
     Returns
     -------
@@ -136,10 +147,10 @@ def render(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    given = AtHand(data, members, bounds, average, bootstrap, stable, settings)
+    given = AtHand(data, equivalence_class, bounds, average, bootstrap, stability, settings)
     folder = Path(__file__).parent
     html: str = environment.get_template("page.html").render(
-        **gather(result, given, average_seconds),
+        **gather(result, given, average_time_limit),
         title=str(title),
         note=str(note),
         style=(folder / "style.css").read_text(encoding="utf-8"),

@@ -71,7 +71,7 @@ _MAX_MAP = 40  # variables in the map of residuals
 
 
 def gather(
-    result: SearchResult | ExhaustiveResult | Fit, given: AtHand, average_seconds: float | None
+    result: SearchResult | ExhaustiveResult | Fit, given: AtHand, average_time_limit: float | None
 ) -> dict[str, Any]:
     """Return all that the template needs; averages that are not at hand have a time limit."""
     if not isinstance(result, Fit | SearchResult | ExhaustiveResult):
@@ -85,12 +85,12 @@ def gather(
     runs = () if search is None else search.runs
     space = SearchSpace() if isinstance(result, Fit) else result.space
     given.check_variables(graph)
-    if given.members is None:
+    if given.equivalence_class is None:
         members = class_by_components(result, min(STORED_MEMBERS, _CLASS_WORK // len(graph) ** 2))
     else:
-        members = given.members.permitted_by(space)
+        members = given.equivalence_class.permitted_by(space)
     if graph not in members:
-        raise BowfreeError("the class given as `members` does not hold the graph of the result")
+        raise BowfreeError("equivalence_class does not contain the graph of the result")
     summary = members.summary()
     with warnings.catch_warnings():
         # What these warn of stands among the cautions of the page.
@@ -102,8 +102,10 @@ def gather(
         effects = fit.total_effects()
     found = Unasked(given.average)
     if given.average is None and search is not None:
-        found = unasked_average(search, most_nodes=MAX_AVERAGED, rng=0, time_limit=average_seconds)
-    certainty = _certainty(found.average, given.bootstrap, given.stable)
+        found = unasked_average(
+            search, most_nodes=MAX_AVERAGED, rng=0, time_limit=average_time_limit
+        )
+    certainty = _certainty(found.average, given.bootstrap, given.stability)
     edges = edge_rows(fit, estimates, summary)
     tried = _experiments(members, summary)
     checks = checks_if_rows(fit, given.data, None if search is None else search.holdout)

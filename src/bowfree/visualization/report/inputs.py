@@ -21,11 +21,11 @@ from bowfree.uncertainty.bootstrap_result import BootstrapResult
 from bowfree.uncertainty.stability import StablePairs
 
 _TYPES: Mapping[str, type] = {
-    "members": EquivalenceClass,
+    "equivalence_class": EquivalenceClass,
     "bounds": EffectBounds,
     "average": AveragedEffects,
     "bootstrap": BootstrapResult,
-    "stable": StablePairs,
+    "stability": StablePairs,
     "settings": Mapping,
 }
 
@@ -35,11 +35,11 @@ class AtHand:
     """Whatever is known already; :func:`bowfree.visualization.report.render` explains each word."""
 
     data: Any = None
-    members: EquivalenceClass | None = None
+    equivalence_class: EquivalenceClass | None = None
     bounds: EffectBounds | None = None
     average: AveragedEffects | None = None
     bootstrap: BootstrapResult | None = None
-    stable: StablePairs | None = None
+    stability: StablePairs | None = None
     settings: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
@@ -52,7 +52,7 @@ class AtHand:
 
     def check_variables(self, graph: MixedGraph) -> None:
         """Raise when something was counted on other variables than the graph's."""
-        for word in ("average", "bootstrap", "stable"):
+        for word in ("average", "bootstrap", "stability"):
             value = getattr(self, word)
             if value is not None and value.names != graph.nodes:
                 raise BowfreeError(f"{word} is about other variables than the result")
