@@ -322,7 +322,7 @@ def recovery(n_graphs):
             for way, moments in ways.items():
                 try:
                     found = bf.greedy_search(moments(data), restarts=8, rng=1).graph
-                except bf.DataError:  # too few complete rows: nothing is found
+                except bf.errors.DataError:  # too few complete rows: nothing is found
                     found = bf.MixedGraph(graph.nodes)
                 scores[way][g] = f_scores(found, graph)
         first = next(iter(scores.values()))
@@ -499,7 +499,7 @@ def main():
         "parts", nargs="*", help="times, peers, recovery, coverage; all unless some are named"
     )
     options = parser.parse_args()
-    warnings.simplefilter("ignore", bf.FitWarning)
+    warnings.simplefilter("ignore", bf.errors.FitWarning)
     parts = {
         "times": times,
         "peers": peers,

@@ -286,7 +286,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer graphs, under a minute")
     quick = parser.parse_args().quick
-    warnings.simplefilter("ignore", bf.FitWarning)
+    warnings.simplefilter("ignore", bf.errors.FitWarning)
     print(machine())
     families = {
         "true graph, d = 5": (5, None),

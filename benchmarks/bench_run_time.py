@@ -43,7 +43,7 @@ def measure(d: int, seed: int) -> dict[str, float]:
 
 
 def main() -> None:
-    warnings.simplefilter("ignore", bf.FitWarning)
+    warnings.simplefilter("ignore", bf.errors.FitWarning)
     print("| d | search | fit | class | members | effect bounds | averaged effects | below truth |")
     print("|---|---|---|---|---|---|---|---|")
     for d in SIZES:

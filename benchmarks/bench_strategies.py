@@ -88,7 +88,7 @@ def search_curve(data: DataSet, strategy: str, seed: int, goal: float) -> Curve:
                 progress=stop_in_time,
                 **options,
             )
-        except bf.SearchInterrupted as stopped:
+        except bf.search.SearchInterrupted as stopped:
             result = stopped.result
     # Runs know their elapsed time only. Above 1 is the Python thread that collects beside them.
     elapsed = time.perf_counter() - began_elapsed

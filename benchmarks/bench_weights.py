@@ -98,7 +98,7 @@ RECIPES: dict[str, Callable[[bf.SearchResult, Any, int], bf.AveragedEffects]] = 
 
 def main(sets: int = 20, first: int = 0) -> None:
     """Print one row for each kind of model and each recipe."""
-    warnings.simplefilter("ignore", bf.FitWarning)
+    warnings.simplefilter("ignore", bf.errors.FitWarning)
     print(
         "| n | graphs | weights | intervals cover | ... non-zero effects | median width | exclude "
         "zero, of these wrong | Brier score: effects, edges, adjacencies | CPU s |"

@@ -98,8 +98,8 @@ def test_a_choice(value):
 
 @pytest.mark.parametrize("value", [None, 3, np.array(1.0), ...], ids=str)
 def test_a_collection(value):
-    with pytest.raises(bf.GraphError, match=r"nodes is .*; give a list of names"):
-        as_list("nodes", value, "names", bf.GraphError)
+    with pytest.raises(bf.errors.GraphError, match=r"nodes is .*; give a list of names"):
+        as_list("nodes", value, "names", bf.errors.GraphError)
     assert as_list("nodes", iter("ab"), "names") == ["a", "b"]
 
 

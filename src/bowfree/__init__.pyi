@@ -121,24 +121,9 @@ from .equivalence.atlas import (
 
 # search
 from .search.greedy import greedy_search as greedy_search
-from .search.result import (
-    LearnedTarget as LearnedTarget,
-    ScoredGraph as ScoredGraph,
-    SearchInterrupted as SearchInterrupted,
-    SearchResult as SearchResult,
-    SearchRun as SearchRun,
-)
-from .search.confidence import Sureness as Sureness
-from .search.edge_changes import (
-    EdgeChange as EdgeChange,
-    EdgeChanges as EdgeChanges,
-    edge_changes as edge_changes,
-)
-from .search.exhaustive import (
-    ExhaustiveResult as ExhaustiveResult,
-    ScoredClass as ScoredClass,
-    exhaustive_search as exhaustive_search,
-)
+from .search.exhaustive import exhaustive_search as exhaustive_search
+from .search.neighbors import edge_changes as edge_changes
+from .search.result import SearchResult as SearchResult
 
 # effects
 from .effects.bounds import effect_bounds as effect_bounds
@@ -195,21 +180,11 @@ from .uncertainty.penalty_choice import (
 # the rest
 from .estimator import BAPLearner as BAPLearner
 from .app.widget import workbench as workbench
-from .errors import (
-    BowfreeError as BowfreeError,
-    CheckpointError as CheckpointError,
-    DataError as DataError,
-    DataWarning as DataWarning,
-    FitWarning as FitWarning,
-    GraphError as GraphError,
-    KnowledgeError as KnowledgeError,
-    LearnedGraphWarning as LearnedGraphWarning,
-    ParseError as ParseError,
-    WorkInterrupted as WorkInterrupted,
-    WorkersLost as WorkersLost,
-)
+from .errors import BowfreeError as BowfreeError
 
 # rooms of their own
+from . import errors as errors
+from . import search as search
 from . import datasets as datasets
 from . import studies as studies
 from . import formats as formats

@@ -267,7 +267,7 @@ def test_a_population_can_be_drawn_over_but_not_searched():
 
 def test_a_fit_that_fails_is_a_sentence_and_can_be_undone(session, monkeypatch):
     def fails(*_):
-        raise bf.DataError("the likelihood is unbounded")
+        raise bf.errors.DataError("the likelihood is unbounded")
 
     with monkeypatch.context() as patch:
         patch.setattr("bowfree.app.current_graph.fit_quietly", fails)
@@ -634,11 +634,11 @@ def test_hostile_names_are_only_texts():
 def test_what_cannot_be_opened():
     with pytest.raises(bf.BowfreeError, match="a workbench has room for 150"):
         Session(np.random.default_rng(0).normal(size=(200, MOST_VARIABLES + 1)))
-    with pytest.raises(bf.DataError, match="5 observations of 7 variables"):
+    with pytest.raises(bf.errors.DataError, match="5 observations of 7 variables"):
         Session(np.random.default_rng(1).normal(size=(5, 7)))
     with pytest.raises(bf.BowfreeError, match="cycle"):
         Session(DATA, graph=bf.parse("sun -> pot -> sun"))
-    with pytest.raises(bf.GraphError, match="moon"):
+    with pytest.raises(bf.errors.GraphError, match="moon"):
         Session(DATA, graph=bf.parse("sun -> moon"))
     with pytest.raises(bf.BowfreeError, match="back in time"):
         Session(DATA, graph=TRUTH, knowledge=bf.Knowledge(tiers=[["leaves"], ["sun"]]))
@@ -648,6 +648,6 @@ def test_what_cannot_be_opened():
 
 def test_conditions_with_interventions_are_refused():
     first, second = (bf.Condition(cov=np.eye(2), n=50, targets=T) for T in ((), ("x1",)))
-    with pytest.raises(bf.DataError, match=r"interventions \(on x1\): a workbench shows"):
+    with pytest.raises(bf.errors.DataError, match=r"interventions \(on x1\): a workbench shows"):
         Session([first, second])
     Session([first, bf.Condition(cov=2 * np.eye(2), n=50)]).close()

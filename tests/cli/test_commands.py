@@ -136,7 +136,7 @@ def test_warnings_are_one_line_on_stderr(plants, monkeypatch):
     fit = bf.fit
 
     def doubtful(*arguments, **options):
-        warnings.warn("not certified", bf.FitWarning, stacklevel=2)
+        warnings.warn("not certified", bf.errors.FitWarning, stacklevel=2)
         return fit(*arguments, **options)
 
     expected = run("fit", plants, "--graph", CHAIN).stdout
@@ -165,7 +165,7 @@ def test_experiments():
 
 def test_debug_shows_the_traceback(plants):
     result = run("--debug", "fit", plants, "--graph", "sun ->")
-    assert isinstance(result.exception, bf.ParseError)
+    assert isinstance(result.exception, bf.errors.ParseError)
 
 
 def test_help_loads_nothing_heavy():

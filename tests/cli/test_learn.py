@@ -250,7 +250,7 @@ def test_covariance_files_are_checked(tmp_path):
         ",x,y\nx,1,0\nz,0,1\n": "different names: y, z",
     }.items():
         path.write_text(text)
-        with pytest.raises(bf.DataError, match=problem):
+        with pytest.raises(bf.errors.DataError, match=problem):
             read_covariance(path)
     path.write_text("x,y\n1,0.5\n0.5,2\n")
     assert read_covariance(path, columns=["y"]).X.tolist() == [[2.0]]

@@ -95,7 +95,7 @@ def test_the_graph_picks_its_columns():
     assert fit.graph.nodes == ("y", "z")
     joint = bf.moments(given(targets=["y"]))
     assert bf.moments(joint, graph=bf.parse("z <- y")).names == ("z", "y")
-    with pytest.raises(bf.DataError, match=r"condition 'treated' .*'y', which is left out"):
+    with pytest.raises(bf.errors.DataError, match=r"condition 'treated' .*'y', which is left out"):
         joint.take(["x", "z"])
 
 
@@ -114,7 +114,7 @@ def test_few_rows_are_enough_beside_others():
     fit = bf.fit(CHAIN, [bf.Condition(WATCHED), few])
     assert fit.converged
     assert np.isnan(fit.chi2)  # two rows of three variables have no saturated model
-    with pytest.raises(bf.DataError, match="n = 3 observations of 3 variables"):
+    with pytest.raises(bf.errors.DataError, match="n = 3 observations of 3 variables"):
         bf.moments([bf.Condition(WATCHED[:2]), bf.Condition(WATCHED[2:4])])
 
 
@@ -146,7 +146,9 @@ def test_joint_moments_are_an_object_like_others():
     ],
 )
 def test_with_targets_there_is_no_single_matrix(call):
-    with pytest.raises(bf.DataError, match=r"interventions \(on y\) have no single covariance"):
+    with pytest.raises(
+        bf.errors.DataError, match=r"interventions \(on y\) have no single covariance"
+    ):
         call(given(targets=["y"]))
 
 
@@ -232,7 +234,7 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_conditions_are_refused(case):
     make, message = BAD[case]
-    with pytest.raises(bf.DataError, match=message):
+    with pytest.raises(bf.errors.DataError, match=message):
         bf.moments(make())
 
 
@@ -254,7 +256,7 @@ def test_bad_conditions_are_refused(case):
     ],
 )
 def test_bad_options_of_a_condition(options, message):
-    with pytest.raises(bf.DataError, match=message):
+    with pytest.raises(bf.errors.DataError, match=message):
         bf.Condition(**options)
 
 
@@ -271,15 +273,17 @@ def test_bad_options_of_a_condition(options, message):
     ],
 )
 def test_bad_options_of_a_table(options, message):
-    with pytest.raises(bf.DataError, match=message):
+    with pytest.raises(bf.errors.DataError, match=message):
         bf.conditions(table(), **options)
 
 
 def test_a_row_without_condition():
     frame = table().assign(batch=lambda t: t.batch.where(t.batch != "treated"))
-    with pytest.raises(bf.DataError, match="column 'batch' has 30 gaps, the first in row 40"):
+    with pytest.raises(
+        bf.errors.DataError, match="column 'batch' has 30 gaps, the first in row 40"
+    ):
         bf.conditions(frame, column="batch")
-    with pytest.raises(bf.DataError, match="frame is an object of type ndarray"):
+    with pytest.raises(bf.errors.DataError, match="frame is an object of type ndarray"):
         bf.conditions(np.array(WATCHED), column="x")
 
 
@@ -298,7 +302,7 @@ def test_what_is_for_one_table_is_refused(options):
     word = next(iter(options))
     for data in (given(), bf.moments(given(targets=["y"]))):
         with pytest.raises(
-            bf.DataError, match=f"(?s){word} = .* was given with several conditions"
+            bf.errors.DataError, match=f"(?s){word} = .* was given with several conditions"
         ):
             bf.moments(data, **options)
 
@@ -306,5 +310,7 @@ def test_what_is_for_one_table_is_refused(options):
 @pytest.mark.parametrize("columns", [[1, None, ("a", "b")], ["a", "a", "b"]])
 def test_tables_whose_columns_have_odd_names(columns):
     table = pd.DataFrame(np.eye(4)[:, :3], columns=columns)
-    with pytest.raises(bf.DataError, match=r"no such column; there are 1, None|two columns of one"):
+    with pytest.raises(
+        bf.errors.DataError, match=r"no such column; there are 1, None|two columns of one"
+    ):
         bf.conditions(table, column="batch")

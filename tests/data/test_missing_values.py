@@ -303,7 +303,7 @@ BAD = {
 
 @pytest.mark.parametrize(("options", "message"), BAD.values(), ids=BAD)
 def test_bad_words(options, message):
-    with pytest.raises(bf.DataError, match=message):
+    with pytest.raises(bf.errors.DataError, match=message):
         bf.moments(named(X), **options)
 
 
@@ -329,24 +329,28 @@ BAD_TABLES = {
 @pytest.mark.parametrize(("data", "message"), BAD_TABLES.values(), ids=BAD_TABLES)
 @pytest.mark.filterwarnings("error")
 def test_bad_tables(data, message):
-    with pytest.raises(bf.DataError, match=message):
+    with pytest.raises(bf.errors.DataError, match=message):
         bf.moments(data, missing="fiml")
 
 
 def test_nothing_left_by_listwise():
-    with pytest.raises(bf.DataError, match="0 of 2 rows are complete: missing='listwise' leaves"):
+    with pytest.raises(
+        bf.errors.DataError, match="0 of 2 rows are complete: missing='listwise' leaves"
+    ):
         bf.moments([[1.0, NAN], [NAN, 2.0]], missing="listwise")
 
 
 def test_the_pair_that_fewest_rows_have_is_named():
     few = [[NAN, 1.0, 2.0], [1.0, 2.0, 2.5], [3.0, 2.5, 1.0]]
-    with pytest.raises(bf.DataError, match=r"only 2 of them have both 'x1' and 'x2'\); use fewer"):
+    with pytest.raises(
+        bf.errors.DataError, match=r"only 2 of them have both 'x1' and 'x2'\); use fewer"
+    ):
         bf.moments(few, missing="fiml")
 
 
 def test_too_many_gaps():
     gappy = rows_with_gaps(8, 5, seed=1, share=0.5)
-    with pytest.raises(bf.DataError, match=r"no maximum that|rows have both|singul"):
+    with pytest.raises(bf.errors.DataError, match=r"no maximum that|rows have both|singul"):
         bf.moments(gappy, missing="fiml")
 
 

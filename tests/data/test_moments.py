@@ -78,12 +78,12 @@ def test_gaps_and_constant_columns_are_seen_in_every_part(row, monkeypatch):
     monkeypatch.setattr(sample, "_CELLS", 40)
     X = np.random.default_rng(3).normal(size=(101, 4))
     X[:, 2] = 7.0
-    with pytest.raises(bf.DataError, match="constant column 'x3'"):
+    with pytest.raises(bf.errors.DataError, match="constant column 'x3'"):
         bf.moments(X)
     X[row, 2] = 8.0
     assert bf.moments(X).n == 101
     X[row, 1] = np.nan
-    with pytest.raises(bf.DataError, match=f"row {row}"):
+    with pytest.raises(bf.errors.DataError, match=f"row {row}"):
         bf.moments(X)
 
 
@@ -455,7 +455,7 @@ BAD_INPUT = {
 
 @pytest.mark.parametrize(("arguments", "message"), BAD_INPUT.values(), ids=BAD_INPUT)
 def test_bad_data(arguments, message):
-    with pytest.raises(bf.DataError, match=message):
+    with pytest.raises(bf.errors.DataError, match=message):
         read_moments(**{"graph": GRAPH, **arguments})
 
 
@@ -569,7 +569,7 @@ BAD_GRAPHS = {
 @pytest.mark.parametrize(("graph", "message"), BAD_GRAPHS.values(), ids=BAD_GRAPHS)
 def test_graph_that_is_not_a_bap(graph, message):
     for function in (bf.fit, bf.score, bf.district_scores):
-        with pytest.raises(bf.GraphError, match=message):
+        with pytest.raises(bf.errors.GraphError, match=message):
             function(graph, X)
 
 

@@ -154,7 +154,7 @@ def test_gamma_is_the_covariance_over_samples(ordinal):
     assert_allclose(gamma / scale, over_samples / scale, atol=0.4)
 
 
-@pytest.mark.filterwarnings("ignore::bowfree.DataWarning")
+@pytest.mark.filterwarnings("ignore::bowfree.errors.DataWarning")
 def test_declared_by_name_or_by_the_frame():
     codes = frame()
     labels = ["low", "middle", "high"]
@@ -272,7 +272,7 @@ BAD = {
 
 @pytest.mark.parametrize(("data", "ordinal", "message"), BAD.values(), ids=BAD)
 def test_bad_input(data, ordinal, message):
-    with pytest.raises(bf.DataError, match=message):
+    with pytest.raises(bf.errors.DataError, match=message):
         bf.moments(data, ordinal=ordinal, missing="fiml")
 
 
@@ -280,7 +280,9 @@ def test_bad_input(data, ordinal, message):
 def test_only_what_helps_is_offered_for_gaps(words):
     gappy = frame().astype(float)
     gappy.loc[3, "a"] = np.nan
-    with pytest.raises(bf.DataError, match=r"first in row 3\): missing='listwise' leaves out"):
+    with pytest.raises(
+        bf.errors.DataError, match=r"first in row 3\): missing='listwise' leaves out"
+    ):
         bf.moments(gappy, **words)
 
 

@@ -206,9 +206,13 @@ def test_order_of_columns():
 def test_bad_words(options, message):
     X = normal_rows(50, 1)
     X[:, 0] = X[:, 0] > 0
-    with pytest.raises(bf.DataError, match=message):
+    with pytest.raises(bf.errors.DataError, match=message):
         bf.moments(X, **options)
-    with pytest.raises(bf.DataError, match=r"correlation = 'kendall' was given with a covariance"):
+    with pytest.raises(
+        bf.errors.DataError, match=r"correlation = 'kendall' was given with a covariance"
+    ):
         bf.moments(cov=R, n=50, correlation="kendall")
-    with pytest.raises(bf.DataError, match=r"correlation = 'kendall' was given with moments"):
+    with pytest.raises(
+        bf.errors.DataError, match=r"correlation = 'kendall' was given with moments"
+    ):
         bf.moments(bf.moments(X), correlation="kendall")

@@ -96,7 +96,7 @@ def test_columns_of_a_graph(only_sums, tmp_path):
         found = bf.moments(source, graph=graph)
         assert found.names == ("c", "a")
         assert_allclose(found.S, expected.S, rtol=1e-13)
-    with pytest.raises(bf.DataError, match="no column for the graph's node 'd'"):
+    with pytest.raises(bf.errors.DataError, match="no column for the graph's node 'd'"):
         bf.moments(pl.scan_parquet(tmp_path), graph=bf.parse("d -> a"))
 
 
@@ -143,13 +143,13 @@ def test_rows_with_gaps_are_left_out(only_sums):
     assert found.n == 4998
     assert found.notes == ("2 rows have gaps and are left out",)
     assert_allclose(found.S, bf.moments(X, missing="listwise").S, rtol=1e-13)
-    with pytest.raises(bf.DataError, match="values in 'x2', first in row 3999: of so large"):
+    with pytest.raises(bf.errors.DataError, match="values in 'x2', first in row 3999: of so large"):
         bf.moments(cut(np.delete(X, 3, axis=0), 100))
 
 
 def test_a_search_reads_pieces_once_and_looks_at_the_first_rows(only_sums):
     data = frame(ROWS[:3000]).assign(row=np.arange(3000.0))
-    with pytest.warns(bf.DataWarning, match="column row looks like row numbers"):
+    with pytest.warns(bf.errors.DataWarning, match="column row looks like row numbers"):
         found = bf.greedy_search((data[k : k + 500] for k in range(0, 3000, 500)), rng=1)
     assert found.graph.nodes == ("a", "b", "c", "row")
     assert found.moments.n == 3000
@@ -178,16 +178,16 @@ def test_a_search_reads_pieces_once_and_looks_at_the_first_rows(only_sums):
     ],
 )
 def test_bad_pieces(pieces, options, message, only_sums):
-    with pytest.raises(bf.DataError, match=message):
+    with pytest.raises(bf.errors.DataError, match=message):
         bf.moments(pieces(), **options)
 
 
 def test_what_needs_rows_says_so(only_sums):
     moments = bf.moments(cut(ROWS, 1000, frame))
-    with pytest.raises(bf.DataError, match="need the observations"):
+    with pytest.raises(bf.errors.DataError, match="need the observations"):
         bf.fit(bf.parse("a -> b"), moments, se="robust")
     fit = bf.fit(bf.parse("a -> b -> c"), moments)
-    with pytest.raises(bf.DataError, match=r"can be read only once.*bf.moments"):
+    with pytest.raises(bf.errors.DataError, match=r"can be read only once.*bf.moments"):
         fit.residuals(cut(ROWS, 1000, frame))
-    with pytest.raises(bf.DataError, match="holdout needs observations"):
+    with pytest.raises(bf.errors.DataError, match="holdout needs observations"):
         bf.greedy_search(cut(ROWS, 1000, frame), holdout=0.5)

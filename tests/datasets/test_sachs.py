@@ -172,7 +172,7 @@ def test_broken_copy_in_the_cache(fake):
     (cache / "13_pma.csv").write_text(ROWS)
     assert len(bf.datasets.load_sachs(13).X) == 2
     corrupt(cache)
-    with pytest.raises(bf.DataError, match=r"not the file that was used here.*delete it"):
+    with pytest.raises(bf.errors.DataError, match=r"not the file that was used here.*delete it"):
         bf.datasets.load_sachs(13)
 
 

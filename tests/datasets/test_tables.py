@@ -61,7 +61,7 @@ def test_a_mapping_is_data():
     ],
 )
 def test_bad_mappings_are_refused(columns, problem):
-    with pytest.raises(bf.DataError, match=problem):
+    with pytest.raises(bf.errors.DataError, match=problem):
         bf.fit(bf.parse("x -> y"), columns)
 
 
@@ -86,17 +86,19 @@ def test_bad_mappings_are_refused(columns, problem):
     ],
 )
 def test_malformed_tables_say_where(text, line, column, problem):
-    with pytest.raises(bf.ParseError, match=problem) as caught:
+    with pytest.raises(bf.errors.ParseError, match=problem) as caught:
         parse_table(text)
     assert len(str(caught.value)) < 400
     assert (caught.value.line, caught.value.column) == (line, column)
 
 
 def test_unknown_kinds_and_codings_are_refused(tmp_path):
-    with pytest.raises(bf.DataError, match="unknown kind of table"):
+    with pytest.raises(bf.errors.DataError, match="unknown kind of table"):
         read_table(tmp_path / "data.ods")
     (tmp_path / "data.csv").write_bytes(b"x\n\xff\n")
-    with pytest.raises(bf.ParseError, match=r"line 2, column 1: data\.csv is not a text in UTF-8"):
+    with pytest.raises(
+        bf.errors.ParseError, match=r"line 2, column 1: data\.csv is not a text in UTF-8"
+    ):
         read_table(tmp_path / "data.csv")
 
 
@@ -135,7 +137,7 @@ def test_time_grows_with_the_length_of_the_text(make, columns):
         text = make(n)
         wanted = [f"n{k}" for k in range(n)] if columns else None
         start = time.process_time()
-        with pytest.raises(bf.ParseError):
+        with pytest.raises(bf.errors.ParseError):
             parse_table(text, columns=wanted)
         return time.process_time() - start
 
@@ -151,7 +153,7 @@ def test_covariances_with_odd_names(tmp_path):
     assert table.names == ("a b", "=y")
     assert table.X.tolist() == [[1, 0.5], [0.5, 2]]
     path.write_text(",x,y\nx,1,0\nx,0,1\n")
-    with pytest.raises(bf.DataError, match="different names: y"):
+    with pytest.raises(bf.errors.DataError, match="different names: y"):
         read_covariance(path)
 
 
@@ -163,14 +165,16 @@ def parquet(path, columns):
 
 def test_bad_parquet_is_refused(tmp_path):
     good = parquet(tmp_path / "good.parquet", {"x": [1.0, 2.0], "y": ["1_000", "２"]})
-    with pytest.raises(bf.DataError, match=r"'y' \(string\) is not made of numbers"):
+    with pytest.raises(bf.errors.DataError, match=r"'y' \(string\) is not made of numbers"):
         read_table(good)
     assert read_table(good, columns=["x"]).X.tolist() == [[1], [2]]
     content = good.read_bytes()
     bad = tmp_path / "bad.parquet"
     for broken in (b"", b"PAR1", b"x,y\n1,2\n", content[:-9], content[: len(content) // 2]):
         bad.write_bytes(broken)
-        with pytest.raises(bf.DataError, match=r"bad\.parquet cannot be read as a \.parquet file"):
+        with pytest.raises(
+            bf.errors.DataError, match=r"bad\.parquet cannot be read as a \.parquet file"
+        ):
             read_table(bad)
 
 
@@ -178,7 +182,7 @@ def test_parquet_with_two_columns_of_one_name(tmp_path):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     table = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], names=["x", "x"])
     pq.write_table(table, tmp_path / "twice.parquet")
-    with pytest.raises(bf.DataError, match="two columns are named 'x'"):
+    with pytest.raises(bf.errors.DataError, match="two columns are named 'x'"):
         read_table(tmp_path / "twice.parquet")
 
 
@@ -186,7 +190,7 @@ def test_a_small_parquet_does_not_fill_the_memory(tmp_path):
     pytest.importorskip("pyarrow")
     path = parquet(tmp_path / "bomb.parquet", {"x": np.zeros(11_000_000)})
     assert path.stat().st_size < 100_000
-    with pytest.raises(bf.DataError, match="11,000,000 cells"):
+    with pytest.raises(bf.errors.DataError, match="11,000,000 cells"):
         read_table(path)
 
 
@@ -194,5 +198,5 @@ def test_a_small_parquet_does_not_fill_the_memory(tmp_path):
 def test_columns_are_asked_for_by_name(names, tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("x,y\n1,2\n3,5\n", encoding="utf-8")
-    with pytest.raises(bf.DataError, match="give a list of names"):
+    with pytest.raises(bf.errors.DataError, match="give a list of names"):
         bf.datasets.read_table(path, columns=names)

@@ -128,7 +128,7 @@ def test_real_tables_of_packages_people_have(tmp_path):
 def test_numbers_that_mean_two_things(text, option, problem, answers, tmp_path):
     path = save(tmp_path / "data.csv", text)
     if option is not None:
-        with pytest.raises(bf.ParseError, match=problem) as caught:
+        with pytest.raises(bf.errors.ParseError, match=problem) as caught:
             read_table(path)
         assert option in str(caught.value)
         assert (caught.value.line, caught.value.column) == (2, 1)
@@ -177,7 +177,7 @@ def test_numbers_that_mean_one_thing(text, x, tmp_path):
     ],
 )
 def test_refused_with_the_option(text, problem, tmp_path):
-    with pytest.raises(bf.ParseError, match=problem):
+    with pytest.raises(bf.errors.ParseError, match=problem):
         read_table(save(tmp_path / "data.csv", text))
 
 
@@ -187,7 +187,7 @@ def test_answers_end_the_questions(tmp_path):
     path = save(tmp_path / "one.csv", "x\n1,5\n2,5\n")
     assert read_table(path, separator="tab", decimal="comma")["x"].tolist() == [1.5, 2.5]
     for option, value in (("separator", "pipe"), ("decimal", "dot")):
-        with pytest.raises(bf.DataError, match=f"{option}= '{value}': choose one of"):
+        with pytest.raises(bf.errors.DataError, match=f"{option}= '{value}': choose one of"):
             read_table(path, **{option: value})
 
 
@@ -213,7 +213,7 @@ def test_never_silently_wrong(tmp_path_factory, rows, written, labeled):
     asked = re.compile("could be a number")
     try:
         found = read_table(path).X
-    except bf.ParseError as error:
+    except bf.errors.ParseError as error:
         if not asked.search(str(error)):
             raise
     else:
@@ -226,7 +226,7 @@ def test_never_silently_wrong(tmp_path_factory, rows, written, labeled):
 def test_missing_values_by_other_names(tmp_path):
     path = save(tmp_path / "data.csv", "x,y\n-999,?\n1,2\n-999.0,NA\n")
     assert np.isnan(read_table(path, na=["-999", "?"]).X).tolist() == [[1, 1], [0, 0], [1, 1]]
-    with pytest.raises(bf.ParseError, match=r"'\?' in column 'y' .* say so \(na=\)"):
+    with pytest.raises(bf.errors.ParseError, match=r"'\?' in column 'y' .* say so \(na=\)"):
         read_table(path)
 
 
@@ -246,10 +246,10 @@ def test_packed_files(tmp_path):
     (tmp_path / "data.csv.gz").write_bytes(gzip.compress(text))
     np.testing.assert_array_equal(read_table(tmp_path / "data.csv.gz").X, X)
     (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(text)[:-10])
-    with pytest.raises(bf.DataError, match=r"cut\.csv\.gz cannot be unpacked"):
+    with pytest.raises(bf.errors.DataError, match=r"cut\.csv\.gz cannot be unpacked"):
         read_table(tmp_path / "cut.csv.gz")
     (tmp_path / "no.csv.gz").write_bytes(text)
-    with pytest.raises(bf.DataError, match=r"no\.csv\.gz cannot be unpacked"):
+    with pytest.raises(bf.errors.DataError, match=r"no\.csv\.gz cannot be unpacked"):
         read_table(tmp_path / "no.csv.gz")
 
 
@@ -268,21 +268,25 @@ def test_small_files_that_unpack_to_much(tmp_path, monkeypatch):
     monkeypatch.setattr(unpacking, "_A_LOT", 1000)
     monkeypatch.setattr(unpacking, "MOST_TIMES", 10)
     (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"x\n" + b"0\n" * 100_000))
-    with pytest.raises(bf.DataError, match="real data are not that regular"):
+    with pytest.raises(bf.errors.DataError, match="real data are not that regular"):
         read_table(tmp_path / "bomb.csv.gz")
 
 
 def test_encodings(tmp_path):
     text = "größe;y\n1,5;2\n"
     path = save(tmp_path / "data.csv", text, "cp1252")
-    with pytest.raises(bf.ParseError, match=r"line 1, column 3: .* save it as UTF-8, or .*cp1252"):
+    with pytest.raises(
+        bf.errors.ParseError, match=r"line 1, column 3: .* save it as UTF-8, or .*cp1252"
+    ):
         read_table(path)
     assert read_table(path, encoding="cp1252").names == ("größe", "y")
     assert read_table(save(tmp_path / "16.csv", text, "utf-16")).names == ("größe", "y")
     assert read_table(save(tmp_path / "8.csv", text, "utf-8-sig")).names == ("größe", "y")
-    with pytest.raises(bf.DataError, match="encoding= 'klingon' is not known"):
+    with pytest.raises(bf.errors.DataError, match="encoding= 'klingon' is not known"):
         read_table(path, encoding="klingon")
-    with pytest.raises(bf.ParseError, match="not a text in ascii: found the byte 0xf6 at place 3"):
+    with pytest.raises(
+        bf.errors.ParseError, match="not a text in ascii: found the byte 0xf6 at place 3"
+    ):
         read_table(path, encoding="ascii")
 
 
@@ -367,7 +371,7 @@ def test_what_is_read_with_care(text, at_once, tmp_path):
 def test_rows_that_are_numbered_otherwise(at_once, tmp_path):
     """Numbers that do not count the rows are a column without a name."""
     text = '"x" "y" "z"\n' + lines_of(CELLS, " ", lambda k: k == 0, ["1", "2", "4"])
-    with pytest.raises(bf.ParseError, match=r"line 2, column 1: .*expected 3 cells"):
+    with pytest.raises(bf.errors.ParseError, match=r"line 2, column 1: .*expected 3 cells"):
         read_table(save(tmp_path / "data.txt", text))
     assert at_once in ([False], [])
 
@@ -440,15 +444,15 @@ def test_the_rest_of_a_large_file_may_be_written_otherwise(at_once, tmp_path, mo
     path = save(tmp_path / "late.csv", "x;y\n1;2\n3;4\n5,25;6,5\n")
     np.testing.assert_array_equal(read_table(path).X, [[1, 2], [3, 4], [5.25, 6.5]])
     path = save(tmp_path / "both.csv", "x;y\n1;2\n3;4\n5,25;6.5\n")
-    with pytest.raises(bf.ParseError, match="has a decimal point"):
+    with pytest.raises(bf.errors.ParseError, match="has a decimal point"):
         read_table(path)
     path = save(tmp_path / "thousands.csv", "x;y\n1;2\n3;4\n5;1.234\n")
-    with pytest.raises(bf.ParseError, match="mark between thousands; say decimal= point"):
+    with pytest.raises(bf.errors.ParseError, match="mark between thousands; say decimal= point"):
         read_table(path)
     assert at_once[-1:] != [True]
     path = tmp_path / "broken.csv"
     path.write_bytes(b"x;y\n1;2\n3;4\n5;\xff\n")
-    with pytest.raises(bf.ParseError, match="not a text in UTF-8"):
+    with pytest.raises(bf.errors.ParseError, match="not a text in UTF-8"):
         read_table(path)
 
 
@@ -471,7 +475,7 @@ def test_the_rest_of_a_large_file_may_be_written_otherwise(at_once, tmp_path, mo
     ],
 )
 def test_large_files_are_refused_like_small_ones(text, problem, at_once, tmp_path):
-    with pytest.raises(bf.ParseError, match=problem):
+    with pytest.raises(bf.errors.ParseError, match=problem):
         read_table(save(tmp_path / "data.csv", text))
 
 
@@ -512,10 +516,12 @@ def test_files_of_other_programs(ending, library, write, tmp_path):
     same(read_table(path, columns=NAMES))
     same(read_table(path, drop=["who"]))
     assert np.isnan(read_table(path, columns=["x"], na=["0.5"]).X[0, 0])
-    with pytest.raises(bf.DataError, match=r"'who'.*drop.*\(drop=\)"):
+    with pytest.raises(bf.errors.DataError, match=r"'who'.*drop.*\(drop=\)"):
         read_table(path)
     path.write_bytes(b"something else")
-    with pytest.raises(bf.DataError, match=f"data{ending} cannot be read as a {ending} file"):
+    with pytest.raises(
+        bf.errors.DataError, match=f"data{ending} cannot be read as a {ending} file"
+    ):
         read_table(path)
 
 
@@ -523,7 +529,7 @@ def test_files_of_other_programs(ending, library, write, tmp_path):
 def test_a_library_that_is_not_there(ending, library, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, library, None)
     (tmp_path / f"data{ending}").write_bytes(b"")
-    with pytest.raises(bf.DataError, match=f"needs {library}; run `pip install {library}`"):
+    with pytest.raises(bf.errors.DataError, match=f"needs {library}; run `pip install {library}`"):
         read_table(tmp_path / f"data{ending}")
 
 
@@ -535,14 +541,16 @@ def test_workbooks(tmp_path):
         sheet.append(row)
     book.save(tmp_path / "data.xlsx")
     assert read_table(tmp_path / "data.xlsx", columns=["x"]).X[0, 0] == 1
-    with pytest.raises(bf.DataError, match="row 4: 'red' in column 'y' is not a number"):
+    with pytest.raises(bf.errors.DataError, match="row 4: 'red' in column 'y' is not a number"):
         read_table(tmp_path / "data.xlsx")
     book.create_sheet("more").append(["z"])
     book.save(tmp_path / "data.xlsx")
-    with pytest.raises(bf.DataError, match="has the sheets Sheet, more; say which one with sheet="):
+    with pytest.raises(
+        bf.errors.DataError, match="has the sheets Sheet, more; say which one with sheet="
+    ):
         read_table(tmp_path / "data.xlsx")
     assert read_table(tmp_path / "data.xlsx", sheet="more").names == ("z",)
-    with pytest.raises(bf.DataError, match="has no sheet 'mor'"):
+    with pytest.raises(bf.errors.DataError, match="has no sheet 'mor'"):
         read_table(tmp_path / "data.xlsx", sheet="mor")
 
 
@@ -633,7 +641,7 @@ def test_words_in_a_large_file(at_once, tmp_path):
 def test_orders_that_are_none(ordinal, problem, tmp_path):
     path = tmp_path / "words.csv"
     words_in(".csv", path)
-    with pytest.raises(bf.DataError, match=problem):
+    with pytest.raises(bf.errors.DataError, match=problem):
         read_table(path, ordinal=ordinal)
 
 
@@ -646,5 +654,5 @@ def test_a_table_is_what_the_gate_takes():
 def test_none_is_no_list_of_names(tmp_path, option):
     path = tmp_path / "data.csv"
     path.write_text("x,y\n1,2\n3,5\n")
-    with pytest.raises(bf.DataError, match=rf"{option}= is None; give a list of"):
+    with pytest.raises(bf.errors.DataError, match=rf"{option}= is None; give a list of"):
         read_table(path, **{option: None})

@@ -236,7 +236,7 @@ def test_uncertified_fits_are_reported():
     # A reference case whose likelihood still grows while a coefficient runs to infinity.
     case = fits(lambda case: "no_finite_mle_found_B_diverges" in case["flags"])[0]
     graph, S = graph_of(case, case["d"]), matrix(case["S"])
-    with pytest.warns(bf.FitWarning, match="not certified"):
+    with pytest.warns(bf.errors.FitWarning, match="not certified"):
         bounds = bf.effect_bounds([graph], cov=S, n=case["n"])
     assert bounds.n_uncertified > 0
     assert np.isfinite(bounds.lower).all()

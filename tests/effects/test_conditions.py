@@ -86,5 +86,5 @@ def test_members_may_need_more_rows_than_the_graph():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5, 3))
     few = [bf.Condition(X[:3]), bf.Condition(X[3:], targets=["x1"])]
-    with pytest.raises(bf.DataError, match="n = 3 observations of 3 variables"):
+    with pytest.raises(bf.errors.DataError, match="n = 3 observations of 3 variables"):
         bf.effect_bounds([bf.MixedGraph(["x1", "x2", "x3"])], few)

@@ -157,7 +157,7 @@ def test_the_sufficient_condition_needs_bow_freeness():
     assert bowed.collider_triples() == plain.collider_triples()
     assert not bf.is_submodel(bowed, plain)
     assert not bf.markov_equivalent(bowed, plain)
-    with pytest.raises(bf.GraphError, match="bow"):
+    with pytest.raises(bf.errors.GraphError, match="bow"):
         bf.same_skeleton_and_colliders(bowed, plain)
 
 

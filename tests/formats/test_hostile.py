@@ -153,7 +153,7 @@ def test_places_are_counted_in_all_line_ends(end):
         "ggm": "x,y\n0,q\n0,0",
         "lavaan": "# x\n?",
     }.items():
-        with pytest.raises(bf.ParseError) as caught:
+        with pytest.raises(bf.errors.ParseError) as caught:
             formats.read(text.replace("\n", end), format=format)
         assert caught.value.line == 2
 
@@ -161,7 +161,7 @@ def test_places_are_counted_in_all_line_ends(end):
 @pytest.mark.parametrize("format", formats.FORMATS)
 @pytest.mark.parametrize("text", [None, 5, b"x", ["x"]])
 def test_only_text_is_text(format, text):
-    with pytest.raises(bf.ParseError, match=type(text).__name__):
+    with pytest.raises(bf.errors.ParseError, match=type(text).__name__):
         formats.read(text, format=format)
 
 
@@ -179,7 +179,7 @@ def test_only_text_is_text(format, text):
     ],
 )
 def test_a_matrix_has_numbers(matrix):
-    with pytest.raises(bf.ParseError, match=r"not made of numbers|square"):
+    with pytest.raises(bf.errors.ParseError, match=r"not made of numbers|square"):
         formats.from_ggm(matrix)
 
 
@@ -205,5 +205,5 @@ def test_edge_lists_of_anything_are_refused(lists):
 
 
 def test_networkx_of_anything_is_refused():
-    with pytest.raises(bf.ParseError, match="int"):
+    with pytest.raises(bf.errors.ParseError, match="int"):
         formats.from_networkx(5)

@@ -50,7 +50,7 @@ def test_written_covariances_stand_once():
 def test_a_written_bow_is_kept_and_refused_by_the_fit():
     graph = from_lavaan("y ~ x\ny ~~ x")
     assert graph.bows() == (("x", "y"),)
-    with pytest.raises(bf.GraphError, match="bow"):
+    with pytest.raises(bf.errors.GraphError, match="bow"):
         bf.fit(graph, cov=np.eye(2), n=100)
 
 
@@ -91,7 +91,7 @@ REFUSED = [
 def test_what_cannot_be_honored_is_refused_everywhere(text, line, problem, way_out, files):
     data, model = files
     model.write_text(text)
-    with pytest.raises(bf.ParseError) as caught:
+    with pytest.raises(bf.errors.ParseError) as caught:
         from_lavaan(text)
     command = run("fit", data, "--graph-file", model, "--format", "lavaan")
     assert command.exit_code == 1
@@ -155,7 +155,7 @@ def test_definitions_are_evaluated_with_delta_method_errors():
     assert pickle.loads(pickle.dumps(model)) == model
     with pytest.raises(bf.BowfreeError, match="'direct'; it has"):
         defined.parameter("direct")
-    with pytest.raises(bf.GraphError, match="another graph"):
+    with pytest.raises(bf.errors.GraphError, match="another graph"):
         model.defined(bf.fit(bf.parse("x -> y"), cov=np.eye(2), n=9))
 
 

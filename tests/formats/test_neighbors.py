@@ -66,7 +66,7 @@ def test_hidden_nodes_get_names_of_their_own():
     assert set(written) == {"a", "b", "U_a_b", "U_a_b_"}
     assert written.nodes["U_a_b_"] == {"observed": "no"}
     assert graph == bf.MixedGraph([*written], list(written.edges)).latent_projection("U_a_b_")
-    with pytest.raises(bf.GraphError, match="cycle"):
+    with pytest.raises(bf.errors.GraphError, match="cycle"):
         formats.to_dowhy(bf.parse("x -> y -> z -> x"))
 
 
@@ -107,7 +107,7 @@ def test_ananke_sees_the_same_graph():
         assert {frozenset(x) for x in other.districts} == set(map(frozenset, graph.districts()))
         for node in graph.nodes:
             assert set(other.parents([node])) == graph.parents(node)
-    with pytest.raises(bf.GraphError, match="cycle"):
+    with pytest.raises(bf.errors.GraphError, match="cycle"):
         formats.to_ananke(bf.parse("x -> y -> z -> x"))
 
 

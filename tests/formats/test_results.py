@@ -68,12 +68,12 @@ def test_a_pag_keeps_its_circles():
     assert formats.to_pcalg(tail)[1].tolist() == [1, 0, 1, 2]
     assert formats.to_causal_learn(tail)[1].tolist() == [1, 0, 1, -1]
     for format in set(formats.FORMATS) - {"pcalg", "causal-learn", "tetrad"}:
-        with pytest.raises(bf.GraphError, match="of type PAG"):
+        with pytest.raises(bf.errors.GraphError, match="of type PAG"):
             formats.write(pag, format=format)
 
 
 @pytest.mark.parametrize("given", [None, 3, "x -> y", COV])
 def test_what_has_no_graph_is_refused(given):
     for writer in set(WRITERS) - set(NEIGHBOURS):
-        with pytest.raises(bf.GraphError, match="expected a graph"):
+        with pytest.raises(bf.errors.GraphError, match="expected a graph"):
             getattr(formats, writer)(given)

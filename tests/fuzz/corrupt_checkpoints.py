@@ -107,7 +107,7 @@ def main() -> None:
             path.write_bytes(spoilt)
             try:
                 result = search(path)
-            except bf.CheckpointError:
+            except bf.errors.CheckpointError:
                 counts[f"{spoil.__name__}: refused"] += 1
                 continue
             except Exception as error:

@@ -68,7 +68,7 @@ def corpus() -> dict[str, list[str]]:
         for graph in GRAPHS:
             try:
                 texts[name].append(formats.write(graph, format=name))
-            except bf.GraphError:
+            except bf.errors.GraphError:
                 continue
     return texts | {"toml": TOML, "csv": TABLES, "tsv": TABLES, "covariance": TABLES}
 
@@ -134,7 +134,7 @@ class Readers:
             formats.dagitty_positions(text)
         try:
             again = formats.write(graph, format=name)
-        except bf.GraphError:
+        except bf.errors.GraphError:
             return
         assert formats.read(again, format=name) == graph, "does not survive writing and reading"
 

@@ -38,7 +38,7 @@ def test_a_foreign_exception_a_hang_and_a_long_message_are_found(monkeypatch):
         if format == "json":
             while True:
                 pass
-        raise bf.ParseError("x" * 10_000)
+        raise bf.errors.ParseError("x" * 10_000)
 
     monkeypatch.setattr(formats, "read", broken)
     _, failures = fuzz(seed=0, inputs=100, seconds=0.05)

@@ -24,7 +24,7 @@ def test_an_instrument_identifies_what_a_bow_alone_does_not():
     assert found.complete
     assert found.edge("x", "->", "y").by == ("z",)
     assert found.edge("y <-> x").verdict == "identified"
-    with pytest.raises(bf.GraphError, match="no edge"):
+    with pytest.raises(bf.errors.GraphError, match="no edge"):
         found.edge("z -> y")
     assert "not identified" in str(bf.parse("x -> y <-> x").identified())
 
@@ -42,9 +42,9 @@ def test_two_instruments_are_needed_for_two_bows():
 
 
 def test_a_cycle_is_refused_and_a_bow_gets_a_hint():
-    with pytest.raises(bf.GraphError, match="cycle"):
+    with pytest.raises(bf.errors.GraphError, match="cycle"):
         bf.parse("x -> y -> z -> x").identified()
-    with pytest.raises(bf.GraphError, match=r"graph\.identified\(\)"):
+    with pytest.raises(bf.errors.GraphError, match=r"graph\.identified\(\)"):
         bf.parse("x -> y <-> x").check_bap()
 
 
@@ -175,22 +175,22 @@ def test_parameters_come_back_from_the_covariance(graph):
         assert np.allclose(again.B, sem.B, rtol=1e-4, atol=1e-4)
         assert np.allclose(again.covariance(), sem.covariance(), rtol=1e-6, atol=1e-6)
     else:
-        with pytest.raises(bf.GraphError, match="not known to determine"):
+        with pytest.raises(bf.errors.GraphError, match="not known to determine"):
             bf.LinearSEM.from_covariance(graph, sem.covariance())
 
 
 def test_other_covariances_are_refused():
     graph = bf.parse("x -> y -> z")
     cov = [[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]]
-    with pytest.raises(bf.DataError, match=r"errors of x and z would have covariance 0\.25"):
+    with pytest.raises(bf.errors.DataError, match=r"errors of x and z would have covariance 0\.25"):
         bf.LinearSEM.from_covariance(graph, cov)
-    with pytest.raises(bf.DataError, match="Sigma is not symmetric"):
+    with pytest.raises(bf.errors.DataError, match="Sigma is not symmetric"):
         bf.LinearSEM.from_covariance(bf.parse("x -> y"), [[1.0, 0.5], [0.0, 1.0]])
-    with pytest.raises(bf.DataError, match="Sigma is not positive definite"):
+    with pytest.raises(bf.errors.DataError, match="Sigma is not positive definite"):
         bf.LinearSEM.from_covariance(bf.parse("x -> y"), [[1.0, 1.0], [1.0, 1.0]])
-    with pytest.raises(bf.DataError, match="variance of y is 0"):
+    with pytest.raises(bf.errors.DataError, match="variance of y is 0"):
         bf.LinearSEM.from_covariance(bf.parse("x -> y"), [[1.0, 0.0], [0.0, 0.0]])
-    with pytest.raises(bf.DataError, match="instrument without effect"):
+    with pytest.raises(bf.errors.DataError, match="instrument without effect"):
         bf.LinearSEM.from_covariance(bf.parse("z -> x -> y <-> x"), np.eye(3))
 
 

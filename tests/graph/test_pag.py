@@ -27,14 +27,14 @@ def test_marks_by_name():
     assert pag.mark_at("x", "w") == "head"
     assert pag.mark_at("x", "z") == "tail"
     assert pag.to_dict()["edges"][0] == ["w", "o->", "x"]
-    with pytest.raises(bf.GraphError, match="not adjacent"):
+    with pytest.raises(bf.errors.GraphError, match="not adjacent"):
         pag.mark_at("v", "x")
-    with pytest.raises(bf.GraphError, match="unknown node 'u'"):
+    with pytest.raises(bf.errors.GraphError, match="unknown node 'u'"):
         pag.mark_at("u", "x")
 
 
 def test_a_cycle_has_no_mag():
-    with pytest.raises(bf.GraphError, match="cycle"):
+    with pytest.raises(bf.errors.GraphError, match="cycle"):
         bf.parse("x -> y -> z -> x").pag()
 
 

@@ -74,7 +74,7 @@ def test_nodes_are_numbered_by_first_appearance():
     ],
 )
 def test_malformed_text_is_refused_with_its_place(text, line, column, words):
-    with pytest.raises(bf.ParseError) as caught:
+    with pytest.raises(bf.errors.ParseError) as caught:
         bf.parse(text)
     assert (caught.value.line, caught.value.column) == (line, column)
     assert str(caught.value).startswith(f"line {line}, column {column}: {words}")
@@ -122,6 +122,6 @@ def test_any_names_survive(names):
 def test_any_text_is_read_or_refused(text):
     try:
         g = bf.parse(text)
-    except bf.ParseError:
+    except bf.errors.ParseError:
         return
     assert bf.parse(str(g)) == g

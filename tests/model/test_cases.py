@@ -114,7 +114,7 @@ def test_questions_that_cannot_be_answered(call, problem):
 def test_a_covariance_matrix_has_no_means():
     fit = bf.fit(GRAPH, cov=DATA.cov(), n=300)
     for call in (fit.residuals, fit.predict):
-        with pytest.raises(bf.DataError, match="made from a covariance matrix"):
+        with pytest.raises(bf.errors.DataError, match="made from a covariance matrix"):
             call(DATA)
     with_mean = bf.Moments(
         ("x", "y", "z"), DATA.cov(ddof=0).to_numpy(), 300, DATA.mean().to_numpy()

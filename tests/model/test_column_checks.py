@@ -52,7 +52,7 @@ def test_many_different_values_after_the_first_thousand():
 def test_a_search_warns():
     data = {"id": np.arange(N), "sex": RNG.integers(0, 2, N), "x": NOISE, "y": NOISE**3}
     quick = {"restarts": 1, "rounds": 0, "rng": 1}
-    with pytest.warns(bf.DataWarning) as caught:
+    with pytest.warns(bf.errors.DataWarning) as caught:
         bf.greedy_search(data, **quick)
     said = [str(w.message) for w in caught]
     assert len(said) == 2

@@ -131,7 +131,7 @@ def test_ricf_is_the_numpy_twin_sweep_by_sweep(seed, d, sweeps):
     graph, S = random_bap(rng, d), random_covariance(rng, d, 30 * d)
     B, Omega, _ = ricf(S, *graph_matrices(graph), max_iter=sweeps, tol=0.0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bf.FitWarning)
+        warnings.simplefilter("ignore", bf.errors.FitWarning)
         fit = bf.fit(graph, cov=S, n=100, ddof=0, method="ricf", max_iter=sweeps, tol=0.0)
     assert_allclose(fit.B, B, atol=1e-9)
     assert_allclose(fit.Omega, Omega, atol=1e-9)
@@ -176,7 +176,7 @@ def assert_no_loss(rng, graph, S, n):
     if larger is None:
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bf.FitWarning)
+        warnings.simplefilter("ignore", bf.errors.FitWarning)
         small = bf.fit(graph, cov=S, n=n)
         # The smaller model lies in the larger one, so the *global* maximum cannot fall; a single
         # start may stop at another local one, which is what more starts are for.
@@ -223,7 +223,7 @@ def test_same_seed_same_result():
 def test_ricf_that_does_not_converge_says_so():
     rng = np.random.default_rng(10)
     graph, S = random_bap(rng, 6, density=0.8), random_covariance(rng, 6, 100)
-    with pytest.warns(bf.FitWarning, match="no certified maximum after 2 iterations"):
+    with pytest.warns(bf.errors.FitWarning, match="no certified maximum after 2 iterations"):
         fit = bf.fit(graph, cov=S, n=100, method="ricf", max_iter=2)
     assert not fit.converged
     assert "NOT CERTIFIED" in str(fit.summary())

@@ -150,7 +150,7 @@ def test_a_point_where_an_effect_is_not_identified():
     B[1, 0], B[2, 1], B[3, 2] = 1.0, 2.0, 0.7
     Omega = np.array([[1.0, 0, -0.5, 0.1], [0, 1.0, 0, 0.1], [-0.5, 0, 1.0, 0], [0.1, 0.1, 0, 2.0]])
     singular = replace(regular, B=B, Omega=Omega)
-    with pytest.warns(bf.FitWarning, match="not identified"):
+    with pytest.warns(bf.errors.FitWarning, match="not identified"):
         errors = singular.standard_errors()
     assert np.isnan(errors.covariance).all()
     assert np.isfinite(regular.standard_errors().covariance).all()

@@ -117,7 +117,7 @@ def test_scores_too():
             [graph.nodes[i] for i in order], graph.directed, graph.bidirected
         )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", bf.FitWarning)
+            warnings.simplefilter("ignore", bf.errors.FitWarning)
             one = bf.score(graph, cov=S, n=1000)
             other = bf.score(relabelled, cov=S[np.ix_(order, order)], n=1000)
         assert_allclose(other, one, rtol=1e-12)

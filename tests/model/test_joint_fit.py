@@ -66,7 +66,7 @@ def test_it_is_what_a_general_optimizer_finds(seed):
     targets = [(), (int(rng.integers(4)),), tuple(rng.choice(4, 2, replace=False).tolist())]
     given, plain = random_conditions(rng, graph, targets)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bf.FitWarning)
+        warnings.simplefilter("ignore", bf.errors.FitWarning)
         fit = bf.fit(graph, given)
     assert fit.loglik == pytest.approx(groups_twin.joint_loglik(fit.B, fit.Omega, plain), abs=1e-7)
     assert fit.loglik >= groups_twin.maximize(graph, plain) - 1e-5
@@ -260,10 +260,10 @@ def test_scores_of_districts_sum_to_the_score():
 def test_what_is_for_one_sample_is_refused():
     given, _ = random_conditions(np.random.default_rng(14), bf.parse("x -> y"), [(), (1,)])
     for options in ({"se": "robust"}, {"test": "satorra-bentler"}, {"se": "bootstrap"}):
-        with pytest.raises(bf.DataError, match="are for one sample"):
+        with pytest.raises(bf.errors.DataError, match="are for one sample"):
             bf.fit(bf.parse("x -> y"), given, **options)
     fit = bf.fit(bf.parse("x -> y"), given)
-    with pytest.raises(bf.DataError, match="is for one sample"):
+    with pytest.raises(bf.errors.DataError, match="is for one sample"):
         _ = replace(fit, test="satorra-bentler").scaled
     with pytest.raises(bf.BowfreeError, match="method='ricf' is the paper's"):
         bf.fit(bf.parse("x -> y"), given, method="ricf")

@@ -268,14 +268,16 @@ def test_searches_and_classes_under_different_kinds():
 def test_too_few_rows_for_parameters_of_their_own():
     X = RNG.normal(size=(53, 3))
     for kind in ("mechanism", "noise"):
-        with pytest.raises(bf.DataError, match=f"parameters of its own .kind='{kind}'.: n = 3"):
+        with pytest.raises(
+            bf.errors.DataError, match=f"parameters of its own .kind='{kind}'.: n = 3"
+        ):
             bf.moments([bf.Condition(X[3:]), bf.Condition(X[:3], targets=["x1"], kind=kind)])
     bf.moments([bf.Condition(X[3:]), bf.Condition(X[:3], targets=["x1"], kind="activity")])
 
 
 def test_a_held_variable_was_set():
     held = {**TWO[1], "y": np.ones(60)}
-    with pytest.raises(bf.DataError, match=r"constant column 'y': .* \(kind='perfect'\)"):
+    with pytest.raises(bf.errors.DataError, match=r"constant column 'y': .* \(kind='perfect'\)"):
         bf.moments([bf.Condition(TWO[0]), bf.Condition(held, targets=["y"], kind="noise")])
 
 

@@ -269,7 +269,7 @@ def test_theorem_unstandardized_fails_with_a_cycle():
     without_rounds = b * phi[0, 0] + a * phi[1, 1]
     assert abs(simple_treks - phi[0, 1]) > 0.1
     assert abs(without_rounds - phi[0, 1]) > 0.1
-    with pytest.raises(bf.GraphError, match="cycle x -> y -> x"):
+    with pytest.raises(bf.errors.GraphError, match="cycle x -> y -> x"):
         bf.LinearSEM(bf.parse("x -> y -> x"), M, np.eye(2))
 
 
@@ -294,7 +294,7 @@ def test_covariance_agrees_with_the_matrix_formula(g, seed):
 
 @pytest.mark.parametrize(("b", "variance"), [(1e200, 1.0), (3.0, 1e308)])
 def test_no_covariance_beyond_the_largest_number(b, variance):
-    with pytest.raises(bf.DataError, match="beyond the largest number"):
+    with pytest.raises(bf.errors.DataError, match="beyond the largest number"):
         bf.LinearSEM(bf.parse("x -> y"), [[0, 0], [b, 0]], variance * np.eye(2))
 
 
@@ -310,5 +310,5 @@ def test_units_do_not_decide_what_is_positive_definite():
     g = bf.parse("x <-> y")
     sem = bf.LinearSEM(g, np.zeros((2, 2)), [[1.0, 5e-10], [5e-10, 1e-18]])
     np.testing.assert_allclose(sem.standardized().Omega[0, 1], 0.5)
-    with pytest.raises(bf.DataError, match="smallest eigenvalue of its correlations"):
+    with pytest.raises(bf.errors.DataError, match="smallest eigenvalue of its correlations"):
         bf.LinearSEM(g, np.zeros((2, 2)), [[1.0, 1e-9], [1e-9, 1e-18]])

@@ -34,7 +34,7 @@ def test_words_for_edges_that_are_not_tested():
         ("z -> x", "would make a cycle"),
         ("x -> q", "unknown node 'q'"),
     ]:
-        with pytest.raises(bf.GraphError, match=problem):
+        with pytest.raises(bf.errors.GraphError, match=problem):
             found.edge(edge)
 
 

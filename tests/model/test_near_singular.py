@@ -98,7 +98,7 @@ def test_what_is_certified_is_a_maximum_of_the_likelihood():
         S = nearly_singular(rng, 5, 1e-10)
         graph = random_bap(rng, 5, density=0.6)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", bf.FitWarning)
+            warnings.simplefilter("ignore", bf.errors.FitWarning)
             fit = bf.fit(graph, cov=S, n=100, ddof=0)
         if fit.converged:
             assert fit.loglik < log_likelihood(S, S, 100) + 1e-3

@@ -23,7 +23,7 @@ def correlations(rows):
 
 def fit_quietly(graph, S, n, **options):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bf.FitWarning)
+        warnings.simplefilter("ignore", bf.errors.FitWarning)
         return bf.fit(graph, cov=S, n=n, **options)
 
 

@@ -79,7 +79,7 @@ def test_the_search_scores_by_it_and_says_so():
 def test_what_goes_on_from_a_search_has_its_penalty():
     S = random_covariance(np.random.default_rng(3), 5, 100)
     found = bf.greedy_search(cov=S, n=100, penalty="ebic", rng=1)
-    with pytest.warns(bf.LearnedGraphWarning):
+    with pytest.warns(bf.errors.LearnedGraphWarning):
         assert found.fit().penalty == found.penalty
     assert bf.edge_changes(found).penalty == found.penalty
     assert found.score == pytest.approx(bf.score(found), abs=1e-12)

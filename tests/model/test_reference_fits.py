@@ -54,7 +54,7 @@ def test_several_starts_find_the_better_optimum(case):
 @pytest.mark.parametrize("case", UNBOUNDED, ids=case_id)
 def test_no_finite_maximum_is_flagged_in_bounded_time(case):
     start = time.perf_counter()
-    with pytest.warns(bf.FitWarning, match="runs to infinity"):
+    with pytest.warns(bf.errors.FitWarning, match="runs to infinity"):
         fit = fit_case(case)
     assert time.perf_counter() - start < 1.0
     assert fit.diverging
@@ -166,7 +166,7 @@ def test_ten_sweeps_are_the_papers(case):
     dataset = DATASETS[case["dataset"]]
     n, S = dataset["n"], matrix(dataset["S"])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bf.FitWarning)  # ten sweeps often do not converge
+        warnings.simplefilter("ignore", bf.errors.FitWarning)  # ten sweeps often do not converge
         # ddof=0 has S fitted as it is, which is what the authors' program does.
         fit = bf.fit(graph_of(case, dataset["d"]), cov=S, n=n, ddof=0, method="ricf", max_iter=10)
     for district in case["districts"]:

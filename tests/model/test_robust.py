@@ -165,10 +165,12 @@ def test_bad_choice(options, message):
 
 
 def test_a_covariance_matrix_does_not_say_how_it_varies():
-    with pytest.raises(bf.DataError, match="se='robust' and test='yuan-bentler' need the observ"):
+    with pytest.raises(
+        bf.errors.DataError, match="se='robust' and test='yuan-bentler' need the observ"
+    ):
         bf.fit(GRAPH, cov=SEM.covariance(), n=100, se="robust", test="yuan-bentler")
     light = bf.moments(heavy_tailed(100, 1)).without_rows()
-    with pytest.raises(bf.DataError, match="se='bootstrap' need the observations"):
+    with pytest.raises(bf.errors.DataError, match="se='bootstrap' need the observations"):
         bf.fit(GRAPH, light, se="bootstrap")
 
 

@@ -26,7 +26,9 @@ MISSED = (325, 357, 362)
 @pytest.mark.parametrize("seed", MISSED)
 def test_fit_warns(seed):
     graph, S = foreign_case(seed)
-    with pytest.warns(bf.FitWarning, match=r"several maxima .*; this is the one from the usual"):
+    with pytest.warns(
+        bf.errors.FitWarning, match=r"several maxima .*; this is the one from the usual"
+    ):
         fit = bf.fit(graph, cov=S, n=1000, ddof=0)
     assert fit.converged
     assert max(district.n_optima for district in fit.certificate) > 1
@@ -38,7 +40,7 @@ def test_fit_warns(seed):
 def test_looking_changes_no_number(seed):
     graph, S = foreign_case(seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bf.FitWarning)
+        warnings.simplefilter("ignore", bf.errors.FitWarning)
         fit = bf.fit(graph, cov=S, n=1000, ddof=0)
     plain, look = (_core.fit_graph(S, *graph._bits(), look=look) for look in (False, True))
     np.testing.assert_array_equal(look.B, plain.B)

@@ -148,15 +148,17 @@ def test_intervals_know_that_intercepts_are_estimated():
 def test_what_has_no_means():
     matrix = bf.Condition(cov=np.eye(3), n=50)
     rows = bf.Condition(dict(zip(("x1", "x2", "x3"), chain(40).values(), strict=True)))
-    with pytest.raises(bf.DataError, match="condition '1' has a covariance matrix and no means"):
+    with pytest.raises(
+        bf.errors.DataError, match="condition '1' has a covariance matrix and no means"
+    ):
         bf.moments([matrix, rows], means="shared")
     held = bf.Condition({**chain(40), "y": np.ones(40)}, targets=["y"])
-    with pytest.raises(bf.DataError, match="'y' was held constant in condition '2'"):
+    with pytest.raises(bf.errors.DataError, match="'y' was held constant in condition '2'"):
         bf.moments([bf.Condition(chain(40)), held], means="shared")
-    with pytest.raises(bf.DataError, match="means = 'shared' is for several conditions"):
+    with pytest.raises(bf.errors.DataError, match="means = 'shared' is for several conditions"):
         bf.fit(CHAIN, chain(40), means="shared")
-    with pytest.raises(bf.DataError, match="means = 'some': must be one of free, shared"):
+    with pytest.raises(bf.errors.DataError, match="means = 'some': must be one of free, shared"):
         bf.moments([bf.Condition(chain(40)), bf.Condition(chain(50))], means="some")
     several = [bf.Condition(chain(40)) for _ in range(3)]
-    with pytest.raises(bf.DataError, match="covariances are foreseen"):
+    with pytest.raises(bf.errors.DataError, match="covariances are foreseen"):
         bf.leave_out_conditions(bf.moments(several, means="shared"))

@@ -36,5 +36,5 @@ def test_auto_is_that_number():
     ],
 )
 def test_bad_questions(call, problem):
-    with pytest.raises(bf.DataError, match=problem):
+    with pytest.raises(bf.errors.DataError, match=problem):
         call()

@@ -85,7 +85,7 @@ def test_weights_in_a_column():
     ],
 )
 def test_bad_weights(weights, message):
-    with pytest.raises(bf.DataError, match=message):
+    with pytest.raises(bf.errors.DataError, match=message):
         bf.moments(DATA, weights=weights)
 
 

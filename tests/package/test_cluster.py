@@ -162,7 +162,7 @@ def test_without_the_scheduler_all_are_lost_and_nothing_else(tmp_path):
     file = tmp_path / "search.checkpoint"
     with cluster(tmp_path, 1, patience=10) as (made, client):
         kill = when_begun(made.scheduler.kill)
-        with pytest.raises(bf.WorkersLost) as caught:
+        with pytest.raises(bf.errors.WorkersLost) as caught:
             bf.greedy_search(
                 X, **OPTIONS, executor=client.get_executor(), progress=kill, checkpoint=file
             )
@@ -214,5 +214,5 @@ def test_an_address_without_a_scheduler(tmp_path, address, monkeypatch):
 def test_a_closed_client(tmp_path):
     with cluster(tmp_path, 0) as (_, client):
         executor = client.get_executor()
-    with pytest.raises(bf.WorkersLost, match="0 of 12 pieces"):
+    with pytest.raises(bf.errors.WorkersLost, match="0 of 12 pieces"):
         bf.greedy_search(X, **OPTIONS, executor=executor)

@@ -89,5 +89,5 @@ def test_moments_of_any_kind(name, source):
 @pytest.mark.parametrize("name", RESAMPLING)
 def test_resampling_needs_rows(name):
     for source in ("a matrix", "weights", "ranks"):
-        with pytest.raises(bf.DataError, match="resampling needs the rows themselves"):
+        with pytest.raises(bf.errors.DataError, match="resampling needs the rows themselves"):
             RESAMPLING[name](SOURCES[source])

@@ -74,7 +74,7 @@ def test_a_result_that_dask_takes_for_an_error_is_asked_for_again():
 def test_a_scheduler_that_does_not_come_back_ends_the_work():
     # Nobody cancels what was handed out last, or tells that it is lost.
     for looks in (5, 0):
-        with pytest.raises(bf.WorkersLost, match=r"is closed\); 0 of 5 pieces were done"):
+        with pytest.raises(bf.errors.WorkersLost, match=r"is closed\); 0 of 5 pieces were done"):
             Budget(executor=Forgetful("closed", looks=looks)).run(square, range(5), what="squares")
 
 
@@ -85,7 +85,7 @@ def test_a_piece_that_kills_every_worker_ends_the_work():
         seen.append(number)
         return number >= 2
 
-    with pytest.raises(bf.WorkersLost, match=r"gone\); 2 of 5 pieces were done") as caught:
+    with pytest.raises(bf.errors.WorkersLost, match=r"gone\); 2 of 5 pieces were done") as caught:
         Budget(executor=Clumsy(lose)).run(square, range(5), what="squares", gather=sum)
     assert caught.value.result == 0 + 1
     assert len(seen) < 30
@@ -94,7 +94,7 @@ def test_a_piece_that_kills_every_worker_ends_the_work():
 def test_what_a_search_found_goes_with_the_error_and_into_the_checkpoint(tmp_path):
     file = tmp_path / "search.ckpt"
     broken = Clumsy(lambda number: number >= 3)
-    with pytest.raises(bf.WorkersLost) as caught:
+    with pytest.raises(bf.errors.WorkersLost) as caught:
         bf.greedy_search(X, rng=5, restarts=6, executor=broken, checkpoint=file)
     result = caught.value.result
     assert len(result.runs) == 3
@@ -106,7 +106,7 @@ def test_what_a_search_found_goes_with_the_error_and_into_the_checkpoint(tmp_pat
 def test_what_a_bootstrap_found_goes_with_the_error():
     quick = {"restarts": 1, "rounds": 0}
     broken = Clumsy(lambda number: number >= 50)
-    with pytest.raises(bf.WorkersLost) as caught:
+    with pytest.raises(bf.errors.WorkersLost) as caught:
         bf.bootstrap(X, n_resamples=60, search=quick, rng=0, executor=broken)
     result = caught.value.result
     assert (result.n_resamples, result.complete) == (50, False)
@@ -121,7 +121,7 @@ def test_what_a_bootstrap_found_goes_with_an_interrupt(n_jobs):
             raise KeyboardInterrupt
 
     quick = {"search": {"restarts": 1, "rounds": 0}, "n_resamples": 60, "rng": 0}
-    with pytest.raises(bf.WorkInterrupted) as caught:
+    with pytest.raises(bf.errors.WorkInterrupted) as caught:
         bf.bootstrap(X, **quick, n_jobs=n_jobs, progress=interrupt)
     result = caught.value.result
     assert (result.n_resamples, result.complete) == (45, False)
@@ -131,7 +131,7 @@ def test_what_a_bootstrap_found_goes_with_an_interrupt(n_jobs):
 
 def test_an_interrupt_before_the_first_piece_is_plain():
     def stopped(k):
-        raise bf.SearchInterrupted(None)  # from inside a piece: its result is nobody's here
+        raise bf.search.SearchInterrupted(None)  # from inside a piece: its result is nobody's here
 
     with pytest.raises(KeyboardInterrupt) as caught:
         Budget().run(stopped, range(3), what="pieces", gather=sum)
@@ -154,7 +154,9 @@ def test_an_error_in_a_piece_is_no_lost_worker():
 def test_a_closed_executor():
     with ThreadPoolExecutor(1) as closed:
         pass
-    with pytest.raises(bf.WorkersLost, match=r"no worker left .*after shutdown.*; 0 of") as caught:
+    with pytest.raises(
+        bf.errors.WorkersLost, match=r"no worker left .*after shutdown.*; 0 of"
+    ) as caught:
         bf.greedy_search(X, rng=0, executor=closed)
     assert caught.value.result is None
 
@@ -192,5 +194,5 @@ def test_a_killed_process():
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
         victim = processes.submit(os.getpid).result()
         os.kill(victim, signal.SIGKILL)
-        with pytest.raises(bf.WorkersLost, match="BrokenProcessPool"):
+        with pytest.raises(bf.errors.WorkersLost, match="BrokenProcessPool"):
             bf.greedy_search(X, rng=0, executor=processes)

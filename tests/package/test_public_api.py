@@ -81,7 +81,7 @@ def results() -> dict[type, Any]:
     made = [
         joint, joint.conditions, CONDITIONS[0], joint.sharing_test(),
         bf.leave_out_conditions(CONDITIONS, GRAPH),
-        bf.LearnedTarget("c", "a", 0.5, chosen=True),
+        bf.search.LearnedTarget("c", "a", 0.5, chosen=True),
         search, search.sureness, fit, fit.summary(), fit.indices, *fit.estimates(),
         fit.standard_errors(),
         fit.total_effects(), fit.total_effects().effect(**pair), fit.sem(), members,
@@ -92,7 +92,7 @@ def results() -> dict[type, Any]:
         exact.classes(), bf.choose_penalty(DATA, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),
         bf.stability_selection(DATA, n_halves=2, search=QUICK, rng=1),
         GRAPH.pag(), GRAPH.identified(), bf.atlas(2), bf.Progress("runs", 1, 2, 0.5, 0.5),
-        bf.SearchInterrupted(search), bf.WorkInterrupted(search), bf.design(GRAPH),
+        bf.search.SearchInterrupted(search), bf.errors.WorkInterrupted(search), bf.design(GRAPH),
         next(GRAPH.paths("a", "b")), next(GRAPH.treks("b", "c")),
         robust.scaled, robust.moments.gaps,
         bf.BAPLearner(random_state=1, **QUICK).fit(DATA), GRAPH, bf.Moments(GRAPH.nodes, COV, 60),
@@ -476,7 +476,7 @@ def attempt(label: str, arguments: dict[str, Any], n_in_place: int = 99) -> None
     except bf.BowfreeError as error:
         if len(str(error)) > LONGEST_MESSAGE:
             raise
-    except (bf.FitWarning, bf.DataWarning):
+    except (bf.errors.FitWarning, bf.errors.DataWarning):
         pass
     except OSError:
         if not PATHS & set(arguments):
@@ -511,7 +511,7 @@ def test_right_arguments_give_a_result(label, tmp_path, monkeypatch):
     found = ENTRANCES[label]
     assert all(word in VALID or (label, word) in ELSEWHERE for word in found.required)
     if label in REFUSED:
-        with pytest.raises(bf.DataError, match="condition"):
+        with pytest.raises(bf.errors.DataError, match="condition"):
             found(found.base(), 99)
     else:
         found(found.base(), 99)

@@ -44,7 +44,7 @@ def results(graph, data):
     conditions = [bf.Condition(data), bf.Condition(data), bf.Condition(data, targets=[b])]
     joint, left_out = bf.fit(graph, conditions), bf.leave_out_conditions(conditions, graph)
     made = [
-        bf.LearnedTarget("c", a, 0.5, True), left_out, left_out.conditions[0], left_out.effects[0],
+        bf.search.LearnedTarget("c", a, 0.5, True), left_out, left_out.conditions[0], left_out.effects[0],
         joint, joint.conditions[1], joint.sharing_test(), joint.moments.conditions[1],
         robust.scaled, robust.moments.gaps,
         search, search.runs[0], fit, fit.summary(), fit.indices, fit.certificate[0],
@@ -313,7 +313,7 @@ def test_effects_by_name(name):
     assert getattr(forth, key) == getattr(result, key)[i, j]
     assert getattr(back, key) == getattr(result, key)[j, i]
     assert getattr(forth, key) != getattr(back, key)
-    with pytest.raises(bf.GraphError, match=r"unknown node 'Y'; did you mean 'y'\?"):
+    with pytest.raises(bf.errors.GraphError, match=r"unknown node 'Y'; did you mean 'y'\?"):
         result.effect(of="Y", on=Z)
     with pytest.raises(TypeError):
         result.effect(Y, Z)
@@ -356,17 +356,17 @@ def test_edges_by_name():
         assert fit.edge(*said).estimate == fit.B[i, j]
     for said in ((W, "<->", Y), (Y, "<->", W), ("y <-> w",)):
         assert fit.edge(*said).estimate == fit.Omega[j, GRAPH.nodes.index(W)]
-    with pytest.raises(bf.GraphError, match="no edge z -> y: this pair has y -> z"):
+    with pytest.raises(bf.errors.GraphError, match="no edge z -> y: this pair has y -> z"):
         fit.edge(Z, "->", Y)
-    with pytest.raises(bf.GraphError, match="no edge z -> w: this pair has no edge"):
+    with pytest.raises(bf.errors.GraphError, match="no edge z -> w: this pair has no edge"):
         fit.edge(Z, "->", W)
-    with pytest.raises(bf.GraphError, match="did you mean 'y'"):
+    with pytest.raises(bf.errors.GraphError, match="did you mean 'y'"):
         fit.edge("Y", "->", Z)
-    with pytest.raises(bf.GraphError, match="should be one edge"):
+    with pytest.raises(bf.errors.GraphError, match="should be one edge"):
         fit.edge("y -> z <-> w")
-    with pytest.raises(bf.GraphError, match="two ends and a mark"):
+    with pytest.raises(bf.errors.GraphError, match="two ends and a mark"):
         fit.edge(Y, "~", Z)
-    with pytest.raises(bf.GraphError, match="self-loop"):
+    with pytest.raises(bf.errors.GraphError, match="self-loop"):
         fit.edge(Y, "<->", Y)
 
 
@@ -394,9 +394,9 @@ def test_edges_of_a_class_by_name():
     assert (forth.n_forward, forth.n_backward, forth.n_bidirected) == (2, 0, 2)
     assert (back.n_forward, back.n_backward, back.n_bidirected) == (0, 2, 2)
     assert (str(forth), str(back)) == ("x o-> y", "y <-o x")
-    with pytest.raises(bf.GraphError, match="x and w are not adjacent"):
+    with pytest.raises(bf.errors.GraphError, match="x and w are not adjacent"):
         summary.edge("x", "w")
-    with pytest.raises(bf.GraphError, match="unknown node 'q'"):
+    with pytest.raises(bf.errors.GraphError, match="unknown node 'q'"):
         summary.edge("x", "q")
 
 
@@ -546,7 +546,7 @@ def test_a_result_stands_for_its_graph(name):
     wanted = function(GRAPH)
     for given in (SMALL["Fit"], SMALL["LinearSEM"], SMALL["EquivalenceClass"]):
         assert function(given) == wanted
-    with pytest.raises(bf.GraphError, match="expected a graph"):
+    with pytest.raises(bf.errors.GraphError, match="expected a graph"):
         function("x -> y")
 
 

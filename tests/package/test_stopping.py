@@ -136,7 +136,7 @@ LONG_CALLS = {
 def test_ctrl_c(name):
     call = LONG_CALLS[name]()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bf.FitWarning)
+        warnings.simplefilter("ignore", bf.errors.FitWarning)
         assert seconds_after_interrupt(call) < SLACK
 
 
@@ -237,7 +237,7 @@ def test_bounds_obey_their_time_limit(listed):
     S = np.kron(np.eye(2), correlated(7))
     told = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bf.FitWarning)
+        warnings.simplefilter("ignore", bf.errors.FitWarning)
         began = time.monotonic()
         bounds = bf.effect_bounds(given, cov=S, n=500, time_limit=0.2, progress=told.append)
     assert time.monotonic() - began < 0.2 + SLACK

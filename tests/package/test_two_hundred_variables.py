@@ -46,7 +46,7 @@ def test_decisions(found):
 
 def test_a_fit_with_all_that_hangs_on_it(found):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bf.LearnedGraphWarning)
+        warnings.simplefilter("ignore", bf.errors.LearnedGraphWarning)
         fit = found.fit()
     assert fit.converged
     effects = fit.total_effects()

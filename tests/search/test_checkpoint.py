@@ -140,7 +140,7 @@ def of_another_version(text):
 def test_wrong_file_is_refused_and_left_alone(path, finished, spoil, options, message):
     path.write_text(spoil(finished.decode()))
     before = path.read_bytes()
-    with pytest.raises(bf.CheckpointError, match=message):
+    with pytest.raises(bf.errors.CheckpointError, match=message):
         bf.greedy_search(**(SEARCH | options), checkpoint=path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
@@ -197,7 +197,7 @@ def test_content_is_not_believed_even_with_the_right_digest(path, finished, edit
     memory.load(NODES, any_seed=True)
     edit(content)
     rewrite(path, content)
-    with pytest.raises(bf.CheckpointError, match="no search can have written"):
+    with pytest.raises(bf.errors.CheckpointError, match="no search can have written"):
         memory.load(NODES, any_seed=True)
 
 
@@ -207,7 +207,9 @@ def test_a_graph_that_the_search_does_not_permit(path):
     content = read(path)
     content["pool"] = [[[["0"] * 7, ["2", "1", *["0"] * 5]], -1.0]]  # x1 <-> x2
     rewrite(path, content)
-    with pytest.raises(bf.CheckpointError, match=r"x1 <-> x2.* which this search does not permit"):
+    with pytest.raises(
+        bf.errors.CheckpointError, match=r"x1 <-> x2.* which this search does not permit"
+    ):
         bf.greedy_search(**options, checkpoint=path)
 
 
@@ -219,7 +221,7 @@ def test_every_flipped_bit_is_noticed(path, finished):
         place = rng.choice([rng.randrange(len(spoilt)), rng.randrange(130)])
         spoilt[place] ^= 1 << rng.randrange(8)
         path.write_bytes(spoilt)
-        with pytest.raises(bf.CheckpointError):
+        with pytest.raises(bf.errors.CheckpointError):
             memory.load(NODES, any_seed=True)
 
 
@@ -250,21 +252,23 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_search(path, monkeypatch):
 
 def test_a_disk_full_from_the_beginning(path, monkeypatch):
     monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(bf.CheckpointError, match=r"cannot be written .No space left on device"):
+    with pytest.raises(
+        bf.errors.CheckpointError, match=r"cannot be written .No space left on device"
+    ):
         bf.greedy_search(**SMALL, checkpoint=path, progress=break_after(0))
     assert list(path.parent.iterdir()) == []
 
 
 def test_a_place_that_cannot_be_written_to_shows_before_the_search(tmp_path):
     for path in (tmp_path / "nowhere" / "search.json", tmp_path):
-        with pytest.raises(bf.CheckpointError, match=r"cannot be written|not a complete"):
+        with pytest.raises(bf.errors.CheckpointError, match=r"cannot be written|not a complete"):
             bf.greedy_search(**SMALL, checkpoint=path, progress=break_after(0))
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
 def test_a_folder_that_is_read_only(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(bf.CheckpointError, match=r"cannot be written .Permission denied"):
+    with pytest.raises(bf.errors.CheckpointError, match=r"cannot be written .Permission denied"):
         bf.greedy_search(**SMALL, checkpoint=tmp_path / "x.json", progress=break_after(0))
 
 

@@ -127,7 +127,7 @@ def test_same_seed_same_result_whatever_the_threads(tmp_path):
     again = bf.greedy_search(data, rng=3, checkpoint=path, **QUICK)
     assert kept.pool == again.pool == one.pool
     others = [bf.Condition(c.data, name=c.name) for c in data]
-    with pytest.raises(bf.CheckpointError, match="belongs to another search: its data"):
+    with pytest.raises(bf.errors.CheckpointError, match="belongs to another search: its data"):
         bf.greedy_search(others, rng=3, checkpoint=path, **QUICK)
 
 
@@ -144,7 +144,7 @@ def test_a_part_of_each_condition_is_put_aside():
 def test_rows_that_were_searched_are_known():
     data = conditions(np.random.default_rng(7), bf.parse("x -> y -> z"), [(), (1,)])
     result = bf.greedy_search(data, rng=1, **QUICK)
-    with pytest.warns(bf.LearnedGraphWarning):
+    with pytest.warns(bf.errors.LearnedGraphWarning):
         fit = result.fit()
     assert fit.score == pytest.approx(result.score, abs=1e-9)
     assert isinstance(fit, bf.JointFit)
@@ -153,7 +153,7 @@ def test_rows_that_were_searched_are_known():
 def test_columns_that_are_odd_are_said():
     data = conditions(np.random.default_rng(8), bf.parse("x -> y"), [(), (1,)], n=50)
     numbered = [bf.Condition({**c.data, "id": np.arange(50.0)}, name=c.name) for c in data]
-    with pytest.warns(bf.DataWarning, match="column id"):
+    with pytest.warns(bf.errors.DataWarning, match="column id"):
         bf.greedy_search(numbered, rng=1, **QUICK)
 
 

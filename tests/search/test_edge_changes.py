@@ -84,7 +84,7 @@ def test_the_space_is_obeyed():
     known = bf.Knowledge(required=[("x", "->", "y")])
     kept = bf.edge_changes(CHAIN, cov=S, n=200, space=bf.SearchSpace(knowledge=known))
     assert kept.pair("x", "y") == ()
-    with pytest.raises(bf.GraphError, match="breaks the knowledge, class or limits"):
+    with pytest.raises(bf.errors.GraphError, match="breaks the knowledge, class or limits"):
         bf.edge_changes(CHAIN, cov=S, n=200, max_edges=1)
 
 
@@ -109,7 +109,7 @@ def test_a_search_result_brings_data_space_and_penalty():
     ],
 )
 def test_changes_that_are_none(ask, problem):
-    with pytest.raises(bf.GraphError, match=problem):
+    with pytest.raises(bf.errors.GraphError, match=problem):
         ask(bf.edge_changes(CHAIN, cov=S, n=200))
 
 

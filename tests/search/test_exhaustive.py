@@ -84,5 +84,5 @@ def test_graph_classes_are_those_of_the_graphs():
     ],
 )
 def test_bad_input(options, message):
-    with pytest.raises(bf.DataError, match=message):
+    with pytest.raises(bf.errors.DataError, match=message):
         bf.exhaustive_search(**options)

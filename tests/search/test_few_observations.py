@@ -61,16 +61,16 @@ def test_limits_that_are_not_given_are_chosen():
 
 
 def test_limits_that_are_too_wide_are_refused():
-    with pytest.raises(bf.DataError, match="up to 20 variables, as there may be"):
+    with pytest.raises(bf.errors.DataError, match="up to 20 variables, as there may be"):
         bf.SearchSpace(max_in_degree=10, max_district=2).fitting(20)
     for n in (1, None, "3", np.nan):
         with pytest.raises(bf.BowfreeError, match=f"n = {n!r}: must be a number of observations"):
             bf.SearchSpace().fitting(n)
-    with pytest.raises(bf.DataError, match="n = 2 observations do not determine"):
+    with pytest.raises(bf.errors.DataError, match="n = 2 observations do not determine"):
         bf.SearchSpace().fitting(2)
-    with pytest.raises(bf.DataError, match="up to 25 variables"):
+    with pytest.raises(bf.errors.DataError, match="up to 25 variables"):
         bf.SearchSpace("bidirected", max_district=25).fitting(20)
-    with pytest.raises(bf.DataError, match="up to 26 variables"):
+    with pytest.raises(bf.errors.DataError, match="up to 26 variables"):
         bf.SearchSpace("dag", max_in_degree=25).fitting(20)
 
 
@@ -85,7 +85,7 @@ def test_limits_that_are_too_wide_are_refused():
 def test_no_graph_of_the_space_has_a_family_that_n_does_not_determine(n, kind, heads, nodes, seed):
     try:
         space = bf.SearchSpace(kind, max_in_degree=heads, max_district=nodes).fitting(n)
-    except bf.DataError:
+    except bf.errors.DataError:
         assert heads is not None or nodes is not None
         return
     for graph in bf.random_bap(10, space=space, size=3, burn_in=500, rng=seed):
@@ -163,12 +163,12 @@ def test_all_that_goes_on_from_there():
 def test_a_rank_that_the_number_of_observations_does_not_explain():
     X = chain(10, 12)
     X[:, 3] = X[:, 7]
-    with pytest.raises(bf.DataError, match="duplicated columns 'x4' and 'x8'"):
+    with pytest.raises(bf.errors.DataError, match="duplicated columns 'x4' and 'x8'"):
         bf.greedy_search(X)
     S = np.eye(12)
     S[0, 1] = S[1, 0] = S[0, 2] = S[2, 0] = 0.9
     S[1, 2] = S[2, 1] = -0.9
-    with pytest.raises(bf.DataError, match=r"\(indefinite matrix\): .* 'x1', 'x2', 'x3'"):
+    with pytest.raises(bf.errors.DataError, match=r"\(indefinite matrix\): .* 'x1', 'x2', 'x3'"):
         bf.greedy_search(cov=S, n=10)
 
 
@@ -186,10 +186,12 @@ def test_what_needs_all_of_the_matrix_says_so():
         lambda: bf.empirical_class(graph, X),
         lambda: bf.effect_bounds([graph], X),
     ):
-        with pytest.raises(bf.DataError, match=f"n = 5 observations of 6 variables: .*{way_out}"):
+        with pytest.raises(
+            bf.errors.DataError, match=f"n = 5 observations of 6 variables: .*{way_out}"
+        ):
             call()
     joint = [bf.Condition(X, targets=()), bf.Condition(X[::-1], targets=["x1"])]
-    with pytest.raises(bf.DataError, match="singular"):
+    with pytest.raises(bf.errors.DataError, match="singular"):
         bf.greedy_search(joint)
 
 

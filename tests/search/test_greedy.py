@@ -374,7 +374,7 @@ def moments(options):
     "ignore::pytest.PytestUnraisableExceptionWarning"
 )  # see tests/ctrl_c.py
 def test_ctrl_c_keeps_the_best_so_far():
-    with pressed(0.3) as times, pytest.raises(bf.SearchInterrupted) as caught:
+    with pressed(0.3) as times, pytest.raises(bf.search.SearchInterrupted) as caught:
         bf.greedy_search(**long_search(n_jobs=2))
     assert time.monotonic() - times[-1] < 1.2
     result = caught.value.result
@@ -462,6 +462,6 @@ def test_errors_about_large_graphs_are_short():
     names = [f"v{i}" for i in range(60)]
     dense = bf.MixedGraph(names, directed=list(itertools.combinations(names, 2)))
     for start, limits in ((dense, {"max_edges": 3}), (dense.relabel({"v0": "u"}), {})):
-        with pytest.raises(bf.GraphError, match="start graph") as caught:
+        with pytest.raises(bf.errors.GraphError, match="start graph") as caught:
             bf.greedy_search(cov=np.eye(60), n=99, starts=[start], **limits)
         assert len(str(caught.value)) < 300

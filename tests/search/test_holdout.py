@@ -65,9 +65,9 @@ def test_fit_to_the_rows_of_the_search_warns():
     result = bf.greedy_search(X, rng=1, **QUICK)
     assert result.holdout is None
     for fit in (result.fit, lambda: bf.fit(result), lambda: bf.fit(result, X)):
-        with pytest.warns(bf.LearnedGraphWarning, match="learned from the same rows"):
+        with pytest.warns(bf.errors.LearnedGraphWarning, match="learned from the same rows"):
             fit()
-    with pytest.warns(bf.LearnedGraphWarning):
+    with pytest.warns(bf.errors.LearnedGraphWarning):
         bf.exhaustive_search(X).fit()
     _, fresh = draw(0, 500)
     assert result.fit(holdout=fresh).n == 500
@@ -113,5 +113,5 @@ def test_bad_input(options, message):
 
 
 def test_words_are_checked_before_columns_are_looked_at():
-    with pytest.raises(bf.DataError, match="ordinal = None"):
+    with pytest.raises(bf.errors.DataError, match="ordinal = None"):
         bf.greedy_search(draw(0)[1], ordinal=None)

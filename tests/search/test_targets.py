@@ -160,9 +160,9 @@ def test_unknown_targets_are_for_a_search():
         lambda: bf.moments(data[1]),
         lambda: bf.exhaustive_search(data),
     ):
-        with pytest.raises(bf.DataError, match="targets='learn' is for greedy_search"):
+        with pytest.raises(bf.errors.DataError, match="targets='learn' is for greedy_search"):
             call()
-    with pytest.raises(bf.DataError, match="in a single condition"):
+    with pytest.raises(bf.errors.DataError, match="in a single condition"):
         bf.greedy_search(data[1:], rng=1)
     for word, value in (("holdout", 0.5), ("checkpoint", "never-written.json")):
         with pytest.raises(bf.BowfreeError, match=f"{word} is for known targets"):

@@ -111,7 +111,7 @@ def test_a_search_with_less_work_has_its_own_checkpoint(tmp_path):
     path = tmp_path / "search.ckpt"
     first = search(checkpoint=path, work=1e5)
     assert essence(search(checkpoint=path, work=1e5)) == essence(first)
-    with pytest.raises(bf.CheckpointError):
+    with pytest.raises(bf.errors.CheckpointError):
         search(checkpoint=path, work=2e5)
 
 

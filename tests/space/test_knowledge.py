@@ -72,7 +72,7 @@ def test_from_toml(tmp_path):
         required=[("a", "->", "b")], tiers=[["a"], ["b", "c"]]
     )
     path.write_text("required = [")
-    with pytest.raises(bf.KnowledgeError, match="not valid TOML"):
+    with pytest.raises(bf.errors.KnowledgeError, match="not valid TOML"):
         bf.Knowledge.from_toml(path)
 
 
@@ -97,12 +97,12 @@ def test_from_toml(tmp_path):
     ],
 )
 def test_bad_input(content, message):
-    with pytest.raises(bf.KnowledgeError, match=message):
+    with pytest.raises(bf.errors.KnowledgeError, match=message):
         bf.Knowledge(**content).masks(NODES)
 
 
 def test_unknown_key():
-    with pytest.raises(bf.KnowledgeError, match="unknown key 'require'"):
+    with pytest.raises(bf.errors.KnowledgeError, match="unknown key 'require'"):
         bf.Knowledge.from_dict({"require": []})
 
 
@@ -130,7 +130,7 @@ def test_unknown_key():
     ],
 )
 def test_wrong_types_say_what_was_seen(content, message):
-    with pytest.raises(bf.KnowledgeError, match=message) as caught:
+    with pytest.raises(bf.errors.KnowledgeError, match=message) as caught:
         bf.Knowledge.from_dict(content)
     assert len(str(caught.value)) < 400
 
@@ -181,7 +181,7 @@ def test_bad_files_are_refused_quickly_and_shortly(tmp_path, content, message):
     path = tmp_path / "known.toml"
     path.write_bytes(content)
     start = time.process_time()
-    with pytest.raises(bf.KnowledgeError, match=message) as caught:
+    with pytest.raises(bf.errors.KnowledgeError, match=message) as caught:
         bf.Knowledge.from_toml(path)
     assert time.process_time() - start < 2
     assert len(str(caught.value)) < 400
@@ -193,6 +193,6 @@ def test_many_required_edges_are_checked_quickly():
     start = time.process_time()
     assert bf.Knowledge(required=edges).ground(chain).is_acyclic()
     assert time.process_time() - start < 5
-    with pytest.raises(bf.KnowledgeError, match=r"n9 -> \.\.\. -> n0; drop") as caught:
+    with pytest.raises(bf.errors.KnowledgeError, match=r"n9 -> \.\.\. -> n0; drop") as caught:
         bf.Knowledge(required=[*edges, (chain[-1], "->", chain[0])]).masks(chain)
     assert len(str(caught.value)) < 400

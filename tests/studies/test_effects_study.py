@@ -66,7 +66,7 @@ def test_scores_after_ten_sweeps_are_those_of_the_paper():
     options = {"cov": S, "n": 300, "method": "ricf", "max_iter": 10}
     result = bf.greedy_search(**options, strategy="restart", restarts=3, rng=1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bf.FitWarning)  # ten sweeps need not be enough
+        warnings.simplefilter("ignore", bf.errors.FitWarning)  # ten sweeps need not be enough
         assert result.score == pytest.approx(bf.score(result.graph, **options), abs=1e-12)
     found = bf.empirical_class(result.graph, **options)
     assert found.score == pytest.approx(result.score, abs=1e-12)

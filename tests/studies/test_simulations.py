@@ -96,7 +96,7 @@ def test_ctrl_c_hands_over_what_was_done(n_jobs):
             times.append(time.monotonic())
             signal.raise_signal(signal.SIGINT)
 
-    with pytest.raises(bf.WorkInterrupted) as stop:
+    with pytest.raises(bf.errors.WorkInterrupted) as stop:
         calibration_study(
             400, d=[3, 9], n=[100], densities=["dense"], rng=1, n_jobs=n_jobs, progress=press
         )

@@ -188,7 +188,7 @@ def test_a_leg_that_has_hardly_begun_does_not_count(never_mixed, where):
     first = bf.structure_mcmc(**options)
     executor = Clumsy(steadfast) if where == "there" else None
     for at, steps in ((1400, 1000), (3000, 2000)):
-        with pytest.raises(bf.WorkInterrupted) as caught:
+        with pytest.raises(bf.errors.WorkInterrupted) as caught:
             bf.structure_mcmc(
                 **options, max_steps=3000, executor=executor, progress=interrupt_at(at)
             )
@@ -300,7 +300,7 @@ def test_a_splice_leads_out_of_a_valley():
 def test_what_was_sampled_goes_with_an_interrupt(where):
     whole = bf.structure_mcmc(**OPTIONS)
     executor = Clumsy(steadfast) if where == "there" else None
-    with pytest.raises(bf.WorkInterrupted) as caught:
+    with pytest.raises(bf.errors.WorkInterrupted) as caught:
         bf.structure_mcmc(**OPTIONS, executor=executor, progress=interrupt_at(5000))
     cut = caught.value.result
     assert not cut.complete
@@ -314,21 +314,21 @@ def test_what_was_sampled_goes_with_an_interrupt(where):
 
 def test_what_was_sampled_goes_with_lost_workers():
     whole = bf.structure_mcmc(**OPTIONS)
-    with pytest.raises(bf.WorkersLost) as caught:
+    with pytest.raises(bf.errors.WorkersLost) as caught:
         bf.structure_mcmc(**OPTIONS, executor=Clumsy(lambda number: number >= 20))
     cut = caught.value.result
     assert not cut.complete
     size = cut.scores.shape[1]
     assert 4 <= size < whole.scores.shape[1]
     np.testing.assert_array_equal(cut.scores, whole.scores[:, :size])
-    with pytest.raises(bf.WorkersLost) as caught:
+    with pytest.raises(bf.errors.WorkersLost) as caught:
         bf.structure_mcmc(**OPTIONS, executor=Clumsy(lambda number: True))
     assert caught.value.result is None
 
 
 def test_averages_of_what_was_sampled():
     search = bf.greedy_search(cov=S[:3, :3], n=100, restarts=2, rounds=0, rng=0)
-    with pytest.raises(bf.WorkersLost) as caught:
+    with pytest.raises(bf.errors.WorkersLost) as caught:
         bf.averaged_effects(
             search,
             steps=2000,
@@ -355,7 +355,7 @@ def test_a_process_killed_on_the_way():
             if progress.done >= 4500:
                 os.kill(victim, signal.SIGKILL)
 
-        with pytest.raises(bf.WorkersLost, match="BrokenProcessPool") as caught:
+        with pytest.raises(bf.errors.WorkersLost, match="BrokenProcessPool") as caught:
             bf.structure_mcmc(**OPTIONS, executor=processes, progress=kill)
     cut = caught.value.result
     np.testing.assert_array_equal(cut.states, whole.states[:, : cut.states.shape[1]])

@@ -58,7 +58,7 @@ def test_a_given_graph_is_refitted_with_its_targets():
         assert spread.lower < fit.edge(edge).estimate < spread.upper
         width = (spread.upper - spread.lower) / 2 / 1.96
         assert width == pytest.approx(fit.edge(edge).se, rel=0.4)
-    with pytest.raises(bf.DataError, match="bollen_stine is for one table"):
+    with pytest.raises(bf.errors.DataError, match="bollen_stine is for one table"):
         bf.bootstrap(GRAPH, DATA, n_resamples=200, rng=1, bollen_stine=True)
 
 
@@ -140,5 +140,5 @@ def test_what_cannot_be_resampled():
         lambda: bf.bootstrap(matrix, n_resamples=20, confidence=0.9, search=QUICK, rng=1),
         lambda: bf.choose_penalty(matrix, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),
     ):
-        with pytest.raises(bf.DataError, match="the rows themselves, in every condition"):
+        with pytest.raises(bf.errors.DataError, match="the rows themselves, in every condition"):
             call()

@@ -265,7 +265,7 @@ def test_refused():
     empirical = bf.empirical_class(CHAIN, cov=np.eye(3), n=10)
     with pytest.raises(bf.BowfreeError, match="an empirical class holds graphs"):
         bf.design(empirical)
-    with pytest.raises(bf.GraphError, match="expected a graph"):
+    with pytest.raises(bf.errors.GraphError, match="expected a graph"):
         bf.design("x -> y")
     with pytest.raises(bf.BowfreeError, match="no experiment on"):
         bf.design(CHAIN).experiment("x", "y")

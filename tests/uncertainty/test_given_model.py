@@ -162,9 +162,9 @@ def test_unknown_names():
         lambda: found.variance("q"),
         lambda: found.effect(of="q", on="x"),
     ):
-        with pytest.raises(bf.GraphError, match="unknown node 'q'"):
+        with pytest.raises(bf.errors.GraphError, match="unknown node 'q'"):
             ask()
-    with pytest.raises(bf.GraphError, match="the graph has no edge x -> z"):
+    with pytest.raises(bf.errors.GraphError, match="the graph has no edge x -> z"):
         found.edge("x -> z")
 
 
@@ -216,7 +216,7 @@ def test_no_time_for_the_first_fit(monkeypatch):
 
 def test_ctrl_c_hands_over_what_was_done(monkeypatch):
     Fits(monkeypatch, 11, KeyboardInterrupt())
-    with pytest.raises(bf.WorkInterrupted) as caught:
+    with pytest.raises(bf.errors.WorkInterrupted) as caught:
         bf.bootstrap(GRAPH, DATA, n_resamples=40, rng=1)
     assert (caught.value.result.n_resamples, caught.value.result.complete) == (10, False)
 
@@ -226,7 +226,7 @@ def test_ctrl_c_while_nothing_can_be_made_of_what_was_done(monkeypatch):
     monkeypatch.setattr(bf.Fit, "converged", False)
     with pytest.raises(KeyboardInterrupt) as caught:
         bf.bootstrap(GRAPH, DATA, n_resamples=40, rng=1)
-    assert not isinstance(caught.value, bf.WorkInterrupted)
+    assert not isinstance(caught.value, bf.errors.WorkInterrupted)
 
 
 def test_effects_are_zero_where_no_path_leads():

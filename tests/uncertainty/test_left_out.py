@@ -117,7 +117,7 @@ def test_what_cannot_be_left_out_is_said():
     assert found.skipped == ("watched",)
     assert "watched cannot be left out" in str(found)
     for few in (data[:2], data[:1], rows(50, rng)):
-        with pytest.raises(bf.DataError, match="three conditions are needed"):
+        with pytest.raises(bf.errors.DataError, match="three conditions are needed"):
             bf.leave_out_conditions(few, GRAPH)
 
 

@@ -36,7 +36,7 @@ def test_wide_names_get_wide_boxes():
 def test_unknown_layout():
     with pytest.raises(bf.BowfreeError, match="choose one of auto, circle, layered"):
         FIGURE_1B.to_svg(layout="spring")
-    with pytest.raises(bf.GraphError, match="directed cycle a -> b -> a"):
+    with pytest.raises(bf.errors.GraphError, match="directed cycle a -> b -> a"):
         bf.parse("a -> b -> a").to_svg(layout="layered")
 
 

@@ -95,9 +95,9 @@ def test_a_row_far_out_is_found_by_its_observed_cells():
 def test_other_gaps_than_those_of_the_fit_are_refused():
     gappy = with_gaps(NORMAL)
     fit = bf.fit(GRAPH, gappy, missing="fiml")
-    with pytest.raises(bf.DataError, match="not the data of the fit"):
+    with pytest.raises(bf.errors.DataError, match="not the data of the fit"):
         check_data(fit, gappy.iloc[::-1].reset_index(drop=True))
-    with pytest.raises(bf.DataError, match="399 rows against n = 399, variance of 'a'"):
+    with pytest.raises(bf.errors.DataError, match="399 rows against n = 399, variance of 'a'"):
         check_data(fit, 2 * gappy)
 
 

@@ -118,8 +118,8 @@ def test_any_bap_has_a_report(g):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda fit: {"data": DATA.X[:500]}, bf.DataError, "500 rows against n = 1000"),
-        (lambda fit: {"data": np.exp(DATA.X)}, bf.DataError, "not the data of the fit"),
+        (lambda fit: {"data": DATA.X[:500]}, bf.errors.DataError, "500 rows against n = 1000"),
+        (lambda fit: {"data": np.exp(DATA.X)}, bf.errors.DataError, "not the data of the fit"),
         (
             lambda fit: {"equivalence_class": bf.equivalence_class(bf.parse("x -> y"))},
             bf.BowfreeError,

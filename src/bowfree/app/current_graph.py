@@ -34,7 +34,7 @@ from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly
-from bowfree.search.edge_changes import edge_changes
+from bowfree.search.neighbors import edge_changes
 
 CLASS_SECONDS = 1.0
 """As long as this the class of a drawn graph is looked for."""

@@ -20,7 +20,7 @@ from bowfree.equivalence.comparison import Comparison
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.results.serialization import to_plain
-from bowfree.search.edge_changes import EdgeChanges
+from bowfree.search.neighbors import EdgeChanges
 from bowfree.space.knowledge import Knowledge
 from bowfree.text_reading import join_names
 from bowfree.uncertainty.edge_share import EdgeShares

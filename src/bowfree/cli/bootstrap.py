@@ -100,9 +100,9 @@ def bootstrap(
                     progress=progress,
                     **budget,
                 )
-    except bf.WorkInterrupted as stop:  # Ctrl-C, with what was done by then
+    except bf.errors.WorkInterrupted as stop:  # Ctrl-C, with what was done by then
         found, interrupted = stop.result, True
-    except bf.WorkersLost as lost:
+    except bf.errors.WorkersLost as lost:
         if lost.result is None:
             raise
         say(f"Warning: {lost}", err=True)

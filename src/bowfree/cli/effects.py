@@ -65,7 +65,7 @@ def effects(
             raise click.UsageError("--limit belongs to --graph or --graph-file")
         arguments = by_condition(source, source.arguments(), *told)
         # The columns have been looked at; what was found was said in the words of the command line.
-        warnings.simplefilter("ignore", bf.DataWarning)
+        warnings.simplefilter("ignore", bf.errors.DataWarning)
         with progress_bar("searching") as progress:
             result = bf.greedy_search(**arguments, **budget, progress=progress)
         with progress_bar("averaging") as progress:

@@ -98,15 +98,15 @@ def learn(
         raise click.UsageError("--holdout puts rows aside: give a table of observations")
     interrupted = False
     # The columns have been looked at; what was found was said in the words of the command line.
-    warnings.simplefilter("ignore", bf.DataWarning)
+    warnings.simplefilter("ignore", bf.errors.DataWarning)
     try:
         with progress_bar("searching") as progress:
             result = bf.greedy_search(
                 **arguments, **search, **budget, holdout=holdout, progress=progress
             )
-    except bf.SearchInterrupted as interrupt:
+    except bf.search.SearchInterrupted as interrupt:
         result, interrupted = interrupt.result, True
-    except bf.WorkersLost as lost:
+    except bf.errors.WorkersLost as lost:
         if lost.result is None:
             raise
         say(f"Warning: {lost}", err=True)

@@ -11,7 +11,7 @@ themselves::
 Before its mean can be judged it has to vary at all: two graphs may meet in a distribution that both
 describe, and then the data cannot tell them apart. Vuong's first step tests that.
 
-Next: :mod:`bowfree.search.edge_changes`, for all graphs one edge away.
+Next: :mod:`bowfree.search.neighbors`, for all graphs one edge away.
 """
 
 from __future__ import annotations

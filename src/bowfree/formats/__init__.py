@@ -22,7 +22,7 @@ content:
 `read` and `write` work on text (matrices as CSV with names); the functions ``to_x`` and
 ``from_x`` on the objects themselves. networkx graphs and edge lists have no text: `to_networkx`,
 `to_edge_lists`. To the graphs of DoWhy, y0, ananke, pgmpy and SEMID there is one way only:
-`to_dowhy`, `to_y0`, `to_ananke`, `to_pgmpy`, `to_semid`. Bad input raises `bowfree.ParseError` with
+`to_dowhy`, `to_y0`, `to_ananke`, `to_pgmpy`, `to_semid`. Bad input raises `bowfree.errors.ParseError` with
 line and column, and nothing partial is returned.
 """
 

@@ -301,7 +301,7 @@ def check_bap(graph: MixedGraph) -> None:
     >>> import bowfree as bf
     >>> try:
     ...     bf.parse("x -> y <-> x").check_bap()
-    ... except bf.GraphError as error:
+    ... except bf.errors.GraphError as error:
     ...     print(str(error).partition(";")[0])
     graph has a bow at (x, y): both x -> y and x <-> y
     """

@@ -6,7 +6,7 @@ do: the standard ones, loky, dask (``client.get_executor()``), ``mpi4py.futures`
 kilobytes, moments and options, never the rows.
 
 A worker can get lost with the piece it was at. The piece is then handed out again. When nobody is
-left to take it, :class:`~bowfree.WorkersLost` ends the work, with what was finished in it. An
+left to take it, :class:`~bowfree.errors.WorkersLost` ends the work, with what was finished in it. An
 exception *in* a piece is another matter: it would come again, and is raised at once.
 """
 

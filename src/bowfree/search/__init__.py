@@ -1,6 +1,12 @@
 """The search for the best-scoring graph (sections 3 and 3.1 of the paper).
 
-``greedy`` is what a user calls: ``plan`` says which runs, ``conductor`` has them done,
-``checkpoint`` keeps the finished ones in a file, ``result`` is what comes out. ``exhaustive``
-scores every graph on up to five variables, ``edge_changes`` all graphs one edge away from one.
+:func:`bowfree.greedy_search` is in ``greedy``. ``plan`` decides which runs a search consists of,
+``scheduler`` executes them, ``runs`` describes one of them, ``checkpoint`` saves finished ones,
+``targets`` also searches for the targets of interventions. ``result`` has the result and
+``confidence`` its reliability. ``exhaustive`` scores every graph on up to five variables,
+``neighbors`` all graphs that differ from a given one in one edge.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

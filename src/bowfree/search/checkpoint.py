@@ -7,7 +7,7 @@ The file has two lines of JSON: a header with the format and a digest, and the c
 digest is of. It is written whole, under a name that nobody can foresee, and then moved to its
 place, so that what is there is always either the old one or the new one. Nothing in it is believed
 unseen: a file that does not fit (other data, other options, other version, cut short, damaged) or
-holds what no search could have written is refused with a :class:`~bowfree.CheckpointError` and left
+holds what no search could have written is refused with a :class:`~bowfree.errors.CheckpointError` and left
 alone.
 """
 

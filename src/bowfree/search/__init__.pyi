@@ -1,0 +1,10 @@
+from .confidence import Sureness as Sureness
+from .exhaustive import ExhaustiveResult as ExhaustiveResult
+from .exhaustive import ScoredClass as ScoredClass
+from .neighbors import EdgeChange as EdgeChange
+from .neighbors import EdgeChanges as EdgeChanges
+from .plan import Strategy as Strategy
+from .result import LearnedTarget as LearnedTarget
+from .result import ScoredGraph as ScoredGraph
+from .result import SearchInterrupted as SearchInterrupted
+from .result import SearchRun as SearchRun
