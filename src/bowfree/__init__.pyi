@@ -144,7 +144,7 @@ from .uncertainty.condition_validation import (
     LeftOutConditions as LeftOutConditions,
     leave_out_conditions as leave_out_conditions,
 )
-from .uncertainty.averaged_effects import (
+from .uncertainty.average_result import (
     AveragedClass as AveragedClass,
     AveragedEffect as AveragedEffect,
     AveragedEffects as AveragedEffects,
@@ -152,10 +152,10 @@ from .uncertainty.averaged_effects import (
 from .uncertainty.posterior import GraphLaw as GraphLaw
 from .uncertainty.edge_share import EdgeShare as EdgeShare
 from .uncertainty.averaging import averaged_effects as averaged_effects
-from .uncertainty.structure_mcmc import structure_mcmc as structure_mcmc
+from .uncertainty.mcmc import structure_mcmc as structure_mcmc
 from .uncertainty.structure_samples import StructureSamples as StructureSamples
-from .uncertainty.bootstrap import bootstrap as bootstrap
-from .uncertainty.bootstrap_result import (
+from .uncertainty.search_bootstrap import bootstrap as bootstrap
+from .uncertainty.search_bootstrap import (
     BootstrapResult as BootstrapResult,
     ResampledEffect as ResampledEffect,
 )
@@ -167,8 +167,8 @@ from .uncertainty.model_bootstrap import (
     ModelBootstrap as ModelBootstrap,
     ResampledEstimate as ResampledEstimate,
 )
-from .uncertainty.design import design as design
-from .uncertainty.design_result import (
+from .effects.experiment_design import design as design
+from .effects.design_result import (
     Design as Design,
     Experiment as Experiment,
 )

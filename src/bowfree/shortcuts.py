@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bowfree.data.moments import Moments
     from bowfree.equivalence.class_members import EquivalenceClass
     from bowfree.model.fit_result import Fit
-    from bowfree.uncertainty.averaged_effects import AveragedEffects
+    from bowfree.uncertainty.average_result import AveragedEffects
 
 
 class GraphShortcuts:

@@ -10,7 +10,7 @@ from scipy import stats
 
 import bowfree as bf
 from bowfree.uncertainty import repeated_searches as resampling
-from bowfree.uncertainty.bootstrap import wilson_interval
+from bowfree.uncertainty.search_bootstrap import wilson_interval
 from random_models import collider_data
 
 QUICK = {"restarts": 2, "rounds": 0}

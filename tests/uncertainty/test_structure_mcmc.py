@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import bowfree as bf
-from bowfree.uncertainty.mcmc_diagnostics import effective_sample_size, normal_ranks, split_r_hat
+from bowfree.uncertainty.structure_samples import effective_sample_size, normal_ranks, split_r_hat
 from random_models import random_covariance
 
 

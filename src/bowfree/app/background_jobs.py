@@ -27,8 +27,7 @@ from bowfree.search.greedy import greedy_search
 from bowfree.search.result import ScoredGraph, SearchResult
 from bowfree.text_reading import truncate
 from bowfree.uncertainty.averaging import averaged_effects
-from bowfree.uncertainty.bootstrap import bootstrap
-from bowfree.uncertainty.bootstrap_result import BootstrapResult
+from bowfree.uncertainty.search_bootstrap import BootstrapResult, bootstrap
 from bowfree.visualization.report import render
 
 _MOST_CANDIDATES = 40  # near-optimal graphs that are listed

@@ -61,7 +61,7 @@ def bootstrap(
     selection).
     """
     import bowfree as bf
-    from bowfree.uncertainty.bootstrap import resamples_needed
+    from bowfree.uncertainty.search_bootstrap import resamples_needed
 
     needed = resamples_needed(confidence)
     if max_false is None and resamples < needed:

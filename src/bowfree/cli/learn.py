@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
     from bowfree.model.fit_result import Fit
     from bowfree.search.result import SearchResult
-    from bowfree.uncertainty.averaged_effects import AveragedEffects
+    from bowfree.uncertainty.average_result import AveragedEffects
 
 
 _LINE = 100  # characters of a line where there is no terminal, or a wide one

@@ -36,7 +36,7 @@ from bowfree.studies.calibration_result import (
     Statements,
 )
 from bowfree.studies.simulations import simulate
-from bowfree.uncertainty.averaged_effects import AveragedEffects
+from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.averaging import averaged_effects
 from bowfree.validation import BudgetOptions, check_choice, check_count, split_options
 

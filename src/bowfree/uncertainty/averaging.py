@@ -9,7 +9,7 @@ effect, and an interval with three kinds of doubt in it: about the estimate in a
 the member of an equivalence class, and about the class.
 
 The graphs are sampled by chains that start from the pool of a search
-(:mod:`bowfree.uncertainty.structure_mcmc`), or come from an exhaustive search, which makes all
+(:mod:`bowfree.uncertainty.mcmc`), or come from an exhaustive search, which makes all
 weights exact on up to five variables. Equivalent graphs are equally probable. So the members of a
 class are not left to chance: the heaviest classes are enumerated, and every member has an equal
 part in the weight of its class.
@@ -45,14 +45,14 @@ from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.greedy import check_finite_n
 from bowfree.search.result import SearchResult
 from bowfree.space.search_space import SearchSpace
-from bowfree.uncertainty.averaged_effects import AveragedClass, AveragedEffects
-from bowfree.uncertainty.posterior import GraphLaw, LawOptions, log_weights
-from bowfree.uncertainty.structure_mcmc import (
+from bowfree.uncertainty.average_result import AveragedClass, AveragedEffects
+from bowfree.uncertainty.mcmc import (
     ChainPlan,
     pool_within,
     sample_structures,
     starts_over,
 )
+from bowfree.uncertainty.posterior import GraphLaw, LawOptions, log_weights
 from bowfree.uncertainty.structure_samples import StructureSamples
 from bowfree.validation import (
     BudgetOptions,

@@ -1,6 +1,6 @@
 """What repeated searches on parts of the data share: the rows, and how to search.
 
-Used by :mod:`bowfree.uncertainty.bootstrap` and :mod:`bowfree.uncertainty.penalty_choice`.
+Used by :mod:`bowfree.uncertainty.search_bootstrap` and :mod:`bowfree.uncertainty.penalty_choice`.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
+from bowfree.effects.design_result import Design
 from bowfree.equivalence.targets import said
 from bowfree.errors import BowfreeError
 from bowfree.text_reading import short_repr
-from bowfree.uncertainty.design_result import Design
 from bowfree.validation import check_count
 from bowfree.visualization.plot.canvas import label_bars, new_axes
 

@@ -27,8 +27,8 @@ from bowfree.model.fit_result import Fit
 from bowfree.parameters import public
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
-from bowfree.uncertainty.averaged_effects import AveragedEffects
-from bowfree.uncertainty.bootstrap_result import BootstrapResult
+from bowfree.uncertainty.average_result import AveragedEffects
+from bowfree.uncertainty.search_bootstrap import BootstrapResult
 from bowfree.uncertainty.stability import StablePairs
 from bowfree.validation import check_path
 from bowfree.visualization.report.averages import AVERAGE_SECONDS

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bowfree.errors import BowfreeError, TimeIsUp
 from bowfree.search.result import SearchResult
-from bowfree.uncertainty.averaged_effects import AveragedEffects
+from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.averaging import averaged_effects
 
 AVERAGE_SECONDS = 40.0  # for probabilities, over all graphs that the data leave probable

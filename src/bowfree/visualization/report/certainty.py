@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.results.display import count
-from bowfree.uncertainty.averaged_effects import AveragedEffects
-from bowfree.uncertainty.bootstrap_result import BootstrapResult
+from bowfree.uncertainty.average_result import AveragedEffects
+from bowfree.uncertainty.search_bootstrap import BootstrapResult
 from bowfree.uncertainty.stability import StablePairs
 from bowfree.visualization.report.cells import Cell, Table, cut_rows, percent, quantity
 from bowfree.visualization.svg import printable

@@ -18,6 +18,8 @@ from bowfree import __version__
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.effects.bounds import prompt_bounds
+from bowfree.effects.design_result import Design
+from bowfree.effects.experiment_design import design
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.classes import STORED_MEMBERS, class_by_components
@@ -31,10 +33,8 @@ from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
-from bowfree.uncertainty.averaged_effects import AveragedEffects
-from bowfree.uncertainty.bootstrap_result import BootstrapResult
-from bowfree.uncertainty.design import design
-from bowfree.uncertainty.design_result import Design
+from bowfree.uncertainty.average_result import AveragedEffects
+from bowfree.uncertainty.search_bootstrap import BootstrapResult
 from bowfree.uncertainty.stability import StablePairs
 from bowfree.visualization.report.averages import Unasked, unasked_average
 from bowfree.visualization.report.cells import counted

@@ -16,8 +16,8 @@ from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.text_reading import short_repr
-from bowfree.uncertainty.averaged_effects import AveragedEffects
-from bowfree.uncertainty.bootstrap_result import BootstrapResult
+from bowfree.uncertainty.average_result import AveragedEffects
+from bowfree.uncertainty.search_bootstrap import BootstrapResult
 from bowfree.uncertainty.stability import StablePairs
 
 _TYPES: Mapping[str, type] = {

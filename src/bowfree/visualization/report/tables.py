@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.effects.bounds_result import EffectBounds
+from bowfree.effects.design_result import Design
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.targets import said
 from bowfree.graph.mixed_graph import MixedGraph
@@ -20,8 +21,7 @@ from bowfree.model.inference import TotalEffects, normal_quantile
 from bowfree.model.joint_fit import JointFit
 from bowfree.results.display import p_text, significant
 from bowfree.search.result import SearchResult
-from bowfree.uncertainty.bootstrap_result import BootstrapResult
-from bowfree.uncertainty.design_result import Design
+from bowfree.uncertainty.search_bootstrap import BootstrapResult
 from bowfree.visualization.report.cells import (
     MAX_ROWS,
     Cell,

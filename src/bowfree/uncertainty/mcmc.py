@@ -12,7 +12,7 @@ comes after counts. Scores come from the same kernels and the same kind of cache
 so a step that looks at known districts costs next to nothing.
 
 Are the samples to be trusted? Chains from different starts must agree on every edge, which the
-worst split R-hat of an edge tells (:mod:`bowfree.uncertainty.mcmc_diagnostics`); the score's R-hat
+worst split R-hat of an edge tells (:mod:`bowfree.uncertainty.structure_samples`); the score's R-hat
 alone often looks fine when edges do not. A result of chains that have not mixed says so.
 
 Next: :mod:`bowfree.uncertainty.chain_segments`, where the chains walk, here or elsewhere.
@@ -157,7 +157,7 @@ def structure_mcmc(
             How probable a graph is (:class:`~bowfree.uncertainty.posterior.LawOptions`).
         ``max_steps``, ``burn_in``, ``thin``, ``chains``, ``keep``, ``window``, ``cache_mb``
             How the chains walk and what they keep
-            (:class:`~bowfree.uncertainty.structure_mcmc.ChainOptions`).
+            (:class:`~bowfree.uncertainty.mcmc.ChainOptions`).
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
             What may be spent (:class:`~bowfree.validation.BudgetOptions`); at most one thread or one
             worker per chain. When time is up the samples there are come back, marked incomplete.

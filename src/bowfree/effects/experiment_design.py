@@ -20,12 +20,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple, Unpack, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.effects.design_result import Design, Experiment
 from bowfree.equivalence.class_components import class_components, count_options, member_batches
 from bowfree.equivalence.class_members import EquivalenceClass, marks_of
 from bowfree.equivalence.classes import class_by_components
@@ -46,9 +47,10 @@ from bowfree.graph.pair_states import BACKWARD, FORWARD
 from bowfree.parallel.budget import Budget
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import short_repr
-from bowfree.uncertainty.averaged_effects import AveragedEffects
-from bowfree.uncertainty.design_result import Design, Experiment
 from bowfree.validation import LocalBudgetOptions, as_list, check_count, split_options
+
+if TYPE_CHECKING:
+    from bowfree.uncertainty.average_result import AveragedEffects
 
 MOST_MEMBERS = 100_000
 """Members of a component that are looked at, unless the caller says otherwise."""
@@ -133,6 +135,8 @@ def design(
     x                           2           1.6           3.4
     z                           2           1.6           3.4
     """
+    from bowfree.uncertainty.average_result import AveragedEffects
+
     (budget_options,) = split_options("design", options, LocalBudgetOptions)
     budget = Budget(**budget_options)
     most = MOST_AVERAGED if isinstance(graph, AveragedEffects) else MOST_MEMBERS
@@ -188,6 +192,8 @@ def _conditions_at_hand(
     graph: Any, targets: TargetSets | None, kind: Kind, nodes: Names
 ) -> Targets:
     """Return the conditions there are; a class brings its own, and so do data."""
+    from bowfree.uncertainty.average_result import AveragedEffects
+
     given = given_targets(targets, kind, nodes)
     if isinstance(graph, EquivalenceClass) and graph.method == "empirical":
         raise BowfreeError(
@@ -245,6 +251,8 @@ def _classes(
 
     Half of the time is for this.
     """
+    from bowfree.uncertainty.average_result import AveragedEffects
+
     if space is not None and not isinstance(space, SearchSpace):
         raise BowfreeError(f"space is {short_repr(space)}: give a bowfree.SearchSpace")
     heads: Sequence[tuple[float, Any]] = (
