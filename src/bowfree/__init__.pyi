@@ -24,7 +24,7 @@ from .space.random_graphs import random_bap as random_bap
 
 # model
 from .data.moments import Moments as Moments
-from .data.loader import moments as moments
+from .data.options import moments as moments
 from .data.conditions import (
     Condition as Condition,
     conditions as conditions,

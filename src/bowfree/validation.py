@@ -297,12 +297,15 @@ def check_penalty(value: object, *, also: str = "") -> float:
     return number
 
 
-def check_choice(name: str, value: object, choices: Sequence[str]) -> int:
-    """Return the place of ``value`` among ``choices``, or raise."""
+def check_choice(
+    name: str,
+    value: object,
+    choices: Sequence[str],
+    error: type[BowfreeError] = BowfreeError,
+) -> int:
+    """Return the index of ``value`` in ``choices``, or raise an error."""
     if not isinstance(value, str) or value not in choices:
-        raise BowfreeError(
-            f"unknown {name} {short_repr(value)}; choose one of {', '.join(choices)}"
-        )
+        raise error(f"unknown {name} {short_repr(value)}; choose one of {', '.join(choices)}")
     return choices.index(value)
 
 

@@ -65,7 +65,11 @@ def test_fit_by_condition(folder):
             'inhibitor = ["q"]',
             "no variable",
         ),
-        (["--conditions", "batch", "--shrinkage", "0.1"], "", "shrinkage = 0.1 was given with"),
+        (
+            ["--conditions", "batch", "--shrinkage", "0.1"],
+            "",
+            "cannot be combined with several conditions",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(folder, arguments, toml, message):

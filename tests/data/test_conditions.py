@@ -251,7 +251,7 @@ def test_bad_conditions_are_refused(case):
         ),
         ({"data": WATCHED, "targets": 3}, "targets = 3: must be a list of names"),
         ({"data": WATCHED, "targets": ["y", "y"]}, "give each variable once"),
-        ({"data": WATCHED, "kind": "magic"}, "kind = 'magic'"),
+        ({"data": WATCHED, "kind": "magic"}, "unknown kind 'magic'"),
         ({"data": WATCHED, "name": 3}, "name = 3: must be a text"),
     ],
 )
@@ -267,7 +267,7 @@ def test_bad_options_of_a_condition(options, message):
         ({"column": 3}, "column = 3: no such column"),
         ({"column": "batch", "targets": {"b": ["y"]}}, "targets has the condition 'b', which"),
         ({"column": "batch", "kind": {"b": "noise"}}, "kind has the condition 'b', which column"),
-        ({"column": "batch", "kind": {"treated": "magic"}}, "kind = 'magic'"),
+        ({"column": "batch", "kind": {"treated": "magic"}}, "unknown kind 'magic'"),
         ({"column": "batch", "targets": ["y"]}, "must be a mapping from names of conditions"),
         ({"column": "batch", "targets": {"treated": "y"}}, "give a list of names"),
     ],
@@ -302,7 +302,7 @@ def test_what_is_for_one_table_is_refused(options):
     word = next(iter(options))
     for data in (given(), bf.moments(given(targets=["y"]))):
         with pytest.raises(
-            bf.errors.DataError, match=f"(?s){word} = .* was given with several conditions"
+            bf.errors.DataError, match=f"(?s){word} = .* cannot be combined with several conditions"
         ):
             bf.moments(data, **options)
 

@@ -251,8 +251,8 @@ def test_order_of_columns():
 
 same = frame().assign(b=lambda t: t.a)
 BAD = {
-    "unknown": (frame(), ["d"], "ordinal has 'd', which is no column: 'a', 'b', 'c'"),
-    "one text": (frame(), "abc", "ordinal = 'abc': must be a list of names"),
+    "unknown": (frame(), ["d"], "no column 'd'; there are 'a', 'b', 'c'"),
+    "one text": (frame(), "abc", "ordinal = 'abc': must be a list of column names"),
     "many values": (
         frame().assign(a=np.arange(400.0)),
         ["a"],
@@ -266,7 +266,7 @@ BAD = {
         r"non-numeric column 'a' \(Categorical\).*ordered categoricals of a data frame",
     ),
     "text": (frame().assign(a="x"), ["a"], "non-numeric column 'a'"),
-    "gaps": (frame().astype(float).where(lambda t: t > 0), ["a"], "with ordered categories use"),
+    "gaps": (frame().astype(float).where(lambda t: t > 0), ["a"], "with ordered categories; use"),
 }
 
 
@@ -280,9 +280,7 @@ def test_bad_input(data, ordinal, message):
 def test_only_what_helps_is_offered_for_gaps(words):
     gappy = frame().astype(float)
     gappy.loc[3, "a"] = np.nan
-    with pytest.raises(
-        bf.errors.DataError, match=r"first in row 3\): missing='listwise' leaves out"
-    ):
+    with pytest.raises(bf.errors.DataError, match=r"first in row 3\): missing='listwise' drops"):
         bf.moments(gappy, **words)
 
 
@@ -291,7 +289,7 @@ def test_rows_with_gaps_can_be_left_out():
     data.iloc[::10, 0] = np.nan
     moments = bf.moments(data, ordinal=["a"], missing="listwise")
     assert_array_equal(moments.S, bf.moments(data.dropna(), ordinal=["a"]).S)
-    assert moments.notes[0] == "40 of 400 rows have gaps and are left out"
+    assert moments.notes[0] == "40 of 400 rows with missing values were dropped"
 
 
 def test_a_repair_is_said():

@@ -155,9 +155,13 @@ def test_what_has_no_means():
     held = bf.Condition({**chain(40), "y": np.ones(40)}, targets=["y"])
     with pytest.raises(bf.errors.DataError, match="'y' was held constant in condition '2'"):
         bf.moments([bf.Condition(chain(40)), held], means="shared")
-    with pytest.raises(bf.errors.DataError, match="means = 'shared' is for several conditions"):
+    with pytest.raises(
+        bf.errors.DataError, match="means = 'shared': applies to several conditions"
+    ):
         bf.fit(CHAIN, chain(40), means="shared")
-    with pytest.raises(bf.errors.DataError, match="means = 'some': must be one of free, shared"):
+    with pytest.raises(
+        bf.errors.DataError, match="unknown means 'some'; choose one of free, shared"
+    ):
         bf.moments([bf.Condition(chain(40)), bf.Condition(chain(50))], means="some")
     several = [bf.Condition(chain(40)) for _ in range(3)]
     with pytest.raises(bf.errors.DataError, match="covariances are foreseen"):

@@ -151,7 +151,7 @@ def test_rows_left_out_are_left_out_of_the_checks():
     fit = bf.fit(GRAPH, gappy, missing="listwise")
     checks = check_data(fit, gappy)
     assert checks.outliers[0].row == 6
-    assert "1 of 400 rows have gaps and are left out" in bf.report.render(fit, data=gappy)
+    assert "1 of 400 rows with missing values were dropped" in bf.report.render(fit, data=gappy)
 
 
 def test_rows_put_aside_are_looked_at_and_outliers_among_them_counted():

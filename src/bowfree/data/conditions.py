@@ -30,7 +30,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import Kind, Means
 from bowfree.results.display import TextDisplay, count
 from bowfree.text_reading import short_repr
-from bowfree.validation import is_number
+from bowfree.validation import check_choice, is_number
 
 Floats = npt.NDArray[np.float64]
 
@@ -87,11 +87,7 @@ class Condition(TextDisplay):
                 f"ddof = {short_repr(self.ddof)}: must be 1 (divisor n - 1) or 0 (divisor n)"
             )
         object.__setattr__(self, "targets", _read_targets(self.targets))
-        kind: Any = self.kind
-        if not isinstance(kind, str) or kind not in get_args(Kind):
-            raise DataError(
-                f"kind = {short_repr(kind)}: must be one of {', '.join(get_args(Kind))}"
-            )
+        check_choice("kind", self.kind, get_args(Kind), DataError)
         if self.name is not None and not isinstance(self.name, str):
             raise DataError(f"name = {short_repr(self.name)}: must be a text")
 

@@ -87,12 +87,9 @@ def _whole(n: float) -> float | None:
 
 
 def missing_values(
-    names: Sequence[str], values: Floats, what: str, *, in_order: bool = False
+    names: Sequence[str], values: Floats, what: str, *, use_fiml: bool = True
 ) -> DataError:
-    """Return the error that names all columns with gaps, and the way out.
-
-    Of ranks and ordered categories (`in_order`) only complete rows are of use.
-    """
+    """Return the error that names all columns with missing values, and the remedy."""
     bad = ~np.isfinite(values)
     count, first = bad.sum(axis=0), bad.argmax(axis=0)
     places = [
@@ -102,14 +99,14 @@ def missing_values(
     listed = ", ".join(places[:12]) + (
         f" and {len(places) - 12} more columns" if len(places) > 12 else ""
     )
-    way_out = "drop or impute those observations"
+    remedy = "drop or impute those observations"
     if what == "value" and not np.isinf(values).any():
-        cells = "" if in_order else "missing='fiml' uses all cells that are there, "
-        way_out = (
-            f"{cells}missing='listwise' leaves out rows with gaps "
+        fiml = "missing='fiml' uses all observed values, " if use_fiml else ""
+        remedy = (
+            f"{fiml}missing='listwise' drops incomplete rows "
             f"({int(bad.any(axis=1).sum())} of {len(values)})"
         )
-    return DataError(f"missing or infinite values in {listed}: {way_out}")
+    return DataError(f"missing or infinite values in {listed}: {remedy}")
 
 
 def check_scale(names: Sequence[str], size: Floats, what: str) -> None:

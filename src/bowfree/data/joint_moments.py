@@ -36,7 +36,7 @@ from bowfree.results.display import Table, TextDisplay, count
 from bowfree.results.frozen import Frozen, lock_arrays
 from bowfree.results.serialization import to_plain
 from bowfree.text_reading import join_names, short_repr
-from bowfree.validation import as_list
+from bowfree.validation import as_list, check_choice
 
 Floats = npt.NDArray[np.float64]
 
@@ -228,11 +228,7 @@ class JointMoments(Moments):
                 f"conditions = {short_repr(conditions)}: a list of ConditionMoments is needed; of rows "
                 "or covariance matrices, bowfree.moments makes them"
             )
-        word: Any = means
-        if not isinstance(word, str) or word not in get_args(Means):
-            raise DataError(
-                f"means = {short_repr(word)}: must be one of {', '.join(get_args(Means))}"
-            )
+        check_choice("means", means, get_args(Means), DataError)
         if means == "shared":
             _check_means(given)
         n = math.fsum(condition.n for condition in given)

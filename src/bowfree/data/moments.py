@@ -81,7 +81,7 @@ class Moments(TextDisplay, Frozen):
         super().__post_init__()
 
     @classmethod
-    def _gated(
+    def _unchecked(
         cls,
         names: tuple[str, ...],
         S: Floats,
@@ -90,7 +90,7 @@ class Moments(TextDisplay, Frozen):
         sample: Sample | None = None,
         notes: tuple[str, ...] = (),
     ) -> Moments:
-        """Make moments of what has come through the gate, without looking at it again."""
+        """Return moments of validated values, without checking them again."""
         made = object.__new__(cls)
         n_rows = n if sample is None else float(sample.n_rows)
         vars(made).update(
@@ -153,7 +153,7 @@ class Moments(TextDisplay, Frozen):
         taken, sample = Summary(self.S[np.ix_(order, order)], self.n, mean), self.sample
         if sample is not None:
             taken, sample = sample.take(order, taken)
-        return Moments._gated(tuple(wanted), *taken, sample, self.notes)
+        return Moments._unchecked(tuple(wanted), *taken, sample, self.notes)
 
     def _chosen(self, names: Sequence[str]) -> list[str]:
         """Return the names of some of the variables, or raise."""
@@ -191,7 +191,7 @@ class Moments(TextDisplay, Frozen):
 
         `Gamma` is then the one of complete normal data.
         """
-        return Moments._gated(self.names, self.S, self.n, self.mean, None, self.notes)
+        return Moments._unchecked(self.names, self.S, self.n, self.mean, None, self.notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the moments as plain lists and numbers."""

@@ -1,21 +1,124 @@
-"""The options that say how data become moments, as one object."""
+"""From data to moments: :func:`bowfree.moments`, and its options as one object.
+
+Every function that takes data accepts one of four forms:
+
+- ``data``: observations in rows, as an array, a data frame, a mapping from names to columns, or a
+  stream of these (:mod:`bowfree.data.streaming`);
+- ``cov`` with ``n``: a covariance matrix with divisor ``n - ddof``;
+- :class:`bowfree.Moments`, computed before by :func:`moments`;
+- a list of :class:`bowfree.Condition`, each with its own data (:mod:`bowfree.data.conditions`).
+
+:meth:`DataOptions.read` turns all of them into :class:`bowfree.Moments` with divisor n, which is
+the matrix whose fit maximizes the likelihood of section 2.3. All input is validated here, so that
+the core may assume a finite, symmetric, positive definite matrix. If there are no more observations
+than variables, the matrix is singular; searches are then restricted to graphs whose districts, with
+their parents, have fewer than n nodes (:meth:`bowfree.SearchSpace.fitting`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, get_args
 
-from bowfree.data.loader import read_moments, read_once
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.data.conditions import are_conditions, listed_conditions, read_conditions
+from bowfree.data.covariance import (
+    LARGEST,
+    SMALLEST,
+    check_definite,
+    check_scale,
+    check_semidefinite,
+    missing_values,
+    read_covariance,
+)
+from bowfree.data.frames import Observations, quoted, read_observations
+from bowfree.data.joint_moments import JointMoments
+from bowfree.data.missing_values import read_incomplete
 from bowfree.data.moments import Moments
+from bowfree.data.ordinal import read_mixed
+from bowfree.data.ranks import read_ranks
+from bowfree.data.sample import CompleteRows, Shrunk, row_slices, shrink
+from bowfree.data.shrinkage import ledoit_wolf_shrinkage
+from bowfree.data.streaming import Sums, is_stream, read_stream
 from bowfree.errors import DataError
+from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.parameters import Correlation, Means, Missing
+from bowfree.parameters import Correlation, Means, Missing, public
+from bowfree.text_reading import short_repr
+from bowfree.validation import check_choice, is_number
+
+Floats = npt.NDArray[np.float64]
+
+# A row whose weight is smaller than this fraction of the largest one is lost in rounding.
+_SMALLEST_WEIGHT = 1e-12
+
+
+@public
+def moments(
+    data: Any = None,
+    *,
+    graph: GraphLike | None = None,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
+) -> Moments:
+    """Compute the moments of data that a Gaussian likelihood depends on.
+
+    Every function that takes data accepts these moments in its place; several functions then share
+    one computation.
+
+    Parameters
+    ----------
+    data : array_like of shape (n, d), data frame, mapping of names to columns, or Moments, optional
+        Observations in rows. Also an iterator of such tables, a polars.LazyFrame, a pyarrow dataset
+        or a dask data frame: these are read once, and if they have more than 16 million cells only
+        their moments are kept.
+    graph : MixedGraph, or a result that has one, optional
+        A BAP. Its nodes select and order the columns of the data by name; the columns of an array
+        must be in the order of its nodes. If ``n <= d``, every district of the graph must, with its
+        parents, have fewer than n nodes.
+
+    Returns
+    -------
+    Moments
+
+    Raises
+    ------
+    DataError
+        If the data cannot be used; the message names the columns and the remedy.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> m = bf.moments({"x": [1.0, 2.0, 3.0], "y": [0.0, 5.0, 1.0]})
+    >>> m
+    <Moments: 3 observations of 2 variables>
+    >>> m.S.round(3)
+    array([[0.667, 0.333],
+           [0.333, 4.667]])
+    >>> bf.fit(bf.parse("x -> y"), m).n
+    3.0
+    """
+    options = DataOptions(
+        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means
+    )  # fmt: skip
+    return options.read(data, None if graph is None else graph_of(graph))
 
 
 @dataclass(frozen=True, eq=False)
 class DataOptions:
-    """How data become :class:`bowfree.Moments`; the parameters of :func:`bowfree.moments`."""
+    """The options of :func:`bowfree.moments`, which describes them; validated on construction."""
 
     cov: Any = None
     n: float | None = None
@@ -27,29 +130,295 @@ class DataOptions:
     weights: Any = None
     means: Means = "free"
 
-    def read(self, data: Any, graph: MixedGraph | None = None) -> Moments:
-        """Return the moments of the data, in the order of the graph's nodes if there is one."""
-        return read_moments(data, graph=graph, **self._given())
-
-    def read_table(self, data: Any) -> Any:
-        """Return the table behind the data, without computing its moments."""
-        return read_once(data, **self._given())
+    def __post_init__(self) -> None:
+        ddof, shrinkage, ordinal = self.ddof, self.shrinkage, self.ordinal
+        if not is_number(ddof) or ddof not in (0, 1):
+            raise DataError(
+                f"ddof = {short_repr(ddof)}: must be 1 (divisor n - 1) or 0 (divisor n)"
+            )
+        auto = isinstance(shrinkage, str) and shrinkage == "auto"
+        if not auto and not (is_number(shrinkage) and 0.0 <= shrinkage <= 1.0):
+            raise DataError(
+                f"shrinkage = {short_repr(shrinkage)}: must be a number between 0 (none) and 1 "
+                "(diagonal), or 'auto'"
+            )
+        if self.missing is not None:
+            check_choice("missing", self.missing, get_args(Missing), DataError)
+        check_choice("correlation", self.correlation, get_args(Correlation), DataError)
+        check_choice("means", self.means, get_args(Means), DataError)
+        if not isinstance(ordinal, list | tuple) or not all(isinstance(v, str) for v in ordinal):
+            raise DataError(
+                f"ordinal = {short_repr(ordinal)}: must be a list of column names, such as ['x']"
+            )
+        vars(self).update(ddof=int(ddof), ordinal=tuple(ordinal))
+        if not auto:
+            vars(self).update(shrinkage=float(shrinkage))
 
     @property
     def are_default(self) -> bool:
-        """Whether no option was changed."""
-        return not self._given()
+        """Whether all options have their default values."""
+        return not self._changed()
 
-    def refuse(self, reason: str) -> None:
-        """Raise an error that names the options that were changed, if any were."""
-        if not self.are_default:
-            raise DataError(f"{', '.join(self._given())}: {reason}")
+    def refuse(self, reason: str, *options: str) -> None:
+        """Raise an error if any of the options (by default all) was changed, naming the first."""
+        for name, value in self._changed().items():
+            if not options or name in options:
+                raise DataError(f"{name} = {short_repr(value)}: {reason}")
 
-    def _given(self) -> dict[str, Any]:
+    def _changed(self) -> dict[str, Any]:
         """Return the options that differ from their defaults."""
         values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
         return {
             name: value
             for name, (value, default) in values.items()
-            if value is not default and not (type(value) is type(default) and value == default)
+            if value is not default and (default is None or value != default)
         }
+
+    def read(self, data: Any = None, graph: MixedGraph | None = None) -> Moments:
+        """Return the moments of the data, in the order of the graph's nodes if there is one."""
+        if graph is not None and not graph.nodes:
+            raise DataError("the graph has no nodes; pass one with the variables of the data")
+        if isinstance(data, JointMoments) or are_conditions(data):
+            return self._read_conditions(data, graph)
+        self.refuse("applies to several conditions only; omit it", "means")
+        if (data is None) == (self.cov is None):
+            what = "both were given" if data is not None else "neither was given"
+            raise DataError(f"{what}: pass either `data`, or `cov` with `n`")
+        if graph is not None:
+            graph.check_bap()
+        rows = ("missing", "correlation", "ordinal", "weights")
+        if isinstance(data, Moments):
+            reason = "cannot be combined with moments; pass it where the moments are computed"
+            self.refuse(reason, "n", *rows)
+            found = _reorder(data, graph)
+        elif data is not None:
+            self.refuse("cannot be combined with `data`; omit it, n is the number of rows", "n")
+            found = self._read_rows(data, graph)
+        else:
+            self.refuse("needs observations in rows, not a covariance matrix", *rows)
+            found = Moments._unchecked(*read_covariance(self.cov, self.n, self.ddof, graph))
+        shrinkage = _ledoit_wolf(found) if self.shrinkage == "auto" else self.shrinkage
+        if shrinkage:
+            factor = 1.0 - float(shrinkage)
+            sample = None if found.sample is None else Shrunk(found.sample, factor)
+            found = Moments._unchecked(
+                found.names, shrink(found.S, factor), found.n, found.mean, sample, found.notes
+            )
+        if graph is None and found.n <= len(found.names):
+            check_semidefinite(found.names, found.S, found.n)
+        else:
+            check_definite(found.names, found.S, found.n, graph)
+        return found
+
+    def read_table(self, data: Any) -> Any:
+        """Return a table that can be read several times, without computing its moments.
+
+        Streams become :class:`Observations`, or :class:`Sums` if they are large. Moments and
+        conditions are returned as they are.
+        """
+        if data is None or isinstance(data, Moments) or are_conditions(data):
+            return data
+        if is_stream(data):
+            return self._read_stream(data, None)
+        categories: dict[str, tuple[str, ...]] = {}
+        names, values = read_observations(data, None, "data", categories=categories)
+        return Observations(names, values, categories)
+
+    def _read_stream(self, data: Any, graph: MixedGraph | None) -> Observations | Sums:
+        wanted = None if graph is None else graph.nodes
+        if wanted is not None and isinstance(self.weights, str) and self.weights not in wanted:
+            wanted = (*wanted, self.weights)
+        changed = self._changed()
+        rows_for = next((k for k in ("correlation", "ordinal", "weights") if k in changed), None)
+        return read_stream(data, wanted, listwise=self.missing == "listwise", rows_for=rows_for)
+
+    def _read_conditions(self, data: Any, graph: MixedGraph | None) -> Moments:
+        """Read several conditions; a single one without targets is ordinary data."""
+        given = () if isinstance(data, JointMoments) else listed_conditions(data)
+        if len(given) == 1 and given[0].targets == ():
+            only = given[0]
+            own = {} if only.cov is None else {"cov": only.cov, "n": only.n, "ddof": only.ddof}
+            return replace(self, means="free", **own).read(only.data, graph)
+        others = [field.name for field in fields(self) if field.name != "means"]
+        self.refuse(
+            "cannot be combined with several conditions; each must have complete rows of numbers, "
+            "or its own `cov`, `n` and `ddof`",
+            *others,
+        )
+        if graph is not None:
+            graph.check_bap()
+        if given:
+            return read_conditions(given, graph, self.means)
+        if self.means not in ("free", data.means):
+            data = JointMoments(data.conditions, means=self.means)
+        found = _reorder(data, graph)
+        found._check(graph)
+        return found
+
+    def _read_rows(self, data: Any, graph: MixedGraph | None) -> Moments:
+        """Compute the moments of observations in rows."""
+        if is_stream(data):
+            data = self._read_stream(data, graph)
+        if isinstance(data, Sums):
+            note = f"{data.n_dropped} rows with missing values were dropped"
+            return Moments._unchecked(
+                data.names, *data.summary(), None, (note,) * bool(data.n_dropped)
+            )
+        categories: dict[str, tuple[str, ...]] = {}
+        names, X = read_observations(data, graph, "data", categories=categories)
+        names, X, weights = _take_weights(names, X, data, self.weights)
+        if not names:
+            raise DataError("there are no variables: the only column of the data is the weights")
+        if len(X) < 2:
+            raise DataError(f"n = {len(X)}: data need at least 2 rows (observations in rows)")
+        unknown = [name for name in self.ordinal if name not in names]
+        if unknown:
+            raise DataError(f"ordinal: no column {quoted(unknown)}; there are {quoted(names)}")
+        ordered = {
+            name: categories.get(name) for name in names if name in {*self.ordinal, *categories}
+        }
+        X, weights, notes = self._drop_missing(names, X, weights, bool(ordered))
+        if self.missing in ("fiml", "two-stage") and np.isnan(X).any():
+            taken, rows, more = read_incomplete(names, X, self.missing, weights)
+            return Moments._unchecked(names, *taken, rows, notes + more)
+        _check_constant(names, X)
+        if ordered or self.correlation != "pearson":
+            return self._correlations(names, X, weights, ordered, notes)
+        with np.errstate(over="ignore", invalid="ignore"):  # checked in the next lines
+            complete, mean = CompleteRows.of(X, weights)
+            S = complete.covariance()
+        variances = S.diagonal()
+        if not (variances.min() >= SMALLEST**2 and variances.max() <= LARGEST**2):  # or NaN
+            check_scale(names, np.abs(X).max(axis=0), "values up to")
+        n = float(len(X))
+        if weights is not None:  # Kish's effective sample size
+            n = float(max(2.0, np.round(n * n / np.sum(weights**2))))
+        return Moments._unchecked(names, S, n, mean, complete, notes)
+
+    def _drop_missing(
+        self, names: tuple[str, ...], X: Floats, weights: Floats | None, ordered: bool
+    ) -> tuple[Floats, Floats | None, tuple[str, ...]]:
+        """Raise an error on missing values, drop their rows, or leave them for the likelihood."""
+        # The sum of a slice is finite if all its cells are; one pass suffices for complete data.
+        with np.errstate(invalid="ignore", over="ignore"):
+            finite = all(
+                math.isfinite(float(X[rows].sum())) or np.isfinite(X[rows]).all()
+                for rows in row_slices(X)
+            )
+        if finite:
+            return X, weights, ()
+        numbers = self.correlation == "pearson" and not ordered
+        if np.isinf(X).any() or self.missing is None:
+            raise missing_values(names, X, "value", use_fiml=numbers)
+        if self.missing == "listwise":
+            keep = np.isfinite(X).all(axis=1)
+            kept, total = int(keep.sum()), len(X)
+            if kept < 2:
+                raise DataError(
+                    f"missing='listwise': only {kept} of {total} rows are complete; use "
+                    "missing='fiml', or drop the columns with most missing values"
+                )
+            note = f"{total - kept} of {total} rows with missing values were dropped"
+            weights = None if weights is None else weights[keep] / weights[keep].mean()
+            return X[keep], weights, (note,)
+        if not numbers:
+            what = "ordered categories" if ordered else f"correlation={self.correlation!r}"
+            raise DataError(
+                f"missing={self.missing!r} cannot be combined with {what}; use missing='listwise'"
+            )
+        return X, weights, ()
+
+    def _correlations(
+        self,
+        names: tuple[str, ...],
+        X: Floats,
+        weights: Floats | None,
+        ordered: Mapping[str, tuple[str, ...] | None],
+        notes: tuple[str, ...],
+    ) -> Moments:
+        """Compute polychoric or rank correlations."""
+        if weights is not None:
+            what = "ordered categories" if ordered else f"correlation={self.correlation!r}"
+            raise DataError(f"weights cannot be combined with {what}")
+        if self.correlation == "pearson":
+            taken, mixed, more = read_mixed(names, X, ordered)
+            return Moments._unchecked(names, *taken, mixed, notes + more)
+        if ordered:
+            raise DataError(
+                f"correlation = {self.correlation!r} cannot be combined with ordered categories "
+                f"({quoted(list(ordered))}), whose correlations are polychoric; omit it"
+            )
+        taken, ranked, more = read_ranks(names, X, self.correlation)
+        return Moments._unchecked(names, *taken, ranked, notes + more)
+
+
+def _check_constant(names: tuple[str, ...], X: Floats) -> None:
+    constant = X[0] == X[-1]  # excludes most columns at once
+    for some in row_slices(X):
+        if not constant.any():
+            return
+        constant &= (X[0] == X[some]).all(axis=0)
+    if constant.any():
+        named = [names[k] for k in np.flatnonzero(constant)]
+        raise DataError(f"constant column {quoted(named)}: drop it, it has no variance to explain")
+
+
+def _take_weights(
+    names: tuple[str, ...], X: Floats, data: Any, weights: Any
+) -> tuple[tuple[str, ...], Floats, Floats | None]:
+    """Return names and values of the variables, and the weights scaled to mean one."""
+    if weights is None:
+        return names, X, None
+    if isinstance(weights, str):
+        if weights in names:
+            keep = [k for k, name in enumerate(names) if name != weights]
+            w = X[:, names.index(weights)]
+            names, X = tuple(names[k] for k in keep), X[:, keep]
+        else:  # a column that the graph does not have
+            w = read_observations(data, MixedGraph([weights]), "data")[1][:, 0]
+    else:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # complex numbers must not lose their second part
+                w = np.asarray(weights, dtype=np.float64)
+        except Exception:  # raised by the library that the object is from
+            raise DataError(f"weights = {short_repr(weights)}: must be numbers") from None
+    if w.shape != (len(X),):
+        raise DataError(
+            f"weights has shape {w.shape}: must be one weight for each of {len(X)} rows"
+        )
+    if not (np.isfinite(w).all() and (w > 0).all()):
+        k = int(np.flatnonzero(~(np.isfinite(w) & (w > 0)))[0])
+        raise DataError(
+            f"weights has {w[k]:g} in row {k}: must be positive numbers; drop such rows"
+        )
+    w = w / w.max()
+    if w.min() < _SMALLEST_WEIGHT:
+        raise DataError(
+            f"weights differ by a factor of more than {1 / _SMALLEST_WEIGHT:g}; drop the rows with "
+            "the smallest weights"
+        )
+    return names, X, w / w.mean()
+
+
+def _ledoit_wolf(found: Moments) -> float:
+    rows = found.sample
+    if not isinstance(rows, CompleteRows) or not rows.plain:
+        raise DataError(
+            "shrinkage = 'auto' needs complete unweighted rows of numbers; pass such `data`, or a "
+            "number"
+        )
+    return ledoit_wolf_shrinkage(rows.deviations)
+
+
+def _reorder(given: Any, graph: MixedGraph | None) -> Any:
+    """Return moments in the order of the graph's nodes."""
+    if graph is None or graph.nodes == given.names:
+        return given
+    missing = [name for name in graph.nodes if name not in given.names]
+    if missing:
+        raise DataError(
+            f"the moments have no variable for the graph's node {quoted(missing)}; they have "
+            f"{quoted(given.names)}"
+        )
+    return given.take(graph.nodes)

@@ -75,7 +75,7 @@ class Sums:
         d = len(names)
         self.names = names
         self.n = 0
-        self.left_out = 0  # rows with gaps
+        self.n_dropped = 0  # rows with missing values
         self.head = np.empty((0, d))  # the first rows, to see what columns look like
         self._base = np.zeros(d)  # a value inside the data, which all means are counted from
         self._mean = np.zeros(d)
@@ -133,7 +133,7 @@ class Sums:
             self.head = np.concatenate([self.head, other.head])
         if not self.n:
             self._base = other._base
-        self.left_out += other.left_out
+        self.n_dropped += other.n_dropped
         if other.n:
             self._merge(other.n, (other._base - self._base) + other._mean, other._squares)
 
@@ -305,7 +305,7 @@ def _add(sums: Sums, X: Floats, begun: int, listwise: bool) -> None:
             f"{begun + int(complete.argmin())}: of so large a table only sums are kept, and rows "
             "with gaps can only be left out (missing: listwise)"
         )
-    sums.left_out += int(np.count_nonzero(~complete))
+    sums.n_dropped += int(np.count_nonzero(~complete))
     sums.add(X[complete])
 
 

@@ -254,7 +254,7 @@ def _regular(moments: Moments, graph: MixedGraph) -> Moments:
     if moments.definite and not cells:
         return moments
     fit = fit_moments(graph, moments)
-    return Moments._gated(graph.nodes, (fit_cells(fit) if cells else fit).Sigma, moments.n)
+    return Moments._unchecked(graph.nodes, (fit_cells(fit) if cells else fit).Sigma, moments.n)
 
 
 def effect_counter(

@@ -204,7 +204,7 @@ def _resampled(fit: Fit, rule: ScoringRule, count: int, rng: np.random.Generator
     drawn = []
     for _ in range(count):
         S, rows = sample.redrawn(rng.integers(sample.n_rows, size=sample.n_rows))
-        moments = Moments._gated(fit.graph.nodes, S, float(sample.n_rows), None, rows)
+        moments = Moments._unchecked(fit.graph.nodes, S, float(sample.n_rows), None, rows)
         check_definite(moments.names, S, moments.n, fit.graph)
         again = fit_moments(fit.graph, moments, rule)
         drawn.append((fit_cells(again) if fit.full_information else again)._values())
