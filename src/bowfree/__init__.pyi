@@ -5,9 +5,9 @@ __version__: str
 
 # graph
 from .graph.mixed_graph import MixedGraph as MixedGraph
-from .graph.parsing import parse as parse
+from .graph.text import parse as parse
 from .graph.paths import Path as Path
-from .graph.treks import Trek as Trek
+from .graph.paths import Trek as Trek
 from .graph.identification import (
     EdgeIdentification as EdgeIdentification,
     Identification as Identification,

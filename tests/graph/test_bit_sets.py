@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bowfree.graph.bit_sets import closure, members, singletons, transpose, union
+from bowfree.graph.encodings import closure, members, singletons, transpose, union
 
 
 def test_a_set_of_three():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.graph.bit_stacks import graphs_of_bits
+from bowfree.graph.encodings import graphs_of_bits
 
 
 @pytest.mark.parametrize("d", [0, 1, 3, 64, 65, 130])

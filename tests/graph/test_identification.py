@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import bowfree as bf
-from bowfree.graph.half_treks import half_trek_equations
+from bowfree.graph.identification import half_trek_equations
 from graph_strategies import admgs, baps
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 import bowfree as bf
-from bowfree.graph.bit_stacks import graph_of_bits
+from bowfree.graph.encodings import graph_of_bits
 from graph_strategies import mixed_graphs
 
 #       a

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from bowfree.graph.bit_sets import members
+from bowfree.graph.encodings import members
 from bowfree.graph.separation import minimal_separator
 from graph_strategies import admgs, all_baps, mixed_graphs
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from bowfree.graph.pair_states import MARKS
+from bowfree.graph.encodings import MARKS
 from graph_strategies import baps
 
 # x -> y -> z: six changes of its two edges, two ways to close the triangle

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import bowfree as bf
-from bowfree.graph.bit_sets import union
+from bowfree.graph.encodings import union
 from bowfree.graph.structure import district_masks
 from search_cases import essence
 

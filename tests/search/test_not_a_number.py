@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bowfree import _core
-from bowfree.graph.bit_stacks import graph_of_bits
+from bowfree.graph.encodings import graph_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from search_cases import simulate
 

@@ -7,7 +7,7 @@ import pytest
 
 import bowfree as bf
 from bowfree import _core
-from bowfree.graph.bit_stacks import graph_of_bits
+from bowfree.graph.encodings import graph_of_bits
 from search_cases import simulate
 
 N = 500.0

@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 import bowfree as bf
 from bowfree import _core
 from bowfree.errors import BowfreeError
-from bowfree.graph.bit_stacks import graph_of_bits
+from bowfree.graph.encodings import graph_of_bits
 
 RIGHT, LEFT, BOTH = 1, 2, 3  # states of a pair (i, j), i < j; 0 is "no edge"
 

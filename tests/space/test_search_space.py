@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.graph.pair_states import BIDIRECTED, FORWARD
+from bowfree.graph.encodings import BIDIRECTED, FORWARD
 
 S = np.array([[1.0, 0.6, 0.3, 0.2], [0.6, 1.0, 0.5, 0.1], [0.3, 0.5, 1.0, 0.4], [0.2, 0.1, 0.4, 1]])
 KNOWN = bf.Knowledge(required=["x1 -> x2"], forbidden=["x3 -- x4"])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.graph.pair_states import states_of_graph
+from bowfree.graph.encodings import states_of_graph
 from bowfree.uncertainty.chain_segments import ChainSetup
 from bowfree.uncertainty.posterior import GraphLaw
 from odd_executors import Backwards, Clumsy

@@ -16,7 +16,7 @@ from bowfree.cli.targets import experiment_option, kind_option, read_targets
 from bowfree.cli.terminal import naming, print_json, print_result
 from bowfree.equivalence.classes import Method
 from bowfree.equivalence.targets import Kind
-from bowfree.graph.parsing import parse
+from bowfree.graph.text import parse
 
 
 @click.command(

@@ -11,7 +11,7 @@ from bowfree.cli.terminal import naming
 from bowfree.equivalence.targets import Kind, target_set
 from bowfree.errors import GraphError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.parsing import parse
+from bowfree.graph.text import parse
 from bowfree.text_reading import short_repr
 
 kind_option = click.option(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from bowfree.data.frames import quoted, read_observations
 from bowfree.errors import DataError, FitWarning, warn
-from bowfree.graph.bit_sets import members, union
+from bowfree.graph.encodings import members, union
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.structure import district_masks
 from bowfree.text_reading import short_repr

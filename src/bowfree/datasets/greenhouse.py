@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from bowfree.datasets.tables import Table, parse_table
-from bowfree.graph.parsing import parse
+from bowfree.graph.text import parse
 from bowfree.model.linear_sem import LinearSEM
 
 _GRAPH = "sun -> leaves <- water, leaves -> fruit -> sweetness, pot -> roots <-> fruit"

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.graph.names import place
+from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
 from bowfree.model.effect_tables import effect_frame, effect_pairs, effect_table, quantities
 from bowfree.results.display import Table, TextDisplay, count, percent
@@ -155,7 +155,7 @@ class EffectBounds(TextDisplay, ToDict, Frozen):
         >>> print(bounds.effect(of="x", on="y"))
         x on y: 0.0000 to 0.5000, mean 0.1667, non-zero in 33 %
         """
-        at = place(on, self.names), place(of, self.names)
+        at = node_index(on, self.names), node_index(of, self.names)
         return EffectRange(of, on, *(float(getattr(self, name)[at]) for name in _MATRICES))
 
     def to_frame(self, backend: str = "pandas") -> Any:

@@ -41,9 +41,9 @@ from bowfree.equivalence.targets import (
     telling,
 )
 from bowfree.errors import BowfreeError
+from bowfree.graph.encodings import BACKWARD, FORWARD
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.pair_states import BACKWARD, FORWARD
 from bowfree.parallel.budget import Budget
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import short_repr

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import DataError, GraphError
-from bowfree.graph.names import place
+from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
 from bowfree.model.fit_result import Fit
 from bowfree.model.linear_sem import LinearSEM
@@ -90,7 +90,7 @@ class Intervention(TextDisplay, ToDict, Frozen):
         >>> bf.intervene(sem, do={"x": 3.0}).variable("y").mean
         6.0
         """
-        i = place(name, self.names)
+        i = node_index(name, self.names)
         sd = math.sqrt(self.covariance[i, i])
         return IntervenedVariable(name, float(self.mean[i]), sd, name in self.do)
 

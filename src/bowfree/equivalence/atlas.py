@@ -19,8 +19,8 @@ from bowfree.equivalence.classes import equivalence_class
 from bowfree.equivalence.decision import algebra_seed
 from bowfree.equivalence.targets import OBSERVED, Kind, Kinds, Targets, TargetSets, given_targets
 from bowfree.errors import BowfreeError
+from bowfree.graph.encodings import BIDIRECTED, EDGES, FORWARD
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.pair_states import BIDIRECTED, EDGES, FORWARD
 from bowfree.parallel.budget import Budget
 from bowfree.parameters import Rng
 from bowfree.results.display import TextDisplay, count
@@ -249,7 +249,7 @@ def _marked(
     edges: list[tuple[str, str]] | tuple[tuple[str, str], ...],
     marks: tuple[int, ...] | list[int],
 ) -> MixedGraph:
-    """Return the graph whose edges have these marks, see `bowfree.graph.pair_states`."""
+    """Return the graph whose edges have these marks, see `bowfree.graph.encodings`."""
     marked = list(zip(edges, marks, strict=True))
     return MixedGraph(
         names,

@@ -24,9 +24,8 @@ from bowfree import _core
 from bowfree.equivalence.class_summary import ClassSummary, EdgeSummary, member_count
 from bowfree.equivalence.decision import adjacency, aligned
 from bowfree.equivalence.targets import OBSERVED, Kinds, Targets
-from bowfree.graph.bit_sets import members
+from bowfree.graph.encodings import BACKWARD, BIDIRECTED, EDGES, FORWARD, members
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, EDGES, FORWARD
 from bowfree.results.display import Table, count, shorten_list
 from bowfree.results.frozen import Frozen
 from bowfree.results.graph_display import GraphDisplay
@@ -38,7 +37,7 @@ from bowfree.space.search_space import SearchSpace
 class Factor(Frozen):
     """Edges whose marks vary together, and the ways they do.
 
-    `marks` is (options, edges); a mark is the state of a pair, see `bowfree.graph.pair_states`.
+    `marks` is (options, edges); a mark is the state of a pair, see `bowfree.graph.encodings`.
     """
 
     edges: tuple[int, ...]

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bowfree.errors import GraphError
-from bowfree.graph.names import place
+from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
 from bowfree.results.display import Table, TextDisplay, count
 from bowfree.results.frames import data_frame
@@ -109,7 +109,7 @@ class ClassSummary(TextDisplay):
         >>> str(summary.edge("x", "y")), str(summary.edge("y", "x"))
         ('x o-> y', 'y <-o x')
         """
-        place(a, self.names), place(b, self.names)
+        node_index(a, self.names), node_index(b, self.names)
         for edge in self.edges:
             if (edge.a, edge.b) == (a, b):
                 return edge

@@ -29,7 +29,7 @@ from typing import Any, get_args
 from bowfree.data.joint_moments import JointMoments
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.names import place
+from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
 from bowfree.parameters import Kind
 from bowfree.text_reading import short_repr
@@ -205,5 +205,5 @@ def targets_of(moments: Any, nodes: Names) -> Targets:
 def target_set(item: Any, nodes: Names) -> Names:
     """Return the targets of one condition in the order of the nodes; a name alone is a set."""
     names = [item] if isinstance(item, str) else as_list("a set of targets", item, "names of nodes")
-    places = {place(name, nodes) for name in names}
+    places = {node_index(name, nodes) for name in names}
     return tuple(nodes[i] for i in sorted(places))

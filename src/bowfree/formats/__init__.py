@@ -60,7 +60,7 @@ from bowfree.formats.tetrad import from_tetrad, to_tetrad
 from bowfree.formats.y0 import to_y0
 from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.parsing import parse
+from bowfree.graph.text import parse
 from bowfree.text_reading import check_text, short_repr
 
 __all__ = [

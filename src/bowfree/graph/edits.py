@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from bowfree.errors import GraphError
-from bowfree.graph.bit_sets import members
+from bowfree.graph.encodings import members
 from bowfree.graph.text import quote, read_statements
 from bowfree.text_reading import join_names, short_repr
 from bowfree.validation import as_list

@@ -4,7 +4,7 @@
 Omega vanish. A parameter is *identified* when almost every Sigma of the model leaves it one value.
 Without bows all are. For a graph with bows two tests are made here:
 
-- the half-trek criterion (:mod:`bowfree.graph.half_treks`) is sufficient: what it solves is a
+- the half-trek criterion (:mod:`bowfree.graph.identification`) is sufficient: what it solves is a
   rational function of Sigma;
 - the rank of the derivative of Sigma is necessary: a parameter that can move while Sigma stays,
   at a random point, takes infinitely many values for almost every Sigma. Written in B alone the
@@ -21,12 +21,11 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bowfree.errors import GraphError
-from bowfree.graph.bit_sets import members
-from bowfree.graph.half_treks import half_trek_equations
-from bowfree.graph.names import said_edge
+from bowfree.graph.encodings import closure, members
+from bowfree.graph.names import parse_edge
 from bowfree.graph.structure import check_acyclic
 from bowfree.graph.text import quote
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count
@@ -99,7 +98,7 @@ class Identification(TextDisplay):
             A name or an edge that the graph does not have.
         """
         nodes = self.graph.nodes
-        i, kind, j = said_edge(nodes, a, mark, b)
+        i, kind, j = parse_edge(nodes, a, mark, b)
         ends = {(nodes[i], nodes[j])} | ({(nodes[j], nodes[i])} if kind == "<->" else set())
         for edge in self.edges:
             if edge.mark == kind and (edge.a, edge.b) in ends:
@@ -156,6 +155,101 @@ class Identification(TextDisplay):
             most=MOST_ROWS,
             rest="more: to_frame() has all",
         )
+
+
+class Equations(NamedTuple):
+    """The equations for the coefficients into one node.
+
+    Attributes
+    ----------
+    node : int
+        The child.
+    sources : tuple of int
+        Y: one node for each equation.
+    reached : int
+        The set of those of them whose row is one of ``(I - B) Sigma``.
+    """
+
+    node: int
+    sources: tuple[int, ...]
+    reached: int
+
+
+def half_trek_equations(graph: MixedGraph) -> list[Equations]:
+    """Return equations for all nodes that the criterion solves, in an order to solve them in.
+
+    Nodes without parents come first, with no equation.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> from bowfree.graph.identification import half_trek_equations
+    >>> [e.node for e in half_trek_equations(bf.parse("z -> x -> y <-> x"))]
+    [0, 1, 2]
+    >>> [e.node for e in half_trek_equations(bf.parse("x -> y <-> x"))]
+    [0]
+
+    References
+    ----------
+    R. Foygel, J. Draisma, M. Drton, Half-trek criterion for generic identifiability of linear
+    structural equation models, Annals of Statistics 40 (2012), Theorem 1 and section 6.
+    """
+    d = len(graph)
+    children = graph._children()
+    everybody = (1 << d) - 1
+    found: list[Equations] = []
+    solved = 0
+    waiting = list(range(d))
+    while True:
+        left = []
+        for v in waiting:
+            near = 1 << v | graph._spouses[v]
+            reached = closure(children, near)
+            allowed = everybody & ~near & (solved | ~reached)
+            sources = _sources(graph, v, allowed)
+            if sources is None:
+                left.append(v)
+            else:
+                found.append(Equations(v, sources, reached))
+                solved |= 1 << v
+        if len(left) == len(waiting):
+            return found
+        waiting = left
+
+
+def _sources(graph: MixedGraph, v: int, allowed: int) -> tuple[int, ...] | None:
+    """Return nodes with half-treks to all parents of v, without a common right node; or None."""
+    d, parents, children = len(graph), graph._parents[v], graph._children()
+    # The network with unit capacities: where a unit of flow can still go from each of its nodes.
+    # A right node is split into its entrance and its exit, so that one half-trek passes.
+    entrance, exit_, source, sink = d, 2 * d, 3 * d, 3 * d + 1
+    open_: list[dict[int, None]] = [{} for _ in range(3 * d + 2)]  # dicts: in a fixed order
+    for y in [*members(allowed & parents), *members(allowed & ~parents)]:
+        open_[source][y] = None  # parents first, as they reach themselves
+        open_[y].update((entrance + t, None) for t in members(1 << y | graph._spouses[y]))
+    for u in range(d):
+        open_[entrance + u][exit_ + u] = None
+        open_[exit_ + u].update((entrance + w, None) for w in members(children[u]))
+        if parents >> u & 1:
+            open_[exit_ + u][sink] = None
+    for _ in range(parents.bit_count()):
+        came: dict[int, int] = {source: source}
+        frontier = [source]
+        while frontier and sink not in came:
+            u = frontier.pop(0)
+            for w in open_[u]:
+                if w not in came:
+                    came[w] = u
+                    frontier.append(w)
+        if sink not in came:
+            return None
+        w = sink
+        while w != source:
+            u = came[w]
+            del open_[u][w]
+            open_[w][u] = None
+            w = u
+    return tuple(y for y in members(allowed) if source in open_[y])
 
 
 def identified(graph: MixedGraph) -> Identification:

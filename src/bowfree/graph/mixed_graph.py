@@ -29,11 +29,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import GraphError
-from bowfree.graph import ancestral, edits, identification, projection, separation, structure, text
+from bowfree.graph import edits, identification, separation, structure, text
 from bowfree.graph import pag as _pag
 from bowfree.graph import paths as _paths
-from bowfree.graph import treks as _treks
-from bowfree.graph.bit_sets import closure, members, transpose, union
+from bowfree.graph.encodings import closure, members, transpose, union
 from bowfree.graph.names import unknown_node
 from bowfree.shortcuts import GraphShortcuts
 from bowfree.text_reading import load_json, short_repr, truncate
@@ -314,11 +313,11 @@ class MixedGraph(GraphShortcuts):
 
     paths = _paths.paths
     directed_paths = _paths.directed_paths
-    treks = _treks.treks
+    treks = _paths.treks
     m_separated = separation.m_separated
-    latent_projection = projection.latent_projection
+    latent_projection = separation.latent_projection
     identified = identification.identified
-    mag = ancestral.mag
+    mag = separation.mag
     pag = _pag.pag
 
     to_dict = text.to_dict

@@ -6,12 +6,15 @@ answered to a name that does not exist, is the same for all of them.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from bowfree.errors import GraphError
 from bowfree.graph.text import quote, read_statements
 from bowfree.text_reading import join_names, short_repr, similar_names
+
+Entry = TypeVar("Entry", covariant=True)
 
 
 def unknown_node(name: object, nodes: Sequence[str]) -> str:
@@ -23,13 +26,13 @@ def unknown_node(name: object, nodes: Sequence[str]) -> str:
     return f"unknown node {short_repr(name)}; {hint or f'nodes are: {join_names(nodes)}'}"
 
 
-def place(name: object, names: Sequence[str]) -> int:
+def node_index(name: object, names: Sequence[str]) -> int:
     """Return the place of a variable among the names, or raise a GraphError.
 
     Examples
     --------
-    >>> from bowfree.graph.names import place
-    >>> place("y", ("x", "y"))
+    >>> from bowfree.graph.names import node_index
+    >>> node_index("y", ("x", "y"))
     1
     """
     if not isinstance(name, str) or name not in names:
@@ -37,7 +40,7 @@ def place(name: object, names: Sequence[str]) -> int:
     return names.index(name)
 
 
-def said_edge(
+def parse_edge(
     names: Sequence[str], a: str, mark: str | None, b: str | None
 ) -> tuple[int, Literal["->", "<->"], int]:
     """Return the ends and the mark of one edge, said in three words or as one text.
@@ -62,8 +65,8 @@ def said_edge(
 
     Examples
     --------
-    >>> from bowfree.graph.names import said_edge
-    >>> said_edge(("x", "y"), "y", "<-", "x"), said_edge(("x", "y"), "x -> y", None, None)
+    >>> from bowfree.graph.names import parse_edge
+    >>> parse_edge(("x", "y"), "y", "<-", "x"), parse_edge(("x", "y"), "x -> y", None, None)
     ((0, '->', 1), (0, '->', 1))
     """
     if mark is None and b is None:
@@ -76,9 +79,39 @@ def said_edge(
             f"an edge has two ends and a mark between them, '->', '<-' or '<->', "
             f"and not {short_repr((a, mark, b))}"
         )
-    i, j = place(a, names), place(b, names)
+    i, j = node_index(a, names), node_index(b, names)
     if i == j:
         raise GraphError(f"self-loop at {quote(a)}: an edge joins two different nodes")
     if mark == "<-":
         i, j = j, i
     return i, "<->" if mark == "<->" else "->", j
+
+
+class EdgeLookup(Generic[Entry]):
+    """Mixin for results with ``names`` that have something to say of single edges."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def names(self) -> tuple[str, ...]:
+            """The variables."""
+
+    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> Entry:
+        """Return what the result says of one edge.
+
+        Parameters
+        ----------
+        a, mark, b : str
+            ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as
+            one text, ``.edge("x -> y")``.
+
+        Raises
+        ------
+        GraphError
+            An unknown name, or an edge that the result is not about.
+        """
+        return self._at_edge(*parse_edge(self.names, a, mark, b))
+
+    @abstractmethod
+    def _at_edge(self, i: int, mark: Literal["->", "<->"], j: int) -> Entry:
+        """Return what there is to say of an edge between two places, the first one its tail."""

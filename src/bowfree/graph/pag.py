@@ -35,7 +35,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 from bowfree.errors import GraphError
-from bowfree.graph.names import place
+from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
 from bowfree.results.display import TextDisplay, count, shorten_list
 
@@ -106,7 +106,7 @@ class PAG(TextDisplay):
         GraphError
             A name that is unknown, or nodes that are not adjacent.
         """
-        code = self.marks[place(other, self.nodes)][place(end, self.nodes)]
+        code = self.marks[node_index(other, self.nodes)][node_index(end, self.nodes)]
         if code == NONE:
             raise GraphError(f"{quote(end)} and {quote(other)} are not adjacent in the PAG")
         return _END[code]

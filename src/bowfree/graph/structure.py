@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from bowfree.errors import GraphError
-from bowfree.graph.bit_sets import closure, members
+from bowfree.graph.encodings import closure, members
 from bowfree.graph.text import quote
 
 if TYPE_CHECKING:

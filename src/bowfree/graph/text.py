@@ -9,7 +9,7 @@ The language has nodes, three edges and two separators::
 Nodes are numbered in order of first appearance. A name with characters outside the plain ones is
 written as a JSON string, in double quotes. ``str(g)`` writes chains where edges meet, and names a
 node by itself only where its place in the order needs it: ``parse(str(g)) == g`` for every graph,
-with cycles and bows too. The function itself is in :mod:`bowfree.graph.parsing`.
+with cycles and bows too. The function itself is in :mod:`bowfree.graph.text`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bowfree.errors import ParseError
-from bowfree.graph.bit_sets import members
+from bowfree.graph.encodings import members
 from bowfree.text_reading import check_nodes, check_text, line_and_column, short_repr, truncate
 from bowfree.validation import check_count
 
@@ -40,6 +40,49 @@ _MIRROR = {"->": "<-", "<-": "->", "<->": "<->"}
 
 Edge = tuple[str, str, str]
 """An edge as (a, mark, b) with mark ``"->"`` or ``"<->"``."""
+
+
+def parse(text: str) -> MixedGraph:
+    """Read a graph from text such as ``"a -> b <-> c, d"``.
+
+    Parameters
+    ----------
+    text : str
+        Chains of names joined by ``->``, ``<-`` or ``<->``, separated by commas or line ends.
+        ``#`` starts a comment. Names with blanks or other odd characters stand in double quotes
+        (a JSON string).
+
+    Returns
+    -------
+    MixedGraph
+        Its nodes are in order of first appearance.
+
+    Raises
+    ------
+    ParseError
+        With line and column, when the text is malformed or has a self-loop.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> g = bf.parse("a -> b <-> c, d")
+    >>> g.nodes, g.directed, g.bidirected
+    (('a', 'b', 'c', 'd'), (('a', 'b'),), (('b', 'c'),))
+    >>> str(g)
+    'a -> b <-> c, d'
+
+    References
+    ----------
+    Section 2.1 of the paper (mixed graphs).
+    """
+    from bowfree.graph.mixed_graph import MixedGraph  # which uses this module
+
+    nodes, edges = read_statements(text)
+    return MixedGraph(
+        nodes,
+        directed=[(a, b) for a, mark, b in edges if mark == "->"],
+        bidirected=[(a, b) for a, mark, b in edges if mark == "<->"],
+    )
 
 
 def read_statements(text: str) -> tuple[list[str], list[Edge]]:

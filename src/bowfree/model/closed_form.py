@@ -2,7 +2,7 @@
 
 The coefficients into a node solve linear equations, one for each of its parents. Sources of these
 equations whose own coefficients are known enter by their errors, the others by themselves; which
-are needed, and in which order, is in :mod:`bowfree.graph.half_treks`.
+are needed, and in which order, is in :mod:`bowfree.graph.identification`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import DataError, GraphError
-from bowfree.graph.bit_sets import members
-from bowfree.graph.half_treks import half_trek_equations
+from bowfree.graph.encodings import members
+from bowfree.graph.identification import half_trek_equations
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
 from bowfree.model.parameter_matrices import square_matrix, supports, symmetric

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
-from bowfree.graph.bit_sets import members
+from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model import inference
 from bowfree.model import predictions as cases

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.covariance import safe_inverse
-from bowfree.graph.names import place
+from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
 from bowfree.model.effect_tables import (
     decimals,
@@ -174,7 +174,7 @@ class TotalEffects(TextDisplay, ToDict, Frozen):
         >>> effects.effect(of="x", on="y").estimate, effects.effect(of="y", on="x").estimate
         (0.5, 0.0)
         """
-        at = place(on, self.names), place(of, self.names)
+        at = node_index(on, self.names), node_index(of, self.names)
         numbers = (self.estimate[at], self.se[at], self.z[at], self.p_value[at])
         return TotalEffect(of, on, *map(float, numbers))
 

@@ -19,12 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import DataError, GraphError
-from bowfree.graph.bit_sets import members
+from bowfree.graph.encodings import members
 from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.paths import Path
+from bowfree.graph.paths import Path, Trek
 from bowfree.graph.text import quote
-from bowfree.graph.treks import Trek
 from bowfree.model.closed_form import closed_form
 from bowfree.model.inference import TotalEffects
 from bowfree.model.parameter_matrices import (

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import GraphError
-from bowfree.graph.by_edge import ByEdge
+from bowfree.graph.names import EdgeLookup
 from bowfree.graph.text import quote
 from bowfree.model.inference import Parameter, expected_information
 from bowfree.results.display import (
@@ -87,7 +87,7 @@ class ModificationIndex(TextDisplay, ToDict):
 
 
 @dataclass(frozen=True, repr=False)
-class ModificationIndices(TextDisplay, ToDict, ByEdge[ModificationIndex]):
+class ModificationIndices(TextDisplay, ToDict, EdgeLookup[ModificationIndex]):
     """The score tests of all edges that could be added; iterable, with ``len``, largest first.
 
     Attributes

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bowfree.errors import GraphError
-from bowfree.graph.names import said_edge
+from bowfree.graph.names import parse_edge
 from bowfree.graph.text import quote
 from bowfree.model import inference
 from bowfree.model.estimate import Estimate
@@ -78,7 +78,7 @@ def edge_weights(fit: Fit) -> dict[tuple[str, str, str], float]:
 def estimate_of_edge(fit: Fit, a: str, mark: str | None, b: str | None) -> Estimate:
     """Find the line of an edge, said in one word or in three."""
     nodes = fit.graph.nodes
-    i, kind, j = said_edge(nodes, a, mark, b)
+    i, kind, j = parse_edge(nodes, a, mark, b)
     x, y = nodes[i], nodes[j]
     said = {(x, kind, y), (y, kind, x)} if kind == "<->" else {(x, kind, y)}
     for estimate in fit.estimates():

@@ -24,7 +24,7 @@ from bowfree.data.frames import read_observations
 from bowfree.data.joint_moments import JointMoments
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.names import place
+from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number
 from bowfree.results.frames import data_frame
@@ -47,7 +47,7 @@ class _CaseByCase:
     values: Floats
 
     def __getitem__(self, name: str) -> Floats:
-        column: Floats = self.values[:, place(name, self.names)]
+        column: Floats = self.values[:, node_index(name, self.names)]
         return column
 
     def __len__(self) -> int:
@@ -177,7 +177,7 @@ def predict(fit: Fit, data: Any, of: str | Sequence[str] | None) -> Prediction:
     wanted = None
     if of is not None:
         said = [of] if isinstance(of, str) else as_list("of", of, "names of variables")
-        wanted = tuple(names[place(name, names)] for name in said)
+        wanted = tuple(names[node_index(name, names)] for name in said)
     there = _column_names(data)
     if there is None and wanted is None:
         raise DataError(

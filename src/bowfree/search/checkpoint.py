@@ -27,7 +27,7 @@ from typing import Any
 
 from bowfree.data.moments import Moments
 from bowfree.errors import CheckpointError
-from bowfree.graph.bit_sets import members
+from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.search.plan import RUN_KINDS
 from bowfree.search.result import ScoredGraph, SearchRun

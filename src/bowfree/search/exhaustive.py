@@ -21,8 +21,7 @@ from bowfree.data.joint_moments import JointMoments
 from bowfree.data.loader import read_moments
 from bowfree.data.moments import Moments
 from bowfree.errors import BowfreeError, DataError
-from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.pair_states import (
+from bowfree.graph.encodings import (
     BACKWARD,
     BIDIRECTED,
     EDGES,
@@ -32,6 +31,7 @@ from bowfree.graph.pair_states import (
     graph_of_states,
     index_pairs,
 )
+from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.results.display import TextDisplay, count
 from bowfree.results.frozen import Frozen

@@ -23,10 +23,7 @@ from bowfree.data.joint_moments import JointMoments
 from bowfree.equivalence.decision import equivalent
 from bowfree.equivalence.targets import targets_of
 from bowfree.errors import GraphError
-from bowfree.graph.graph_like import GraphLike
-from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.names import place, said_edge
-from bowfree.graph.pair_states import (
+from bowfree.graph.encodings import (
     BACKWARD,
     BIDIRECTED,
     FORWARD,
@@ -35,6 +32,9 @@ from bowfree.graph.pair_states import (
     index_pairs,
     states_of_graph,
 )
+from bowfree.graph.graph_like import GraphLike
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.names import node_index, parse_edge
 from bowfree.graph.text import quote
 from bowfree.model.fitting import fit_moments, warn_if_doubtful
 from bowfree.model.inputs import graph_and_moments
@@ -153,7 +153,7 @@ class EdgeChanges(TextDisplay, ToDict):
 
     def pair(self, a: str, b: str) -> tuple[EdgeChange, ...]:
         """Return the changes of one pair of variables, the best first."""
-        ends = {self.graph.nodes[place(name, self.graph.nodes)] for name in (a, b)}
+        ends = {self.graph.nodes[node_index(name, self.graph.nodes)] for name in (a, b)}
         return tuple(change for change in self.changes if {change.a, change.b} == ends)
 
     def to(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeChange:
@@ -171,7 +171,7 @@ class EdgeChanges(TextDisplay, ToDict):
             An unknown name, an edge that is there, or one that would leave the space of graphs.
         """
         nodes = self.graph.nodes
-        i, kind, j = said_edge(nodes, a, mark, b)
+        i, kind, j = parse_edge(nodes, a, mark, b)
         x, y = nodes[i], nodes[j]
         forth, back = (kind, kind) if kind == "<->" else ("->", "<-")
         for change in self.pair(x, y):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bowfree import _core
 from bowfree.data.moments import Moments
-from bowfree.graph.bit_stacks import Bits, graph_of_bits, graphs_of_bits
+from bowfree.graph.encodings import Bits, graph_of_bits, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.parallel.budget import Budget

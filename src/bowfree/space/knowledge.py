@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import KnowledgeError
+from bowfree.graph.encodings import BACKWARD, BIDIRECTED, FORWARD, index_pairs, states_of_graph
 from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.pair_states import BACKWARD, BIDIRECTED, FORWARD, index_pairs, states_of_graph
 from bowfree.graph.text import quote
 from bowfree.text_reading import join_names, read_text, short_repr, similar_names, truncate
 from bowfree.validation import check_path

@@ -19,7 +19,7 @@ import numpy as np
 
 from bowfree import _core
 from bowfree.errors import BowfreeError
-from bowfree.graph.bit_stacks import Bits, graphs_of_bits
+from bowfree.graph.encodings import Bits, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parallel.budget import Budget
 from bowfree.space.search_space import SearchSpace

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bowfree.effects.bounds_result import Doubt, Formula
 from bowfree.equivalence.targets import OBSERVED, Kinds
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.names import place
+from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
 from bowfree.model.effect_tables import (
     decimals,
@@ -212,7 +212,7 @@ class AveragedEffects(TextDisplay, ToDict, EdgeShares, Frozen):
 
     def effect(self, *, of: str, on: str) -> AveragedEffect:
         """Return the averaged effect of one variable on another."""
-        at = place(on, self.names), place(of, self.names)
+        at = node_index(on, self.names), node_index(of, self.names)
         return AveragedEffect(of, on, *(float(getattr(self, name)[at]) for name in _EFFECTS))
 
     def to_frame(self, backend: str = "pandas") -> Any:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from bowfree import _core
 from bowfree.data.moments import Moments
 from bowfree.errors import WorkersLost
-from bowfree.graph.pair_states import States
+from bowfree.graph.encodings import States
 from bowfree.parallel.budget import Budget
 from bowfree.parallel.tasks import finished
 from bowfree.space.search_space import SearchSpace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bowfree.graph.by_edge import ByEdge
+from bowfree.graph.names import EdgeLookup
 from bowfree.graph.text import quote
 from bowfree.results.display import TextDisplay
 from bowfree.results.serialization import ToDict
@@ -39,7 +39,7 @@ class EdgeShare(TextDisplay, ToDict):
         return f"{quote(self.a)} {self.mark} {quote(self.b)}: {self.share:.3f}{ends}"
 
 
-class EdgeShares(ByEdge[EdgeShare]):
+class EdgeShares(EdgeLookup[EdgeShare]):
     """Mixin for results with matrices ``directed`` and ``bidirected``, ``[j, i]`` about i -> j.
 
     What they say of an edge is its probability, or how often it was found.

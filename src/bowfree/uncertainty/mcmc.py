@@ -30,9 +30,8 @@ from bowfree import _core
 from bowfree.data.loader import read_moments
 from bowfree.data.moments import Moments
 from bowfree.errors import BowfreeError, TimeIsUp, WorkersLost, WorkInterrupted
-from bowfree.graph.bit_stacks import graphs_of_bits
+from bowfree.graph.encodings import graphs_of_bits, index_pairs
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.pair_states import index_pairs
 from bowfree.parallel.budget import Budget
 from bowfree.search.greedy import check_finite_n
 from bowfree.search.result import ScoredGraph, SearchResult

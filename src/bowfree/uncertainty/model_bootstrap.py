@@ -29,11 +29,10 @@ from bowfree.data.joint_moments import JointMoments
 from bowfree.data.loader import read_moments
 from bowfree.data.moments import Moments
 from bowfree.errors import BowfreeError, DataError, TimeIsUp
-from bowfree.graph.bit_sets import members
-from bowfree.graph.by_edge import ByEdge
+from bowfree.graph.encodings import members
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.names import place
+from bowfree.graph.names import EdgeLookup, node_index
 from bowfree.graph.text import quote
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_moments, warn_if_doubtful
@@ -109,7 +108,7 @@ class ResampledEstimate(TextDisplay, ToDict):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelBootstrap(TextDisplay, ToDict, ByEdge[ResampledEstimate], Frozen):
+class ModelBootstrap(TextDisplay, ToDict, EdgeLookup[ResampledEstimate], Frozen):
     """A given graph fitted to resampled rows; made by :func:`bowfree.bootstrap`.
 
     Attributes
@@ -175,12 +174,12 @@ class ModelBootstrap(TextDisplay, ToDict, ByEdge[ResampledEstimate], Frozen):
 
     def variance(self, name: str) -> ResampledEstimate:
         """Return the error variance of one variable."""
-        ends = (self.names[place(name, self.names)], "variance", name)
+        ends = (self.names[node_index(name, self.names)], "variance", name)
         return next(e for e in self.estimates() if (e.a, e.mark, e.b) == ends)
 
     def effect(self, *, of: str, on: str) -> ResampledEstimate:
         """Return the total effect of one variable on another."""
-        i, j = place(on, self.names), place(of, self.names)
+        i, j = node_index(on, self.names), node_index(of, self.names)
         estimate = float(self.fit.total_effects().estimate[i, j])
         return self._entry((of, "on", on), estimate, self.total_effects[:, i, j])
 

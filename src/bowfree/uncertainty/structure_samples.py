@@ -26,8 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.moments import Moments
-from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.pair_states import (
+from bowfree.graph.encodings import (
     BACKWARD,
     BIDIRECTED,
     EDGES,
@@ -37,6 +36,7 @@ from bowfree.graph.pair_states import (
     graph_of_states,
     index_pairs,
 )
+from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, shorten_list
 from bowfree.results.frames import data_frame

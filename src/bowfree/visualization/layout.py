@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.graph.bit_sets import members
+from bowfree.graph.encodings import members
 from bowfree.validation import check_choice
 
 if TYPE_CHECKING:
