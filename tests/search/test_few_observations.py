@@ -50,28 +50,30 @@ def test_three_observations():
 
 def test_limits_that_are_not_given_are_chosen():
     space = bf.SearchSpace()
-    assert space.fitting(300) == bf.SearchSpace(max_in_degree=13, max_district=12)
-    assert space.fitting(20) == bf.SearchSpace(max_in_degree=3, max_district=4)
+    assert space.with_default_limits(300) == bf.SearchSpace(max_in_degree=13, max_district=12)
+    assert space.with_default_limits(20) == bf.SearchSpace(max_in_degree=3, max_district=4)
     given = bf.SearchSpace(max_in_degree=3, max_district=5)
-    assert given.fitting(300) == given
-    assert bf.SearchSpace(max_in_degree=3).fitting(300).max_district == 74
-    assert bf.SearchSpace(max_district=4).fitting(300).max_in_degree == 38
-    assert bf.SearchSpace("dag").fitting(20) == bf.SearchSpace("dag", max_in_degree=9)
-    assert bf.SearchSpace("bidirected").fitting(20) == bf.SearchSpace("bidirected", max_district=10)
+    assert given.with_default_limits(300) == given
+    assert bf.SearchSpace(max_in_degree=3).with_default_limits(300).max_district == 74
+    assert bf.SearchSpace(max_district=4).with_default_limits(300).max_in_degree == 38
+    assert bf.SearchSpace("dag").with_default_limits(20) == bf.SearchSpace("dag", max_in_degree=9)
+    assert bf.SearchSpace("bidirected").with_default_limits(20) == bf.SearchSpace(
+        "bidirected", max_district=10
+    )
 
 
 def test_limits_that_are_too_wide_are_refused():
     with pytest.raises(bf.errors.DataError, match="up to 20 variables, as there may be"):
-        bf.SearchSpace(max_in_degree=10, max_district=2).fitting(20)
+        bf.SearchSpace(max_in_degree=10, max_district=2).with_default_limits(20)
     for n in (1, None, "3", np.nan):
         with pytest.raises(bf.BowfreeError, match=f"n = {n!r}: must be a number of observations"):
-            bf.SearchSpace().fitting(n)
+            bf.SearchSpace().with_default_limits(n)
     with pytest.raises(bf.errors.DataError, match="n = 2 observations do not determine"):
-        bf.SearchSpace().fitting(2)
+        bf.SearchSpace().with_default_limits(2)
     with pytest.raises(bf.errors.DataError, match="up to 25 variables"):
-        bf.SearchSpace("bidirected", max_district=25).fitting(20)
+        bf.SearchSpace("bidirected", max_district=25).with_default_limits(20)
     with pytest.raises(bf.errors.DataError, match="up to 26 variables"):
-        bf.SearchSpace("dag", max_in_degree=25).fitting(20)
+        bf.SearchSpace("dag", max_in_degree=25).with_default_limits(20)
 
 
 @settings(max_examples=60, deadline=None)
@@ -84,7 +86,7 @@ def test_limits_that_are_too_wide_are_refused():
 )
 def test_no_graph_of_the_space_has_a_family_that_n_does_not_determine(n, kind, heads, nodes, seed):
     try:
-        space = bf.SearchSpace(kind, max_in_degree=heads, max_district=nodes).fitting(n)
+        space = bf.SearchSpace(kind, max_in_degree=heads, max_district=nodes).with_default_limits(n)
     except bf.errors.DataError:
         assert heads is not None or nodes is not None
         return
@@ -101,7 +103,7 @@ def test_a_search_with_fewer_observations_than_variables():
     skeleton = {frozenset((int(a[1:]), int(b[1:]))) for a, _, b in found.graph.edges}
     true = {frozenset((j, j + 1)) for j in range(1, 60)}
     assert len(skeleton & true) >= 55
-    assert found.space == bf.SearchSpace().fitting(40)
+    assert found.space == bf.SearchSpace().with_default_limits(40)
     assert largest_family(found.graph) < 40
     (said,) = (note for note in found.notes if "observations" in note)
     assert said == (

@@ -85,7 +85,7 @@ def test_dictionary_and_back():
         (lambda: bf.greedy_search(cov=S, n=9, space="dag"), "of type str; give a bowfree.Search"),
         (lambda: bf.greedy_search(cov=S, n=9, knowledge={"tiers": []}), "Knowledge.from_dict"),
         (lambda: bf.SearchSpace.from_dict({"limits": 3}), "unknown field 'limits'"),
-        (lambda: bf.SearchSpace(max_edges=0, knowledge=KNOWN).ground(("x1", "x2", "x3", "x4")),
+        (lambda: bf.SearchSpace(max_edges=0, knowledge=KNOWN).required_graph(("x1", "x2", "x3", "x4")),
          r"required edges \(x1 -> x2, x3, x4\) are not possible among BAPs with at most 0 edges"),
     ],
 )  # fmt: skip

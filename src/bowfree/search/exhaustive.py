@@ -292,7 +292,7 @@ def exhaustive_search(
         2**28,
         within.rules(names),
         _core.RunOptions(**Strategy().run_options(d, moments.n)),
-        within.ground(names)._bits(),
+        within.required_graph(names)._bits(),
         rule.sweeps,
     )
     codes, scores = core.score_all()

@@ -251,9 +251,9 @@ def settle(
     if rule.origin:
         notes.append(f"penalty {rule.weight:.4g} is {rule.origin}")
     if not moments.definite:
-        space = space.fitting(n)
+        space = space.with_default_limits(n)
         notes.append(
-            f"n = {n:g} observations of {d} variables: only {space.described_limits()} were "
+            f"n = {n:g} observations of {d} variables: only {space.describe_limits()} were "
             "considered, whose districts with their parents are smaller than n"
         )
         extended = ScoringRule("ebic").settled(n, d).weight

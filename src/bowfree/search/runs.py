@@ -38,7 +38,7 @@ class Setup:
     @property
     def ground(self) -> MixedGraph:
         """The graph with the required edges only."""
-        return self.space.ground(self.moments.names)
+        return self.space.required_graph(self.moments.names)
 
     def core(self) -> _core.Search:
         """Return a core that does runs."""

@@ -150,7 +150,7 @@ class Knowledge:
         pairs = zip(index_pairs(len(graph)), states_of_graph(graph).tolist(), strict=True)
         return all(bool(masks[pair] >> state & 1) for pair, state in pairs)
 
-    def ground(self, nodes: Sequence[str]) -> MixedGraph:
+    def required_graph(self, nodes: Sequence[str]) -> MixedGraph:
         """Return the graph of the required edges, from which every search sets out."""
         self.masks(nodes)
         both = [(a, b) for a, mark, b in self.required if mark == "<->"]

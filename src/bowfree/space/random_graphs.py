@@ -124,7 +124,9 @@ def random_bap(
     names = node_names(nodes)
     n_samples = 1 if size is None else check_count("size", size, 0)
     within = SearchSpace.of(space, **space_options)
-    graphs = graphs_of_bits(names, *_sample(within.ground(names), n_samples, within, **rest))
+    graphs = graphs_of_bits(
+        names, *_sample(within.required_graph(names), n_samples, within, **rest)
+    )
     return graphs[0] if size is None else graphs
 
 

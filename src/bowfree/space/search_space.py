@@ -121,13 +121,13 @@ class SearchSpace:
             np.zeros((0, 0), dtype=np.uint8) if free else self.knowledge.masks(names),
         )
 
-    def ground(self, names: tuple[str, ...]) -> MixedGraph:
+    def required_graph(self, names: tuple[str, ...]) -> MixedGraph:
         """Return the graph of the required edges, where chains and searches set out."""
-        ground = self.knowledge.ground(names)
+        ground = self.knowledge.required_graph(names)
         if not self.permits(ground):
             raise KnowledgeError(
                 f"the required edges ({truncate(str(ground))}) are not possible among "
-                f"{self.described_limits()}; relax one of them"
+                f"{self.describe_limits()}; relax one of them"
             )
         return ground
 
@@ -145,7 +145,7 @@ class SearchSpace:
             what = "is not a BAP" if not graph.is_bap() else "breaks the knowledge, class or limits"
             raise GraphError(f"start graph {truncate(str(graph))} {what}; drop the edges at fault")
 
-    def fitting(self, n: float) -> SearchSpace:
+    def with_default_limits(self, n: float) -> SearchSpace:
         """Return the space with limits that keep every district with its parents smaller than n.
 
         Such a district can be fitted to n observations, however many variables there are in all.
@@ -157,7 +157,7 @@ class SearchSpace:
         Examples
         --------
         >>> import bowfree as bf
-        >>> print(bf.SearchSpace().fitting(300))
+        >>> print(bf.SearchSpace().with_default_limits(300))
         BAPs with at most 13 arrowheads at a node, at most 12 nodes in a district
         """
         if not is_number(n) or not n >= 2:
@@ -179,7 +179,7 @@ class SearchSpace:
             raise DataError(
                 f"n = {n:g} observations do not determine a district with its parents of up to "
                 f"{limited._largest_family()} variables, as there may be among "
-                f"{limited.described_limits()}: lower max_in_degree or max_district, take more "
+                f"{limited.describe_limits()}: lower max_in_degree or max_district, take more "
                 "observations, or use `shrinkage=`"
             )
         return limited
@@ -214,7 +214,7 @@ class SearchSpace:
 
     # --- in words ---
 
-    def described_limits(self) -> str:
+    def describe_limits(self) -> str:
         """Return class and limits in words."""
         limits = [
             f"at most {value} {word if value == 1 else words}{where}"
@@ -229,7 +229,7 @@ class SearchSpace:
 
     def __str__(self) -> str:
         known = "" if self.knowledge == _NOTHING else ", within the given knowledge"
-        return self.described_limits() + known
+        return self.describe_limits() + known
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as for JSON; :meth:`from_dict` reads them back."""

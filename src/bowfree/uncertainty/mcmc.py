@@ -236,7 +236,7 @@ def sample_structures(
     """Do the work of :func:`structure_mcmc` on moments that were read already."""
     check_finite_n(moments)
     if not moments.definite:
-        space = space.fitting(moments.n)
+        space = space.with_default_limits(moments.n)
     names, d = moments.names, len(moments.names)
     n_pairs = d * (d - 1) // 2
     every = max(1, n_pairs) if plan.thin is None else plan.thin
@@ -247,7 +247,7 @@ def sample_structures(
             f"{plan.steps // every} samples per chain: at least 4 are needed; raise steps or lower "
             "thin"
         )
-    ground, seed = space.ground(names), budget.seed()
+    ground, seed = space.required_graph(names), budget.seed()
     if plan.starts is None:
         sparse = SearchSpace.of(space, max_edges=ground.n_edges + d // 2)
         parents, spouses = _core.sample_mcmc(

@@ -30,7 +30,7 @@ from bowfree.equivalence.targets import targets_of
 from bowfree.errors import BowfreeError
 from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.names import place
+from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
 from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
 from bowfree.model.fit_result import Fit
@@ -180,7 +180,7 @@ class BootstrapResult(TextDisplay, ToDict, EdgeShares, Frozen):
 
     def effect(self, *, of: str, on: str) -> ResampledEffect:
         """Return what the resamples say about the effect of one variable on another."""
-        i, j = place(on, self.names), place(of, self.names)
+        i, j = node_index(on, self.names), node_index(of, self.names)
 
         def ends(interval: Floats) -> tuple[float, float]:
             return float(interval[0, i, j]), float(interval[1, i, j])
