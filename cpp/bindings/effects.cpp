@@ -104,12 +104,15 @@ void bind_effects(nb::module_& m) {
         .def(
             "__init__",
             [](EffectCounter* self, const Data& data, double path_sign, double zero,
-               std::size_t max_districts, bool variances) {
-                new (self)
-                    EffectCounter(to_conditions(data), path_sign, zero, max_districts, variances);
+               std::size_t max_districts, bool variances, const std::optional<Matrix>& gamma) {
+                auto joint = to_conditions(data);
+                std::vector<double> entries;
+                if (gamma) entries = to_square(*gamma, joint.d * (joint.d + 1) / 2);
+                new (self) EffectCounter(std::move(joint), path_sign, zero, max_districts,
+                                         variances, std::move(entries));
             },
             nb::arg("S"), nb::arg("path_sign"), nb::arg("zero"), nb::arg("max_districts"),
-            nb::arg("variances"))
+            nb::arg("variances"), nb::arg("gamma").none() = nb::none())
         .def("add_graphs", &add_graphs, nb::arg("parents"), nb::arg("spouses"),
              nb::arg("seconds").none(),
              "Adds BAPs, given as two arrays of shape (members, d, words), until time is up; "

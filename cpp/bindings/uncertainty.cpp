@@ -246,7 +246,7 @@ auto first_of_class(const BitStack& parents, const BitStack& spouses, std::uint6
 AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
                                 const BitStack& spouses, const std::vector<double>& shares,
                                 const std::vector<std::size_t>& sizes, std::size_t n_classes,
-                                int power, double n, double level, std::uint64_t limit, double zero,
+                                int power, double n, double level, std::uint64_t limit,
                                 const Bytes& knowledge, const GivenConditions& conditions,
                                 std::optional<double> seconds) {
     const auto graphs = to_graphs(parents, spouses);
@@ -258,7 +258,6 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
     if (knowledge.size() > 0)
         expect_shape(knowledge, {d, d}, "knowledge must have shape (d, d) or (0, 0)");
     const AverageOptions options{n,
-                                 zero,
                                  {0, limit, to_conditions(counter.d(), conditions)},
                                  {knowledge.data(), knowledge.data() + knowledge.size()}};
     GraphSums sums(counter.d());
@@ -297,7 +296,8 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
     interruptibly([&](const Stop& stop) {
         for (std::size_t at = 0; at < d * d; ++at) {
             stop.check();
-            std::tie(lower[at], upper[at]) = sums.laws[at].interval(level, total);
+            std::tie(lower[at], upper[at]) =
+                sums.laws[at].interval(level, total - sums.without_se[at]);
         }
     });
     // Probabilities and means out of sums; an effect of a variable on itself is 1.
@@ -316,6 +316,7 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
     found["mean"] = matrix(sums.mean, total, 1.0);
     found["positive"] = matrix(sums.positive, total, 1.0);
     found["negative"] = matrix(sums.negative, total, 0.0);
+    found["without_se"] = matrix(sums.without_se, total, 0.0);
     found["directed"] = matrix(sums.directed, total, 0.0);
     found["bidirected"] = matrix(sums.bidirected, total, 0.0);
     return {found, parts, total};
@@ -365,8 +366,8 @@ void bind_uncertainty(nb::module_& m) {
           "(kind, targets).");
     m.def("average_classes", &average_classes, nb::arg("counter"), nb::arg("parents"),
           nb::arg("spouses"), nb::arg("shares"), nb::arg("sizes"), nb::arg("n_classes"),
-          nb::arg("power"), nb::arg("n"), nb::arg("level"), nb::arg("limit"), nb::arg("zero"),
-          nb::arg("knowledge"), nb::arg("conditions"), nb::arg("seconds").none(),
+          nb::arg("power"), nb::arg("n"), nb::arg("level"), nb::arg("limit"), nb::arg("knowledge"),
+          nb::arg("conditions"), nb::arg("seconds").none(),
           "Average over graphs that come class by class, so many of each. Of the first `n_classes` "
           "all members count, of the others the graphs given. Returns the averages, of each class "
           "(weight, members of each component, complete), and the weight of all that was looked "

@@ -20,17 +20,26 @@ EffectTally::EffectTally(int d) {
 }
 
 EffectCounter::EffectCounter(JointData data, double path_sign, double zero,
-                             std::size_t max_districts, bool variances)
+                             std::size_t max_districts, bool variances, std::vector<double> gamma)
     : data_(std::move(data)),
       d_(data_.d),
       path_sign_(path_sign),
       zero_(zero),
+      gamma_(std::move(gamma)),
+      sd_(data_.d),
       max_districts_(max_districts),
       variances_(variances),
       fitter_(data_),
       tally_(d_),
       B_(static_cast<std::size_t>(d_) * d_),
-      E_(B_.size()) {}
+      E_(B_.size()) {
+    for (int v = 0; v < d_; ++v) {
+        double variance = 0.0;
+        for (const ConditionData& condition : data_.all)
+            variance += condition.weight * condition.S[v * data_.width() + v];
+        sd_[v] = std::sqrt(variance);
+    }
+}
 
 void EffectCounter::obey(const Stop& stop) {
     stop_ = &stop;
@@ -50,8 +59,18 @@ const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
     const std::uint64_t m = local.m();
     work_ += m * m * m * fit.n_iter;
     n_uncertified_ += !fit.converged;
-    Rows rows{fit.objective, {}, {}, {}};
-    if (variances_) rows.covariance = coefficient_covariance(data_, local, fit);
+    Rows rows;
+    rows.objective = fit.objective;
+    if (variances_ && gamma_.empty()) {
+        rows.covariance = coefficient_covariance(data_, local, fit);
+    } else if (variances_) {
+        rows.slopes = coefficient_slopes(data_, local, fit);
+        for (int i = 0; i < local.m(); ++i)
+            for (int j = 0; j <= i; ++j) {
+                const auto [low, high] = std::minmax(local.nodes[i], local.nodes[j]);
+                rows.entries.push_back(high * (high + 1) / 2 + low);
+            }
+    }
     // In the order of the covariance matrix: local numbers put members of the district before
     // other parents, so it is not the order of the nodes.
     for (int v = 0; v < local.k; ++v)
@@ -83,6 +102,7 @@ void EffectCounter::add(const Graph& graph, const std::vector<int>& nodes) {
             B_[rows.at[s].first * d_ + rows.at[s].second] = rows.coefficients[s];
         if (variances_ && !rows.at.empty()) blocks_.push_back(rows);
     }
+    if (!gamma_.empty()) join_blocks();
     // Row by row in topological order: an effect that the graph excludes is exactly zero.
     for (const int v : topological_order(graph)) {
         if (!contains(wanted.data(), v)) continue;
@@ -96,6 +116,39 @@ void EffectCounter::add(const Graph& graph, const std::vector<int>& nodes) {
         });
     }
     count_effects(nodes);
+}
+
+/// Joins the districts of the member added last into one block. Coefficients of different districts
+/// are independent for normal data only, so the blocks off the diagonal are filled as well. A
+/// district without slopes stays by itself, without a covariance matrix.
+void EffectCounter::join_blocks() {
+    const auto irregular = std::stable_partition(
+        blocks_.begin(), blocks_.end(), [](const Rows& block) { return !block.slopes.empty(); });
+    Rows joint;
+    for (auto block = blocks_.begin(); block != irregular; ++block)
+        joint.at.insert(joint.at.end(), block->at.begin(), block->at.end());
+    const std::size_t p = joint.at.size(), size = static_cast<std::size_t>(d_) * (d_ + 1) / 2;
+    joint.covariance.resize(p * p);
+    double* entry = joint.covariance.data();
+    std::vector<double> product(size);  // a row of slopes times gamma
+    for (auto block = blocks_.begin(); block != irregular; ++block) {
+        const std::size_t width = block->entries.size();
+        for (std::size_t s = 0; s < block->at.size(); ++s) {
+            std::fill(product.begin(), product.end(), 0.0);
+            for (std::size_t e = 0; e < width; ++e)
+                axpy(block->slopes[s * width + e], &gamma_[block->entries[e] * size],
+                     product.data(), static_cast<int>(size));
+            for (auto other = blocks_.begin(); other != irregular; ++other)
+                for (std::size_t t = 0; t < other->at.size(); ++t) {
+                    const double* slopes = &other->slopes[t * other->entries.size()];
+                    double sum = 0.0;
+                    for (const int e : other->entries) sum += *slopes++ * product[e];
+                    *entry++ = sum;
+                }
+        }
+    }
+    blocks_.erase(blocks_.begin(), irregular);
+    blocks_.push_back(std::move(joint));
 }
 
 double EffectCounter::variance(int i, int j) const {
@@ -129,8 +182,7 @@ void EffectCounter::count_effects(const std::vector<int>& nodes) {
             tally_.max_abs[at] = std::max(tally_.max_abs[at], size);
             tally_.sum[at] += effect;
             tally_.sum_abs[at] += size;
-            tally_.positive[at] += effect > zero_;
-            tally_.negative[at] += effect < -zero_;
+            if (exceeds_zero(i, j, size)) ++(effect > 0.0 ? tally_.positive : tally_.negative)[at];
         }
 }
 

@@ -37,12 +37,13 @@ class EffectCounter {
   public:
     /// `data` are one covariance matrix (divisor n), or several conditions. `path_sign` is 1 for
     /// the total effects (I - B)^-1, or -1 for (I + B)^-1, which the authors' program computed. An
-    /// effect is zero when its absolute value is at most `zero`. When `max_districts` are
+    /// effect is zero when its absolute value, in standard deviations, is at most `zero`. When `max_districts` are
     /// remembered, they are forgotten and the memory begins anew. `variances` tells whether
     /// `variance` will be asked for: that takes a matrix for each district, which costs a tenth of
-    /// the time.
+    /// the time. `gamma` is the asymptotic covariance matrix of the entries S_ij, i >= j, row by
+    /// row, of one sample; without it variances are those of normal data.
     EffectCounter(JointData data, double path_sign, double zero, std::size_t max_districts,
-                  bool variances);
+                  bool variances, std::vector<double> gamma = {});
 
     EffectCounter(const EffectCounter&) = delete;  // the fitter refers to the data
     EffectCounter& operator=(const EffectCounter&) = delete;
@@ -61,6 +62,9 @@ class EffectCounter {
 
     /// The effects of the member added last, d x d; only entries among its nodes hold.
     const std::vector<double>& effects() const { return E_; }
+
+    /// Whether an effect of j on i of this size is not zero.
+    bool exceeds_zero(int i, int j, double size) const { return size * sd_[j] > zero_ * sd_[i]; }
 
     /// The variance of one of these effects for one observation (divide by n), by the delta method:
     /// dE_ij is the sum of E_ik dB_kl E_lj over the edges l -> k. NaN when a coefficient that it
@@ -82,15 +86,20 @@ class EffectCounter {
         std::vector<std::pair<int, int>> at;  ///< (child, parent) of each coefficient
         std::vector<double> coefficients;
         std::vector<double> covariance;  ///< of these, see `coefficient_covariance`, if wanted
+        std::vector<double> slopes;      ///< of these, see `coefficient_slopes`, with `gamma`
+        std::vector<int> entries;        ///< the columns of `slopes`, as rows of `gamma`
     };
 
     /// The fit of a district, from memory if it is known.
     const Rows& rows_of(const Graph& graph, const std::vector<int>& district);
     void count_effects(const std::vector<int>& nodes);
+    void join_blocks();
 
     JointData data_;
     int d_;
     double path_sign_, zero_;
+    std::vector<double> gamma_;
+    std::vector<double> sd_;  // of the variables, over all conditions
     std::size_t max_districts_;
     bool variances_;
     const Stop* stop_ = nullptr;  // of the call under way

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 
 #include "model/dense.hpp"
@@ -49,6 +50,12 @@ struct Estimates {
         return {fit.B, fit.Omega};
     }
 };
+
+/// The district with its own local numbers in place of nodes: all members, nothing left out.
+District district_in_local_numbers(District district) {
+    std::iota(district.nodes.begin(), district.nodes.end(), 0);
+    return district;
+}
 
 /// What a group has of S and of a fit, for the members that it leaves alone and their parents,
 /// every variable in its scale. `left` has local numbers of the fitted district.
@@ -126,7 +133,56 @@ std::vector<double> information(const Scaled& at, const Parameters& parameters) 
     return H;
 }
 
+/// dg/dS for the half gradient g of F, one row for each parameter and one column for each entry
+/// (i, j), i >= j, of S. With U = W A, the gradient is linear in S: -(U S)_ab for B_ab, and
+/// -1/2 tr(D U S U^T) for a parameter of Omega.
+std::vector<double> score_slopes(const Scaled& at, const Parameters& parameters) {
+    const int k = at.k, m = at.m, q = parameters.size(), n_entries = m * (m + 1) / 2;
+    std::vector<double> L = at.Omega, U = at.A;
+    if (cholesky(L.data(), k) < k) return {};
+    solve_lower(L.data(), k, U.data(), m);
+    solve_lower_transposed(L.data(), k, U.data(), m);
+    std::vector<double> slopes(static_cast<std::size_t>(q) * n_entries);
+    for (int s = 0; s < q; ++s) {
+        const auto [a, b] = parameters.at[s];
+        double* row = &slopes[static_cast<std::size_t>(s) * n_entries];
+        for (int i = 0; i < m; ++i)
+            for (int j = 0; j <= i; ++j, ++row) {
+                const double twice = i == j ? 0.5 : 1.0;  // an entry off the diagonal counts twice
+                if (s < parameters.n_coefficients)
+                    *row = -twice * ((j == b ? U[a * m + i] : 0.0) + (i == b ? U[a * m + j] : 0.0));
+                else
+                    *row = -twice * (a == b ? 0.5 : 1.0) *
+                           (U[a * m + i] * U[b * m + j] + U[b * m + i] * U[a * m + j]);
+            }
+    }
+    return slopes;
+}
+
 }  // namespace
+
+std::vector<double> coefficient_slopes(const JointData& data, const District& district,
+                                       const DistrictFit& fit) {
+    const std::vector<Pooled> groups = pool(data, district);
+    const int m = district.m(), n_entries = m * (m + 1) / 2;
+    const std::vector<double> sd = scales(groups, m);
+    const Parameters parameters(district);
+    const int p = parameters.n_coefficients, q = parameters.size();
+    const Scaled at(groups.front(), district_in_local_numbers(district),
+                    Estimates::of(fit, groups.front()), sd);
+    std::vector<double> H = information(at, parameters), slopes = score_slopes(at, parameters);
+    if (H.empty() || cholesky(H.data(), q) < q) return {};
+    solve_lower(H.data(), q, slopes.data(), n_entries);
+    solve_lower_transposed(H.data(), q, slopes.data(), n_entries);
+    slopes.resize(static_cast<std::size_t>(p) * n_entries);
+    for (int s = 0; s < p; ++s) {
+        const auto [child, parent] = parameters.at[s];
+        double* row = &slopes[static_cast<std::size_t>(s) * n_entries];
+        for (int i = 0; i < m; ++i)
+            for (int j = 0; j <= i; ++j, ++row) *row *= -(sd[child] / sd[parent]) / (sd[i] * sd[j]);
+    }
+    return slopes;
+}
 
 std::vector<double> coefficient_covariance(const JointData& data, const District& district,
                                            const DistrictFit& fit) {

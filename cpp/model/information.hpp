@@ -23,4 +23,13 @@ namespace bowfree {
 std::vector<double> coefficient_covariance(const JointData& data, const District& district,
                                            const DistrictFit& fit);
 
+/// The derivatives of the coefficients by the entries of S, for one sample without conditions: the
+/// estimates solve g(theta, S) = 0, so dB = -(dg/dtheta)^-1 (dg/dS) dS. Row-major, p rows as in
+/// `coefficient_covariance`, and a column for each entry (i, j), i >= j, of S among the nodes of the
+/// district in local numbers, row by row. With the asymptotic covariance matrix Gamma of these
+/// entries, L Gamma L^T is that of the coefficients whatever the distribution of the data. Empty
+/// when the information is not positive definite.
+std::vector<double> coefficient_slopes(const JointData& data, const District& district,
+                                       const DistrictFit& fit);
+
 }  // namespace bowfree

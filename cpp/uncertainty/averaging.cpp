@@ -105,8 +105,8 @@ std::vector<int> first_equivalents(const std::vector<Graph>& graphs, const Condi
 namespace {
 
 constexpr std::vector<double> GraphSums::* matrices[] = {
-    &GraphSums::mean,     &GraphSums::mean_abs, &GraphSums::positive,
-    &GraphSums::negative, &GraphSums::directed, &GraphSums::bidirected};
+    &GraphSums::mean,     &GraphSums::mean_abs,   &GraphSums::positive,  &GraphSums::negative,
+    &GraphSums::directed, &GraphSums::bidirected, &GraphSums::without_se};
 
 /// One component of the skeleton: its edges, and the nodes at their ends.
 struct Component {
@@ -121,10 +121,12 @@ void add_effects(const EffectCounter& counter, const std::vector<int>& nodes, do
         for (const int j : nodes) {
             const std::size_t at = static_cast<std::size_t>(i) * counter.d() + j;
             const double effect = counter.effects()[at];
-            if (i == j || !(std::abs(effect) > options.zero)) continue;
+            if (i == j || !counter.exceeds_zero(i, j, std::abs(effect))) continue;
             const double error = std::sqrt(counter.variance(i, j) / options.n);
-            // An effect without a standard error is known to its order of magnitude.
-            sums.laws[at].add({weight, effect, error > 0.0 ? error : std::abs(effect)});
+            if (error > 0.0)
+                sums.laws[at].add({weight, effect, error});
+            else
+                sums.without_se[at] += weight;
             (effect > 0.0 ? sums.positive : sums.negative)[at] += weight;
             sums.mean[at] += weight * effect;
             sums.mean_abs[at] += weight * std::abs(effect);
@@ -236,7 +238,7 @@ ClassPart add_class(EffectCounter& counter, const ClassVotes& votes, const Avera
         for (const int i : nodes)
             for (const int j : nodes) {
                 const std::size_t at = static_cast<std::size_t>(i) * d + j;
-                whole.all_members[at] = tally.min_abs[at] > options.zero ? 1.0 : 0.0;
+                whole.all_members[at] = counter.exceeds_zero(i, j, tally.min_abs[at]) ? 1.0 : 0.0;
                 whole.min_abs[at] = tally.min_abs[at];
                 whole.max_abs[at] = tally.max_abs[at];
             }

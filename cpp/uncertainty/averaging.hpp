@@ -29,7 +29,8 @@ struct GraphSums {
     std::vector<double> mean, mean_abs;        ///< of the effect, and of its absolute value
     std::vector<double> positive, negative;    ///< of graphs with such an effect
     std::vector<double> directed, bidirected;  ///< of graphs with such an edge
-    std::vector<EffectMixture> laws;           ///< of the effects
+    std::vector<double> without_se;            ///< of graphs whose effect has no standard error
+    std::vector<EffectMixture> laws;           ///< of the effects that have one
 };
 
 /// Weighted sums of what can only be said of a class as a whole, d x d like the others.
@@ -42,7 +43,6 @@ struct ClassSums {
 /// What stays the same from class to class.
 struct AverageOptions {
     double n;                             ///< observations, for the standard errors
-    double zero;                          ///< effects up to this absolute value are none
     ClassOptions members;                 ///< `limit`: for each component of the skeleton
     std::vector<std::uint8_t> knowledge;  ///< which members count, as in `Rules`; empty: all
 };

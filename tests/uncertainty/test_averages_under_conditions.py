@@ -88,7 +88,6 @@ def half_widths(graph, data):
         n=moments.n,
         level=0.95,
         limit=1,
-        zero=1e-8,
         knowledge=np.zeros((0, 0), dtype=np.uint8),
         conditions=[],
         seconds=None,

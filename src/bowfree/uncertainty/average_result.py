@@ -134,6 +134,9 @@ class AveragedEffects(TextDisplay, ToDict, EdgeShares, Frozen):
         Probability of the edge j -> i.
     bidirected : ndarray of shape (d, d)
         Probability of the edge i <-> j.
+    without_se : ndarray of shape (d, d)
+        Probability of graphs in which the effect has no standard error, because the information
+        matrix is singular there. They are not part of the interval.
     probability_all_members : ndarray of shape (d, d)
         Probability that every member of the class has an effect of j on i. This and the next two
         are averages over `classes`.
@@ -172,6 +175,7 @@ class AveragedEffects(TextDisplay, ToDict, EdgeShares, Frozen):
     negative: Floats
     directed: Floats
     bidirected: Floats
+    without_se: Floats
     probability_all_members: Floats
     min_abs: Floats
     max_abs: Floats

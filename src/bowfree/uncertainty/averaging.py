@@ -430,7 +430,6 @@ def average_votes(
         moments.n,
         averaging.level,
         averaging.limit,
-        averaging.zero,
         space.member_masks(moments.names),
         conditions.core,
         budget.seconds_left,

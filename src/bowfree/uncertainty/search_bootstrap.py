@@ -527,7 +527,6 @@ def _resample(
         n=moments.n,
         level=0.95,
         limit=limit,
-        zero=zero,
         knowledge=masks,
         conditions=targets_of(moments, moments.names).core,
         seconds=budget.seconds_left,
