@@ -16,6 +16,7 @@
 #include "bindings/calls.hpp"
 #include "bindings/data.hpp"
 #include "bindings/interventions.hpp"
+#include "data/cross_products.hpp"
 #include "model/concordance.hpp"
 #include "model/likelihood.hpp"
 
@@ -188,6 +189,15 @@ GraphFit sweep_groups(const Data& data, const Bits& parents, const Bits& spouses
 
 using Ranks = Array<std::int32_t, 1>;
 
+auto multiply_columns(const Matrix& X, const Matrix& Y) {
+    const std::size_t n = X.shape(0), d = X.shape(1), e = Y.shape(1);
+    expect_shape(Y, {n, e}, "X and Y must have the same number of rows");
+    return to_numpy(interruptibly([&](const Stop& stop) {
+                        return cross_products(X.data(), Y.data(), n, d, e, stop);
+                    }),
+                    {d, e});
+}
+
 auto count_concordance(const Ranks& x, const Ranks& y) {
     expect_shape(y, {x.shape(0)}, "x and y must have the same length");
     const int n = static_cast<int>(x.shape(0));
@@ -278,6 +288,8 @@ void bind_model(nb::module_& m) {
           "Sweeps over the districts of a BAP from B = 0, as cpp/model/group_sweeps.hpp has them;\n"
           "`n_iter` of a district is smaller where there are none, or one failed.");
 
+    m.def("cross_products", &multiply_columns, "X"_a, "Y"_a,
+          "X^T Y, with the same bits on every processor.");
     m.def("concordance", &count_concordance, "x"_a, "y"_a,
           "For each row the number of rows in the same order in x and y, minus those in opposite\n"
           "order; x and y are dense ranks, int32 from 0.");
