@@ -205,7 +205,7 @@ def calls(d: int) -> dict[str, tuple[Callable[[], Call], bool]]:
         ),
         "compare": (lambda: partial(bf.compare, [sparse(d), path(d)], **cov), False),
         "constraints": (lambda: partial(bf.constraints, sparse(d)), False),
-        "test_constraints": (lambda: partial(bf.test_constraints, sparse(d), sample(d)), False),
+        "constraint_tests": (lambda: partial(bf.constraint_tests, sparse(d), sample(d)), False),
         "atlas (d = 5)": (lambda: partial(bf.atlas, 5), False),
         "design": (
             lambda: partial(bf.design, bf.equivalence_class(clique(7), limit=10**5), max_targets=3),

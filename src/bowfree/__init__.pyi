@@ -63,7 +63,6 @@ from .model.fit_indices import (
 )
 from .model.inference import (
     StandardErrors as StandardErrors,
-    TotalEffect as TotalEffect,
     TotalEffects as TotalEffects,
 )
 from .model.scoring import (
@@ -101,12 +100,11 @@ from .equivalence.empirical import (
     EmpiricalClass as EmpiricalClass,
     empirical_class as empirical_class,
 )
-from .equivalence.constraints import (
+from .equivalence.equations import (
     Constraint as Constraint,
-    ConstraintTest as ConstraintTest,
     ConstraintTests as ConstraintTests,
+    constraint_tests as constraint_tests,
     constraints as constraints,
-    test_constraints as test_constraints,
 )
 from .equivalence.comparison import (
     Comparison as Comparison,

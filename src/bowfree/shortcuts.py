@@ -90,6 +90,12 @@ class FoundShortcuts(ReportShortcut):
         """The data that the graph was learned from."""
         return self.moments
 
+    def _context(self) -> Any:
+        from bowfree.model.context import Context
+
+        holdout = getattr(self, "holdout", None)
+        return Context(self.graph, self.moments, holdout, self.space, self.rule, learned=True)  # type: ignore[attr-defined]
+
     def fit(self, *, holdout: Any = None, **options: Any) -> Fit:
         """Fit the best graph.
 

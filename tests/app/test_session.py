@@ -266,7 +266,7 @@ def test_a_population_can_be_drawn_over_but_not_searched():
 
 
 def test_a_fit_that_fails_is_a_sentence_and_can_be_undone(session, monkeypatch):
-    def fails(*_):
+    def fails(*_, **__):
         raise bf.errors.DataError("the likelihood is unbounded")
 
     with monkeypatch.context() as patch:

@@ -141,7 +141,7 @@ def test_joint_moments_are_an_object_like_others():
         lambda data: bf.moments(data).Gamma,
         lambda data: bf.fit(CHAIN, data).residual_correlations(),
         lambda data: bf.fit(CHAIN, data).modification_indices(),
-        lambda data: bf.test_constraints(CHAIN, data),
+        lambda data: bf.constraint_tests(CHAIN, data),
         lambda data: bf.empirical_class(CHAIN, data),
     ],
 )

@@ -163,7 +163,6 @@ def test_population():
         (lambda: bf.compare(["x -> y"], DATA), "bowfree.parse reads it"),
         (lambda: bf.compare(GRAPHS, DATA).fit("chian"), "did you mean 'chain'"),
         (lambda: bf.compare(GRAPHS, DATA).pair("chain", "chain"), "twice"),
-        (lambda: bf.compare(GRAPHS, DATA, wild=1), "compare has no option 'wild'"),
     ],
 )
 def test_bad_questions(call, problem):

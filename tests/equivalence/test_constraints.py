@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from bowfree.equivalence.constraints import _gradient
+from bowfree.equivalence.equations import _gradient
 from random_models import random_bap, random_parameters, sample_covariance
 from twins import graph_matrices, implied_covariance
 
@@ -74,7 +74,7 @@ def test_equations_tell_the_figure_counterexample2_apart():
 def test_partial_correlation_by_regression():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(100, 4)) @ np.triu(rng.normal(size=(4, 4)))
-    first = bf.test_constraints(VERMA, X)[0]
+    first = bf.constraint_tests(VERMA, X)[0]
     residual = [X[:, k] - X[:, k].mean() for k in range(4)]
     for k in (0, 2):
         residual[k] = residual[k] - residual[1] * (residual[k] @ residual[1]) / (
@@ -109,7 +109,7 @@ def test_statistics_are_standard_normal_under_the_graph():
         [
             [
                 t.statistic
-                for t in bf.test_constraints(VERMA, cov=sample_covariance(rng, Sigma, 400), n=400)
+                for t in bf.constraint_tests(VERMA, cov=sample_covariance(rng, Sigma, 400), n=400)
             ]
             for _ in range(200)
         ]
@@ -122,10 +122,10 @@ def test_statistics_are_standard_normal_under_the_graph():
 def test_a_broken_equation_is_found():
     rng = np.random.default_rng(2)
     Sigma = population(rng, VERMA.add("x1 <-> x4"))
-    tests = bf.test_constraints(VERMA, cov=sample_covariance(rng, Sigma, 5000), n=5000)
+    tests = bf.constraint_tests(VERMA, cov=sample_covariance(rng, Sigma, 5000), n=5000)
     assert tests[1].p_value < 1e-6
     assert "corr(x1, x3 | x2) = 0" in str(tests)
-    assert tests.to_dict()["tests"][1]["kind"] == "Verma"
+    assert tests.to_dict()["rows"][1]["kind"] == "Verma"
     assert len(tests) == len(list(tests)) == 2
 
 
@@ -141,7 +141,7 @@ def test_robust_statistics_are_standard_normal_whatever_the_errors():
         scale = np.sqrt(6 / rng.chisquare(6, size=(400, 1)))
         data = (rng.normal(size=(400, 4)) * scale) @ (E @ root).T
         for se, kept in (("robust", robust), ("standard", standard)):
-            kept.append([t.statistic for t in bf.test_constraints(graph, data, se=se)])
+            kept.append([t.statistic for t in bf.constraint_tests(graph, data, se=se)])
     # 300 draws know a standard deviation to 4 %.
     assert np.all(np.abs(np.std(robust, axis=0) - 1) < 0.12)
     assert np.all(np.std(standard, axis=0) > 1.12)
@@ -150,7 +150,7 @@ def test_robust_statistics_are_standard_normal_whatever_the_errors():
 def test_robust_tests_of_normal_data_are_the_same():
     graph = bf.parse("x1 -> x2 -> x3 -> x4 <-> x2")
     data = bf.random_sem(graph, rng=5).sample(50_000, rng=1)
-    plain, robust = (bf.test_constraints(graph, data, se=se) for se in ("standard", "robust"))
+    plain, robust = (bf.constraint_tests(graph, data, se=se) for se in ("standard", "robust"))
     for a, b in zip(plain, robust, strict=True):
         assert a.value == b.value
         assert abs(a.statistic - b.statistic) < 0.03 * (1 + abs(a.statistic))
@@ -160,9 +160,9 @@ def test_gaps_choose_robust_tests():
     graph = bf.parse("x1 -> x2 -> x3")
     data = bf.random_sem(graph, rng=5).sample(300, rng=1)
     data[::3, 1] = np.nan
-    tests = bf.test_constraints(graph, data, missing="two-stage")
-    by_name = bf.test_constraints(graph, data, missing="two-stage", se="robust")
+    tests = bf.constraint_tests(graph, data, missing="two-stage")
+    by_name = bf.constraint_tests(graph, data, missing="two-stage", se="robust")
     assert tests[0].statistic == by_name[0].statistic
     assert tests.n == 300
     with pytest.raises(bf.BowfreeError, match="se = 'bootstrap': must be 'standard' or 'robust'"):
-        bf.test_constraints(graph, data, missing="two-stage", se="bootstrap")
+        bf.constraint_tests(graph, data, missing="two-stage", se="bootstrap")

@@ -24,7 +24,7 @@ CALLS = {
     "fit": lambda data: bf.fit(GRAPH, data).B,
     "score": lambda data: bf.score(GRAPH, data),
     "district_scores": lambda data: bf.district_scores(GRAPH, data).total,
-    "test_constraints": lambda data: [t.statistic for t in bf.test_constraints(GRAPH, data)],
+    "constraint_tests": lambda data: [t.statistic for t in bf.constraint_tests(GRAPH, data)],
     "empirical_class": lambda data: len(bf.empirical_class(GRAPH, data, limit=50)),
     "greedy_search": lambda data: bf.greedy_search(data, rng=1, **QUICK).score,
     "compare": lambda data: bf.compare([GRAPH, bf.MixedGraph(GRAPH.nodes)], data).fits[0].loglik,

@@ -86,7 +86,7 @@ def results() -> dict[type, Any]:
         fit.standard_errors(),
         fit.total_effects(), fit.total_effects().effect(**pair), fit.sem(), members,
         members.summary(), bf.empirical_class(GRAPH, DATA), bf.explain_equivalence(GRAPH, GRAPH),
-        bf.test_constraints(GRAPH, DATA), bounds, bounds.effect(**pair),
+        bf.constraint_tests(GRAPH, DATA), bounds, bounds.effect(**pair),
         bf.district_scores(GRAPH, DATA), done, done.variable("b"), samples, average,
         average.effect(**pair), average.edge("a -> b"), again, again.effect(**pair), exact,
         exact.classes(), bf.choose_penalty(DATA, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),
@@ -327,7 +327,7 @@ CHEAP: dict[str, tuple[str, ...]] = {
     "choose_penalty": ("penalties", "cv", "search", "rng"),
     "empirical_class": ("data",),
     **dict.fromkeys(
-        ("fit", "score", "district_scores", "test_constraints", "moments", "effect_bounds",
+        ("fit", "score", "district_scores", "constraint_tests", "moments", "effect_bounds",
          "edge_changes", "compare", "Condition", "workbench"),
         ("data",),
     ),

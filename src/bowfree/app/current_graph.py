@@ -162,7 +162,7 @@ class Drawn:
         before, version = self._shown, self._shown.version + 1
         fit, edges, problem = None, None, None
         try:
-            fit = fit_quietly(board.graph, self._moments, {"penalty": self.penalty})
+            fit = fit_quietly(board.graph, self._moments, penalty=self.penalty)
             with quietly():  # where there is no standard error the page shows none
                 seen, edges = seen_fit(fit), seen_edges(fit)
         except BowfreeError as error:

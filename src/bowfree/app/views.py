@@ -147,7 +147,7 @@ def _whole(number: int) -> int | str:
 def seen_effect(fit: Fit, bounds: EffectBounds, of: str, on: str) -> dict[str, Any]:
     """Return the effect in the drawn graph, and its bounds over the class."""
     own, over = fit.total_effects().effect(of=of, on=on), bounds.effect(of=of, on=on)
-    low, high = own.ci()
+    low, high = own.lower, own.upper
     found: dict[str, Any] = to_plain(
         {
             "estimate": own.estimate,

@@ -169,7 +169,7 @@ class EffectBounds(TextDisplay, ToDict, Frozen):
         Returns
         -------
         data frame
-            Columns cause, effect, lower, upper, min_abs, max_abs, mean, mean_abs, positive,
+            Columns of, on, lower, upper, min_abs, max_abs, mean, mean_abs, positive,
             negative.
         """
         return effect_frame(self.names, {name: getattr(self, name) for name in _MATRICES}, backend)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
 from typing import Any
@@ -26,6 +26,7 @@ from bowfree.equivalence.decision import adjacency, aligned
 from bowfree.equivalence.targets import OBSERVED, Kinds, Targets
 from bowfree.graph.encodings import BACKWARD, BIDIRECTED, EDGES, FORWARD, members
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.context import Context
 from bowfree.results.display import Table, count, shorten_list
 from bowfree.results.frozen import Frozen
 from bowfree.results.graph_display import GraphDisplay
@@ -61,6 +62,8 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
         The nodes intervened on in each condition; ``((),)`` for one without.
     kind : {"perfect", "mechanism", "activity", "noise"} or tuple of them
         What the interventions do; one for each condition where they differ.
+    source : Context or None
+        Data, search space and scoring rule of the result that the class was made from.
 
     Examples
     --------
@@ -84,6 +87,10 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
     _listed: tuple[Factor, ...] | None  # None: the collider-invariant graphs, made when needed
     targets: tuple[tuple[str, ...], ...] = field(default=OBSERVED, kw_only=True)
     kind: Kinds = field(default="perfect", kw_only=True)
+    source: Context | None = field(default=None, kw_only=True, repr=False)
+
+    def _context(self) -> Context:
+        return replace(self.source, graph=self.graph) if self.source else Context(self.graph)
 
     @cached_property
     def _factors(self) -> tuple[Factor, ...]:
@@ -245,6 +252,7 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
             tuple(kept),
             targets=self.targets,
             kind=self.kind,
+            source=self.source,
         )
 
     def to_svg(self, *, layout: str = "auto") -> str:

@@ -41,11 +41,11 @@ from bowfree.equivalence.targets import (
     targets_of,
 )
 from bowfree.errors import BowfreeError
-from bowfree.graph.graph_like import GraphLike, graph_of
+from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.context import context_of
 from bowfree.parallel.budget import Budget, Progress
-from bowfree.parameters import Rng
-from bowfree.space.search_space import SearchSpace
+from bowfree.parameters import Rng, public
 from bowfree.validation import check_choice, check_count
 
 Method = Literal["exact", "edge-changes", "colliders"]
@@ -57,6 +57,7 @@ _STORED_BYTES = 10**9
 """And most memory for them; a member takes a byte per edge."""
 
 
+@public
 def equivalence_class(
     graph: GraphLike,
     *,
@@ -142,11 +143,12 @@ def equivalence_class(
     ----------
     Section 2.4 of the paper, Theorem "sufficient" for ``"colliders"``.
     """
-    g = graph_of(graph)
+    context = context_of(graph)
+    g = context.graph
     g.check_bap()
     check_choice("method", method, get_args(Method))
     conditions = (
-        targets_of(getattr(graph, "moments", None), g.nodes)
+        targets_of(context.moments, g.nodes)
         if targets is None
         else given_targets(targets, kind, g.nodes)
     )
@@ -160,7 +162,7 @@ def equivalence_class(
     budget = Budget(time_limit=time_limit, progress=progress)
     if method == "colliders":
         sizes = tuple(_core.collider_sizes(*g._bits()))
-        whole = EquivalenceClass(g, method, True, sizes, None)
+        whole = EquivalenceClass(g, method, True, sizes, None, source=context)
     else:
         found = _core.class_factors(
             *g._bits(),
@@ -175,10 +177,17 @@ def equivalence_class(
         complete = all(done for _, _, done in found)
         sizes = tuple(len(f.marks) for f in factors)
         whole = EquivalenceClass(
-            g, method, complete, sizes, factors, targets=conditions.sets, kind=conditions.kind
+            g,
+            method,
+            complete,
+            sizes,
+            factors,
+            targets=conditions.sets,
+            kind=conditions.kind,
+            source=context,
         )
     cut = whole if limit is None or whole.size <= limit else _first_members(whole, limit)
-    return _within_space_of(graph, cut)
+    return cut if context.space is None else cut.permitted_by(context.space)
 
 
 def class_by_components(
@@ -190,27 +199,28 @@ def class_by_components(
 ) -> EquivalenceClass:
     """Return the exact class with at most `limit` members of each component of the skeleton.
 
-    :func:`equivalence_class` limits their product. Who works component by component, as bounds of
-    effects do, has no need of that. The conditions are those of the data that a result brings,
-    unless others are given.
+    :func:`equivalence_class` limits their product instead. By default the conditions are those of
+    the data of the result.
     """
-    g = graph_of(graph)
-    conditions = conditions or targets_of(getattr(graph, "moments", None), g.nodes)
+    context = context_of(graph)
+    g = context.graph
+    conditions = conditions or targets_of(context.moments, g.nodes)
     conditions.check_seen("a class")
-    found = _core.class_factors(*g._bits(), True, 0, limit, time_limit, conditions.core)
-    factors = to_factors(found)
+    listed = _core.class_factors(*g._bits(), True, 0, limit, time_limit, conditions.core)
+    factors = to_factors(listed)
     sizes = tuple(len(factor.marks) for factor in factors)
-    complete = all(done for _, _, done in found)
-    members = EquivalenceClass(
-        g, "exact", complete, sizes, factors, targets=conditions.sets, kind=conditions.kind
+    complete = all(done for _, _, done in listed)
+    found = EquivalenceClass(
+        g,
+        "exact",
+        complete,
+        sizes,
+        factors,
+        targets=conditions.sets,
+        kind=conditions.kind,
+        source=context,
     )
-    return _within_space_of(graph, members)
-
-
-def _within_space_of(given: GraphLike, members: EquivalenceClass) -> EquivalenceClass:
-    """Return the members that a search left open; all of them, when a plain graph was given."""
-    space = getattr(given, "space", None)
-    return members.permitted_by(space) if isinstance(space, SearchSpace) else members
+    return found if context.space is None else found.permitted_by(context.space)
 
 
 def stored_members(graph: MixedGraph) -> int:
@@ -236,4 +246,4 @@ def _first_members(whole: EquivalenceClass, limit: int) -> EquivalenceClass:
     if not (marks == own).all(axis=1).any():
         marks[-1] = own
     fields = class_of_marks(whole.graph, whole.method, False, marks)
-    return EquivalenceClass(*fields, targets=whole.targets, kind=whole.kind)
+    return EquivalenceClass(*fields, targets=whole.targets, kind=whole.kind, source=whole.source)

@@ -20,7 +20,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,17 +29,20 @@ from bowfree.data.conditions import are_conditions, listed_conditions
 from bowfree.data.frames import read_observations
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.equivalence.decision import is_submodel
 from bowfree.errors import BowfreeError, GraphError
 from bowfree.graph.graph_like import GraphLike, graph_of
+from bowfree.model.context import context_of
 from bowfree.model.fit_result import Fit
-from bowfree.model.fitting import fit_given, warn_if_doubtful
+from bowfree.model.fitting import fit_moments, warn_if_doubtful
 from bowfree.model.inference import observed_information
+from bowfree.parameters import Correlation, Means, Method, Missing, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_cell, p_text
 from bowfree.results.frames import data_frame
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names, short_repr, similar_names
-from bowfree.validation import FitOptions, as_list
+from bowfree.validation import as_list
 
 Floats = npt.NDArray[np.float64]
 Relation = Literal["same model", "nested", "not nested"]
@@ -206,24 +209,42 @@ class Comparison(TextDisplay, ToDict):
             yield self.vuong
 
 
+@public
 def compare(
     graphs: Mapping[str, GraphLike] | Sequence[GraphLike],
     data: Any = None,
-    **options: Unpack[FitOptions],
+    *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
+    penalty: Penalty | None = None,
+    gamma: float | None = None,
+    smallest_effect: float = 0.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
+    tol: float | None = None,
+    n_starts: int = 1,
+    rng: Rng = None,
 ) -> Comparison:
     """Fit several graphs to the same data, and test every pair of them.
 
     Parameters
     ----------
     graphs : mapping from names to graphs, or sequence of graphs
-        BAPs on the same variables; results that have a graph will do. Without names they are called
-        G1, G2, ...
+        BAPs on the same variables, or results that have one. Without names they are called G1, G2,
+        ... By default the data are those of the first result among them.
     data : array_like of shape (n, d), data frame or Moments, optional
-        Observations in rows. Vuong's test needs them; moments or a covariance matrix do for the
-        rest.
-    **options
-        As for :func:`bowfree.fit`: ``cov``, ``n``, ``ddof``, ``shrinkage``, ``penalty``,
-        ``method``, ``max_iter``, ``tol``, ``n_starts``, ``rng``.
+        Observations in rows. Vuong's test requires them; moments or a covariance matrix are
+        sufficient for everything else.
+    penalty : float or "ebic", optional
+        Weight of ``log n`` for each node and edge in the score; by default that of each result, or
+        1, the paper's.
 
     Returns
     -------
@@ -265,22 +286,26 @@ def compare(
                 f"the graphs have different variables, {join_names(odd)}: models of other variables "
                 "cannot be compared by their likelihoods"
             )
-    if data is None and options.get("cov") is None:
-        data = next((g.moments for g in named.values() if hasattr(g, "moments")), None)
-    fits = tuple(fit_given("compare", graph, data, options) for graph in named.values())
-    for fit in fits:
+    contexts = [context_of(graph) for graph in named.values()]
+    if data is None and cov is None:
+        data = next((c.moments for c in contexts if c.moments is not None), None)
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    fits = []
+    for context in contexts:
+        rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
+        moments = options.read(data, context.graph)
+        fit = fit_moments(context.graph, moments, rule, tol=tol, n_starts=n_starts, rng=rng)
         warn_if_doubtful(fit.certificate)
+        fits.append(fit)
     cases, why = _cases(fits, data, options)
     pairs = tuple(
         _pair(one, other) for one, other in combinations(zip(named, fits, cases, strict=True), 2)
     )
     apart = any(pair.relation == "not nested" for pair in pairs)
-    return Comparison(tuple(named), fits, pairs, why if apart else "")
+    return Comparison(tuple(named), tuple(fits), pairs, why if apart else "")
 
 
-def _cases(
-    fits: tuple[Fit, ...], data: Any, options: Mapping[str, Any]
-) -> tuple[list[Floats | None], str]:
+def _cases(fits: Sequence[Fit], data: Any, options: DataOptions) -> tuple[list[Floats | None], str]:
     """Return the rows in the order of each graph's nodes, or why there are none to be used."""
     nothing: list[Floats | None] = [None] * len(fits)
     if isinstance(fits[0].moments, JointMoments):
@@ -293,7 +318,7 @@ def _cases(
         )
     table = listed_conditions(data)[0].data if are_conditions(data) else data
     rows = [read_observations(table, fit.graph, "data")[1] for fit in fits]
-    if options.get("shrinkage") or not np.isfinite(rows[0]).all() or len(rows[0]) != fits[0].n:
+    if options.shrinkage or not np.isfinite(rows[0]).all() or len(rows[0]) != fits[0].n:
         return nothing, (
             "no Vuong test: the likelihood that was maximized is not that of these rows (missing "
             "values, weights or shrinkage)"

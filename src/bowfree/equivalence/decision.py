@@ -25,7 +25,7 @@ one model is then one of the other, with a positive definite Omega; exceptions h
 
 Next: :mod:`bowfree.equivalence.explanation` for the reasons, :mod:`bowfree.equivalence.markov` for
 m-separations, :mod:`bowfree.equivalence.classes` for all graphs equivalent to one,
-:mod:`bowfree.equivalence.constraints` for the equations themselves.
+:mod:`bowfree.equivalence.equations` for the equations themselves.
 """
 
 from __future__ import annotations

@@ -13,28 +13,23 @@ bounds on effects conservative (section 4.1).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.data.options import DataOptions
 from bowfree.equivalence.class_members import EquivalenceClass, class_of_marks
 from bowfree.equivalence.classes import count_teller, stored_members
 from bowfree.errors import DataError
 from bowfree.graph.graph_like import GraphLike
-from bowfree.model.inputs import graph_and_moments
-from bowfree.model.scoring_rule import ScoringRule
+from bowfree.model.context import Context, context_of
 from bowfree.parallel.budget import Budget, Progress
-from bowfree.validation import (
-    DataOptions,
-    ScoreOptions,
-    check_count,
-    check_nonnegative,
-    split_options,
-)
+from bowfree.parameters import Correlation, Means, Method, Missing, Penalty, public
+from bowfree.validation import check_count, check_nonnegative
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,19 +51,29 @@ class EmpiricalClass(EquivalenceClass):
     epsilon: float
 
 
-class EmpiricalOptions(DataOptions, ScoreOptions, total=False):
-    """All options of :func:`empirical_class` that it does not name itself."""
-
-
+@public
 def empirical_class(
     graph: GraphLike,
     data: Any = None,
     *,
     epsilon: float = 1e-10,
     limit: int | None = None,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
+    penalty: Penalty | None = None,
+    gamma: float | None = None,
+    smallest_effect: float = 0.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
-    **options: Unpack[EmpiricalOptions],
 ) -> EmpiricalClass:
     """Collect the graphs with the same skeleton whose score is within epsilon of the graph's.
 
@@ -76,19 +81,16 @@ def empirical_class(
     ----------
     graph : MixedGraph, or a result that has one
         A BAP. The result of a search brings its data.
-    data : array_like of shape (n, d), data frame or Moments, optional
-        Observations in rows.
     epsilon : float
         Largest difference of scores. A score is per observation.
-    limit, time_limit, progress
-        As for :func:`bowfree.equivalence_class`.
-    **options
-        ``cov``, ``n``, ``ddof``, ``shrinkage``
-            A covariance matrix in place of `data` (:class:`~bowfree.validation.DataOptions`).
-        ``penalty``, ``gamma``, ``smallest_effect``, ``method``, ``max_iter``
-            The score (:class:`~bowfree.validation.ScoreOptions`). The penalty moves all scores alike,
-            as the number of edges is fixed. ``method="ricf", max_iter=10`` is what the paper's
-            program did, and misses members whose scores have not converged.
+    limit : int, optional
+        Largest number of members; by default 1,000,000, or as many as a gigabyte holds.
+    penalty : float or "ebic", optional
+        Weight of ``log n`` for each node and edge; by default that of the result, or 1, the
+        paper's. It shifts all scores alike, because the number of edges is fixed.
+    method : {"newton", "ricf"}
+        "newton" compares maxima of the likelihood. ``method="ricf", max_iter=10`` is the paper's
+        program, which misses members whose scores have not converged.
 
     Returns
     -------
@@ -122,12 +124,14 @@ def empirical_class(
     epsilon = check_nonnegative("epsilon", epsilon)
     limit = None if limit is None else check_count("limit", limit, 1)
     budget = Budget(time_limit=time_limit, progress=progress)
-    groups = split_options("empirical_class", options, DataOptions, ScoreOptions)
-    data_options, score_options = groups
-    g, moments = graph_and_moments(graph, data, data_options)
+    context = context_of(graph)
+    g = context.graph
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    moments = context.read(data, options)
     moments._require_definite("districts of other graphs may be larger")
     d = len(g)
-    rule = ScoringRule(**score_options).settled(moments.n, d)
+    rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
+    rule = rule.settled(moments.n, d)
     marks, objective, own, complete = _core.empirical_class(
         moments.S,
         *g._bits(),
@@ -155,4 +159,5 @@ def empirical_class(
         scores=score(objective),
         score=score(own),
         epsilon=float(epsilon),
+        source=Context(g, moments, space=context.space, rule=rule),
     )

@@ -1,7 +1,8 @@
-"""What a function may be given in place of a graph, and what comes with it.
+"""The data, search space and scoring rule that come with a graph.
 
-A search result, a fit and an equivalence class have a graph, and bring along the data it was
-learned from, the search space and the scoring rule. Functions ask :func:`context_of` for them.
+Functions that take a graph also take a result that has one: of a search, a fit, an equivalence
+class. Such a result brings the data it was made from, the search space and the scoring rule;
+:func:`context_of` returns them, so that no function inspects results by itself.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from bowfree.data.options import DataOptions
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.scoring_rule import ScoringRule
+from bowfree.parameters import Method, Penalty
 from bowfree.space.search_space import SearchSpace
 
 
@@ -45,10 +47,23 @@ class Context:
     learned: bool = False
 
     def read(self, data: Any, options: DataOptions) -> Moments:
-        """Return the moments of `data`; without any, those that came with the graph."""
+        """Return the moments of `data`, by default of the holdout rows or of the result's data."""
         if data is None and options.cov is None:
             data = self.holdout or self.moments
         return options.read(data, self.graph)
+
+    def scoring_rule(
+        self,
+        penalty: Penalty | None = None,
+        gamma: float | None = None,
+        smallest_effect: float = 0.0,
+        method: Method = "newton",
+        max_iter: int | None = None,
+    ) -> ScoringRule:
+        """Return a scoring rule; its penalty is by default that of the result, or 1."""
+        if penalty is None:
+            penalty = 1.0 if self.rule is None else self.rule.weight
+        return ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
 
 
 def context_of(given: GraphLike) -> Context:

@@ -1,47 +1,106 @@
-"""Matrices of effects as tables with names: entry ``[i, j]`` becomes the row "j on i".
+"""Results that consist of matrices of effects, as tables with names.
 
-Total effects of one graph, their bounds over several, averages and resamples all come as matrices
-of shape (d, d). Here is how they are listed, for reading and as data frames.
+Total effects, their bounds, averages and bootstrap intervals are matrices of shape (d, d) in which
+entry ``[i, j]`` belongs to the effect of j on i. :class:`EffectMatrices` gives such results
+``effect(of=, on=)`` and ``to_frame()``; :func:`effect_table` prints them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
-from bowfree.results.display import MOST_ROWS, Table, number, significant
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, number, significant
 from bowfree.results.frames import data_frame
+from bowfree.results.rows import Row
+from bowfree.results.serialization import ToDict
 
 Floats = npt.NDArray[np.float64]
 Column = Callable[[int, int], str]
-"""The text of a cell, by row and column of the matrix."""
+"""Returns the text of a cell for entry ``[i, j]`` of a matrix."""
 
 
-def effect_pairs(there: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return (i, j) wherever ``there[i, j]`` off the diagonal, cause after cause."""
-    d = len(there)
-    return [(i, j) for j in range(d) for i in range(d) if i != j and there[i, j]]
+class EffectMatrices(TextDisplay, ToDict):
+    """Base of results with ``names`` and matrices whose entry ``[i, j]`` is the effect of j on i.
+
+    A subclass lists the attributes that are columns of its table in ``_columns``, or overrides
+    :meth:`_matrices` where a column is computed.
+    """
+
+    names: tuple[str, ...]
+    _columns: ClassVar[tuple[str, ...]] = ()
+
+    def _matrices(self) -> Mapping[str, npt.NDArray[Any]]:
+        """Return the matrices by the names of their columns."""
+        return {name: getattr(self, name) for name in self._columns}
+
+    def effect(self, *, of: str, on: str) -> Row:
+        """Return the row of the table that belongs to the effect of one variable on another.
+
+        Raises
+        ------
+        GraphError
+            A name that is not a variable.
+        """
+        entry = node_index(on, self.names), node_index(of, self.names)
+        return Row(of=of, on=on, **{k: m[entry].item() for k, m in self._matrices().items()})
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with one row for each ordered pair of variables.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Library of the data frame.
+
+        Returns
+        -------
+        data frame
+            Columns ``of`` (the cause), ``on`` (the variable it acts on) and those of
+            :meth:`effect`.
+        """
+        return effect_frame(self.names, self._matrices(), backend)
+
+
+def effect_frame(
+    names: Sequence[str], matrices: Mapping[str, npt.NDArray[Any]], backend: str
+) -> Any:
+    """Return a data frame with columns of, on, and one for each matrix; a row per ordered pair."""
+    d = len(names)
+    pairs = effect_pairs(np.ones((d, d), dtype=bool))
+    on, of = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    columns = {name: matrix[on, of] for name, matrix in matrices.items()}
+    return data_frame(
+        {"of": [names[j] for j in of], "on": [names[i] for i in on], **columns}, backend
+    )
+
+
+def effect_pairs(present: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return all (i, j), i != j, with ``present[i, j]``, sorted by the cause j."""
+    d = len(present)
+    return [(i, j) for j in range(d) for i in range(d) if i != j and present[i, j]]
 
 
 def decimals(matrix: Floats, digits: int) -> Column:
-    """Return a column with the numbers of a matrix; nothing where they are NaN."""
+    """Return a column of numbers with a fixed number of decimals; empty where they are NaN."""
     return lambda i, j: number(float(matrix[i, j]), digits)
 
 
 def quantities(matrix: Floats, digits: int) -> Column:
-    """Return a column of numbers with units: where these are small, digits that say something."""
+    """Return a column of numbers that have units; small ones keep three significant digits."""
     noise = 1e-10 * float(np.nanmax(np.abs(matrix), initial=0.0))
 
-    def shown(i: int, j: int) -> str:
+    def cell(i: int, j: int) -> str:
         value = float(matrix[i, j])
         small = noise < abs(value) < 10.0 ** (1 - digits)
         return significant(value) if small else number(value, digits)
 
-    return shown
+    return cell
 
 
 def effect_table(
@@ -52,43 +111,17 @@ def effect_table(
     *,
     size: Floats,
 ) -> Table:
-    """Return a table with one row for each pair (i, j); when there are many, the largest first.
+    """Return a table with a row "j on i" for each pair (i, j).
 
-    Parameters
-    ----------
-    heading : str
-        Over the column that names the pairs.
-    names : sequence of str
-        The variables.
-    pairs : sequence of (int, int)
-        Rows and columns of the entries to show.
-    columns : mapping from str to function
-        Heading of a column, and the text of its cell for entry (i, j).
-    size : ndarray of shape (d, d)
-        What tells which effects are large.
+    Long tables are sorted by `size`, a matrix of shape (d, d), and cut.
     """
     if len(pairs) > MOST_ROWS:
         pairs = sorted(pairs, key=lambda pair: -size[pair])
     rows = [
         (
             f"{quote(names[j])} on {quote(names[i])}",
-            *(written(i, j) for written in columns.values()),
+            *(cell(i, j) for cell in columns.values()),
         )
         for i, j in pairs
     ]
     return Table((heading, *columns), rows, most=MOST_ROWS, rest="smaller ones: to_frame() has all")
-
-
-def effect_frame(names: Sequence[str], matrices: Mapping[str, Floats], backend: str) -> Any:
-    """Return a data frame: cause, effect, one column for each matrix; a row per ordered pair."""
-    d = len(names)
-    pairs = effect_pairs(np.ones((d, d), dtype=bool))
-    effect, cause = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-    return data_frame(
-        {
-            "cause": [names[j] for j in cause],
-            "effect": [names[i] for i in effect],
-            **{name: matrix[effect, cause] for name, matrix in matrices.items()},
-        },
-        backend,
-    )

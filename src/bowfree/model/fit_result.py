@@ -24,6 +24,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model import inference
 from bowfree.model import predictions as cases
 from bowfree.model.certificate import Certificate
+from bowfree.model.context import Context
 from bowfree.model.estimate import Estimate
 from bowfree.model.fiml import FullInformation
 from bowfree.model.fit_indices import (
@@ -41,6 +42,7 @@ from bowfree.model.linear_sem import LinearSEM
 from bowfree.model.modification_indices import ModificationIndices, modification_indices
 from bowfree.model.parameter_table import estimate_of_edge, estimates_frame, list_estimates
 from bowfree.model.predictions import CaseResiduals, Prediction
+from bowfree.model.scoring_rule import ScoringRule
 from bowfree.model.variation import MomentVariation, Variation
 from bowfree.parameters import Method, StandardErrorKind, TestKind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, to_html
@@ -66,10 +68,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, ReportShortcut):
         ``B[i, j]`` is the direct effect of j on i.
     Omega : ndarray of shape (d, d)
         Covariance matrix of the errors.
-    penalty : float
-        Weight of ``log n`` per node and edge in :attr:`score`.
-    method : {"newton", "ricf"}
-        How it was fitted.
+    rule : ScoringRule
+        Penalty of :attr:`score`, and method of the fit.
     certificate : tuple of Certificate
         One for each district.
     mean : ndarray of shape (d,) or None
@@ -92,8 +92,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, ReportShortcut):
     n: float
     B: Floats
     Omega: Floats
-    penalty: float
-    method: Method
+    rule: ScoringRule
     certificate: tuple[Certificate, ...]
     mean: Floats | None
     moments: Moments
@@ -101,6 +100,19 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, ReportShortcut):
     test: TestKind = "standard"
     resampled: Floats | None = None
     full_information: bool = False
+
+    def _context(self) -> Context:
+        return Context(self.graph, self.moments, rule=self.rule)
+
+    @property
+    def penalty(self) -> float:
+        """Weight of ``log n`` per node and edge in :attr:`score`."""
+        return self.rule.weight
+
+    @property
+    def method(self) -> Method:
+        """Algorithm of the fit, "newton" or "ricf"."""
+        return self.rule.method
 
     @property
     def S(self) -> Floats:

@@ -12,9 +12,9 @@ compared).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,29 +24,32 @@ from bowfree.data.covariance import check_definite
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, FitWarning, LearnedGraphWarning, warn
 from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.certificate import Certificate
+from bowfree.model.context import Context, context_of
 from bowfree.model.fiml import maximize
 from bowfree.model.fit_result import Fit
-from bowfree.model.inputs import graph_and_moments
 from bowfree.model.joint_fit import JointFit
 from bowfree.model.joint_variation import model_in
 from bowfree.model.scoring_rule import DEFAULT_RULE, ScoringRule
 from bowfree.model.variation import choose_inference
 from bowfree.parallel.budget import random_generator
-from bowfree.text_reading import join_names
-from bowfree.validation import (
-    DataOptions,
-    FitOptions,
-    InferenceOptions,
-    ScoreOptions,
-    SolverOptions,
-    check_count,
-    check_nonnegative,
-    split_options,
+from bowfree.parameters import (
+    Correlation,
+    Means,
+    Method,
+    Missing,
+    Penalty,
+    Rng,
+    StandardErrorKind,
+    TestKind,
+    public,
 )
+from bowfree.text_reading import join_names
+from bowfree.validation import check_count, check_nonnegative
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,40 +57,52 @@ Floats = npt.NDArray[np.float64]
 _RUNAWAY = 1e3
 
 
-def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fit:
+@public
+def fit(
+    graph: GraphLike,
+    data: Any = None,
+    *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
+    penalty: Penalty | None = None,
+    gamma: float | None = None,
+    smallest_effect: float = 0.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
+    tol: float | None = None,
+    n_starts: int | None = None,
+    se: StandardErrorKind | None = None,
+    test: TestKind | None = None,
+    n_bootstrap: int = 1000,
+    rng: Rng = None,
+) -> Fit:
     """Fit a BAP by maximum likelihood.
 
     Parameters
     ----------
     graph : MixedGraph, or a result that has one
-        A bow-free acyclic path diagram. The result of a search brings its data (the rows put
-        aside, if it has a holdout) and its penalty.
-    data : array_like of shape (n, d), data frame or Moments, optional
-        Observations in rows; columns of a data frame are matched with the nodes by name.
-    **options
-        ``cov``, ``n``, ``ddof``, ``shrinkage``
-            A covariance matrix in place of `data` (:class:`~bowfree.validation.DataOptions`). With
-            ``n=inf``, a population covariance matrix, the log-likelihood is per observation, the
-            score has no penalty, and what speaks of samples (AIC, BIC, chi-square, standard errors)
-            is NaN.
-        ``missing``, ``correlation``, ``ordinal``, ``weights``
-            Gaps, ranks, ordered categories and sampling weights, as for :func:`bowfree.moments`.
-        ``se``, ``test``, ``n_bootstrap``
-            Standard errors and tests for data that are not normal
-            (:class:`~bowfree.validation.InferenceOptions`).
-        ``penalty``, ``gamma``, ``smallest_effect``
-            Weight of ``log n`` per node and edge in the score: 1, the default, is the paper's, 0.5
-            the usual BIC, ``"ebic"`` the extended one (with ``gamma``); ``smallest_effect`` is a
-            floor below it (:class:`~bowfree.validation.ScoreOptions`).
-        ``method``, ``max_iter``, ``tol``
-            ``"newton"``, the default, goes on to a certified maximum. ``"ricf"`` is the paper's
-            algorithm, from B = 0: at most `max_iter` sweeps (1000), or until the summed absolute
-            change of B and Omega is below `tol` (1e-6); ``max_iter=10`` stops where the paper
-            stopped, converged or not.
-        ``n_starts``, ``rng``
-            Number of starts of ``"newton"`` (1). The likelihood of some graphs has several maxima;
-            the best one found is returned, and ``certificate`` says how many were met. With one
-            start, that of the scores, others are only looked for where the misfit is gross.
+        A bow-free acyclic path diagram. The result of a search brings its data (the holdout rows,
+        if it has any) and its penalty.
+    n : int or inf, optional
+        Number of observations behind `cov`. With ``n=inf``, a population covariance matrix, the
+        log-likelihood is per observation, the score has no penalty, and AIC, BIC, chi-square and
+        standard errors are NaN.
+    penalty : float or "ebic", optional
+        Weight of ``log n`` for each node and edge in the score; by default that of the result, or
+        1, the paper's. 0.5 is the usual BIC, "ebic" the extended BIC.
+    n_starts : int, optional
+        Number of starting points of ``method="newton"``. By default one, and more where the graph
+        fits badly, which warns if there are several maxima. The likelihood of some graphs has
+        several maxima; the best one found is returned.
+    n_bootstrap : int
+        Number of bootstrap samples for ``se="bootstrap"``.
 
     Returns
     -------
@@ -96,11 +111,11 @@ def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fi
     Warns
     -----
     FitWarning
-        When a district's fit is not certified, or a coefficient runs to infinity; or when the
-        likelihood of a graph that fits badly has several maxima, and `n_starts` was not given.
+        The fit of a district is not certified, or a coefficient diverges; or the likelihood of a
+        graph that fits badly has several maxima, and `n_starts` was not passed.
     LearnedGraphWarning
-        When the graph was learned from the same rows: standard errors and tests take it as given,
-        and say too much. Search with ``holdout=0.5``, or fit it to other rows.
+        The graph was learned from the same rows, so that standard errors are too small and tests
+        too optimistic. Search with ``holdout=0.5``, or fit the graph to other rows.
 
     References
     ----------
@@ -111,54 +126,55 @@ def fit(graph: GraphLike, data: Any = None, **options: Unpack[FitOptions]) -> Fi
     The instrumental-variable-like graph ``x -> y -> z`` with ``x <-> z``:
 
     >>> import bowfree as bf
-    >>> g = bf.MixedGraph(list("xyz"), directed=[("x", "y"), ("y", "z")], bidirected=[("x", "z")])
     >>> S = [[1.0, 0.5, 0.7], [0.5, 1.0, 0.8], [0.7, 0.8, 2.0]]
-    >>> result = bf.fit(g, cov=S, n=200)
+    >>> result = bf.fit(bf.parse("x -> y -> z <-> x"), cov=S, n=200)
     >>> round(float(result.B[1, 0]), 3), round(float(result.B[2, 1]), 3)
     (0.5, 0.6)
     """
-    look = "n_starts" not in options
-    result = fit_quietly(graph, data, options, look=look)
+    context = context_of(graph)
+    moments = context.read(
+        data,
+        DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means),
+    )
+    rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
+    generator = None if rng is None else random_generator(rng)  # for the starts and the resamples
+    look = n_starts is None
+    starts = 1 if n_starts is None else n_starts
+    result = _fit_sample(
+        context.graph, moments, rule, se, test, tol=tol, n_starts=starts, rng=generator, look=look
+    )
+    if result.se == "bootstrap":
+        check_count("n_bootstrap", n_bootstrap, 2)
+        resampled = _resampled(result, rule, n_bootstrap, random_generator(generator))
+        result = replace(result, resampled=resampled)
     warn_if_doubtful(result.certificate)
     if look:
         _warn_if_several(result.certificate)
-    warn_if_learned(graph, result)
+    warn_if_learned(context, result)
     return result
 
 
-def fit_quietly(
-    given: GraphLike,
-    data: Any = None,
-    options: Mapping[str, Any] | None = None,
-    *,
-    look: bool = False,
-) -> Fit:
-    """Do what :func:`fit` does, for those who tell the user by other means what is doubtful.
+def fit_quietly(graph: GraphLike, data: Any = None, *, penalty: Penalty | None = None) -> Fit:
+    """Fit a graph with the defaults of :func:`fit`, without warnings."""
+    context = context_of(graph)
+    moments = context.read(data, DataOptions())
+    return _fit_sample(context.graph, moments, context.scoring_rule(penalty))
 
-    With `look`, other maxima are looked for where there may be some, and counted.
-    """
-    words = (DataOptions, ScoreOptions, SolverOptions, InferenceOptions)
-    data_options, score_options, solver_options, wanted = split_options(
-        "fit", options or {}, *words
-    )
-    bap, moments = graph_and_moments(given, data, data_options)
-    score_options.setdefault("penalty", getattr(given, "penalty", 1.0))
-    rule = ScoringRule(**score_options)
-    rows = moments.sample
-    full = isinstance(rows, IncompleteRows) and rows.approach == "fiml"
-    se, test = choose_inference(
-        moments, wanted.get("se"), wanted.get("test"), full_information=full
-    )
-    rng = solver_options.pop("rng", None)
-    if rng is not None:
-        rng = random_generator(rng)  # one for the starts and for the resamples
-    result = fit_moments(bap, moments, rule, n=moments.n_rows, rng=rng, look=look, **solver_options)
+
+def _fit_sample(
+    graph: MixedGraph,
+    moments: Moments,
+    rule: ScoringRule,
+    se: StandardErrorKind | None = None,
+    test: TestKind | None = None,
+    **solver: Any,
+) -> Fit:
+    """Fit a graph to all rows behind the moments, those with missing values included."""
+    full = isinstance(moments.sample, IncompleteRows) and moments.sample.approach == "fiml"
+    se, test = choose_inference(moments, se, test, full_information=full)
+    result = fit_moments(graph, moments, rule, n=moments.n_rows, **solver)
     if full:
         result = fit_cells(result)
-    if se == "bootstrap":
-        n_bootstrap = check_count("n_bootstrap", wanted.get("n_bootstrap", 1000), 2)
-        resampled = _resampled(result, rule, n_bootstrap, random_generator(rng))
-        return replace(result, se=se, test=test, resampled=resampled)
     return result if (se, test) == (result.se, result.test) else replace(result, se=se, test=test)
 
 
@@ -209,15 +225,6 @@ def _resampled(fit: Fit, rule: ScoringRule, count: int, rng: np.random.Generator
         again = fit_moments(fit.graph, moments, rule)
         drawn.append((fit_cells(again) if fit.full_information else again)._values())
     return np.array(drawn)
-
-
-def fit_given(function: str, given: GraphLike, data: Any, options: Mapping[str, Any]) -> Fit:
-    """Fit what the user of `function` gave, to be scored; no warnings."""
-    groups = split_options(function, options, DataOptions, ScoreOptions, SolverOptions)
-    data_options, score_options, solver_options = groups
-    graph, moments = graph_and_moments(given, data, data_options)
-    score_options.setdefault("penalty", getattr(given, "penalty", 1.0))
-    return fit_moments(graph, moments, ScoringRule(**score_options), **solver_options)
 
 
 def fit_moments(
@@ -277,8 +284,7 @@ def fit_moments(
         size,
         B,
         Omega,
-        rule.weight,
-        rule.method,
+        rule,
         certificate,
         moments.mean,
         moments,
@@ -311,14 +317,13 @@ def warn_if_doubtful(certificate: tuple[Certificate, ...]) -> None:
             )
 
 
-def warn_if_learned(given: GraphLike, result: Fit) -> None:
-    """Say that a search has chosen the graph on these very rows."""
-    learned = getattr(given, "learned_from", None)
-    if learned is not None and learned._same_as(result.moments):
+def warn_if_learned(context: Context, result: Fit) -> None:
+    """Warn if a search has chosen the graph on the rows that it was fitted to."""
+    if context.learned and context.moments is not None and context.moments._same_as(result.moments):
         warn(
-            "the graph was learned from the same rows: standard errors, intervals and the "
-            "chi-square test take it as given, and say too much; search with holdout=0.5, give "
-            "other rows by result.fit(holdout=rows), or see averaged_effects",
+            "the graph was learned from the same rows: standard errors are too small, intervals "
+            "too narrow, and the chi-square test is too optimistic; search with holdout=0.5, fit "
+            "other rows by result.fit(holdout=rows), or use averaged_effects",
             LearnedGraphWarning,
         )
 

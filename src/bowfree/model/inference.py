@@ -14,7 +14,6 @@ is needed. Next: :mod:`bowfree.model.fitting`, whose methods call these function
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -23,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.covariance import safe_inverse
-from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
 from bowfree.model.effect_tables import (
+    EffectMatrices,
     decimals,
     effect_frame,
     effect_pairs,
@@ -33,7 +32,7 @@ from bowfree.model.effect_tables import (
     quantities,
 )
 from bowfree.parameters import StandardErrorKind
-from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_cell, p_text
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_cell
 from bowfree.results.frozen import Frozen
 from bowfree.results.serialization import ToDict
 from bowfree.validation import check_fraction
@@ -100,49 +99,8 @@ class StandardErrors(TextDisplay, ToDict, Frozen):
         )
 
 
-@dataclass(frozen=True, repr=False)
-class TotalEffect(TextDisplay, ToDict):
-    """The total effect of one variable on another.
-
-    Attributes
-    ----------
-    of, on : str
-        The cause and what it acts on.
-    estimate : float
-        Change of the mean of `on` per unit by which `of` is changed from outside.
-    se, z, p_value : float
-        Standard error, its ratio and two-sided p-value; NaN where the effect is not estimated:
-        no directed path leads from `of` to `on`, or the parameters are known.
-    """
-
-    of: str
-    on: str
-    estimate: float
-    se: float
-    z: float
-    p_value: float
-
-    def ci(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Return the lower and upper end of the normal confidence interval.
-
-        Examples
-        --------
-        >>> import bowfree as bf
-        >>> fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=300, ddof=0)
-        >>> low, high = fit.total_effects().effect(of="x", on="y").ci()
-        >>> f"{low:.3f} to {high:.3f}"
-        '0.402 to 0.598'
-        """
-        half = normal_quantile(confidence) * self.se
-        return self.estimate - half, self.estimate + half
-
-    def _headline(self) -> str:
-        known = "" if math.isnan(self.se) else f" (s.e. {self.se:.4f}, {p_text(self.p_value)})"
-        return f"{quote(self.of)} on {quote(self.on)}: {self.estimate:.4f}{known}"
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class TotalEffects(TextDisplay, ToDict, Frozen):
+class TotalEffects(EffectMatrices, Frozen):
     """Total causal effects ``E = (I - B)^-1``, with delta-method standard errors after a fit.
 
     Attributes
@@ -152,9 +110,16 @@ class TotalEffects(TextDisplay, ToDict, Frozen):
     estimate : ndarray of shape (d, d)
         Entry ``[i, j]`` is the total effect of j on i.
     se, z, p_value : ndarray of shape (d, d)
-        Standard error, its ratio and two-sided p-value; NaN where no directed path leads from j
-        to i (the effect is 0 by the graph) and on the diagonal (it is 1). NaN everywhere for a
-        :class:`~bowfree.LinearSEM`, whose parameters are not estimated.
+        Standard error, ratio of the two, and two-sided p-value. NaN where no directed path leads
+        from j to i (the effect is 0 in this graph) and on the diagonal (it is 1). NaN everywhere
+        for a :class:`~bowfree.LinearSEM`, whose parameters are not estimated.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=300, ddof=0)
+    >>> fit.total_effects().effect(of="x", on="y")
+    <Row: of x, on y, estimate 0.500, se 0.0500, z 10.0, p_value 1.52e-23, lower 0.402, upper 0.598>
     """
 
     names: tuple[str, ...]
@@ -163,45 +128,28 @@ class TotalEffects(TextDisplay, ToDict, Frozen):
     z: Floats
     p_value: Floats
 
-    def effect(self, *, of: str, on: str) -> TotalEffect:
-        """Return the effect of one variable on another.
-
-        Examples
-        --------
-        >>> import bowfree as bf
-        >>> fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=300, ddof=0)
-        >>> effects = fit.total_effects()
-        >>> effects.effect(of="x", on="y").estimate, effects.effect(of="y", on="x").estimate
-        (0.5, 0.0)
-        """
-        at = node_index(on, self.names), node_index(of, self.names)
-        numbers = (self.estimate[at], self.se[at], self.z[at], self.p_value[at])
-        return TotalEffect(of, on, *map(float, numbers))
-
     def to_frame(self, backend: str = "pandas", *, confidence: float = 0.95) -> Any:
         """Return a data frame with one row for each ordered pair of variables.
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}
-            The library of the data frame.
+            Library of the data frame.
         confidence : float
             Level of the intervals.
 
         Returns
         -------
         data frame
-            Columns cause, effect, estimate, se, z, p_value, lower, upper: the confidence interval.
+            Columns of, on, estimate, se, z, p_value, lower, upper (the confidence interval).
         """
-        matrices = {name: getattr(self, name) for name in ("estimate", "se", "z", "p_value")}
-        half = normal_quantile(confidence) * self.se
-        matrices |= {"lower": self.estimate - half, "upper": self.estimate + half}
-        return effect_frame(self.names, matrices, backend)
+        return effect_frame(self.names, self._matrices(confidence), backend)
 
-    def _interval(self, i: int, j: int) -> str:
-        half = normal_quantile(0.95) * float(self.se[i, j])
-        center = float(self.estimate[i, j])
-        return "" if math.isnan(half) else f"{center - half:.3f} to {center + half:.3f}"
+    def _matrices(self, confidence: float = 0.95) -> dict[str, Floats]:
+        half = normal_quantile(confidence) * self.se
+        ends = {"lower": self.estimate - half, "upper": self.estimate + half}
+        numbers = ("estimate", "se", "z", "p_value")
+        return {name: getattr(self, name) for name in numbers} | ends
 
     def _headline(self) -> str:
         effects = count(len(effect_pairs(self.estimate != 0)), "effect")
@@ -214,10 +162,12 @@ class TotalEffects(TextDisplay, ToDict, Frozen):
             return
         columns = {"estimate": quantities(self.estimate, 4)}
         if not np.isnan(self.se).all():
+            interval = self._matrices()
             columns["s.e."] = quantities(self.se, 4)
             columns["z"] = decimals(self.z, 2)
             columns["p"] = lambda i, j: p_cell(float(self.p_value[i, j]))
-            columns["95 % interval"] = self._interval
+            columns["95 % lower"] = quantities(interval["lower"], 4)
+            columns["95 % upper"] = quantities(interval["upper"], 4)
         yield effect_table("effect", self.names, pairs, columns, size=np.abs(self.estimate))
 
 

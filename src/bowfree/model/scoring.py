@@ -14,17 +14,19 @@ Next: :mod:`bowfree.model.fitting` for the estimates behind a score.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, Literal
 
+from bowfree.data.options import DataOptions
 from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.text import quote
-from bowfree.model.fitting import fit_given, warn_if_doubtful
+from bowfree.model.context import context_of
+from bowfree.model.fitting import fit_moments, warn_if_doubtful
+from bowfree.parameters import Correlation, Means, Method, Missing, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count
 from bowfree.results.frames import data_frame
 from bowfree.results.serialization import ToDict
-from bowfree.validation import GraphScoreOptions
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,15 +114,38 @@ def _said(nodes: tuple[str, ...]) -> str:
     return ", ".join(map(quote, nodes))
 
 
+@public
 def district_scores(
-    graph: GraphLike, data: Any = None, **options: Unpack[GraphScoreOptions]
+    graph: GraphLike,
+    data: Any = None,
+    *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
+    penalty: Penalty | None = None,
+    gamma: float | None = None,
+    smallest_effect: float = 0.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
+    tol: float | None = None,
+    n_starts: int = 1,
+    rng: Rng = None,
 ) -> DistrictScores:
     """Score each district of a graph.
 
     Parameters
     ----------
-    graph, data, **options
-        As for :func:`bowfree.fit`. With ``n=inf`` there is no penalty.
+    graph : MixedGraph, or a result that has one
+        A BAP. The result of a search brings its data and its penalty.
+    penalty : float or "ebic", optional
+        Weight of ``log n`` for each node and edge; by default that of the result, or 1, the
+        paper's. With ``n=inf`` there is no penalty.
 
     Returns
     -------
@@ -129,7 +154,7 @@ def district_scores(
     Warns
     -----
     FitWarning
-        When a district's fit is not certified, or a coefficient runs to infinity.
+        The fit of a district is not certified, or a coefficient diverges.
 
     References
     ----------
@@ -138,22 +163,25 @@ def district_scores(
     Examples
     --------
     >>> import bowfree as bf
-    >>> g = bf.MixedGraph(list("xyz"), directed=[("x", "y"), ("y", "z")], bidirected=[("x", "z")])
+    >>> g = bf.parse("x -> y -> z <-> x")
     >>> S = [[1.0, 0.5, 0.7], [0.5, 1.0, 0.8], [0.7, 0.8, 2.0]]
     >>> shares = bf.district_scores(g, cov=S, n=200)
     >>> {" ".join(district): round(share, 4) for district, share in shares.items()}
     {'x z': -3.0464, 'y': -1.3256}
     """
-    fitted = fit_given("district_scores", graph, data, options)
-    warn_if_doubtful(fitted.certificate)
-    n, bap = fitted.n, fitted.graph
-    price = fitted.penalty * math.log(n) / n if math.isfinite(n) else 0.0
-    index = {name: i for i, name in enumerate(bap.nodes)}
-    own, n_own = fitted._set_terms()
+    context = context_of(graph)
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
+    moments = context.read(data, options)
+    fit = fit_moments(context.graph, moments, rule, tol=tol, n_starts=n_starts, rng=rng)
+    warn_if_doubtful(fit.certificate)
+    bap = fit.graph
+    price = fit.penalty * math.log(fit.n) / fit.n if math.isfinite(fit.n) else 0.0
+    own, n_own = fit._set_terms()
     scores = []
-    for district in fitted.certificate:
-        members = [index[name] for name in district.nodes]
-        # Each bidirected edge of a district is seen from both of its ends.
+    for district in fit.certificate:
+        members = [bap._node(name) for name in district.nodes]
+        # Each bidirected edge of a district is counted at both of its ends.
         n_edges = sum(
             bap._parents[i].bit_count() + bap._spouses[i].bit_count() / 2 for i in members
         )
@@ -161,24 +189,54 @@ def district_scores(
         likelihood = -(len(members) * math.log(2 * math.pi) + objective) / 2
         scores.append(likelihood - price * (len(members) + n_edges + int(n_own[members].sum())))
     return DistrictScores(
-        tuple(district.nodes for district in fitted.certificate),
+        tuple(district.nodes for district in fit.certificate),
         tuple(scores),
-        tuple(district.converged for district in fitted.certificate),
+        tuple(district.converged for district in fit.certificate),
     )
 
 
-def score(graph: GraphLike, data: Any = None, **options: Unpack[GraphScoreOptions]) -> float:
-    """Return the penalized score of a graph, higher is better.
+@public
+def score(
+    graph: GraphLike,
+    data: Any = None,
+    *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
+    penalty: Penalty | None = None,
+    gamma: float | None = None,
+    smallest_effect: float = 0.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
+    tol: float | None = None,
+    n_starts: int = 1,
+    rng: Rng = None,
+) -> float:
+    """Return the penalized score of a graph; higher is better.
 
     Parameters
     ----------
-    graph, data, **options
-        As for :func:`bowfree.fit`.
+    graph : MixedGraph, or a result that has one
+        A BAP. The result of a search brings its data and its penalty.
+    penalty : float or "ebic", optional
+        Weight of ``log n`` for each node and edge; by default that of the result, or 1, the
+        paper's. With ``n=inf`` there is no penalty.
 
     Returns
     -------
     float
         The sum of :func:`district_scores`, which is ``fit(graph, ...).score``.
+
+    Warns
+    -----
+    FitWarning
+        The fit of a district is not certified, or a coefficient diverges.
 
     References
     ----------
@@ -188,10 +246,13 @@ def score(graph: GraphLike, data: Any = None, **options: Unpack[GraphScoreOption
     --------
     >>> import bowfree as bf
     >>> S = [[1.0, 0.5], [0.5, 1.0]]
-    >>> empty, edge = bf.MixedGraph(list("xy")), bf.MixedGraph(list("xy"), directed=[("x", "y")])
-    >>> bf.score(empty, cov=S, n=200) < bf.score(edge, cov=S, n=200)
+    >>> bf.score(bf.parse("x, y"), cov=S, n=200) < bf.score(bf.parse("x -> y"), cov=S, n=200)
     True
     """
-    fitted = fit_given("score", graph, data, options)
-    warn_if_doubtful(fitted.certificate)
-    return fitted.score
+    context = context_of(graph)
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
+    moments = context.read(data, options)
+    fit = fit_moments(context.graph, moments, rule, tol=tol, n_starts=n_starts, rng=rng)
+    warn_if_doubtful(fit.certificate)
+    return fit.score

@@ -36,9 +36,9 @@ def data_frame(
     Examples
     --------
     >>> from bowfree.results.frames import data_frame
-    >>> data_frame({"cause": ["x"], "effect": ["y"], "estimate": [0.5]})
-      cause effect  estimate
-    0     x      y       0.5
+    >>> data_frame({"of": ["x"], "on": ["y"], "estimate": [0.5]})
+      of on  estimate
+    0  x  y       0.5
     """
     import narwhals as nw
 

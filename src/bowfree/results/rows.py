@@ -1,26 +1,26 @@
-"""Rows of tables: one small record type for all results, and results that are lists of rows."""
+"""Rows of tables: one record type for all results, and a base class of results that are tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 from bowfree.results.display import TextDisplay, significant
 from bowfree.results.frames import data_frame
 from bowfree.results.serialization import to_plain
 
 
-class Row(TextDisplay):
-    """One row of a table: values by name, read as attributes.
+class Row(TextDisplay, Mapping[str, Any]):
+    """One row of a table: a mapping whose values are also attributes.
 
-    Its names are those of the columns of the data frame that the result makes with ``to_frame()``.
+    Its keys are the columns of the data frame that the result returns from ``to_frame()``.
 
     Examples
     --------
     >>> from bowfree.results.rows import Row
     >>> row = Row(of="x", on="y", estimate=0.5)
-    >>> row.estimate, row.to_dict()
-    (0.5, {'of': 'x', 'on': 'y', 'estimate': 0.5})
+    >>> row.estimate, row["on"], dict(row)
+    (0.5, 'y', {'of': 'x', 'on': 'y', 'estimate': 0.5})
     >>> row
     <Row: of x, on y, estimate 0.500>
     """
@@ -29,6 +29,15 @@ class Row(TextDisplay):
 
     def __init__(self, **values: Any) -> None:
         object.__setattr__(self, "_values", values)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
 
     def __getattr__(self, name: str) -> Any:
         values = object.__getattribute__(self, "_values") if name != "_values" else {}
@@ -66,17 +75,18 @@ class Row(TextDisplay):
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return significant(value) or "NaN"
-    return str(value)
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 class RowTable(TextDisplay):
-    """Base of results that consist of rows: iterable, with ``len``, indexing and ``to_frame``."""
+    """Base of results that consist of rows: iterable, with ``len``, indexing and ``to_frame``.
 
-    if TYPE_CHECKING:
+    A subclass has an attribute or property ``rows``. It lists the columns in ``_columns`` if there
+    may be no row.
+    """
 
-        @property
-        def rows(self) -> Sequence[Row]:
-            """The rows, in the order of the table."""
+    rows: tuple[Row, ...]
+    _columns: ClassVar[tuple[str, ...]] = ()
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
@@ -88,14 +98,18 @@ class RowTable(TextDisplay):
         return self.rows[index]
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the table as a data frame, one row for each entry.
+        """Return a data frame with one row for each entry.
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}
             Library of the data frame.
         """
-        columns = self.rows[0].to_dict() if self.rows else {}
-        return data_frame(
-            {name: [row._values[name] for row in self.rows] for name in columns}, backend
-        )
+        rows = self.rows
+        columns = {
+            name: [row[name] for row in rows] for name in (rows[0] if rows else self._columns)
+        }
+        for name, values in columns.items():
+            if values and isinstance(values[0], tuple):  # several names in one cell
+                columns[name] = [", ".join(map(str, value)) for value in values]
+        return data_frame(columns, backend)

@@ -230,7 +230,7 @@ class AveragedEffects(TextDisplay, ToDict, EdgeShares, Frozen):
         Returns
         -------
         data frame
-            Columns cause, effect, probability, positive, negative, mean, lower, upper,
+            Columns of, on, probability, positive, negative, mean, lower, upper,
             probability_all_members, min_abs, mean_abs, max_abs, directed (probability of cause ->
             effect), bidirected.
         """

@@ -210,7 +210,7 @@ class BootstrapResult(TextDisplay, ToDict, EdgeShares, Frozen):
         Returns
         -------
         data frame
-            Columns cause, effect, frequency (of the effect), lower, upper (percentile interval of
+            Columns of, on, frequency (of the effect), lower, upper (percentile interval of
             its size), min_abs, directed (frequency of cause -> effect), bidirected, adjacent.
         """
         lower, upper = self.total_effect_interval

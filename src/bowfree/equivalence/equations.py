@@ -15,33 +15,40 @@ The equations can be tested on data one by one, which tells where a graph misfit
 ratio test of :func:`bowfree.fit` judges the graph as a whole.
 """
 
-# ruff: noqa: PT028  (test_constraints is no test of pytest)
-
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.loader import read_moments
 from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, DataError
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.separation import minimal_separator
 from bowfree.graph.text import quote
-from bowfree.model.inputs import graph_and_moments
+from bowfree.model.context import context_of
 from bowfree.model.variation import choose_inference
-from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, p_cell, p_text
-from bowfree.results.frames import data_frame
+from bowfree.parameters import Correlation, Means, Missing, public
+from bowfree.results.display import (
+    MOST_ROWS,
+    Table,
+    TextDisplay,
+    count,
+    p_cell,
+    p_text,
+    significant,
+)
+from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import short_repr
-from bowfree.validation import DataOptions, split_options
 
 Kind = Literal["partial correlation", "Verma"]
 
@@ -128,6 +135,7 @@ def error_rows(graph: MixedGraph, S: npt.NDArray[Any], nodes: set[str]) -> npt.N
     return A
 
 
+@public
 def constraints(graph: GraphLike) -> tuple[Constraint, ...]:
     """List the equations that a BAP imposes on the covariance matrix.
 
@@ -170,149 +178,79 @@ def constraints(graph: GraphLike) -> tuple[Constraint, ...]:
     return tuple(found)
 
 
-class RobustOption(TypedDict, total=False):
-    """What tests of equations rely on.
-
-    Attributes
-    ----------
-    se : {"standard", "robust"}
-        Normal theory, or the covariance matrix of the entries of S.
-    """
-
-    se: Literal["standard", "robust"] | None
-
-
-class ConstraintOptions(DataOptions, RobustOption, total=False):
-    """All options of :func:`test_constraints`."""
-
-
 @dataclass(frozen=True, repr=False)
-class ConstraintTest(TextDisplay, ToDict):
-    """An equation of a graph confronted with data.
+class ConstraintTests(RowTable, ToDict):
+    """Tests of all equations of a graph; iterable, with ``len``.
 
     Attributes
     ----------
-    constraint : Constraint
-        The equation.
-    value : float
-        Its left-hand side on the data, as a correlation.
-    statistic : float
-        Approximately standard normal if the equation holds.
-    p_value : float
-        Two-sided.
-    """
-
-    constraint: Constraint
-    value: float
-    statistic: float
-    p_value: float
-
-    def _headline(self) -> str:
-        return (
-            f"value {self.value:.4f}, z {self.statistic:.2f}, {p_text(self.p_value)}: "
-            f"{self.constraint}"
-        )
-
-
-@dataclass(frozen=True, repr=False)
-class ConstraintTests(TextDisplay, ToDict):
-    """The tests of all equations of a graph; iterable, with ``len``.
-
-    Attributes
-    ----------
-    tests : tuple of ConstraintTest
-        In the order of :func:`bowfree.constraints`.
+    rows : tuple of Row
+        One for each equation, in the order of :func:`bowfree.constraints`: ``a``, ``b`` (the pair),
+        ``kind``, ``given`` (the separating set), ``equation`` (its text), ``value`` (the left-hand
+        side on the data, as a correlation), ``statistic`` (approximately standard normal if the
+        equation holds) and ``p_value`` (two-sided).
     n : float
         Number of observations.
     """
 
-    tests: tuple[ConstraintTest, ...]
+    rows: tuple[Row, ...]
     n: float
-
-    def __iter__(self) -> Iterator[ConstraintTest]:
-        return iter(self.tests)
-
-    def __len__(self) -> int:
-        return len(self.tests)
-
-    def __getitem__(self, index: int) -> ConstraintTest:
-        return self.tests[index]
-
-    def _content(self) -> Any:
-        columns = self._columns()
-        tests = [
-            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
-        ]
-        return {"n": self.n, "tests": tests}
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with one row for each equation.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            The library of the data frame.
-
-        Returns
-        -------
-        data frame
-            Columns a, b, kind, given (the names, separated by commas), value, statistic, p_value.
-        """
-        columns = self._columns()
-        given = [", ".join(map(quote, names)) for names in columns["given"]]
-        return data_frame({**columns, "given": given}, backend)
-
-    def _columns(self) -> dict[str, list[Any]]:
-        equation, numbers = ("a", "b", "kind", "given"), ("value", "statistic", "p_value")
-        return {
-            **{name: [getattr(t.constraint, name) for t in self.tests] for name in equation},
-            **{name: [getattr(t, name) for t in self.tests] for name in numbers},
-        }
+    _columns = ("a", "b", "kind", "given", "equation", "value", "statistic", "p_value")
 
     def _headline(self) -> str:
-        smallest = min((t.p_value for t in self.tests), default=1.0)
-        tests = count(len(self.tests), "equation")
-        return f"{tests} tested, n = {self.n:g}, smallest p-value {smallest:.4f}"
+        smallest = min((row.p_value for row in self.rows), default=1.0)
+        tests = count(len(self.rows), "equation")
+        return f"{tests} tested, n = {self.n:g}, smallest {p_text(smallest)}"
 
     def _sections(self) -> Iterator[str | Table]:
-        if not self.tests:
+        if not self.rows:
             yield "the graph imposes no equation: there is nothing to test"
             return
-        tests, rest = self.tests, ""
-        if len(tests) > MOST_ROWS:
-            tests, rest = (
-                tuple(sorted(tests, key=lambda t: t.p_value)),
-                "with larger p: to_frame() has all",
-            )
-        rows = [
-            (f"{t.value:.4f}", f"{t.statistic:.2f}", p_cell(t.p_value), str(t.constraint))
-            for t in tests
-        ]
-        heading = f"constraint (n = {self.n:g})"
-        yield Table(("value", "z", "p", heading), rows, left=(3,), most=MOST_ROWS, rest=rest)
+        rows = self.rows
+        if len(rows) > MOST_ROWS:
+            rows = tuple(sorted(rows, key=lambda row: row.p_value))
+        yield Table(
+            ("value", "z", "p", f"constraint (n = {self.n:g})"),
+            [
+                (significant(r.value, 4), f"{r.statistic:.2f}", p_cell(r.p_value), r.equation)
+                for r in rows
+            ],
+            left=(3,),
+            most=MOST_ROWS,
+            rest="with larger p: to_frame() has all",
+        )
 
 
-def test_constraints(
-    graph: GraphLike, data: Any = None, **options: Unpack[ConstraintOptions]
+@public
+def constraint_tests(
+    graph: GraphLike,
+    data: Any = None,
+    *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
+    se: Literal["standard", "robust"] | None = None,
 ) -> ConstraintTests:
-    """Test each equation of a BAP on data.
+    """Test each equation that a BAP imposes on the covariance matrix.
 
     Parameters
     ----------
     graph : MixedGraph, or a result that has one
-        A BAP.
-    data : array_like of shape (n, d), data frame or Moments, optional
-        Observations in rows; the result of a search brings its own.
-    **options
-        ``cov``, ``n``, ``ddof``, ``shrinkage``: a covariance matrix in place of `data`; n must be
-        finite. ``missing``, ``correlation``, ``ordinal``, ``weights``: as for
-        :func:`bowfree.moments`. ``se="robust"``: no normality; the default where rows are not
-        complete, are ranks or categories, or have weights.
+        A BAP. The result of a search brings its data.
+    se : {"standard", "robust"}, optional
+        Rely on normal theory, or on the fourth moments of the data. By default "standard" for
+        complete unweighted rows and "robust" otherwise.
 
     Returns
     -------
     ConstraintTests
-        With p-values one by one; with many equations, correct for their number.
+        The p-values are not corrected for the number of equations.
 
     Notes
     -----
@@ -325,34 +263,44 @@ def test_constraints(
     --------
     >>> import bowfree as bf
     >>> S = [[1.0, 0.5, 0.3], [0.5, 1.0, 0.4], [0.3, 0.4, 1.0]]
-    >>> print(bf.test_constraints(bf.parse("x -> y -> z"), cov=S, n=200))
+    >>> print(bf.constraint_tests(bf.parse("x -> y -> z"), cov=S, n=200))
      value     z       p  constraint (n = 200)
     0.1260  1.77  0.0762  corr(x, z | y) = 0
     """
-    data_options, wanted = split_options("test_constraints", options, DataOptions, RobustOption)
-    g, moments = graph_and_moments(graph, data, data_options)
-    equations = constraints(g)
+    context = context_of(graph)
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    moments = context.read(data, options)
     if moments.n == math.inf:
         raise DataError(
-            "n = inf: a population covariance matrix leaves nothing to test; give a finite n, or "
-            "look at constraint.value(S)"
+            "n = inf: a population covariance matrix leaves nothing to test; pass a finite n, or "
+            "evaluate constraint.value(S)"
         )
-    se, _ = choose_inference(moments, wanted.get("se"), None, full_information=False)
-    if se not in ("standard", "robust"):
+    chosen, _ = choose_inference(moments, se, None, full_information=False)
+    if chosen not in ("standard", "robust"):
         raise BowfreeError(f"se = {short_repr(se)}: must be 'standard' or 'robust'")
-    if se == "standard":
-        tests = tuple(_test(c, moments.S, moments.n_rows) for c in equations)
-    else:
-        tests = tuple(_robust_test(c, moments) for c in equations)
-    return ConstraintTests(tests, moments.n_rows)
+    test = _normal_test if chosen == "standard" else _robust_test
+    rows = []
+    for equation in constraints(context.graph):
+        r = equation.value(moments.S)
+        z = test(equation, r, moments)
+        rows.append(
+            Row(
+                a=equation.a,
+                b=equation.b,
+                kind=equation.kind,
+                given=equation.given,
+                equation=equation.text,
+                value=r,
+                statistic=z,
+                p_value=math.erfc(abs(z) / math.sqrt(2)),
+            )
+        )
+    return ConstraintTests(tuple(rows), moments.n_rows)
 
 
-# pytest takes functions of this name for tests wherever they are imported.
-test_constraints.__test__ = False  # type: ignore[attr-defined]
-
-
-def _test(constraint: Constraint, S: npt.NDArray[np.float64], n: float) -> ConstraintTest:
-    r = constraint.value(S)
+def _normal_test(constraint: Constraint, r: float, moments: Moments) -> float:
+    """Return the z-statistic of an equation under normality."""
+    n, S = moments.n_rows, moments.S
     if constraint.kind == "partial correlation":
         freedom = n - len(constraint.given) - 3
         if freedom <= 0:
@@ -360,22 +308,19 @@ def _test(constraint: Constraint, S: npt.NDArray[np.float64], n: float) -> Const
                 f"n = {n:g} observations are too few to test {constraint.text}: "
                 f"more than {len(constraint.given) + 3} are needed"
             )
-        z = math.sqrt(freedom) * math.atanh(r)
-    else:
-        G = _gradient(constraint, S)
-        variance = 2.0 / n * float(np.trace(G @ S @ G @ S))
-        z = math.atanh(r) * (1 - r * r) / math.sqrt(variance)
-    return ConstraintTest(constraint, r, z, math.erfc(abs(z) / math.sqrt(2)))
+        return math.sqrt(freedom) * math.atanh(r)
+    G = _gradient(constraint, S)
+    variance = 2.0 / n * float(np.trace(G @ S @ G @ S))
+    return math.atanh(r) * (1 - r * r) / math.sqrt(variance)
 
 
-def _robust_test(constraint: Constraint, moments: Moments) -> ConstraintTest:
-    r = constraint.value(moments.S)
+def _robust_test(constraint: Constraint, r: float, moments: Moments) -> float:
+    """Return the z-statistic of an equation by the asymptotic covariance matrix of S."""
     i, j = np.tril_indices(len(moments.names))
     G = _gradient(constraint, moments.S)
     slope = np.where(i == j, 1.0, 2.0) * G[i, j]
     variance = float(slope @ moments.Gamma @ slope) / moments.n_rows
-    z = math.atanh(r) * (1 - r * r) / math.sqrt(variance)
-    return ConstraintTest(constraint, r, z, math.erfc(abs(z) / math.sqrt(2)))
+    return math.atanh(r) * (1 - r * r) / math.sqrt(variance)
 
 
 def _gradient(constraint: Constraint, S: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
