@@ -9,6 +9,21 @@ import warnings
 from types import FrameType
 from typing import Any
 
+__all__ = [
+    "BowfreeError",
+    "CheckpointError",
+    "DataError",
+    "DataWarning",
+    "FitWarning",
+    "GraphError",
+    "KnowledgeError",
+    "LearnedGraphWarning",
+    "ParseError",
+    "TimeIsUp",
+    "WorkInterrupted",
+    "WorkersLost",
+]
+
 
 class BowfreeError(ValueError):
     """Base class: something given to bowfree cannot be used."""

@@ -98,6 +98,41 @@ test : {"standard", "satorra-bentler", "yuan-bentler"}, optional
     The chi-square statistic, unscaled or scaled for data that are not normal.
 n_bootstrap : int
     Number of bootstrap samples for ``se="bootstrap"``.
+strategy : {"ils", "restart"} or Strategy
+    "ils" is iterated local search, "restart" the paper's search: one climb from the empty graph and
+    `restarts` climbs from uniform random graphs. A :class:`bowfree.search.Strategy` combines either
+    of them with the options below, which override its fields.
+starts : sequence of MixedGraph, optional
+    Graphs to start from. With "restart" they replace the empty graph, and `restarts` is 0 unless
+    it is specified; with "ils" they are perturbed and improved in the first round.
+restarts : int, optional
+    Number of random starts of "restart" (100), or of runs in the first round of "ils" (24 for up to
+    30 variables, then 8, and ``800 / d`` beyond 100, at least 2).
+rounds : int, optional
+    Largest number of rounds of perturbations of "ils". By default the search ends after 3 rounds in
+    a row without a gain (2 beyond 12 variables, 1 beyond 30), later if the runs disagree.
+direction : {"both", "forward", "backward", "forward-change", "backward-change"}, optional
+    Steps that a climb of "restart" may take: all (the default); only additions, the paper's forward
+    search; only deletions; additions and changes of edge type, called forward in the authors' R
+    program; deletions and changes, called backward there.
+neighbors : int, optional
+    Examine random batches of this many neighbors, and move to the best one of the first batch that
+    has a better graph. By default all neighbors are examined.
+max_steps : int, optional
+    Largest number of steps of a climb.
+plateau : int, optional
+    Number of graphs of equal score to visit at a local optimum, in search of one with a better
+    neighbor. By default ``400 / d`` with "ils", and 0 with "restart" as in the paper.
+work : float, optional
+    Upper bound on the multiplications of the whole search; a second has about 3e9. It is divided
+    evenly among the runs of a round. A run that reaches its bound ends with its best graph. By
+    default only runs with more than 12 variables are bounded, because of very large districts.
+keep : int, optional
+    Largest number of graphs in the pool, 300 by default.
+window : float, optional
+    The pool contains graphs within this many units of ``n * score`` of the best one, 10 by default.
+cache_mb : float, optional
+    Memory for the scores of districts in megabytes, 256 by default.
 targets : sequence of sequences of str, optional
     The variables intervened on in each condition, ``()`` for an observational condition.
 kind : {"perfect", "mechanism", "activity", "noise"}

@@ -165,7 +165,7 @@ def test_unknown_targets_are_for_a_search():
     with pytest.raises(bf.errors.DataError, match="in a single condition"):
         bf.greedy_search(data[1:], rng=1)
     for word, value in (("holdout", 0.5), ("checkpoint", "never-written.json")):
-        with pytest.raises(bf.BowfreeError, match=f"{word} is for known targets"):
+        with pytest.raises(bf.BowfreeError, match=f"{word} requires known targets"):
             bf.greedy_search(data, rng=1, **{word: value})
     assert repr(data[1]) == "<Condition: c1, targets unknown>"
 

@@ -9,17 +9,17 @@ Beyond five variables: :func:`bowfree.greedy_search`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.joint_moments import JointMoments
-from bowfree.data.loader import read_moments
 from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, DataError
 from bowfree.graph.encodings import (
     BACKWARD,
@@ -33,6 +33,7 @@ from bowfree.graph.encodings import (
 )
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.scoring_rule import ScoringRule
+from bowfree.parameters import Correlation, GraphClass, Means, Method, Missing, Penalty, public
 from bowfree.results.display import TextDisplay, count
 from bowfree.results.frozen import Frozen
 from bowfree.results.graph_display import GraphDisplay
@@ -41,15 +42,9 @@ from bowfree.search.greedy import check_finite_n, settle
 from bowfree.search.plan import TOLERANCE, Strategy
 from bowfree.search.result import ScoredGraph
 from bowfree.shortcuts import FoundShortcuts
+from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
-from bowfree.validation import (
-    DataOptions,
-    ScoreOptions,
-    SpaceOptions,
-    check_count,
-    check_nonnegative,
-    split_options,
-)
+from bowfree.validation import check_count, check_nonnegative
 
 MAX_NODES = 5
 
@@ -236,26 +231,37 @@ class ExhaustiveResult(GraphDisplay, Frozen, FoundShortcuts):
         yield from self.notes
 
 
-class ExhaustiveOptions(DataOptions, SpaceOptions, ScoreOptions, total=False):
-    """All options of :func:`exhaustive_search` that it does not name itself."""
-
-
+@public
 def exhaustive_search(
     data: Any = None,
     *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
     space: SearchSpace | None = None,
-    **options: Unpack[ExhaustiveOptions],
+    graph_class: GraphClass | None = None,
+    max_in_degree: int | None = None,
+    max_district: int | None = None,
+    max_edges: int | None = None,
+    knowledge: Knowledge | None = None,
+    penalty: Penalty = 1.0,
+    gamma: float | None = None,
+    smallest_effect: float = 0.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
 ) -> ExhaustiveResult:
     """Score every graph on up to five variables.
 
     Parameters
     ----------
-    data, space
-        As for :func:`bowfree.greedy_search`.
-    **options
-        Data, space and score, as for :func:`bowfree.greedy_search`
-        (:class:`~bowfree.validation.DataOptions`, :class:`~bowfree.validation.SpaceOptions`,
-        :class:`~bowfree.validation.ScoreOptions`).
+    data : array_like of shape (n, d), data frame or Moments, optional
+        Observations in rows, of at most five variables.
 
     Returns
     -------
@@ -273,10 +279,17 @@ def exhaustive_search(
     >>> len(result), str(result.graph)
     (62, 'x1 -> x2 <- x3')
     """
-    groups = split_options("exhaustive_search", options, DataOptions, SpaceOptions, ScoreOptions)
-    data_options, space_options, score_options = groups
-    moments = read_moments(data, **data_options)
-    within, rule = SearchSpace.of(space, **space_options), ScoringRule(**score_options)
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    moments = options.read(data)
+    within = SearchSpace.of(
+        space,
+        graph_class=graph_class,
+        max_in_degree=max_in_degree,
+        max_district=max_district,
+        max_edges=max_edges,
+        knowledge=knowledge,
+    )
+    rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
     names, d = moments.names, len(moments.names)
     if d > MAX_NODES:
         raise DataError(

@@ -24,86 +24,94 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any, Literal
 
 from bowfree.data.column_checks import warn_about_columns
 from bowfree.data.conditions import known_targets
 from bowfree.data.holdout import split_rows
 from bowfree.data.joint_moments import JointMoments
-from bowfree.data.loader import read_moments, read_once
 from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, DataError, WorkersLost
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.scoring_rule import ScoringRule
-from bowfree.parallel.budget import Budget
+from bowfree.parallel.budget import Budget, Progress
+from bowfree.parameters import (
+    Correlation,
+    GraphClass,
+    Means,
+    Method,
+    Missing,
+    Penalty,
+    Rng,
+    public,
+)
 from bowfree.search.checkpoint import Checkpoint, data_digest
-from bowfree.search.plan import TOLERANCE, Strategy, StrategyName, StrategyOptions
+from bowfree.search.plan import TOLERANCE, Direction, Strategy, StrategyName
 from bowfree.search.result import SearchInterrupted, SearchResult
 from bowfree.search.runs import Setup
 from bowfree.search.scheduler import Conductor
 from bowfree.search.targets import learn_targets
+from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
-from bowfree.validation import (
-    BudgetOptions,
-    DataOptions,
-    ScoreOptions,
-    SpaceOptions,
-    check_path,
-    split_options,
-)
+from bowfree.validation import check_path
 
 
-class SearchOptions(
-    DataOptions, SpaceOptions, ScoreOptions, StrategyOptions, BudgetOptions, total=False
-):
-    """All options of :func:`greedy_search` that it does not name itself."""
-
-
+@public
 def greedy_search(
     data: Any = None,
     *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
     space: SearchSpace | None = None,
-    strategy: StrategyName = "ils",
+    graph_class: GraphClass | None = None,
+    max_in_degree: int | None = None,
+    max_district: int | None = None,
+    max_edges: int | None = None,
+    knowledge: Knowledge | None = None,
+    penalty: Penalty = 1.0,
+    gamma: float | None = None,
+    smallest_effect: float = 0.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
+    strategy: StrategyName | Strategy = "ils",
     starts: Sequence[MixedGraph] | None = None,
+    restarts: int | None = None,
+    rounds: int | None = None,
+    direction: Direction | None = None,
+    neighbors: int | None = None,
+    max_steps: int | None = None,
+    plateau: int | None = None,
+    work: float | None = None,
+    keep: int | None = None,
+    window: float | None = None,
+    cache_mb: float | None = None,
     holdout: float | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    **options: Unpack[SearchOptions],
+    rng: Rng = None,
+    n_jobs: int | None = None,
+    executor: Executor | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> SearchResult:
     """Search for the graph with the best penalized likelihood.
 
     Parameters
     ----------
-    data : array_like of shape (n, d), data frame or Moments, optional
-        Observations in rows.
-    space : SearchSpace, optional
-        The graphs to search among, such as ``other_result.space``; by default all BAPs.
-    strategy : {"ils", "restart"}
-        ``"restart"`` is the paper's: one climb from the empty graph, `restarts` climbs from uniform
-        random graphs. ``"ils"`` is described at the top of this module.
-    starts : sequence of MixedGraph, optional
-        Graphs to start from. With ``"restart"`` they take the place of the empty graph, and
-        `restarts` is then 0 unless given; with ``"ils"`` they are kicked in the first round.
     holdout : float, optional
-        The share of the rows, such as 0.5, to put aside by chance before the search. The best graph
-        is fitted to these (:meth:`SearchResult.fit`), so that its standard errors and tests mean
-        what they say.
+        Fraction of the rows to set aside at random before the search. :meth:`SearchResult.fit` fits
+        the best graph to these rows, so that its standard errors and tests are valid.
     checkpoint : path, optional
-        A file that finished runs are kept in; if it exists, the search goes on from there.
-    **options
-        ``cov``, ``n``, ``ddof``, ``shrinkage``
-            A covariance matrix in place of `data` (:class:`~bowfree.validation.DataOptions`).
-        ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
-            Fields of the space, by themselves (:class:`~bowfree.validation.SpaceOptions`).
-        ``penalty``, ``gamma``, ``smallest_effect``, ``method``, ``max_iter``
-            The score (:class:`~bowfree.validation.ScoreOptions`). ``penalty=1``, the default, is the
-            paper's, 0.5 the usual BIC, ``"ebic"`` the extended one, for many variables;
-            ``smallest_effect``, for very many observations, is a floor below it.
-        ``restarts``, ``rounds``, ``direction``, ``neighbors``, ``max_steps``, ``plateau``, \
-``work``, ``keep``, ``window``, ``cache_mb``
-            How to go about it (:class:`~bowfree.search.plan.StrategyOptions`).
-        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
-            What may be spent (:class:`~bowfree.validation.BudgetOptions`).
+        File in which finished runs are saved. If it exists, the search resumes from it.
 
     Returns
     -------
@@ -137,34 +145,44 @@ def greedy_search(
     >>> result.graph.n_edges, round(result.score, 4)
     (2, -3.9694)
     """
-    groups = split_options(
-        "greedy_search",
-        options,
-        DataOptions,
-        SpaceOptions,
-        ScoreOptions,
-        StrategyOptions,
-        BudgetOptions,
+    budget = Budget(rng, n_jobs, time_limit, progress, executor)
+    climbs = Strategy.of(
+        strategy,
+        starts=starts,
+        restarts=restarts,
+        rounds=rounds,
+        direction=direction,
+        neighbors=neighbors,
+        max_steps=max_steps,
+        plateau=plateau,
+        work=work,
+        keep=keep,
+        window=window,
+        cache_mb=cache_mb,
     )
-    data_options, space_options, score_options, strategy_options, budget_options = groups
-    budget = Budget(**budget_options)
-    climbs = Strategy(strategy, starts, **strategy_options)
+    within = SearchSpace.of(
+        space,
+        graph_class=graph_class,
+        max_in_degree=max_in_degree,
+        max_district=max_district,
+        max_edges=max_edges,
+        knowledge=knowledge,
+    )
+    rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
+    settings = _settings(climbs, rule, budget, holdout)
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
     data, unknown = known_targets(data)
     if unknown and (holdout is not None or checkpoint is not None):
         word = "checkpoint" if holdout is None else "holdout"
-        raise BowfreeError(f"{word} is for known targets: leave it out with targets='learn'")
-    table, aside = read_once(data, **data_options), None
-    used = table
+        raise BowfreeError(f"{word} requires known targets: omit it with targets='learn'")
+    used = table = options.read_table(data)
+    aside = None
     if holdout is not None:
         used, rest = split_rows(table, holdout, budget.generator().spawn(1)[0])
-        aside = read_moments(rest, **data_options)
-    moments = read_moments(used, **data_options)
-    warn_about_columns(table, declared=data_options.get("ordinal", ()))
-    within = SearchSpace.of(space, **space_options)
-    rule = ScoringRule(**score_options).settled(moments.n, len(moments.names))
-    settings = _settings(
-        {"strategy": strategy, "starts": climbs.starts, "holdout": holdout} | options
-    )
+        aside = options.read(rest)
+    moments = options.read(used)
+    warn_about_columns(table, declared=ordinal)
+    rule = rule.settled(moments.n, len(moments.names))
     if unknown and isinstance(moments, JointMoments):
 
         def search(data: Moments, part: Budget, start: MixedGraph | None) -> SearchResult:
@@ -303,17 +321,24 @@ def _make_result(conductor: Conductor, **given: Any) -> SearchResult:
     )
 
 
-def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the caller chose, as text or numbers; data, space and callbacks stand apart."""
-    apart = {*DataOptions.__annotations__, *SpaceOptions.__annotations__, "progress", "executor"}
-    chosen = {name: value for name, value in given.items() if name not in apart}
-    if chosen["strategy"] == "ils":
-        del chosen["strategy"]
-    if chosen["holdout"] is None:
-        del chosen["holdout"]
-    starts = chosen.pop("starts")
-    if starts is not None:
-        chosen["starts"] = f"{len(starts)} graphs"
+def _settings(
+    strategy: Strategy, rule: ScoringRule, budget: Budget, holdout: float | None
+) -> dict[str, Any]:
+    """Return the options that differ from their defaults, as strings and numbers."""
+    chosen = {
+        field.name: getattr(group, field.name)
+        for group, names in (
+            (strategy, None),
+            (rule, None),
+            (budget, ("rng", "n_jobs", "time_limit")),
+        )
+        for field in dataclasses.fields(group)
+        if (names is None or field.name in names) and getattr(group, field.name) != field.default
+    }
+    if "name" in chosen:
+        chosen["strategy"] = chosen.pop("name")
+    if "starts" in chosen:
+        chosen["starts"] = f"{len(chosen['starts'])} graphs"
     if not isinstance(chosen.get("rng", 0), int):
         chosen["rng"] = "a generator"
-    return chosen
+    return chosen if holdout is None else chosen | {"holdout": holdout}

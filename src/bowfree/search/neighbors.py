@@ -11,15 +11,16 @@ Next: :mod:`bowfree.search.greedy`, which takes the best change and asks again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.joint_moments import JointMoments
+from bowfree.data.options import DataOptions
 from bowfree.equivalence.decision import equivalent
 from bowfree.equivalence.targets import targets_of
 from bowfree.errors import GraphError
@@ -39,6 +40,7 @@ from bowfree.graph.text import quote
 from bowfree.model.fitting import fit_moments, warn_if_doubtful
 from bowfree.model.inputs import graph_and_moments
 from bowfree.model.scoring_rule import ScoringRule
+from bowfree.parameters import Correlation, GraphClass, Means, Method, Missing, Penalty, public
 from bowfree.results.display import (
     MOST_ROWS,
     Table,
@@ -50,15 +52,11 @@ from bowfree.results.display import (
 )
 from bowfree.results.frames import data_frame
 from bowfree.results.serialization import ToDict
+from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
-from bowfree.validation import DataOptions, ScoreOptions, SpaceOptions, split_options
 
 # Log-likelihoods this close may be the same: the exact decision on equivalence is asked.
 _MAYBE_EQUAL = 1e-6
-
-
-class EdgeChangeOptions(DataOptions, SpaceOptions, ScoreOptions, total=False):
-    """All options of :func:`bowfree.edge_changes`."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -232,30 +230,41 @@ class EdgeChanges(TextDisplay, ToDict):
         yield Table(headings, rows, left=(0, 6), most=MOST_ROWS, rest=rest)
 
 
+@public
 def edge_changes(
     graph: GraphLike,
     data: Any = None,
     *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
     space: SearchSpace | None = None,
-    **options: Unpack[EdgeChangeOptions],
+    graph_class: GraphClass | None = None,
+    max_in_degree: int | None = None,
+    max_district: int | None = None,
+    max_edges: int | None = None,
+    knowledge: Knowledge | None = None,
+    penalty: Penalty | None = None,
+    gamma: float | None = None,
+    smallest_effect: float = 0.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
 ) -> EdgeChanges:
-    """Refit every graph that differs in one edge, and compare it with the given one.
+    """Refit every graph that differs in one edge, and compare it with the original graph.
 
     Parameters
     ----------
     graph : MixedGraph, or a result that has one
-        A BAP. The result of a search brings its data, its space and its penalty.
-    data : array_like of shape (n, d), data frame or Moments, optional
-        Observations in rows; columns of a data frame are matched with the nodes by name.
-    space : SearchSpace, optional
-        Changes that lead out of it are left out; by default all BAPs.
-    **options
-        ``cov``, ``n``, ``ddof``, ``shrinkage``
-            A covariance matrix in place of `data` (:class:`~bowfree.validation.DataOptions`).
-        ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
-            Fields of the space, by themselves (:class:`~bowfree.validation.SpaceOptions`).
-        ``penalty``, ``gamma``, ``smallest_effect``, ``method``, ``max_iter``
-            The score (:class:`~bowfree.validation.ScoreOptions`).
+        A BAP. The result of a search provides its data, its space and its penalty.
+    penalty : float or "ebic", optional
+        Weight of ``log n`` for each node and edge in the score. By default that of the result, or 1
+        for a graph.
 
     Returns
     -------
@@ -286,13 +295,20 @@ def edge_changes(
     >>> print(changes.to("x -> z"))
     add x -> z: chi-square -4.211, score -0.015965
     """
-    groups = split_options("edge_changes", options, DataOptions, SpaceOptions, ScoreOptions)
-    data_options, space_options, score_options = groups
-    bap, moments = graph_and_moments(graph, data, data_options)
-    score_options.setdefault("penalty", getattr(graph, "penalty", 1.0))
-    rule = ScoringRule(**score_options).settled(moments.n, len(bap))
-    given = getattr(graph, "space", None) if space is None else space
-    within = SearchSpace.of(given, **space_options)
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    bap, moments = graph_and_moments(graph, data, options._given())
+    if penalty is None:
+        penalty = float(getattr(graph, "penalty", 1.0))
+    rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
+    rule = rule.settled(moments.n, len(bap))
+    within = SearchSpace.of(
+        getattr(graph, "space", None) if space is None else space,
+        graph_class=graph_class,
+        max_in_degree=max_in_degree,
+        max_district=max_district,
+        max_edges=max_edges,
+        knowledge=knowledge,
+    )
     within.check_start(bap, bap.nodes)
     fit = fit_moments(bap, moments, rule)
     warn_if_doubtful(fit.certificate)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, TypedDict, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from bowfree import _core
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.parameters import GraphClass
+from bowfree.parameters import GraphClass, complete_docstring
 from bowfree.search.confidence import agree
 from bowfree.search.result import ScoredGraph
 from bowfree.space.random_graphs import default_burn_in
@@ -26,6 +26,7 @@ Direction = Literal["both", "forward", "backward", "forward-change", "backward-c
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)  # in the order of cpp/search/climb.hpp
 
 RANDOM_STARTS = 100  # of "restart", as in the paper
+WINDOW = 10.0  # of the pool, in units of n * score
 MOST_RUNS = 100_000  # of a first round; every one is kept in the result
 
 # Scores closer than this are equal: equivalent graphs differ by rounding only.
@@ -155,55 +156,6 @@ def plateau_for(d: int) -> int:
     return max(10, 400 // d)
 
 
-class StrategyOptions(TypedDict, total=False):
-    """How a search goes about it, and what it keeps.
-
-    Attributes
-    ----------
-    restarts : int
-        Number of random starts (``"restart"``: 100), or of runs in the first round (``"ils"``: 24
-        for up to thirty variables, else 8, and ``800 / d`` beyond a hundred, at least 2).
-    rounds : int
-        Largest number of rounds of kicks of ``"ils"``; by default until three rounds in a row (two
-        beyond twelve variables, one beyond thirty) have brought nothing (beyond thirty: less than
-        the price of an edge), more where runs disagree.
-    direction : {"both", "forward", "backward", "forward-change", "backward-change"}
-        Which steps a climb of ``"restart"`` may make: all; additions only, as the paper defines
-        forward search; deletions only; additions and changes of an edge's kind, which the authors'
-        R program calls forward; deletions and changes, its backward.
-    neighbors : int
-        Look at this many random neighbors at a time and take the best of the first lot that has a
-        better one. By default all.
-    max_steps : int
-        Longest climb.
-    plateau : int
-        At a local optimum, visit up to this many graphs of equal score, and climb on from one that
-        has a better neighbor. By default ``400 / d`` with ``"ils"``, and 0 with ``"restart"``, as
-        in the paper.
-    work : float
-        The most that a search may do, in multiplications behind its scores; a second has about 3e9.
-        They are shared out evenly among the runs of the first round, and what these leave among
-        those of the next; a run that has done its part ends with the best graph it has met.
-        By default runs are bounded beyond twelve variables only, where districts may be very large.
-    keep, window : int, float
-        The pool keeps this many of the best graphs (300), within this many units of ``n * score``
-        (10).
-    cache_mb : float
-        Memory for known district scores, in megabytes (256).
-    """
-
-    restarts: int | None
-    rounds: int | None
-    direction: Direction
-    neighbors: int | None
-    max_steps: int | None
-    plateau: int | None
-    work: float | None
-    keep: int
-    window: float
-    cache_mb: float
-
-
 class Task(NamedTuple):
     """One run: all that it depends on, besides the data and the options."""
 
@@ -257,13 +209,23 @@ class Plan:
 
 @dataclass(frozen=True)
 class Strategy:
-    """The options of :class:`StrategyOptions`, checked; what a search does with its space.
+    """How a search proceeds and what it keeps; the strategy options of :func:`bowfree.greedy_search`.
 
-    Two strategies have different defaults, so most fields are None until the number of variables
-    is known.
+    Parameters
+    ----------
+    name : {"ils", "restart"}
+        Iterated local search, or climbs from random graphs as in the paper.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> paper = bf.search.Strategy("restart", restarts=20)
+    >>> data = bf.datasets.load_demo()
+    >>> len(bf.greedy_search(data, strategy=paper, rng=1).runs)
+    21
     """
 
-    strategy: StrategyName = "ils"
+    name: StrategyName = "ils"
     starts: Sequence[MixedGraph] | None = None
     restarts: int | None = None
     rounds: int | None = None
@@ -273,32 +235,39 @@ class Strategy:
     plateau: int | None = None
     work: float | None = None
     keep: int = 300
-    window: float = 10.0
+    window: float | None = None
     cache_mb: float = 256.0
 
+    @classmethod
+    def of(cls, strategy: StrategyName | Strategy, **changes: Any) -> Strategy:
+        """Return a strategy with single fields changed. A change to None is ignored."""
+        changes = {name: value for name, value in changes.items() if value is not None}
+        if isinstance(strategy, Strategy):
+            return replace(strategy, **changes)
+        return cls(strategy, **changes)
+
     def __post_init__(self) -> None:
-        check_choice("strategy", self.strategy, get_args(StrategyName))
+        check_choice("strategy", self.name, get_args(StrategyName))
         check_choice("direction", self.direction, DIRECTIONS)
-        for name, least in (("neighbors", 1), ("max_steps", 0), ("plateau", 0)):
+        for name, least in (("neighbors", 1), ("max_steps", 0), ("plateau", 0), ("keep", 1)):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name), least)
+        for name in ("window", "cache_mb", "work"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, check_positive(name, getattr(self, name)))
         if self.starts is not None:
             object.__setattr__(self, "starts", tuple(as_list("starts", self.starts, "graphs")))
-        check_count("keep", self.keep, 1)
-        numbers = ("window", "cache_mb") if self.work is None else ("window", "cache_mb", "work")
-        for name in numbers:
-            object.__setattr__(self, name, check_positive(name, getattr(self, name)))
         if isinstance(self.restarts, int) and self.restarts > MOST_RUNS:
             raise BowfreeError(
-                f"restarts = {self.restarts}: at most {MOST_RUNS:,} runs are planned at a time; "
-                "search several times, with other seeds"
+                f"restarts = {self.restarts}: at most {MOST_RUNS:,} runs are possible in one search; "
+                "search several times with different seeds"
             )
-        if self.strategy == "restart" and self.rounds is not None:
-            raise BowfreeError("rounds belongs to strategy='ils'; leave it out with 'restart'")
-        if self.strategy == "ils" and self.direction != "both":
+        if self.name == "restart" and self.rounds is not None:
+            raise BowfreeError("rounds is an option of strategy='ils'; omit it with 'restart'")
+        if self.name == "ils" and self.direction != "both":
             raise BowfreeError(
-                f"direction={self.direction!r} needs strategy='restart': the default strategy goes "
-                "both ways"
+                f"direction={self.direction!r} requires strategy='restart'; the default strategy "
+                "searches in both directions"
             )
 
     @property
@@ -308,7 +277,7 @@ class Strategy:
 
     def also_from(self, graph: MixedGraph) -> Strategy:
         """Return the same strategy with a run from this graph first; in place of the empty one."""
-        if self.starts is None and self.strategy == "restart":
+        if self.starts is None and self.name == "restart":
             restarts = RANDOM_STARTS if self.restarts is None else self.restarts
             return replace(self, starts=(graph,), restarts=restarts)
         return replace(self, starts=(graph, *(self.starts or ())))
@@ -317,7 +286,7 @@ class Strategy:
         """Return the runs for d variables."""
         begin = () if self.starts is None else tuple(self.starts)
         work = Work.of(self.work, d)
-        if self.strategy == "restart":
+        if self.name == "restart":
             default = RANDOM_STARTS if self.starts is None else 0
             n_random = check_count(
                 "restarts", default if self.restarts is None else self.restarts, 0
@@ -341,7 +310,7 @@ class Strategy:
         """Return what every run is told, for the core."""
         plateau = self.plateau
         if plateau is None:
-            plateau = plateau_for(d) if self.strategy == "ils" else 0
+            plateau = plateau_for(d) if self.name == "ils" else 0
         return {
             "direction": DIRECTIONS.index(self.direction),
             "neighbors": self.neighbors or 0,
@@ -354,5 +323,8 @@ class Strategy:
             "whole_first": d > MANY_NODES,
             "burn_in": default_burn_in(d),
             "keep": self.keep,
-            "window": self.window / n,
+            "window": (WINDOW if self.window is None else self.window) / n,
         }
+
+
+Strategy.__doc__ = complete_docstring(Strategy)

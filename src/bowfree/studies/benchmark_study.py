@@ -30,7 +30,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.scoring import score
 from bowfree.parallel.budget import Budget
 from bowfree.search.greedy import greedy_search
-from bowfree.search.plan import StrategyOptions
+from bowfree.search.plan import Strategy
 from bowfree.studies.files import write_csv, write_figure, write_json, write_text
 from bowfree.studies.simulations import simulate
 from bowfree.validation import BudgetOptions, split_options
@@ -237,7 +237,7 @@ class BenchmarkStudy:
         ]
 
 
-class BenchmarkOptions(StrategyOptions, BudgetOptions, total=False):
+class BenchmarkOptions(BudgetOptions, total=False):
     """All options of :func:`bowfree_benchmark` that it does not name itself."""
 
 
@@ -257,7 +257,7 @@ def bowfree_benchmark(
         Only this many, the first.
     **options
         ``restarts``, ``rounds``, ...
-            How to search (:class:`~bowfree.search.plan.StrategyOptions`).
+            How to search (:class:`bowfree.search.Strategy`).
         ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
             What may be spent (:class:`~bowfree.validation.BudgetOptions`); `n_jobs` sets at a time.
 
@@ -286,9 +286,7 @@ def bowfree_benchmark(
     )[:max_sets]
     if not numbers:
         raise BowfreeError(f"{folder} holds no graph-0.txt, graph-1.txt, ...: is it the right one?")
-    search, budget_options = split_options(
-        "bowfree_benchmark", options, StrategyOptions, BudgetOptions
-    )
+    search, budget_options = split_options("bowfree_benchmark", options, Strategy, BudgetOptions)
     budget = Budget(**budget_options)
     streams = budget.generator().spawn(len(numbers))
     sets = [_read_set(folder, number) for number in numbers]

@@ -23,7 +23,7 @@ from bowfree.model.scoring_rule import ScoringRule
 from bowfree.parallel.budget import Budget
 from bowfree.results.display import count
 from bowfree.search.greedy import search_moments
-from bowfree.search.plan import Strategy, StrategyName, StrategyOptions, work_of_search_for
+from bowfree.search.plan import Strategy, work_of_search_for
 from bowfree.search.result import SearchResult
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import short_repr
@@ -32,12 +32,8 @@ from bowfree.validation import ScoreOptions, SpaceOptions, split_options
 Floats = npt.NDArray[np.float64]
 
 
-class _StrategyWords(StrategyOptions, total=False):
-    strategy: StrategyName
-    starts: Any
-
-
 class _OtherWords(TypedDict, total=False):
+    strategy: Any
     space: Any
     shrinkage: float
 
@@ -53,7 +49,7 @@ those of full searches, in less than half of the time.
 WORK = 1.7e8
 """Work set aside for each of these runs and variable, with that of the kicks that come after.
 
-It is counted in multiplications (``work`` of :class:`bowfree.search.plan.StrategyOptions`), not in
+It is counted in multiplications (``work`` of :class:`bowfree.search.Strategy`), not in
 seconds, so that the same seed leads to the same graphs on every machine. Most searches need a tenth
 of it. The others have come among large districts: on a table of 569 rows and 30 columns, with
 districts of twenty variables, a search took fifty seconds without it, and five with it.
@@ -98,18 +94,20 @@ class Recipe:
                     "time_limit and progress are options of the function itself"
                 )
         space_options, score_options, strategy_options, other = split_options(
-            "greedy_search", options, SpaceOptions, ScoreOptions, _StrategyWords, _OtherWords
+            "greedy_search", options, SpaceOptions, ScoreOptions, Strategy, _OtherWords
         )
-        ils = strategy_options.get("strategy", "ils") == "ils"
-        if ils and strategy_options.get("restarts") is None:
-            strategy_options["restarts"] = RESTARTS
-        strategy_options.setdefault("window", WINDOW)
+        strategy = Strategy.of(other.get("strategy", "ils"), **strategy_options)
+        ils = strategy.name == "ils"
+        if ils and strategy.restarts is None:
+            strategy = replace(strategy, restarts=RESTARTS)
+        if strategy.window is None:
+            strategy = replace(strategy, window=WINDOW)
         return cls(
             SearchSpace.of(other.get("space"), **space_options),
             ScoringRule(**score_options),
-            Strategy(**strategy_options),
+            strategy,
             other.get("shrinkage", 0.0),
-            ils and strategy_options.get("work") is None,
+            ils and strategy.work is None,
         )
 
     def search(self, moments: Moments, budget: Budget) -> SearchResult:
