@@ -1,4 +1,4 @@
-"""One session per task: ``nox -s tests``, ``lint``, ``docs``, ``bench``, ``fuzz``, ``mutate``, ...
+"""One session per task: ``nox -s tests``, ``core``, ``lint``, ``docs``, ``bench``, ...
 
 Before a release come ``build`` and ``lowest``. ``.ci/run`` does what has to hold for every
 change; the sessions here are for working on one thing.
@@ -38,6 +38,15 @@ def lint(session: nox.Session) -> None:
     stub = Path("src/bowfree/_core.pyi")
     session.run("python", "-m", "nanobind.stubgen", "-q", "-m", "bowfree._core", "-o", str(stub))
     session.run("mypy", "--strict", "src")
+
+
+@nox.session
+def core(session: nox.Session) -> None:
+    """Build the core as a C++ library without Python and run its tests."""
+    session.install("cmake>=3.26", "ninja")
+    session.run("cmake", "-S", ".", "-B", "build/core", "-G", "Ninja", "-DBOWFREE_TESTS=ON")
+    session.run("cmake", "--build", "build/core")
+    session.run("ctest", "--test-dir", "build/core", "--output-on-failure", *session.posargs)
 
 
 @nox.session

@@ -137,7 +137,7 @@ void add_edge(int d, int i, int j, Edge edge, double weight, GraphSums& sums) {
     if (edge == Edge::forward) sums.directed[static_cast<std::size_t>(j) * d + i] += weight;
     if (edge == Edge::backward) sums.directed[static_cast<std::size_t>(i) * d + j] += weight;
     if (edge == Edge::bidirected)
-        for (const auto [row, column] : {std::pair(i, j), std::pair(j, i)})
+        for (const auto& [row, column] : {std::pair(i, j), std::pair(j, i)})
             sums.bidirected[static_cast<std::size_t>(row) * d + column] += weight;
 }
 

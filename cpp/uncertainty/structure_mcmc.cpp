@@ -54,7 +54,7 @@ StructureChains::StructureChains(Scorer& scorer, Rules rules, const std::vector<
       met_(sampled_share * keep, std::numeric_limits<double>::infinity()),
       memory_(scorer.d(), memory_size(scorer.d(), keep)) {
     for (std::size_t c = 0; c < starts.size(); ++c)
-        chains_.push_back({{starts[c], Rng(seed, c)}, {empty_pool()}});
+        chains_.push_back({{starts[c], Rng(seed, c)}, {empty_pool(), {}, {}}});
 }
 
 void StructureChains::offer(const Graph& graph, const Stop& stop) {

@@ -1,0 +1,131 @@
+// Prime-field arithmetic, exact decisions and classes.
+#include "equivalence/atlas.hpp"
+#include "equivalence/classes.hpp"
+#include "equivalence/colliders.hpp"
+#include "equivalence/decision.hpp"
+#include "tests/check.hpp"
+#include "tests/examples.hpp"
+
+using namespace bowfree;
+using namespace bowfree::tests;
+
+namespace {
+
+bool is_inside(const Graph& G, const Graph& H) {
+    return inside(G, topological_order(G), H, topological_order(H), 1, Stop()).answer ==
+           Inclusion::yes;
+}
+
+}  // namespace
+
+TEST(both_kinds_of_wide_numbers_agree) {
+    Rng rng(1);
+    for (int round = 0; round < 1000; ++round) {
+        field::Sum sum;
+        field::SumOfProducts<TwoWords> twin;
+        for (int k = rng.below(100); k > 0; --k) {
+            const field::Element a = rng.next() % field::prime;
+            const field::Element b = rng.coin() ? field::prime - 1 : rng.next() % field::prime;
+            sum.add(a, b);
+            twin.add(a, b);
+        }
+        CHECK_EQUAL(sum.value(), twin.value());
+    }
+}
+
+TEST(inverses_in_the_field) {
+    Rng rng(2);
+    for (int round = 0; round < 1000; ++round) {
+        const field::Element a = 1 + rng.next() % (field::prime - 1);
+        CHECK_EQUAL(field::multiply(a, field::inverse(a)), 1u);
+    }
+}
+
+TEST(markov_equivalent_paths) {
+    const Graph chain = graph_of(3, "0->1 1->2"), reversed = graph_of(3, "2->1 1->0");
+    const Graph fork = graph_of(3, "1->0 1->2"), collider = graph_of(3, "0->1 2->1");
+    CHECK(is_inside(chain, reversed));
+    CHECK(is_inside(chain, fork));
+    CHECK(!is_inside(chain, collider));
+    CHECK(!is_inside(collider, chain));
+    CHECK(is_inside(Graph(3), collider));
+    CHECK(is_inside(collider, graph_of(3, "0->1 2<->1")));
+}
+
+TEST(a_subgraph_is_a_submodel) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const Graph graph = random_graph(6, seed);
+        const auto edges = skeleton_edges(graph);
+        if (edges.empty()) continue;
+        Graph fewer = graph;
+        set_edge(fewer, edges[0].first, edges[0].second, Edge::none);
+        CHECK(is_inside(fewer, graph));
+        CHECK(!is_inside(graph, fewer));
+    }
+}
+
+TEST(a_singular_system_is_no_answer) {
+    // All variables are equal: a regression on two of them has no unique solution.
+    const std::vector<field::Element> ones(9, 1);
+    const Graph complete = graph_of(3, "0->1 0->2 1->2"), collider = graph_of(3, "0->2 1->2");
+    const auto answer = [&](const Graph& H) {
+        return produces(H, topological_order(H), ones.data(), Stop()).answer;
+    };
+    CHECK(answer(complete) == Inclusion::singular);
+    CHECK(answer(collider) == Inclusion::no);
+}
+
+TEST(the_class_of_a_path) {
+    // A root, or a bidirected edge: d + (d - 1) members.
+    Graph path(12);
+    for (int v = 0; v + 1 < 12; ++v) path.add_directed(v, v + 1);
+    const ClassMembers members = exact_class(path, {}, Stop());
+    CHECK(members.complete);
+    CHECK_EQUAL(members.n_members, 23u);
+}
+
+TEST(members_of_a_class_are_equivalent) {
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        const Graph graph = random_graph(5, seed);
+        const auto edges = skeleton_edges(graph);
+        const ClassMembers members = exact_class(graph, {}, Stop());
+        CHECK(members.n_members >= 1);
+        const std::uint64_t checked = std::min<std::uint64_t>(members.n_members, 30);
+        for (std::uint64_t i = 0; i < checked; ++i) {
+            const Graph member = marked_graph(5, edges, members.marks.data() + i * edges.size());
+            CHECK(is_inside(graph, member));
+            CHECK(is_inside(member, graph));
+        }
+    }
+}
+
+TEST(conditions_split_classes) {
+    // 0 -> 1 and 0 <- 1 agree without interventions, and differ when 0 is set.
+    const Graph G = graph_of(2, "0->1"), H = graph_of(2, "1->0");
+    const Condition none{Kind::perfect, {0}}, set_0{Kind::perfect, {1}};
+    const auto equal = [&](const Conditions& conditions) {
+        return equal_models(G, topological_order(G), H, topological_order(H), conditions, 1, Stop())
+                   .answer == Inclusion::yes;
+    };
+    CHECK(equal({none}));
+    CHECK(!equal({none, set_0}));
+}
+
+TEST(all_baps_on_three_nodes) {
+    std::uint64_t n_baps = 0, n_classes = 0;
+    for (const SkeletonCounts& entry : atlas(3, {}, 1, 2, Stop())) {
+        n_baps += entry.orbit * entry.n_baps;
+        n_classes += entry.orbit * entry.n_classes;
+    }
+    CHECK_EQUAL(n_baps, 62u);
+    CHECK_EQUAL(n_classes, 11u);
+}
+
+TEST(decisions_can_be_stopped) {
+    Graph path(100);
+    for (int v = 0; v + 1 < 100; ++v) path.add_directed(v, v + 1);
+    Stop stop;
+    stop.request();
+    CHECK_THROWS(Witness(path, 1, stop), Stopped);
+    CHECK(!exact_class(path, {}, stop).complete);
+}

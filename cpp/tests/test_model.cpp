@@ -1,0 +1,307 @@
+// Fits of districts: score equations, invariance, peeling, groups of conditions, scores.
+#include <limits>
+
+#include "model/canonical_order.hpp"
+#include "model/concordance.hpp"
+#include "model/dense.hpp"
+#include "model/group_sweeps.hpp"
+#include "model/half_objective.hpp"
+#include "model/information.hpp"
+#include "model/likelihood.hpp"
+#include "model/peeling.hpp"
+#include "model/scorer.hpp"
+#include "tests/check.hpp"
+#include "tests/examples.hpp"
+
+using namespace bowfree;
+using namespace bowfree::tests;
+
+namespace {
+
+/// F = log |Omega| + tr(Omega^-1 A S A^T) by definition; S is that of the district's m variables.
+double objective_at(const Matrix& B, const Matrix& Omega, const Matrix& S, int k, int m) {
+    Matrix L = Omega, E(k * k);
+    if (cholesky(L.data(), k) < k) return std::numeric_limits<double>::infinity();
+    const auto A = [&](int v, int j) { return (v == j ? 1.0 : 0.0) - B[v * m + j]; };
+    for (int v = 0; v < k; ++v)
+        for (int w = 0; w < k; ++w)
+            for (int i = 0; i < m; ++i)
+                for (int j = 0; j < m; ++j) E[v * k + w] += A(v, i) * S[i * m + j] * A(w, j);
+    solve_lower(L.data(), k, E.data(), k);
+    solve_lower_transposed(L.data(), k, E.data(), k);
+    double F = 0.0;
+    for (int v = 0; v < k; ++v) F += 2.0 * std::log(L[v * k + v]) + E[v * k + v];
+    return F;
+}
+
+Matrix local_covariance(const Matrix& S, int d, const District& district) {
+    Matrix local;
+    for (const int i : district.nodes)
+        for (const int j : district.nodes) local.push_back(S[i * d + j]);
+    return local;
+}
+
+District only_district(const Graph& graph) {
+    return make_district(graph, districts(graph).front());
+}
+
+/// One district from which no member can be peeled: a cycle of bidirected edges, and 0 -> 2.
+Graph hard_graph() {
+    return graph_of(4, "0->2 0<->1 1<->2 2<->3 0<->3");
+}
+
+}  // namespace
+
+TEST(a_blocked_cholesky_factor_times_its_transpose_is_the_matrix) {
+    constexpr int n = 100;  // more than two blocks
+    Rng rng(1);
+    Matrix A(n * n), M(n * n);
+    for (double& entry : A) entry = rng.uniform();
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) M[i * n + j] = dot(&A[i * n], &A[j * n], n) + (i == j);
+    Matrix L = M;
+    CHECK_EQUAL(cholesky(L.data(), n), n);
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j <= i; ++j)
+            CHECK_CLOSE(dot(&L[i * n], &L[j * n], j + 1), M[i * n + j], 1e-10);
+    Matrix indefinite{1.0, 0.0, 2.0, 1.0};
+    CHECK_EQUAL(cholesky(indefinite.data(), 2), 1);
+}
+
+TEST(the_smallest_eigenvalue_of_a_known_matrix) {
+    Matrix A{2.0, 1.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 5.0};
+    CHECK_CLOSE(smallest_eigenvalue(A.data(), 3), 1.0, 1e-12);
+}
+
+TEST(half_objective_derivatives_agree_with_differences) {
+    const Graph graph = hard_graph();
+    const District district = only_district(graph);
+    const Matrix S = sample_of(graph, 100, 1);
+    Matrix X = S;
+    CHECK_EQUAL(cholesky(X.data(), 4), 4);
+    HalfObjective f;
+    f.reset(district, S.data(), X.data(), nullptr);
+    const int n = f.size();
+    Rng rng(2);
+    std::vector<double> theta(n), gradient(n), other(n), hessian(n * n);
+    for (int i = 0; i < n; ++i) {
+        const auto [row, column] = f.entries()[i];
+        const double u = 2.0 * rng.uniform() - 1.0;
+        theta[i] = i >= f.n_rows() ? 0.2 * u : row == column ? 1.0 + 0.3 * u : 0.5 * u;
+    }
+    f.evaluate(theta.data());
+    f.differentiate(theta.data(), gradient.data(), hessian.data());
+    constexpr double h = 1e-5;
+    for (int i = 0; i < n; ++i) {
+        std::vector<double> low = theta, high = theta, gradient_low(n), gradient_high(n);
+        low[i] -= h;
+        high[i] += h;
+        const double f_low = f.evaluate(low.data());
+        f.differentiate(low.data(), gradient_low.data(), nullptr);
+        const double f_high = f.evaluate(high.data());
+        f.differentiate(high.data(), gradient_high.data(), nullptr);
+        CHECK_CLOSE(gradient[i], (f_high - f_low) / (2 * h), 1e-7);
+        for (int j = 0; j <= i; ++j)
+            CHECK_CLOSE(hessian[i * n + j], (gradient_high[j] - gradient_low[j]) / (2 * h), 1e-6);
+    }
+}
+
+TEST(population_covariances_are_fitted_exactly) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const Graph graph = random_graph(6, seed);
+        Rng rng(seed);
+        const Model model = random_model(graph, rng);
+        const Matrix Sigma = implied_covariance(graph, model);
+        DistrictFitter fitter(Sigma.data(), 6);
+        for (const auto& members : districts(graph)) {
+            const District district = make_district(graph, members);
+            const DistrictFit fit = fitter.fit(district);
+            CHECK(fit.converged);
+            const int k = district.k, m = district.m();
+            for (int v = 0; v < k; ++v) {
+                for (int j = 0; j < m; ++j)
+                    CHECK_CLOSE(fit.B[v * m + j],
+                                model.B[district.nodes[v] * 6 + district.nodes[j]], 1e-4);
+                for (int w = 0; w < k; ++w)
+                    CHECK_CLOSE(fit.Omega[v * k + w],
+                                model.Omega[district.nodes[v] * 6 + district.nodes[w]], 1e-4);
+            }
+        }
+    }
+}
+
+TEST(score_equations_vanish_at_a_fit) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const Graph graph = random_graph(6, 100 + seed);
+        const Matrix S = sample_of(random_graph(6, seed), 200, seed);
+        DistrictFitter fitter(S.data(), 6);
+        for (const auto& members : districts(graph)) {
+            const District district = make_district(graph, members);
+            const int k = district.k, m = district.m();
+            const DistrictFit fit = fitter.fit(district);
+            if (!fit.converged) continue;
+            const Matrix local = local_covariance(S, 6, district);
+            CHECK_CLOSE(objective_at(fit.B, fit.Omega, local, k, m), fit.objective, 1e-9);
+            constexpr double h = 1e-5;
+            const auto slope = [&](auto change) {
+                double F[2];
+                for (const int side : {0, 1}) {
+                    Matrix B = fit.B, Omega = fit.Omega;
+                    change(B, Omega, side == 0 ? -h : h);
+                    F[side] = objective_at(B, Omega, local, k, m);
+                }
+                return (F[1] - F[0]) / (2 * h);
+            };
+            for (int v = 0; v < k; ++v) {
+                for (const int p : district.parents[v])
+                    CHECK_CLOSE(slope([&](Matrix& B, Matrix&, double by) { B[v * m + p] += by; }),
+                                0.0, 1e-3);
+                CHECK_CLOSE(
+                    slope([&](Matrix&, Matrix& Omega, double by) { Omega[v * k + v] += by; }), 0.0,
+                    1e-3);
+            }
+            for (const auto& [a, b] : district.spouse_pairs)
+                CHECK_CLOSE(slope([&](Matrix&, Matrix& Omega, double by) {
+                                Omega[a * k + b] += by;
+                                Omega[b * k + a] += by;
+                            }),
+                            0.0, 1e-3);
+        }
+    }
+}
+
+TEST(units_and_order_do_not_matter) {
+    const Graph graph = hard_graph();
+    const Matrix S = sample_of(graph_of(4, "0->1 1->2 2->3"), 100, 5);
+    const double F = DistrictFitter(S.data(), 4).fit(only_district(graph)).objective;
+    Matrix scaled = S;
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j) scaled[i * 4 + j] = std::ldexp(S[i * 4 + j], 3 * i + 3 * j);
+    const double F_scaled = DistrictFitter(scaled.data(), 4).fit(only_district(graph)).objective;
+    CHECK_CLOSE(F_scaled, F + 2.0 * 3.0 * (0 + 1 + 2 + 3) * std::log(2.0), 1e-12);
+    // The nodes in reverse order.
+    Matrix reversed(16);
+    Graph mirrored(4);
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j) {
+            reversed[i * 4 + j] = S[(3 - i) * 4 + 3 - j];
+            if (graph.directed(i, j)) mirrored.add_directed(3 - i, 3 - j);
+            if (graph.bidirected(i, j)) mirrored.add_bidirected(3 - i, 3 - j);
+        }
+    const double F_reversed =
+        DistrictFitter(reversed.data(), 4).fit(only_district(mirrored)).objective;
+    CHECK_CLOSE(F_reversed, F, 1e-12);
+}
+
+TEST(peeling_leaves_the_objective_as_it_is) {
+    // 0 <-> 1 with 2 a parent of both: 0 can be read as a parent of 1.
+    const Graph graph = graph_of(3, "2->0 2->1 0<->1");
+    const District district = make_district(graph, {0, 1});
+    CHECK(peelable(district).has_value());
+    CHECK(!peelable(only_district(hard_graph())).has_value());
+    const Matrix S = sample_of(graph, 50, 2);
+    const double F = DistrictFitter(S.data(), 3).fit(district).objective;
+    const DistrictFit direct = ricf(S.data(), 3, district, 2000, 1e-13);
+    CHECK_CLOSE(direct.objective, F, 1e-9);
+}
+
+TEST(sweeps_of_ricf_descend_to_the_fit) {
+    const Graph graph = hard_graph();
+    const Matrix S = sample_of(graph, 80, 3);
+    const District district = only_district(graph);
+    Ricf sweeps;
+    sweeps.reset(district, S.data());
+    const Matrix zero(16);
+    sweeps.start(zero.data());
+    double before = sweeps.objective();
+    for (int sweep = 0; sweep < 500; ++sweep) {
+        CHECK(sweeps.sweep());
+        CHECK(sweeps.objective() <= before + 1e-12);
+        before = sweeps.objective();
+    }
+    CHECK_CLOSE(before, DistrictFitter(S.data(), 4).fit(district).objective, 1e-8);
+}
+
+TEST(sweeps_over_groups_descend_to_the_fit) {
+    const Graph graph = hard_graph();
+    std::vector<ConditionData> conditions;
+    for (const int target : {-1, 0, 2}) {
+        ConditionData condition{1.0 / 3.0, sample_of(graph, 200, 10 + target),
+                                std::vector<char>(4)};
+        if (target >= 0) condition.target[target] = 1;
+        conditions.push_back(std::move(condition));
+    }
+    const JointData data(std::move(conditions), 4);
+    const District district = data.district(graph, {0, 1, 2, 3});
+    const std::vector<Pooled> groups = pool(data, district);
+    CHECK_EQUAL(groups.size(), 3u);
+    GroupSweeps sweeps;
+    sweeps.reset(district, groups, nullptr);
+    const Matrix zero(16);
+    sweeps.start(zero.data());
+    double before = sweeps.objective();
+    for (int sweep = 0; sweep < 2000; ++sweep) {
+        CHECK(sweeps.sweep());
+        CHECK(sweeps.objective() <= before + 1e-12);
+        before = sweeps.objective();
+    }
+    CHECK_CLOSE(before, DistrictFitter(data).fit(district).objective, 1e-7);
+}
+
+TEST(equal_conditions_are_one) {
+    const Graph graph = hard_graph();
+    const Matrix S = sample_of(graph, 100, 4);
+    const ConditionData half{0.5, S, std::vector<char>(4)};
+    const JointData twice({half, half}, 4), once(S, 4);
+    CHECK(twice.plain());
+    CHECK_CLOSE(DistrictFitter(twice).fit(only_district(graph)).objective,
+                DistrictFitter(once).fit(only_district(graph)).objective, 1e-12);
+}
+
+TEST(coefficient_variances_of_one_regression) {
+    // One parent: the variance of the coefficient is residual variance / variance of the parent.
+    const Graph graph = graph_of(2, "0->1");
+    const Matrix S = sample_of(graph, 60, 6);
+    const JointData data(S, 2);
+    const District district = data.district(graph, {1});
+    const DistrictFit fit = DistrictFitter(data).fit(district);
+    const std::vector<double> V = coefficient_covariance(data, district, fit);
+    CHECK_EQUAL(V.size(), 1u);
+    CHECK_CLOSE(V[0], fit.Omega[0] / S[0], 1e-10);
+}
+
+TEST(scores_do_not_depend_on_the_cache) {
+    const Matrix S = sample_of(sparse_graph(7, 1, 9), 300, 1);
+    Scorer large(JointData(S, 7), 300.0, 1.0, std::size_t{1} << 20);
+    Scorer none(JointData(S, 7), 300.0, 1.0, 0);
+    const Stop stop;
+    Workspace workspace(large, stop), other(none, stop);
+    for (int round = 0; round < 2; ++round)
+        for (std::uint64_t seed = 0; seed < 10; ++seed) {
+            const Graph graph = random_graph(7, seed);
+            CHECK_EQUAL(large.score(graph, workspace), none.score(graph, other));
+        }
+    CHECK(workspace.effort.cache_hits > 0);
+    CHECK_EQUAL(workspace.effort.work, other.effort.work);
+}
+
+TEST(fits_can_be_stopped) {
+    const Graph graph = hard_graph();
+    const Matrix S = sample_of(graph, 80, 3);
+    Stop stop;
+    stop.request();
+    CHECK_THROWS(DistrictFitter(S.data(), 4, &stop).fit(only_district(graph)), Stopped);
+}
+
+TEST(concordance_counts_pairs) {
+    const std::vector<std::int32_t> x{0, 1, 2, 2}, y{1, 0, 2, 3};
+    const std::vector<std::int64_t> found = concordance(x.data(), y.data(), 4);
+    for (int i = 0; i < 4; ++i) {
+        std::int64_t sum = 0;
+        for (int j = 0; j < 4; ++j) {
+            const auto sign = [](int a, int b) { return (a > b) - (a < b); };
+            sum += sign(x[i], x[j]) * sign(y[i], y[j]);
+        }
+        CHECK_EQUAL(found[i], sum);
+    }
+}

@@ -1,0 +1,256 @@
+// The move table, the screen, orders, and searches.
+#include <numeric>
+
+#include "search/edge_changes.hpp"
+#include "search/exhaustive.hpp"
+#include "search/orders.hpp"
+#include "search/search.hpp"
+#include "tests/check.hpp"
+#include "tests/examples.hpp"
+
+using namespace bowfree;
+using namespace bowfree::tests;
+
+namespace {
+
+constexpr double n_rows = 500.0;
+
+Scorer scorer_of(const Matrix& S, int d) {
+    return Scorer(JointData(S, d), n_rows, 1.0, std::size_t{1} << 24);
+}
+
+RunOptions usual_options() {
+    RunOptions options;
+    options.plateau = 5;
+    options.order_kicks = 2;
+    options.bap_kicks = 5;
+    options.burn_in = 200;
+    options.keep = 20;
+    options.window = 0.1;
+    return options;
+}
+
+std::vector<Run> runs_of(Search& search, const std::vector<Task>& tasks, int n_threads) {
+    search.launch(tasks, n_threads);
+    std::vector<std::pair<int, Run>> found;
+    while (search.busy())
+        for (auto& run : search.collect(1.0)) found.push_back(std::move(run));
+    std::sort(found.begin(), found.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<Run> runs;
+    for (auto& [index, run] : found) runs.push_back(std::move(run));
+    return runs;
+}
+
+Task task(RunKind kind, std::uint64_t stream, std::optional<Graph> start = std::nullopt) {
+    return {kind, 1, stream, std::move(start)};
+}
+
+Search search_of(const Matrix& S, int d) {
+    return Search(JointData(S, d), n_rows, 1.0, std::size_t{1} << 24, Rules(), usual_options(),
+                  Graph(d));
+}
+
+/// One node's part of the score of a DAG.
+double node_score(const Scorer& scorer, const Matrix& S, int d, int v, const std::vector<int>& P) {
+    Graph graph(d);
+    for (const int p : P) graph.add_directed(p, v);
+    const District district = make_district(graph, {v});
+    DistrictFitter fitter(S.data(), d);
+    return -0.5 * (fitter.objective(district) - 1.0) -
+           scorer.edge_cost() * static_cast<double>(P.size());
+}
+
+}  // namespace
+
+TEST(gains_are_differences_of_scores) {
+    const Matrix S = sample_of(sparse_graph(6, 1, 8), 500, 1);
+    Scorer scorer = scorer_of(S, 6);
+    const Stop stop;
+    Workspace workspace(scorer, stop);
+    const Rules rules;
+    MoveTable table(scorer, random_graph(6, 2), workspace);
+    for (int round = 0; round < 3; ++round) {
+        CHECK_EQUAL(table.score(), scorer.score(table.graph(), workspace));
+        CHECK(table.key() == graph_key(table.graph()));
+        std::vector<Move> moves;
+        table.for_each_move(rules, [&](const Move& move) { moves.push_back(move); });
+        for (const Move& move : moves) {
+            Graph after = table.graph();
+            set_edge(after, move.i, move.j, move.edge);
+            CHECK(rules.permits(after));
+            CHECK(table.key_after(move) == graph_key(after));
+            CHECK_CLOSE(table.gain(move, scorer.edge_cost()),
+                        scorer.score(after, workspace) - table.score(), 1e-10);
+        }
+        table.apply(moves[moves.size() / 2]);
+    }
+    const Graph target = random_graph(6, 9);
+    table.morph(target);
+    CHECK(table.graph() == target);
+}
+
+TEST(the_screen_never_promises_more_than_an_edge_gains) {
+    int n_finite = 0;
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        const Graph graph = sparse_graph(8, seed, 8);
+        const Matrix S = sample_of(sparse_graph(8, 50 + seed, 12), 500, seed);
+        Scorer scorer = scorer_of(S, 8);
+        const Stop stop;
+        Workspace workspace(scorer, stop);
+        Screen screen(scorer, workspace);
+        for (const auto& [move, gain] : edge_changes(scorer, graph, Rules(), stop)) {
+            if (graph.adjacent(move.i, move.j) || move.edge == Edge::none) continue;
+            const int to = move.edge == Edge::forward ? move.j : move.i;
+            const double least = move.edge == Edge::bidirected
+                                     ? screen.bidirected(graph, move.i, move.j)
+                                     : screen.directed(graph, move.i + move.j - to, to);
+            if (!std::isfinite(least)) continue;
+            ++n_finite;
+            CHECK(least <= gain + 1e-8);
+            if (is_directed(move.edge) && district_of(graph, to).size() == 1)
+                CHECK_CLOSE(least, gain, 1e-9);
+        }
+    }
+    CHECK(n_finite > 100);
+}
+
+TEST(the_best_dag_over_all_orders_of_four_nodes) {
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+        Rules dags;
+        dags.graph_class = GraphClass::dag;
+        const Matrix S = sample_of(random_graph(4, seed, dags), 500, seed);
+        const Scorer scorer = scorer_of(S, 4);
+        std::vector<int> order{0, 1, 2, 3};
+        double best = -1e300;
+        do {
+            double total = 0.0;
+            for (int place = 0; place < 4; ++place) {
+                double most = -1e300;
+                for (int subset = 0; subset < 1 << place; ++subset) {
+                    std::vector<int> parents;
+                    for (int k = 0; k < place; ++k)
+                        if (subset >> k & 1) parents.push_back(order[k]);
+                    most = std::max(most, node_score(scorer, S, 4, order[place], parents));
+                }
+                total += most;
+            }
+            best = std::max(best, total);
+        } while (std::next_permutation(order.begin(), order.end()));
+        Rng rng(seed);
+        const Rules rules;
+        const Stop stop;
+        OrderSearch search(scorer, rules, rng, stop);
+        search.improve(1e-9);
+        search.kick(20, 1e-9);
+        CHECK_CLOSE(search.score(), best, 1e-10);
+    }
+}
+
+TEST(parent_trees_that_forget_find_the_same) {
+    const Matrix S = sample_of(sparse_graph(10, 3, 15), 500, 3);
+    const Scorer scorer = scorer_of(S, 10);
+    const Rules rules;
+    std::vector<Graph> found;
+    for (const std::size_t bytes : {OrderSearch::default_bytes, std::size_t{0}}) {
+        Rng rng(1);
+        const Stop stop;
+        OrderSearch search(scorer, rules, rng, stop, bytes);
+        search.improve(1e-9);
+        search.kick(3, 1e-9);
+        found.push_back(search.graph());
+    }
+    CHECK(found[0] == found[1]);
+}
+
+TEST(orders_cannot_honor_all_rules) {
+    Rules rules;
+    CHECK(OrderSearch::can_honor(rules, 4));
+    rules.max_edges = 3;
+    CHECK(!OrderSearch::can_honor(rules, 4));
+    rules = {};
+    rules.graph_class = GraphClass::bidirected;
+    CHECK(!OrderSearch::can_honor(rules, 4));
+}
+
+TEST(a_search_finds_the_best_of_all_graphs) {
+    const Matrix S = sample_of(graph_of(4, "0->1 1->2 1<->3"), 500, 7);
+    Search search = search_of(S, 4);
+    const AllScores all = score_all(search.scorer(), Rules(), Stop());
+    const double best = *std::max_element(all.scores.begin(), all.scores.end());
+    const auto runs = runs_of(search,
+                              {task(RunKind::climb, 0), task(RunKind::sparse, 1),
+                               task(RunKind::dag_first, 2), task(RunKind::kicks, 3)},
+                              2);
+    CHECK_EQUAL(runs.size(), 4u);
+    double found = -1e300;
+    for (const Run& run : runs) {
+        CHECK(run.complete);
+        found = std::max(found, run.score);
+    }
+    CHECK_CLOSE(found, best, 1e-10);
+    CHECK_CLOSE(search.pool().best()->score, best, 1e-10);
+}
+
+TEST(a_climb_ends_where_no_change_gains) {
+    constexpr int d = 24;  // with the screen
+    const Matrix S = sample_of(sparse_graph(d, 4, 26), 500, 4);
+    Search search = search_of(S, d);
+    const auto runs = runs_of(search, {task(RunKind::climb, 0, Graph(d))}, 1);
+    for (const auto& [move, gain] : edge_changes(search.scorer(), runs[0].end, Rules(), Stop())) {
+        const int more = (move.edge != Edge::none) - runs[0].end.adjacent(move.i, move.j);
+        CHECK(gain - search.scorer().edge_cost() * more <= 1e-8);
+    }
+}
+
+TEST(threads_do_not_change_runs) {
+    const Matrix S = sample_of(sparse_graph(9, 5, 12), 500, 5);
+    std::vector<Task> tasks;
+    for (std::uint64_t stream = 0; stream < 6; ++stream)
+        tasks.push_back(task(stream % 2 == 0 ? RunKind::dag_first : RunKind::kicks, stream));
+    Search one = search_of(S, 9), two = search_of(S, 9);
+    const auto alone = runs_of(one, tasks, 1), together = runs_of(two, tasks, 3);
+    CHECK_EQUAL(alone.size(), together.size());
+    for (std::size_t k = 0; k < alone.size(); ++k) {
+        CHECK(alone[k].end == together[k].end);
+        CHECK_EQUAL(alone[k].score, together[k].score);
+        CHECK_EQUAL(alone[k].effort.work, together[k].effort.work);
+    }
+}
+
+TEST(a_stopped_search_returns_a_run) {
+    const Matrix S = sample_of(sparse_graph(9, 5, 12), 500, 5);
+    Search search = search_of(S, 9);
+    search.stop();
+    const auto runs = runs_of(search, {task(RunKind::kicks, 0), task(RunKind::kicks, 1)}, 1);
+    CHECK_EQUAL(runs.size(), 1u);
+    CHECK(!runs[0].complete);
+    CHECK(std::isfinite(runs[0].score));
+}
+
+TEST(work_limits_end_a_run_at_the_same_place) {
+    const Matrix S = sample_of(sparse_graph(9, 6, 14), 500, 6);
+    std::vector<Graph> ends;
+    for (int round = 0; round < 2; ++round) {
+        Search search = search_of(S, 9);
+        Task short_run = task(RunKind::kicks, 0);
+        short_run.most_work = 2e4;
+        const auto runs = runs_of(search, {short_run, task(RunKind::kicks, 1)}, 1);
+        CHECK(runs[0].exhausted);
+        ends.push_back(runs[0].end);
+    }
+    CHECK(ends[0] == ends[1]);
+}
+
+TEST(pools_do_not_depend_on_the_order_of_offers) {
+    std::vector<Graph> graphs;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) graphs.push_back(random_graph(5, seed));
+    const auto score = [](const Graph& graph) { return -0.01 * count_edges(graph); };
+    Pool forward(10, 0.05), backward(10, 0.05);
+    for (const Graph& graph : graphs) forward.offer(graph_key(graph), score(graph), graph);
+    std::reverse(graphs.begin(), graphs.end());
+    for (const Graph& graph : graphs) backward.offer(graph_key(graph), score(graph), graph);
+    const auto one = forward.sorted(), other = backward.sorted();
+    CHECK_EQUAL(one.size(), other.size());
+    for (std::size_t k = 0; k < one.size(); ++k) CHECK(one[k].graph == other[k].graph);
+}
