@@ -240,6 +240,8 @@ void bind_model(nb::module_& m) {
              "(d,): coefficients of the constant in a condition.")
         .def_prop_ro("objective", entry(&DistrictFit::objective),
                      "F = log|Omega_C| + tr(Omega_C^-1 E_C) at the end.")
+        .def_prop_ro("canonical", entry(&DistrictFit::canonical),
+                     "F at the end of the canonical starts, which scores are made of.")
         .def_prop_ro("converged", entry(&DistrictFit::converged))
         .def_prop_ro("decrement", entry(&DistrictFit::decrement),
                      "Half the squared Newton decrement: what the score could still gain.")
@@ -251,7 +253,16 @@ void bind_model(nb::module_& m) {
                      "Not certified, with a huge coefficient: it may run to infinity.")
         .def_prop_ro("n_iter", entry(&DistrictFit::n_iter), "RICF sweeps plus Newton steps.")
         .def_prop_ro("n_optima", entry(&DistrictFit::n_optima),
-                     "Distinct local maxima of the likelihood met over all starts.");
+                     "Distinct ends over all starts: certified maxima, and higher likelihoods.")
+        .def_prop_ro(
+            "more_starts",
+            [](const GraphFit& fit) {
+                std::vector<int> found;
+                for (const DistrictFit& district : fit.fits)
+                    found.push_back(static_cast<int>(district.more_starts));
+                return found;
+            },
+            "0: not needed, 1: tried, 2: the district is too large to try them.");
 
     nb::class_<JointData>(m, "JointData", "Covariance matrices of several conditions.")
         .def(
@@ -274,8 +285,9 @@ void bind_model(nb::module_& m) {
           "look"_a = false, "seconds"_a.none() = nb::none(), "end_at_ask"_a = 0,
           "Maximum likelihood fit of a BAP to the covariance matrix S (divisor n).\n\n"
           "`max_iter` and `tol` are those of method 'ricf', the paper's; `n_starts` and `seed`\n"
-          "those of 'newton', and with `look` gross misfits are fitted from further starts, which\n"
-          "changes `n_optima` only. After so many `seconds`, TimeIsUp is raised. Parents and "
+          "those of 'newton', and with `look` gross misfits are fitted from further starts, the "
+          "best\n"
+          "end of which is returned. After so many `seconds`, TimeIsUp is raised. Parents and "
           "spouses are bitsets of shape (d, words).");
 
     m.def("parameter_uses", &parameter_uses, "kind"_a, "targets"_a,

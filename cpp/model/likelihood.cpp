@@ -34,7 +34,7 @@ constexpr int walk_steps = 100;
 // another model, 22 had a higher one within 20 starts, all of them with a misfit of at least 2.1;
 // nine in ten districts of greedy climbs have less than 1.
 constexpr double gross_misfit = 1.0;
-constexpr int look_starts = 20;
+constexpr int look_starts = 60;
 constexpr double most_looking = 1e9;  // multiplications: a second or so; up to 195 parameters
 
 // A step of Newton takes n^3 / 6 multiplications for n parameters; this many for one climb are half
@@ -205,10 +205,10 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
     double best = infinity;
     bool best_certified = false;
     std::vector<double> optima;
-    const auto count = [&](bool certified) {
+    const auto count = [&](bool counts) {
         const double value = 2.0 * newton_.value();
         const auto same = [&](double other) { return std::abs(value - other) < same_optimum; };
-        if (certified && std::none_of(optima.begin(), optima.end(), same)) optima.push_back(value);
+        if (counts && std::none_of(optima.begin(), optima.end(), same)) optima.push_back(value);
     };
     const auto end_here = [&](bool certified) {
         best = 2.0 * newton_.value();
@@ -229,24 +229,35 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
         }
     }
     const int n_iter = n_iter_;
+    const double canonical = best;
     work_ += step * n_iter;
-    if (details && single && options.look && best_certified &&
-        look_starts * max_rescue_steps * step < most_looking &&
-        misfit(district, best) > gross_misfit)
-        for (int start = options.n_starts; start < look_starts; ++start) {
+    if (details && single && options.look && definite && misfit(district, best) > gross_misfit) {
+        const bool affordable = look_starts * max_rescue_steps * step < most_looking;
+        details->more_starts = affordable ? MoreStarts::done : MoreStarts::too_large;
+        for (int start = options.n_starts; affordable && start < look_starts; ++start) {
+            if (stop_) stop_->check();
             set_start(start, district, random);
-            count(climb(max_rescue_steps) && definite);
+            const bool certified = climb(max_rescue_steps),
+                       lower = 2.0 * newton_.value() < best - same_optimum;
+            count(certified || 2.0 * newton_.value() < canonical - same_optimum);
+            if (lower) end_here(certified);
         }
-    // Back to the variables' own units; a group that sets v has no term of it.
-    for (int v = 0; v < given.k; ++v) {
-        double weight = single ? 1.0 : 0.0;
-        for (const Pooled& group : data_.gathered()) weight += group.set[v] ? 0.0 : group.weight;
-        best += weight * (2.0 * std::log(data_.sd(v)));
     }
-    best *= data_.share();
+    // Back to the variables' own units; a group that sets v has no term of it.
+    const auto in_units = [&](double value) {
+        for (int v = 0; v < given.k; ++v) {
+            double weight = single ? 1.0 : 0.0;
+            for (const Pooled& group : data_.gathered())
+                weight += group.set[v] ? 0.0 : group.weight;
+            value += weight * (2.0 * std::log(data_.sd(v)));
+        }
+        return value * data_.share();
+    };
+    best = in_units(best);
     if (details) {
         details->decrement *= data_.share();
         details->objective = best;
+        details->canonical = in_units(canonical);
         details->n_iter = n_iter;
         details->n_optima = std::max(1, static_cast<int>(optima.size()));
     }
@@ -323,7 +334,7 @@ DistrictFit DistrictFitter::fit_alone(const District& district) {
         return fit;
     }
     fit.Omega.assign(1, residual_variance(district, singular));
-    fit.objective = data_.share() * (std::log(fit.Omega[0]) + 1.0);
+    fit.objective = fit.canonical = data_.share() * (std::log(fit.Omega[0]) + 1.0);
     fit.B.assign(m, 0.0);
     gram_.resize((m - 1) * (m - 1));
     for (int a = 1; a < m; ++a) {
@@ -344,6 +355,7 @@ DistrictFit DistrictFitter::fit_peeled(const District& district, int v, const Fi
     const DistrictFit own = fit_alone(one);
     DistrictFit fit = fit_parts(rest, options);
     fit.objective = own.objective + fit.objective;
+    fit.canonical = own.canonical + fit.canonical;
     fit.converged = own.converged && fit.converged;
 
     std::vector<int> local(data_.d());  // by node: its number in `district`

@@ -30,9 +30,13 @@ struct OwnFit {
     std::vector<double> B, Omega;
 };
 
+/// Whether a fit was repeated from further starts, because it is far from the data.
+enum class MoreStarts : std::uint8_t { not_needed, done, too_large };
+
 /// A fit of one district and its own proof of quality.
 struct DistrictFit {
     double objective = 0.0;      ///< F at the end
+    double canonical = 0.0;      ///< F at the end of the canonical starts: that of the score
     std::vector<double> B;       ///< k x m, row-major, local numbers
     std::vector<double> Omega;   ///< k x k, row-major
     bool converged = false;      ///< certified: `decrement` within 1e-10, Hessian definite
@@ -42,14 +46,15 @@ struct DistrictFit {
     bool diverging = false;            ///< not converged, errors nearly collinear, and
                                        ///< a huge coefficient: it may run to infinity
     int n_iter = 0;                    ///< RICF sweeps plus Newton steps, over all starts
-    int n_optima = 1;                  ///< distinct local minima met over all starts
-    std::vector<OwnFit> own;           ///< B and Omega are what the other conditions share
+    int n_optima = 1;                  ///< distinct ends: certified minima, and lower values
+    MoreStarts more_starts = MoreStarts::not_needed;
+    std::vector<OwnFit> own;  ///< B and Omega are what the other conditions share
 };
 
 struct FitOptions {
     int n_starts = 1;        ///< best of that many starts; the first is the canonical one
     std::uint64_t seed = 0;  ///< of the random starts
-    bool look = false;       ///< where maxima are many, count them from further starts
+    bool look = false;       ///< where the misfit is gross, try further starts, keep the best end
 };
 
 /// Fits districts to one covariance matrix, or to those of several conditions; holds the buffers,
@@ -68,8 +73,9 @@ struct FitOptions {
 ///
 /// A maximum that the first start misses is a matter of graphs that do not fit at all: on 14,712
 /// districts of greedy climbs twenty starts found none (docs/reliability.md). So scores have the
-/// one start, and `FitOptions::look` is for who wants to know about a single graph: it goes on
-/// from further starts where the misfit is gross, and changes `n_optima` only.
+/// one start, and `FitOptions::look` is for the fit of a single graph: it goes on from further
+/// starts where the misfit is gross and returns the best end; `canonical` is still that of the
+/// score.
 class DistrictFitter {
   public:
     /// `S` is the d x d row-major covariance matrix (divisor n) of all variables, positive

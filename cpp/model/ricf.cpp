@@ -218,14 +218,14 @@ DistrictFit ricf(const double* S, int d, const District& district, int max_iter,
     for (int v = 0; v < k; ++v)
         for (int p : district.parents[v]) fit.B[v * m + p] = -state.A()[v * m + p];
     fit.Omega = state.Omega();
-    fit.objective = state.objective();
+    fit.objective = fit.canonical = state.objective();
     if (state.holds()) return fit;
 
     fit.converged = false;
     fit.B.assign(k * m, 0.0);
     state.start(fit.B.data());
     fit.Omega = state.Omega();
-    fit.objective = state.objective();
+    fit.objective = fit.canonical = state.objective();
     return fit;
 }
 

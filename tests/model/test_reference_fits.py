@@ -18,6 +18,9 @@ LAVAAN = fits(lambda case: "B" in case.get("lavaan", {}) and not case["flags"])
 LAVAAN_WORSE = fits(lambda case: "lavaan_differs_worse" in case["flags"])
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*several maxima:bowfree.errors.FitWarning")
+
+
 def fit_case(case, **options):
     return bf.fit(graph_of(case, case["d"]), cov=case["S"], n=case["n"], **options)
 

@@ -101,7 +101,6 @@ def test_the_submodel_must_lose_edges_from_the_district_to_its_parents():
     assert abs(as_printed - ours[0]) > 0.1
 
 
-@pytest.mark.filterwarnings("ignore:.*several maxima:bowfree.errors.FitWarning")
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10**6))
 def test_districts_sum_to_the_whole_graph(seed):
@@ -113,7 +112,8 @@ def test_districts_sum_to_the_whole_graph(seed):
         graph = random_bap(rng, d, density=rng.uniform(0.1, 0.6))
         n, penalty = 40 * d, float(rng.uniform(0.2, 2))
         S = random_covariance(rng, d, n)
-        fit = bf.fit(graph, cov=S, n=n, penalty=penalty)
+        # One start, as in a score: by default a fit that is far from the data tries more.
+        fit = bf.fit(graph, cov=S, n=n, penalty=penalty, n_starts=1)
         shares = bf.district_scores(graph, cov=S, n=n, penalty=penalty)
         D, U = graph_matrices(graph)
         size = d + D.sum() + U.sum() // 2

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from bowfree.results.display import TextDisplay
 from bowfree.results.serialization import ToDict
+
+MoreStarts = Literal["not needed", "done", "too large"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,7 +37,12 @@ class Certificate(TextDisplay, ToDict):
     n_iter : int
         RICF sweeps and Newton steps.
     n_optima : int
-        Distinct local maxima met over all starts.
+        Distinct ends found over all starts: certified maxima, and points of higher likelihood.
+    gain : float
+        Log-likelihood per observation that further starts gained over the end of the canonical
+        start, which scores are computed from.
+    more_starts : {"not needed", "done", "too large"}
+        Whether further starts were tried because the district is far from the data.
     """
 
     nodes: tuple[str, ...]
@@ -46,6 +54,8 @@ class Certificate(TextDisplay, ToDict):
     diverging: bool
     n_iter: int
     n_optima: int
+    gain: float = 0.0
+    more_starts: MoreStarts = "not needed"
 
     def _headline(self) -> str:
         state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"

@@ -160,11 +160,15 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, ReportShortcut):
     def score(self) -> float:
         """Penalized score ``(loglik - penalty (#nodes + #edges) log n) / n`` (eq. score).
 
-        For ``n = inf`` it is the log-likelihood per observation: there is no penalty.
+        For ``n = inf`` it is the log-likelihood per observation: there is no penalty. A score is
+        computed from the canonical start; where further starts found a higher likelihood, `loglik`
+        is that of the higher one.
         """
+        gain = math.fsum(district.gain for district in self.certificate)
         if not math.isfinite(self.n):
-            return self.loglik
-        return (self.loglik - self.penalty * self.n_parameters * math.log(self.n)) / self.n
+            return self.loglik - gain
+        penalty = self.penalty * self.n_parameters * math.log(self.n)
+        return (self.loglik - penalty) / self.n - gain
 
     @property
     def aic(self) -> float:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, FitWarning, LearnedGraphWarning, warn
 from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.certificate import Certificate
+from bowfree.model.certificate import Certificate, MoreStarts
 from bowfree.model.context import Context, context_of
 from bowfree.model.fiml import maximize
 from bowfree.model.fit_result import Fit
@@ -48,6 +48,7 @@ from bowfree.parameters import (
     TestKind,
     public,
 )
+from bowfree.results.display import significant
 from bowfree.text_reading import join_names
 from bowfree.validation import check_count, check_nonnegative
 
@@ -149,7 +150,7 @@ def fit(
         result = replace(result, resampled=resampled)
     warn_if_doubtful(result.certificate)
     if look:
-        _warn_if_several(result.certificate)
+        _warn_if_several(result.certificate, result.n)
     warn_if_learned(context, result)
     return result
 
@@ -274,6 +275,8 @@ def fit_moments(
             core.diverging,
             core.n_iter,
             core.n_optima,
+            [(high - low) / 2 for high, low in zip(core.canonical, core.objective, strict=True)],
+            [get_args(MoreStarts)[state] for state in core.more_starts],
             strict=True,
         )
     )
@@ -328,13 +331,25 @@ def warn_if_learned(context: Context, result: Fit) -> None:
         )
 
 
-def _warn_if_several(certificate: tuple[Certificate, ...]) -> None:
-    """Say which districts have other maxima, of which a higher one may have been missed."""
+def _warn_if_several(certificate: tuple[Certificate, ...], n: float) -> None:
+    """Warn about districts whose likelihood has several maxima, or may have."""
     for district in certificate:
+        where = f"district {{{join_names(district.nodes)}}}: the graph fits badly"
         if district.n_optima > 1:
+            higher = ""
+            if district.gain > 0 and math.isfinite(n):
+                higher = (
+                    f", {significant(n * district.gain)} log-likelihood units above the maximum "
+                    "that scores use"
+                )
             warn(
-                f"district {{{join_names(district.nodes)}}}: the graph fits badly, and its likelihood "
-                f"has several maxima ({district.n_optima} were met); this is the one from the "
-                "usual start, n_starts=20 returns the highest of twenty",
+                f"{where}, and its likelihood has several maxima ({district.n_optima} found); this "
+                f"fit is the highest of them{higher}. n_starts= tries more starting points",
+                FitWarning,
+            )
+        elif district.more_starts == "too large":
+            warn(
+                f"{where}, and its likelihood may have other, higher maxima; none were looked for "
+                "because the district has too many parameters. n_starts=20 looks for them",
                 FitWarning,
             )
