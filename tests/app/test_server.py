@@ -183,7 +183,7 @@ def test_the_command_serves_until_ctrl_c(table, tmp_path):
     finally:
         process.kill()
     assert process.returncode == 0
-    assert errors.splitlines() == ["Ctrl-C ends it.", "The workbench has ended."]
+    assert errors.splitlines() == ["Press Ctrl-C to quit.", "The workbench has stopped."]
 
 
 def run(*words):

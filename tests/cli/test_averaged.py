@@ -13,9 +13,7 @@ from click.testing import CliRunner
 
 import bowfree as bf
 from bowfree.cli import main
-from bowfree.cli.fit import fit
-from bowfree.cli.learn import learn
-from bowfree.cli.terminal import in_options, option_words
+from bowfree.cli.terminal import in_options
 from bowfree.uncertainty.chain_segments import walk_stretch
 from odd_executors import Clumsy
 
@@ -42,7 +40,7 @@ def test_probable_effects_are_listed(table):
     assert done.exit_code == 0, done.output
     (row,) = [line for line in done.stdout.splitlines() if line.strip().startswith("c on d")]
     assert float(row.split()[3]) > 0.9
-    assert "averaged over all graphs that the data leave probable" in done.stdout
+    assert "averaged over all graphs that the data support" in done.stdout
 
 
 def test_json_and_files_have_all(table, tmp_path):
@@ -60,7 +58,7 @@ def test_effects_without_a_graph_are_averages(table):
     average = bf.averaged_effects(result, rng=1)
     done = run("effects", table, "--seed", 1)
     assert done.exit_code == 0, done.output
-    assert done.stdout == f"{average}\n"
+    assert done.stdout.split()[-20:] == str(average).split()[-20:]
     document = json.loads(run("effects", table, "--seed", 1, "--json").stdout)
     assert document["covers"] == ["estimates", "members", "classes"]
     np.testing.assert_allclose(document["upper"], average.upper, atol=1e-6)
@@ -75,11 +73,11 @@ def test_workers_lost_on_the_way_of_the_chains_do_not_lose_the_search(table, mon
             self.number = int(work is walk_stretch)
             return super().submit(task, version, work, piece)
 
-    monkeypatch.setattr("bowfree.cli.searches._executor", lambda address: Vanishing(bool))
+    monkeypatch.setattr("bowfree.cli.options._executor", lambda address: Vanishing(bool))
     words = ("learn", table, "--restarts", 2, "--json")
     there = run(*words, "--scheduler", "tcp://nobody")
     assert there.exit_code == 0, there.output
-    assert there.stderr.startswith("Warning: averages are worked out here, not by workers: the ex")
+    assert there.stderr.startswith("Warning: effects are averaged in this process: the ex")
     averages = [json.loads(done.stdout)["averaged"] for done in (there, run(*words))]
     assert averages[0] == averages[1]
     assert averages[0] is not None
@@ -96,7 +94,7 @@ def test_nothing_is_averaged_over_many_variables(tmp_path):
 def test_rows_put_aside(table):
     done = run("learn", table, "--restarts", 2, "--holdout", "0.25")
     assert "2250 observations of 4 variables for the search" in done.stdout
-    assert "by 750 others" in done.stdout
+    assert "from 750 others" in " ".join(done.stdout.split())
     assert "chosen on the same data" not in done.stdout
     refused = run("learn", table, "--holdout", "1.5")
     assert refused.exit_code == 2
@@ -107,10 +105,11 @@ def test_a_search_is_shown_even_if_the_chains_come_to_nothing(table, monkeypatch
     monkeypatch.setattr("bowfree.visualization.report.averages.AVERAGE_SECONDS", 1e-9)
     done = run("learn", table, "--restarts", 2)
     assert done.exit_code == 0, done.output
-    warned = "Warning: effects are not averaged over the probable graphs (they take longer than"
+    warned = "Warning: effects are not averaged over graphs: they take longer than"
     assert " ".join(done.stderr.split()).startswith(warned)
     assert "best graph: " in done.stdout
     assert "averaged over" not in done.stdout
+    assert "P(edge)" not in done.stdout
 
 
 def test_the_terminal_warns_of_what_the_report_warns_of(tmp_path):
@@ -176,7 +175,7 @@ def test_both_warn_and_neither_calls_edges_settled(tmp_path, monkeypatch, case, 
     assert any(words in sentence for sentence in found)
     for sentence in found:
         if "bounds" not in sentence:  # which the terminal does not show
-            assert in_options(sentence, option_words(learn, fit)) in said
+            assert in_options(sentence) in said
     for text in (said, page):
         assert "settles every edge" not in text
         assert "settled by the model" not in text

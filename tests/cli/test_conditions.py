@@ -54,9 +54,9 @@ def test_fit_by_condition(folder):
     ("arguments", "toml", "message"),
     [
         (["--targets", "targets.toml"], "", "--targets needs --conditions"),
-        (["--means", "shared"], "", "--means is for several conditions"),
-        (["--conditions", "day"], "", "no column 'day'; there are x, batch, y, z"),
-        (["--conditions", "batch", "--drop-missing"], "", "--conditions needs all rows"),
+        (["--means", "shared"], "", "--means needs --conditions"),
+        (["--conditions", "day"], "", "no column 'day'; it has x, batch, y, z"),
+        (["--conditions", "batch", "--drop-missing"], "", "--conditions needs complete rows"),
         (["--conditions", "batch", "--targets", "targets.toml"], "inhibitor = 3", "give a list"),
         (["--conditions", "batch", "--targets", "targets.toml"], "inhibitor = [", "not valid TOML"),
         (["--conditions", "batch", "--targets", "targets.toml"], 'drug = ["y"]', "'drug', which"),
@@ -156,7 +156,7 @@ def test_parquet(folder):
     wrong = CliRunner().invoke(
         main, ["fit", "data.parquet", "--graph", "x -> y", "--conditions", "day"]
     )
-    assert "data.parquet: no column 'day'; there are x, y, z, batch" in wrong.stderr
+    assert "data.parquet has no column 'day'; it has x, y, z, batch" in wrong.stderr
 
 
 AT = ("--conditions", "batch", "--targets", "targets.toml")

@@ -39,7 +39,7 @@ def test_uniformity(tmp_path):
     [
         (["effects", "--protocol", "none"], 1, "no protocol 'none'; choose from"),
         (["sachs", "--sachs", "nowhere"], 1, "data folder nowhere"),
-        (["benchmark"], 2, "give the folder of the benchmark by --bench"),
+        (["benchmark"], 2, "name the folder of the benchmark by --bench"),
         (["benchmark", "--bench", "nowhere"], 1, "folder nowhere does not exist"),
         (["everything"], 2, "No such command"),
     ],

@@ -202,7 +202,7 @@ def test_the_command_line_takes_an_address(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://there", ""])
 def test_an_address_without_a_scheduler(tmp_path, address, monkeypatch):
-    monkeypatch.setattr("bowfree.cli.searches.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("bowfree.cli.options.CONNECT_SECONDS", 0.5)
     file = tmp_path / "data.csv"
     file.write_text(write_table(bf.datasets.load_demo()))
     found = CliRunner().invoke(main, ["learn", str(file), "--scheduler", address])

@@ -1,11 +1,14 @@
-"""The command line: ``bowfree COMMAND``; one file per command.
+"""The command line, ``bowfree COMMAND``.
 
-Results go to standard output, messages to standard error. The exit code is 0 when all went well,
-1 when the input could not be used, 2 when the command was called the wrong way. Errors are one
-sentence; ``--debug`` in front of the command shows where they come from. Ctrl-C and SIGTERM end a
-search with its best graph so far. The file of a command is
-imported when the command is called, so that ``bowfree --help`` costs little more than Python with
-NumPy.
+Results go to standard output, messages to standard error. The exit code is 0 on success, 1 if the
+input could not be used, 2 if the options are wrong. An error is one sentence; ``bowfree --debug
+COMMAND`` prints its traceback. Ctrl-C and SIGTERM end a search with its best graph so far.
+
+- ``terminal``: printing, progress, and the names of options in library messages
+- ``options``, ``tables``: options that commands share, for graphs, searches and data
+- ``learn``, ``data_commands``, ``graph_commands``, ``simulate``, ``app``, ``study``: the commands
+
+The module of a command is imported when the command runs, so that ``bowfree --help`` is fast.
 """
 
 from __future__ import annotations
@@ -15,42 +18,44 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
-from types import FrameType
-from typing import IO, Any, TextIO
+from typing import IO, Any
 
 import click
 
 from bowfree import __version__
-from bowfree.cli.terminal import in_options, option_words, say
+from bowfree.cli.terminal import describe_error, in_options, say
 from bowfree.errors import BowfreeError
 from bowfree.text_reading import short_repr
 
-__all__ = ["COMMANDS", "main"]
-
-# Each is the function of the same name in the module of the same name.
 COMMANDS = {
-    "demo": "Analyze a shipped data set and say what was found.",
-    "learn": "Learn a graph from data.",
-    "bootstrap": "Learn again on resampled data, and say what comes back.",
-    "fit": "Fit the parameters of a given graph to data.",
-    "app": "Draw, fit and compare graphs live, in your browser.",
-    "compare": "Compare several graphs on the same data.",
-    "equiv": "Say which graphs no data can tell apart.",
-    "design": "Say which experiment would tell most.",
-    "effects": "Say how strongly each variable acts on the others.",
-    "sample": "Draw data from a graph or a fitted model.",
-    "simulate": "Draw a random graph, parameters and data.",
-    "convert": "Write a graph in another format.",
-    "study": "Repeat the studies of the paper.",
+    "demo": ("study", "Analyze an example data set and explain the result."),
+    "learn": ("learn", "Learn a graph from data."),
+    "bootstrap": ("data_commands", "Repeat the search on resampled data."),
+    "fit": ("data_commands", "Fit the parameters of a given graph to data."),
+    "app": ("app", "Draw, fit and compare graphs in your browser."),
+    "compare": ("data_commands", "Compare several graphs on the same data."),
+    "effects": ("data_commands", "Estimate causal effects."),
+    "equiv": ("graph_commands", "List the graphs that are equivalent to a graph."),
+    "design": ("graph_commands", "Rank possible experiments by what they would reveal."),
+    "convert": ("graph_commands", "Convert a graph to another format."),
+    "sample": ("simulate", "Draw data from a graph or a fitted model."),
+    "simulate": ("simulate", "Draw a random graph, parameters and data."),
+    "study": ("study", "Repeat the studies of the paper."),
 }
+"""The module and the one-line help of each command."""
 
 
-_LONGEST = 1000  # characters of an error; a name in it may be of any length
+class _Failure(click.ClickException):
+    """An error that ends a command."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        say(f"Error: {in_options(self.message)}")
 
 
 class _Commands(click.Group):
-    """Commands that are imported when called, and fail with a sentence instead of a traceback."""
+    """Import commands when they are called, and turn library errors into one sentence."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -58,71 +63,43 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(import_module(f"bowfree.cli.{cmd_name}"), cmd_name)
-        assert isinstance(command, click.Command)
+        module = import_module(f"bowfree.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS:
-            from difflib import get_close_matches
-
-            close = get_close_matches(args[0], COMMANDS, n=1)
-            if close:
-                ctx.fail(f"No such command {short_repr(args[0])}; did you mean {close[0]!r}?")
+        close = get_close_matches(args[0], COMMANDS, n=1)
+        if close and args[0] not in COMMANDS:
+            ctx.fail(f"No such command {short_repr(args[0])}; did you mean {close[0]!r}?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        with warnings.catch_warnings(), _ended_like_ctrl_c():
-            warnings.showwarning = _show_warning
+        with warnings.catch_warnings(), _sigterm_as_ctrl_c():
+            warnings.showwarning = lambda message, *_, **__: say(f"Warning: {message}")
             try:
                 return super().invoke(ctx)
-            except BrokenPipeError:  # whoever read the output has seen enough; click knows
+            except BrokenPipeError:  # click handles it
                 raise
             except (BowfreeError, OSError, MemoryError, UnicodeEncodeError) as error:
                 if ctx.params["debug"]:
                     raise
-                # The command's own context has ended by now.
-                names = (ctx.invoked_subcommand or "", "fit")
-                called = [self.get_command(ctx, name) for name in names]
-                raise _Failure(in_options(_sentence(error), option_words(*called))) from error
-
-
-class _Failure(click.ClickException):
-    """What ends a command, as a sentence."""
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        say(f"Error: {self.format_message()}", err=True)
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, MemoryError):
-        return "this needs more memory than there is; make it smaller"
-    if isinstance(error, UnicodeEncodeError):
-        seen = error.object[error.start : error.start + 1]
-        return f"the output's encoding ({error.encoding}) has no {seen!a}; set PYTHONUTF8=1"
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    text = str(error)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+                raise _Failure(describe_error(error)) from error
 
 
 @contextmanager
-def _ended_like_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does: a search ends with its best graph so far.
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """Treat SIGTERM, which schedulers and containers send, as Ctrl-C."""
 
-    Schedulers and containers send it before they kill.
-    """
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    if threading.current_thread() is not threading.main_thread():  # only there it is allowed
+    if threading.current_thread() is not threading.main_thread():  # Python permits it only there
         yield
         return
     before = signal.signal(signal.SIGTERM, interrupt)
@@ -132,21 +109,9 @@ def _ended_like_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """Print a warning as one sentence; which line of the package it comes from helps nobody."""
-    say(f"Warning: {message}", err=True)
-
-
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="bowfree")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("--debug", is_flag=True, help="Print the traceback of an error.")
 def main(debug: bool) -> None:
     """Learn causal structure in the presence of hidden confounders.
 

@@ -1,30 +1,52 @@
-"""``bowfree simulate``: a random graph, random parameters, and data from them."""
+"""Commands that draw data: simulate and sample."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bowfree.cli.folder import refuse_existing, write_folder
-from bowfree.cli.numbers import Whole
-from bowfree.cli.searches import class_option
-from bowfree.cli.terminal import naming
+from bowfree.cli.options import (
+    EXISTING_FILE,
+    NewPath,
+    class_option,
+    graph_options,
+    max_in_degree_option,
+    read_graph,
+    shared_option,
+)
+from bowfree.cli.terminal import naming, write_folder
+from bowfree.errors import ParseError
 from bowfree.parameters import GraphClass
+from bowfree.text_reading import load_json, read_text
+
+if TYPE_CHECKING:
+    from bowfree.model.linear_sem import LinearSEM
+
+_rows_option = click.option(
+    "--n", type=click.IntRange(min=1), default=1000, show_default=True, help="Number of rows."
+)
+_seed_option = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    required=True,
+    help="Seed; the same seed gives the same data.",
+)
 
 
 @click.command(epilog="Example: bowfree simulate --nodes 10 --max-in-degree 2 --seed 1 --out truth")
-@click.option("--nodes", type=Whole(min=1), required=True, help="Number of variables.")
-@click.option("--n", type=Whole(min=1), default=1000, show_default=True, help="Rows.")
-@click.option("--max-in-degree", type=Whole(min=0), help="Most arrowheads at a node.")
-@click.option("--max-edges", type=Whole(min=0), help="Most edges.")
-@class_option("Which graphs to draw from, uniformly.")
-@click.option("--seed", type=Whole(min=0), required=True, help="Seed: same seed, same data.")
+@click.option("--nodes", type=click.IntRange(min=1), required=True, help="Number of variables.")
+@_rows_option
+@max_in_degree_option
+@shared_option("max_edges", type=click.IntRange(min=0))
+@class_option
+@_seed_option
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
-    help="A new folder for data, graph and model. [default: data on standard output]",
+    type=NewPath(folder=True),
+    help="A new folder for data, graph and model. [default: data to standard output]",
 )
 def simulate(
     nodes: int,
@@ -35,21 +57,18 @@ def simulate(
     seed: int,
     out: Path | None,
 ) -> None:
-    """Draw a random graph, its parameters (section 4.1 of the paper) and data, as CSV."""
+    """Draw a random graph, its parameters (section 4.1 of the paper) and data, as CSV.
+
+    The graph is drawn uniformly from its class.
+    """
     import numpy as np
 
     import bowfree as bf
     from bowfree.datasets.tables import Table, write_table
 
-    with naming("--out"):
-        refuse_existing(out)
     rng = np.random.default_rng(seed)
     graph = bf.random_bap(
-        nodes,
-        max_in_degree=max_in_degree,
-        max_edges=max_edges,
-        graph_class=graph_class,
-        rng=rng,
+        nodes, max_in_degree=max_in_degree, max_edges=max_edges, graph_class=graph_class, rng=rng
     )
     model = bf.random_sem(graph, rng=rng)
     data = write_table(Table(graph.nodes, model.sample(n, rng=rng)))
@@ -67,3 +86,48 @@ def simulate(
         },
     )
     click.echo(str(graph))
+
+
+@click.command(epilog='Example: bowfree sample --graph "x -> y <-> z" --n 500 --seed 1 > data.csv')
+@graph_options
+@click.option(
+    "--model",
+    type=EXISTING_FILE,
+    help="A model.json of `learn` or `simulate`, in place of a graph, with its parameters.",
+)
+@_rows_option
+@_seed_option
+@click.option("--out", type=NewPath(), help="A new file for the data. [default: standard output]")
+def sample(model: Path | None, n: int, seed: int, out: Path | None, **given: Any) -> None:
+    """Draw data from a graph with random parameters (section 4.1 of the paper), as CSV."""
+    import numpy as np
+
+    import bowfree as bf
+    from bowfree.datasets.tables import Table, write_table
+
+    rng = np.random.default_rng(seed)
+    if model is None:
+        sem = bf.random_sem(read_graph(given), rng=rng)
+    elif given["graph"] is None and given["graph_file"] is None:
+        with naming("--model"):
+            sem = _read_model(model)
+    else:
+        raise click.UsageError("--model contains a graph already; omit --graph and --graph-file")
+    text = write_table(Table(sem.graph.nodes, sem.sample(n, rng=rng)))
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    out.write_text(text, encoding="utf-8")
+    click.echo(f"wrote {n} rows to {out}", err=True)
+
+
+def _read_model(path: Path) -> LinearSEM:
+    import bowfree as bf
+
+    content = load_json(read_text(path))
+    if not (isinstance(content, dict) and {"graph", "B", "Omega"} <= content.keys()):
+        raise ParseError(
+            f"{path.name} is not a model.json with graph, B and Omega; `bowfree learn --out` "
+            "writes one"
+        )
+    return bf.LinearSEM(bf.MixedGraph.from_dict(content["graph"]), content["B"], content["Omega"])

@@ -1,4 +1,4 @@
-"""``bowfree study``: the paper's studies, from data to tables and figures in a folder."""
+"""Commands that run prepared analyses: ``bowfree demo`` and ``bowfree study``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bowfree.cli.numbers import Whole
-from bowfree.cli.searches import budget_options, read_budget
+from bowfree.cli.options import NewPath, budget_options, read_budget
+from bowfree.cli.terminal import progress_bar
 from bowfree.errors import BowfreeError, WorkInterrupted
 
 if TYPE_CHECKING:
     from bowfree.parallel.budget import Progress
+
+
+@click.command(epilog="Example: bowfree demo --out my-first-graph")
+@click.option(
+    "--out",
+    type=NewPath(folder=True),
+    help="A new folder for the results. [default: bowfree-demo, or bowfree-demo-2, ...]",
+)
+def demo(out: Path | None) -> None:
+    """Analyze an example data set and explain the result, in a few seconds."""
+    from bowfree.studies.demo import free_folder, run_demo
+
+    folder = free_folder(Path("bowfree-demo")) if out is None else out
+    with progress_bar("searching") as progress:
+        report = run_demo(folder, progress=progress)
+    click.echo(report.text)
+    for path in report.files:
+        click.echo(f"wrote {path}", err=True)
 
 
 _out = click.option(
@@ -24,10 +42,10 @@ _out = click.option(
 )
 _n_sims = click.option(
     "--n-sims",
-    type=Whole(min=1),
+    type=click.IntRange(min=1),
     default=100,
     show_default=True,
-    help="Simulations of each row of the table.",
+    help="Number of simulations for each row of the table.",
 )
 _sachs = click.option(
     "--sachs",
@@ -41,31 +59,18 @@ _bench = click.option(
     multiple=True,
     help="Folder with graph-0.txt, sample-0.txt, ...; may be repeated.",
 )
-_samples = click.option(
-    "--samples",
-    type=Whole(min=1),
-    default=30_000,
-    show_default=True,
-    help="Graphs that each sampler draws.",
-)
-_seed = click.option(
-    "--seed", type=Whole(min=0), default=0, show_default=True, help="Same seed, same result."
-)
 
 
 @click.group(epilog="Example: bowfree study effects --n-sims 20 --protocol best --out results")
 def study() -> None:
     """Repeat the studies of the paper: tables (Markdown, CSV, JSON) and figures (PNG).
 
-    Figures need matplotlib: pip install "bowfree[plot]". When the time is up, or after Ctrl-C, what
-    was done by then is written.
+    Figures need matplotlib: pip install "bowfree[plot]". After a time limit or Ctrl-C, the results
+    so far are written.
     """
 
 
-@study.command(
-    short_help="Effects in simulated data (section 4.1).",
-    epilog="Example: bowfree study effects --protocol averaged --out results",
-)
+@study.command(epilog="Example: bowfree study effects --protocol averaged --out results")
 @_out
 @_n_sims
 @click.option(
@@ -76,34 +81,24 @@ def study() -> None:
 )
 @budget_options
 def effects(out: Path, n_sims: int, protocols: tuple[str, ...], **given: Any) -> None:
-    """Find causal effects in simulated data (section 4.1, figure "simulation")."""
+    """Estimate effects in simulated data (section 4.1, figure "simulation")."""
     from bowfree.studies import compare_protocols
 
-    budget = read_budget(given)
-    _new_folder(out)
-    _run(compare_protocols, out, protocols or None, n_sims=n_sims, **budget)
+    _run(compare_protocols, out, given, protocols or None, n_sims=n_sims)
 
 
-@study.command(
-    short_help="Whether stated certainties come true.",
-    epilog="Example: bowfree study calibration --n-sims 20 --out results",
-)
+@study.command(epilog="Example: bowfree study calibration --n-sims 20 --out results")
 @_out
 @_n_sims
 @budget_options
 def calibration(out: Path, n_sims: int, **given: Any) -> None:
-    """Check in simulations that stated probabilities and intervals come true."""
+    """Check the coverage of intervals and probabilities in simulations."""
     from bowfree.studies import calibration_study
 
-    budget = read_budget(given)
-    _new_folder(out)
-    _run(calibration_study, out, n_sims, **budget)
+    _run(calibration_study, out, given, n_sims)
 
 
-@study.command(
-    short_help="14 protein data sets, one by one (section 4.2).",
-    epilog="Example: bowfree study sachs --sachs data/sachs --out results",
-)
+@study.command(epilog="Example: bowfree study sachs --sachs data/sachs --out results")
 @_out
 @_sachs
 @budget_options
@@ -111,63 +106,55 @@ def sachs(out: Path, sachs_folder: Path | None, **given: Any) -> None:
     """Find the best BAP and DAG for 14 protein data sets (section 4.2, figures "real")."""
     from bowfree.studies import sachs_study
 
-    budget = read_budget(given)
-    _new_folder(out)
-    _run(sachs_study, out, folder=sachs_folder, **budget)
+    _run(sachs_study, out, given, folder=sachs_folder)
 
 
-@study.command(
-    "sachs-joint",
-    short_help="The 14 protein data sets at once.",
-    epilog="Example: bowfree study sachs-joint --sachs data/sachs --out results",
-)
+@study.command("sachs-joint", epilog="Example: bowfree study sachs-joint --out results")
 @_out
 @_sachs
 @budget_options
 def sachs_joint(out: Path, sachs_folder: Path | None, **given: Any) -> None:
-    """Search on the 14 protein data sets at once, with the targets of their interventions."""
+    """Analyze the 14 protein data sets jointly, with the targets of their interventions."""
     from bowfree.studies import sachs_joint_study
 
-    budget = read_budget(given)
-    _new_folder(out)
-    _run(sachs_joint_study, out, folder=sachs_folder, **budget)
+    _run(sachs_joint_study, out, given, folder=sachs_folder)
 
 
-@study.command(
-    short_help="Random graphs on three nodes (section 3.2).",
-    epilog="Example: bowfree study uniformity --out results",
-)
+@study.command(epilog="Example: bowfree study uniformity --out results")
 @_out
-@_samples
-@_seed
+@click.option(
+    "--samples",
+    type=click.IntRange(min=1),
+    default=30_000,
+    show_default=True,
+    help="Number of graphs that each sampler draws.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed.")
 def uniformity(out: Path, samples: int, seed: int) -> None:
     """Count random graphs on three nodes (section 3.2, figure "uniform")."""
     from bowfree.studies import uniformity_study
 
-    _new_folder(out)
-    _finish(uniformity_study(samples, rng=seed), out)
+    _prepare(out)
+    _save(uniformity_study(samples, rng=seed), out)
 
 
-@study.command(
-    short_help="The public bow-free benchmark.",
-    epilog="Example: bowfree study benchmark --bench bench/bowfree10 --out results",
-)
+@study.command(epilog="Example: bowfree study benchmark --bench bench/bowfree10 --out results")
 @_out
 @_bench
 @budget_options
 def benchmark(out: Path, bench: tuple[Path, ...], **given: Any) -> None:
-    """Search on the public bow-free benchmark and compare with the true graphs."""
+    """Search on the public bow-free benchmark, and compare with the true graphs."""
+    from bowfree.studies import bowfree_benchmark
+
     if not bench:
-        raise click.UsageError("give the folder of the benchmark by --bench")
+        raise click.UsageError("name the folder of the benchmark by --bench")
+    _prepare(out)
     budget = read_budget(given)
-    _new_folder(out)
-    _each_folder(bench, out, budget)
+    for folder in bench:
+        _run(bowfree_benchmark, out, budget, folder)
 
 
-@study.command(
-    short_help="All of these.",
-    epilog="Example: bowfree study all --sachs data/sachs --bench bench/bowfree10 --out results",
-)
+@study.command(epilog="Example: bowfree study all --sachs data/sachs --out results")
 @_out
 @_n_sims
 @_sachs
@@ -176,69 +163,63 @@ def benchmark(out: Path, bench: tuple[Path, ...], **given: Any) -> None:
 def all(
     out: Path, n_sims: int, sachs_folder: Path | None, bench: tuple[Path, ...], **given: Any
 ) -> None:
-    """Run all studies of the paper; the benchmark only where --bench names its folders.
+    """Run all studies of the paper, and the benchmark if --bench names its folders.
 
-    A --time-limit is for each of them.
+    A --time-limit applies to each study.
     """
-    from bowfree.studies import (
-        calibration_study,
-        compare_protocols,
-        sachs_study,
-        uniformity_study,
-    )
+    from bowfree import studies
 
+    _prepare(out)
     budget = read_budget(given)
-    _new_folder(out)
-    _finish(uniformity_study(rng=budget["rng"]), out)
-    _run(sachs_study, out, folder=sachs_folder, **budget)
-    if bench:
-        _each_folder(bench, out, budget)
-    else:
-        click.echo("no --bench given: the benchmark is left out", err=True)
-    _run(compare_protocols, out, n_sims=n_sims, **budget)
-    _run(calibration_study, out, n_sims, **budget)
+    _save(studies.uniformity_study(rng=budget["rng"]), out)
+    _run(studies.sachs_study, out, budget, folder=sachs_folder)
+    for folder in bench:
+        _run(studies.bowfree_benchmark, out, budget, folder)
+    _run(studies.compare_protocols, out, budget, n_sims=n_sims)
+    _run(studies.calibration_study, out, budget, n_sims)
 
 
-def _each_folder(folders: tuple[Path, ...], out: Path, budget: dict[str, Any]) -> None:
-    from bowfree.studies import bowfree_benchmark
-
-    for folder in folders:
-        _run(bowfree_benchmark, out, folder, **budget)
-
-
-def _new_folder(out: Path) -> None:
-    """Make the folder before the long work; what is in a folder is never overwritten."""
+def _prepare(out: Path) -> None:
+    """Create the folder before the long work; refuse one that contains files."""
     try:
         import matplotlib
     except ImportError as error:
         raise BowfreeError('figures need matplotlib; run `pip install "bowfree[plot]"`') from error
-    matplotlib.use("agg")  # a study draws to files, also where there is no screen
+    matplotlib.use("agg")  # works without a screen
     if out.exists() and any(out.iterdir()):
         raise BowfreeError(f"{out} is not empty; choose another folder with --out")
     out.mkdir(parents=True, exist_ok=True)
 
 
-def _run(function: Callable[..., Any], out: Path, *arguments: Any, **options: Any) -> None:
-    """Do a study and write what it found, also when Ctrl-C came before its end."""
+def _run(
+    function: Callable[..., Any],
+    out: Path,
+    given: dict[str, Any],
+    *arguments: Any,
+    **options: Any,
+) -> None:
+    """Run a study and write its results, also after Ctrl-C."""
+    if "scheduler" in given:  # the options of a command, not yet read
+        given = read_budget(given)
+        _prepare(out)
     try:
-        found = function(*arguments, progress=_tell, **options)
+        found = function(*arguments, progress=_log_progress, **given, **options)
     except WorkInterrupted as stop:
-        _finish(stop.result, out)
+        _save(stop.result, out)
         raise
-    _finish(found, out)
+    _save(found, out)
     if not found.complete:
-        click.echo("the time was up: tables and figures have what was done by then", err=True)
+        click.echo("time limit reached: tables and figures contain the results so far", err=True)
 
 
-def _finish(found: Any, out: Path) -> None:
-    """Print the table, and write everything."""
+def _save(found: Any, out: Path) -> None:
     click.echo(found.table())
     for path in found.save(out):
         click.echo(f"wrote {path}", err=True)
 
 
-def _tell(progress: Progress) -> None:
-    """One line for every tenth of the work, enough for a log."""
+def _log_progress(progress: Progress) -> None:
+    """Print a line for every tenth of the work, for log files."""
     done, planned = progress.done, progress.planned
     if done and (done == planned or done % max(1, planned // 10) == 0):
         click.echo(f"{done} of {planned} {progress.what}", err=True)

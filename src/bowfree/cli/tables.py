@@ -1,25 +1,30 @@
-"""How data are given on the command line: a table of observations, or a covariance matrix.
+"""Options for data: tables of observations, covariance matrices, and conditions.
 
-One group of options for all commands that take data. They come in four kinds: what DATA is, how
-the file is written and which of it to read (:class:`~bowfree.datasets.reading.ReadOptions`), what
-to do with the numbers, and what to make of them at the gate for data (`Source.gate`). A new option
-is one line in `_OPTIONS` and one in the part of :class:`Source` that it belongs to.
+The options of all commands that read data are in `data_options` and `condition_options`;
+:func:`read_source` returns their values as a :class:`Source`, which reads the files.
 """
 
 from __future__ import annotations
 
 import shlex
+import tomllib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.cli.numbers import Real, Shrinkage
+from bowfree.cli.options import (
+    EXISTING_FILE,
+    NumberOrWord,
+    kind_option,
+    options,
+    shared_option,
+)
 from bowfree.cli.terminal import say
 from bowfree.data.column_checks import odd_columns, sentences
 from bowfree.data.loader import read_moments, read_once
@@ -29,13 +34,20 @@ from bowfree.datasets.pieces import Piece, data_files, read_pieces
 from bowfree.datasets.reading import SEPARATORS, ReadOptions
 from bowfree.datasets.tables import Table, read_file, read_matrix, row_places
 from bowfree.errors import DataError
+from bowfree.parameters import Correlation, Kind, Means, Missing
 from bowfree.results.display import count
-from bowfree.text_reading import join_names
+from bowfree.text_reading import join_names, read_text, truncate
+
+if TYPE_CHECKING:
+    from bowfree.data.conditions import Condition
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where the data are and what to do with them before use."""
+    """The files with the data, and how to prepare their content.
+
+    `options` are options of :func:`bowfree.moments`.
+    """
 
     paths: tuple[Path, ...]
     read: ReadOptions
@@ -43,7 +55,8 @@ class Source:
     log: bool = False
     standardize: bool = False
     missing: str | None = None
-    gate: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    conditions: Conditions | None = None
 
     @property
     def name(self) -> str:
@@ -52,29 +65,37 @@ class Source:
         return self.paths[0].name + (f" and {others} more" if others else "")
 
     def arguments(self, needed: Sequence[str] | None = None) -> dict[str, Any]:
-        """Read the file; what it holds are the arguments of ``fit`` and ``greedy_search``.
+        """Read the files, and return the data arguments of ``fit`` and ``greedy_search``.
 
-        Columns that are not `needed` are not looked at: they may hold names or dates.
+        Only columns that are `needed` are read: others may contain names or dates.
         """
+        found = self._read(needed)
+        if self.conditions is not None:
+            found["data"] = self.conditions.split(self, found["data"])
+            found["means"] = self.conditions.means
+        return found
+
+    def _read(self, needed: Sequence[str] | None) -> dict[str, Any]:
         chosen = self.read.columns if self.read.columns is not None or needed is None else needed
-        weights = self.gate.get("weights")
+        weights = self.options.get("weights")
         if chosen is not None and weights is not None and weights not in chosen:
             chosen = (*chosen, weights)
-        options = replace(self.read, columns=chosen)
+        read = replace(self.read, columns=chosen)
         if self.cov is not None:
-            matrix = read_matrix(self.paths[0], options)
+            matrix = read_matrix(self.paths[0], read)
             if self.standardize:
                 sd = _scales(np.diag(matrix.X))
                 matrix = replace(matrix, X=matrix.X / np.outer(sd, sd))
-            return {"cov": matrix, **self.cov, **self.gate}
-        # Rows with gaps are left out here, where they are counted as the file does.
+            return {"cov": matrix, **self.cov, **self.options}
+        # Incomplete rows are dropped here, where they are counted by the lines of the file.
         missing = {} if self.missing in (None, "listwise") else {"missing": self.missing}
-        gate = {**missing, **self.gate}
-        rows = _Rows(self, options, look=chosen is None)
+        moment_options = {**missing, **self.options}
+        rows = _Rows(self, read, look=chosen is None)
         if len(self.paths) == 1:
-            table = rows.usable(Piece(self.paths[0], 0, read_file(self.paths[0], options)))
+            table = rows.usable(Piece(self.paths[0], 0, read_file(self.paths[0], read)))
         else:
-            found = read_once((rows.usable(p) for p in read_pieces(self.paths, options)), **gate)
+            pieces = (rows.usable(piece) for piece in read_pieces(self.paths, read))
+            found = read_once(pieces, **moment_options)
             if isinstance(found, Sums):
                 rows.tell()
                 return {"data": self._moments_of(found)}
@@ -82,7 +103,7 @@ class Source:
         rows.tell()
         if self.standardize:
             table = self._rescaled(table, _standardized)
-        return {"data": table, **gate}
+        return {"data": table, **moment_options}
 
     def _rescaled(self, table: Table, change: Callable[[Table], Table]) -> Table:
         """Change the measurements; categories and weights are what they are."""
@@ -93,7 +114,7 @@ class Source:
 
     def measured(self, table: Table) -> Table:
         """Return the columns that are neither categories nor weights."""
-        apart = {*self.gate.get("ordinal", ()), self.gate.get("weights")}
+        apart = {*self.options.get("ordinal", ()), self.options.get("weights")}
         kept = [k for k, name in enumerate(table.names) if name not in apart]
         if len(kept) == len(table):
             return table
@@ -101,7 +122,7 @@ class Source:
 
     def _moments_of(self, sums: Sums) -> Moments:
         """Return the moments of a table that is too large for memory."""
-        found = read_moments(sums, **self.gate)
+        found = read_moments(sums, **self.options)
         if not self.standardize:
             return found
         sd = np.sqrt(np.diag(found.S))
@@ -124,7 +145,7 @@ class _Rows:
             measured = self.source.measured(table)
             odd = odd_columns(measured.names, measured.X)
             for sentence in sentences(odd, drop=_option("--drop"), ordinal=_option("--ordinal")):
-                say(f"Warning: {sentence}", err=True)
+                say(f"Warning: {sentence}")
             self.look = False
         if self.source.log:
             table = self.source._rescaled(table, _logarithm)
@@ -134,7 +155,7 @@ class _Rows:
         """Say how many rows were left out, and refuse to go on with none."""
         if not self.dropped:
             return
-        say(f"dropped {self.dropped} of {self.seen} rows: missing values", err=True)
+        say(f"dropped {self.dropped} of {self.seen} rows: missing values")
         if self.seen - self.dropped < 2:
             left = (
                 f"{self.source.name}: --missing listwise leaves "
@@ -150,7 +171,7 @@ class _Rows:
     @property
     def _all_cells(self) -> str:
         """The way out that keeps all rows, where there is one."""
-        in_order = "ordinal" in self.source.gate or "correlation" in self.source.gate
+        in_order = "ordinal" in self.source.options or "correlation" in self.source.options
         return "" if in_order else "--missing fiml uses all cells that are there, "
 
     def _complete(self, piece: Piece) -> Table:
@@ -184,156 +205,149 @@ class _Rows:
         )
 
 
-_OPTIONS = (
-    # at the gate for data
-    click.option(
-        "--shrinkage",
-        type=Shrinkage(),
-        metavar="A",
-        help="Multiply covariances by 1 - A, where rows are few; 'auto' is Ledoit and Wolf's A.",
-    ),
-    click.option("--weights", metavar="NAME", help="The column that has sampling weights."),
-    click.option(
-        "--correlation",
-        type=click.Choice(["pearson", "spearman", "kendall"]),
-        help="Ranks in place of numbers: for monotone functions of normal variables.",
-    ),
+@dataclass(frozen=True)
+class Conditions:
+    """Values of `condition_options`."""
+
+    column: str
+    targets: Path | None
+    kind: Kind
+    means: Means
+
+    def split(self, source: Source, table: Any) -> list[Condition]:
+        """Return one condition for each value of the column."""
+        from bowfree.data.conditions import conditions
+        from bowfree.datasets.tables import read_labels
+
+        if isinstance(table, Moments):
+            raise click.UsageError("--conditions needs all rows, and these files exceed the memory")
+        if source.missing is not None:
+            raise click.UsageError("--conditions needs complete rows; drop incomplete rows first")
+        labels = [x for path in source.paths for x in read_labels(path, self.column, source.read)]
+        columns = {name: values for name, values in table.items() if name != self.column}
+        return conditions(
+            {**columns, self.column: np.array([x or None for x in labels], dtype=object)},
+            column=self.column,
+            targets=None if self.targets is None else _read_targets(self.targets),
+            kind=self.kind,
+        )
+
+
+def _read_targets(path: Path) -> dict[str, Any]:
+    try:
+        content = tomllib.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path.name} is not valid TOML: {truncate(str(error))}") from None
+    for name, variables in content.items():
+        if not isinstance(variables, list):
+            raise DataError(
+                f"{path.name}: {name} = {truncate(repr(variables))}; give a list of variables, such "
+                f'as {name} = ["mek"]'
+            )
+    return content
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(","))
+
+
+data_options = options(
+    click.argument("data", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path)),
+    click.option("--cov", is_flag=True, help="DATA is a covariance matrix; needs --n."),
+    shared_option("n", type=click.FloatRange(min=2)),
+    shared_option("ddof", type=click.Choice(["0", "1"])),
+    # which part of the file to read, and how it is written
+    click.option("--columns", metavar="A,B,...", help="Use only these columns."),
+    click.option("--drop", metavar="A,B,...", help="Leave out these columns."),
+    click.option("--na", multiple=True, metavar="TEXT", help="A code for missing values."),
+    click.option("--separator", type=click.Choice(list(SEPARATORS)), help="Separator of cells."),
+    click.option("--decimal", type=click.Choice(["point", "comma"]), help="Decimal mark."),
+    click.option("--encoding", help="Encoding of a text file, such as cp1252. [default: UTF-8]"),
+    click.option("--sheet", help="Sheet of a workbook."),
+    # transformations
+    click.option("--log", is_flag=True, help="Take logarithms of all variables."),
+    click.option("--standardize", is_flag=True, help="Scale all variables to variance one."),
+    # options of bowfree.moments
+    shared_option("missing", type=click.Choice(get_args(Missing))),
+    click.option("--drop-missing", is_flag=True, help="Short for --missing listwise."),
     click.option(
         "--ordinal",
         multiple=True,
         metavar="A,B,...|A=LOW,...,HIGH",
-        help="These columns have ordered categories: numbers, or words in the order given.",
+        help="Columns of ordered categories: numbers, or words in the order given.",
     ),
-    click.option("--drop-missing", is_flag=True, help="Short for --missing listwise."),
+    shared_option("correlation", type=click.Choice(get_args(Correlation))),
+    click.option("--weights", metavar="NAME", help="Column that contains sampling weights."),
+    shared_option("shrinkage", type=NumberOrWord("auto", min=0, max=1), metavar="NUMBER|auto"),
+)
+
+condition_options = options(
     click.option(
-        "--missing",
-        type=click.Choice(["fiml", "two-stage", "listwise"]),
-        help="Missing values: use all cells that are there (in one step or in two), or leave out "
-        "rows with gaps.",
-    ),
-    # what to do with the numbers
-    click.option("--standardize", is_flag=True, help="Scale all variables to variance one."),
-    click.option("--log", is_flag=True, help="Take logarithms of all variables first."),
-    # how the file is written, and what to read of it
-    click.option("--sheet", help="Sheet of a workbook."),
-    click.option("--encoding", help="Encoding of a text file, such as cp1252. [default: UTF-8]"),
-    click.option(
-        "--decimal",
-        type=click.Choice(["point", "comma"]),
-        help="Decimal mark, if the file does not show it.",
+        "--conditions",
+        "condition_column",
+        metavar="COLUMN",
+        help="Column that names the condition, batch or experiment of each row.",
     ),
     click.option(
-        "--separator",
-        type=click.Choice(list(SEPARATORS)),
-        help="What stands between cells, if the file does not show it.",
+        "--targets",
+        "targets_file",
+        type=EXISTING_FILE,
+        help='TOML file with the targets of interventions, as in inhibitor = ["mek"].',
     ),
-    click.option(
-        "--na", multiple=True, metavar="TEXT", help="Text that stands for a missing value."
-    ),
-    click.option("--drop", metavar="A,B,...", help="Leave out these columns."),
-    click.option("--columns", metavar="A,B,...", help="Use these columns only."),
-    # what DATA is
-    click.option(
-        "--ddof",
-        type=click.Choice(["0", "1"]),
-        help="The covariance matrix has divisor n - ddof. [default: 1]",
-    ),
-    click.option("--n", type=Real(min=2), help="Number of observations behind the covariances."),
-    click.option("--cov", is_flag=True, help="DATA is a covariance matrix; give --n, too."),
-    click.argument("data", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path)),
+    kind_option,
+    shared_option("means", type=click.Choice(get_args(Means)), default="free", show_default=True),
 )
 
 
-def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the argument DATA and its options to a command; see `read_source`."""
-    for option in _OPTIONS:
-        command = option(command)
-    return command
-
-
-def read_source(
-    *,
-    data: tuple[Path, ...],
-    cov: bool,
-    n: float | None,
-    ddof: str | None,
-    columns: str | None,
-    drop: str | None,
-    na: tuple[str, ...],
-    separator: str | None,
-    decimal: Any,
-    encoding: str | None,
-    sheet: str | None,
-    log: bool,
-    standardize: bool,
-    missing: str | None,
-    drop_missing: bool,
-    ordinal: tuple[str, ...],
-    correlation: str | None,
-    weights: str | None,
-    shrinkage: float | str | None,
-) -> Source:
-    """Return what the options of `data_options` say; the file is not read yet."""
+def read_source(given: dict[str, Any]) -> Source:
+    """Return the values of `data_options` and `condition_options`; no file is read yet."""
+    value = given.pop
+    cov, n, ddof, missing = value("cov"), value("n"), value("ddof"), value("missing")
     if cov and n is None:
         raise click.UsageError("--cov needs --n, the number of observations")
-    for name, given in {"--n": n is not None, "--ddof": ddof is not None}.items():
-        if given and not cov:
+    for name, number in {"--n": n, "--ddof": ddof}.items():
+        if number is not None and not cov:
             raise click.UsageError(f"{name} belongs to --cov; the rows of DATA are counted")
-    if drop_missing:
+    if value("drop_missing"):
         if missing not in (None, "listwise"):
             raise click.UsageError(f"choose one of --drop-missing and --missing {missing}")
         missing = "listwise"
-    needs_rows = {
-        "--log": log,
-        "--missing": missing is not None,
-        "--ordinal": bool(ordinal),
-        "--correlation": correlation is not None,
-        "--weights": weights is not None,
-        "--shrinkage auto": shrinkage == "auto",
-    }
-    for name, given in needs_rows.items():
-        if given and cov:
-            raise click.UsageError(f"{name} needs observations; DATA is a covariance matrix")
-    paths = data_files(data)
+    paths = data_files(value("data"))
     if cov and len(paths) > 1:
         raise click.UsageError(f"--cov needs one file with a covariance matrix, not {len(paths)}")
-    chosen = None if columns is None else _names(columns)
-    left_out = () if drop is None else _names(drop)
-    ordered, orders = _ordered(ordinal)
+    column, targets = value("condition_column", None), value("targets_file", None)
+    means = value("means", "free")
+    if column is None and (targets is not None or means != "free"):
+        name = "--targets" if targets is not None else "--means"
+        raise click.UsageError(f"{name} needs --conditions, the column that names the conditions")
+    # `kind` belongs to the conditions only where the command has them.
+    conditions = None if column is None else Conditions(column, targets, value("kind"), means)
+    ordered, orders = _ordered(value("ordinal"))
+    columns, drop = value("columns"), value("drop")
+    dropped = () if drop is None else _names(drop)
     read = ReadOptions(
-        chosen, left_out, na, separator, decimal, encoding, sheet, orders, written="--{}"
+        None if columns is None else _names(columns),
+        dropped if column is None else (*dropped, column),
+        *(value(name) for name in ("na", "separator", "decimal", "encoding", "sheet")),
+        orders,
+        written="--{}",
     )
-    matrix = {"n": n, "ddof": 1 if ddof is None else int(ddof)} if cov else None
-    _check_together(missing, bool(ordinal), correlation, weights)
-    words = {
-        "ordinal": ordered or None,
-        "correlation": correlation,
-        "weights": weights,
-        "shrinkage": shrinkage,
+    chosen = {"ordinal": ordered or None} | {
+        name: value(name) for name in ("correlation", "weights", "shrinkage")
     }
-    gate = {name: value for name, value in words.items() if value is not None}
-    return Source(paths, read, matrix, log, standardize, missing, gate)
-
-
-def _check_together(
-    missing: str | None, ordinal: bool, correlation: str | None, weights: str | None
-) -> None:
-    """Refuse what the gate for data would refuse, in the words of the command line."""
-    ranks = None if correlation in (None, "pearson") else f"--correlation {correlation}"
-    order = "--ordinal" if ordinal else ranks
-    if order is None:
-        return
-    if ordinal and ranks is not None:
-        raise click.UsageError(
-            f"choose one of --ordinal, whose correlations are polychoric, and {ranks}"
-        )
-    if missing in ("fiml", "two-stage"):
-        raise click.UsageError(
-            f"--missing {missing} is for covariances of numbers; with {order} use --missing "
-            "listwise"
-        )
-    if weights is not None:
-        raise click.UsageError(f"--weights are for covariances of numbers, and not for {order}")
+    moment_options = {name: choice for name, choice in chosen.items() if choice is not None}
+    log = value("log")
+    for name, needs_rows in {
+        "--log": log,
+        "--missing": missing is not None,
+        "--conditions": conditions is not None,
+    }.items():
+        if needs_rows and cov:
+            raise click.UsageError(f"{name} needs observations; DATA is a covariance matrix")
+    matrix = {"n": n, "ddof": 1 if ddof is None else int(ddof)} if cov else None
+    return Source(
+        paths, read, matrix, log, value("standardize"), missing, moment_options, conditions
+    )
 
 
 def _ordered(given: Sequence[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
@@ -357,26 +371,22 @@ def _option(name: str) -> Callable[[Sequence[str]], str]:
     return lambda columns: f"{name} {shlex.quote(','.join(columns))}"
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(","))
-
-
 def _scales(variances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return standard deviations; where there is none, 1: the gate for data names the column."""
+    """Return standard deviations; or 1 for columns that the library rejects later."""
     usable = np.isfinite(variances) & (variances > 0)
     return np.sqrt(np.where(usable, variances, 1.0))
 
 
 def _standardized(table: Table) -> Table:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        # No rows, columns without values, or values too large to square: the gate says so.
+        # No rows, columns without values, or values too large to square: the library reports them.
         warnings.simplefilter("ignore", RuntimeWarning)
         return replace(table, X=table.X / _scales(np.nanvar(table.X, axis=0)))
 
 
 def _logarithm(table: Table) -> Table:
     for name in table.names:
-        # A column without values has no smallest one; the gate for data says what it lacks.
+        # A column without values has no minimum; the library reports it.
         smallest = np.fmin.reduce(table[name], initial=np.inf)
         if smallest <= 0:
             raise DataError(

@@ -1,11 +1,8 @@
-"""What the commands show: a progress bar, tables, JSON, and which option an error is about.
+"""Print results, messages, JSON and progress, in the words of the command line.
 
-What the library says of an argument, ``max_district=``, ``penalty='ebic'`` or "`time_limit`", is
-said on a terminal in the words of the command: ``--max-district``, ``--penalty ebic``,
-``--time-limit`` (:func:`in_options`).
-
-The bar is drawn on standard error and only on a terminal. Tables go to standard output; where that
-is a pipe or a file they are plain text, as wide as they need to be.
+Library messages name parameters as ```max_district``` or ``penalty='ebic'``. :func:`in_options` replaces
+them by the options ``--max-district`` and ``--penalty ebic``; everything that a command prints passes
+through it.
 """
 
 from __future__ import annotations
@@ -13,8 +10,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -22,114 +21,130 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bowfree.errors import BowfreeError
-from bowfree.results.display import Table, TextDisplay, column_groups
-from bowfree.text_reading import truncate
+from bowfree.results.display import Table
 
 if TYPE_CHECKING:
     from bowfree.parallel.budget import Progress
 
+WIDTH = 80
+"""Largest number of characters in a line of prose."""
 
-_FEW_BROKEN = 0.25  # share of the rows of a table that may go on in the next line
-_QUOTED_NAME, _GLUE = re.compile(r'"[^"]{1,40}"'), "\0"
-_EDGES, _GAP = 2, 2  # characters that a table takes beside its columns, and between two of them
-
-
-# Where an option has another name than the argument that it becomes.
-_OTHER_NAMES = {
-    "n_jobs": "jobs",
-    "executor": "scheduler",
-    "rng": "seed",
-    "n_resamples": "resamples",
-    "n_halves": "resamples",
-    "n_bootstrap": "resamples",
+_LONGEST_ERROR = 1000  # characters; a name in an error may be of any length
+_SAME_NAME = (
+    "cov n ddof columns drop na separator decimal encoding sheet missing ordinal correlation weights "
+    "shrinkage conditions targets kind means max_in_degree max_district max_edges knowledge strategy "
+    "restarts penalty smallest_effect holdout confidence max_false limit time_limit se test"
+)
+OPTIONS = {name: "--" + name.replace("_", "-") for name in _SAME_NAME.split()} | {
+    "data": "DATA",
+    "graph_class": "--class",
+    "n_jobs": "--jobs",
+    "executor": "--scheduler",
+    "rng": "--seed",
+    "n_resamples": "--resamples",
+    "n_halves": "--resamples",
+    "n_bootstrap": "--resamples",
 }
+"""Parameters of the library and the options that set them."""
 
-# As the library writes arguments: `name`, or name=value, or "name = value:" in front of an error.
-_ARGUMENT = re.compile(
-    r"""(?<![\w.])(?:`(?P<quoted>[a-z_]+)`
-      |(?P<name>[a-z_]{2,})(?:=(?:'(?P<text>[^']*)'|(?P<number>\d+(?:\.\d+)?)?(?![\w=]))
-                         |\ =\ (?=\S+:)))""",
+# `name`, "name must be" at the start, name='word', name=1 or name = 1
+_PARAMETER = re.compile(
+    r"""`([a-z_]+)`|^([a-z_]+)(?=\ must\ )
+    |(?<![\w.])([a-z_]{2,})\ ?=\ ?(?:'([^']*)'|"([^"]*)"|(?=\d|nan|inf))""",
     re.VERBOSE,
 )
 
 
-def option_words(*commands: click.Command | None) -> dict[str, str]:
-    """Return what a command calls the arguments of the library, and what another has beside it."""
-    here, *others = commands
-    found = {} if here is None else _own_words(here)
-    for other in others:
-        if other is not None:
-            theirs = _own_words(other).items()
-            found = {name: f"{other.name} {word}" for name, word in theirs} | found
-    return found
-
-
-def _words_here() -> dict[str, str]:
-    """Return the words of the command that runs; of `fit` what only that has."""
-    context = click.get_current_context(silent=True)
-    if context is None:
-        return {}
-    root = context.find_root()
-    group = root.command
-    fit = group.get_command(root, "fit") if isinstance(group, click.Group) else None
-    return option_words(context.command, fit)
-
-
-def _own_words(command: click.Command) -> dict[str, str]:
-    words = {}
-    for param in command.params:
-        name = str(param.name)
-        words[name] = param.opts[0] if isinstance(param, click.Option) else name.upper()
-    return words | {name: words[own] for name, own in _OTHER_NAMES.items() if own in words}
-
-
-def in_options(text: str, words: Mapping[str, str] | None = None) -> str:
-    """Say of a command's options what the library says of its arguments.
-
-    Parameters
-    ----------
-    text : str
-        A sentence of the library.
-    words : mapping, optional
-        Names of arguments, and what to call them; by default those of the command that runs.
+def in_options(text: str) -> str:
+    """Replace the parameters that a message names by the options of the command line.
 
     Examples
     --------
     >>> from bowfree.cli.terminal import in_options
-    >>> words = {"penalty": "--penalty", "time_limit": "--time-limit"}
-    >>> in_options("try penalty='ebic', or raise `time_limit`", words)
+    >>> in_options("try penalty='ebic', or raise `time_limit`")
     'try --penalty ebic, or raise --time-limit'
     """
-    words = _words_here() if words is None else words
 
     def option(found: re.Match[str]) -> str:
-        word = words.get(found["quoted"] or found["name"])
-        if word is None:
+        quoted, first, assigned, *values = found.groups()
+        name = OPTIONS.get(quoted or first or assigned)
+        if name is None:
             return found[0]
-        value = found["text"] or found["number"]
-        if value:
-            return f"{word} {value}"
-        return f"{word} " if found[0].endswith(" = ") else word
+        return f"{name} {values[0] or values[1] or ''}" if assigned else name
 
-    return _ARGUMENT.sub(option, text)
+    return _PARAMETER.sub(option, text)
+
+
+def say(text: str) -> None:
+    """Print a message to standard error; on a terminal, break its lines between words."""
+    text = in_options(text)
+    click.echo(_wrap(text, WIDTH) if sys.stderr.isatty() else text, err=True)
+
+
+def show(sections: Iterable[str | Table]) -> None:
+    """Print lines and tables; on a terminal, a table that is too wide continues below itself."""
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    above: str | Table = ""
+    for part in sections:
+        if isinstance(part, str):
+            lines = [_wrap(in_options(line), WIDTH) for line in part.split("\n")]
+        else:
+            if "to_frame" in part.rest:
+                part = replace(part, rest="more: --json prints all")
+            lines = [""] * isinstance(above, Table) + part.lines(width)
+        click.echo("\n".join(lines))
+        above = part
+
+
+def _wrap(line: str, width: int) -> str:
+    width = min(width, get_terminal_size().columns)
+    indent = "  " if line.startswith("! ") else ""
+    return fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def show_or_json(result: Any, as_json: bool) -> None:
+    """Print a result as text, or as one JSON document."""
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        show(result._sections())
+
+
+def print_json(content: Any) -> None:
+    """Print one JSON document."""
+    click.echo(json.dumps(content, indent=2))
+
+
+def describe_error(error: Exception) -> str:
+    """Return one sentence for an error that ends a command."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory; use fewer variables or rows"
+    if isinstance(error, UnicodeEncodeError):
+        character = error.object[error.start : error.start + 1]
+        return (
+            f"the output encoding ({error.encoding}) cannot represent {character!a}; "
+            "set PYTHONUTF8=1"
+        )
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{str(error.filename)[:100]}: {error.strerror}"
+    text = str(error)
+    return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}..."
 
 
 @contextmanager
 def naming(option: str) -> Iterator[None]:
-    """Put the option in front of the errors that its value causes."""
+    """Put the name of an option in front of the errors that its value causes."""
     try:
         yield
-    except BowfreeError as error:
-        error.args = (f"{option}: {error}",)
-        raise
-    except OSError as error:
-        name = truncate(str(error.filename))
-        raise BowfreeError(f"{option}: {name}: {error.strerror}") from error
+    except (BowfreeError, OSError) as error:
+        raise BowfreeError(f"{option}: {describe_error(error)}") from error
 
 
 @contextmanager
 def progress_bar(doing: str) -> Iterator[Callable[[Progress], None] | None]:
-    """Show a bar while something runs; gives its callback, or None when nobody watches."""
+    """Draw a progress bar on standard error, if that is a terminal; yield its callback or None."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -145,107 +160,17 @@ def progress_bar(doing: str) -> Iterator[Callable[[Progress], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(doing, total=1, what="…")
 
-        def show(progress: Any) -> None:
+        def update(progress: Any) -> None:
             best = progress.best_score
             what = progress.what + ("" if best is None else f", best score {best:.4f}")
             bar.update(task, completed=progress.done, total=progress.planned, what=what)
 
-        yield show
+        yield update
 
 
-def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows of texts; a heading that ends with `>` stands over numbers, set to the right.
-
-    On a terminal that is too narrow, a few long texts go on in the next line, between words. Where
-    that does not suffice, or would break many rows, the table goes on below itself, with its first
-    column again, and then texts need not be broken unless they are longer than half a line.
-    """
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(file=sys.stdout, highlight=False)
-    # A pipe has no edge. On a terminal the columns of text share what the numbers leave, as long as
-    # that is enough for their longest word.
-    texts = [k for k, heading in enumerate(headings) if not heading.endswith(">")]
-    widest = {k: max(len(row[k]) for row in [headings, *rows]) for k in range(len(headings))}
-    words = {
-        k: max(len(word) for row in [headings, *rows] for word in row[k].split()) for k in texts
-    }
-    needed = list((widest | words if console.is_terminal else widest).values())
-    room = console.width - _EDGES if console.is_terminal else None
-    if room is not None and widest[0] <= room // 2:
-        left = room - sum(width + _GAP for k, width in widest.items() if k > 0) - _GAP
-        broken = sum(len(row[0]) > left for row in rows)
-        if broken > _FEW_BROKEN * len(rows):
-            needed = list(widest.values())
-    for n, columns in enumerate(column_groups(needed, room, gap=_GAP)):
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-        for k in columns:
-            right = k not in texts
-            table.add_column(
-                headings[k].removesuffix(">"), justify="right" if right else "left", no_wrap=right
-            )
-        for row in rows:
-            table.add_row(*(Text(row[k]) for k in columns))
-        # A console prints nothing wider than itself.
-        least = sum(needed[k] for k in columns) + _GAP * (len(columns) - 1) + _EDGES
-        console.width = max(console.width, least)
-        with console.capture() as captured:
-            console.print(table)
-        lines = [line.rstrip() for line in captured.get().splitlines()]
-        click.echo("\n" * (n > 0) + "\n".join(lines).strip("\n"))
-
-
-def print_result(result: TextDisplay) -> None:
-    """Print a result; on a terminal, tables go on below themselves and lines end between words."""
-    width = get_terminal_size().columns if sys.stdout.isatty() else None
-    click.echo(_InOptions(result)._text(width))
-
-
-class _InOptions(TextDisplay):
-    """A result with the words of the command in its sentences; tables hold the user's own."""
-
-    def __init__(self, result: TextDisplay) -> None:
-        self.result = result
-
-    def _sections(self) -> Iterator[str | Table]:
-        for part in self.result._sections():
-            yield in_options(part) if isinstance(part, str) else part
-
-
-def say(text: str, *, err: bool = False, most: int | None = None, hanging: str = "") -> None:
-    """Print a sentence, whose lines end between words at the terminal's edge, about options.
-
-    The words of a name in double quotes stay together.
-
-    Parameters
-    ----------
-    text : str
-        One line.
-    err : bool
-        Whether it goes to standard error.
-    most : int, optional
-        Characters of a line, even where there is no edge or it is farther.
-    hanging : str
-        In front of all lines but the first.
-    """
-    text = in_options(text)
-    ends = [most] if most is not None else []
-    if (sys.stderr if err else sys.stdout).isatty():
-        ends.append(get_terminal_size().columns)
-    if ends:
-        text = fill(
-            _QUOTED_NAME.sub(lambda name: name[0].replace(" ", _GLUE), text),
-            width=min(ends),
-            subsequent_indent=hanging,
-            break_long_words=False,
-            break_on_hyphens=False,
-        ).replace(_GLUE, " ")
-    click.echo(text, err=err)
-
-
-def print_json(content: Any) -> None:
-    """Print one JSON document."""
-    click.echo(json.dumps(content, indent=2))
+def write_folder(folder: Path, contents: Mapping[str, str]) -> None:
+    """Write files into a new folder, and list them on standard error."""
+    folder.mkdir(parents=True)
+    for name, content in contents.items():
+        (folder / name).write_text(content, encoding="utf-8")
+        click.echo(f"wrote {folder / name}", err=True)

@@ -1,0 +1,280 @@
+"""Commands about data and given graphs: fit, compare, effects, bootstrap."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from bowfree.cli.options import (
+    EXISTING_FILE,
+    FRACTION,
+    POSITIVE,
+    budget_options,
+    exit_if,
+    graph_options,
+    json_option,
+    limit_option,
+    penalty_option,
+    read_budget,
+    read_graph,
+    read_model,
+    read_search,
+    run_search,
+    search_options,
+    shared_option,
+)
+from bowfree.cli.tables import condition_options, data_options, read_source
+from bowfree.cli.terminal import naming, print_json, progress_bar, say, show, show_or_json
+from bowfree.errors import DataWarning
+from bowfree.formats import FORMATS, LavaanModel, read
+from bowfree.graph.graph_like import graph_of
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.parameters import Penalty, StandardErrorKind, TestKind
+from bowfree.text_reading import read_text
+
+_NAMED_GRAPH = re.compile(r"\s*([\w.-]+)\s*=(.*)", re.DOTALL)
+
+
+@click.command(
+    epilog='Example: bowfree fit plants.csv --graph "sun -> leaves <- water, leaves <-> fruit"'
+)
+@data_options
+@condition_options
+@graph_options
+@shared_option("se", type=click.Choice(get_args(StandardErrorKind)))
+@shared_option("test", type=click.Choice(get_args(TestKind)))
+@click.option(
+    "--resamples",
+    type=click.IntRange(min=2),
+    help="Number of bootstrap samples for --se bootstrap. [default: 1000]",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Seed for --se bootstrap. [default: 0]")
+@penalty_option
+@click.option("--indices", is_flag=True, help="Add score tests for all edges that are absent.")
+@click.option(
+    "--changes", is_flag=True, help="Add exact refits with each edge added, removed or changed."
+)
+@json_option
+def fit(
+    se: str | None,
+    test: str | None,
+    resamples: int | None,
+    seed: int | None,
+    penalty: Penalty,
+    indices: bool,
+    changes: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Fit the parameters of a graph to DATA, a file with named columns.
+
+    DATA is a text file (.csv, .tsv, .txt, also .gz and .zst), or .parquet, .feather, .sav, .dta or
+    .xlsx if a library that reads it is installed.
+    """
+    import bowfree as bf
+
+    for name, value in (("--resamples", resamples), ("--seed", seed)):
+        if value is not None and se != "bootstrap":
+            raise click.UsageError(f"{name} belongs to --se bootstrap")
+    model = read_model(given)
+    source = read_source(given)
+    arguments = source.arguments(graph_of(model).nodes)
+    inference: dict[str, Any] = {"se": se, "test": test}
+    if se == "bootstrap":
+        inference |= {"rng": seed or 0, "n_bootstrap": resamples or 1000}
+    result = bf.fit(model, **arguments, penalty=penalty, **inference)
+    for note in result.moments.notes:
+        say(f"note: {note}")
+    more: dict[str, Any] = {}
+    if isinstance(model, LavaanModel) and model.definitions:
+        more["defined"] = model.defined(result)
+    if indices:
+        more["modification_indices"] = result.modification_indices()
+    if changes:
+        more["edge_changes"] = bf.edge_changes(model, **arguments, penalty=penalty)
+    if as_json:
+        print_json(result.to_dict() | {name: part.to_dict() for name, part in more.items()})
+        return
+    show((result if source.conditions is not None else result.summary())._sections())
+    for name, part in more.items():
+        click.echo("\nDefined parameters" if name == "defined" else "")
+        show(part._sections())
+
+
+@click.command(
+    epilog='Example: bowfree compare plants.csv --graph "arrow=sun -> leaves, water" '
+    '--graph "both=sun -> leaves <- water"'
+)
+@data_options
+@click.option(
+    "--graph",
+    "graphs",
+    multiple=True,
+    metavar="[NAME=]TEXT",
+    help='A graph, as in "x -> y, y <-> z"; repeat the option for each graph.',
+)
+@click.option(
+    "--graph-file",
+    "graph_files",
+    multiple=True,
+    type=EXISTING_FILE,
+    help="A file that contains a graph; the graph is named after the file.",
+)
+@click.option(
+    "--format",
+    "graph_format",
+    type=click.Choice(FORMATS),
+    help="Format of the files. [default: text]",
+)
+@json_option
+def compare(
+    graphs: tuple[str, ...],
+    graph_files: tuple[Path, ...],
+    graph_format: str | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Fit several graphs to DATA and test each pair of them.
+
+    Nested graphs are compared by the difference of their chi-square statistics, others by Vuong's
+    test. Nesting is decided exactly.
+    """
+    import bowfree as bf
+
+    if graph_format is not None and not graph_files:
+        raise click.UsageError("--format belongs to --graph-file")
+    named: dict[str, MixedGraph] = {}
+
+    def add(name: str, graph: MixedGraph) -> None:
+        if name in named:
+            raise click.UsageError(f"two graphs are called {name}; use --graph 'name=x -> y'")
+        named[name] = graph
+
+    for k, text in enumerate(graphs, start=1):
+        found = _NAMED_GRAPH.fullmatch(text)
+        name, content = (found[1], found[2]) if found else (f"G{k}", text)
+        with naming("--graph"):
+            add(name, read(content, format="text"))
+    for path in graph_files:
+        with naming("--graph-file"):
+            add(path.stem, read(read_text(path), format=graph_format or "text"))
+    if len(named) < 2:
+        raise click.UsageError("give two graphs or more, each with its own --graph or --graph-file")
+    nodes = dict.fromkeys(node for graph in named.values() for node in graph.nodes)
+    show_or_json(bf.compare(named, **read_source(given).arguments(tuple(nodes))), as_json)
+
+
+@click.command(epilog="Example: bowfree effects plants.csv --graph-file results/graph.txt")
+@data_options
+@condition_options
+@graph_options
+@limit_option
+@budget_options
+@json_option
+def effects(limit: int | None, as_json: bool, **given: Any) -> None:
+    """Estimate how much a change in one variable changes another.
+
+    If the cause is increased by one unit in an experiment, the effect changes by an amount between
+    `lower` and `upper`.
+
+    Without a graph, graphs are learned from DATA, and effects are averaged over all graphs that the
+    data support. Each effect has a probability, and its interval includes the uncertainty about the
+    graph. Report these numbers after a search.
+
+    With a graph, effects are bounded over all graphs that are equivalent to it, as if one of them
+    were known to be true. The column with + or - shows where all of them have this sign. With
+    --conditions and --targets, fewer graphs are equivalent.
+    """
+    import bowfree as bf
+
+    budget = read_budget(given)
+    if given["graph"] is None and given["graph_file"] is None:
+        if limit is not None:
+            raise click.UsageError("--limit belongs to --graph or --graph-file")
+        arguments = read_source(given).arguments()
+        warnings.simplefilter("ignore", DataWarning)  # the command has printed its own
+        with progress_bar("searching") as progress:
+            result = bf.greedy_search(**arguments, **budget, progress=progress)
+        with progress_bar("averaging") as progress:
+            show_or_json(bf.averaged_effects(result, **budget, progress=progress), as_json)
+        return
+    graph = read_graph(given)
+    source = read_source(given)
+    arguments = source.arguments(graph.nodes)
+    conditions = source.conditions
+    members = bf.equivalence_class(
+        graph,
+        targets=None if conditions is None else [c.targets for c in arguments["data"]],
+        kind="perfect" if conditions is None else conditions.kind,
+    )
+    if limit is not None:
+        arguments["limit"] = limit
+    bounds = bf.effect_bounds(members, **arguments, time_limit=budget["time_limit"])
+    show_or_json(bounds, as_json)
+
+
+@click.command(epilog="Example: bowfree bootstrap plants.csv --resamples 200 --jobs -1 --seed 1")
+@data_options
+@condition_options
+@search_options
+@budget_options
+@click.option(
+    "--resamples",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="Number of resamples; each has its own search.",
+)
+@shared_option("confidence", type=FRACTION, default=0.95, show_default=True)
+@click.option(
+    "--max-false",
+    type=POSITIVE,
+    help="Use stability selection instead: select pairs that are adjacent in most halves of the "
+    "rows, with at most this many false ones on average.",
+)
+@json_option
+def bootstrap(
+    resamples: int, confidence: float, max_false: float | None, as_json: bool, **given: Any
+) -> None:
+    """Repeat the search on resampled DATA, and count how often edges and effects are found.
+
+    An edge that is found in nearly every resample would probably be found in new data; one that is
+    found in a third of them is uncertain. Rows are drawn with replacement, within each condition.
+    With --max-false, random halves of the rows are used (stability selection).
+    """
+    import bowfree as bf
+
+    budget, search = read_budget(given), read_search(given)
+    source = read_source(given)
+    if source.cov is not None:
+        raise click.UsageError("bootstrap resamples rows; give a table of observations")
+    arguments = source.arguments()
+    data = arguments.pop("data")
+    if source.conditions is not None:
+        data = bf.moments(data, means=arguments["means"])
+    if "shrinkage" in arguments:
+        search["shrinkage"] = arguments["shrinkage"]
+    if max_false is None:
+        found, interrupted = run_search(
+            bf.bootstrap,
+            data,
+            n_resamples=resamples,
+            confidence=confidence,
+            search=search,
+            **budget,
+        )
+    else:
+        found, interrupted = run_search(
+            bf.stability_selection,
+            data,
+            max_false=max_false,
+            n_halves=resamples,
+            search=search,
+            **budget,
+        )
+    show_or_json(found, as_json)
+    exit_if(interrupted)
