@@ -52,6 +52,7 @@ from .model.predictions import (
 )
 from .model.fit_summary import FitSummary as FitSummary
 from .model.fitting import fit as fit
+from .model.resampling import bootstrap_fit as bootstrap_fit
 from .model.modification_indices import (
     ModificationIndex as ModificationIndex,
     ModificationIndices as ModificationIndices,
@@ -160,10 +161,6 @@ from .uncertainty.search_bootstrap import (
 from .uncertainty.stability import (
     StablePairs as StablePairs,
     stability_selection as stability_selection,
-)
-from .uncertainty.model_bootstrap import (
-    ModelBootstrap as ModelBootstrap,
-    ResampledEstimate as ResampledEstimate,
 )
 from .effects.experiment_design import design as design
 from .effects.design_result import (

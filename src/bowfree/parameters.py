@@ -97,7 +97,7 @@ se : {"standard", "robust", "robust-huber-white", "bootstrap"}, optional
 test : {"standard", "satorra-bentler", "yuan-bentler"}, optional
     The chi-square statistic, unscaled or scaled for data that are not normal.
 n_bootstrap : int
-    Number of bootstrap samples for ``se="bootstrap"``.
+    Number of bootstrap samples.
 strategy : {"ils", "restart"} or Strategy
     "ils" is iterated local search, "restart" the paper's search: one climb from the empty graph and
     `restarts` climbs from uniform random graphs. A :class:`bowfree.search.Strategy` combines either

@@ -98,8 +98,8 @@ def results() -> dict[type, Any]:
         bf.BAPLearner(random_state=1, **QUICK).fit(DATA), GRAPH, bf.Moments(GRAPH.nodes, COV, 60),
         fit.modification_indices(), fit.predict(DATA, of="a"), fit.residuals(DATA),
         bf.edge_changes(GRAPH, DATA), bf.compare({"a": GRAPH, "b": bf.parse("a, b, c")}, DATA),
-        bf.bootstrap(GRAPH, DATA, n_resamples=3, confidence=0.1, rng=1),
-        bf.bootstrap(GRAPH, DATA, n_resamples=3, confidence=0.1, rng=1).effect(**pair),
+        bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=3, confidence=0.1, rng=1),
+        bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=3, confidence=0.1, rng=1).effect(**pair),
     ]  # fmt: skip
     found: dict[type, Any] = {}
     while made:
@@ -334,7 +334,7 @@ CHEAP: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("Fit.edge", "JointFit.edge", "Identification.edge", "AveragedEffects.edge",
          "StructureSamples.edge", "BootstrapResult.edge",
-         "ModelBootstrap.edge", "ModificationIndices.edge", "EdgeChanges.to"),
+         "BootstrapFit.edge", "ModificationIndices.edge", "EdgeChanges.to"),
         ("a", "mark", "b"),
     ),
 }  # fmt: skip

@@ -65,7 +65,7 @@ def results(graph, data):
     if len(graph) <= 5:
         exact = bf.exhaustive_search(data)
         average = bf.averaged_effects(search, rng=1)
-        refits = bf.bootstrap(graph, data, n_resamples=40, bollen_stine=True, rng=1)
+        refits = bf.bootstrap_fit(graph, data, n_bootstrap=40, bollen_stine=True, rng=1)
         again = bf.bootstrap(data, n_resamples=20, confidence=0.9, search=QUICK, rng=1)
         made += [
             exact, exact.classes()[0], average, average.classes[0], average.effect(of=a, on=b),

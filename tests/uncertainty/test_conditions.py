@@ -51,20 +51,20 @@ def test_halves_have_half_of_each_condition():
 
 
 def test_a_given_graph_is_refitted_with_its_targets():
-    again = bf.bootstrap(GRAPH, DATA, n_resamples=200, rng=1)
+    again = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=200, rng=1)
     fit = bf.fit(GRAPH, DATA)
     for edge in ("x -> y", "y -> z"):
         spread = again.edge(edge)
         assert spread.lower < fit.edge(edge).estimate < spread.upper
         width = (spread.upper - spread.lower) / 2 / 1.96
         assert width == pytest.approx(fit.edge(edge).se, rel=0.4)
-    with pytest.raises(bf.errors.DataError, match="bollen_stine is for one table"):
-        bf.bootstrap(GRAPH, DATA, n_resamples=200, rng=1, bollen_stine=True)
+    with pytest.raises(bf.errors.DataError, match="bollen_stine=True requires one table"):
+        bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=200, rng=1, bollen_stine=True)
 
 
 def test_one_condition_is_one_table():
-    one = bf.bootstrap(GRAPH, [bf.Condition(DATA[0].data)], n_resamples=40, rng=1)
-    same = bf.bootstrap(GRAPH, DATA[0].data, n_resamples=40, rng=1)
+    one = bf.bootstrap_fit(GRAPH, [bf.Condition(DATA[0].data)], n_bootstrap=40, rng=1)
+    same = bf.bootstrap_fit(GRAPH, DATA[0].data, n_bootstrap=40, rng=1)
     assert one.edge("x -> y") == same.edge("x -> y")
 
 
@@ -135,7 +135,7 @@ def test_a_target_held_constant_has_no_density():
 def test_what_cannot_be_resampled():
     matrix = [*DATA[:1], bf.Condition(bf.moments(DATA[1].data).without_rows(), name="set")]
     for call in (
-        lambda: bf.bootstrap(GRAPH, matrix, n_resamples=40, rng=1),
+        lambda: bf.bootstrap_fit(GRAPH, matrix, n_bootstrap=40, rng=1),
         lambda: bf.stability_selection(matrix, n_halves=4, search=QUICK, rng=1),
         lambda: bf.bootstrap(matrix, n_resamples=20, confidence=0.9, search=QUICK, rng=1),
         lambda: bf.choose_penalty(matrix, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),

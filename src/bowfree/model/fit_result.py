@@ -12,15 +12,17 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
+from bowfree.errors import GraphError
 from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.text import quote
 from bowfree.model import inference
 from bowfree.model import predictions as cases
 from bowfree.model.certificate import Certificate
@@ -294,6 +296,28 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, ReportShortcut):
         """Return the parameters as one vector."""
         return np.array(
             [(self.B if kind == "B" else self.Omega)[i, j] for kind, i, j in self._parameters]
+        )
+
+    @property
+    def params(self) -> dict[str, float]:
+        """The estimates by name: "x -> y", "x <-> y", "var eps(x)"."""
+        labels = inference.parameter_labels(self.graph.nodes, self._parameters)
+        return dict(zip(labels, self._values().tolist(), strict=True))
+
+    @cached_property
+    def _effects(self) -> Floats:
+        """Total effects, exactly zero where no directed path leads."""
+        return self.sem()._effects()
+
+    def _parameter_at(self, i: int, mark: Literal["->", "<->"], j: int) -> int:
+        """Return the index of the parameter of an edge between nodes by number, or raise."""
+        wanted = ("B", j, i) if mark == "->" else ("Omega", min(i, j), max(i, j))
+        if wanted in self._parameters:
+            return self._parameters.index(wanted)
+        a, b = self.graph.nodes[i], self.graph.nodes[j]
+        seen = str(self.graph.subgraph([a, b])) if self.graph.adjacent(a, b) else "no edge"
+        raise GraphError(
+            f"the graph has no edge {quote(a)} {mark} {quote(b)}: this pair has {seen}"
         )
 
     def edge(self, a: str, mark: str | None = None, b: str | None = None) -> Estimate:

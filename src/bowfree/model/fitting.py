@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.data.covariance import check_definite
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
@@ -141,12 +140,14 @@ def fit(
     generator = None if rng is None else random_generator(rng)  # for the starts and the resamples
     look = n_starts is None
     starts = 1 if n_starts is None else n_starts
-    result = _fit_sample(
+    result = fit_sample(
         context.graph, moments, rule, se, test, tol=tol, n_starts=starts, rng=generator, look=look
     )
     if result.se == "bootstrap":
         check_count("n_bootstrap", n_bootstrap, 2)
-        resampled = _resampled(result, rule, n_bootstrap, random_generator(generator))
+        from bowfree.model.resampling import resampled_parameters
+
+        resampled = resampled_parameters(result, n_bootstrap, random_generator(generator))
         result = replace(result, resampled=resampled)
     warn_if_doubtful(result.certificate)
     if look:
@@ -159,10 +160,10 @@ def fit_quietly(graph: GraphLike, data: Any = None, *, penalty: Penalty | None =
     """Fit a graph with the defaults of :func:`fit`, without warnings."""
     context = context_of(graph)
     moments = context.read(data, DataOptions())
-    return _fit_sample(context.graph, moments, context.scoring_rule(penalty))
+    return fit_sample(context.graph, moments, context.scoring_rule(penalty))
 
 
-def _fit_sample(
+def fit_sample(
     graph: MixedGraph,
     moments: Moments,
     rule: ScoringRule,
@@ -212,20 +213,6 @@ def fit_cells(start: Fit) -> Fit:
         certificate=(certificate,),
         full_information=True,
     )
-
-
-def _resampled(fit: Fit, rule: ScoringRule, count: int, rng: np.random.Generator) -> Floats:
-    """Return the parameters of fits to resampled rows, one sample to a row."""
-    sample = fit.moments.sample
-    assert sample is not None  # choose_inference has refused it
-    drawn = []
-    for _ in range(count):
-        S, rows = sample.redrawn(rng.integers(sample.n_rows, size=sample.n_rows))
-        moments = Moments._unchecked(fit.graph.nodes, S, float(sample.n_rows), None, rows)
-        check_definite(moments.names, S, moments.n, fit.graph)
-        again = fit_moments(fit.graph, moments, rule)
-        drawn.append((fit_cells(again) if fit.full_information else again)._values())
-    return np.array(drawn)
 
 
 def fit_moments(

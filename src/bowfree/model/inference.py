@@ -32,7 +32,7 @@ from bowfree.model.effect_tables import (
     quantities,
 )
 from bowfree.parameters import StandardErrorKind
-from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_cell
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, p_cell, significant
 from bowfree.results.frozen import Frozen
 from bowfree.results.serialization import ToDict
 from bowfree.validation import check_fraction
@@ -81,19 +81,9 @@ class StandardErrors(TextDisplay, ToDict, Frozen):
 
     def _sections(self) -> Iterator[str | Table]:
         yield f"standard errors {self._headline()}"
-        names = [quote(name) for name in self.names]
+        labels = parameter_labels(self.names, self.parameters)
         errors = np.sqrt(np.diag(self.covariance)).tolist()
-        rows = [
-            (
-                f"{names[j]} -> {names[i]}"
-                if kind == "B"
-                else f"var eps({names[i]})"
-                if i == j
-                else f"{names[i]} <-> {names[j]}",
-                number(se, 4),
-            )
-            for (kind, i, j), se in zip(self.parameters, errors, strict=True)
-        ]
+        rows = [(label, significant(se, 4)) for label, se in zip(labels, errors, strict=True)]
         yield Table(
             ("parameter", "s.e."), rows, most=MOST_ROWS, rest="more: fit.to_frame() has all"
         )
@@ -180,6 +170,19 @@ def parameter_index(
     bidirected: list[Parameter] = [("Omega", i, j) for i in range(d) for j in spouses[i] if i < j]
     variances: list[Parameter] = [("Omega", i, i) for i in range(d)]
     return (*directed, *bidirected, *variances)
+
+
+def parameter_labels(nodes: Sequence[str], parameters: Sequence[Parameter]) -> list[str]:
+    """Return "x -> y", "x <-> y" or "var eps(x)" for each parameter."""
+    names = [quote(name) for name in nodes]
+    return [
+        f"{names[j]} -> {names[i]}"
+        if kind == "B"
+        else f"var eps({names[i]})"
+        if i == j
+        else f"{names[i]} <-> {names[j]}"
+        for kind, i, j in parameters
+    ]
 
 
 def split_parameters(

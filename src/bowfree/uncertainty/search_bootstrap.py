@@ -13,11 +13,12 @@ which leaves observations out instead of drawing them anew.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any, Unpack, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,30 +29,18 @@ from bowfree.effects.bounds import ZERO, class_bounds, effect_counter
 from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.targets import targets_of
 from bowfree.errors import BowfreeError
-from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
 from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
-from bowfree.model.fit_result import Fit
-from bowfree.parallel.budget import Budget
+from bowfree.parallel.budget import Budget, Progress
+from bowfree.parameters import Rng, public
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, percent
 from bowfree.results.frozen import Frozen
 from bowfree.results.serialization import ToDict
 from bowfree.uncertainty.edge_share import EdgeShares
-from bowfree.uncertainty.model_bootstrap import (
-    ModelBootstrap,
-    ModelBootstrapOptions,
-    bootstrap_model,
-)
 from bowfree.uncertainty.repeated_searches import Recipe, Rows, exhausted_note
-from bowfree.validation import (
-    BudgetOptions,
-    check_count,
-    check_fraction,
-    check_nonnegative,
-    split_options,
-)
+from bowfree.validation import check_count, check_fraction, check_nonnegative
 
 Floats = npt.NDArray[np.float64]
 
@@ -276,54 +265,31 @@ class BootstrapResult(TextDisplay, ToDict, EdgeShares, Frozen):
         return Table(headings, rows, most=MOST_ROWS, rest="rarer ones: to_frame() has all")
 
 
-class BootstrapOptions(BudgetOptions, ModelBootstrapOptions, total=False):
-    """All options of :func:`bowfree.bootstrap` that are not said in its own signature."""
-
-
-@overload
+@public
 def bootstrap(
-    graph: MixedGraph | Fit,
     data: Any,
     *,
-    n_resamples: int | None = None,
-    confidence: float = 0.95,
-    **options: Unpack[BootstrapOptions],
-) -> ModelBootstrap: ...
-@overload
-def bootstrap(
-    graph: Any = None,
-    data: Any = None,
-    *,
-    n_resamples: int | None = None,
+    n_resamples: int = N_RESAMPLES,
     confidence: float = 0.95,
     search: Mapping[str, Any] | None = None,
-    limit: int | None = None,
+    limit: int = LIMIT,
     zero: float = ZERO,
-    **options: Unpack[BootstrapOptions],
-) -> BootstrapResult: ...
-def bootstrap(
-    graph: Any = None,
-    data: Any = None,
-    *,
-    n_resamples: int | None = None,
-    confidence: float = 0.95,
-    search: Mapping[str, Any] | None = None,
-    limit: int | None = None,
-    zero: float = ZERO,
-    **options: Unpack[BootstrapOptions],
-) -> BootstrapResult | ModelBootstrap:
-    """Search on resampled data, and count edges and effects; or fit a given graph to them.
+    rng: Rng = None,
+    n_jobs: int | None = None,
+    executor: Executor | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> BootstrapResult:
+    """Search on resampled data, and count edges and effects.
+
+    The bootstrap of a given graph is :func:`bowfree.bootstrap_fit`.
 
     Parameters
     ----------
-    graph : MixedGraph or Fit, optional
-        A given graph: it is fitted to the resamples and nothing is searched. Leave it out,
-        ``bootstrap(data)``, to search on each of them.
     data : array_like of shape (n, d), data frame, or sequence of Condition
         Observations in rows. Of several conditions each is drawn from by itself.
-    n_resamples : int, optional
-        Number of resamples, each of n rows drawn with replacement; by default 100 searches, or 1000
-        fits of a given graph.
+    n_resamples : int
+        Number of resamples, each of n rows drawn with replacement.
     confidence : float
         Level of the intervals. Both tails of the quantiles must hold a resample, so 95 % needs at
         least 40 of them.
@@ -332,19 +298,14 @@ def bootstrap(
         searches are shorter than a single one: three restarts each, and for each of these ``work``
         of 1.7e8 multiplications a variable, a tenth of which suffices for most. Say
         ``{"restarts": 24}`` for the usual number, which also gives them more work.
-    limit : int, optional
-        At most this many members of each component of a class; by default 10,000.
+    limit : int
+        Largest number of members of each component of a class.
     zero : float
         Effects with an absolute value up to this count as none.
-    **options
-        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``: what may be spent
-        (:class:`~bowfree.validation.BudgetOptions`). When the time is up, the result is made of the
-        resamples that were done. With a graph also ``interval`` and ``bollen_stine``
-        (:class:`~bowfree.uncertainty.model_bootstrap.ModelBootstrapOptions`).
 
     Returns
     -------
-    BootstrapResult, or ModelBootstrap with a graph
+    BootstrapResult
 
     Raises
     ------
@@ -372,26 +333,6 @@ def bootstrap(
     B. Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993; E. B. Wilson, Probable
     inference, the law of succession, and statistical inference, JASA 22 (1927).
     """
-    budget_options, model_options = split_options(
-        "bootstrap", options, BudgetOptions, ModelBootstrapOptions
-    )
-    if isinstance(getattr(graph, "graph", graph), MixedGraph):
-        if search is not None or limit is not None:
-            raise BowfreeError("search and limit are for bootstrap(data), without a graph")
-        return bootstrap_model(
-            graph,
-            data,
-            Budget(**budget_options),
-            n_resamples=n_resamples,
-            confidence=confidence,
-            **model_options,
-        )
-    if model_options:
-        raise BowfreeError(f"{', '.join(model_options)}: only with a graph, bootstrap(graph, data)")
-    if graph is not None and data is not None:
-        graph_of(graph)  # which says what it is instead
-    data = graph if data is None else data
-    n_resamples = N_RESAMPLES if n_resamples is None else n_resamples
     confidence, zero = check_fraction("confidence", confidence), check_nonnegative("zero", zero)
     needed = resamples_needed(confidence)
     if check_count("n_resamples", n_resamples, 1) < needed:
@@ -399,12 +340,12 @@ def bootstrap(
             f"n_resamples = {n_resamples} is too few for intervals of level {confidence:g}: at "
             f"least {needed} are needed; raise n_resamples or lower confidence"
         )
-    budget, recipe = Budget(**budget_options), Recipe.of(search)
+    budget, recipe = Budget(rng, n_jobs, time_limit, progress, executor), Recipe.of(search)
     rows = Rows.of(data, recipe)
-    most = LIMIT if limit is None else check_count("limit", limit, 1)
+    check_count("limit", limit, 1)
     seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()
     result: BootstrapResult = budget.run(
-        partial(_resample, recipe=recipe, limit=most, zero=zero),
+        partial(_resample, recipe=recipe, limit=limit, zero=zero),
         _Resamples(rows, seeds, budget),
         what="resamples",
         gather=partial(_counted, rows.names, n_resamples, confidence, budget),

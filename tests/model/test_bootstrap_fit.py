@@ -1,0 +1,224 @@
+"""The bootstrap of a given graph: a slow twin, intervals, the test of Bollen and Stine."""
+
+import math
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import bowfree as bf
+from bowfree.errors import TimeIsUp
+from bowfree.model import resampling
+
+# x -> y <-> z
+GRAPH = bf.parse("x -> y <-> z")
+MODEL = bf.LinearSEM(
+    GRAPH, [[0, 0, 0], [0.8, 0, 0], [0, 0, 0]], [[1, 0, 0], [0, 1, 0.5], [0, 0.5, 1]]
+)
+DATA = MODEL.sample(150, rng=1, as_frame="pandas")
+
+
+def test_slow_twin():
+    found = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=40, rng=7)
+    slopes = []
+    for seed in np.random.default_rng(7).integers(0, 2**63, size=40):
+        drawn = np.random.default_rng(seed).integers(0, 150, size=150)
+        slopes.append(bf.fit(GRAPH, DATA.iloc[drawn]).edge("x -> y").estimate)
+    row = found.edge("x", "->", "y")
+    assert (row.lower, row.upper) == pytest.approx(tuple(np.quantile(slopes, [0.025, 0.975])))
+    assert row.se == pytest.approx(np.std(slopes, ddof=1))
+    assert row.bias == pytest.approx(np.mean(slopes) - found.fit.edge("x -> y").estimate)
+    effect = found.effect(of="x", on="y")  # one path, one edge
+    assert (effect.lower, effect.upper) == pytest.approx((row.lower, row.upper))
+
+
+def test_standard_errors_of_a_fit_use_the_same_refits():
+    fit = bf.fit(GRAPH, DATA, se="bootstrap", n_bootstrap=5, rng=3)
+    rng = np.random.default_rng(3)
+    twin = [bf.fit(GRAPH, DATA.iloc[rng.integers(150, size=150)]).params for _ in range(5)]
+    np.testing.assert_allclose(fit.resampled, [list(params.values()) for params in twin])
+    np.testing.assert_allclose(
+        fit.standard_errors().covariance, np.cov(fit.resampled, rowvar=False)
+    )
+
+
+def test_every_parameter_has_its_own_draws():
+    found = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=60, rng=1)
+    for row, normal in zip(found.estimates(), found.fit.estimates(), strict=True):
+        assert (row.a, row.mark, row.b) == normal.edge
+        assert row.estimate == normal.estimate
+        assert 0.6 * normal.se < row.se < 1.6 * normal.se  # normal theory holds here
+        assert row.lower < row.estimate < row.upper
+    assert found.variance("y") == found.estimates()[-2]
+    assert found.edge("z <-> y").estimate == found.fit.Omega[1, 2]
+    assert found.effect(of="y", on="x").upper == 0.0  # no path, no draw
+    assert [(row.a, row.b) for row in found.effects()] == [("x", "y")]
+    assert len(found.to_frame()) == len(found) == len(found.estimates()) + 1
+
+
+def test_bias_corrected():
+    """By hand: the levels move by twice the normal score of the share below the estimate."""
+    plain = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=200, rng=3)
+    shifted = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=200, rng=3, interval="bias-corrected")
+    draws, row, other = plain.draws[:, 1], plain.estimates()[1], shifted.estimates()[1]
+    levels = norm.cdf(2 * norm.ppf(np.mean(draws < row.estimate)) + norm.ppf([0.025, 0.975]))
+    assert (other.lower, other.upper) == pytest.approx(tuple(np.quantile(draws, levels)))
+    assert (row.lower, row.upper) == pytest.approx(tuple(np.quantile(draws, [0.025, 0.975])))
+
+
+def test_bollen_and_stine():
+    wrong = bf.parse("x -> y, z")
+    right = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=100, bollen_stine=True, rng=1)
+    rejected = bf.bootstrap_fit(wrong, DATA, n_bootstrap=100, bollen_stine=True, rng=1)
+    rows = resampling._rows_under_model(rejected.fit).sample.deviations
+    np.testing.assert_allclose(np.cov(rows.T, ddof=0), rejected.fit.Sigma, atol=1e-12)
+    assert right.bollen_stine_p_value > 0.05
+    assert rejected.bollen_stine_p_value == 1 / 101
+    assert "Bollen-Stine p-value 0.0099" in str(rejected)
+    assert abs(right.chi2_draws.mean() - right.fit.df) < 1.0
+    plain = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=40, rng=1)
+    assert math.isnan(plain.bollen_stine_p_value)
+
+
+def test_heavy_tails_widen_the_interval_of_a_variance():
+    rng = np.random.default_rng(5)
+    data = {"x": rng.standard_t(5, 1000), "y": rng.standard_t(5, 1000)}
+    found = bf.bootstrap_fit(bf.parse("x -> y"), data, n_bootstrap=200, rng=1)
+    assert found.variance("x").se > 1.3 * found.fit.standard_errors().Omega[0, 0]
+
+
+def test_missing_values_ranks_and_weights_are_resampled():
+    gappy = DATA.assign(y=DATA.y.where(DATA.x < 1))
+    for options in ({"missing": "fiml"}, {"missing": "two-stage"}):
+        found = bf.bootstrap_fit(GRAPH, gappy, n_bootstrap=40, rng=1, **options)
+        fit = bf.fit(GRAPH, gappy, **options)
+        assert found.edge("x -> y").estimate == pytest.approx(fit.edge("x -> y").estimate)
+        assert 0.5 < found.edge("x -> y").se / fit.edge("x -> y").se < 2
+    ranks = bf.bootstrap_fit(GRAPH, DATA, correlation="spearman", n_bootstrap=40, rng=1)
+    assert ranks.variance("x").se == pytest.approx(0, abs=1e-12)
+
+
+def test_same_for_every_number_of_threads():
+    plain = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=50, bollen_stine=True, rng=2)
+    with ThreadPoolExecutor(2) as executor:
+        for options in ({"n_jobs": 2}, {"executor": executor}):
+            other = bf.bootstrap_fit(
+                GRAPH, DATA, n_bootstrap=50, bollen_stine=True, rng=2, **options
+            )
+            assert other.draws.tobytes() == plain.draws.tobytes()
+            assert other.chi2_draws.tobytes() == plain.chi2_draws.tobytes()
+    assert pickle.loads(pickle.dumps(plain)).edge("x -> y") == plain.edge("x -> y")
+
+
+def test_a_result_brings_its_data():
+    fit = bf.fit(GRAPH, DATA)
+    plain = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=40, rng=1)
+    for found in (
+        bf.bootstrap_fit(fit, n_bootstrap=40, rng=1),
+        bf.bootstrap_fit(GRAPH, bf.moments(DATA), n_bootstrap=40, rng=1),
+    ):
+        assert found.draws.tobytes() == plain.draws.tobytes()
+    search = bf.greedy_search(DATA, rng=1, restarts=1, rounds=0)
+    with pytest.warns(bf.errors.LearnedGraphWarning):
+        bf.bootstrap_fit(search, n_bootstrap=40, rng=1)
+
+
+def test_failed_fits_are_left_out_and_counted(monkeypatch):
+    real, calls = resampling.refit, []
+
+    def sometimes(*args):
+        calls.append(1)
+        return None if len(calls) % 4 == 0 else real(*args)
+
+    monkeypatch.setattr(resampling, "refit", sometimes)
+    found = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=40, rng=1)
+    assert (found.n_bootstrap, found.n_failed, found.complete) == (30, 10, True)
+    assert "10 samples without a certified fit" in str(found)
+
+
+def test_too_few_rows():
+    data = bf.random_sem(bf.parse("a, b, c"), rng=1).sample(4, rng=2)
+    with pytest.raises(bf.BowfreeError, match="samples have no certified fit: too few rows"):
+        bf.bootstrap_fit(bf.parse("a <-> b <-> c <-> a"), data, n_bootstrap=40, rng=1)
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "problem"),
+    [
+        (None, {}, "neither was"),
+        (bf.moments(DATA).without_rows(), {}, "needs the rows themselves"),
+        (DATA, {"interval": "normal"}, "unknown interval 'normal'"),
+        (DATA, {"n_bootstrap": 20}, "too few for intervals of level 0.95"),
+        (DATA, {"confidence": 95}, "must be a number between 0 and 1"),
+        (DATA, {"bollen_stine": True, "correlation": "kendall"}, "one table of complete rows"),
+        (DATA[["x", "y"]], {}, "no column for the graph's node 'z'"),
+    ],
+)
+def test_bad_arguments(data, options, problem):
+    with pytest.raises(bf.BowfreeError, match=problem):
+        bf.bootstrap_fit(GRAPH, data, **options)
+
+
+def test_unknown_names():
+    found = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=40, rng=1)
+    for ask in (
+        lambda: found.edge("x -> q"),
+        lambda: found.variance("q"),
+        lambda: found.effect(of="q", on="x"),
+    ):
+        with pytest.raises(bf.errors.GraphError, match="unknown node 'q'"):
+            ask()
+    with pytest.raises(bf.errors.GraphError, match="the graph has no edge x -> z"):
+        found.edge("x -> z")
+
+
+def fail_after(monkeypatch, most, event):
+    """Raise an exception in all fits of resampled rows after the first ones."""
+    real, calls = resampling.fit_moments, []
+
+    def fit_moments(*args, **options):
+        calls.append(1)
+        if len(calls) > most:
+            raise event
+        return real(*args, **options)
+
+    monkeypatch.setattr(resampling, "fit_moments", fit_moments)
+
+
+def test_time_limit_keeps_the_samples_that_are_done(monkeypatch):
+    whole = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=40, rng=1)
+    fail_after(monkeypatch, 10, TimeIsUp("over"))
+    found = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=40, rng=1)
+    assert (found.n_bootstrap, found.n_failed, found.complete) == (10, 0, False)
+    np.testing.assert_array_equal(found.draws, whole.draws[:10])
+    np.testing.assert_array_equal(found.total_effects, whole.total_effects[:10])
+
+
+def test_every_fit_gets_the_time_that_is_left(monkeypatch):
+    real, given = resampling.fit_moments, []
+
+    def fit_moments(*args, seconds):
+        given.append(seconds)
+        return real(*args, seconds=seconds)
+
+    monkeypatch.setattr(resampling, "fit_moments", fit_moments)
+    bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=40, bollen_stine=True, time_limit=1e6, rng=1)
+    assert len(given) == 80
+    assert all(0 < seconds <= 1e6 for seconds in given)
+
+
+def test_interrupt_keeps_the_samples_that_are_done(monkeypatch):
+    fail_after(monkeypatch, 10, KeyboardInterrupt())
+    with pytest.raises(bf.errors.WorkInterrupted) as caught:
+        bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=40, rng=1)
+    assert (caught.value.result.n_bootstrap, caught.value.result.complete) == (10, False)
+
+
+def test_effects_are_zero_where_no_path_leads():
+    found = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=40, rng=1)
+    reach = np.eye(3, dtype=bool)
+    reach[1, 0] = True
+    assert (found.total_effects != 0).tolist() == [reach.tolist()] * 40
+    np.testing.assert_allclose(found.total_effects[:, 1, 0], found.draws[:, 0], rtol=1e-12)
