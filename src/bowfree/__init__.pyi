@@ -6,12 +6,6 @@ __version__: str
 # graph
 from .graph.mixed_graph import MixedGraph as MixedGraph
 from .graph.text import parse as parse
-from .graph.paths import Path as Path
-from .graph.paths import Trek as Trek
-from .graph.identification import (
-    EdgeIdentification as EdgeIdentification,
-    Identification as Identification,
-)
 from .graph.pag import PAG as PAG
 
 # beside the rooms
@@ -179,6 +173,7 @@ from .errors import BowfreeError as BowfreeError
 
 # rooms of their own
 from . import errors as errors
+from . import graph as graph
 from . import search as search
 from . import datasets as datasets
 from . import studies as studies

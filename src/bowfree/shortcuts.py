@@ -20,42 +20,6 @@ if TYPE_CHECKING:
     from bowfree.uncertainty.average_result import AveragedEffects
 
 
-class GraphShortcuts:
-    """What a :class:`~bowfree.MixedGraph` offers from upstairs."""
-
-    __slots__ = ()
-
-    def to_svg(self, *, layout: str = "auto") -> str:
-        """Return a picture of the graph as SVG text.
-
-        Directed edges are black arrows, bidirected edges red arcs with two heads.
-
-        Parameters
-        ----------
-        layout : {"auto", "layered", "circle"}
-            Rows from causes to effects, or a circle in node order. "auto" takes rows for an acyclic
-            graph with directed edges, and else the circle.
-
-        Returns
-        -------
-        str
-            A complete ``<svg>`` element on a white ground, readable on dark pages too.
-
-        Examples
-        --------
-        >>> import bowfree as bf
-        >>> svg = bf.parse("x -> y <-> z").to_svg()
-        >>> svg.startswith("<svg"), svg.count("<text")
-        (True, 3)
-        """
-        from bowfree.visualization.svg import graph_svg
-
-        return graph_svg(self, layout=layout)  # type: ignore[arg-type]  # a MixedGraph
-
-    def _repr_svg_(self) -> str:
-        return self.to_svg()
-
-
 class ReportShortcut:
     """What a fit offers from upstairs."""
 

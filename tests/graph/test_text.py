@@ -29,6 +29,8 @@ def test_smallest_example():
         "\ta -> b <-> c,\r\n d,",
         '"a" -> "b" <-> c, d',
         "a, b, c, d, c <-> b <- a",
+        "b <-> c, a -> b, nodes: a, b, c, d",
+        "nodes: a, b\nc, d, c <-> b <- a",
     ],
 )
 def test_other_spellings_of_the_same_graph(text):
@@ -42,19 +44,28 @@ def test_other_spellings_of_the_same_graph(text):
         "a",
         "a -> b <-> a",
         "a -> b -> a",
-        "a, b -> c <- a",
-        "a, b, a <-> c, b <-> d",
+        "a -> b, c -> d <-> b",
+        "b -> c <- a, nodes: a, b, c",
+        "a -> c, b -> d, nodes: a, e, b, c, d",
+        '"nodes:" -> a',
         "IL-6 -> x",
         '"blood pressure" <-> "say \\"hi\\"" -> "a,b", "#1"',
     ],
 )
-def test_these_texts_are_written_as_they_were_read(text):
+def test_these_texts_are_written_as_they_are_read(text):
     assert str(bf.parse(text)) == text
 
 
-def test_nodes_are_numbered_by_first_appearance():
+def test_order_of_nodes():
     assert bf.parse("y <- x, z, w -> x").nodes == ("y", "x", "z", "w")
+    assert bf.parse("y <- x, z, nodes: x, w").nodes == ("x", "w", "y", "z")
     assert bf.parse("").nodes == ()
+
+
+def test_isolated_variables_are_last():
+    graph = bf.MixedGraph(["a", "f0", "b", "f1", "c"], [("a", "b")], [("b", "c")])
+    assert str(graph) == "a -> b <-> c, nodes: a, f0, b, f1, c"
+    assert str(graph.reorder(["a", "b", "c", "f0", "f1"])) == "a -> b <-> c, f0, f1"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +74,8 @@ def test_nodes_are_numbered_by_first_appearance():
         ("a -> ", 1, 6, "expected a node name after '->'"),
         ("a -> b,\n -> c", 2, 2, "expected a node name before '->'"),
         ("a -> <-> b", 1, 6, "expected a node name before '<->'"),
-        ("a b", 1, 3, "expected an edge or a comma before b; a name of several words stands in"),
+        ("a b", 1, 3, "expected an edge or a comma before b"),
+        ("nodes: a -> b", 1, 10, "expected a comma or a line end"),
         ("a,, b", 1, 3, "expected a node name before the comma"),
         ("a -> b\nb -- c", 2, 3, "unexpected '-'"),
         ("a > b", 1, 3, "unexpected '>'"),

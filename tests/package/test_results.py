@@ -53,7 +53,7 @@ def results(graph, data):
         bf.design(graph, limit=200), bf.design(graph, limit=200).best,
         tests, tests[0], bounds, bounds.effect(of=a, on=b),
         bf.district_scores(graph, data), bf.intervene(fit, {a: 1.0}), graph.pag(),
-        graph.identified(), graph.identified().edges[0],
+        graph.identified(), graph.identified().rows[0],
         bf.intervene(fit, {a: 1.0}).variable(b),
         fit.residuals(data), fit.predict(data, of=a),
         fit.modification_indices(), fit.modification_indices()[0],

@@ -1,8 +1,11 @@
-"""Mixed graphs and what can be asked of them (section 2.1 of the paper).
+"""Mixed graphs (section 2.1 of the paper).
 
-``mixed_graph`` holds the class and is the table of contents of the room: ``edits``, ``structure``,
-``paths``, ``treks``, ``separation``, ``projection`` are its methods, one story per file. ``text``
-writes graphs, ``parsing`` reads them, ``names`` understands how users name nodes and edges, and
-``by_edge`` finds what a result says of one; ``bit_sets`` is what all of it stands on, and
-``bit_stacks`` reads many graphs at once.
+``mixed_graph`` defines :class:`bowfree.MixedGraph`; ``edits``, ``structure``, ``paths``,
+``separation``, ``identification`` and ``pag`` define its methods. ``text`` reads and writes graphs,
+``names`` looks up nodes and edges, ``graph_like`` accepts results in place of graphs, and
+``encodings`` converts between masks, bits and pair states.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

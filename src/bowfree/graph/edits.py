@@ -1,8 +1,7 @@
-"""Graphs with a change: add, remove or replace edges, restrict, rename, reorder.
+"""Copies of a graph with a change: edges added, removed or replaced, nodes selected or renamed.
 
-A :class:`~bowfree.MixedGraph` never changes; each of these methods returns a new graph that shares
-what it can with the old one. Edges are given as text in the language of :func:`bowfree.parse`, or
-as pairs under ``directed=`` and ``bidirected=``.
+The functions are methods of :class:`~bowfree.MixedGraph`. Edges are written as text in the language
+of :func:`bowfree.parse`, or as pairs in ``directed=`` and ``bidirected=``.
 """
 
 from __future__ import annotations
@@ -11,19 +10,19 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from bowfree.errors import GraphError
-from bowfree.graph.encodings import members
+from bowfree.graph.encodings import members, singletons
 from bowfree.graph.text import quote, read_statements
+from bowfree.parameters import public
 from bowfree.text_reading import join_names, short_repr
 from bowfree.validation import as_list
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
-__all__: list[str] = []  # reached through MixedGraph
-
 Pairs = Iterable[tuple[str, str]]
 
 
+@public
 def add(
     graph: MixedGraph,
     *edges: str,
@@ -31,28 +30,28 @@ def add(
     bidirected: Pairs = (),
     nodes: str | Iterable[str] = (),
 ) -> MixedGraph:
-    """Return this graph with more edges (and nodes).
+    """Return a copy of this graph with additional edges and nodes.
 
     Parameters
     ----------
     *edges : str
         Edges as text, such as ``"x -> y"`` or ``"x -> y <-> z"``.
     directed, bidirected : iterable of pairs of str
-        The same as pairs: ``directed=[("x", "y")]`` is ``x -> y``.
+        Edges as pairs: ``directed=[("x", "y")]`` is ``x -> y``.
     nodes : str or iterable of str
-        New nodes, placed after the present ones. An edge does not create its nodes, so that a
-        misspelt name is an error and not a new variable.
+        New nodes, placed after the present ones. Edges do not create nodes, so that a misspelled
+        name is an error.
 
     Returns
     -------
     MixedGraph
-        An edge that is already there stays as it is. Cycles and bows are not refused here; ask
+        Edges that exist already stay as they are. The result can have cycles and bows; see
         ``is_bap()``.
 
     Raises
     ------
     GraphError
-        Unknown node, self-loop, or a new node whose name is taken.
+        If a node is unknown, an edge is a self-loop, or a new node exists already.
 
     Examples
     --------
@@ -63,11 +62,9 @@ def add(
     >>> print(g.add(directed=[("z", "w")], nodes=["w"]))
     x -> y, z -> w
     """
-    new = (
-        (nodes,) if isinstance(nodes, str) else tuple(as_list("nodes", nodes, "names", GraphError))
-    )
+    new = [nodes] if isinstance(nodes, str) else as_list("nodes", nodes, "names", GraphError)
     if new:
-        graph = type(graph)(graph.nodes + new, graph.directed, graph.bidirected)
+        graph = type(graph)((*graph.nodes, *new), graph.directed, graph.bidirected)
     parents, spouses = list(graph._parents), list(graph._spouses)
     for i, mark, j in _edge_list(graph, edges, directed, bidirected):
         if mark == "->":
@@ -78,6 +75,7 @@ def add(
     return graph._with(parents, spouses)
 
 
+@public
 def remove(
     graph: MixedGraph,
     *edges: str,
@@ -85,58 +83,59 @@ def remove(
     bidirected: Pairs = (),
     nodes: str | Iterable[str] = (),
 ) -> MixedGraph:
-    """Return this graph without some edges (and nodes).
+    """Return a copy of this graph without some edges and nodes.
 
     Parameters
     ----------
     *edges : str
         Edges as text, such as ``"x -> y"``.
     directed, bidirected : iterable of pairs of str
-        The same as pairs.
+        Edges as pairs.
     nodes : str or iterable of str
-        Nodes to take away, with all their edges.
+        Nodes to remove, with all their edges.
 
     Raises
     ------
     GraphError
-        Unknown node, or an edge that is not in the graph.
+        If a node is unknown or an edge is not in the graph.
 
     Examples
     --------
     >>> import bowfree as bf
     >>> g = bf.parse("x -> y <-> z")
-    >>> print(g.remove("x -> y"))
-    x, y <-> z
+    >>> print(g.remove("y <-> z"))
+    x -> y, z
     >>> print(g.remove(nodes="y"))
     x, z
     """
     parents, spouses = list(graph._parents), list(graph._spouses)
     for i, mark, j in _edge_list(graph, edges, directed, bidirected):
-        there = parents[j] if mark == "->" else spouses[j]
-        if not there >> i & 1:
+        if not (parents if mark == "->" else spouses)[j] >> i & 1:
             a, b = graph._nodes[i], graph._nodes[j]
-            seen = str(graph.subgraph([a, b])) if graph.adjacent(a, b) else "no edge"
+            found = str(graph.subgraph([a, b])) if graph.adjacent(a, b) else "no edge"
             raise GraphError(
-                f"no edge {quote(a)} {mark} {quote(b)} to remove: this pair has {seen}; "
-                "remove only edges that are there (has_edge tells)"
+                f"no edge {quote(a)} {mark} {quote(b)} to remove: this pair has {found}; "
+                "remove only edges of the graph (see has_edge)"
             )
         if mark == "->":
             parents[j] &= ~(1 << i)
         else:
             spouses[i] &= ~(1 << j)
             spouses[j] &= ~(1 << i)
-    changed = graph._with(parents, spouses)
-    gone = graph._mask(nodes)
-    return changed.subgraph(graph._names(~gone & ((1 << len(graph)) - 1))) if gone else changed
+    changed, removed = graph._with(parents, spouses), graph._mask(nodes)
+    if not removed:
+        return changed
+    return changed.subgraph(graph._names(~removed & ((1 << len(graph)) - 1)))
 
 
+@public
 def replace(graph: MixedGraph, old: str, new: str) -> MixedGraph:
-    """Return this graph with the edges of ``old`` exchanged for those of ``new``.
+    """Return a copy of this graph with the edges `old` replaced by the edges `new`.
 
     Parameters
     ----------
     old, new : str
-        Edges as text; all of ``old`` must be there.
+        Edges as text; all edges `old` must be in the graph.
 
     Examples
     --------
@@ -150,13 +149,14 @@ def replace(graph: MixedGraph, old: str, new: str) -> MixedGraph:
     return add(remove(graph, old), new)
 
 
+@public
 def subgraph(graph: MixedGraph, nodes: str | Iterable[str]) -> MixedGraph:
     """Return the induced subgraph: these nodes and all edges between them.
 
     Parameters
     ----------
     nodes : str or iterable of str
-        The nodes to keep; they stay in the graph's order.
+        The nodes to keep; they stay in the order of the graph.
 
     Examples
     --------
@@ -168,11 +168,12 @@ def subgraph(graph: MixedGraph, nodes: str | Iterable[str]) -> MixedGraph:
     ----------
     Section 2.1 of the paper, and theorem "subgraph".
     """
-    return _pick(graph, list(members(graph._mask(nodes))))
+    return _select(graph, list(members(graph._mask(nodes))))
 
 
+@public
 def reorder(graph: MixedGraph, nodes: Iterable[str]) -> MixedGraph:
-    """Return the same graph with its nodes in another order, for example that of a data set.
+    """Return this graph with its nodes in another order, such as that of the columns of a data set.
 
     Parameters
     ----------
@@ -185,28 +186,23 @@ def reorder(graph: MixedGraph, nodes: Iterable[str]) -> MixedGraph:
     >>> bf.parse("a -> b").reorder(["b", "a"]).nodes
     ('b', 'a')
     """
-    given = [nodes] if isinstance(nodes, str) else as_list("nodes", nodes, "names", GraphError)
-    order = [graph._node(v) for v in given]
+    names = [nodes] if isinstance(nodes, str) else as_list("nodes", nodes, "names", GraphError)
+    order = [graph._node(name) for name in names]
     if sorted(order) != list(range(len(graph))):
-        names = [graph._nodes[v] for v in order]
         raise GraphError(
-            f"the new order {join_names(names)} must list each of the nodes {join_names(graph.nodes)} once"
+            f"the new order {join_names(names)} must contain each of the nodes "
+            f"{join_names(graph.nodes)} once"
         )
-    return _pick(graph, order)
+    return _select(graph, order)
 
 
-def _pick(graph: MixedGraph, order: list[int]) -> MixedGraph:
-    """Build the induced subgraph whose k-th node is the old node ``order[k]``."""
-    place = {v: k for k, v in enumerate(order)}
-    keep = 0
-    for v in order:
-        keep |= 1 << v
+def _select(graph: MixedGraph, order: list[int]) -> MixedGraph:
+    """Return the induced subgraph whose k-th node is the old node ``order[k]``."""
+    new_index = {v: k for k, v in enumerate(order)}
+    keep = singletons(order)
 
     def moved(mask: int) -> int:
-        result = 0
-        for v in members(mask & keep):
-            result |= 1 << place[v]
-        return result
+        return singletons(new_index[v] for v in members(mask & keep))
 
     return graph._from_masks(
         tuple(graph._nodes[v] for v in order),
@@ -215,18 +211,19 @@ def _pick(graph: MixedGraph, order: list[int]) -> MixedGraph:
     )
 
 
+@public
 def relabel(graph: MixedGraph, names: Mapping[str, str]) -> MixedGraph:
     """Return the graph with new names for some or all of its nodes.
 
     Parameters
     ----------
     names : mapping from str to str
-        From old to new name; nodes that are not listed keep theirs.
+        New names by old names. Other nodes keep their names.
 
     Raises
     ------
     GraphError
-        An old name that is unknown, or two nodes that would get one name.
+        If an old name is unknown or two nodes would have the same name.
 
     Examples
     --------
@@ -235,7 +232,7 @@ def relabel(graph: MixedGraph, names: Mapping[str, str]) -> MixedGraph:
     b -> a <-> c
     """
     if not isinstance(names, Mapping):
-        raise GraphError(f"names is {short_repr(names)}; give a mapping from old to new names")
+        raise GraphError(f"names is {short_repr(names)}; pass a mapping from old to new names")
     for old in names:
         graph._node(old)
     renamed = type(graph)(names.get(name, name) for name in graph.nodes)
@@ -243,7 +240,7 @@ def relabel(graph: MixedGraph, names: Mapping[str, str]) -> MixedGraph:
 
 
 def has_edge(graph: MixedGraph, edge: str) -> bool:
-    """Tell whether the graph has an edge, or all edges, written as text.
+    """Test whether the graph has an edge, or all of several edges, written as text.
 
     Examples
     --------
@@ -253,7 +250,7 @@ def has_edge(graph: MixedGraph, edge: str) -> bool:
     (True, False, True)
     """
     return all(
-        (graph._parents[j] if mark == "->" else graph._spouses[j]) >> i & 1
+        (graph._parents if mark == "->" else graph._spouses)[j] >> i & 1
         for i, mark, j in _edge_list(graph, (edge,), (), ())
     )
 
@@ -261,18 +258,16 @@ def has_edge(graph: MixedGraph, edge: str) -> bool:
 def _edge_list(
     graph: MixedGraph, texts: Iterable[str], directed: Pairs, bidirected: Pairs
 ) -> list[tuple[int, str, int]]:
-    """Read the three ways to give edges; names become indices, and must be known."""
-    pairs = "pairs of nodes"
-    result = [(*graph._pair(p), "->") for p in as_list("directed", directed, pairs, GraphError)]
-    result += [
-        (*graph._pair(p), "<->") for p in as_list("bidirected", bidirected, pairs, GraphError)
-    ]
+    """Return all edges as (i, mark, j); their nodes must be in the graph."""
+    what = "pairs of nodes"
+    found = [(pair, "->") for pair in as_list("directed", directed, what, GraphError)]
+    found += [(pair, "<->") for pair in as_list("bidirected", bidirected, what, GraphError)]
     for text in texts:
         names, edges = read_statements(text)
-        alone = set(names).difference(*((a, b) for a, _, b in edges))
-        if alone or not edges:
+        if set(names).difference(*((a, b) for a, _, b in edges)) or not edges:
             raise GraphError(
-                f"{short_repr(text)} should name edges, such as 'x -> y'; nodes go under nodes=[...]"
+                f"{short_repr(text)} should contain edges only, such as 'x -> y'; pass nodes as "
+                "nodes=[...]"
             )
-        result += [(*graph._pair((a, b)), mark) for a, mark, b in edges]
-    return [(i, mark, j) for i, j, mark in result]
+        found += [((a, b), mark) for a, mark, b in edges]
+    return [(i, mark, j) for pair, mark in found for i, j in [graph._pair(pair)]]

@@ -50,8 +50,10 @@ def singletons(nodes: Iterable[int]) -> int:
 def union(masks: Sequence[int], nodes: int) -> int:
     """Return the union of ``masks[v]`` over the nodes v of a set."""
     result = 0
-    for v in members(nodes):
-        result |= masks[v]
+    while nodes:  # faster than a loop over `members`
+        low = nodes & -nodes
+        result |= masks[low.bit_length() - 1]
+        nodes ^= low
     return result
 
 

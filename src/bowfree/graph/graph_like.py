@@ -1,8 +1,4 @@
-"""What a user gives where a graph is wanted: a graph, or a result that has one.
-
-Searches, fits and classes all carry a ``graph``. Whatever makes sense for a graph makes sense for
-them too, so the functions of this package ask here what they were given.
-"""
+"""Arguments that are a graph, or a result with an attribute ``graph``."""
 
 from __future__ import annotations
 
@@ -22,24 +18,16 @@ class HasGraph(Protocol):
 GraphLike = MixedGraph | HasGraph
 
 
-def graph_of(given: GraphLike | Any) -> MixedGraph:
-    """Return the graph, or the graph of the result, or say that it is neither.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> from bowfree.graph.graph_like import graph_of
-    >>> str(graph_of(bf.equivalence_class(bf.parse("x -> y"))))
-    'x -> y'
-    """
-    if isinstance(given, MixedGraph):
-        return given
-    graph = getattr(given, "graph", None)
+def graph_of(value: GraphLike | Any) -> MixedGraph:
+    """Return the graph, or the graph of the result; raise a GraphError if it is neither."""
+    if isinstance(value, MixedGraph):
+        return value
+    graph = getattr(value, "graph", None)
     if isinstance(graph, MixedGraph):
         return graph
-    shown = (
-        f"the text {given[:60]!r}; bowfree.parse reads it"
-        if isinstance(given, str)
-        else (f"an object of type {type(given).__name__}")
+    found = (
+        f"the string {value[:60]!r}; convert it with bowfree.parse"
+        if isinstance(value, str)
+        else f"an object of type {type(value).__name__}"
     )
-    raise GraphError(f"expected a graph, or a result that has one, and got {shown}")
+    raise GraphError(f"expected a graph or a result that has one, got {found}")

@@ -1,18 +1,39 @@
-"""What covariances determine: which parameters of a linear model on a graph are identified.
+"""Identification: which parameters of a linear model on a graph are determined by the covariances.
 
-``Sigma = (I - B)^-1 Omega (I - B)^-T`` has d (d + 1) / 2 entries, and the graph says where B and
-Omega vanish. A parameter is *identified* when almost every Sigma of the model leaves it one value.
-Without bows all are. For a graph with bows two tests are made here:
+``Sigma = (I - B)^-1 Omega (I - B)^-T`` has d (d + 1) / 2 entries, and the graph says which entries
+of B and Omega are zero. A parameter is *identified* if almost every Sigma of the model leaves it
+one value. In a graph without bows all are. For graphs with bows there are two tests:
 
-- the half-trek criterion (:mod:`bowfree.graph.identification`) is sufficient: what it solves is a
-  rational function of Sigma;
-- the rank of the derivative of Sigma is necessary: a parameter that can move while Sigma stays,
-  at a random point, takes infinitely many values for almost every Sigma. Written in B alone the
-  condition is that ``((I - B) Sigma (I - B)^T)[i, j]`` stays zero for all pairs i, j without
-  ``<->``. Ranks are computed modulo a prime, at a random point, so there is no rounding.
+- The half-trek criterion is sufficient: it expresses parameters as rational functions of Sigma.
+- The rank of the derivative of Sigma is necessary: a parameter that can change while Sigma stays
+  the same, at a random point, has infinitely many values for almost every Sigma. Written in B alone
+  the condition is that ``((I - B) Sigma (I - B)^T)[i, j]`` stays zero for all pairs i, j without
+  ``<->``. Ranks are computed modulo a prime, so there is no rounding.
 
-What passes the second test and not the first has finitely many values (and perhaps one): it is
-left *undecided*.
+A parameter that passes the second test but not the first has finitely many values, perhaps one: it
+is *undecided*.
+
+**The half-trek criterion.** A half-trek from y to w is ``y -> ... -> w`` or ``y <-> t -> ... -> w``,
+or y = w. Let Y be a set of as many nodes as v has parents, without v and its spouses. Suppose that
+there are half-treks from Y to the parents of v that share no node on their right sides, and that
+the coefficients into all members of Y that v reaches by half-treks are known. Then the coefficients
+into v solve a linear system with one equation for each y in Y,
+
+    sum over parents p of  B[v, p] * row(y)[p]  =  row(y)[v],
+
+where ``row(y)`` is row y of ``(I - B) Sigma`` if v reaches y by a half-trek, and row y of ``Sigma``
+otherwise. The set Y is found as a maximal flow::
+
+    source => left(y) => right(y), right(spouse of y)      the first step of a half-trek
+              right(u) => right(child of u)                further steps; capacity 1 at each node
+              right(parent of v) => sink
+
+In a graph without bows, Y = parents of v is such a set.
+
+References
+----------
+R. Foygel, J. Draisma, M. Drton, Half-trek criterion for generic identifiability of linear
+structural equation models, Annals of Statistics 40 (2012), Theorem 1 and section 6.
 """
 
 from __future__ import annotations
@@ -25,128 +46,78 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bowfree.errors import GraphError
 from bowfree.graph.encodings import closure, members
-from bowfree.graph.names import parse_edge
+from bowfree.graph.names import EdgeLookup
 from bowfree.graph.structure import check_acyclic
 from bowfree.graph.text import quote
-from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count
-from bowfree.results.frames import data_frame
-from bowfree.results.serialization import ToDict
+from bowfree.results.display import MOST_ROWS, Table, count
+from bowfree.results.rows import Row, RowTable
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
 
-_PRIME = 2**61 - 1  # a wrong rank has a chance of about the number of parameters over this
-_SEED = 20120601  # any: the point is random, but the same for everybody
+_PRIME = 2**61 - 1  # the probability of a wrong rank is about the number of parameters over this
+_SEED = 20120601  # of the random point; arbitrary but fixed
 
-Verdict = Literal["identified", "not identified", "undecided"]
-
-
-@dataclass(frozen=True, repr=False)
-class EdgeIdentification(TextDisplay, ToDict):
-    """Whether the parameter of one edge is determined by the covariances.
-
-    Attributes
-    ----------
-    a, mark, b : str
-        The edge, with mark ``"->"`` (an effect) or ``"<->"`` (an error covariance).
-    verdict : {"identified", "not identified", "undecided"}
-        One value for almost every covariance matrix of the model; infinitely many; finitely many,
-        perhaps one.
-    by : tuple of str
-        For an effect that is identified: the nodes whose covariances with a and b make up the
-        equations that it solves.
-    """
-
-    a: str
-    mark: Literal["->", "<->"]
-    b: str
-    verdict: Verdict
-    by: tuple[str, ...]
-
-    def _headline(self) -> str:
-        by = f" by {', '.join(map(quote, self.by))}" if self.by else ""
-        return f"{quote(self.a)} {self.mark} {quote(self.b)}: {self.verdict}{by}"
+_VERDICTS = ("identified", "not identified", "undecided")
 
 
 @dataclass(frozen=True, repr=False)
-class Identification(TextDisplay):
-    """Which parameters the covariances determine; made by :meth:`MixedGraph.identified`.
+class Identification(RowTable, EdgeLookup[Row]):
+    """Verdicts on the parameters of a graph; returned by :meth:`MixedGraph.identified`.
 
     Attributes
     ----------
     graph : MixedGraph
         The graph.
-    edges : tuple of EdgeIdentification
-        One for each edge, directed ones first.
+    rows : tuple of Row
+        One row for each edge, directed edges first: ``a``, ``mark``, ``b``; the ``verdict``
+        ("identified": one value for almost every covariance matrix of the model, "not identified":
+        infinitely many, "undecided": finitely many, perhaps one); and ``by``, for an identified
+        coefficient the nodes whose covariances with a and b form its equations.
     """
 
     graph: MixedGraph
-    edges: tuple[EdgeIdentification, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The nodes of the graph."""
+        return self.graph.nodes
 
     @property
     def complete(self) -> bool:
         """Whether every parameter is identified."""
-        return all(edge.verdict == "identified" for edge in self.edges)
+        return all(row.verdict == "identified" for row in self.rows)
 
-    def edge(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeIdentification:
-        """Return the verdict on one edge: ``edge("x", "->", "y")`` or ``edge("x -> y")``.
-
-        Raises
-        ------
-        GraphError
-            A name or an edge that the graph does not have.
-        """
-        nodes = self.graph.nodes
-        i, kind, j = parse_edge(nodes, a, mark, b)
-        ends = {(nodes[i], nodes[j])} | ({(nodes[j], nodes[i])} if kind == "<->" else set())
-        for edge in self.edges:
-            if edge.mark == kind and (edge.a, edge.b) in ends:
-                return edge
-        raise GraphError(f"the graph has no edge {quote(nodes[i])} {kind} {quote(nodes[j])}")
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with one row for each edge.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            The library of the data frame.
-
-        Returns
-        -------
-        data frame
-            Columns a, mark, b, verdict.
-        """
-        names = ("a", "mark", "b", "verdict")
-        return data_frame({name: [getattr(e, name) for e in self.edges] for name in names}, backend)
+    def _at_edge(self, i: int, mark: Literal["->", "<->"], j: int) -> Row:
+        a, b = self.names[i], self.names[j]
+        edges = [(a, mark, b), (b, mark, a)] if mark == "<->" else [(a, mark, b)]
+        for row in self.rows:
+            if (row.a, row.mark, row.b) in edges:
+                return row
+        raise GraphError(f"the graph has no edge {quote(a)} {mark} {quote(b)}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and texts, ready for ``json.dumps``."""
-        return {
-            "graph": self.graph.to_dict(),
-            "complete": self.complete,
-            "edges": [
-                {"a": e.a, "mark": e.mark, "b": e.b, "verdict": e.verdict, "by": list(e.by)}
-                for e in self.edges
-            ],
-        }
+        """Return plain lists and strings, ready for ``json.dumps``."""
+        rows = [row.to_dict() for row in self.rows]
+        return {"graph": self.graph.to_dict(), "complete": self.complete, "edges": rows}
 
     def _headline(self) -> str:
         if self.complete:
-            return f"all of {count(len(self.edges), 'edge')} identified"
-        verdicts = [edge.verdict for edge in self.edges]
-        return ", ".join(
-            f"{verdicts.count(verdict)} {verdict}"
-            for verdict in ("identified", "not identified", "undecided")
-            if verdict in verdicts
-        )
+            return f"all of {count(len(self.rows), 'edge')} identified"
+        found = [row.verdict for row in self.rows]
+        return ", ".join(f"{found.count(name)} {name}" for name in _VERDICTS if name in found)
 
     def _sections(self) -> Iterator[str | Table]:
         yield self._headline()
         rows = [
-            (f"{quote(e.a)} {e.mark} {quote(e.b)}", e.verdict, ", ".join(map(quote, e.by)))
-            for e in self.edges
+            (
+                f"{quote(row.a)} {row.mark} {quote(row.b)}",
+                row.verdict,
+                ", ".join(map(quote, row.by)),
+            )
+            for row in self.rows
         ]
         yield Table(
             ("edge", "verdict", "by"),
@@ -157,103 +128,8 @@ class Identification(TextDisplay):
         )
 
 
-class Equations(NamedTuple):
-    """The equations for the coefficients into one node.
-
-    Attributes
-    ----------
-    node : int
-        The child.
-    sources : tuple of int
-        Y: one node for each equation.
-    reached : int
-        The set of those of them whose row is one of ``(I - B) Sigma``.
-    """
-
-    node: int
-    sources: tuple[int, ...]
-    reached: int
-
-
-def half_trek_equations(graph: MixedGraph) -> list[Equations]:
-    """Return equations for all nodes that the criterion solves, in an order to solve them in.
-
-    Nodes without parents come first, with no equation.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> from bowfree.graph.identification import half_trek_equations
-    >>> [e.node for e in half_trek_equations(bf.parse("z -> x -> y <-> x"))]
-    [0, 1, 2]
-    >>> [e.node for e in half_trek_equations(bf.parse("x -> y <-> x"))]
-    [0]
-
-    References
-    ----------
-    R. Foygel, J. Draisma, M. Drton, Half-trek criterion for generic identifiability of linear
-    structural equation models, Annals of Statistics 40 (2012), Theorem 1 and section 6.
-    """
-    d = len(graph)
-    children = graph._children()
-    everybody = (1 << d) - 1
-    found: list[Equations] = []
-    solved = 0
-    waiting = list(range(d))
-    while True:
-        left = []
-        for v in waiting:
-            near = 1 << v | graph._spouses[v]
-            reached = closure(children, near)
-            allowed = everybody & ~near & (solved | ~reached)
-            sources = _sources(graph, v, allowed)
-            if sources is None:
-                left.append(v)
-            else:
-                found.append(Equations(v, sources, reached))
-                solved |= 1 << v
-        if len(left) == len(waiting):
-            return found
-        waiting = left
-
-
-def _sources(graph: MixedGraph, v: int, allowed: int) -> tuple[int, ...] | None:
-    """Return nodes with half-treks to all parents of v, without a common right node; or None."""
-    d, parents, children = len(graph), graph._parents[v], graph._children()
-    # The network with unit capacities: where a unit of flow can still go from each of its nodes.
-    # A right node is split into its entrance and its exit, so that one half-trek passes.
-    entrance, exit_, source, sink = d, 2 * d, 3 * d, 3 * d + 1
-    open_: list[dict[int, None]] = [{} for _ in range(3 * d + 2)]  # dicts: in a fixed order
-    for y in [*members(allowed & parents), *members(allowed & ~parents)]:
-        open_[source][y] = None  # parents first, as they reach themselves
-        open_[y].update((entrance + t, None) for t in members(1 << y | graph._spouses[y]))
-    for u in range(d):
-        open_[entrance + u][exit_ + u] = None
-        open_[exit_ + u].update((entrance + w, None) for w in members(children[u]))
-        if parents >> u & 1:
-            open_[exit_ + u][sink] = None
-    for _ in range(parents.bit_count()):
-        came: dict[int, int] = {source: source}
-        frontier = [source]
-        while frontier and sink not in came:
-            u = frontier.pop(0)
-            for w in open_[u]:
-                if w not in came:
-                    came[w] = u
-                    frontier.append(w)
-        if sink not in came:
-            return None
-        w = sink
-        while w != source:
-            u = came[w]
-            del open_[u][w]
-            open_[w][u] = None
-            w = u
-    return tuple(y for y in members(allowed) if source in open_[y])
-
-
 def identified(graph: MixedGraph) -> Identification:
-    """Tell which parameters of the linear model are determined by the covariances.
+    """Determine which parameters of the linear model are identified by the covariances.
 
     Returns
     -------
@@ -263,16 +139,16 @@ def identified(graph: MixedGraph) -> Identification:
     Raises
     ------
     GraphError
-        When the graph has a directed cycle.
+        If the graph has a directed cycle.
 
     Notes
     -----
-    The answers are about almost every parameter (*generic* identifiability): on a set of measure
-    zero, such as an instrument without effect, an identified parameter need not be.
+    Identification is *generic*: it holds for almost every parameter, but not, for example, for an
+    instrument without effect.
 
     Examples
     --------
-    An instrument z, and the same without it:
+    An instrument z, and the same graph without it:
 
     >>> import bowfree as bf
     >>> print(bf.parse("z -> x -> y <-> x").identified())
@@ -290,25 +166,104 @@ def identified(graph: MixedGraph) -> Identification:
     structural equation models, Annals of Statistics 40 (2012).
     """
     check_acyclic(graph)
-    equations = {each.node: each.sources for each in half_trek_equations(graph)}
-    open_ = set() if len(equations) == len(graph) else _moving(graph)
-    verdicts: list[EdgeIdentification] = []
+    sources = {equations.node: equations.sources for equations in half_trek_equations(graph)}
+    free = set() if len(sources) == len(graph) else _free_edges(graph)
+    rows = []
     for a, mark, b in graph.edges:
         i, j = graph._node(a), graph._node(b)
         by: tuple[str, ...] = ()
-        verdict: Verdict = "undecided"
-        if j in equations and (mark == "->" or i in equations):
+        verdict = "undecided"
+        if j in sources and (mark == "->" or i in sources):
             verdict = "identified"
-            by = tuple(graph.nodes[y] for y in equations[j]) if mark == "->" else ()
-        elif (i, mark, j) in open_:
+            by = tuple(graph.nodes[y] for y in sources[j]) if mark == "->" else ()
+        elif (i, mark, j) in free:
             verdict = "not identified"
-        kind: Literal["->", "<->"] = "->" if mark == "->" else "<->"
-        verdicts.append(EdgeIdentification(a, kind, b, verdict, by))
-    return Identification(graph, tuple(verdicts))
+        rows.append(Row(a=a, mark=mark, b=b, verdict=verdict, by=by))
+    return Identification(graph, tuple(rows))
 
 
-def _moving(graph: MixedGraph) -> set[tuple[int, str, int]]:
-    """Return the edges whose parameter can move while Sigma stays, at a random point mod p."""
+class Equations(NamedTuple):
+    """The equations for the coefficients into one node.
+
+    Attributes
+    ----------
+    node : int
+        The child.
+    sources : tuple of int
+        Y: one node for each equation.
+    reached : int
+        Mask of nodes; for sources in it the equation uses a row of ``(I - B) Sigma``.
+    """
+
+    node: int
+    sources: tuple[int, ...]
+    reached: int
+
+
+def half_trek_equations(graph: MixedGraph) -> list[Equations]:
+    """Return equations for all nodes that the criterion solves, in an order to solve them.
+
+    Nodes without parents have no equations.
+    """
+    d = len(graph)
+    children = graph._children()
+    found: list[Equations] = []
+    solved = 0
+    waiting = list(range(d))
+    while True:
+        unsolved = []
+        for v in waiting:
+            near = 1 << v | graph._spouses[v]
+            reached = closure(children, near)
+            allowed = ((1 << d) - 1) & ~near & (solved | ~reached)
+            sources = _sources(graph, v, allowed)
+            if sources is None:
+                unsolved.append(v)
+            else:
+                found.append(Equations(v, sources, reached))
+                solved |= 1 << v
+        if len(unsolved) == len(waiting):
+            return found
+        waiting = unsolved
+
+
+def _sources(graph: MixedGraph, v: int, allowed: int) -> tuple[int, ...] | None:
+    """Return Y, by augmenting paths in the flow network of the module's docstring, or None."""
+    d, parents, children = len(graph), graph._parents[v], graph._children()
+    # A right node is split into entrance and exit, so that its capacity is 1. `residual` has the
+    # successors of each node in the residual network; dicts serve as ordered sets.
+    entrance, exit_, source, sink = d, 2 * d, 3 * d, 3 * d + 1
+    residual: list[dict[int, None]] = [{} for _ in range(3 * d + 2)]
+    for y in [*members(allowed & parents), *members(allowed & ~parents)]:
+        residual[source][y] = None  # parents first: they reach themselves
+        residual[y].update((entrance + t, None) for t in members(1 << y | graph._spouses[y]))
+    for u in range(d):
+        residual[entrance + u][exit_ + u] = None
+        residual[exit_ + u].update((entrance + w, None) for w in members(children[u]))
+        if parents >> u & 1:
+            residual[exit_ + u][sink] = None
+    for _ in range(parents.bit_count()):
+        previous: dict[int, int] = {source: source}
+        queue = [source]
+        while queue and sink not in previous:
+            u = queue.pop(0)
+            for w in residual[u]:
+                if w not in previous:
+                    previous[w] = u
+                    queue.append(w)
+        if sink not in previous:
+            return None
+        w = sink
+        while w != source:
+            u = previous[w]
+            del residual[u][w]
+            residual[w][u] = None
+            w = u
+    return tuple(y for y in members(allowed) if source in residual[y])
+
+
+def _free_edges(graph: MixedGraph) -> set[tuple[int, str, int]]:
+    """Return the edges whose parameter can change while Sigma stays, at a random point mod p."""
     d, p = len(graph), _PRIME
     draw = random.Random(_SEED)
     arrows = [(j, i) for i in range(d) for j in members(graph._parents[i])]
@@ -318,7 +273,7 @@ def _moving(graph: MixedGraph) -> set[tuple[int, str, int]]:
         Omega[i][i] = draw.randrange(1, p)
         for j in members(graph._spouses[i] >> i << i):
             Omega[i][j] = Omega[j][i] = draw.randrange(1, p)
-    # E Omega = (I - B)^-1 Omega, parents before children.
+    # G = (I - B)^-1 Omega, parents before children.
     G = [row[:] for row in Omega]
     for name in graph.topological_order():
         i = graph._node(name)
@@ -332,42 +287,40 @@ def _moving(graph: MixedGraph) -> set[tuple[int, str, int]]:
             for tail, head in arrows
         ]
 
-    basis = _Span(p)
+    span = _Span(p)
     for i, j in combinations(range(d), 2):
         if not graph._spouses[i] >> j & 1:
-            basis.add(row(i, j))
-    moving = {
+            span.add(row(i, j))
+    free = {
         (tail, "->", head)
         for k, (tail, head) in enumerate(arrows)
-        if not basis.has([int(k == other) for other in range(len(arrows))])
+        if not span.contains([int(k == other) for other in range(len(arrows))])
     }
     for i in range(d):
         for j in members(graph._spouses[i] >> i << i):
-            if not basis.has(row(i, j)):
-                moving.add((i, "<->", j))
-    return moving
+            if not span.contains(row(i, j)):
+                free.add((i, "<->", j))
+    return free
 
 
 class _Span:
-    """The vectors modulo p that are combinations of some others."""
+    """The span of vectors modulo p, as rows in echelon form."""
 
     def __init__(self, p: int) -> None:
         self._p = p
-        self._rows: dict[int, list[int]] = {}  # by the place of its first entry, which is 1
+        self._rows: dict[int, list[int]] = {}  # by the index of the first entry, which is 1
 
     def add(self, vector: Sequence[int]) -> None:
-        """Make the vector one of them."""
-        rest = self._rest(vector)
+        rest = self._reduce(vector)
         first = next((k for k, x in enumerate(rest) if x), None)
         if first is not None:
             inverse = pow(rest[first], -1, self._p)
             self._rows[first] = [x * inverse % self._p for x in rest]
 
-    def has(self, vector: Sequence[int]) -> bool:
-        """Tell whether the vector is a combination of those added."""
-        return not any(self._rest(vector))
+    def contains(self, vector: Sequence[int]) -> bool:
+        return not any(self._reduce(vector))
 
-    def _rest(self, vector: Sequence[int]) -> list[int]:
+    def _reduce(self, vector: Sequence[int]) -> list[int]:
         rest = list(vector)
         for first in sorted(self._rows):
             factor = rest[first]

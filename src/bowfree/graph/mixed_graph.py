@@ -1,22 +1,17 @@
 """Mixed graphs: nodes, directed edges ``a -> b`` and bidirected edges ``a <-> b`` (section 2.1).
 
-A directed edge is a direct effect, a bidirected edge a hidden common cause. This module holds the
-graph itself; what can be asked of it is told in one file per story, and the class below is their
-table of contents::
+A directed edge is a direct effect, a bidirected edge a hidden common cause. This module contains
+the class; most of its methods are functions of the other modules of the package::
 
-    edits.py        a graph with one change: add, remove, replace, subgraph, relabel
-    structure.py    districts, colliders, cycles, bows; is_bap and the other classes
-    paths.py        paths and directed paths, lazily
-    treks.py        collider-free paths, which make up the covariances
-    separation.py   m-separation
-    projection.py   latent projection
-    identification.py   which coefficients the covariances determine; half_treks.py has the rule
-    ancestral.py    the maximal ancestral graph with the same m-separations
-    pag.py          what all of those with the same m-separations have in common
-    text.py         str and JSON; parsing.py is the way back
-    names.py        names as a user says them, and what is answered to an unknown one
+    edits.py           copies with a change: add, remove, replace, subgraph, reorder, relabel
+    structure.py       districts, colliders, cycles, bows; is_bap and other graph classes
+    paths.py           paths, directed paths and treks, as generators
+    separation.py      m-separation, latent projection, maximal ancestral graph
+    identification.py  coefficients that are determined by the covariances
+    pag.py             partial ancestral graphs
+    text.py            graphs as text and JSON
 
-Parameters come in with :class:`bowfree.LinearSEM`.
+Models with parameters are in :class:`bowfree.LinearSEM`.
 """
 
 from __future__ import annotations
@@ -34,7 +29,7 @@ from bowfree.graph import pag as _pag
 from bowfree.graph import paths as _paths
 from bowfree.graph.encodings import closure, members, transpose, union
 from bowfree.graph.names import unknown_node
-from bowfree.shortcuts import GraphShortcuts
+from bowfree.parameters import public
 from bowfree.text_reading import load_json, short_repr, truncate
 from bowfree.validation import as_list
 
@@ -44,15 +39,14 @@ NodeSet = str | Iterable[str]
 """A set of nodes as an argument: one name, or several."""
 
 
-class MixedGraph(GraphShortcuts):
+class MixedGraph:
     """An immutable mixed graph with named nodes.
 
     Parameters
     ----------
     nodes : iterable of str
-        The names, each once. Their order is that of the rows and columns of all matrices that
-        belong to the graph. Names are strings, as the columns of a data frame; write ``str(k)`` for
-        numbers.
+        The names, in the order of the rows and columns of all matrices that belong to the graph.
+        Names are strings and unique.
     directed : iterable of pairs of str
         ``("x", "y")`` is the edge x -> y.
     bidirected : iterable of pairs of str
@@ -61,15 +55,16 @@ class MixedGraph(GraphShortcuts):
     Raises
     ------
     GraphError
-        Unknown node, self-loop, or a name that is not a string, empty, or given twice.
+        If a node is unknown, an edge is a self-loop, or a name is empty, repeated or not a string.
 
     Notes
     -----
-    Cycles and bows are allowed; a function that needs a bow-free acyclic graph (a BAP) says so and
-    names the cycle or the bow. An edge given twice is one edge. Sets of nodes are given as one name
-    or an iterable of names, and come back as frozensets.
+    Cycles and bows are allowed; functions that require a bow-free acyclic graph (a BAP) raise an
+    error that names the cycle or the bow. Methods accept a set of nodes as one name or an iterable
+    of names, and return it as a frozenset.
 
-    Two graphs are equal when nodes, node order and edges are; ``g <= h`` says that g is a subgraph.
+    Two graphs are equal if their nodes, node order and edges are equal; ``g <= h`` tests whether g
+    is a subgraph of h.
 
     Examples
     --------
@@ -114,7 +109,7 @@ class MixedGraph(GraphShortcuts):
             spouses[a] |= 1 << b
         self._set(self._nodes, self._index, tuple(parents), tuple(spouses))
 
-    # -- the same graph for the compiled core, and quick constructors for modules of this package --
+    # -- constructors for modules of this package, and encodings --
 
     def _set(
         self,
@@ -123,7 +118,7 @@ class MixedGraph(GraphShortcuts):
         parents: tuple[int, ...],
         spouses: tuple[int, ...],
     ) -> None:
-        put = object.__setattr__  # our own __setattr__ refuses
+        put = object.__setattr__  # the class itself is immutable
         put(self, "_nodes", nodes)
         put(self, "_index", index)
         put(self, "_parents", parents)
@@ -135,20 +130,20 @@ class MixedGraph(GraphShortcuts):
     def _from_masks(
         cls, nodes: tuple[str, ...], parents: Sequence[int], spouses: Sequence[int]
     ) -> MixedGraph:
-        """Build from bit masks known to be right: bit ``j`` of ``parents[i]`` is j -> i."""
+        """Build a graph from valid bit masks: bit ``j`` of ``parents[i]`` is j -> i."""
         graph = cls.__new__(cls)
         index = {name: i for i, name in enumerate(nodes)}
         graph._set(nodes, index, tuple(parents), tuple(spouses))
         return graph
 
     def _with(self, parents: Sequence[int], spouses: Sequence[int]) -> MixedGraph:
-        """Build a graph on the same nodes; the names are shared."""
+        """Build a graph on the same nodes."""
         graph = self.__class__.__new__(self.__class__)
         graph._set(self._nodes, self._index, tuple(parents), tuple(spouses))
         return graph
 
     def _bits(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-        """Parents and spouses as the core wants them, uint64 of shape (d, words)."""
+        """Return parents and spouses as the core stores them, uint64 of shape (d, words)."""
         d = len(self._nodes)
         words = (d + 63) // 64
         content = b"".join(
@@ -158,12 +153,12 @@ class MixedGraph(GraphShortcuts):
         return both[0], both[1]
 
     def _children(self) -> tuple[int, ...]:
-        """One mask of children per node; worked out when first needed."""
+        """Return one mask of children for each node; cached."""
         if self._children_masks is None:
             object.__setattr__(self, "_children_masks", tuple(transpose(self._parents)))
         return self._children_masks  # type: ignore[return-value]  # set just above
 
-    # -- names in, names out --
+    # -- names and indices --
 
     def _node(self, name: str) -> int:
         """Return the index of a node."""
@@ -188,7 +183,7 @@ class MixedGraph(GraphShortcuts):
         return a, b
 
     def _mask(self, nodes: NodeSet) -> int:
-        """Return a set of nodes as a mask; a string is one node."""
+        """Return the mask of a set of nodes; a string is one node."""
         if isinstance(nodes, str):
             return 1 << self._node(nodes)
         mask = 0
@@ -203,12 +198,12 @@ class MixedGraph(GraphShortcuts):
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """The names of the nodes, in the order given."""
+        """The names of the nodes."""
         return self._nodes
 
     @property
     def directed(self) -> tuple[tuple[str, str], ...]:
-        """The directed edges as (from, to), in node order of the first, then of the second."""
+        """The directed edges as pairs (parent, child), in node order."""
         return tuple(
             (a, self._nodes[j])
             for a, mask in zip(self._nodes, self._children(), strict=True)
@@ -217,7 +212,7 @@ class MixedGraph(GraphShortcuts):
 
     @property
     def bidirected(self) -> tuple[tuple[str, str], ...]:
-        """The bidirected edges, each once, the earlier node first."""
+        """The bidirected edges as pairs, each once, the earlier node first."""
         return tuple(
             (a, self._nodes[j])
             for i, (a, mask) in enumerate(zip(self._nodes, self._spouses, strict=True))
@@ -226,7 +221,7 @@ class MixedGraph(GraphShortcuts):
 
     @property
     def edges(self) -> tuple[tuple[str, str, str], ...]:
-        """All edges as (a, mark, b), with mark ``"->"`` or ``"<->"``; the directed ones first."""
+        """All edges as (a, mark, b) with mark ``"->"`` or ``"<->"``, directed edges first."""
         return tuple((a, "->", b) for a, b in self.directed) + tuple(
             (a, "<->", b) for a, b in self.bidirected
         )
@@ -247,45 +242,45 @@ class MixedGraph(GraphShortcuts):
         return sum(mask.bit_count() for mask in self._spouses) // 2
 
     def adjacent(self, a: str, b: str) -> bool:
-        """Tell whether there is an edge of any kind between two nodes."""
+        """Test whether there is an edge of any kind between two nodes."""
         i, j = self._node(a), self._node(b)
         return bool((self._parents[i] | self._spouses[i]) >> j & 1 or self._parents[j] >> i & 1)
 
-    # -- relatives: of one node, or the union over several (section 2.1) --
+    # -- relatives of one node, or of a set S of nodes (section 2.1) --
 
     def parents(self, nodes: NodeSet) -> frozenset[str]:
-        """Return pa(S): all j with an edge j -> i to some i in S. It can meet S itself."""
+        """Return the parents pa(S): all j with j -> i for some i in S. They can belong to S."""
         return self._names(union(self._parents, self._mask(nodes)))
 
     def children(self, nodes: NodeSet) -> frozenset[str]:
-        """Return all j with an edge i -> j from some i in S."""
+        """Return the children: all j with i -> j for some i in S."""
         return self._names(union(self._children(), self._mask(nodes)))
 
     def spouses(self, nodes: NodeSet) -> frozenset[str]:
-        """Return all j with an edge i <-> j to some i in S."""
+        """Return the spouses: all j with i <-> j for some i in S."""
         return self._names(union(self._spouses, self._mask(nodes)))
 
     def neighbors(self, nodes: NodeSet) -> frozenset[str]:
-        """Return all j with an edge of any kind to some i in S."""
+        """Return the neighbors: all j with an edge of any kind to some i in S."""
         mask = self._mask(nodes)
         return self._names(
             union(self._parents, mask) | union(self._children(), mask) | union(self._spouses, mask)
         )
 
     def ancestors(self, nodes: NodeSet) -> frozenset[str]:
-        """Return an(S): S and every node with a directed path into S."""
+        """Return the ancestors an(S): S and all nodes with a directed path into S."""
         return self._names(closure(self._parents, self._mask(nodes)))
 
     def descendants(self, nodes: NodeSet) -> frozenset[str]:
-        """Return S and every node that a directed path from S leads to."""
+        """Return the descendants: S and all nodes with a directed path from S."""
         return self._names(closure(self._children(), self._mask(nodes)))
 
     def in_degree(self, node: str) -> int:
-        """Return the number of arrowheads at a node: parents plus spouses (a bow counts twice)."""
+        """Return the number of arrowheads at a node: parents plus spouses; a bow counts twice."""
         v = self._node(node)
         return self._parents[v].bit_count() + self._spouses[v].bit_count()
 
-    # -- one story per module --
+    # -- methods defined in other modules --
 
     add = edits.add
     remove = edits.remove
@@ -325,15 +320,52 @@ class MixedGraph(GraphShortcuts):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> MixedGraph:
-        """Build the graph that :meth:`to_dict` wrote."""
+        """Build a graph from the dictionary of :meth:`to_dict`."""
         return cls(*text.dict_parts(data))
 
     @classmethod
     def from_json(cls, source: str | bytes) -> MixedGraph:
-        """Build the graph that :meth:`to_json` wrote; a ParseError says where the text is wrong."""
+        """Build a graph from the JSON of :meth:`to_json`.
+
+        Raises
+        ------
+        ParseError
+            If the text is not JSON (with line and column) or not a graph.
+        """
         return cls.from_dict(load_json(source))
 
-    # -- a graph as a Python value --
+    @public
+    def to_svg(self, *, layout: str = "auto") -> str:
+        """Return a drawing of the graph as SVG text.
+
+        Directed edges are black arrows, bidirected edges red arcs with two arrowheads.
+
+        Parameters
+        ----------
+        layout : {"auto", "layered", "circle"}
+            Layers from causes to effects, or a circle in node order. "auto" is "layered" for an
+            acyclic graph with directed edges, and "circle" otherwise.
+
+        Returns
+        -------
+        str
+            A complete ``<svg>`` element with a white background.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> svg = bf.parse("x -> y <-> z").to_svg()
+        >>> svg.startswith("<svg"), svg.count("<text")
+        (True, 3)
+        """
+        from bowfree.visualization.svg import graph_svg
+
+        return graph_svg(self, layout=layout)
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+    # -- comparison, hashing, pickling --
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -374,12 +406,12 @@ class MixedGraph(GraphShortcuts):
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(
-            f"cannot set {name!r}: a MixedGraph never changes; "
+            f"cannot set {name!r}: a MixedGraph is immutable; "
             "add(), remove() and replace() return a changed copy"
         )
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"cannot delete {name!r}: a MixedGraph never changes")
+        raise AttributeError(f"cannot delete {name!r}: a MixedGraph is immutable")
 
     def __str__(self) -> str:
         return text.to_text(self)
@@ -403,15 +435,13 @@ def _checked_names(nodes: Iterable[str]) -> tuple[str, ...]:
                 "convert it with str()"
             )
         if not name:
-            raise GraphError("a node has an empty name; give it one")
+            raise GraphError("a node has an empty name; every node needs a name")
         if name in seen:
-            raise GraphError(
-                f"node {short_repr(name)} is given twice; every node needs a name of its own"
-            )
+            raise GraphError(f"node {short_repr(name)} is listed twice; node names must be unique")
         if not name.isascii() and _SURROGATE.search(name):
             raise GraphError(
-                f"node name {short_repr(name)} has half of a character (a lone surrogate), which no "
-                "file can hold; rename it"
+                f"node name {short_repr(name)} contains a lone surrogate, which cannot be "
+                "written to a file; rename it"
             )
         seen.add(name)
-    return tuple(str(name) for name in names)  # a numpy string becomes a plain one
+    return tuple(str(name) for name in names)  # plain strings in place of NumPy's

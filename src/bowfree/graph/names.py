@@ -1,8 +1,4 @@
-"""Names as a user says them: which variable, which pair, which edge.
-
-Results are matrices inside, and every entry has names outside. What a user may say, and what is
-answered to a name that does not exist, is the same for all of them.
-"""
+"""Look up nodes and edges by name, with the same rules and messages in all results."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ Entry = TypeVar("Entry", covariant=True)
 
 
 def unknown_node(name: object, nodes: Sequence[str]) -> str:
-    """Say which name is unknown, and which were perhaps meant."""
+    """Return the message about an unknown node, with similar names or all names."""
     if not isinstance(name, str):
         return f"unknown node {short_repr(name)}: node names are strings, not {type(name).__name__}"
     close = similar_names(name, nodes, n=3)
@@ -27,14 +23,7 @@ def unknown_node(name: object, nodes: Sequence[str]) -> str:
 
 
 def node_index(name: object, names: Sequence[str]) -> int:
-    """Return the place of a variable among the names, or raise a GraphError.
-
-    Examples
-    --------
-    >>> from bowfree.graph.names import node_index
-    >>> node_index("y", ("x", "y"))
-    1
-    """
+    """Return the index of a variable, or raise a GraphError."""
     if not isinstance(name, str) or name not in names:
         raise GraphError(unknown_node(name, names))
     return names.index(name)
@@ -43,41 +32,20 @@ def node_index(name: object, names: Sequence[str]) -> int:
 def parse_edge(
     names: Sequence[str], a: str, mark: str | None, b: str | None
 ) -> tuple[int, Literal["->", "<->"], int]:
-    """Return the ends and the mark of one edge, said in three words or as one text.
+    """Return the indices of the ends of an edge and its mark.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The variables.
-    a, mark, b : str
-        ``"x", "->", "y"``, ``"y", "<-", "x"``, ``"x", "<->", "y"``; or all of it as `a`, in the
-        language of :func:`bowfree.parse`, and the others None.
-
-    Returns
-    -------
-    i, mark, j
-        Places of the ends; ``"<-"`` comes back turned.
-
-    Raises
-    ------
-    GraphError
-        Unknown names, an unknown mark, or more or less than one edge.
-
-    Examples
-    --------
-    >>> from bowfree.graph.names import parse_edge
-    >>> parse_edge(("x", "y"), "y", "<-", "x"), parse_edge(("x", "y"), "x -> y", None, None)
-    ((0, '->', 1), (0, '->', 1))
+    The edge is ``"x", "->", "y"`` (or ``"<-"``, ``"<->"``), or one string ``"x -> y"`` as `a`. An
+    edge ``<-`` is returned as ``->``. Errors are GraphErrors.
     """
     if mark is None and b is None:
-        alone, edges = read_statements(a)
-        if len(edges) != 1 or len(alone) != 2:
+        nodes, edges = read_statements(a)
+        if len(edges) != 1 or len(nodes) != 2:
             raise GraphError(f"{short_repr(a)} should be one edge, such as 'x -> y'")
         a, mark, b = edges[0]
     if not isinstance(mark, str) or mark not in ("->", "<-", "<->") or b is None:
         raise GraphError(
-            f"an edge has two ends and a mark between them, '->', '<-' or '<->', "
-            f"and not {short_repr((a, mark, b))}"
+            "an edge consists of two ends and a mark between them, '->', '<-' or '<->'; "
+            f"got {short_repr((a, mark, b))}"
         )
     i, j = node_index(a, names), node_index(b, names)
     if i == j:
@@ -88,7 +56,7 @@ def parse_edge(
 
 
 class EdgeLookup(Generic[Entry]):
-    """Mixin for results with ``names`` that have something to say of single edges."""
+    """Mixin for results with ``names`` that have an entry for each edge: ``result.edge("x -> y")``."""
 
     if TYPE_CHECKING:
 
@@ -97,21 +65,21 @@ class EdgeLookup(Generic[Entry]):
             """The variables."""
 
     def edge(self, a: str, mark: str | None = None, b: str | None = None) -> Entry:
-        """Return what the result says of one edge.
+        """Return the entry of one edge.
 
         Parameters
         ----------
         a, mark, b : str
-            ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as
-            one text, ``.edge("x -> y")``.
+            ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``, or the edge as one
+            string, ``.edge("x -> y")``.
 
         Raises
         ------
         GraphError
-            An unknown name, or an edge that the result is not about.
+            If a name is unknown or the result has no such edge.
         """
         return self._at_edge(*parse_edge(self.names, a, mark, b))
 
     @abstractmethod
     def _at_edge(self, i: int, mark: Literal["->", "<->"], j: int) -> Entry:
-        """Return what there is to say of an edge between two places, the first one its tail."""
+        """Return the entry of an edge, by the indices of its ends."""

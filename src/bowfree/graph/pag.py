@@ -1,30 +1,29 @@
-"""Partial ancestral graphs (PAGs): what all graphs with the same m-separations have in common.
+"""Partial ancestral graphs (PAGs): the marks that all MAGs with the same m-separations share.
 
-The MAGs with the m-separations of a graph share their adjacencies, and at some ends of the edges
-they share the mark: an arrowhead ``>`` (no ancestor of the other end), or a tail ``-`` (an
-ancestor of it). At the other ends some have one and some the other: a circle ``o``.
+Such MAGs have the same adjacencies. The mark at an end of an edge is an arrowhead ``>`` if all MAGs
+have an arrowhead there (the node is not an ancestor of the other), a tail ``-`` if all have a tail
+(it is an ancestor), and a circle ``o`` otherwise.
 
-The marks are found by Zhang's orientation rules, applied to a known MAG instead of to tests of
-independence: unshielded colliders first, then R1 to R4 until no arrowhead is added, then R8 to R10
-for the tails. R5 to R7 are about selection bias, which these graphs do not have. In the comments
-``*`` stands for any mark::
+The marks are found by Zhang's orientation rules, applied to a known MAG instead of tests of
+independence: unshielded colliders, then R1 to R4 until nothing changes, then R8 to R10 for the
+tails. R5 to R7 concern selection bias, which these graphs do not have. ``*`` is any mark::
 
-    R1   a *-> b o-* c, a and c apart                    =>  b -> c
+    R1   a *-> b o-* c, a and c not adjacent             =>  b -> c
     R2   a -> b *-> c or a *-> b -> c, and a *-o c       =>  a *-> c
-    R3   a *-> b <-* c, a *-o e o-* c, a and c apart,
-         and e *-o b                                     =>  e *-> b
+    R3   a *-> b <-* c, a *-o e o-* c, a and c not
+         adjacent, and e *-o b                           =>  e *-> b
     R4   discriminating path from t over a and b to c    =>  b -> c, or a <-> b <-> c
     R8   a -> b -> c, and a o-> c                        =>  a -> c
     R9   a o-> c, and an uncovered, possibly directed
-         path a, b, ..., c with b and c apart            =>  a -> c
+         path a, b, ..., c with b and c not adjacent     =>  a -> c
     R10  a o-> c, and two such paths to parents of c
-         whose second nodes are apart                    =>  a -> c
+         whose second nodes are not adjacent             =>  a -> c
 
-A path is uncovered when nodes two steps apart are not adjacent, and possibly directed when no mark
-on it speaks against its direction.
+A path is uncovered if nodes two steps apart are not adjacent, and possibly directed if no mark on
+it contradicts its direction.
 
-A PAG is about m-separations only. Linear models can say more: :func:`bowfree.equivalence_class`
-has the BAPs with the same *model*, and a mark that is open here can be settled there.
+Linear models can determine more than m-separations: :func:`bowfree.equivalence_class` returns the
+BAPs with the same *model*, and a mark that is a circle here may be the same in all of them.
 """
 
 from __future__ import annotations
@@ -53,15 +52,15 @@ _END: dict[int, Literal["circle", "head", "tail"]] = {CIRCLE: "circle", HEAD: "h
 
 @dataclass(frozen=True, repr=False)
 class PAG(TextDisplay):
-    """A partial ancestral graph; made by :meth:`MixedGraph.pag`.
+    """A partial ancestral graph; returned by :meth:`MixedGraph.pag`.
 
     Attributes
     ----------
     nodes : tuple of str
-        The names.
+        The names of the nodes.
     marks : tuple of tuple of int
         ``marks[a][b]`` is the mark at b of the edge between a and b: 0 no edge, 1 circle,
-        2 arrowhead, 3 tail; as pcalg's ``amat.pag``.
+        2 arrowhead, 3 tail, as in pcalg's ``amat.pag``.
 
     Examples
     --------
@@ -83,10 +82,7 @@ class PAG(TextDisplay):
 
     @property
     def edges(self) -> tuple[tuple[str, str, str], ...]:
-        """The edges as (a, mark, b), tail or circle first where there is one.
-
-        The mark is ``"->"``, ``"<->"``, ``"o->"`` or ``"o-o"``.
-        """
+        """The edges as (a, mark, b) with mark ``"->"``, ``"<->"``, ``"o->"`` or ``"o-o"``."""
         return tuple(self._edges())
 
     def _edges(self) -> Iterator[tuple[str, str, str]]:
@@ -104,7 +100,7 @@ class PAG(TextDisplay):
         Raises
         ------
         GraphError
-            A name that is unknown, or nodes that are not adjacent.
+            If a name is unknown or the nodes are not adjacent.
         """
         code = self.marks[node_index(other, self.nodes)][node_index(end, self.nodes)]
         if code == NONE:
@@ -112,7 +108,7 @@ class PAG(TextDisplay):
         return _END[code]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and texts, ready for ``json.dumps``."""
+        """Return plain lists and strings, ready for ``json.dumps``."""
         return {"nodes": list(self.nodes), "edges": [list(edge) for edge in self.edges]}
 
     def _headline(self) -> str:
@@ -120,25 +116,25 @@ class PAG(TextDisplay):
 
     def _sections(self) -> Iterator[str]:
         edges = self.edges
-        alone = set(self.nodes) - {end for a, _, b in edges for end in (a, b)}
-        written = [f"{quote(a)} {mark} {quote(b)}" for a, mark, b in edges]
-        text = ", ".join([*written, *(quote(name) for name in self.nodes if name in alone)])
-        yield shorten_list(text, "edges has all")
+        joined = {end for a, _, b in edges for end in (a, b)}
+        parts = [f"{quote(a)} {mark} {quote(b)}" for a, mark, b in edges]
+        parts += [quote(name) for name in self.nodes if name not in joined]
+        yield shorten_list(", ".join(parts), "edges has all")
 
 
 def pag(graph: MixedGraph) -> PAG:
-    """Return the partial ancestral graph: the marks in which all MAGs of the class agree.
+    """Return the partial ancestral graph: the marks that all MAGs of the class share.
 
     Returns
     -------
     PAG
-        An arrowhead or tail stands in every MAG with the same m-separations; where there is a
-        circle, some of them have an arrowhead and some a tail.
+        Every MAG with the same m-separations has its arrowheads and tails; at a circle, some MAGs
+        have an arrowhead and some a tail.
 
     Raises
     ------
     GraphError
-        When the graph has a directed cycle.
+        If the graph has a directed cycle.
 
     Examples
     --------
@@ -151,17 +147,20 @@ def pag(graph: MixedGraph) -> PAG:
     J. Zhang, On the completeness of orientation rules for causal discovery in the presence of
     latent confounders and selection bias, Artificial Intelligence 172 (2008).
     """
-    orienting = _Orienting(graph.mag())
-    orienting.unshielded_colliders()
-    while any([orienting.away_from_heads(), orienting.no_cycles(), orienting.discriminating()]):
+    pag = _Orientation(graph.mag())
+    pag.orient_unshielded_colliders()
+    while any([pag.apply_r1_r3(), pag.apply_r2(), pag.apply_r4()]):
         pass
-    while any([orienting.tails_by_one_step(), orienting.tails_by_paths()]):
+    while any([pag.apply_r8(), pag.apply_r9_r10()]):
         pass
-    return PAG(graph.nodes, tuple(map(tuple, orienting.marks)))
+    return PAG(graph.nodes, tuple(map(tuple, pag.marks)))
 
 
-class _Orienting:
-    """A PAG being oriented; ``marks[a][b]`` is the mark at b, as in :class:`PAG`."""
+class _Orientation:
+    """A PAG during orientation; ``marks[a][b]`` is the mark at b, as in :class:`PAG`.
+
+    Each method applies rules to all edges and returns whether a mark changed.
+    """
 
     def __init__(self, mag: MixedGraph) -> None:
         d = len(mag)
@@ -176,29 +175,28 @@ class _Orienting:
         self.near = [[b for b in range(d) if row[b]] for row in self.true]
 
     def _put(self, a: int, b: int, mark: int) -> bool:
-        """Write the mark at b where a circle is, and say whether there was one."""
+        """Replace a circle at b by the mark; return whether there was one."""
         if self.marks[a][b] != CIRCLE:
             return False
         self.marks[a][b] = mark
         return True
 
-    def _pairs_apart(self, middle: int) -> Iterator[tuple[int, int]]:
-        """Return the pairs of neighbors of a node that are not adjacent to each other."""
+    def _nonadjacent_neighbors(self, middle: int) -> Iterator[tuple[int, int]]:
+        """Yield the pairs of neighbors of a node that are not adjacent to each other."""
         for a, c in combinations(self.near[middle], 2):
             if not self.marks[a][c]:
                 yield a, c
 
-    def unshielded_colliders(self) -> None:
+    def orient_unshielded_colliders(self) -> None:
         for b in range(len(self.marks)):
-            for a, c in self._pairs_apart(b):
+            for a, c in self._nonadjacent_neighbors(b):
                 if self.true[a][b] == HEAD and self.true[c][b] == HEAD:
                     self.marks[a][b] = self.marks[c][b] = HEAD
 
-    def away_from_heads(self) -> bool:
-        """R1 and R3: what is no collider, and what would make one or a cycle."""
+    def apply_r1_r3(self) -> bool:
         marks, changed = self.marks, False
         for b in range(len(marks)):
-            for pair in self._pairs_apart(b):
+            for pair in self._nonadjacent_neighbors(b):
                 for a, c in (pair, pair[::-1]):
                     if marks[a][b] == HEAD and marks[c][b] == CIRCLE:
                         marks[c][b] = TAIL
@@ -212,8 +210,7 @@ class _Orienting:
                             changed = True
         return changed
 
-    def no_cycles(self) -> bool:
-        """R2: what would make a directed cycle, or an almost directed one."""
+    def apply_r2(self) -> bool:
         marks, changed = self.marks, False
         for b in range(len(marks)):
             for a in self.near[b]:
@@ -228,8 +225,8 @@ class _Orienting:
                         changed = True
         return changed
 
-    def discriminating(self) -> bool:
-        """R4: whether b is a collider on a discriminating path is the same in all MAGs."""
+    def apply_r4(self) -> bool:
+        """Apply R4: all MAGs agree whether b is a collider on a discriminating path."""
         changed = False
         for b in range(len(self.marks)):
             for c in self.near[b]:
@@ -249,17 +246,14 @@ class _Orienting:
         return changed
 
     def _discriminated_by(self, b: int, c: int) -> int | None:
-        """Return the node before b on a discriminating path ``t, ..., a, b, c``, if there is one.
+        """Return the node before b on a discriminating path ``t, ..., a, b, c``, or None.
 
-        All nodes between t and b are colliders on the path and parents of c; t and c are apart.
+        All nodes between t and b are colliders on the path and parents of c; t and c are not
+        adjacent.
         """
         marks = self.marks
-
-        def parent_of_c(x: int) -> bool:
-            return marks[x][c] == HEAD and marks[c][x] == TAIL
-
         for a in self.near[b]:
-            if not (marks[b][a] == HEAD and parent_of_c(a)):
+            if not (marks[b][a] == HEAD and self._directed(a, c)):
                 continue
             seen, frontier = {a, b, c}, [a]
             while frontier:
@@ -269,26 +263,24 @@ class _Orienting:
                         continue
                     if not marks[y][c]:
                         return a
-                    if marks[x][y] == HEAD and parent_of_c(y):
+                    if marks[x][y] == HEAD and self._directed(y, c):
                         seen.add(y)
                         frontier.append(y)
         return None
 
-    def tails_by_one_step(self) -> bool:
-        """R8: ``a -> b -> c`` and ``a o-> c``."""
+    def apply_r8(self) -> bool:
         changed = False
-        for a, c in self._open_causes():
+        for a, c in self._circle_arrows():
             for b in self.near[a]:
                 if self._directed(a, b) and self._directed(b, c):
                     changed |= self._put(c, a, TAIL)
         return changed
 
-    def tails_by_paths(self) -> bool:
-        """R9 and R10: a is no collider between the first nodes of paths that lead to c."""
+    def apply_r9_r10(self) -> bool:
         changed = False
-        for a, c in self._open_causes():
+        for a, c in self._circle_arrows():
             firsts = [b for b in self.near[a] if b != c and self._possible(a, b)]
-            reached = {b: self._led_to(a, b) for b in firsts}
+            reached = {b: self._reach(a, b) for b in firsts}
             causes = {b for b in self.near[c] if self._directed(b, c)}
             leading = [b for b, nodes in reached.items() if nodes & causes]
             if any(c in nodes and not self.marks[b][c] for b, nodes in reached.items()) or any(
@@ -297,7 +289,7 @@ class _Orienting:
                 changed |= self._put(c, a, TAIL)
         return changed
 
-    def _open_causes(self) -> list[tuple[int, int]]:
+    def _circle_arrows(self) -> list[tuple[int, int]]:
         """Return all (a, c) with ``a o-> c``."""
         return [
             (a, c)
@@ -310,14 +302,14 @@ class _Orienting:
         return self.marks[a][b] == HEAD and self.marks[b][a] == TAIL
 
     def _possible(self, a: int, b: int) -> bool:
-        """Whether the edge may be a -> b."""
+        """Return whether the edge may be a -> b."""
         return self.marks[b][a] in (CIRCLE, TAIL) and self.marks[a][b] in (CIRCLE, HEAD)
 
-    def _led_to(self, a: int, b: int) -> set[int]:
-        """Return where uncovered possibly directed walks lead that begin with ``a, b``.
+    def _reach(self, a: int, b: int) -> set[int]:
+        """Return the nodes that uncovered possibly directed walks starting ``a, b`` reach.
 
-        If a -> b in a MAG of the class, every step of such a walk is directed as well, as no node
-        on it is an unshielded collider; so it is a path, and this is all that R9 and R10 need.
+        If a -> b in a MAG of the class, every step of such a walk is directed as well, because no
+        node on it is an unshielded collider. So the walk is a path, as R9 and R10 require.
         """
         seen, frontier = {(a, b)}, [(a, b)]
         while frontier:

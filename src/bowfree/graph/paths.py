@@ -1,9 +1,15 @@
-"""Paths in a mixed graph, one by one and only as many as are asked for (section 2.1).
+"""Paths, directed paths and treks of a mixed graph, as generators (section 2.1, appendix A.1).
 
-The number of paths grows exponentially with the edges, so everything here is a generator. For
-questions about all paths at once there are faster ways: :meth:`MixedGraph.m_separated`,
-:meth:`MixedGraph.ancestors`. The collider-free paths have a module of their own,
-:mod:`bowfree.graph.paths`.
+Their number can grow exponentially with the number of edges. For questions about all paths at once
+use :meth:`MixedGraph.m_separated` or :meth:`MixedGraph.ancestors`, which are fast.
+
+A *trek* from i to j is a path without colliders: it goes up against directed edges from i to a top,
+crosses at most one bidirected edge, and goes down to j::
+
+    i <- ... <- head -> ... -> j          i <- ... <- a <-> b -> ... -> j
+
+Its left side leads to i, its right side to j. Wright's theorem expresses covariances by treks, see
+:meth:`bowfree.LinearSEM.wright_covariance`.
 """
 
 from __future__ import annotations
@@ -15,24 +21,25 @@ from typing import TYPE_CHECKING
 from bowfree.graph.encodings import closure, members, singletons
 from bowfree.graph.structure import check_acyclic
 from bowfree.graph.text import quote
+from bowfree.parameters import public
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
-
 Step = tuple[str, Sequence[int]]
-"""A mark and, for every node, the set of nodes that an edge with this mark leads to."""
+"""A mark and, for every node, the mask of nodes that edges with this mark lead to."""
 
 
 @dataclass(frozen=True)
 class Path:
-    """A path: its nodes, and the mark of every edge on the way.
+    """A path: its nodes, and the marks of its edges.
 
-    The marks are needed because a pair of nodes can have two edges (a bow).
+    The marks are necessary because a pair of nodes can have two edges (a bow).
 
     Attributes
     ----------
     nodes : tuple of str, length l + 1
+        The nodes, in order.
     marks : tuple of ``"->"``, ``"<-"`` or ``"<->"``, length l
         ``marks[k]`` is the edge between ``nodes[k]`` and ``nodes[k + 1]``.
 
@@ -70,18 +77,80 @@ class Path:
 
     @property
     def is_directed(self) -> bool:
-        """True when all edges point to the last node."""
+        """Whether all edges point to the last node."""
         return all(mark == "->" for mark in self.marks)
 
     def __str__(self) -> str:
-        words = [quote(self.nodes[0])]
-        for mark, node in zip(self.marks, self.nodes[1:], strict=True):
-            words += [mark, quote(node)]
-        return " ".join(words)
+        return _chain(self.nodes[0], self.edges)
 
 
+@dataclass(frozen=True)
+class Trek:
+    """A trek from ``left[0]`` to ``right[-1]``.
+
+    Attributes
+    ----------
+    left : tuple of str
+        The left side, from the first node to the top.
+    right : tuple of str
+        The right side, from the top to the last node. Both sides have the same top, the head,
+        unless the trek has a bidirected edge between their tops.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> trek = bf.graph.Trek(left=("x", "h"), right=("h", "y"))
+    >>> print(trek, "with head", trek.head)
+    x <- h -> y with head h
+    >>> print(bf.graph.Trek(left=("x", "u"), right=("y",)))
+    x <- u <-> y
+
+    References
+    ----------
+    Appendix A.1 of the paper.
+    """
+
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+
+    @property
+    def head(self) -> str | None:
+        """The common top of both sides, or None if a bidirected edge joins them."""
+        return self.left[-1] if self.left[-1] == self.right[0] else None
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether the two sides have no node in common except the head."""
+        return set(self.left) & set(self.right) <= {self.head}
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes in order, the head once."""
+        return self.left + (self.right if self.head is None else self.right[1:])
+
+    @property
+    def edges(self) -> tuple[tuple[str, str, str], ...]:
+        """The edges in order, as (node, mark, next node)."""
+        up = [(a, "<-", b) for a, b in zip(self.left, self.left[1:], strict=False)]
+        across = [] if self.head is not None else [(self.left[-1], "<->", self.right[0])]
+        down = [(a, "->", b) for a, b in zip(self.right, self.right[1:], strict=False)]
+        return tuple(up + across + down)
+
+    def reversed(self) -> Trek:
+        """Return the same trek from its last node to its first."""
+        return Trek(self.right[::-1], self.left[::-1])
+
+    def __str__(self) -> str:
+        return _chain(self.left[0], self.edges)
+
+
+def _chain(first: str, edges: Sequence[tuple[str, str, str]]) -> str:
+    return " ".join([quote(first), *(f"{mark} {quote(node)}" for _, mark, node in edges)])
+
+
+@public
 def paths(graph: MixedGraph, a: str, b: str) -> Iterator[Path]:
-    """Yield all non-overlapping paths between two nodes.
+    """Yield all paths between two nodes that visit no node twice.
 
     Parameters
     ----------
@@ -91,7 +160,7 @@ def paths(graph: MixedGraph, a: str, b: str) -> Iterator[Path]:
     Yields
     ------
     Path
-        In depth-first order. Where a pair of nodes has two edges, each gives a path of its own.
+        In depth-first order. The two edges of a bow belong to different paths.
 
     Examples
     --------
@@ -112,15 +181,17 @@ def paths(graph: MixedGraph, a: str, b: str) -> Iterator[Path]:
         ("<->", graph._spouses),
     ]
     return (
-        Path(tuple(graph._nodes[v] for v in walk), marks)
-        for walk, marks in _walks(steps, start, stop, inside=(1 << len(graph._nodes)) - 1)
+        Path(tuple(graph._nodes[v] for v in nodes), marks)
+        for nodes, marks in _simple_paths(steps, start, stop, inside=(1 << len(graph)) - 1)
     )
 
 
+@public
 def directed_paths(graph: MixedGraph, a: str, b: str) -> Iterator[Path]:
-    """Yield all non-overlapping directed paths from a to b.
+    """Yield all directed paths from a to b that visit no node twice.
 
-    Their products of coefficients sum to the total effect of a on b in an acyclic linear SEM.
+    In an acyclic linear SEM the total effect of a on b is the sum, over these paths, of the
+    products of their coefficients.
 
     Parameters
     ----------
@@ -139,149 +210,33 @@ def directed_paths(graph: MixedGraph, a: str, b: str) -> Iterator[Path]:
     """
     start, stop = graph._node(a), graph._node(b)
     return (
-        Path(tuple(graph._nodes[v] for v in walk), ("->",) * (len(walk) - 1))
-        for walk in directed_walks(graph, start, stop)
+        Path(tuple(graph._nodes[v] for v in nodes), ("->",) * (len(nodes) - 1))
+        for nodes in _directed(graph, start, stop)
     )
 
 
-def directed_walks(
-    graph: MixedGraph, start: int, stop: int, *, avoid: int = 0
-) -> Iterator[tuple[int, ...]]:
-    """Yield the directed paths between two nodes by number, around the set ``avoid``."""
-    # Only ancestors of the end can lie on the way: the search never runs into a dead end in an
-    # acyclic graph.
-    inside = closure(graph._parents, 1 << stop, within=~avoid)
-    return (walk for walk, _ in _walks([("->", graph._children())], start, stop, inside))
-
-
-def _walks(
-    steps: list[Step], start: int, stop: int, inside: int
-) -> Iterator[tuple[tuple[int, ...], tuple[str, ...]]]:
-    """Depth-first search over non-overlapping paths inside a set, with an explicit stack.
-
-    (A chain of a thousand nodes would exceed Python's recursion limit.)
-    """
-    if not inside >> start & 1:
-        return
-    if start == stop:
-        yield (start,), ()
-        return
-
-    def moves(v: int, free: int) -> Iterator[tuple[int, str]]:
-        reachable = 0
-        for _, masks in steps:
-            reachable |= masks[v]
-        for w in members(reachable & free):
-            for mark, masks in steps:
-                if masks[v] >> w & 1:
-                    yield w, mark
-
-    walk, marks = [start], list[str]()
-    free = inside & ~(1 << start)
-    stack = [moves(start, free)]
-    while stack:
-        step = next(stack[-1], None)
-        if step is None:
-            stack.pop()
-            free |= 1 << walk.pop()
-            if marks:
-                marks.pop()
-            continue
-        w, mark = step
-        if w == stop:
-            yield (*walk, w), (*marks, mark)
-            continue
-        walk.append(w)
-        marks.append(mark)
-        free &= ~(1 << w)
-        stack.append(moves(w, free))
-
-
-@dataclass(frozen=True)
-class Trek:
-    """A trek from ``left[0]`` to ``right[-1]``.
-
-    Attributes
-    ----------
-    left : tuple of str
-        The left side, from the first node up: i, ..., top.
-    right : tuple of str
-        The right side, from the top down: top, ..., j. Both tops are the same node, the head,
-        unless the trek has a bidirected edge between them.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> trek = bf.Trek(left=("x", "h"), right=("h", "y"))
-    >>> print(trek, "with head", trek.head)
-    x <- h -> y with head h
-    >>> print(bf.Trek(left=("x", "u"), right=("y",)))
-    x <- u <-> y
-
-    References
-    ----------
-    Appendix A.1 of the paper.
-    """
-
-    left: tuple[str, ...]
-    right: tuple[str, ...]
-
-    @property
-    def head(self) -> str | None:
-        """The common top of both sides; None when they are joined by a bidirected edge."""
-        return self.left[-1] if self.left[-1] == self.right[0] else None
-
-    @property
-    def is_simple(self) -> bool:
-        """True when left and right side have no node in common, except for the head."""
-        return set(self.left) & set(self.right) <= {self.head}
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """The nodes in order from i to j; the head counts once."""
-        return self.left + (self.right if self.head is None else self.right[1:])
-
-    @property
-    def edges(self) -> tuple[tuple[str, str, str], ...]:
-        """The edges in order from i to j, as (node, mark, next node)."""
-        up = [(a, "<-", b) for a, b in zip(self.left, self.left[1:], strict=False)]
-        across = [] if self.head is not None else [(self.left[-1], "<->", self.right[0])]
-        down = [(a, "->", b) for a, b in zip(self.right, self.right[1:], strict=False)]
-        return tuple(up + across + down)
-
-    def reversed(self) -> Trek:
-        """Return the same trek read from j to i."""
-        return Trek(self.right[::-1], self.left[::-1])
-
-    def __str__(self) -> str:
-        words = [quote(self.left[0])]
-        for _, mark, node in self.edges:
-            words += [mark, quote(node)]
-        return " ".join(words)
-
-
+@public
 def treks(graph: MixedGraph, a: str, b: str, *, simple: bool = False) -> Iterator[Trek]:
     """Yield the treks from a to b.
 
     Parameters
     ----------
     a, b : str
-        First and last node. The trek of length zero from a node to itself is not one (appendix
-        A.1 keeps the error variance apart), so it is not listed.
-    simple : bool, default: False
-        Only those whose left and right sides do not meet (except in the head). There are none
-        from a node to itself.
+        First and last node. The trek of length zero from a node to itself is left out, as in
+        appendix A.1, which treats the error variance separately.
+    simple : bool
+        Only treks whose sides have no node in common except the head. There are none from a node to
+        itself.
 
     Yields
     ------
     Trek
-        Tops in node order, depth first. In an acyclic graph the number is finite, yet it can be
-        exponential in the number of edges.
+        By tops in node order, depth first.
 
     Raises
     ------
     GraphError
-        When the graph has a directed cycle: the treks would never end.
+        If the graph has a directed cycle: the number of treks would be infinite.
 
     Examples
     --------
@@ -304,17 +259,68 @@ def treks(graph: MixedGraph, a: str, b: str, *, simple: bool = False) -> Iterato
 def _treks(graph: MixedGraph, i: int, j: int, simple: bool) -> Iterator[Trek]:
     above_j = closure(graph._parents, 1 << j)
     for top in members(closure(graph._parents, 1 << i)):
-        if not (graph._spouses[top] | 1 << top) & above_j:
+        starts = graph._spouses[top] & above_j
+        if not top == j == i:  # which would be the trek of length zero
+            starts |= 1 << top & above_j
+        if not starts:
             continue
-        for down in directed_walks(graph, top, i):
+        for down in _directed(graph, top, i):
             left = tuple(graph._nodes[v] for v in reversed(down))
             taken = singletons(down) if simple else 0
-            if top == j == i:
-                starts = graph._spouses[top] & above_j  # not the trek of length zero
-            else:
-                starts = (graph._spouses[top] | 1 << top) & above_j
             # The head first, then the spouses of the top.
             for start in sorted(members(starts), key=lambda v: (v != top, v)):
                 avoid = taken & ~(1 << top) if start == top else taken
-                for right in directed_walks(graph, start, j, avoid=avoid):
+                for right in _directed(graph, start, j, avoid=avoid):
                     yield Trek(left, tuple(graph._nodes[v] for v in right))
+
+
+def _directed(
+    graph: MixedGraph, start: int, stop: int, *, avoid: int = 0
+) -> Iterator[tuple[int, ...]]:
+    """Yield the directed paths between two nodes outside the set ``avoid``."""
+    # Restricted to ancestors of the end, the search has no dead ends in an acyclic graph.
+    inside = closure(graph._parents, 1 << stop, within=~avoid)
+    return (nodes for nodes, _ in _simple_paths([("->", graph._children())], start, stop, inside))
+
+
+def _simple_paths(
+    steps: list[Step], start: int, stop: int, inside: int
+) -> Iterator[tuple[tuple[int, ...], tuple[str, ...]]]:
+    """Yield nodes and marks of all paths inside a set, by depth-first search.
+
+    The stack is explicit because long chains would exceed Python's recursion limit.
+    """
+    if not inside >> start & 1:
+        return
+    if start == stop:
+        yield (start,), ()
+        return
+
+    def moves(v: int, free: int) -> Iterator[tuple[int, str]]:
+        reachable = 0
+        for _, masks in steps:
+            reachable |= masks[v]
+        for w in members(reachable & free):
+            for mark, masks in steps:
+                if masks[v] >> w & 1:
+                    yield w, mark
+
+    nodes, marks = [start], list[str]()
+    free = inside & ~(1 << start)
+    stack = [moves(start, free)]
+    while stack:
+        step = next(stack[-1], None)
+        if step is None:
+            stack.pop()
+            free |= 1 << nodes.pop()
+            if marks:
+                marks.pop()
+            continue
+        w, mark = step
+        if w == stop:
+            yield (*nodes, w), (*marks, mark)
+            continue
+        nodes.append(w)
+        marks.append(mark)
+        free &= ~(1 << w)
+        stack.append(moves(w, free))

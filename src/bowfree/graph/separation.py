@@ -1,10 +1,14 @@
-"""m-separation: which partial correlations a mixed graph forces to be zero (section 2.1).
+"""Conditional independences of a graph: m-separation, latent projection, maximal ancestral graph.
 
 A path is m-connecting given C if its non-colliders are outside C and its colliders are ancestors of
-C. Paths are too many to look at one by one; but a *walk*, which may visit a node twice, can be
-followed edge by edge, and an m-connecting walk exists exactly when an m-connecting path does (cut
-the walk at a node v it visits twice: if v becomes a collider that it was not before, the piece cut
-out left v along directed edges and has to end in a collider, so v is an ancestor of C).
+C (section 2.1). Instead of paths, the test follows *walks*, which may visit a node twice, edge by
+edge: an m-connecting walk exists if and only if an m-connecting path exists. (Cut the walk at a
+node v that it visits twice. If this makes v a collider, the part that was cut out leaves v along
+directed edges and ends in a collider, so v is an ancestor of C.)
+
+The latent projection and the maximal ancestral graph (MAG) are other graphs with the same
+independences: the former over a subset of the variables, the latter with an edge between two nodes
+exactly if no set separates them.
 """
 
 from __future__ import annotations
@@ -16,42 +20,37 @@ from typing import TYPE_CHECKING
 from bowfree.errors import GraphError
 from bowfree.graph.encodings import closure, members, transpose, union
 from bowfree.graph.structure import check_acyclic
+from bowfree.parameters import public
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
-__all__ = ["minimal_separator"]  # the rest is reached through MixedGraph
 
-
+@public
 def m_separated(
     graph: MixedGraph,
     a: str | Iterable[str],
     b: str | Iterable[str],
     given: str | Iterable[str] = (),
 ) -> bool:
-    """Tell whether ``a`` and ``b`` are m-separated given a third set of nodes.
+    """Test whether `a` and `b` are m-separated given a third set of nodes.
 
-    If they are, every linear SEM on this graph has zero partial correlation between each node of
-    ``a`` and each of ``b`` given ``given``; if they are not, almost none has.
+    If so, every linear SEM on this graph has zero partial correlation between each node of `a` and
+    each node of `b` given `given`; if not, almost no linear SEM on this graph has.
 
     Parameters
     ----------
     a, b, given : str or iterable of str
-        Disjoint sets of nodes; a string is one node. Cycles and bows are allowed in the graph.
-
-    Returns
-    -------
-    bool
+        Disjoint sets of nodes. The graph may have cycles and bows.
 
     Raises
     ------
     GraphError
-        When a node is unknown, or the sets overlap.
+        If a node is unknown or the sets overlap.
 
     Notes
     -----
-    A search over states (node, arrived by an arrowhead or by a tail): every state is entered once,
-    so every edge is looked at no more than twice from each side.
+    The search visits each pair (node, mark at which the walk arrives) at most once.
 
     Examples
     --------
@@ -73,18 +72,18 @@ def m_separated(
     if overlap:
         raise GraphError(
             f"{sorted(graph._names(overlap))} in more than one of a, b and given; "
-            "m-separation is about disjoint sets"
+            "m-separation requires disjoint sets"
         )
     parents, spouses, children = graph._parents, graph._spouses, graph._children()
-    opened = closure(parents, evidence)  # colliders that let a walk pass: an(C)
-    # A start node behaves like a non-collider outside C: all its edges may be taken.
+    opened = closure(parents, evidence)  # an(C): colliders that a walk may pass
+    # A walk may leave the start along any edge, as if it had arrived by a tail.
     by_tail, by_head = source, 0
     new_tail, new_head = source, 0
     while new_tail or new_head:
         if (new_tail | new_head) & target:
             return False
-        # Leaving along v -> c: v is no collider, and must be outside C.
-        # Leaving along v <- p or v <-> s: no collider if the walk came by a tail, else a collider.
+        # Along v -> c: v is not a collider and must be outside C.
+        # Along v <- p or v <-> s: v is a collider if the walk arrived by an arrowhead.
         through = (new_tail | new_head) & ~evidence
         against = (new_tail & ~evidence) | (new_head & opened)
         new_tail, new_head = (
@@ -99,72 +98,51 @@ def m_separated(
 def minimal_separator(
     graph: MixedGraph, a: str, b: str, *, including: Iterable[str] = ()
 ) -> tuple[str, ...] | None:
-    """Return a set that m-separates two nodes and has no needless member, in node order.
+    """Return a minimal set that m-separates two nodes of an acyclic graph, in node order, or None.
 
-    Parameters
-    ----------
-    a, b : str
-        Two nodes of an acyclic graph.
-    including : iterable of str
-        Nodes that the set has to have; the others are needed.
+    The set contains all nodes `including`; without any of its other nodes it does not separate.
 
-    Returns
-    -------
-    tuple of str or None
-        None when no set (with these nodes) separates them.
-
-    Notes
-    -----
-    If any set separates a and b, one among their ancestors does. Among the ancestors m-separation
-    is separation in an undirected graph, in which two nodes are joined when a path of colliders
-    leads from one to the other: through children and districts of the first to a member of such a
-    district or to a parent of one. There the neighbors of a that b can be reached from, without
-    passing other neighbors of a, are a separator, and each of them is needed.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> from bowfree.graph.separation import minimal_separator
-    >>> minimal_separator(bf.parse("w -> x -> y -> z <- w"), "x", "z")
-    ('w', 'y')
-    >>> minimal_separator(bf.parse("x -> y <-> z"), "x", "z", including=["y"]) is None
-    True
+    If any set separates a and b, a subset of their ancestors does. Among the ancestors m-separation
+    is separation in an undirected graph, in which two nodes are joined if a path of colliders leads
+    from one to the other. There the neighbors of a that b reaches without passing other neighbors
+    of a are a minimal separator.
 
     References
     ----------
     B. van der Zander, M. Liskiewicz, J. Textor, Separators and adjustment sets in causal graphs,
     Artificial Intelligence 270 (2019).
     """
-    start, end, needed = graph._mask(a), graph._mask(b), graph._mask(including)
+    start, end, required = graph._mask(a), graph._mask(b), graph._mask(including)
     parents, spouses, children = graph._parents, graph._spouses, graph._children()
-    ancestors = closure(parents, start | end | needed)
+    ancestors = closure(parents, start | end | required)
 
     def joined(nodes: int) -> int:
-        """Neighbors in the undirected graph, of all nodes of a set."""
+        """Return the neighbors, in the undirected graph, of all nodes of a set."""
         heads = closure(spouses, nodes | (union(children, nodes) & ancestors), within=ancestors)
         return heads | (union(parents, heads) & ancestors)
 
     near = joined(start) & ~start
     if near & end:
         return None
-    fence = near & ~needed
+    fence = near & ~required
     reached = frontier = end
     while frontier:
-        # One node at a time: a path of colliders belongs to one node, not to a set of them.
+        # One node at a time: a path of colliders starts at one node, not at a set.
         step = 0
         for v in members(frontier & ~fence):
             step |= joined(1 << v)
-        frontier = step & ~reached & ~needed
+        frontier = step & ~reached & ~required
         reached |= frontier
-    return tuple(graph.nodes[v] for v in members((fence & reached) | needed))
+    return tuple(graph.nodes[v] for v in members((fence & reached) | required))
 
 
+@public
 def latent_projection(graph: MixedGraph, hidden: str | Iterable[str]) -> MixedGraph:
-    """Return the graph over the other nodes when ``hidden`` are not observed.
+    """Return the graph over the other nodes if the nodes `hidden` are not observed.
 
-    There is x -> y when a directed path from x to y has only hidden nodes in between, and x <-> y
-    when a trek with an arrowhead at each end has. The observed variables of a linear SEM on this
-    graph follow a linear SEM on the projection. The result can have bows.
+    The projection has x -> y if there is a directed path from x to y whose inner nodes are hidden,
+    and x <-> y if there is such a trek with an arrowhead at each end. The observed variables of a
+    linear SEM on this graph follow a linear SEM on the projection, which can have bows.
 
     Parameters
     ----------
@@ -179,15 +157,11 @@ def latent_projection(graph: MixedGraph, hidden: str | Iterable[str]) -> MixedGr
     Raises
     ------
     GraphError
-        When a node is unknown, or the graph has a directed cycle.
-
-    Notes
-    -----
-    One node is hidden after the other; the order does not matter.
+        If a node is unknown or the graph has a directed cycle.
 
     Examples
     --------
-    Figure 1 of the paper, from (a) to (b), and on to (c), which has a bow:
+    Figure 1 of the paper, from (a) to (b), and to (c), which has a bow:
 
     >>> import bowfree as bf
     >>> a = bf.parse("x1, x2, x3, x4, x1 -> h1 <- x3, x1 -> h2 -> x2 <- h3 -> x4, x2 -> x3 -> x4")
@@ -205,11 +179,10 @@ def latent_projection(graph: MixedGraph, hidden: str | Iterable[str]) -> MixedGr
     hide = graph._mask(hidden)
     parents, spouses = list(graph._parents), list(graph._spouses)
     children = transpose(parents)
-    for h in members(hide):
+    for h in members(hide):  # one after the other; the order does not matter
         bit = 1 << h
         for c in members(children[h]):
-            # x -> h -> c, x <-> h -> c and x <- h -> c; x = c (a bow, or c itself) only adds to the
-            # variance of c.
+            # x -> h -> c, x <-> h -> c and x <- h -> c; for x = c only the variance changes.
             parents[c] = (parents[c] | parents[h]) & ~bit
             spouses[c] |= (spouses[h] | children[h]) & ~bit & ~(1 << c)
             for x in members(spouses[h]):
@@ -225,21 +198,19 @@ def latent_projection(graph: MixedGraph, hidden: str | Iterable[str]) -> MixedGr
 
 
 def mag(graph: MixedGraph) -> MixedGraph:
-    """Return the maximal ancestral graph with the same ancestors and m-separations.
+    """Return the maximal ancestral graph (MAG) with the same ancestors and m-separations.
 
-    Returns
-    -------
-    MixedGraph
-        On the same nodes; ancestral, and every pair without an edge is separated by some set.
+    Two nodes of a MAG are joined if and only if no set m-separates them. The edge is ``a -> b`` if
+    a is an ancestor of b, and ``<->`` if neither is an ancestor of the other.
 
     Raises
     ------
     GraphError
-        When the graph has a directed cycle.
+        If the graph has a directed cycle.
 
     Examples
     --------
-    Figure 1 (b) of the paper, where x1 and x4 are not adjacent and no set separates them:
+    In figure 1 (b) of the paper x1 and x4 are not adjacent, but no set separates them:
 
     >>> import bowfree as bf
     >>> print(bf.parse("x1 -> x2 -> x3 -> x4 <-> x2").mag())

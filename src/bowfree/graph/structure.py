@@ -1,10 +1,8 @@
-"""What a mixed graph is made of: districts, colliders, cycles, bows, and its class (section 2.1).
+"""Structure of a graph: districts, colliders, cycles, bows, and graph classes (section 2.1).
 
-Every function here is a method of :class:`~bowfree.MixedGraph`. The classes nest::
+The public functions are methods of :class:`~bowfree.MixedGraph`. The classes are nested::
 
     DAG  ⊂  ancestral  ⊂  arid  ⊂  BAP (bow-free, acyclic)  ⊂  ADMG (acyclic)  ⊂  mixed graph
-
-Functions that need a BAP call :func:`check_bap`, which names the cycle or the bow it found.
 """
 
 from __future__ import annotations
@@ -13,24 +11,22 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from bowfree.errors import GraphError
-from bowfree.graph.encodings import closure, members
+from bowfree.graph.encodings import closure, members, singletons
 from bowfree.graph.text import quote
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
-__all__: list[str] = []  # reached through MixedGraph
-
 
 def districts(graph: MixedGraph) -> tuple[tuple[str, ...], ...]:
-    """Return the districts: the classes of nodes connected by bidirected edges.
+    """Return the districts: the sets of nodes connected by bidirected edges.
 
     The likelihood and the score of a BAP are sums over districts.
 
     Returns
     -------
     tuple of tuples of str
-        A partition of the nodes; districts by their first node, each in the graph's node order.
+        A partition of the nodes, ordered by the first node of each district.
 
     Examples
     --------
@@ -46,7 +42,7 @@ def districts(graph: MixedGraph) -> tuple[tuple[str, ...], ...]:
 
 
 def district_masks(graph: MixedGraph) -> list[int]:
-    """Return the districts as masks, ordered by their smallest node."""
+    """Return the districts as masks, ordered by their first node."""
     result = []
     rest = (1 << len(graph._nodes)) - 1
     while rest:
@@ -57,21 +53,14 @@ def district_masks(graph: MixedGraph) -> list[int]:
 
 
 def skeleton(graph: MixedGraph) -> frozenset[frozenset[str]]:
-    """Return the skeleton: the pairs of nodes joined by at least one edge.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> bf.parse("a -> b <-> c").skeleton() == bf.parse("a, b, c -> b <- a").skeleton()
-    True
-    """
+    """Return the skeleton: the pairs of nodes joined by at least one edge."""
     return frozenset(map(frozenset, graph.directed + graph.bidirected))
 
 
 def collider_triples(graph: MixedGraph) -> frozenset[tuple[str, str, str]]:
     """Return the collider triples: (i, j, k) with arrowheads from i and from k at j.
 
-    Each triple is listed once, with i before k in node order.
+    Each triple appears once, with i before k in node order.
 
     Examples
     --------
@@ -112,13 +101,13 @@ def v_structures(graph: MixedGraph) -> frozenset[tuple[str, str, str]]:
 def topological_order(graph: MixedGraph) -> tuple[str, ...]:
     """Return the nodes with every parent before its children.
 
-    Among the nodes whose parents are all placed, the first in node order comes next: the order is
-    unique, and the compiled core follows the same rule.
+    Of the nodes whose parents are all placed, the first in node order is next. The order is
+    therefore unique; the compiled core uses the same rule.
 
     Raises
     ------
     GraphError
-        When there is a directed cycle; the message names it.
+        If there is a directed cycle; the message names it.
 
     Examples
     --------
@@ -133,10 +122,10 @@ def topological_order(graph: MixedGraph) -> tuple[str, ...]:
 
 
 def peel_sources(graph: MixedGraph) -> tuple[tuple[int, ...], int]:
-    """Take away nodes without remaining parents; return their order and the mask of what stays.
+    """Remove nodes without remaining parents; return their order and the mask of the other nodes.
 
-    What stays is empty exactly when the graph is acyclic, and else holds every directed cycle. The
-    graph remembers it: every fit and every decision asks whether there is a cycle.
+    The other nodes contain every directed cycle; there are none if the graph is acyclic. The result
+    is cached in the graph, because every fit and every decision needs it.
     """
     if graph._peeled is None:
         object.__setattr__(graph, "_peeled", _peel(graph))
@@ -145,12 +134,9 @@ def peel_sources(graph: MixedGraph) -> tuple[tuple[int, ...], int]:
 
 def _peel(graph: MixedGraph) -> tuple[tuple[int, ...], int]:
     children = graph._children()
-    waiting = [mask.bit_count() for mask in graph._parents]
-    free = 0
-    for v, count in enumerate(waiting):
-        if count == 0:
-            free |= 1 << v
-    rest = (1 << len(waiting)) - 1
+    n_parents = [mask.bit_count() for mask in graph._parents]
+    free = singletons(v for v, count in enumerate(n_parents) if count == 0)
+    rest = (1 << len(n_parents)) - 1
     order = []
     while free:
         low = free & -free
@@ -159,14 +145,14 @@ def _peel(graph: MixedGraph) -> tuple[tuple[int, ...], int]:
         v = low.bit_length() - 1
         order.append(v)
         for child in members(children[v]):
-            waiting[child] -= 1
-            if waiting[child] == 0:
+            n_parents[child] -= 1
+            if n_parents[child] == 0:
                 free |= 1 << child
     return tuple(order), rest
 
 
 def find_cycle(graph: MixedGraph) -> tuple[str, ...] | None:
-    """Return the nodes of one directed cycle, in order, or None when there is none.
+    """Return the nodes of one directed cycle, in order, or None if there is no cycle.
 
     Examples
     --------
@@ -177,7 +163,7 @@ def find_cycle(graph: MixedGraph) -> tuple[str, ...] | None:
     _, rest = peel_sources(graph)
     if not rest:
         return None
-    # Every node that stays has a parent that stays: walking backwards must come round.
+    # Every remaining node has a remaining parent, so a walk from parent to parent ends in a cycle.
     v = next(members(rest))
     seen: dict[int, int] = {}
     walk: list[int] = []
@@ -205,27 +191,27 @@ def bows(graph: MixedGraph) -> tuple[tuple[str, str], ...]:
 
 
 def is_acyclic(graph: MixedGraph) -> bool:
-    """Tell whether there is no directed cycle (an ADMG, or recursive path diagram)."""
+    """Test whether there is no directed cycle (an ADMG, or recursive path diagram)."""
     return not peel_sources(graph)[1]
 
 
 def is_bow_free(graph: MixedGraph) -> bool:
-    """Tell whether no pair of nodes has both a directed and a bidirected edge."""
+    """Test whether no pair of nodes has both a directed and a bidirected edge."""
     return not any(p & s for p, s in zip(graph._parents, graph._spouses, strict=True))
 
 
 def is_bap(graph: MixedGraph) -> bool:
-    """Tell whether the graph is a bow-free acyclic path diagram, the models of the paper."""
+    """Test whether the graph is a bow-free acyclic path diagram, the class of the paper."""
     return is_bow_free(graph) and is_acyclic(graph)
 
 
 def is_dag(graph: MixedGraph) -> bool:
-    """Tell whether the graph is acyclic and has no bidirected edge."""
+    """Test whether the graph is acyclic and has no bidirected edge."""
     return not any(graph._spouses) and is_acyclic(graph)
 
 
 def is_ancestral(graph: MixedGraph) -> bool:
-    """Tell whether the graph is acyclic and no node is an ancestor of one of its spouses.
+    """Test whether the graph is acyclic and no node is an ancestor of one of its spouses.
 
     Examples
     --------
@@ -244,16 +230,16 @@ def is_ancestral(graph: MixedGraph) -> bool:
 
 
 def is_arid(graph: MixedGraph) -> bool:
-    """Tell whether the graph is acyclic and all its parameters are globally identified.
+    """Test whether the graph is acyclic and all its parameters are globally identified.
 
     An arid graph has no set W of two or more nodes that is connected by bidirected edges inside W
-    while all of W leads to one of its nodes by directed paths inside W. Exactly then the map from
-    parameters (B, Omega) to the covariance is one to one, everywhere. A bow is such a set, so arid
-    graphs are BAPs; for BAPs in general the map is one to one outside a null set only.
+    and in which all nodes have directed paths, inside W, to one of them. This is equivalent to the
+    map from parameters (B, Omega) to the covariance matrix being injective. A bow is such a set, so
+    arid graphs are BAPs; for BAPs in general the map is injective outside a null set only.
 
     Examples
     --------
-    A chain a -> b -> c -> d whose three other pairs are all confounded is a BAP, but not arid:
+    A chain a -> b -> c -> d whose three other pairs are confounded is a BAP but not arid:
 
     >>> import bowfree as bf
     >>> g = bf.parse("a -> b -> c -> d, a <-> c, a <-> d, b <-> d")
@@ -272,9 +258,9 @@ def is_arid(graph: MixedGraph) -> bool:
 
 
 def convergent_set(graph: MixedGraph, v: int) -> int:
-    """Return the largest set that leads to v and is a district, both inside the set.
+    """Return the largest set W that is connected by ``<->`` in W and leads to v by ``->`` in W.
 
-    Any such set survives both kinds of shrinking, and the set at which both come to rest is one.
+    Every such set is contained in each step of the iteration, and its fixed point is such a set.
     """
     inside = (1 << len(graph._nodes)) - 1
     while True:
@@ -286,11 +272,11 @@ def convergent_set(graph: MixedGraph, v: int) -> int:
 
 
 def check_acyclic(graph: MixedGraph) -> None:
-    """Raise a GraphError that names a directed cycle, if there is one."""
+    """Raise a GraphError that names a directed cycle if there is one."""
     cycle = find_cycle(graph)
     if cycle is not None:
         path = " -> ".join(map(quote, cycle + cycle[:1]))
-        raise GraphError(f"graph has a directed cycle {path}; drop or turn one of its edges")
+        raise GraphError(f"graph has a directed cycle {path}; drop or reverse one of its edges")
 
 
 def check_bap(graph: MixedGraph) -> None:
@@ -309,6 +295,6 @@ def check_bap(graph: MixedGraph) -> None:
     if not is_bow_free(graph):
         x, y = map(quote, bows(graph)[0])
         raise GraphError(
-            f"graph has a bow at ({x}, {y}): both {x} -> {y} and {x} <-> {y}; drop one of the two, "
-            "or ask graph.identified() what data could tell"
+            f"graph has a bow at ({x}, {y}): both {x} -> {y} and {x} <-> {y}; drop one of the two "
+            "(graph.identified() shows which coefficients data determine)"
         )

@@ -1,15 +1,15 @@
-"""Graphs as text and as JSON: ``parse("a -> b <-> c, d")`` and back.
+"""Graphs as text and as JSON: ``parse("a -> b <-> c, d")`` and its inverse ``str(graph)``.
 
-The language has nodes, three edges and two separators::
+The language::
 
-    x -> y <-> z      # a chain is three nodes and two edges
-    z <- w, v         # commas and line ends separate; a lone name is a node without edges here
-    "blood pressure" -> y
+    x -> y <-> z             # a chain: three nodes and two edges
+    z <- w, v                # commas and line ends separate; v is an isolated variable
+    "blood pressure" -> y    # a name with special characters is a JSON string
+    nodes: v, w, x, y, z     # optional: the order of the nodes
 
-Nodes are numbered in order of first appearance. A name with characters outside the plain ones is
-written as a JSON string, in double quotes. ``str(g)`` writes chains where edges meet, and names a
-node by itself only where its place in the order needs it: ``parse(str(g)) == g`` for every graph,
-with cycles and bows too. The function itself is in :mod:`bowfree.graph.text`.
+Without a list ``nodes:``, nodes are ordered by first appearance. ``str(graph)`` writes the edges,
+joined to chains where possible, then the isolated variables, and the list only if the order
+requires it: ``parse(str(g)) == g`` for every graph, including those with cycles and bows.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from bowfree.errors import ParseError
 from bowfree.graph.encodings import members
+from bowfree.parameters import public
 from bowfree.text_reading import check_nodes, check_text, line_and_column, short_repr, truncate
 from bowfree.validation import check_count
 
@@ -31,36 +32,39 @@ if TYPE_CHECKING:
 FORMAT = "bowfree.MixedGraph"
 VERSION = 1
 
-# Hyphens are welcome inside a name (IL-6) but only one at a time and not at its ends, so that
-# `a->b` is an edge and `a--b` is an error instead of a node called "a--b".
+# A name may contain single hyphens (IL-6), but not at its ends: `a->b` is an edge, and `a--b` is an
+# error instead of a node "a--b".
 _PLAIN = r'[^\s,#"<>-]+(?:-[^\s,#"<>-]+)*'
 _TOKEN = re.compile(rf"(?P<edge><->|->|<-)|(?P<name>{_PLAIN})|(?P<comma>,)|(?P<line>\r\n?|\n)")
 _BLANK = re.compile(r"(?:[^\S\r\n]+|#[^\r\n]*)*+")
 _MIRROR = {"->": "<-", "<-": "->", "<->": "<->"}
+_NODES = "nodes:"
 
 Edge = tuple[str, str, str]
 """An edge as (a, mark, b) with mark ``"->"`` or ``"<->"``."""
 
 
+@public
 def parse(text: str) -> MixedGraph:
     """Read a graph from text such as ``"a -> b <-> c, d"``.
 
     Parameters
     ----------
     text : str
-        Chains of names joined by ``->``, ``<-`` or ``<->``, separated by commas or line ends.
-        ``#`` starts a comment. Names with blanks or other odd characters stand in double quotes
-        (a JSON string).
+        Chains of names joined by ``->``, ``<-`` or ``<->``, separated by commas or line ends. ``#``
+        starts a comment. Names with spaces or other special characters are written in double quotes
+        (as JSON strings).
 
     Returns
     -------
     MixedGraph
-        Its nodes are in order of first appearance.
+        Its nodes are ordered by first appearance, unless the text ends with their order, such as
+        ``nodes: c, a, b``.
 
     Raises
     ------
     ParseError
-        With line and column, when the text is malformed or has a self-loop.
+        With line and column, if the text is malformed or has a self-loop.
 
     Examples
     --------
@@ -70,12 +74,14 @@ def parse(text: str) -> MixedGraph:
     (('a', 'b', 'c', 'd'), (('a', 'b'),), (('b', 'c'),))
     >>> str(g)
     'a -> b <-> c, d'
+    >>> bf.parse("a -> b, nodes: c, b, a").nodes
+    ('c', 'b', 'a')
 
     References
     ----------
     Section 2.1 of the paper (mixed graphs).
     """
-    from bowfree.graph.mixed_graph import MixedGraph  # which uses this module
+    from bowfree.graph.mixed_graph import MixedGraph  # which imports this module
 
     nodes, edges = read_statements(text)
     return MixedGraph(
@@ -86,24 +92,29 @@ def parse(text: str) -> MixedGraph:
 
 
 def read_statements(text: str) -> tuple[list[str], list[Edge]]:
-    """Return the names in order of first appearance, and the edges; ``<-`` comes back turned."""
+    """Return the names of the nodes in order, and the edges; ``b <- a`` is returned as a -> b."""
     check_text(text, "a graph")
     names: dict[str, None] = {}
+    ordered: dict[str, None] = {}  # the names in lists `nodes:`
     edges: list[Edge] = []
-    left: str | None = None  # the name that the current chain has reached
-    mark: str | None = None  # the edge that waits for its right end
-    comma = True  # nothing stands before this point that a comma could end
+    left: str | None = None  # the last name of the current chain
+    mark: str | None = None  # an edge without its right end
+    comma = True  # whether a comma would have nothing before it
+    listing = False  # inside a list `nodes:`
     position = 0
     while True:
         start = _BLANK.match(text, position).end()  # type: ignore[union-attr]  # matches ""
         kind, value, position = _next_token(text, start)
         if kind == "name":
+            if value == _NODES and text[start] != '"' and left is None:
+                listing, comma = True, True
+                continue
             if left is not None and mark is None:
                 raise _error(
                     text,
                     start,
-                    f"expected an edge or a comma before {truncate(quote(value))}; a name of several "
-                    "words stands in double quotes",
+                    f"expected an edge or a comma before {truncate(quote(value))}; write a name "
+                    "with spaces in double quotes",
                 )
             if mark is not None and left is not None:
                 if left == value:
@@ -112,10 +123,19 @@ def read_statements(text: str) -> tuple[list[str], list[Edge]]:
                     )
                 edges.append((value, "->", left) if mark == "<-" else (left, mark, value))
             names[value] = None
+            if listing:
+                ordered[value] = None
             left, mark, comma = value, None, False
         elif kind == "edge":
             if left is None or mark is not None:
                 raise _error(text, start, f"expected a node name before {value!r}")
+            if listing:
+                raise _error(
+                    text,
+                    start,
+                    f"expected a comma or a line end, found {value!r}: the "
+                    f"list after {_NODES!r} contains names only",
+                )
             mark = value
         else:
             if mark is not None:
@@ -124,9 +144,10 @@ def read_statements(text: str) -> tuple[list[str], list[Edge]]:
                 raise _error(text, start, "expected a node name before the comma")
             left = None
             comma = True
+            listing = listing and kind == "comma"
             if kind == "end":
                 check_nodes(len(names), "text")
-                return list(names), edges
+                return list(ordered | names), edges
 
 
 def _next_token(text: str, start: int) -> tuple[str, str, int]:
@@ -139,15 +160,15 @@ def _next_token(text: str, start: int) -> tuple[str, str, int]:
         except json.JSONDecodeError as error:
             raise _error(text, error.pos, f"bad quoted name: {error.msg}") from None
         if not value:
-            raise _error(text, start, "empty name; every node needs one")
+            raise _error(text, start, "empty name; every node needs a name")
         return "name", value, end
     token = _TOKEN.match(text, start)
     if token is None:
         raise _error(
             text,
             start,
-            f"unexpected {text[start]!r}; edges are '->', '<-' and '<->', and a name with odd "
-            'characters stands in double quotes: "odd name"',
+            f"unexpected {text[start]!r}; edges are '->', '<-' and '<->', and a name with special "
+            'characters is written in double quotes: "special name"',
         )
     return str(token.lastgroup), token.group(), token.end()
 
@@ -158,42 +179,40 @@ def _error(text: str, position: int, message: str) -> ParseError:
 
 
 def quote(name: str) -> str:
-    """Write one name so that :func:`parse` reads it back."""
-    return name if re.fullmatch(_PLAIN, name) else json.dumps(name, ensure_ascii=False)
+    """Return a name as :func:`parse` reads it, in double quotes if necessary."""
+    plain = re.fullmatch(_PLAIN, name) and name != _NODES
+    return name if plain else json.dumps(name, ensure_ascii=False)
 
 
 def to_text(graph: MixedGraph) -> str:
-    """Write a graph so that :func:`parse` gives it back, with its node order.
-
-    Node by node, the edges to earlier nodes are written, joined to chains where they meet. A node
-    without such an edge is held back: it needs no mention of its own if the next edge starts there.
-    """
+    """Write a graph as text that :func:`parse` reads back, with the same order of nodes."""
     nodes = graph.nodes
     chains: list[list[str]] = []
-    last = -1  # the node at which the last chain ends; -1: it cannot be continued
-    held: list[int] = []
+    seen: dict[int, None] = {}
+    last = -1  # the node at the end of the last chain
+    waiting = -1  # a node without edges to earlier ones, which is not yet written
     for v in range(len(nodes)):
-        backward = _marks_to_earlier(graph, v)
-        if not backward:
-            held.append(v)
-            continue
-        # First the edge that continues what was last written.
-        joint = held[-1] if held else last
-        for u, mark in sorted(backward, key=lambda edge: edge[0] != joint):
-            if held:
-                chains += [[quote(nodes[w])] for w in held[: -1 if held[-1] == u else None]]
-                held, last = [], -1
-            if last == u:
-                chains[-1] += [mark, quote(nodes[v])]
-                last = v
-            elif last == v:
+        edges = _marks_to_earlier(graph, v)
+        if not edges and graph.neighbors(nodes[v]):
+            waiting = v
+        # Start with the edge that keeps the order of the nodes or continues the last chain.
+        joint = last if waiting in seen else waiting
+        for u, mark in sorted(edges, key=lambda edge: edge[0] != joint):
+            seen |= {u: None, v: None}
+            if last == v:
                 chains[-1] += [_MIRROR[mark], quote(nodes[u])]
                 last = u
+                continue
+            if last == u:
+                chains[-1] += [mark, quote(nodes[v])]
             else:
                 chains.append([quote(nodes[u]), mark, quote(nodes[v])])
-                last = v
-    chains += [[quote(nodes[w])] for w in held]
-    return ", ".join(" ".join(chain) for chain in chains)
+            last = v
+    parts = [" ".join(chain) for chain in chains]
+    isolated = [v for v in range(len(nodes)) if v not in seen]
+    if [*seen, *isolated] == list(range(len(nodes))):
+        return ", ".join([*parts, *(quote(nodes[v]) for v in isolated)])
+    return ", ".join([*parts, f"{_NODES} {', '.join(map(quote, nodes))}"])
 
 
 def _marks_to_earlier(graph: MixedGraph, v: int) -> list[tuple[int, str]]:
@@ -213,7 +232,7 @@ def _marks_to_earlier(graph: MixedGraph, v: int) -> list[tuple[int, str]]:
 
 
 def to_dict(graph: MixedGraph) -> dict[str, Any]:
-    """Return the graph as plain lists and strings, ready for JSON.
+    """Return the graph as lists and strings, ready for JSON.
 
     Examples
     --------
@@ -231,8 +250,14 @@ def to_dict(graph: MixedGraph) -> dict[str, Any]:
     }
 
 
+@public
 def to_json(graph: MixedGraph, *, indent: int | None = None) -> str:
-    """Return the graph as a JSON text; :meth:`MixedGraph.from_json` reads it back.
+    """Return the graph as JSON; :meth:`MixedGraph.from_json` is the inverse.
+
+    Parameters
+    ----------
+    indent : int, optional
+        Spaces of indentation. By default everything is on one line.
 
     Examples
     --------
@@ -241,20 +266,20 @@ def to_json(graph: MixedGraph, *, indent: int | None = None) -> str:
     >>> bf.MixedGraph.from_json(g.to_json()) == g
     True
     """
-    wide = None if indent is None else check_count("indent", indent, 0)
-    return json.dumps(to_dict(graph), indent=wide, ensure_ascii=False)
+    spaces = None if indent is None else check_count("indent", indent, 0)
+    return json.dumps(to_dict(graph), indent=spaces, ensure_ascii=False)
 
 
 def dict_parts(data: Any) -> tuple[list[str], list[tuple[str, str]], list[tuple[str, str]]]:
-    """Check the dictionary of :func:`to_dict` and return nodes, directed and bidirected edges."""
+    """Check the dictionary of :func:`to_dict`; return nodes, directed and bidirected edges."""
     if not isinstance(data, Mapping):
         raise ParseError(f"a graph is stored as a JSON object, not as {type(data).__name__}")
     if data.get("format") != FORMAT:
         raise ParseError(f"'format' is {short_repr(data.get('format'))}, expected {FORMAT!r}")
     if data.get("version") != VERSION:
         raise ParseError(
-            f"'version' is {short_repr(data.get('version'))}; this release of bowfree reads version "
-            f"{VERSION}"
+            f"'version' is {short_repr(data.get('version'))}; this release of bowfree reads "
+            f"version {VERSION}"
         )
     for key in ("nodes", "directed", "bidirected"):
         if not isinstance(data.get(key), list | tuple):

@@ -32,7 +32,7 @@ def closed_form(graph: MixedGraph, Sigma: Any) -> tuple[Matrix, Matrix]:
     S = symmetric(square_matrix(Sigma, "Sigma", graph), graph, "Sigma")
     equations = half_trek_equations(graph)
     if len(equations) < len(graph):
-        unsolved = [e for e in graph.identified().edges if e.verdict != "identified"]
+        unsolved = [e for e in graph.identified().rows if e.verdict != "identified"]
         some = shorten_list(
             ", ".join(f"{e.a} {e.mark} {e.b}" for e in unsolved), "and others", most=99
         )
