@@ -5,7 +5,7 @@ from itertools import islice, pairwise, permutations
 from hypothesis import given, settings
 
 import bowfree as bf
-from bowfree.graph import Trek
+from bowfree.graph.paths import Trek
 from graph_strategies import admgs, mixed_graphs
 
 
