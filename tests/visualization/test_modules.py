@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bowfree as bf
-from bowfree.visualization.modules import module_layout, module_regions, modules
+from bowfree.visualization.layout import module_layout, module_regions, modules
 
 
 #   a -> b     d -> e

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from matplotlib.patches import Circle, FancyBboxPatch, PathPatch, Polygon
 
 import bowfree as bf
-from bowfree.visualization.edge_labels import place_labels
+from bowfree.visualization.routing import place_labels
 from bowfree.visualization.layout import layout_by_name
 from bowfree.visualization.routing import edge_curves
 from bowfree.visualization.svg import BIDIRECTED_COLOUR, VARYING_COLOUR

@@ -1,7 +1,7 @@
 """Where the variables stand on the canvas: in rows, on a circle, in modules, or in bands.
 
 Centers and sizes are in the units of the SVG, as in :mod:`bowfree.visualization.layout`, which does the
-first two; :mod:`bowfree.visualization.modules` does the third. A band is for a tier, whose variables
+first two; :mod:`bowfree.visualization.layout` does the third. A band is for a tier, whose variables
 stand in rows of their own; those of no tier stand below.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.visualization.layout import HEIGHT, layout_by_name
-from bowfree.visualization.modules import module_layout, modules
+from bowfree.visualization.layout import module_layout, modules
 from bowfree.visualization.svg import printable
 
 ARRANGEMENTS = ("rows", "circle", "bands", "modules")

@@ -1,13 +1,18 @@
-"""Where the nodes of a graph go in a picture: on a circle, or in layers of causal order.
+"""Positions of the nodes in a drawing: on a circle, in layers, or grouped into modules.
 
-A layout is a :class:`Layout`: one center and one box per node, in the units of an SVG (pixels, y
-downwards). It knows nothing of the format of the picture; :mod:`bowfree.visualization.routing` adds the
-edges and :mod:`bowfree.visualization.svg` writes SVG.
+A :class:`Layout` holds a center and a box for each node, in SVG units (pixels, y downwards).
+:mod:`bowfree.visualization.routing` adds the edges; SVG, plots, report and app draw the result.
+
+- :func:`circle_layout`: in node order on a circle;
+- :func:`layered_layout`: in rows, parents above their children;
+- :func:`modules` and :func:`module_layout`: for dense graphs, groups of nodes with many edges
+  inside and few between, each in a block of its own.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import TYPE_CHECKING
@@ -15,52 +20,56 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.graph.encodings import members
 from bowfree.validation import check_choice
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
+Floats = npt.NDArray[np.float64]
+Region = tuple[float, float, float, float]
 
 LAYOUTS = ("auto", "circle", "layered")
 
 FONT_SIZE = 14.0
-HEIGHT = 28.0  # of a node's box
-_COLUMN_GAP = 40.0  # between boxes of one layer
-_ROW_GAP = 62.0  # between layers: room for an arrow and an arc
+HEIGHT = 28.0  # of a box
+REGION_MARGIN = 16.0  # between the boxes of a module and the border of its region
+_COLUMN_GAP = 40.0  # between the boxes of a row
+_ROW_GAP = 62.0  # between rows, for an arrow and an arc
+_BLOCK_GAP = 2 * REGION_MARGIN + 44.0  # between the boxes of two modules
 _SWEEPS = 12
+_MIN_GAIN = 1e-12  # of modularity; smaller gains are rounding errors and could repeat forever
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Centers and sizes of the nodes' boxes.
+    """Boxes of the nodes.
 
     Attributes
     ----------
     centers : array (d, 2)
-        x to the right, y downwards; the leftmost and topmost boxes touch the axes.
+        The leftmost and topmost boxes touch the axes.
     sizes : array (d, 2)
         Width and height of each box.
     """
 
-    centers: npt.NDArray[np.float64]
-    sizes: npt.NDArray[np.float64]
+    centers: Floats
+    sizes: Floats
 
     @property
     def extent(self) -> tuple[float, float]:
-        """Width and height of the whole."""
+        """Width and height of the drawing."""
         if not len(self.centers):
             return 0.0, 0.0
         width, height = (self.centers + self.sizes / 2).max(axis=0)
         return float(width), float(height)
 
     def spread(self, factor: float) -> Layout:
-        """Return the layout with the centers farther apart by a factor >= 1, boxes as they are."""
-        return _placed(self.centers * factor, self.sizes)
+        """Return the layout with the centers farther apart by a factor >= 1, sizes unchanged."""
+        return _at_origin(self.centers * factor, self.sizes)
 
 
 def label_width(name: str) -> float:
-    """Estimate the width of a name in a sans-serif font, on the generous side."""
+    """Return an upper estimate of the width of a name in a sans-serif font."""
     total = 0.0
     for letter in name:
         if unicodedata.combining(letter):
@@ -71,46 +80,40 @@ def label_width(name: str) -> float:
             total += 0.36
         elif letter in "mwMW@%":
             total += 0.95
-        elif letter.isupper():
-            total += 0.74
         else:
-            total += 0.6
+            total += 0.74 if letter.isupper() else 0.6
     return total * FONT_SIZE
 
 
-def _sizes(graph: MixedGraph) -> npt.NDArray[np.float64]:
+def _box_sizes(graph: MixedGraph) -> Floats:
     widths = [max(HEIGHT + 8, label_width(name) + HEIGHT * 0.7) for name in graph.nodes]
     return np.array([[width, HEIGHT] for width in widths]).reshape(-1, 2)
 
 
-def _placed(centers: npt.NDArray[np.float64], sizes: npt.NDArray[np.float64]) -> Layout:
+def _at_origin(centers: Floats, sizes: Floats) -> Layout:
     if len(centers):
         centers = centers - (centers - sizes / 2).min(axis=0)
     return Layout(centers, sizes)
 
 
+def layout_by_name(graph: MixedGraph, name: str) -> Layout:
+    """Return the "circle" or "layered" layout; "auto" is layered where possible."""
+    check_choice("layout", name, LAYOUTS)
+    if name == "auto":
+        name = "layered" if graph.n_directed and graph.is_acyclic() else "circle"
+    return circle_layout(graph) if name == "circle" else layered_layout(graph)
+
+
 def circle_layout(graph: MixedGraph) -> Layout:
-    """Place the nodes on a circle in node order, clockwise from the top.
-
-    As points of a circle, no three nodes are on one line.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> from bowfree.visualization.layout import circle_layout
-    >>> circle_layout(bf.parse("a -> b <-> c")).centers.shape
-    (3, 2)
-    """
+    """Place the nodes on a circle in node order, clockwise from the top."""
     d = len(graph)
-    sizes = _sizes(graph)
+    sizes = _box_sizes(graph)
     if d == 0:
         return Layout(np.zeros((0, 2)), sizes)
     angle = 2 * np.pi * np.arange(d) / d
     direction = np.column_stack([np.sin(angle), -np.cos(angle)])
-    # The smallest radius at which no two boxes come closer than the gap: boxes that share a
-    # horizontal band must be a box width apart, others a box height. Growing until it fits is
-    # simple, and ends because distances grow with the radius.
-    # It begins below what the two sides need, where boxes stand over one another.
+    # Increase the radius until every two boxes are 14 apart, horizontally or vertically. The first
+    # radius is too small for two boxes above each other.
     radius = max(55.0, 0.8 * d * (HEIGHT + 14) / (2 * np.pi))
     while d > 1:
         centers = radius * direction
@@ -119,79 +122,74 @@ def circle_layout(graph: MixedGraph) -> Layout:
         if np.maximum(apart[..., 0] - 14, apart[..., 1] - 14).min() >= 0:
             break
         radius *= 1.06
-    return _placed(radius * direction, sizes)
+    return _at_origin(radius * direction, sizes)
+
+
+# --- layers ---
 
 
 def layered_layout(graph: MixedGraph) -> Layout:
-    """Place the nodes of an acyclic graph in rows, every parent above its children.
+    """Place the nodes of an acyclic graph in rows, parents above their children.
 
-    Connected parts stand side by side. Rows of a part hold no more than about 1.6 sqrt(d) of its d
-    nodes. Within a row, nodes are sorted by the mean place of their neighbors, directed or
-    bidirected, in sweeps down and up. Nodes without edges stand in rows of their own at the bottom.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> from bowfree.visualization.layout import layered_layout
-    >>> layered_layout(bf.parse("a -> b -> c")).centers[:, 1].tolist()
-    [14.0, 104.0, 194.0]
+    Connected components stand side by side, with rows of at most about 1.6 sqrt(d) of their d
+    nodes. Within a row, nodes are sorted by the mean position of their neighbors, in sweeps down
+    and up. Isolated nodes are in rows of their own at the bottom.
     """
-    sizes = _sizes(graph)
-    near = [
-        list(members(p | s | c))
-        for p, s, c in zip(graph._parents, graph._spouses, graph._children(), strict=True)
-    ]
-    order = [graph._node(name) for name in graph.topological_order()]
+    sizes = _box_sizes(graph)
+    index = {name: v for v, name in enumerate(graph.nodes)}
+    near = [sorted(index[u] for u in graph.neighbors(name)) for name in graph.nodes]
+    parents = [[index[u] for u in graph.parents(name)] for name in graph.nodes]
+    order = [index[name] for name in graph.topological_order()]
     centers = np.zeros((len(graph), 2))
-    # Parts that no edge connects would push each other apart in the sweeps: each has its own rows,
-    # and they are set side by side.
-    parts = _parts(order, near)
-    for part in parts:
-        rows = _rows(part, graph)
-        centers[part, 0] = _sorted_rows(rows, near, sizes[:, 0])[part]
+    # Components would push each other apart in the sweeps: each has its own rows.
+    components = [c for c in _components(order, near.__getitem__) if len(c) > 1]
+    for component in components:
+        rows = _rows(component, parents)
+        centers[component, 0] = _sorted_rows(rows, near, sizes[:, 0])[component]
         for depth, row in enumerate(rows):
             centers[row, 1] = depth * (HEIGHT + _ROW_GAP)
-    bottom = on_shelves(parts, centers, sizes) + _ROW_GAP + HEIGHT / 2 if parts else 0.0
-    lone = [v for v in order if not near[v]]
+    bottom = place_on_shelves(components, centers, sizes) + _ROW_GAP + HEIGHT / 2
+    middle = (centers[:, 0].max() + centers[:, 0].min()) / 2 if components else 0.0
+    isolated = [v for v in order if not near[v]]
     limit = _row_limit(len(graph))
-    for k in range(0, len(lone), limit):
-        row = lone[k : k + limit]
-        places = np.zeros(len(graph))
-        _spread(row, places, sizes[:, 0])
-        middle = (centers[:, 0].max() + centers[:, 0].min()) / 2 if parts else 0.0
-        centers[row, 0] = places[row] + middle
-        centers[row, 1] = bottom + k // limit * (HEIGHT + _ROW_GAP)
-    return _placed(centers, sizes)
+    for k in range(0, len(isolated), limit):
+        row = isolated[k : k + limit]
+        x = np.zeros(len(graph))
+        _place_row(row, x, sizes[:, 0])
+        centers[row, 0] = x[row] + middle
+        centers[row, 1] = (bottom if components else 0.0) + k // limit * (HEIGHT + _ROW_GAP)
+    return _at_origin(centers, sizes)
 
 
-def _parts(order: list[int], near: list[list[int]]) -> list[list[int]]:
-    """Return the connected parts with more than one node, nodes in the given order."""
-    seen: set[int] = set()
-    parts = []
-    for v in order:
-        if v in seen or not near[v]:
-            continue
-        part, stack = {v}, [v]
+def _components(nodes: Iterable[int], near: Callable[[int], Iterable[int]]) -> list[list[int]]:
+    """Return the connected components of some nodes, each in the order of `nodes`."""
+    nodes = list(nodes)
+    left = set(nodes)
+    components = []
+    for first in nodes:
+        found, stack = set(), [first] if first in left else []
         while stack:
-            fresh = [u for u in near[stack.pop()] if u not in part]
-            part.update(fresh)
-            stack.extend(fresh)
-        seen |= part
-        parts.append([u for u in order if u in part])
-    return parts
+            v = stack.pop()
+            if v in left:
+                left.remove(v)
+                found.add(v)
+                stack.extend(near(v))
+        if found:
+            components.append([v for v in nodes if v in found])
+    return components
 
 
 def _row_limit(d: int) -> int:
     return max(3, ceil(1.6 * sqrt(d)))
 
 
-def _rows(part: list[int], graph: MixedGraph) -> list[list[int]]:
-    """Assign each node to the first row below its parents that has room."""
-    limit = _row_limit(len(part))
+def _rows(component: list[int], parents: list[list[int]]) -> list[list[int]]:
+    """Assign each node to the first row below its parents that is not full."""
+    limit = _row_limit(len(component))
     row_of: dict[int, int] = {}
     rows: list[list[int]] = []
-    for v in part:
-        depth = max((row_of[p] + 1 for p in members(graph._parents[v])), default=0)
+    for v in component:
+        depth = max((row_of[p] + 1 for p in parents[v]), default=0)
         while depth < len(rows) and len(rows[depth]) >= limit:
             depth += 1
         if depth == len(rows):
@@ -201,67 +199,171 @@ def _rows(part: list[int], graph: MixedGraph) -> list[list[int]]:
     return rows
 
 
-def _sorted_rows(
-    rows: list[list[int]], near: list[list[int]], widths: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Sort the nodes within rows by the mean place of their neighbors; return the places."""
+def _sorted_rows(rows: list[list[int]], near: list[list[int]], widths: Floats) -> Floats:
+    """Sort the nodes within rows by the mean position of their neighbors; return positions."""
     x = np.zeros(len(near))
     for row in rows:
-        _spread(row, x, widths)
+        _place_row(row, x, widths)
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
             wanted = {v: float(np.mean(x[near[v]])) for v in row}
             row.sort(key=lambda v: (wanted[v], v))
-            _spread(row, x, widths, wanted)
+            _place_row(row, x, widths, wanted)
     return x
 
 
-def on_shelves(
-    parts: list[list[int]],
-    centers: npt.NDArray[np.float64],
-    sizes: npt.NDArray[np.float64],
+def _place_row(
+    row: list[int], x: Floats, widths: Floats, wanted: dict[int, float] | None = None
+) -> None:
+    """Set the positions of one row in this order, near the wanted ones, without overlap."""
+    positions = np.zeros(len(row))
+    for k, v in enumerate(row):
+        aim = -np.inf if wanted is None else wanted[v]
+        if k:
+            aim = max(aim, positions[k - 1] + (widths[row[k - 1]] + widths[v]) / 2 + _COLUMN_GAP)
+        positions[k] = aim if np.isfinite(aim) else 0.0
+    # The nodes were pushed to the right only: shift the row back to its wanted mean.
+    goal = 0.0 if wanted is None else float(np.mean([wanted[v] for v in row]))
+    x[row] = positions - positions.mean() + goal
+
+
+def place_on_shelves(
+    blocks: list[list[int]],
+    centers: Floats,
+    sizes: Floats,
     gaps: tuple[float, float] = (_COLUMN_GAP, _ROW_GAP),
 ) -> float:
-    """Set the parts on shelves from left to right; return the y where they end."""
+    """Move blocks of nodes side by side, in several rows if needed; return the lower end."""
     corners = [
-        ((centers[p] - sizes[p] / 2).min(axis=0), (centers[p] + sizes[p] / 2).max(axis=0))
-        for p in parts
+        ((centers[b] - sizes[b] / 2).min(axis=0), (centers[b] + sizes[b] / 2).max(axis=0))
+        for b in blocks
     ]
     extents = [high - low for low, high in corners]
     area = sum((w + gaps[0]) * (h + gaps[1]) for w, h in extents)
     shelf_width = max([1.5 * sqrt(area), *(float(w) for w, _ in extents)])
     left = top = height = 0.0
-    for part, (low, _), (w, h) in zip(parts, corners, extents, strict=True):
+    for block, (low, _), (w, h) in zip(blocks, corners, extents, strict=True):
         if left and left + w > shelf_width:
             left, top, height = 0.0, top + height + gaps[1], 0.0
-        centers[part] += np.array([left, top]) - low
+        centers[block] += np.array([left, top]) - low
         left += w + gaps[0]
         height = max(height, h)
     return top + height
 
 
-def _spread(
-    row: list[int],
-    x: npt.NDArray[np.float64],
-    widths: npt.NDArray[np.float64],
-    wanted: dict[int, float] | None = None,
-) -> None:
-    """Give the nodes of one row places in this order, near those wanted, without overlap."""
-    places = np.zeros(len(row))
-    for k, v in enumerate(row):
-        aim = 0.0 if wanted is None else wanted[v]
-        if k:
-            room = (widths[row[k - 1]] + widths[v]) / 2 + _COLUMN_GAP
-            aim = max(aim, places[k - 1] + room) if wanted is not None else places[k - 1] + room
-        places[k] = aim
-    # Pushing to the right moved the row as a whole: shift it back to where it was wanted.
-    goal = 0.0 if wanted is None else float(np.mean([wanted[v] for v in row]))
-    x[row] = places - places.mean() + goal
+# --- modules ---
 
 
-def layout_by_name(graph: MixedGraph, name: str) -> Layout:
-    """Return the layout called "circle" or "layered"; "auto" prefers layers where they exist."""
-    check_choice("layout", name, LAYOUTS)
-    if name == "auto":
-        name = "layered" if graph.n_directed and graph.is_acyclic() else "circle"
-    return circle_layout(graph) if name == "circle" else layered_layout(graph)
+def modules(
+    graph: MixedGraph, strengths: Sequence[float] | None = None
+) -> tuple[tuple[int, ...], ...]:
+    """Return groups of nodes, by index, with many edges inside and few between.
+
+    Greedy moves increase the modularity, as in the Louvain method, but without randomness: nodes
+    in their order, ties to the first. Every group is connected; isolated nodes are in none. The
+    groups are in causal order on average.
+
+    Parameters
+    ----------
+    graph : MixedGraph
+        The graph.
+    strengths : sequence of float, optional
+        Weights >= 0 of the edges, in the order of ``graph.edges``.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> from bowfree.visualization.layout import modules
+    >>> g = bf.parse("a -> b -> c, a -> c, c -> d, d -> e -> f, d -> f, g")
+    >>> modules(g)
+    ((0, 1, 2), (3, 4, 5))
+
+    References
+    ----------
+    V. D. Blondel, J.-L. Guillaume, R. Lambiotte and E. Lefebvre, Fast unfolding of communities in
+    large networks, Journal of Statistical Mechanics (2008).
+    """
+    d = len(graph)
+    index = {name: v for v, name in enumerate(graph.nodes)}
+    weights = np.zeros((d, d))
+    for (a, _, b), strength in zip(graph.edges, strengths or [1.0] * graph.n_edges, strict=True):
+        # Not zero: an edge of strength zero still connects.
+        weights[index[a], index[b]] += max(strength, 1e-3)
+        weights[index[b], index[a]] += max(strength, 1e-3)
+    label = np.arange(d)  # the group of each node
+    between = weights  # of groups; edges inside a group count twice, on the diagonal
+    while True:
+        merged = _merge_groups(between)
+        label = merged[label]
+        n_groups = int(merged.max(initial=-1)) + 1
+        if len(merged) == n_groups:
+            break
+        member = np.eye(n_groups)[merged]
+        between = member.T @ between @ member
+    order = graph.topological_order() if graph.is_acyclic() else graph.nodes
+    rank = np.zeros(d)
+    rank[[index[name] for name in order]] = np.arange(d)
+    found = [
+        component
+        for k in range(n_groups)
+        for component in _components(
+            np.flatnonzero(label == k).tolist(), lambda v: np.flatnonzero(weights[v]).tolist()
+        )
+        if len(component) > 1
+    ]
+    found.sort(key=lambda group: (float(rank[group].mean()), group))
+    return tuple(tuple(group) for group in found)
+
+
+def _merge_groups(weights: Floats) -> npt.NDArray[np.intp]:
+    """Move nodes between groups while that increases the modularity; return the group numbers.
+
+    With k_v the degree of v and 2m the sum of all degrees, moving v to a group G gains the weight
+    of its edges to G minus the expected weight: sum of w_vu over u in G, minus k_v k(G) / 2m.
+    """
+    d = len(weights)
+    degree = weights.sum(axis=0)
+    total = float(degree.sum())
+    group, group_degree = np.arange(d), degree.copy()
+    while total:
+        before = group.copy()
+        for v in range(d):
+            own = group[v]
+            group_degree[own] -= degree[v]
+            row = weights[v].copy()
+            row[v] = 0.0
+            gain = np.bincount(group, row, minlength=d) - degree[v] * group_degree / total
+            best = int(np.argmax(gain))
+            if gain[best] <= gain[own] + _MIN_GAIN * total:
+                best = own
+            group[v] = best
+            group_degree[best] += degree[v]
+        if (group == before).all():
+            break
+    return np.unique(group, return_inverse=True)[1]
+
+
+def module_layout(graph: MixedGraph, groups: Sequence[Sequence[int]]) -> Layout:
+    """Lay out each module by itself and place the blocks side by side, isolated nodes last."""
+    centers, sizes = np.zeros((len(graph), 2)), np.zeros((len(graph), 2))
+    isolated = sorted(set(range(len(graph))).difference(*groups))
+    blocks = [*map(list, groups), *([isolated] if isolated else [])]
+    for nodes in blocks:
+        block = graph.subgraph([graph.nodes[v] for v in nodes])
+        layered = not block.n_edges or (block.n_directed and block.is_acyclic())
+        placed = layered_layout(block) if layered else circle_layout(block)
+        index = [graph.nodes.index(name) for name in block.nodes]
+        centers[index], sizes[index] = placed.centers, placed.sizes
+    place_on_shelves(blocks, centers, sizes, (_BLOCK_GAP, _BLOCK_GAP))
+    return Layout(centers, sizes)
+
+
+def module_regions(layout: Layout, groups: Sequence[Sequence[int]]) -> list[Region]:
+    """Return a rectangle around each module: left, top, width, height."""
+    regions = []
+    for group in map(list, groups):
+        low = (layout.centers[group] - layout.sizes[group] / 2).min(axis=0) - REGION_MARGIN
+        high = (layout.centers[group] + layout.sizes[group] / 2).max(axis=0) + REGION_MARGIN
+        left, top, width, height = (float(x) for x in (*low, *(high - low)))
+        regions.append((left, top, width, height))
+    return regions

@@ -1,11 +1,12 @@
-"""The lines of edges in a picture: from box to box, around what is in the way.
+"""Curves of the edges in a drawing, and positions of their labels.
 
-An edge is a quadratic Bézier curve. Of a handful of bends the best one is taken: it stays clear of
-all other boxes, then of other edges' arrowheads, and its own heads stay off other lines (a head on
-a crossing cannot be read), then it does not run along another edge of the same node. The edges are
-routed one after another; those that found no clear line get a second chance when all others are
-known. The boxes come from :mod:`bowfree.visualization.layout`; :mod:`bowfree.visualization.svg` writes the
-SVG.
+An edge is a quadratic Bézier curve between two boxes. Of about twenty bends the one of lowest cost
+is chosen. In order of importance, the curve keeps clear of other boxes; of arrowheads, since a head
+on a crossing cannot be read; and of other edges at the same node. Edges are routed one after the
+other, and those without a clear curve again when all others are known.
+
+Labels may slide along their edge and step aside. Those on the shortest edges are placed first, since
+they have the fewest positions to choose from.
 """
 
 from __future__ import annotations
@@ -29,76 +30,69 @@ _GAP = 2.0  # between a box and the tip of an arrow
 _CLEARANCE = 5.0  # an edge should pass other boxes at this distance
 _HEAD_ROOM = 10.0  # and the middle of other edges' heads at this one
 _APART = 9.0  # two edges of one node should be so far from each other half-way
-# Bends, as the height of the curve over its chord, in the order of preference. Arcs of bidirected
-# edges are never straight, so that they differ from arrows in form as well as in color.
+# Bends, the height of the curve over its chord, in order of preference. Bidirected edges are never
+# straight: they differ from directed ones in form as well as in color.
 _DIRECTED_BENDS = (0.0, *(s * k / 100 for k in range(5, 60, 5) for s in (1, -1)))
 _BIDIRECTED_BENDS = tuple(
     s * k / 100 for k in (20, 15, 25, 10, 30, 35, 40, 45, 50, 55) for s in (1, -1)
 )
-# What the parts of a bend's cost weigh, per pixel too near, and per unit of bend more than needed:
-# where nothing is clear, an edge should not make a large detour for little.
+# Costs per pixel too near, and per unit of unneeded bend: no large detour for a small gain.
 _BOX_COST, _HEAD_COST, _BEND_COST = 100.0, 3.0, 90.0
-
-_TRIES = 2500  # bends to look at in one picture
-_MANY = 100  # edges, from which on heads are not looked at and there is no second chance
+_TRIES = 2500  # bends to try in one drawing
+_MANY = 100  # edges; beyond, heads are ignored and no edge is routed twice
 _ALONG = np.linspace(0.02, 0.98, 65)  # where a curve is compared with boxes and heads
 _HALFWAY = np.array([0.35, 0.5, 0.65])  # and with other curves
 
-Vector = npt.NDArray[np.float64]
+# Candidate positions of labels: along the edge, and aside from it.
+_LABEL_ALONG = np.array([0.5, 0.44, 0.56, 0.38, 0.62, 0.32, 0.68, 0.26, 0.74, 0.2, 0.8])
+_LABEL_ASIDE = np.array([0.0, 9.0, -9.0, 15.0, -15.0, 22.0, -22.0, 30.0, -30.0])
+_LABEL_GAP = 1.5  # between labels, and between a label and a box
+_HEAD_REACH = 11.0  # from the end of an edge, the part that shows its arrowhead
+# Two labels on one another cannot be read; an edge under a label can, since only a short piece of
+# it is hidden.
+_OVERLAP, _CROSSING, _HEAD_HIDDEN, _AWAY, _OFF_CENTER = 1000.0, 4.0, 60.0, 0.9, 8.0
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The line of one edge: a quadratic Bézier curve between the borders of two boxes.
+    """A quadratic Bézier curve between the borders of two boxes.
 
     Attributes
     ----------
     edge : tuple
         ``(a, mark, b)`` with mark ``"->"`` or ``"<->"``.
     points : array (3, 2)
-        Start, control point and end; the start is at a, the end at b.
+        Start at a, control point, end at b.
     bend : float
-        Height of the curve between the two centers over its chord, as a share of the chord.
+        Height of the curve between the two centers over its chord, divided by the chord.
     """
 
     edge: tuple[str, str, str]
-    points: Vector
+    points: Floats
     bend: float
 
 
 @dataclass(frozen=True)
 class _Route:
-    """A curve between two centers with what other edges must know of it.
+    """A curve between two centers: its visible points, the middles of its heads, and its cost."""
 
-    `line` is the visible part in points, shape (k, 2); `heads` the middles of the arrowheads;
-    `cost` what was wrong with it when it was chosen, without its bend.
-    """
-
-    points: Vector
+    points: Floats
     bend: float
-    line: Vector
-    heads: Vector
+    line: Floats
+    heads: Floats
     cost: float
 
 
 def edge_curves(graph: MixedGraph, layout: Layout) -> list[Curve]:
-    """Route all edges around the boxes of a layout.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> from bowfree.visualization.layout import circle_layout
-    >>> from bowfree.visualization.routing import edge_curves
-    >>> g = bf.parse("a -> b <-> c")
-    >>> [curve.edge for curve in edge_curves(g, circle_layout(g))]
-    [('a', '->', 'b'), ('b', '<->', 'c')]
-    """
+    """Return a curve for each edge, around the boxes of a layout."""
     directed = set(graph.directed)
-    # With thousands of edges hardly any bend is clear, and looking for one would keep a notebook
-    # waiting: the more edges, the fewer bends are tried for each.
+    # The more edges, the fewer bends are tried: a notebook must not wait.
     tries = max(1, _TRIES // max(1, graph.n_edges))
     crowded = graph.n_edges > _MANY
-    ends = [(graph._node(a), graph._node(b)) for a, _, b in graph.edges]
+    index = {name: v for v, name in enumerate(graph.nodes)}
+    ends = [(index[a], index[b]) for a, _, b in graph.edges]
     edges_at: list[list[int]] = [[] for _ in graph.nodes]
     for edge, pair in enumerate(ends):
         for v in pair:
@@ -109,7 +103,7 @@ def edge_curves(graph: MixedGraph, layout: Layout) -> list[Curve]:
         a, mark, b = graph.edges[edge]
         bends = _DIRECTED_BENDS if mark == "->" else _BIDIRECTED_BENDS
         if mark == "->" and (b, a) in directed:
-            bends = _DIRECTED_BENDS[3::2]  # both bend to their own left, so they part
+            bends = _DIRECTED_BENDS[3::2]  # each to its own left: the two separate
         beside = [
             routes[other]
             for v in ends[edge]
@@ -139,11 +133,7 @@ def _route(
     others: Sequence[_Route],
     beside: Sequence[_Route],
 ) -> _Route:
-    """Return the best curve from i to j, given the `others`; those `beside` it end at i or j too.
-
-    Without a clear bend the depth of the hits decides: a graph with many edges has no clear
-    drawing.
-    """
+    """Return the best curve from i to j, given the `others`; those `beside` it end at i or j."""
     reach = layout.sizes / 2 + _CLEARANCE
     start, end = layout.centers[i], layout.centers[j]
     chord = end - start
@@ -155,7 +145,7 @@ def _route(
     for bend in bends:
         detour = _BEND_COST * abs(abs(bend) - abs(bends[0]))
         if detour >= least:
-            break  # bends are in the order of their detours
+            break  # bends are sorted by detour
         # A quadratic curve rises to half the height of its control point.
         points = np.array([start, (start + end) / 2 + 2 * bend * normal, end])
         samples = points_on(points, _ALONG)
@@ -181,8 +171,8 @@ def _route(
     return best
 
 
-def _visible(samples: Vector, layout: Layout, i: int, j: int, mark: str) -> tuple[Vector, Vector]:
-    """Return the samples of a curve outside of its own boxes, and the middles of its heads."""
+def _visible(samples: Floats, layout: Layout, i: int, j: int, mark: str) -> tuple[Floats, Floats]:
+    """Return the samples of a curve outside its own boxes, and the middles of its heads."""
     outside = (_box_distance(samples - layout.centers[i], layout.sizes[i]) >= _GAP) & (
         _box_distance(samples - layout.centers[j], layout.sizes[j]) >= _GAP
     )
@@ -196,8 +186,8 @@ def _visible(samples: Vector, layout: Layout, i: int, j: int, mark: str) -> tupl
     return line, np.array(heads)
 
 
-def _nearness(line: Vector, heads: Vector) -> float:
-    """How much points of lines are too near to the middles of heads, in pixels over all heads."""
+def _nearness(line: Floats, heads: Floats) -> float:
+    """Return by how many pixels lines are too near to the middles of heads, summed over heads."""
     if not len(line) or not len(heads):
         return 0.0
     x, y = (line[:, k, None] - heads[:, k] for k in (0, 1))
@@ -205,54 +195,122 @@ def _nearness(line: Vector, heads: Vector) -> float:
     return float(np.maximum(_HEAD_ROOM - distance, 0).sum())
 
 
-def _inside(points: Vector, shape: Vector) -> Vector:
-    """Return the points in the rectangle around a shape, where heads may be too near to it."""
+def _inside(points: Floats, shape: Floats) -> Floats:
+    """Return the points in the rectangle around a shape, with room for a head."""
     if not len(shape):
         return points[:0]
     low, high = shape.min(axis=0) - _HEAD_ROOM, shape.max(axis=0) + _HEAD_ROOM
     (x, y), (x0, y0), (x1, y1) = points.T, low, high
-    result: Vector = points[(x > x0) & (x < x1) & (y > y0) & (y < y1)]
+    result: Floats = points[(x > x0) & (x < x1) & (y > y0) & (y < y1)]
     return result
 
 
-def _crowding(halfway: Vector, lines: Sequence[Vector]) -> float:
-    """How much a curve runs along others, from the points around its middle."""
+def _crowding(halfway: Floats, lines: Sequence[Floats]) -> float:
+    """Return how much a curve runs along others, at the points around its middle."""
     if not lines:
         return 0.0
     distance = np.hypot(*np.moveaxis(halfway[:, None] - np.array(lines)[:, None], -1, 0))
-    # A crossing is near at one of the points only; the farthest tells the two cases apart.
+    # At a crossing only one of the points is near: use the farthest.
     return float(np.maximum(_APART - distance.min(axis=2).max(axis=1), 0).sum())
 
 
-def points_on(points: Vector, t: Vector) -> Vector:
-    """Points of a quadratic Bézier curve, shape (len(t), 2)."""
+def points_on(points: Floats, t: Floats) -> Floats:
+    """Return points of a quadratic Bézier curve, shape (len(t), 2)."""
     u = 1 - t
     return np.outer(u * u, points[0]) + np.outer(2 * u * t, points[1]) + np.outer(t * t, points[2])
 
 
-def _box_distance(offset: Vector, size: Vector) -> Vector:
-    """Distance from a box with round ends to points given relative to its center; < 0 inside."""
+def _box_distance(offset: Floats, size: Floats) -> Floats:
+    """Return the distances of points, relative to its center, from a box with round ends."""
     radius = size[..., 1] / 2
     corner = np.abs(offset) - size / 2 + radius[..., None]
     outside = np.hypot(np.maximum(corner[..., 0], 0), np.maximum(corner[..., 1], 0))
-    result: Vector = outside + np.minimum(corner.max(axis=-1), 0) - radius
+    result: Floats = outside + np.minimum(corner.max(axis=-1), 0) - radius
     return result
 
 
-def _clipped(points: Vector, layout: Layout, i: int, j: int) -> Vector:
+def _clipped(points: Floats, layout: Layout, i: int, j: int) -> Floats:
     """Cut a curve between two centers at the borders of their boxes."""
     t = np.linspace(0, 1, 513)
     line = points_on(points, t)
     left_start = _box_distance(line - layout.centers[i], layout.sizes[i]) >= _GAP
     before_end = _box_distance(line - layout.centers[j], layout.sizes[j]) >= _GAP
     free = np.flatnonzero(left_start & before_end)
-    # Boxes never touch (see layout), so part of the curve is free.
+    # Boxes never touch, so part of the curve is free.
     t0, t1 = t[free[0]], t[free[-1]]
     first, last = points_on(points, np.array([t0, t1]))
-    # The control point of the piece is the polar form at (t0, t1).
+    # The control point of a part of the curve is the polar form at (t0, t1).
     control = (
         (1 - t0) * (1 - t1) * points[0]
         + ((1 - t0) * t1 + t0 * (1 - t1)) * points[1]
         + t0 * t1 * points[2]
     )
     return np.array([first, control, last])
+
+
+# --- labels ---
+
+
+def place_labels(curves: Sequence[Curve], layout: Layout, sizes: Floats) -> Floats:
+    """Return the center of one label per curve.
+
+    `sizes`, of shape (m, 2), are width and height of the labels.
+    """
+    sizes = np.asarray(sizes, dtype=np.float64).reshape(-1, 2)
+    lines = [points_on(curve.points, np.linspace(0, 1, 41)) for curve in curves]
+    lengths = np.array([np.hypot(*np.diff(line, axis=0).T).sum() for line in lines])
+    on_lines = np.vstack([np.zeros((0, 2)), *lines])
+    owner = np.repeat(np.arange(len(lines)), 41)
+    heads = _points_on_heads(curves)
+    centers = np.zeros((len(curves), 2))
+    placed: list[int] = []
+    for e in np.argsort(lengths, kind="stable").tolist():
+        spots, cost = _candidates(curves[e])
+        cost += _OVERLAP * _overlap(spots, sizes[e], layout.centers, layout.sizes)
+        cost += _OVERLAP * _overlap(spots, sizes[e], centers[placed], sizes[placed])
+        cost += _CROSSING * _points_under(spots, sizes[e], on_lines[owner != e])
+        cost += _HEAD_HIDDEN * _points_under(spots, sizes[e], heads)
+        centers[e] = spots[cost.argmin()]
+        placed.append(e)
+    return centers
+
+
+def _points_on_heads(curves: Sequence[Curve]) -> Floats:
+    """Return points on the arrowheads of the curves."""
+    points = [np.zeros((0, 2))]
+    for curve in curves:
+        start, control, end = curve.points
+        for tip in (start, end) if curve.edge[1] == "<->" else (end,):
+            back = (control - tip) / max(float(np.hypot(*(control - tip))), 1e-9)
+            points.append(tip + np.outer([0.2 * _HEAD_REACH, 0.6 * _HEAD_REACH, _HEAD_REACH], back))
+    return np.vstack(points)
+
+
+def _candidates(curve: Curve) -> tuple[Floats, Floats]:
+    """Return positions for a label, and the cost of each by itself."""
+    on_line = points_on(curve.points, _LABEL_ALONG)
+    start, control, end = curve.points
+    tangent = np.outer(1 - _LABEL_ALONG, control - start) + np.outer(_LABEL_ALONG, end - control)
+    normal = np.column_stack([tangent[:, 1], -tangent[:, 0]])
+    normal /= np.maximum(np.hypot(*normal.T), 1e-9)[:, None]
+    spots = on_line[:, None] + _LABEL_ASIDE[None, :, None] * normal[:, None]
+    cost = _OFF_CENTER * np.abs(_LABEL_ALONG - 0.5)[:, None] + _AWAY * np.abs(_LABEL_ASIDE)
+    return spots.reshape(-1, 2), cost.ravel()
+
+
+def _overlap(spots: Floats, size: Floats, centers: Floats, sizes: Floats) -> Floats:
+    """Return by how much a label at each spot overlaps boxes, summed."""
+    reach = (size + sizes) / 2 + _LABEL_GAP
+    depth = (reach - np.abs(spots[:, None] - centers)).min(axis=2)
+    total: Floats = np.maximum(depth, 0).sum(axis=1)
+    return total
+
+
+def _points_under(spots: Floats, size: Floats, points: Floats) -> Floats:
+    """Return the number of points under a label at each spot."""
+    reach = size / 2 + 1
+    low, high = spots.min(axis=0) - reach, spots.max(axis=0) + reach
+    points = points[((points > low) & (points < high)).all(axis=1)]
+    under = (np.abs(spots[:, None] - points) < reach).all(axis=2)
+    count: Floats = under.sum(axis=1).astype(np.float64)
+    return count

@@ -1,75 +1,65 @@
-"""The picture of a graph, as SVG, for notebooks and files; no other program is needed.
+"""Drawings of graphs as SVG, for notebooks and files, without other programs.
 
 Directed edges are black arrows, bidirected edges red arcs with two heads. The boxes come from
-:mod:`bowfree.visualization.layout`, the lines from :mod:`bowfree.visualization.routing`.
+:mod:`bowfree.visualization.layout`, the curves from :mod:`bowfree.visualization.routing`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bowfree.visualization.layout import FONT_SIZE, layout_by_name
-from bowfree.visualization.routing import (
-    HEAD_LENGTH,
-    HEAD_WIDTH,
-    Curve,
-    Vector,
-    edge_curves,
-    points_on,
-)
+from bowfree.visualization.layout import FONT_SIZE, Floats, Layout, layout_by_name
+from bowfree.visualization.routing import HEAD_LENGTH, HEAD_WIDTH, Curve, edge_curves, points_on
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
-
-DIRECTED_COLOUR = "#111111"
-BIDIRECTED_COLOUR = "#c8102e"
-# Of grounds, pale: neighbors in the list differ in hue and in lightness.
-MODULE_COLOURS = (
+DIRECTED_COLOR = "#111111"
+BIDIRECTED_COLOR = "#c8102e"
+VARYING_COLOR = "#2f5fb3"  # edges whose marks differ between the members of a class
+# Pale backgrounds; neighbors in the list differ in hue and in lightness.
+MODULE_COLORS = (
     "#4c86c6", "#e08a3c", "#5aa469", "#9a6fb8", "#c9b037", "#3fa3a3", "#c76a86", "#7d7d7d",
 )  # fmt: skip
-VARYING_COLOUR = "#2f5fb3"  # edges of a class whose marks differ between its members
-
-_MARGIN = 14.0
 CIRCLE_RADIUS = 3.5
+_MARGIN = 14.0
 
 Ends = Mapping[tuple[str, str], tuple[str, str]]
 """The marks at both ends of edges: "head", "tail" or "circle"."""
 
 
 def graph_svg(graph: MixedGraph, *, layout: str = "auto") -> str:
-    """Return a picture of the graph; see :meth:`bowfree.MixedGraph.to_svg`."""
-    return _svg(graph, layout, {}, _caption(graph))
+    """Return a drawing of the graph; see :meth:`bowfree.MixedGraph.to_svg`."""
+    caption = (
+        f"mixed graph: {len(graph)} nodes, {graph.n_directed} directed and "
+        f"{graph.n_bidirected} bidirected edges"
+    )
+    return class_svg(graph, {}, caption, layout=layout)
 
 
 def class_svg(graph: MixedGraph, ends: Ends, caption: str, *, layout: str = "auto") -> str:
-    """Return a picture of graphs with one skeleton: a circle where they disagree about an end.
+    """Return a drawing of graphs with one skeleton, with circles at the ends where they differ.
 
     Parameters
     ----------
     graph : MixedGraph
-        One of the graphs; its picture gives the layout.
+        One of the graphs, for the layout.
     ends : mapping
-        From (a, b), a before b in node order, to the marks at a and at b, each "head", "tail" or
-        "circle". Edges with a circle are blue.
+        From (a, b) to the marks at a and at b, each "head", "tail" or "circle". Edges with a circle
+        are blue.
     caption : str
-        What the picture is called.
+        Title of the drawing.
+    layout : str
+        Name of the layout.
     """
-    return _svg(graph, layout, ends, caption)
-
-
-def _svg(graph: MixedGraph, layout: str, ends: Ends, caption: str) -> str:
     placed = layout_by_name(graph, layout)
     curves = edge_curves(graph, placed)
-    seen = np.vstack(
-        [np.zeros(2), placed.extent, *(points_on(c.points, np.linspace(0, 1, 33)) for c in curves)]
-    )
-    low, high = seen.min(axis=0) - _MARGIN, seen.max(axis=0) + _MARGIN
+    low, high = bounding_box(placed, curves, _MARGIN)
     width, height = high - low
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -90,15 +80,17 @@ def _svg(graph: MixedGraph, layout: str, ends: Ends, caption: str) -> str:
     return "\n".join(lines)
 
 
-def _caption(graph: MixedGraph) -> str:
-    return (
-        f"mixed graph: {len(graph)} nodes, {graph.n_directed} directed and "
-        f"{graph.n_bidirected} bidirected edges"
-    )
+def bounding_box(
+    layout: Layout, curves: Sequence[Curve], margin: float, *more: Floats
+) -> tuple[Floats, Floats]:
+    """Return the corners of a rectangle around boxes, edges and more points."""
+    lines = [points_on(curve.points, np.linspace(0, 1, 33)) for curve in curves]
+    points = np.vstack([np.zeros(2), layout.extent, *lines, *more])
+    return points.min(axis=0) - margin, points.max(axis=0) + margin
 
 
 def edge_ends(curve: Curve, ends: Ends) -> tuple[str, str]:
-    """Return the marks at the start and at the end of a curve; by default those of its edge."""
+    """Return the marks at the start and the end of a curve, by default those of its edge."""
     a, mark, b = curve.edge
     if (a, b) in ends:
         return ends[a, b]
@@ -107,61 +99,72 @@ def edge_ends(curve: Curve, ends: Ends) -> tuple[str, str]:
     return ("tail" if mark == "->" else "head", "head")
 
 
-def _svg_edge(curve: Curve, ends: tuple[str, str]) -> Iterator[str]:
-    """Write line and heads. The heads are drawn here, not by SVG markers, whose ids would clash."""
-    a, _, b = curve.edge
-    kind, color = "directed", DIRECTED_COLOUR
-    if ends == ("head", "head"):
-        kind, color = "bidirected", BIDIRECTED_COLOUR
-    elif "circle" in ends:
-        kind, color = "varying", VARYING_COLOUR
+class EdgeShape(NamedTuple):
+    """The line of an edge (start, control point, end) and its marks, by end, None where absent.
+
+    A head is given by its three corners, a circle by its center.
+    """
+
+    line: Floats
+    heads: tuple[Floats | None, Floats | None]
+    circles: tuple[Floats | None, Floats | None]
+
+
+def edge_shape(curve: Curve, ends: tuple[str, str]) -> EdgeShape:
+    """Return the shape of an edge with these marks; the line stops at heads and circles."""
     start, control, end = curve.points
-    heads, circles = [], []
-    tips = []
-    for tip, mark in ((end, ends[1]), (start, ends[0])):
-        if mark == "head":
-            tip, head = arrowhead(tip, control)
-            heads.append(head)
-        elif mark == "circle":
-            tip, center = circle_mark(tip, control)
-            circles.append(center)
-        tips.append(tip)
-    end, start = tips
+    tips: list[Floats] = []
+    heads: list[Floats | None] = []
+    circles: list[Floats | None] = []
+    for tip, mark in zip((start, end), ends, strict=True):
+        along = (tip - control) / float(np.hypot(*(tip - control)))
+        across = np.array([-along[1], along[0]]) * (HEAD_WIDTH / 2)
+        base = tip - along * HEAD_LENGTH
+        retreat = {"head": 0.8 * HEAD_LENGTH, "circle": 2 * CIRCLE_RADIUS, "tail": 0.0}[mark]
+        tips.append(tip - along * retreat)
+        heads.append(np.array([tip, base + across, base - across]) if mark == "head" else None)
+        circles.append(tip - along * CIRCLE_RADIUS if mark == "circle" else None)
+    return EdgeShape(
+        np.array([tips[0], control, tips[1]]), (heads[0], heads[1]), (circles[0], circles[1])
+    )
+
+
+def line_path(shape: EdgeShape) -> str:
+    """Return the line of an edge as an SVG path."""
+    start, control, end = shape.line
+    return f"M{_xy(start)} Q{_xy(control)} {_xy(end)}"
+
+
+def head_path(corners: Floats | None) -> str:
+    """Return an arrowhead as an SVG path; empty where there is none."""
+    return "" if corners is None else f"M{' L'.join(map(_xy, corners))} Z"
+
+
+def _svg_edge(curve: Curve, ends: tuple[str, str]) -> Iterator[str]:
+    """Write line and heads. SVG markers are not used: their ids would clash on a page."""
+    a, _, b = curve.edge
+    kind, color = "directed", DIRECTED_COLOR
+    if ends == ("head", "head"):
+        kind, color = "bidirected", BIDIRECTED_COLOR
+    elif "circle" in ends:
+        kind, color = "varying", VARYING_COLOR
+    shape = edge_shape(curve, ends)
     left = {"head": "<", "tail": "", "circle": "o"}[ends[0]]
     right = {"head": ">", "tail": "", "circle": "o"}[ends[1]]
     yield f'<g class="{kind}" stroke="{color}" fill="{color}" stroke-width="1.5">'
     yield f"<title>{escape(printable(f'{a} {left}-{right} {b}'))}</title>"
-    yield f'<path fill="none" d="M{xy(start)} Q{xy(control)} {xy(end)}"/>'
-    for head in heads:
-        yield f'<path stroke="none" d="M{" L".join(map(xy, head))} Z"/>'
-    for x, y in circles:
-        yield f'<circle fill="#ffffff" cx="{x:.1f}" cy="{y:.1f}" r="{CIRCLE_RADIUS:g}"/>'
+    yield f'<path fill="none" d="{line_path(shape)}"/>'
+    for head in shape.heads[::-1]:
+        if head is not None:
+            yield f'<path stroke="none" d="{head_path(head)}"/>'
+    for circle in shape.circles[::-1]:
+        if circle is not None:
+            x, y = circle
+            yield f'<circle fill="#ffffff" cx="{x:.1f}" cy="{y:.1f}" r="{CIRCLE_RADIUS:g}"/>'
     yield "</g>"
 
 
-def curves_script() -> str:
-    """Return the JavaScript that draws edges as they are drawn here, for pages that move them."""
-    return Path(__file__).with_name("curves.js").read_text(encoding="utf-8")
-
-
-def circle_mark(tip: Vector, control: Vector) -> tuple[Vector, Vector]:
-    """Return where the line ends at a circle mark, and the center of the circle."""
-    along = tip - control
-    along = along / float(np.hypot(*along))
-    return tip - along * (2 * CIRCLE_RADIUS), tip - along * CIRCLE_RADIUS
-
-
-def arrowhead(tip: Vector, control: Vector) -> tuple[Vector, Vector]:
-    """Return where the line ends under an arrowhead, and the three corners of the head."""
-    along = tip - control
-    length = float(np.hypot(*along))
-    along = along / length
-    across = np.array([-along[1], along[0]]) * (HEAD_WIDTH / 2)
-    base = tip - along * HEAD_LENGTH
-    return tip - along * (0.8 * HEAD_LENGTH), np.array([tip, base + across, base - across])
-
-
-def _svg_node(name: str, center: Vector, size: Vector) -> Iterator[str]:
+def _svg_node(name: str, center: Floats, size: Floats) -> Iterator[str]:
     x, y = center - size / 2
     yield (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{size[0]:.1f}" height="{size[1]:.1f}" '
@@ -174,11 +177,16 @@ def _svg_node(name: str, center: Vector, size: Vector) -> Iterator[str]:
 
 
 def printable(name: str) -> str:
-    """Replace control characters, which XML does not allow and nobody could see."""
+    """Replace control characters, which XML does not allow."""
     return "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name
     )
 
 
-def xy(point: Vector) -> str:
+def curves_script() -> str:
+    """Return JavaScript that draws edges in the same way, for pages whose nodes can be moved."""
+    return Path(__file__).with_name("curves.js").read_text(encoding="utf-8")
+
+
+def _xy(point: Floats) -> str:
     return f"{point[0]:.1f},{point[1]:.1f}"

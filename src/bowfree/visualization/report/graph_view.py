@@ -18,9 +18,9 @@ from bowfree.equivalence.class_summary import ClassSummary, EdgeSummary
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.results.display import significant
 from bowfree.visualization import svg
-from bowfree.visualization.edge_labels import place_labels
+from bowfree.visualization.routing import place_labels
 from bowfree.visualization.layout import Layout, layout_by_name
-from bowfree.visualization.modules import module_layout, module_regions, modules
+from bowfree.visualization.layout import module_layout, module_regions, modules
 from bowfree.visualization.routing import Curve, edge_curves, points_on
 
 Floats = npt.NDArray[np.float64]
