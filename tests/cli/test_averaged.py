@@ -102,7 +102,7 @@ def test_rows_put_aside(table):
 
 
 def test_a_search_is_shown_even_if_the_chains_come_to_nothing(table, monkeypatch):
-    monkeypatch.setattr("bowfree.visualization.report.averages.AVERAGE_SECONDS", 1e-9)
+    monkeypatch.setattr("bowfree.visualization.report.uncertainty.AVERAGE_SECONDS", 1e-9)
     done = run("learn", table, "--restarts", 2)
     assert done.exit_code == 0, done.output
     warned = "Warning: effects are not averaged over graphs: they take longer than"
@@ -138,7 +138,7 @@ def early(folder, monkeypatch):
 
 def unsure(folder, monkeypatch):
     """Return words for a search of two runs, and averages that are cut short."""
-    monkeypatch.setattr("bowfree.visualization.report.averages.AVERAGE_SECONDS", 2.0)
+    monkeypatch.setattr("bowfree.visualization.report.uncertainty.AVERAGE_SECONDS", 2.0)
     X = bf.random_sem(bf.random_bap(14, max_in_degree=3, rng=3), rng=3).sample(300, rng=3)
     return [_csv(folder, X), "--restarts", 2]
 
@@ -157,7 +157,7 @@ def _csv(folder, X):
 
 
 def _cautions(page):
-    section = re.search(r'<section class="cautions".*?</section>', page, re.DOTALL)[0]
+    section = re.search(r'<section class="warnings".*?</section>', page, re.DOTALL)[0]
     return [html.unescape(item) for item in re.findall(r"<li>(.*?)</li>", section)]
 
 
@@ -191,7 +191,7 @@ def test_with_a_million_rows_a_small_misfit_is_negligible(tmp_path):
     done = run(*words, "--report", tmp_path / "page.html")
     said = " ".join(done.stdout.split())
     assert "RMSEA 0.001" in said
-    assert "rejects the graph (p < 0.001), but with 1,000,000 observations it sees the" in said
+    assert "rejects the graph (p < 0.001), but with 1,000,000 observations it detects the" in said
     assert "this one is negligible (RMSEA 0.0011)" in said
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert any("this one is negligible (RMSEA 0.0011)" in sentence for sentence in _cautions(page))
@@ -200,9 +200,9 @@ def test_with_a_million_rows_a_small_misfit_is_negligible(tmp_path):
 def test_a_report_says_why_there_are_no_averages(table):
     result = bf.greedy_search(SEM.sample(3000, rng=2, as_frame="pandas"), restarts=2, rng=0)
     late = bf.report.render(result, average_time_limit=1e-9)
-    assert "which have both, are left out: they take longer than 1e-09 s." in late
+    assert "which include both, were not computed: they take longer than 1e-09 s." in late
     early = bf.report.render(replace(result, complete=False))
-    assert "are left out: the search was ended early." in early
-    assert "are left out" not in bf.report.render(result)
+    assert "were not computed: the search was ended early." in early
+    assert "were not computed" not in bf.report.render(result)
     cut = replace(bf.averaged_effects(result, rng=0), complete=False)
-    assert "The averaged effects were cut short" in bf.report.render(result, average=cut)
+    assert "The averaged effects are incomplete" in bf.report.render(result, average=cut)

@@ -31,7 +31,7 @@ def test_mardia_and_mahalanobis_against_the_definitions(d):
     found = " ".join(checks.warnings())
     for words in (f"{d} of {d} variables are not normal", "not jointly normal", "1 row far from"):
         assert words in found
-    assert "Look twice" in bf.report.render(fit, data=X)
+    assert "Warnings" in bf.report.render(fit, data=X)
 
 
 def test_outliers_have_the_law_of_a_row_left_out():

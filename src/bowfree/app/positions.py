@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.visualization.layout import HEIGHT, layout_by_name
-from bowfree.visualization.layout import module_layout, modules
+from bowfree.visualization.layout import HEIGHT, layout_by_name, module_layout, modules
 from bowfree.visualization.svg import printable
 
 ARRANGEMENTS = ("rows", "circle", "bands", "modules")

@@ -124,16 +124,16 @@ def learn(
 
 def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects | None:
     """Average over all graphs that the data support, if that takes seconds and not minutes."""
-    from bowfree.visualization.report.averages import AVERAGE_SECONDS, unasked_average
+    from bowfree.visualization.report import uncertainty
 
-    limited = budget | {"time_limit": AVERAGE_SECONDS}
-    found = unasked_average(result, most_nodes=MAX_AVERAGED, **limited)
-    if not found.why_not or not result.complete or len(result.graph) > MAX_AVERAGED:
+    limited = budget | {"time_limit": uncertainty.AVERAGE_SECONDS}
+    found = uncertainty.try_average(result, max_nodes=MAX_AVERAGED, **limited)
+    if not found.reason or not result.complete or len(result.graph) > MAX_AVERAGED:
         return found.average
     if limited.pop("executor", None) is not None:
-        say(f"Warning: effects are averaged in this process: {found.why_not}")
+        say(f"Warning: effects are averaged in this process: {found.reason}")
         return _averaged(result, limited)
-    say(f"Warning: effects are not averaged over graphs: {found.why_not}")
+    say(f"Warning: effects are not averaged over graphs: {found.reason}")
     return None
 
 
@@ -186,15 +186,14 @@ def _warnings(
     data: Any,
 ) -> list[str]:
     """Return the warnings of the report."""
-    from bowfree.visualization.report.certainty import averaged
     from bowfree.visualization.report.data_checks import checks_if_rows
-    from bowfree.visualization.report.warnings import cautions
+    from bowfree.visualization.warnings import average_warnings, result_warnings
 
     checks = checks_if_rows(fitted, data, result.holdout)
     if checks is not None:
         checks = replace(checks, odd_columns=())  # printed when the file was read
-    found = cautions(fitted, fitted.estimates(), members.summary(), search=result, checks=checks)
-    return found + ([] if average is None else averaged(average).doubts)
+    found = result_warnings(fitted, fitted.estimates(), members.summary(), search=result, checks=checks)
+    return found + ([] if average is None else average_warnings(average))
 
 
 def _edge_list(graph: MixedGraph) -> str:

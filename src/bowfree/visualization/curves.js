@@ -1,6 +1,6 @@
-// --- curves: as bowfree.visualization draws edges, for scripts that draw them again ---
-// Quadratic curves between the centers of two boxes with round ends, cut at the boxes' borders. Part
-// of the report's script and of the workbench's module.
+// --- curves: draws edges as bowfree.visualization.svg does, for pages whose nodes can be moved ---
+// Quadratic curves between the centers of two boxes with round ends, clipped at the boxes. Part of
+// the script of the report and of the module of the workbench.
 
 const GAP = 2,
   HEAD_LENGTH = 9,
@@ -11,7 +11,7 @@ const at = (p, t) =>
   [0, 1].map((k) => (1 - t) * (1 - t) * p[0][k] + 2 * t * (1 - t) * p[1][k] + t * t * p[2][k]);
 const xy = (p) => `${p[0].toFixed(1)},${p[1].toFixed(1)}`;
 
-// Distance of a point from a box; negative inside.
+// Signed distance of a point from a box; negative inside.
 function boxDistance(point, center, size) {
   const r = size[1] / 2;
   const x = Math.abs(point[0] - center[0]) - size[0] / 2 + r;
@@ -19,13 +19,13 @@ function boxDistance(point, center, size) {
   return Math.hypot(Math.max(x, 0), Math.max(y, 0)) + Math.min(Math.max(x, y), 0) - r;
 }
 
-function whole(p, q, bend) {
+function fullCurve(p, q, bend) {
   const chord = [q[0] - p[0], q[1] - p[1]];
   return [p, [(p[0] + q[0]) / 2 + 2 * bend * chord[1], (p[1] + q[1]) / 2 - 2 * bend * chord[0]], q];
 }
 
-// The part of a curve between two boxes; null when they touch.
-function between(curve, ends) {
+// The part of a curve between two boxes; null if they touch.
+function clipped(curve, ends) {
   const steps = 120;
   const free = (t) =>
     ends.every(([center, size]) => boxDistance(at(curve, t), center, size) >= GAP);
@@ -34,7 +34,7 @@ function between(curve, ends) {
   while (first <= steps && !free(first / steps)) first++;
   while (last >= 0 && !free(last / steps)) last--;
   if (first >= last) return null;
-  // A step of a long curve is longer than an arrowhead: the border is looked for inside it.
+  // A step of a long curve is longer than an arrowhead: bisect to find the border.
   const border = (outside, inside) => {
     for (let k = 0; k < 5; k++) {
       const half = (outside + inside) / 2;
@@ -52,8 +52,8 @@ function between(curve, ends) {
   return [at(curve, s), control, at(curve, t)];
 }
 
-// What is drawn at both ends: heads as paths, circles as centers, and where the line begins and ends.
-function drawnEnds(points, marks) {
+// The marks at both ends (heads as paths, circles as centers) and the line between them.
+function edgeShape(points, marks) {
   const heads = ["", ""],
     circles = [null, null];
   const tips = [points[0], points[2]].map((tip, side) => {

@@ -35,7 +35,7 @@ function chooseBend([a, mark, b], before, centers, sizes, lines) {
   let best = usual[0],
     least = Infinity;
   for (const bend of before === undefined ? usual : [before, ...usual]) {
-    const hit = hits(whole(centers[a], centers[b], bend), a, b, centers, sizes, lines);
+    const hit = hits(fullCurve(centers[a], centers[b], bend), a, b, centers, sizes, lines);
     if (hit === 0 && bend === before) return bend;
     const cost = hit + (20 + 0.15 * length) * Math.abs(bend - usual[0]);
     if (cost < least) [best, least] = [bend, cost];

@@ -67,7 +67,7 @@ class Canvas extends Picture {
     this.boxes.forEach((box, v) => box.classList.toggle("target", v === target && v !== held.v));
     const end = target >= 0 && target !== held.v ? this.centers[target] : place;
     const bend = held.mark === "<->" ? 0.2 : 0;
-    const [a, b, c] = whole(this.centers[held.v], end, bend);
+    const [a, b, c] = fullCurve(this.centers[held.v], end, bend);
     this.groups.rubber.replaceChildren(
       make("svg:path", {
         class: held.mark === "<->" ? "bidirected" : held.mark === "--" ? "rule" : "directed",

@@ -96,14 +96,14 @@ function labelSpot(picture, points, size, taken, others = []) {
 function ruleParts(picture) {
   const lines = picture.edges.map((edge) =>
     at(
-      whole(picture.centers[edge[0]], picture.centers[edge[2]], picture.bends.get(edge.join())),
+      fullCurve(picture.centers[edge[0]], picture.centers[edge[2]], picture.bends.get(edge.join())),
       0.5,
     ),
   );
   return picture.knowledge.forbidden.map(([a, mark, b]) => {
     const bend = chooseBend([a, "->", b], undefined, picture.centers, picture.sizes, lines);
-    const points = between(
-      whole(picture.centers[a], picture.centers[b], bend),
+    const points = clipped(
+      fullCurve(picture.centers[a], picture.centers[b], bend),
       [a, b].map((v) => [picture.centers[v], picture.sizes[v]]),
     );
     const text = `forbidden: ${picture.names[a]} ${ARROWS[mark]} ${picture.names[b]}`;

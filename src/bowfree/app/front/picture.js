@@ -99,7 +99,7 @@ class Picture {
       const key = edge.join();
       const bend = chooseBend(edge, this.bends.get(key), this.centers, this.sizes, lines);
       kept.set(key, bend);
-      lines.push(at(whole(this.centers[edge[0]], this.centers[edge[2]], bend), 0.5));
+      lines.push(at(fullCurve(this.centers[edge[0]], this.centers[edge[2]], bend), 0.5));
     }
     this.bends = kept;
     this.takeParts();
@@ -223,12 +223,12 @@ class Picture {
 
   curveOf(k) {
     const [a, , b] = this.edges[k];
-    const curve = whole(
+    const curve = fullCurve(
       this.centers[a],
       this.centers[b],
       this.bends.get(this.edges[k].join()) || 0,
     );
-    return between(
+    return clipped(
       curve,
       [a, b].map((v) => [this.centers[v], this.sizes[v]]),
     );
@@ -242,7 +242,7 @@ class Picture {
     const own = this.edges[k][1] === "->" ? ["tail", "head"] : ["head", "head"];
     const marks = this.shown.marks && this.about.ends ? this.about.ends[k] : own;
     part.classList.toggle("varying", marks.includes("circle"));
-    const drawn = drawnEnds(points, marks);
+    const drawn = edgeShape(points, marks);
     const [touch, line, ...heads] = part.querySelectorAll("path");
     touch.setAttribute("d", drawn.line);
     line.setAttribute("d", drawn.line);

@@ -298,7 +298,7 @@ class Workbench {
       tab.setAttribute("aria-selected", String(chosen));
       tab.setAttribute("tabindex", chosen ? 0 : -1);
     }
-    this.page.setAttribute("aria-labeledby", `${this.id}-tab-${id}`);
+    this.page.setAttribute("aria-labelledby", `${this.id}-tab-${id}`);
     if (this.state) this.renderPanel();
     if (id === "test" && this.state) this.askSeparation();
   }

@@ -1,17 +1,13 @@
-"""A report in one HTML file: data, graph, class, effects, fit, search, and how to repeat it.
+"""A report in one HTML file: data, graph, equivalence class, effects, fit, search, settings.
 
-``result.report("out.html")`` or ``bowfree.visualization.report.write("out.html", result)``. The file needs no
-network and no other file, follows the reader's choice of light or dark, can be printed, and is the
-same for the same result, byte for byte: it has no date unless `note` gives one.
+``result.report("out.html")`` or ``bf.report.write("out.html", result)``. The file needs no network
+and no other file, has a light and a dark theme, and can be printed. The same result gives the same
+file, byte for byte: it contains no date unless `note` does.
 
-- :mod:`bowfree.visualization.report.content` gathers the numbers, all of them from the result's own methods, or
-  from what is :mod:`~bowfree.visualization.report.inputs`;
-- :mod:`bowfree.visualization.report.averages` works out averages within a time limit;
-- :mod:`bowfree.visualization.report.data_checks` looks at the raw data, :mod:`bowfree.visualization.report.distances` at how
-  far rows are from the rest, :mod:`bowfree.visualization.report.certainty` at how sure edges and effects are;
-- :mod:`bowfree.visualization.report.graph_view` and :mod:`bowfree.visualization.report.score_svg` draw;
-- ``page.html``, ``style.css`` and ``script.js`` are the page. Names of variables are escaped by
-  the template, and the script writes text, never markup.
+:mod:`~bowfree.visualization.report.content` collects the variables of the template ``page.html``;
+:mod:`~bowfree.visualization.report.tables`, :mod:`~bowfree.visualization.report.uncertainty` and
+:mod:`~bowfree.visualization.report.graph_view` are its parts. The template escapes the names of
+variables, and the script writes text, never markup.
 """
 
 from __future__ import annotations
@@ -31,9 +27,8 @@ from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult
 from bowfree.uncertainty.stability import StablePairs
 from bowfree.validation import check_path
-from bowfree.visualization.report.averages import AVERAGE_SECONDS
-from bowfree.visualization.report.content import gather
-from bowfree.visualization.report.inputs import AtHand
+from bowfree.visualization.report.content import Inputs, report_content
+from bowfree.visualization.report.uncertainty import AVERAGE_SECONDS
 from bowfree.visualization.svg import curves_script
 
 __all__ = ["render", "write"]
@@ -147,10 +142,10 @@ def render(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    given = AtHand(data, equivalence_class, bounds, average, bootstrap, stability, settings)
+    inputs = Inputs(data, equivalence_class, bounds, average, bootstrap, stability, settings)
     folder = Path(__file__).parent
     html: str = environment.get_template("page.html").render(
-        **gather(result, given, average_time_limit),
+        **report_content(result, inputs, average_time_limit),
         title=str(title),
         note=str(note),
         style=(folder / "style.css").read_text(encoding="utf-8"),

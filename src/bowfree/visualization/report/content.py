@@ -1,7 +1,4 @@
-"""What the page is rendered with, gathered from a result; nothing is estimated here.
-
-The tables are in :mod:`bowfree.visualization.report.tables`, the warnings in :mod:`bowfree.visualization.report.warnings`.
-"""
+"""The values that the template of the report is rendered with."""
 
 from __future__ import annotations
 
@@ -10,6 +7,8 @@ import math
 import platform
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 from markupsafe import Markup
@@ -18,7 +17,7 @@ from bowfree import __version__
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.effects.bounds import prompt_bounds
-from bowfree.effects.design_result import Design
+from bowfree.effects.bounds_result import EffectBounds
 from bowfree.effects.experiment_design import design
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.class_summary import ClassSummary
@@ -28,187 +27,199 @@ from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import fit_facts, fit_title
 from bowfree.model.fitting import fit_quietly
 from bowfree.model.joint_fit import JointFit
-from bowfree.results.display import p_text
+from bowfree.results.display import count, p_text
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
+from bowfree.text_reading import short_repr
 from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult
 from bowfree.uncertainty.stability import StablePairs
-from bowfree.visualization.report.averages import Unasked, unasked_average
-from bowfree.visualization.report.cells import counted
-from bowfree.visualization.report.certainty import Certainty, averaged, halved, resampled
+from bowfree.visualization.report import tables
 from bowfree.visualization.report.data_checks import checkable, checks_if_rows
-from bowfree.visualization.report.graph_view import graph_view
-from bowfree.visualization.report.inputs import AtHand
-from bowfree.visualization.report.missing_map import gap_map
-from bowfree.visualization.report.score_svg import steps_svg, time_svg
-from bowfree.visualization.report.tables import (
-    class_table,
-    condition_table,
-    design_table,
-    edge_rows,
-    edge_table,
-    edge_tip,
-    effect_table,
-    node_note,
-    residual_map,
-    residual_table,
-    run_table,
-    variable_table,
+from bowfree.visualization.report.graph_view import edge_views, graph_view
+from bowfree.visualization.report.uncertainty import (
+    AverageAttempt,
+    average_part,
+    bootstrap_part,
+    stability_part,
+    try_average,
 )
-from bowfree.visualization.report.warnings import cautions, in_doubt
+from bowfree.visualization.score_charts import steps_svg, time_svg
 from bowfree.visualization.svg import printable
+from bowfree.visualization.warnings import result_warnings
 
-MAX_MEMBERS = 50_000  # of a component of the class that effects are bounded over
-# A limit on the members listed, not on time, so that the report is the same on every machine: about
-# four seconds at worst, whatever the number of variables.
+MAX_AVERAGED = 12  # variables of a search that is averaged by default
+_MAX_MEMBERS = 50_000  # of a component of the class, for bounds of effects
+# A limit on the number of members, not on time, so that the report is the same on every machine:
+# at most about four seconds, whatever the number of variables.
 _CLASS_WORK = 50_000_000
-MAX_AVERAGED = 12  # variables, of a search whose averages are worked out unasked: seconds
-_MAX_DESIGN = 5_000  # members of a component that experiments are tried on
+_MAX_DESIGN = 5_000  # members of a component, for the design of experiments
 _MAX_MAP = 40  # variables in the map of residuals
 
 
-def gather(
-    result: SearchResult | ExhaustiveResult | Fit, given: AtHand, average_time_limit: float | None
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Results that are passed to :func:`bowfree.report.render` and need not be computed again."""
+
+    data: Any = None
+    equivalence_class: EquivalenceClass | None = None
+    bounds: EffectBounds | None = None
+    average: AveragedEffects | None = None
+    bootstrap: BootstrapResult | None = None
+    stability: StablePairs | None = None
+    settings: Mapping[str, Any] | None = None
+
+    def check(self, names: tuple[str, ...]) -> None:
+        """Raise an error if an input has the wrong type, or is about other variables."""
+        types: dict[str, type] = {
+            "equivalence_class": EquivalenceClass,
+            "bounds": EffectBounds,
+            "average": AveragedEffects,
+            "bootstrap": BootstrapResult,
+            "stability": StablePairs,
+            "settings": Mapping,
+        }
+        for field, kind in types.items():
+            value = getattr(self, field)
+            if value is not None and not isinstance(value, kind):
+                raise BowfreeError(f"{field} is {short_repr(value)}: must be a {kind.__name__}")
+            if getattr(value, "names", names) != names and field != "settings":
+                raise BowfreeError(f"{field} is about other variables than the result")
+
+
+def report_content(
+    result: SearchResult | ExhaustiveResult | Fit, inputs: Inputs, average_time_limit: float | None
 ) -> dict[str, Any]:
-    """Return all that the template needs; averages that are not at hand have a time limit."""
+    """Return the variables of the template."""
     if not isinstance(result, Fit | SearchResult | ExhaustiveResult):
         raise BowfreeError(
-            f"no report on a {type(result).__name__}: give the result of a search, or fit a graph "
-            "and give the Fit"
+            f"no report on a {type(result).__name__}: pass the result of a search, or the Fit of a "
+            "graph"
         )
     search = result if isinstance(result, SearchResult) else None
     fit = result if isinstance(result, Fit) else fit_quietly(result)
     graph = fit.graph
-    runs = () if search is None else search.runs
+    inputs.check(graph.nodes)
     space = SearchSpace() if isinstance(result, Fit) else result.space
-    given.check_variables(graph)
-    if given.equivalence_class is None:
+    if inputs.equivalence_class is None:
         members = class_by_components(result, min(STORED_MEMBERS, _CLASS_WORK // len(graph) ** 2))
     else:
-        members = given.equivalence_class.permitted_by(space)
+        members = inputs.equivalence_class.permitted_by(space)
     if graph not in members:
         raise BowfreeError("equivalence_class does not contain the graph of the result")
     summary = members.summary()
     with warnings.catch_warnings():
-        # What these warn of stands among the cautions of the page.
+        # These are among the warnings of the page.
         warnings.simplefilter("ignore", FitWarning)
-        bounds = given.bounds
+        bounds = inputs.bounds
         if bounds is None:
-            bounds = prompt_bounds(members, fit.moments, MAX_MEMBERS)
+            bounds = prompt_bounds(members, fit.moments, _MAX_MEMBERS)
         estimates = fit.estimates()
         effects = fit.total_effects()
-    found = Unasked(given.average)
-    if given.average is None and search is not None:
-        found = unasked_average(
-            search, most_nodes=MAX_AVERAGED, rng=0, time_limit=average_time_limit
-        )
-    certainty = _certainty(found.average, given.bootstrap, given.stability)
-    edges = edge_rows(fit, estimates, summary)
-    tried = _experiments(members, summary)
-    checks = checks_if_rows(fit, given.data, None if search is None else search.holdout)
-    set_by_hand = isinstance(fit.moments, JointMoments) and bool(fit.moments.targets)
-    notes = [node_note(fit, i) for i in range(len(graph))]
-    view = graph_view(graph, edges, [edge_tip(row) for row in edges], notes)
+    attempt = AverageAttempt(inputs.average)
+    if inputs.average is None and search is not None:
+        attempt = try_average(search, max_nodes=MAX_AVERAGED, time_limit=average_time_limit)
+    average = attempt.average
+    parts = [
+        *([] if average is None else [average_part(average)]),
+        *([] if inputs.bootstrap is None else [bootstrap_part(inputs.bootstrap)]),
+        *([] if inputs.stability is None else [stability_part(inputs.stability)]),
+    ]
+    checks = checks_if_rows(fit, inputs.data, None if search is None else search.holdout)
+    edges = edge_views(graph, estimates, summary)
+    view = graph_view(
+        graph,
+        edges,
+        [tables.edge_tip(edge, average) for edge in edges],
+        [tables.node_note(fit, i) for i in range(len(graph))],
+    )
+    varying = [edge for edge in summary.edges if not edge.invariant]
+    plan = None
+    if varying and members.method != "empirical":
+        plan = design(members, limit=_MAX_DESIGN)
+    # With interventions there is no single covariance matrix to take residuals from.
+    has_targets = isinstance(fit.moments, JointMoments) and bool(fit.moments.targets)
+    runs = () if search is None else search.runs
     return {
         "fit": fit,
-        "n": "population" if math.isinf(fit.n) else f"{fit.n:.0f}",
+        "n": "population" if math.isinf(fit.n) else f"{fit.n:.0f} observations",
         "graph": graph,
+        "graph_title": "Graph" if isinstance(result, Fit) else "Best graph",
         "view": view,
         "view_json": _script_json(view.script),
-        "state": fit_title(fit),
+        "fit_title": fit_title(fit),
         "facts": fit_facts(fit),
-        "cautions": [
-            *cautions(fit, estimates, summary, search=search, bounds=bounds, checks=checks),
-            *(doubt for part in certainty for doubt in part.doubts),
+        "warnings": [
+            *result_warnings(fit, estimates, summary, search=search, bounds=bounds, checks=checks),
+            *(warning for part in parts for warning in part.warnings),
         ],
-        "certainty": certainty,
-        "averaged": found.average is not None,
-        "not_averaged": found.why_not,
-        "in_doubt": in_doubt(fit, search),
+        "uncertainty": parts,
+        "averaged": average is not None,
+        "not_averaged": attempt.reason,
         "class_size": f"{summary.n_members:,}" + ("" if summary.complete else " or more"),
         "class_summary": summary,
-        "undecided": [edge for edge in summary.edges if not edge.invariant],
+        "varying": varying,
         "p_value": p_text(fit.p_value, 3),
-        "n_variables": counted(len(graph), "variable"),
-        "n_causes": counted(graph.n_directed, "direct effect"),
-        "n_confounders": counted(graph.n_bidirected, "hidden common cause"),
-        "n_invariant": sum(edge.invariant for edge in summary.edges),
-        "n_known_ends": sum(
+        "n_variables": count(len(graph), "variable"),
+        "n_causes": count(graph.n_directed, "direct effect"),
+        "n_confounders": count(graph.n_bidirected, "hidden common cause"),
+        "n_same_ends": sum(
             (edge.end_at_a != "circle") + (edge.end_at_b != "circle") for edge in summary.edges
         ),
         "class_noun": {"dag": "DAG", "bidirected": "bidirected graph"}.get(
             space.graph_class, "graph"
         ),
-        "by_knowledge": space.knowledge != Knowledge(),
+        "has_knowledge": space.knowledge != Knowledge(),
         "checks": checks,
-        "unchecked": _unchecked(fit),
-        "gaps": None if fit.moments.gaps is None else gap_map(fit.moments.gaps),
-        "variables": variable_table(fit, checks),
-        "edges": edge_table(graph, edges, summary, given.bootstrap),
-        "classes": class_table(summary),
-        "design": tried,
-        "experiments": None if tried is None else design_table(tried),
-        "effects": effect_table(effects, bounds),
+        "unchecked": _reason_unchecked(fit),
+        "missing": None if fit.moments.gaps is None else tables.missing_map(fit.moments.gaps),
+        "variables": tables.variable_table(fit, checks),
+        "edges": tables.edge_table(edges, summary, average, inputs.bootstrap),
+        "classes": tables.class_table(summary),
+        "design": plan,
+        "experiments": None if plan is None else tables.design_table(plan),
+        "effects": tables.effect_table(effects, bounds, average),
         "bounds": bounds,
-        "conditions": condition_table(fit) if isinstance(fit, JointFit) else None,
+        "conditions": tables.condition_table(fit) if isinstance(fit, JointFit) else None,
         "sharing": str(fit.sharing_test()) if isinstance(fit, JointFit) else None,
-        # With targets there is no one matrix: the conditions say where each fits worst.
-        "residuals": None if set_by_hand else residual_table(fit),
-        "residual_map": None if set_by_hand or len(graph) > _MAX_MAP else residual_map(fit),
-        "runs": run_table(search) if search is not None else None,
-        "steps_svg": Markup(steps_svg([run.path for run in runs])) if runs else None,
+        "residuals": None if has_targets else tables.residual_table(fit),
+        "residual_map": None if has_targets or len(graph) > _MAX_MAP else tables.residual_map(fit),
+        "runs": None if search is None else tables.run_table(search),
+        "steps_svg": Markup(steps_svg([run.path for run in runs])) if runs else "",
         "time_svg": Markup(time_svg([max(r.path) for r in runs], [r.seconds for r in runs]))
         if runs
-        else None,
+        else "",
         "search": search,
-        "settings": _settings(fit, search, given.settings),
-        "versions": _versions(),
+        "settings": _settings(fit, search, inputs.settings),
+        "versions": [
+            ("bowfree", __version__),
+            ("Python", platform.python_version()),
+            ("numpy", version("numpy")),
+            ("scipy", version("scipy")),
+            ("platform", f"{platform.system()} {platform.machine()}"),
+        ],
         "download": _script_json(_download(fit, summary)),
     }
 
 
-def _certainty(
-    average: AveragedEffects | None,
-    bootstrap: BootstrapResult | None,
-    stable: StablePairs | None,
-) -> list[Certainty]:
-    """Return what is known beyond the best graph."""
-    parts = []
-    if average is not None:
-        parts.append(averaged(average))
-    if bootstrap is not None:
-        parts.append(resampled(bootstrap))
-    if stable is not None:
-        parts.append(halved(stable))
-    return parts
-
-
-def _experiments(members: EquivalenceClass, summary: ClassSummary) -> Design | None:
-    """Return what experiments would tell, if something is open that they could."""
-    if members.method == "empirical" or all(edge.invariant for edge in summary.edges):
-        return None
-    return design(members, limit=_MAX_DESIGN)
-
-
-def _unchecked(fit: Fit) -> str:
-    """Say why normality and outliers have not been looked at, where they have not."""
-    why = "Only the covariance matrix was given"
+def _reason_unchecked(fit: Fit) -> str:
+    """Return why normality and outliers were not checked, where they were not."""
+    reason = "Only a covariance matrix was passed"
     if isinstance(fit, JointFit):
-        why = "The data are those of several conditions"
+        reason = "The data consist of several conditions"
     if fit.moments.sample is not None:
-        why = "The rows were not given to the report"
+        reason = "The rows were not passed to the report"
         if not checkable(fit.moments):
-            why = f"The data are {fit.moments.sample.says()}"
-    return f"{why}, so normality and outliers have not been looked at."
+            reason = f"The data are {fit.moments.sample.says()}"
+    return f"{reason}, so normality and outliers were not checked."
 
 
 def _settings(
-    fit: Fit, search: SearchResult | None, given: Mapping[str, Any] | None
+    fit: Fit, search: SearchResult | None, more: Mapping[str, Any] | None
 ) -> list[tuple[str, str]]:
-    listed: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "graph": str(fit.graph),
         "n": "inf" if math.isinf(fit.n) else f"{fit.n:.0f}",
         "penalty": f"{fit.penalty:g}",
@@ -216,49 +227,35 @@ def _settings(
     }
     if search is not None:
         kinds = [run.strategy for run in search.runs]
-        listed["runs"] = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds))
-        listed["score of the search"] = repr(float(search.score))
-        listed["graphs in the pool"] = len(search.pool)
+        settings["runs"] = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds))
+        settings["score of the search"] = repr(float(search.score))
+        settings["graphs in the pool"] = len(search.pool)
         knowledge = {k: v for k, v in search.space.knowledge.to_dict().items() if v}
-        listed["knowledge"] = json.dumps(knowledge, ensure_ascii=False) if knowledge else "none"
-        listed |= search.settings
+        settings["knowledge"] = json.dumps(knowledge, ensure_ascii=False) if knowledge else "none"
+        settings |= search.settings
     rows = fit.moments.sample
     if rows is not None and not rows.plain:
-        listed["data"] = rows.says()
+        settings["data"] = rows.says()
     if isinstance(rows, IncompleteRows):
-        listed["missing"] = rows.approach
+        settings["missing"] = rows.approach
     if (fit.se, fit.test) != ("standard", "standard"):
-        listed["standard errors, test"] = f"{fit.se}, {fit.test}"
-    listed |= given or {}
+        settings["standard errors, test"] = f"{fit.se}, {fit.test}"
+    settings |= more or {}
     return [
         (str(name), "default" if value is None else printable(str(value)))
-        for name, value in listed.items()
-    ]
-
-
-def _versions() -> list[tuple[str, str]]:
-    from importlib.metadata import version
-
-    packages = [(name, version(name)) for name in ("numpy", "scipy")]
-    return [
-        ("bowfree", __version__),
-        ("Python", platform.python_version()),
-        *packages,
-        ("platform", f"{platform.system()} {platform.machine()}"),
+        for name, value in settings.items()
     ]
 
 
 def _download(fit: Fit, summary: ClassSummary) -> dict[str, Any]:
-    """Return the fit as JSON, without the matrices: the table of estimates has their entries."""
+    """Return the fit as JSON without its matrices, whose entries are in the table of estimates."""
     content = fit.to_dict()
     del content["B"], content["Omega"]
-    content["graph"] = str(fit.graph)
-    content["class"] = summary.to_dict()
-    return content
+    return content | {"graph": str(fit.graph), "class": summary.to_dict()}
 
 
 def _script_json(content: Mapping[str, Any] | Iterable[Any]) -> Markup:
-    """Write JSON for a script element, where no name can end the element or open a comment."""
+    """Return JSON for a script element; no name can end the element or open a comment."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")

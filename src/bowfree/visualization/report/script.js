@@ -1,5 +1,5 @@
-// What the page does: hover, drag, toggles, a slider, sorting, finding, light and dark.
-// Names of variables come from data: they are only ever written as text, never as markup.
+// Interaction of the report: tooltips, dragging, filters, zoom, sortable tables, themes.
+// Names of variables come from data: they are written as text, never as markup.
 (() => {
   "use strict";
   const byId = (id) => document.getElementById(id);
@@ -10,20 +10,20 @@
   const nodes = [...document.querySelectorAll("#nodes .node")];
   for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
 
-  // --- edges: drawn again with the curves of bowfree/pictures/curves.js, which stand before this ---
-  let layout, centers;  // the chosen layout, and where the nodes are now
-  let held = null, grip = [0, 0];  // the node under the pointer's button, and where it was taken
+  // --- edges, drawn with the functions of curves.js, which precede this script ---
+  let layout, centers;  // the layout in use, and the current centers of the nodes
+  let held = null, grip = [0, 0];  // the node being dragged, and the offset of the pointer in it
 
   function drawEdge(k, spot) {
     const { a, b, kind, ends } = view.edges[k];
-    const points = between(whole(centers[a], centers[b], layout.bends[k]),
+    const points = clipped(fullCurve(centers[a], centers[b], layout.bends[k]),
       [a, b].map((v) => [centers[v], view.sizes[v]]));
     for (const part of [edges[k], labels[k]]) part.style.visibility = points ? "" : "hidden";
     if (!points) return;
     const own = kind === "directed" ? ["tail", "head"] : ["head", "head"];
     const marks = byId("show-marks").checked ? ends : own;
     edges[k].classList.toggle("varying", marks.includes("circle"));
-    const drawn = drawnEnds(points, marks);
+    const drawn = edgeShape(points, marks);
     const [touch, line, ...heads] = edges[k].querySelectorAll("path");
     touch.setAttribute("d", drawn.line);
     line.setAttribute("d", drawn.line);
@@ -54,13 +54,13 @@
 
   const moduleOf = nodes.map((_, v) => view.modules.findIndex((group) => group.includes(v)));
 
-  // The ground of each module; edges from one to another are pale.
+  // Backgrounds of the modules; edges between modules are pale.
   function drawRegions() {
     byId("regions").replaceChildren(...layout.regions.map(([x, y, width, height], k) => {
       const region = document.createElementNS(picture.namespaceURI, "rect");
       const attributes = { class: "region", x, y, width, height, rx: 14 };
       for (const [name, value] of Object.entries(attributes)) region.setAttribute(name, value);
-      region.style.setProperty("--hue", view.hues[k % view.hues.length]);
+      region.style.setProperty("--module", view.colors[k % view.colors.length]);
       return region;
     }));
     view.edges.forEach(({ a, b }, k) => {
@@ -78,8 +78,8 @@
     fitPicture();
   }
 
-  // --- zoom: as large as the window permits, but never with names that cannot be read ---
-  const READABLE = 0.75, LARGEST = 4;  // of the size that the letters are meant for
+  // --- zoom: as large as the window permits, with readable names ---
+  const READABLE = 0.75, LARGEST = 4;  // relative to the natural font size
   let scale = 1;
 
   function usePictureScale(wanted) {
@@ -88,7 +88,7 @@
       (pan.scrollLeft + pan.clientWidth / 2) / (scale * width),
       (pan.scrollTop + pan.clientHeight / 2) / (scale * height)];
     scale = Math.min(Math.max(wanted, 0.1), LARGEST);
-    picture.style.maxWidth = "none";  // which the page has for readers without scripts
+    picture.style.maxWidth = "none";  // set by the page for readers without scripts
     picture.style.width = `${Math.round(scale * width)}px`;
     picture.style.height = `${Math.round(scale * height)}px`;
     pan.scrollLeft = middle[0] * scale * width - pan.clientWidth / 2;
@@ -105,7 +105,7 @@
   byId("whole").addEventListener("click", () => fitPicture(0));
   addEventListener("resize", () => fitPicture());
 
-  // --- the tip, for pointer and keyboard ---
+  // --- tooltips, for pointer and keyboard ---
   function showTip(lines, element, event) {
     tip.replaceChildren();
     lines.forEach((line, k) => {
@@ -123,7 +123,7 @@
     tip.style.top = `${above < 4 ? y - frame.top + 18 : above}px`;
   }
 
-  function light(chosenEdges, chosenNodes) {
+  function highlight(chosenEdges, chosenNodes) {
     picture.classList.add("dimmed");
     chosenEdges.forEach((k) => { edges[k].classList.add("lit"); labels[k].classList.add("lit"); });
     chosenNodes.forEach((v) => nodes[v].classList.add("lit"));
@@ -137,7 +137,7 @@
 
   function enterEdge(k, event) {
     leave();
-    light([k], [view.edges[k].a, view.edges[k].b]);
+    highlight([k], [view.edges[k].a, view.edges[k].b]);
     showTip(view.edges[k].tip, edges[k], event);
   }
 
@@ -146,7 +146,7 @@
     const touching = [];
     view.edges.forEach(({ a, b }, k) => { if (a === v || b === v) touching.push(k); });
     const near = touching.flatMap((k) => [view.edges[k].a, view.edges[k].b]);
-    light(touching, [v, ...near]);
+    highlight(touching, [v, ...near]);
     const label = nodes[v].getAttribute("aria-label"), name = nodes[v].textContent;
     showTip([name, label.slice(name.length + 2)], nodes[v], event);
   }
@@ -192,7 +192,7 @@
     });
   });
 
-  // --- what is shown ---
+  // --- filters ---
   function filter() {
     const least = Number(byId("strength").value), [first, number] = byId("around").value.split(" ");
     const all = first === "-1";
@@ -234,7 +234,7 @@
     filter();
   });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
-  byId("controls").reset();  // a browser may remember the controls of an earlier visit
+  byId("controls").reset();  // browsers may restore the controls of an earlier visit
   layout = view.layouts[byId("layout").value];
   centers = layout.centers.map((center) => [...center]);
   drawRegions();
@@ -251,7 +251,7 @@
       heading.classList.toggle("numeric", numeric);
       heading.firstElementChild.addEventListener("click", () => {
         const before = heading.getAttribute("aria-sort");
-        // Numbers begin with the largest, names with the first.
+        // The first click sorts numbers in descending and names in ascending order.
         const rising = before === "none" ? !numeric : before === "descending";
         for (const other of headings) other.setAttribute("aria-sort", "none");
         heading.setAttribute("aria-sort", rising ? "ascending" : "descending");
@@ -262,7 +262,7 @@
         const rows = [...body.rows].map((row) => [key(row), row]);
         rows.sort(([x], [y]) => {
           if (!numeric) return rising ? collator.compare(x, y) : collator.compare(y, x);
-          // What is not a number comes last in both orders.
+          // NaN is last in both orders.
           if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y);
           return rising ? x - y : y - x;
         });
@@ -278,7 +278,7 @@
     });
   }
 
-  // --- light and dark, and saving ---
+  // --- themes and download ---
   const theme = byId("theme"), dark = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => {
     const chosen = document.documentElement.dataset.theme;
@@ -287,7 +287,7 @@
   const nameTheme = () => {
     theme.textContent = isDark() ? "Light" : "Dark";
     theme.setAttribute("aria-pressed", String(isDark()));
-    theme.setAttribute("aria-label", `Show the page ${isDark() ? "light" : "dark"}`);
+    theme.setAttribute("aria-label", `Use the ${isDark() ? "light" : "dark"} theme`);
   };
   theme.hidden = false;
   theme.addEventListener("click", () => {

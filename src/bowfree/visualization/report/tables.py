@@ -1,73 +1,147 @@
-"""The tables of the page, and what its graph says when pointed at; nothing is estimated here."""
+"""Tables of the report.
+
+A cell has a text to show and a value to sort by; rounding the text does not change the order.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bowfree.data.missing_values import Gaps
 from bowfree.effects.bounds_result import EffectBounds
 from bowfree.effects.design_result import Design
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.targets import said
-from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.text import quote
-from bowfree.model.estimate import Estimate
 from bowfree.model.fit_result import Fit
 from bowfree.model.inference import TotalEffects, normal_quantile
 from bowfree.model.joint_fit import JointFit
-from bowfree.results.display import p_text, significant
+from bowfree.results.display import count, p_cell, p_text, significant
+from bowfree.results.display import percent as short_percent
 from bowfree.search.result import SearchResult
+from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult
-from bowfree.visualization.report.cells import (
-    MAX_ROWS,
-    Cell,
-    Table,
-    count,
-    cut_rows,
-    number,
-    p_value,
-    percent,
-    quantity,
-)
+from bowfree.visualization.layout import Floats
 from bowfree.visualization.report.data_checks import DataChecks
-from bowfree.visualization.report.graph_view import EdgeRow, class_edges
+from bowfree.visualization.report.graph_view import ARROWS, EdgeView
 from bowfree.visualization.svg import printable
 
-Floats = npt.NDArray[np.float64]
+MAX_ROWS = 600  # of a table; more are slow to sort and too long to read
+MAX_PATTERNS = 25  # of missing values; the others are counted
+_ROUNDING = 1e-12  # of a standard deviation: smaller means are zero
 
-_ARROWS = {"->": "→", "<-": "←", "<->": "↔", "o->": "o→", "<-o": "←o", "o-o": "o–o"}
-_ROUNDING = 1e-12  # of a standard deviation: a mean that is no more is zero
+
+class Cell(NamedTuple):
+    """Text of a cell and the value it is sorted by; None sorts by the text."""
+
+    text: str
+    value: float | None = None
 
 
-def edge_rows(fit: Fit, estimates: Sequence[Estimate], summary: ClassSummary) -> list[EdgeRow]:
-    """Join the estimates with what the class says of each edge."""
-    known = class_edges(fit.graph, summary)
-    by_edge = {}
-    for row in estimates:
-        if row.op == "~":
-            by_edge[row.rhs, "->", row.lhs] = row
-        elif row.lhs != row.rhs:
-            by_edge[row.lhs, "<->", row.rhs] = by_edge[row.rhs, "<->", row.lhs] = row
-    rows = []
-    for a, mark, b in fit.graph.edges:
-        e = by_edge[a, mark, b]
-        share, in_class, ends = known[a, mark, b]
-        numbers = (e.estimate, e.se, e.z, e.p_value, e.std_all)
-        rows.append(EdgeRow(a, mark, b, *numbers, share, in_class, ends))
-    return rows
+@dataclass(frozen=True)
+class Table:
+    """A sortable table; at most `MAX_ROWS` rows are kept.
+
+    Attributes
+    ----------
+    name : str
+        Its id in the page.
+    columns : sequence of tuple
+        Heading and explanation of each column.
+    rows : list of list of Cell
+        The cells.
+    omitted : int
+        Number of rows that were omitted.
+    """
+
+    name: str
+    columns: Sequence[tuple[str, str]]
+    rows: list[list[Cell]]
+    omitted: int = 0
+
+    @classmethod
+    def cut(
+        cls,
+        name: str,
+        columns: Sequence[tuple[str, str]],
+        rows: list[list[Cell]],
+        by: int | None = None,
+    ) -> Table:
+        """Keep the first rows, or those with the largest numbers in the column `by`."""
+        order = list(range(len(rows)))
+        if by is not None:
+            order.sort(key=lambda k: -abs(np.nan_to_num(rows[k][by].value or 0.0)))
+        kept = [rows[k] for k in sorted(order[:MAX_ROWS])]
+        return cls(name, columns, kept, len(rows) - len(kept))
+
+
+def name_cell(name: str) -> Cell:
+    """Return a name of a variable."""
+    return Cell(printable(name))
+
+
+def number(value: float, digits: int = 3) -> Cell:
+    """Return a number without a unit, with this many decimals."""
+    value = float(value)
+    if not math.isfinite(value):
+        return Cell("–", math.nan)
+    rounded = round(value, digits) + 0.0  # no "-0.000"
+    return Cell(f"{rounded:.{digits}f}" if abs(value) < 1e6 else f"{value:.4g}", value)
+
+
+def quantity(value: float) -> Cell:
+    """Return a number that has a unit: four significant digits."""
+    value = float(value)
+    return Cell(significant(value, 4), value) if math.isfinite(value) else Cell("–", math.nan)
+
+
+def integer(value: int) -> Cell:
+    return Cell(str(value), float(value))
+
+
+def percent(share: float) -> Cell:
+    """Return a share; only none and all are 0 % and 100 %."""
+    if 0 < share < 0.0005:
+        return Cell("< 0.1 %", share)
+    if 0.9995 <= share < 1:
+        return Cell("> 99.9 %", share)
+    return Cell(f"{100 * share:.0f} %" if share in (0, 1) else f"{100 * share:.1f} %", share)
+
+
+def share_of_members(share: float) -> Cell:
+    """Return a share of the equivalent graphs; "all" in place of "100 %", which reads as certain."""
+    return Cell("all" if share == 1 else "none" if share == 0 else percent(share).text, share)
+
+
+def p_value(value: float) -> Cell:
+    return Cell(p_cell(value, 3) or "–", value)
+
+
+def _interval(estimate: float, se: float) -> Cell:
+    """Return the normal 95 % interval, sorted by its lower end."""
+    half = normal_quantile(0.95) * float(se)
+    if math.isnan(half):
+        return Cell("–", math.nan)
+    return Cell(
+        f"{significant(estimate - half)} to {significant(estimate + half)}", estimate - half
+    )
+
+
+# --- graph and effects ---
 
 
 def edge_table(
-    graph: MixedGraph,
-    rows: Sequence[EdgeRow],
+    edges: Sequence[EdgeView],
     summary: ClassSummary,
+    average: AveragedEffects | None,
     bootstrap: BootstrapResult | None,
 ) -> Table:
-    """Return the edges with their estimates."""
+    """Return the edges with their estimates, their frequency in the class and their probability."""
+    members = count(summary.n_members, "equivalent graph")
     columns = [
         ("Edge", "→ direct effect, ↔ hidden common cause"),
         ("Estimate", "effect, or covariance of the errors"),
@@ -76,65 +150,67 @@ def edge_table(
         ("p", "two-sided"),
         ("95 % interval", "normal confidence interval"),
         ("Standardized", "effect in standard deviations, or correlation of the errors"),
-        ("In class", f"share of the {summary.n_members:,} equivalent graphs with this very edge"),
-        ("Known", "the marks that all equivalent graphs agree on; o: they differ"),
+        ("In equivalent graphs", f"share of {members} with this edge"),
+        ("Same in all", "marks that are the same in all equivalent graphs; o where they differ"),
     ]
+    if average is not None:
+        columns.append(("Probability", "of this edge, averaged over all probable graphs"))
     if bootstrap is not None:
-        columns.append(("Bootstrap", "share of resampled data sets with this very edge"))
-    table = []
-    for row in rows:
+        columns.append(("Bootstrap", "share of resampled data sets with this edge"))
+    rows = []
+    for edge in edges:
+        e = edge.estimate
         cells = [
-            Cell(printable(row.arrow)),
-            quantity(row.weight),
-            quantity(row.se),
-            number(row.z, 2),
-            p_value(row.p_value),
-            _interval(row.weight, row.se),
-            number(row.std),
-            percent(row.share),
-            Cell(printable(_marks(row))),
+            name_cell(edge.arrow),
+            quantity(e.estimate),
+            quantity(e.se),
+            number(e.z, 2),
+            p_value(e.p_value),
+            _interval(e.estimate, e.se),
+            number(e.std_all),
+            share_of_members(edge.share),
+            Cell(ARROWS[edge.summary.mark]),
         ]
-        if bootstrap is not None:
-            shares = bootstrap.directed if row.mark == "->" else bootstrap.bidirected
-            cells.append(percent(float(shares[graph._node(row.b), graph._node(row.a)])))
-        table.append(cells)
-    return Table("edges", tuple(columns), *cut_rows(table, 6))
+        cells += [percent(edge.frequency(x)) for x in (average, bootstrap) if x is not None]
+        rows.append(cells)
+    return Table.cut("edges", columns, rows, by=6)
 
 
-def _marks(row: EdgeRow) -> str:
-    """Return what all members agree on without the names, which stand in front of the row."""
-    mark = row.in_class.removeprefix(f"{quote(row.a)} ").removesuffix(f" {quote(row.b)}")
-    return _ARROWS[mark]
-
-
-def _interval(estimate: float, se: float) -> Cell:
-    """Return the normal interval at 95 %, which is sorted by its lower end."""
-    half = normal_quantile(0.95) * float(se)
-    low, high = estimate - half, estimate + half
-    if math.isnan(half):
-        return number(low)
-    return Cell(f"{significant(low)} to {significant(high)}", low)
+def edge_tip(edge: EdgeView, average: AveragedEffects | None) -> list[str]:
+    """Return the lines of the box that opens over an edge."""
+    e = edge.estimate
+    kind = "effect" if edge.mark == "->" else "error covariance"
+    share = "all" if edge.share == 1 else f"{percent(edge.share).text} of the"
+    lines = [
+        printable(edge.arrow),
+        f"{kind} {quantity(e.estimate).text} (standard error {quantity(e.se).text})",
+        f"standardized {number(e.std_all).text}, {p_text(e.p_value, 3)}",
+        f"in {share} equivalent graphs",
+    ]
+    if edge.share < 1:
+        lines.append(f"same in all: {printable(str(edge.summary))}")
+    if average is not None:
+        lines.append(f"probability {percent(edge.frequency(average)).text}")
+    return lines
 
 
 def class_table(summary: ClassSummary) -> Table:
-    """Return the edges with their marks counted over the class."""
-    n = summary.n_members
-    columns = (
+    """Return the frequencies of the marks of each edge over the class."""
+    n, share = summary.n_members, "share of the equivalent graphs"
+    columns = [
         ("a", ""),
         ("b", ""),
-        ("a → b", "share of the equivalent graphs"),
-        ("a ← b", "share of the equivalent graphs"),
-        ("a ↔ b", "share of the equivalent graphs"),
-        ("Known", "what all of them agree on; o: they differ"),
-    )
+        ("a → b", share),
+        ("a ← b", share),
+        ("a ↔ b", share),
+        ("Same in all", "marks that are the same in all of them; o where they differ"),
+    ]
     rows = [
         [
-            Cell(printable(e.a)),
-            Cell(printable(e.b)),
-            percent(e.n_forward / n),
-            percent(e.n_backward / n),
-            percent(e.n_bidirected / n),
-            Cell(printable(f"{e.a} {_ARROWS[e.mark]} {e.b}")),
+            name_cell(e.a),
+            name_cell(e.b),
+            *(share_of_members(k / n) for k in (e.n_forward, e.n_backward, e.n_bidirected)),
+            name_cell(f"{e.a} {ARROWS[e.mark]} {e.b}"),
         ]
         for e in summary.edges
     ]
@@ -142,27 +218,32 @@ def class_table(summary: ClassSummary) -> Table:
 
 
 def design_table(design: Design) -> Table:
-    """Return the experiments with what they would settle."""
-    columns = (
+    """Return the experiments with their expected results."""
+    columns = [
         ("Experiment on", "the variable that is set from outside, at random"),
-        ("Classes", "into how many the equivalent graphs would fall"),
-        ("Settled ends", f"expected, of {design.n_ends:g}; now {design.settled_ends:g}"),
+        ("Classes", "number of classes into which the experiment splits the equivalent graphs"),
+        (
+            "Ends the same in all",
+            f"expected number, of {design.n_ends:g}; now {design.settled_ends:g}",
+        ),
         ("Graphs left", f"expected number of equivalent graphs; now {design.n_members:,.6g}"),
-    )
+    ]
     rows = [
         [
-            Cell(printable(", ".join(e.targets) or said(e.targets))),
+            name_cell(", ".join(e.targets) or said(e.targets)),
             number(e.n_classes, 0),
             number(e.settled_ends, 2),
             Cell(f"{e.members_left:,.4g}", e.members_left),
         ]
         for e in design.experiments
     ]
-    return Table("experiments", columns, rows[:MAX_ROWS], max(0, len(rows) - MAX_ROWS))
+    return Table.cut("experiments", columns, rows)
 
 
-def effect_table(effects: TotalEffects, bounds: EffectBounds) -> Table:
-    """Return total effects with their bounds over the class."""
+def effect_table(
+    effects: TotalEffects, bounds: EffectBounds, average: AveragedEffects | None
+) -> Table:
+    """Return total effects with their bounds over the class and their probability."""
     columns = [
         ("Cause", ""),
         ("On", ""),
@@ -173,31 +254,34 @@ def effect_table(effects: TotalEffects, bounds: EffectBounds) -> Table:
         ("95 % interval", "in the best graph, delta method"),
         ("Lower", "smallest effect over the equivalent graphs"),
         ("Upper", "largest effect over the equivalent graphs"),
-        ("Min |.|", "smallest absolute effect: not zero means that all graphs see one"),
-        ("Non-zero in", "share of the equivalent graphs that see an effect"),
+        ("Min |.|", "smallest absolute effect; if not zero, all equivalent graphs have an effect"),
+        ("Non-zero in", "share of the equivalent graphs with an effect"),
     ]
-    shown = (effects.estimate != 0) | (bounds.max_abs > bounds.zero)
+    if average is not None:
+        columns.append(("Probability", "of an effect, averaged over all probable graphs"))
     names = effects.names
+    shown = (effects.estimate != 0) | (bounds.max_abs > bounds.zero)
     rows = []
-    for i, j in np.argwhere(shown).tolist():
-        if i == j:
-            continue
-        p = float(effects.p_value[i, j])
+    for i, j in np.argwhere(shown & ~np.eye(len(names), dtype=bool)).tolist():
+        estimate, se = float(effects.estimate[i, j]), float(effects.se[i, j])
         cells = [
-            Cell(printable(names[j])),
-            Cell(printable(names[i])),
-            quantity(effects.estimate[i, j]),
-            quantity(effects.se[i, j]),
+            name_cell(names[j]),
+            name_cell(names[i]),
+            quantity(estimate),
+            quantity(se),
             number(effects.z[i, j], 2),
-            p_value(p),
-            _interval(float(effects.estimate[i, j]), float(effects.se[i, j])),
-            quantity(bounds.lower[i, j]),
-            quantity(bounds.upper[i, j]),
-            quantity(bounds.min_abs[i, j]),
-            percent(float(bounds.nonzero[i, j])),
+            p_value(float(effects.p_value[i, j])),
+            _interval(estimate, se),
+            *(quantity(b[i, j]) for b in (bounds.lower, bounds.upper, bounds.min_abs)),
+            share_of_members(float(bounds.nonzero[i, j])),
         ]
+        if average is not None:
+            cells.append(percent(float(average.probability[i, j])))
         rows.append(cells)
-    return Table("effects", tuple(columns), *cut_rows(rows, 2))
+    return Table.cut("effects", columns, rows, by=2)
+
+
+# --- fit ---
 
 
 def _correlations(C: Floats) -> Floats:
@@ -207,148 +291,82 @@ def _correlations(C: Floats) -> Floats:
 
 
 def residual_table(fit: Fit) -> Table:
-    """Return correlations in the data and in the fit."""
-    columns = (
+    """Return correlations in the data and in the fitted model."""
+    columns = [
         ("a", ""),
         ("b", ""),
         ("Data", "correlation in the data"),
         ("Fit", "correlation in the fitted model"),
         ("Residual", "data minus fit"),
-    )
-    residual = fit.residual_correlations()
-    R = _correlations(fit.S)
-    names = fit.graph.nodes
+    ]
+    residual, R, names = fit.residual_correlations(), _correlations(fit.S), fit.graph.nodes
     rows = [
         [
-            Cell(printable(names[i])),
-            Cell(printable(names[j])),
+            name_cell(names[i]),
+            name_cell(names[j]),
             number(R[i, j]),
             number(R[i, j] - residual[i, j]),
             number(residual[i, j], 4),
         ]
-        for i in range(len(names))
-        for j in range(i + 1, len(names))
+        for i, j in zip(*np.triu_indices(len(names), 1), strict=True)
     ]
-    rows, left_out = cut_rows(rows, 4)
-    return Table("residuals", columns, rows, left_out)
+    return Table.cut("residuals", columns, rows, by=4)
 
 
 def residual_map(fit: Fit) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Rows of the map: a name, and for each cell its value and how strong its color is."""
-    residual = fit.residual_correlations()
+    """Return the rows of the map: a name, and the text and color of each cell."""
+    names = fit.graph.nodes
     return [
         (
             printable(name),
             [
                 {
-                    "text": f"{round(value, 2) + 0.0:.2f}",  # no "-0.00"
+                    "text": number(value, 2).text,
                     "sign": "positive" if value > 0 else "negative",
-                    # A residual correlation of 0.1 is bad news: it has the full color.
+                    # Full color at 0.1, which is a large residual correlation.
                     "strength": round(100 * min(1.0, abs(value) / 0.1)),
                     "title": printable(f"{name}, {other}: {value:.4f}"),
                 }
-                for other, value in zip(fit.graph.nodes, row, strict=True)
+                for other, value in zip(names, row, strict=True)
             ],
         )
-        for name, row in zip(fit.graph.nodes, residual.tolist(), strict=True)
+        for name, row in zip(names, fit.residual_correlations().tolist(), strict=True)
     ]
 
 
 def condition_table(fit: JointFit) -> Table:
-    """Return one row per condition: how the fit does there, and where it does worst."""
-    columns = (
+    """Return how well each condition fits, and where it fits worst."""
+    columns = [
         ("Condition", ""),
         ("n", "observations"),
         ("Targets", "variables that were set from outside"),
-        ("Chi-square", "the condition's part of it"),
+        ("Chi-square", "contribution of the condition"),
         ("SRMR", "standardized root mean square residual"),
         ("Worst pair", "with the largest residual correlation"),
-        ("Residual", "its correlation in the data minus that of the fit"),
-    )
+        ("Residual", "correlation in the data minus correlation in the fit"),
+    ]
     names, rows = fit.graph.nodes, []
-    for of_data, part in zip(fit._joint.conditions, fit.conditions, strict=True):
-        varies = np.flatnonzero(of_data.varies)
+    for data, part in zip(fit._joint.conditions, fit.conditions, strict=True):
+        varies = np.flatnonzero(data.varies)
         block = np.ix_(varies, varies)
-        residual = _correlations(of_data.S[block]) - _correlations(part.Sigma[block])
+        residual = _correlations(data.S[block]) - _correlations(part.Sigma[block])
         a, b = np.unravel_index(np.abs(residual).argmax(), residual.shape)
         worst = f"{names[varies[a]]}, {names[varies[b]]}" if len(varies) > 1 else ""
         rows.append(
             [
-                Cell(printable(part.name)),
-                count(round(part.n)),
-                Cell(printable(", ".join(part.targets))),
+                name_cell(part.name),
+                integer(round(part.n)),
+                name_cell(", ".join(part.targets)),
                 number(part.chi2, 2),
                 number(part.srmr),
-                Cell(printable(worst)),
-                number(float(residual[a, b])),
+                name_cell(worst),
+                number(residual[a, b]),
             ]
         )
-    left_out = max(0, len(rows) - MAX_ROWS)
-    return Table("conditions", columns, rows[:MAX_ROWS], left_out)
+    return Table.cut("conditions", columns, rows)
 
 
-def variable_table(fit: Fit, checks: DataChecks | None) -> Table:
-    """Return one row per variable."""
-    columns = [
-        ("Variable", ""),
-        ("SD", "standard deviation"),
-        ("R²", "share of the variance that the graph explains by other variables"),
-        ("Parents", "direct causes"),
-        ("Spouses", "variables with a hidden cause in common"),
-    ]
-    if checks is not None:
-        columns[1:1] = [("Mean", "")]
-        columns += [
-            ("Skewness", "0 for normal data"),
-            ("Kurtosis", "in excess of the normal law's"),
-            ("p (skewness)", "D'Agostino's test"),
-            ("p (kurtosis)", "Anscombe and Glynn's test"),
-        ]
-    rows = []
-    for i, name in enumerate(fit.graph.nodes):
-        cells = [
-            Cell(printable(name)),
-            quantity(math.sqrt(fit.moments.variances[i])),
-            number(r_squared(fit, i)),
-            count(len(fit.graph.parents(name))),
-            count(len(fit.graph.spouses(name))),
-        ]
-        if checks is not None:
-            check = checks.variables[i]
-            centered = abs(check.mean) <= _ROUNDING * check.sd
-            cells[1:2] = [quantity(0.0 if centered else check.mean), quantity(check.sd)]
-            cells += [number(check.skewness, 2), number(check.kurtosis, 2)]
-            cells += [p_value(p) for p in (check.p_skewness, check.p_kurtosis)]
-        rows.append(cells)
-    return Table("variables", tuple(columns), rows)
-
-
-def run_table(search: SearchResult) -> Table:
-    """Return the runs of the search."""
-    columns = (
-        ("Run", ""),
-        ("Kind", "what the run did"),
-        ("Improvements", "how often it found a better graph"),
-        ("Start", "score of the first graph"),
-        ("End", "score of the last"),
-        ("Below best", "n (best score - end)"),
-        ("Seconds", ""),
-    )
-    n = search.moments.n
-    rows = [
-        [
-            count(k),
-            Cell(run.strategy),
-            count(len(run.path) - 1),
-            number(run.path[0], 4),
-            number(run.score, 6),
-            number(n * (search.score - run.score), 2),
-            number(run.seconds, 3),
-        ]
-        for k, run in enumerate(search.runs, start=1)
-    ]
-    left_out = max(0, len(rows) - MAX_ROWS)
-    return Table("runs", columns, rows[:MAX_ROWS], left_out)
+# --- data and search ---
 
 
 def r_squared(fit: Fit, i: int) -> float:
@@ -356,23 +374,113 @@ def r_squared(fit: Fit, i: int) -> float:
     return 1 - float(fit.Omega[i, i] / fit.Sigma[i, i])
 
 
-def edge_tip(row: EdgeRow) -> list[str]:
-    """Return the lines of the box that opens over an edge."""
-    kind = "effect" if row.mark == "->" else "error covariance"
-    return [
-        printable(row.arrow),
-        f"{kind} {quantity(row.weight).text} (standard error {quantity(row.se).text})",
-        f"standardized {number(row.std).text}, {p_text(row.p_value, 3)}",
-        f"in {percent(row.share).text} of the equivalent graphs",
-        f"all agree on: {printable(row.in_class)}",
-    ]
-
-
 def node_note(fit: Fit, i: int) -> str:
     """Return the line that opens over a node."""
     name = fit.graph.nodes[i]
     parents, spouses = len(fit.graph.parents(name)), len(fit.graph.spouses(name))
-    return (
-        f"R² {r_squared(fit, i):.2f}, {parents} parent{'s' * (parents != 1)}, "
-        f"{spouses} spouse{'s' * (spouses != 1)}"
+    return f"R² {r_squared(fit, i):.2f}, {count(parents, 'parent')}, {count(spouses, 'spouse')}"
+
+
+def variable_table(fit: Fit, checks: DataChecks | None) -> Table:
+    """Return one row per variable."""
+    columns = [
+        ("Variable", ""),
+        ("SD", "standard deviation"),
+        ("R²", "share of the variance explained by the parents"),
+        ("Parents", "direct causes"),
+        ("Spouses", "variables with a common hidden cause"),
+    ]
+    if checks is not None:
+        columns[1:1] = [("Mean", "")]
+        columns += [
+            ("Skewness", "0 for normal data"),
+            ("Kurtosis", "in excess of that of the normal distribution"),
+            ("p (skewness)", "D'Agostino's test"),
+            ("p (kurtosis)", "Anscombe and Glynn's test"),
+        ]
+    rows = []
+    for i, name in enumerate(fit.graph.nodes):
+        cells = [
+            name_cell(name),
+            quantity(math.sqrt(fit.moments.variances[i])),
+            number(r_squared(fit, i)),
+            integer(len(fit.graph.parents(name))),
+            integer(len(fit.graph.spouses(name))),
+        ]
+        if checks is not None:
+            check = checks.variables[i]
+            centered = abs(check.mean) <= _ROUNDING * check.sd
+            cells[1:2] = [quantity(0.0 if centered else check.mean), quantity(check.sd)]
+            cells += [number(check.skewness, 2), number(check.kurtosis, 2)]
+            cells += [p_value(check.p_skewness), p_value(check.p_kurtosis)]
+        rows.append(cells)
+    return Table("variables", columns, rows)
+
+
+@dataclass(frozen=True)
+class MissingMap:
+    """Patterns of missing values, the most frequent ones first.
+
+    Attributes
+    ----------
+    names : list of str
+        The variables.
+    missing : list of str
+        Share of missing values of each.
+    patterns : list of tuple
+        Number of rows, their share of all in percent, and for each variable whether it is missing.
+    omitted : str
+        Number of the other patterns, and of their rows.
+    test : str
+        Little's test.
+    """
+
+    names: list[str]
+    missing: list[str]
+    patterns: list[tuple[str, float, list[bool]]]
+    omitted: str
+    test: str
+
+
+def missing_map(gaps: Gaps) -> MissingMap:
+    """Return the patterns of missing values."""
+    total = sum(gaps.rows)
+    order = sorted(range(len(gaps.rows)), key=lambda k: (-gaps.rows[k], k))
+    rest = order[MAX_PATTERNS:]
+    rows = sum(gaps.rows[k] for k in rest)
+    return MissingMap(
+        [printable(name) for name in gaps.names],
+        [short_percent(missing / total) for missing in gaps.missing],
+        [
+            (f"{gaps.rows[k]:g}", round(100 * gaps.rows[k] / total, 2), gaps.patterns[k].tolist())
+            for k in order[:MAX_PATTERNS]
+        ],
+        f"{len(rest)} more patterns, in {rows:g} rows" if rest else "",
+        f"chi-square {gaps.statistic:.2f} on {gaps.df} df, {p_text(gaps.p_value, 3)}",
     )
+
+
+def run_table(search: SearchResult) -> Table:
+    """Return the runs of the search."""
+    columns = [
+        ("Run", ""),
+        ("Kind", "kind of run"),
+        ("Improvements", "number of times a better graph was found"),
+        ("Start", "score of the first graph"),
+        ("End", "score of the last graph"),
+        ("Below best", "n (best score - end)"),
+        ("Seconds", ""),
+    ]
+    rows = [
+        [
+            integer(k),
+            Cell(run.strategy),
+            integer(len(run.path) - 1),
+            number(run.path[0], 4),
+            number(run.score, 6),
+            number(search.moments.n * (search.score - run.score), 2),
+            number(run.seconds, 3),
+        ]
+        for k, run in enumerate(search.runs, start=1)
+    ]
+    return Table.cut("runs", columns, rows)

@@ -1,0 +1,191 @@
+"""Warnings about a result, shown by the report, the command line and the app."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bowfree.data.joint_moments import JointMoments
+from bowfree.effects.bounds_result import EffectBounds
+from bowfree.equivalence.class_summary import ClassSummary
+from bowfree.model.estimate import Estimate
+from bowfree.model.fit_result import Fit
+from bowfree.results.display import p_text, percent
+from bowfree.search.result import SearchResult
+from bowfree.uncertainty.average_result import AveragedEffects
+
+if TYPE_CHECKING:
+    from bowfree.visualization.report.data_checks import DataChecks
+
+ROBUST_WORK = 2e10  # operations for robust standard errors that nobody requested: seconds
+NEGLIGIBLE = 0.01  # RMSEA below which a rejected graph still fits well enough
+
+
+def result_warnings(
+    fit: Fit,
+    estimates: Sequence[Estimate],
+    summary: ClassSummary,
+    *,
+    search: SearchResult | None = None,
+    bounds: EffectBounds | None = None,
+    checks: DataChecks | None = None,
+) -> list[str]:
+    """Return one sentence for each reason why the numbers are less certain than they look."""
+    found = certificate_warnings(fit)
+    if search is not None:
+        found += [_sentence(note) for note in search.notes]
+        found += _search_warnings(search)
+    if not summary.complete:
+        found.append(
+            "The equivalence class is larger than the part that was enumerated; shares and bounds "
+            "are over this part, which is not a random sample."
+        )
+    if bounds is not None and summary.complete and not bounds.complete:
+        found.append(
+            "The bounds of effects are over a part of the class; the bounds over all of it may be "
+            "wider."
+        )
+    if bounds is not None and bounds.n_uncertified:
+        found.append(
+            f"{bounds.n_uncertified} of {bounds.n_fits} fits behind the bounds of effects are not "
+            "certified to be a maximum of the likelihood."
+        )
+    if math.isfinite(fit.n) and any(math.isnan(row.se) for row in estimates):
+        found.append(
+            "There are no standard errors: the information matrix is singular at the estimate, so "
+            "some parameters are not determined by the data."
+        )
+    if math.isfinite(fit.n) and fit.n < 5 * fit.n_parameters:
+        found.append(
+            f"{fit.n:.0f} observations for {fit.n_parameters} parameters: with fewer than five "
+            "observations per parameter, standard errors and tests are rough."
+        )
+    found += data_warnings(fit, checks)
+    if _is_rejected(fit):
+        rejected = f"The chi-square test rejects the graph ({p_text(_p_value(fit), 3)})"
+        joint = isinstance(fit.moments, JointMoments) and fit.moments.targets
+        where = "worst pairs of the conditions" if joint else "residual correlations"
+        found.append(
+            f"{rejected}, but with {fit.n:,.0f} observations it detects the smallest misfit, and "
+            f"this one is negligible (RMSEA {fit.rmsea:.4f})."
+            if fit.rmsea < NEGLIGIBLE
+            else f"{rejected}: the {where} show where it does not fit."
+        )
+    return found + ([] if checks is None else checks.warnings())
+
+
+def certificate_warnings(fit: Fit) -> list[str]:
+    """Return warnings about the maximum of the likelihood, by district."""
+    found = []
+    for district in fit.certificate:
+        where = f"District {{{', '.join(district.nodes)}}}"
+        if district.diverging:
+            found.append(f"{where}: a coefficient tends to infinity; there is no finite maximum.")
+        elif not district.converged:
+            found.append(f"{where}: the fit is not certified to be a maximum of the likelihood.")
+        if district.n_optima > 1:
+            found.append(f"{where}: the likelihood has {district.n_optima} local maxima.")
+    return found
+
+
+def graph_is_doubtful(fit: Fit, search: SearchResult | None) -> bool:
+    """Return whether the best graph may be wrong, so that agreement within its class means little.
+
+    That is the case if the search ended early or may have missed a better graph, or if the graph
+    does not fit.
+    """
+    unsure = search is not None and not search.sureness.sure
+    return unsure or (_is_rejected(fit) and not fit.rmsea < NEGLIGIBLE)
+
+
+def average_warnings(average: AveragedEffects) -> list[str]:
+    """Return warnings about averaged effects."""
+    found = []
+    if not average.mixed:
+        found.append(
+            "The Markov chains behind the averaged effects have not mixed: the probabilities and "
+            "intervals are rough. Use more steps."
+        )
+    if not average.complete:
+        found.append(
+            "The averaged effects are incomplete: a limit on time or on the number of graphs left "
+            "out some probable graphs."
+        )
+    return found
+
+
+def _p_value(fit: Fit) -> float:
+    return fit.p_value if fit.scaled is None else fit.p_value_scaled
+
+
+def _is_rejected(fit: Fit) -> bool:
+    return math.isfinite(_p_value(fit)) and _p_value(fit) < 0.01
+
+
+def _sentence(note: str) -> str:
+    return f"{note[0].upper()}{note[1:]}."
+
+
+def data_warnings(fit: Fit, checks: DataChecks | None) -> list[str]:
+    """Return notes on preprocessing and missing values, and how robust inference would differ."""
+    found = [_sentence(note) for note in fit.moments.notes]
+    gaps = fit.moments.gaps
+    if gaps is not None:
+        share = sum(gaps.missing) / (sum(gaps.rows) * len(gaps.names))
+        found.append(
+            f"{percent(share)} of the values are missing, in {len(gaps.rows)} patterns; Little's "
+            f"test of missing completely at random: {p_text(gaps.p_value, 3)}."
+        )
+    if fit.full_information:
+        found.append(
+            "The fit and the bounds of effects use all observed values. The search, and averages "
+            "over its graphs, use the covariance matrix estimated from them."
+        )
+    entries = len(fit.B) * (len(fit.B) + 1) / 2
+    if (
+        checks is not None
+        and checks.rejects_normality
+        and fit.se == "standard"
+        and fit.moments.sample is not None
+        and fit.moments.n_rows * entries**2 < ROBUST_WORK
+    ):
+        robust = replace(fit, se="robust-huber-white", test="yuan-bentler")
+        ratios = [
+            a.se / b.se for a, b in zip(robust.estimates(), fit.estimates(), strict=True) if b.se
+        ]
+        test = (
+            f", and chi-square is {robust.chi2_scaled:.2f} in place of {fit.chi2:.2f} "
+            f"({p_text(robust.p_value_scaled, 3)})"
+            if math.isfinite(robust.chi2_scaled)
+            else ""
+        )
+        found.append(
+            "Without the assumption of normality (se='robust-huber-white', test='yuan-bentler') "
+            f"standard errors are {min(ratios):.2f} to {max(ratios):.2f} times those shown{test}."
+        )
+    return found
+
+
+def _search_warnings(search: SearchResult) -> list[str]:
+    found = []
+    if not search.complete:
+        found.append("The search was ended early: a longer one may find a better graph.")
+    sureness = search.sureness
+    if not sureness.sure:
+        only = "" if sureness.agree else "Only "
+        missed = ""
+        if not math.isnan(sureness.missed):
+            share = percent(sureness.missed)
+            missed = f"; in simulations {share} of such searches missed a better graph"
+        found.append(
+            f"{only}{sureness._headline()}{missed}. Search with more restarts or another seed."
+        )
+    if search.holdout is None:
+        found.append(
+            "The graph was chosen on the same data: standard errors, intervals and the chi-square "
+            "test ignore this choice and look more certain than they are. A holdout sample, or "
+            "averaged effects, account for it."
+        )
+    return found
