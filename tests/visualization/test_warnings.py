@@ -9,7 +9,7 @@ import pytest
 import bowfree as bf
 from bowfree.visualization.report.data_checks import check_data, checks_if_rows
 from bowfree.visualization.report.tables import missing_map
-from bowfree.visualization.warnings import graph_is_doubtful, result_warnings
+from bowfree.visualization.warnings import result_warnings
 from report_page import Page
 
 GRAPH = bf.parse("a -> b -> c")
@@ -37,10 +37,6 @@ def test_warnings_after_a_search():
     assert "ended early" in warnings_of(fit, search=few)
     finished = replace(few, complete=True)
     assert "in simulations 5 %" in warnings_of(fit, search=finished)
-    assert not graph_is_doubtful(fit, result)
-    assert not graph_is_doubtful(fit, None)
-    assert graph_is_doubtful(fit, finished)
-    assert graph_is_doubtful(fit, replace(result, complete=False))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +49,6 @@ def test_rejection_with_many_observations(n, expected):
     found = warnings_of(fit)
     assert "rejects the graph (p < 0.001)" in found
     assert expected in found
-    assert graph_is_doubtful(fit, None) == (n < 10**6)
 
 
 def test_the_scaled_test_decides():

@@ -192,7 +192,9 @@ def _warnings(
     checks = checks_if_rows(fitted, data, result.holdout)
     if checks is not None:
         checks = replace(checks, odd_columns=())  # printed when the file was read
-    found = result_warnings(fitted, fitted.estimates(), members.summary(), search=result, checks=checks)
+    found = result_warnings(
+        fitted, fitted.estimates(), members.summary(), search=result, checks=checks
+    )
     return found + ([] if average is None else average_warnings(average))
 
 

@@ -90,16 +90,6 @@ def certificate_warnings(fit: Fit) -> list[str]:
     return found
 
 
-def graph_is_doubtful(fit: Fit, search: SearchResult | None) -> bool:
-    """Return whether the best graph may be wrong, so that agreement within its class means little.
-
-    That is the case if the search ended early or may have missed a better graph, or if the graph
-    does not fit.
-    """
-    unsure = search is not None and not search.sureness.sure
-    return unsure or (_is_rejected(fit) and not fit.rmsea < NEGLIGIBLE)
-
-
 def average_warnings(average: AveragedEffects) -> list[str]:
     """Return warnings about averaged effects."""
     found = []
