@@ -157,15 +157,15 @@ class DataOptions:
     @property
     def are_default(self) -> bool:
         """Whether all options have their default values."""
-        return not self._changed()
+        return not self.changed()
 
     def refuse(self, reason: str, *options: str) -> None:
         """Raise an error if any of the options (by default all) was changed, naming the first."""
-        for name, value in self._changed().items():
+        for name, value in self.changed().items():
             if not options or name in options:
                 raise DataError(f"{name} = {short_repr(value)}: {reason}")
 
-    def _changed(self) -> dict[str, Any]:
+    def changed(self) -> dict[str, Any]:
         """Return the options that differ from their defaults."""
         values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
         return {
@@ -228,7 +228,7 @@ class DataOptions:
         wanted = None if graph is None else graph.nodes
         if wanted is not None and isinstance(self.weights, str) and self.weights not in wanted:
             wanted = (*wanted, self.weights)
-        changed = self._changed()
+        changed = self.changed()
         rows_for = next((k for k in ("correlation", "ordinal", "weights") if k in changed), None)
         return read_stream(data, wanted, listwise=self.missing == "listwise", rows_for=rows_for)
 
