@@ -21,6 +21,9 @@ constexpr std::int64_t jump_every = 20;
 /// of what changes alone would hardly leave.
 constexpr std::int64_t splice_every = 5;
 
+/// One step in so many is an exchange.
+constexpr std::int64_t exchange_every = 5;
+
 /// States of pairs, in all graphs together, that are kept to splice from.
 constexpr std::size_t most_states = 10'000'000;
 
@@ -83,6 +86,8 @@ void StructureChains::walk_one(Chain& chain, std::int64_t steps, std::int64_t th
             jump(chain, table, score);
         else if (chain.place.clock % splice_every == 1 && memory_.size() > 0 && d > 2)
             splice(chain, table, workspace, score);
+        else if (chain.place.clock % exchange_every == 3 && d > 2)
+            exchange(chain, table, workspace, score);
         else if (d > 1)
             change(chain, table, score);
         if (thin > 0 && chain.place.steps % thin == 0) {
@@ -115,6 +120,37 @@ void StructureChains::change(Chain& chain, MoveTable& table, double& score) cons
     }
     if (chance < std::exp(gain)) {
         table.apply(move);
+        score = table.score();
+        ++chain.place.accepted;
+    }
+}
+
+void StructureChains::exchange(Chain& chain, MoveTable& table, Workspace& workspace,
+                               double& score) const {
+    Rng& rng = chain.place.rng;
+    const int d = table.d(), edges = table.n_edges();
+    if (edges == 0 || static_cast<std::size_t>(edges) == n_pairs(d)) return;
+    const auto draw = [&](bool joined) {
+        for (;;) {
+            const int a = rng.below(d);
+            int b = rng.below(d - 1);
+            b += b >= a;
+            const std::pair<int, int> pair = std::minmax(a, b);
+            if ((table.edge(pair.first, pair.second) != Edge::none) == joined) return pair;
+        }
+    };
+    const auto removed = draw(true), added = draw(false);
+    const Edge edge = other_edge(Edge::none, rng);
+    const double chance = rng.uniform();
+    Graph next = table.graph();
+    set_edge(next, removed.first, removed.second, Edge::none);
+    set_edge(next, added.first, added.second, edge);
+    if (!rules_.permits(next)) return;
+    const double its_score = scorer_.score(next, workspace);
+    const double weight = law_(its_score, edges);
+    if (chain.notes.pool.wants(weight)) chain.notes.pool.offer(graph_key(next), weight, next);
+    if (chance < std::exp(weight - law_(score, edges))) {
+        table.morph(next);
         score = table.score();
         ++chain.place.accepted;
     }

@@ -2,7 +2,7 @@
 //
 //   exp(n score(G) / temper) * prior(number of edges of G)
 //
-// among the graphs that the rules permit (a `GraphLaw`). Three kinds of steps, each of which keeps
+// among the graphs that the rules permit (a `GraphLaw`). Four kinds of steps, each of which keeps
 // that law:
 //
 //   - *change*: one of the d (d - 1) / 2 pairs and one of the three states that the pair is not in,
@@ -10,6 +10,10 @@
 //     accepted with the ratio of the laws; what the rules forbid is rejected, which keeps the
 //     balance. The rules are hereditary, so every permitted graph is reached through the graph of
 //     the required edges.
+//   - *exchange*: an edge is removed and another pair is joined, both drawn uniformly, with one of
+//     the three kinds of edge. The number of edges stays, so the step back is drawn with the same
+//     probability. Where the number of edges or of arrowheads at a node is limited, changes alone
+//     would have to pass through graphs with one edge less.
 //   - *jump*: when the graph is in a list of good graphs, one is drawn from the list in proportion
 //     to the law, and always accepted: a Gibbs step on the list. (Elsewhere the chain stays.) It
 //     leads at once from one member of a class to another, and from one class to the next, where
@@ -55,7 +59,7 @@ struct ChainPlace {
     Graph graph;
     Rng rng;
     std::int64_t clock = 0;                ///< steps of any kind
-    std::int64_t steps = 0, accepted = 0;  ///< of this leg; changes only
+    std::int64_t steps = 0, accepted = 0;  ///< of this leg; changes and exchanges
 };
 
 /// What a chain leaves behind.
@@ -120,6 +124,7 @@ class StructureChains {
     void walk_one(Chain& chain, std::int64_t steps, std::int64_t thin, const Stop& stop) const;
     /// `score` is that of the table's graph, before and after.
     void change(Chain& chain, MoveTable& table, double& score) const;
+    void exchange(Chain& chain, MoveTable& table, Workspace& workspace, double& score) const;
     void jump(Chain& chain, MoveTable& table, double& score) const;
     void splice(Chain& chain, MoveTable& table, Workspace& workspace, double& score) const;
     void offer_samples(const ChainNotes& notes, Pool& pool, const Stop& stop) const;
