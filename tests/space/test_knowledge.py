@@ -1,4 +1,4 @@
-"""Knowledge: what is left of each pair, and contradictions that are named before a search."""
+"""Knowledge: the permitted states of each pair, and errors for contradictions."""
 
 import itertools
 import time
@@ -71,67 +71,45 @@ def test_from_toml(tmp_path):
     assert bf.Knowledge.from_toml(path) == bf.Knowledge(
         required=[("a", "->", "b")], tiers=[["a"], ["b", "c"]]
     )
-    path.write_text("required = [")
-    with pytest.raises(bf.errors.KnowledgeError, match="not valid TOML"):
-        bf.Knowledge.from_toml(path)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ({"required": ["a -> x"]}, "names 'x', but the variables are a, b, c"),
-        ({"unconfounded": ["B"]}, "names 'B'"),
+        ({"unconfounded": ["B"]}, "names 'B'.*did you mean 'b'"),
         ({"tiers": [["a"], ["d"]]}, "names 'd'"),
-        ({"required": ["a -> b", "a <-> b"]}, "a <-> b is required beside another edge"),
-        ({"required": ["a -> b", "b -> a"]}, "required beside another edge"),
+        ({"required": ["a -> b", "a <-> b"]}, "a <-> b is required, but so is another edge"),
+        ({"required": ["a -> b", "b -> a"]}, "so is another edge between 'b' and 'a'"),
         ({"required": ["a -> b"], "forbidden": ["b <- a"]}, "b <- a is forbidden"),
         ({"required": ["a -> b"], "forbidden": ["a -- b"]}, "a -- b is forbidden"),
-        ({"required": ["b -> a"], "tiers": [["a"], ["b"]]}, "'b' stands in a later tier than 'a'"),
+        ({"required": ["b -> a"], "tiers": [["a"], ["b"]]}, "'b' is in a later tier than 'a'"),
         ({"required": ["a <-> b"], "unconfounded": ["b"]}, "'b' is unconfounded"),
         ({"required": ["a -> b", "b -> c", "c -> a"]}, "cycle a -> b -> c -> a"),
         ({"required": ["a -- b"]}, "has no type"),
         ({"required": ["a => b"]}, "cannot be read"),
         ({"required": ["a -> a"]}, "joins 'a' with itself"),
         ({"required": "a -> b"}, r"write \['a -> b'\]"),
-        ({"tiers": [["a"], ["a", "b"]]}, "'a' stands in more than one tier"),
-    ],
-)
-def test_bad_input(content, message):
-    with pytest.raises(bf.errors.KnowledgeError, match=message):
-        bf.Knowledge(**content).masks(NODES)
-
-
-def test_unknown_key():
-    with pytest.raises(bf.errors.KnowledgeError, match="unknown key 'require'"):
-        bf.Knowledge.from_dict({"require": []})
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+        ({"tiers": [["a"], ["a", "b"]]}, "'a' is in more than one tier"),
+        ({"require": []}, "unknown key 'require'"),
         ({"required": 5}, r"required: expected a list, got 5 \(int\)"),
-        ({"required": None}, "required: expected a list, got None"),
         ({"required": {"a": "b"}}, r"required: expected a list, got \{'a': 'b'\} \(dict\)"),
         ({"required": [5]}, "required edge 5 cannot be read"),
         ({"forbidden": [["a", ["->"], "b"]]}, "cannot be read"),
-        ({"forbidden": [(1, "->", 2)]}, "cannot be read"),
         ({"forbidden": [["", "->", "b"]]}, "cannot be read"),
         ({"required": ['"a b -> c']}, "double quotes"),
         ({"required": ['"a\\q" -> c']}, "double quotes"),
         ({"required": ["a -> b" * 100_000]}, "cannot be read"),
-        ({"tiers": 5}, r"tiers: expected a list, got 5 \(int\)"),
-        ({"tiers": [5]}, "tiers: expected a list, got 5"),
-        ({"tiers": ["ab"]}, "tiers: expected a list, got the text 'ab'"),
+        ({"tiers": ["ab"]}, "tiers: expected a list, got the string 'ab'"),
         ({"tiers": [[1, 2]]}, "tiers: expected the name of a variable, got 1"),
         ({"unconfounded": [["a"]]}, r"expected the name of a variable, got \['a'\]"),
-        ({"unconfounded": True}, "unconfounded: expected a list, got True"),
         ({1: 2, "x": 3}, "unknown key 1"),
         ([1], r"expected a mapping with required, .* got \[1\]"),
     ],
 )
-def test_wrong_types_say_what_was_seen(content, message):
+def test_bad_input(content, message):
     with pytest.raises(bf.errors.KnowledgeError, match=message) as caught:
-        bf.Knowledge.from_dict(content)
+        bf.Knowledge.from_dict(content).masks(NODES)
     assert len(str(caught.value)) < 400
 
 
@@ -166,7 +144,7 @@ def test_names_with_blanks_stand_in_quotes():
     [
         (b"required = 5", r"known\.toml: required: expected a list, got 5"),
         (b"required = 2020-01-01", "required: expected a list, got datetime.date"),
-        (b"tiers = [['a'], 'b']", "tiers: expected a list, got the text 'b'"),
+        (b"tiers = [['a'], 'b']", "tiers: expected a list, got the string 'b'"),
         (b"[required]\na = 1", "required: expected a list, got"),
         (b"\xff\xfe", "UTF-8"),
         (b"tiers = " + b"[" * 50_000, "nested too deeply"),

@@ -1,4 +1,4 @@
-"""One search space: made once, kept by results, obeyed by everything that goes on from there."""
+"""Search spaces: stored in results, and used by all functions that continue from a result."""
 
 import json
 
@@ -82,7 +82,7 @@ def test_dictionary_and_back():
         (lambda: bf.SearchSpace(max_edges=True), "max_edges must be a whole number .* got True"),
         (lambda: bf.SearchSpace(knowledge={"tiers": []}), "Knowledge.from_dict"),
         (lambda: bf.SearchSpace(knowledge=7), "an object of type int, not a Knowledge"),
-        (lambda: bf.greedy_search(cov=S, n=9, space="dag"), "of type str; give a bowfree.Search"),
+        (lambda: bf.greedy_search(cov=S, n=9, space="dag"), "of type str; pass a bowfree.Search"),
         (lambda: bf.greedy_search(cov=S, n=9, knowledge={"tiers": []}), "Knowledge.from_dict"),
         (lambda: bf.SearchSpace.from_dict({"limits": 3}), "unknown field 'limits'"),
         (lambda: bf.SearchSpace(max_edges=0, knowledge=KNOWN).required_graph(("x1", "x2", "x3", "x4")),

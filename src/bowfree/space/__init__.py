@@ -1,6 +1,8 @@
-"""The graphs that are considered: a class, limits, knowledge (section 3.2 of the paper).
+"""Search spaces: the graphs that a search considers (section 3.2 of the paper).
 
-``knowledge`` is what is known beforehand, ``search_space`` puts it together with the class of
-graphs and the limits, ``random_graphs`` draws uniformly from such a space. Searches, chains and
-equivalence classes all keep to the space that they are given.
+``knowledge`` is background knowledge, ``search_space`` combines it with a graph class and limits,
+and ``random_graphs`` draws graphs uniformly from such a space. Searches, MCMC chains and
+equivalence classes are restricted to their space.
 """
+
+__all__: list[str] = []

@@ -1,109 +1,72 @@
 """Random graphs, uniform over all bow-free acyclic path diagrams (section 3.2 of the paper).
 
-The chain of section 3.2 adds and removes single edges. As printed it removes a directed edge twice
-as often as it adds one, so that its limit is not uniform but proportional to ``2**-n_directed``;
-here an edge ``i -> j`` is removed only when the ordered pair drawn is exactly ``(i, j)``, which
-makes the step symmetric. The printed step and the naive sampler (a random triangular matrix with
-its nodes shuffled) are kept, to be compared with.
-
-Random graphs start the searches of :mod:`bowfree.search.greedy` and are the ground truths of the
-simulations in :mod:`bowfree.studies`.
+The Markov chain of section 3.2 adds and removes single edges. The printed step removes a directed
+edge twice as often as it adds one, so that its limit is not uniform but proportional to
+``2**-n_directed``. Here an edge ``i -> j`` is removed only if the ordered pair ``(i, j)`` is drawn,
+which makes the step symmetric. The printed step and the naive sampler (a random triangular matrix
+with shuffled nodes) are available for comparison.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypedDict, Unpack, get_args, overload
-
-import numpy as np
+from typing import Any, Literal, get_args
 
 from bowfree import _core
 from bowfree.errors import BowfreeError
-from bowfree.graph.encodings import Bits, graphs_of_bits
+from bowfree.graph.encodings import graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parallel.budget import Budget
+from bowfree.parameters import GraphClass, Rng, public
+from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import short_repr
-from bowfree.validation import SpaceOptions, check_choice, check_count, split_options
+from bowfree.validation import check_choice, check_count
 
 Method = Literal["mcmc", "mcmc-printed", "naive"]
 
 
-class DrawOptions(TypedDict, total=False):
-    """How :func:`random_bap` draws.
-
-    Attributes
-    ----------
-    method : {"mcmc", "mcmc-printed", "naive"}
-        ``"mcmc"``, the default, is the corrected chain, uniform in the limit. ``"mcmc-printed"`` is
-        the step as the paper prints it and ``"naive"`` the triangular sampler (no limits, no
-        knowledge; classes bap, dag and bidirected): neither is uniform, both are here for
-        comparison.
-    burn_in : int
-        Steps to the first sample from the empty graph, or from the one with the required edges
-        only; by default ``d**4``, the paper's choice, and 20 million from 67 nodes on, where that
-        choice would take minutes.
-    thin : int
-        With ``thin``, all samples come from one chain, this many steps apart. By default every
-        sample has its own chain and the samples are independent.
-    rng : int or numpy.random.Generator
-        Anything :func:`numpy.random.default_rng` takes.
-    """
-
-    method: Method
-    burn_in: int | None
-    thin: int | None
-    rng: int | np.random.Generator | None
-
-
-class RandomGraphOptions(SpaceOptions, DrawOptions, total=False):
-    """All options of :func:`random_bap` that it does not name itself."""
-
-
-@overload
+@public
 def random_bap(
     nodes: int | Sequence[str],
     *,
-    space: SearchSpace | None = ...,
-    size: None = ...,
-    **options: Unpack[RandomGraphOptions],
-) -> MixedGraph: ...
-@overload
-def random_bap(
-    nodes: int | Sequence[str],
-    *,
-    space: SearchSpace | None = ...,
-    size: int,
-    **options: Unpack[RandomGraphOptions],
-) -> list[MixedGraph]: ...
-
-
-def random_bap(
-    nodes: int | Sequence[str],
-    *,
-    space: SearchSpace | None = None,
     size: int | None = None,
-    **options: Unpack[RandomGraphOptions],
-) -> MixedGraph | list[MixedGraph]:
+    space: SearchSpace | None = None,
+    graph_class: GraphClass | None = None,
+    max_in_degree: int | None = None,
+    max_district: int | None = None,
+    max_edges: int | None = None,
+    knowledge: Knowledge | None = None,
+    method: Method = "mcmc",
+    burn_in: int | None = None,
+    thin: int | None = None,
+    rng: Rng = None,
+) -> Any:
     """Draw graphs uniformly at random from all BAPs, or from a smaller space.
 
     Parameters
     ----------
     nodes : int or sequence of str
-        Names of the nodes, or their number; then they are called ``x1, x2, ...``.
+        Names of the nodes, or their number; then the names are ``x1, x2, ...``.
+    size : int, optional
+        Number of graphs, which are returned in a list. By default one graph, not in a list.
     space : SearchSpace, optional
         The graphs to draw from; by default all BAPs.
-    size : int, optional
-        How many; a list is returned. By default one graph, not in a list.
-    **options
-        ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
-            Fields of the space, by themselves (:class:`~bowfree.validation.SpaceOptions`).
-        ``method``, ``burn_in``, ``thin``, ``rng``
-            How to draw (:class:`~bowfree.space.random_graphs.DrawOptions`).
+    method : {"mcmc", "mcmc-printed", "naive"}
+        "mcmc" is the corrected chain, uniform in the limit. "mcmc-printed" is the step as printed
+        in the paper and "naive" the triangular sampler (without limits and knowledge, for the
+        classes bap, dag and bidirected); these two are not uniform.
+    burn_in : int, optional
+        Number of steps before the first sample, from the graph of the required edges. By default
+        ``d**4``, the paper's choice, but at most 20 million.
+    thin : int, optional
+        Draw all samples from one chain, this many steps apart. By default every sample has its own
+        chain, and the samples are independent.
 
     Returns
     -------
     MixedGraph or list of MixedGraph
+        A list if `size` is given.
 
     References
     ----------
@@ -120,58 +83,49 @@ def random_bap(
     >>> all(known.permits(g) for g in graphs)
     True
     """
-    space_options, rest = split_options("random_bap", options, SpaceOptions, DrawOptions)
-    names = node_names(nodes)
-    n_samples = 1 if size is None else check_count("size", size, 0)
-    within = SearchSpace.of(space, **space_options)
-    graphs = graphs_of_bits(
-        names, *_sample(within.required_graph(names), n_samples, within, **rest)
+    names = _node_names(nodes)
+    d, n_samples = len(names), 1 if size is None else check_count("size", size, 0)
+    within = SearchSpace.of(
+        space,
+        graph_class=graph_class,
+        max_in_degree=max_in_degree,
+        max_district=max_district,
+        max_edges=max_edges,
+        knowledge=knowledge,
     )
+    start, rules, seed = within.required_graph(names), within.rules(names), Budget(rng).seed()
+    check_choice("method", method, get_args(Method))
+    if method == "naive":
+        plain = SearchSpace(within.graph_class)
+        if within != plain or within.graph_class in ("ancestral", "arid"):
+            raise BowfreeError(
+                "method='naive' supports the classes bap, dag and bidirected, without limits or "
+                "knowledge; use method='mcmc'"
+            )
+        bits = _core.sample_triangular(d, rules, n_samples, seed)
+    else:
+        bits = _core.sample_mcmc(
+            *start._bits(),
+            rules,
+            n_samples,
+            default_burn_in(d) if burn_in is None else check_count("burn_in", burn_in, 0),
+            0 if thin is None else check_count("thin", thin, 1),
+            method == "mcmc-printed",
+            seed,
+        )
+    graphs = graphs_of_bits(names, *bits)
     return graphs[0] if size is None else graphs
 
 
-def _sample(
-    start: MixedGraph,
-    size: int,
-    space: SearchSpace,
-    *,
-    method: Method = "mcmc",
-    burn_in: int | None = None,
-    thin: int | None = None,
-    rng: Any = None,
-) -> tuple[Bits, Bits]:
-    """Bits of ``size`` graphs, each array of shape (size, d, words)."""
-    d, rules, seed = len(start), space.rules(start.nodes), Budget(rng).seed()
-    check_choice("method", method, get_args(Method))
-    if method == "naive":
-        plain = SearchSpace(space.graph_class)
-        if space != plain or space.graph_class in ("ancestral", "arid"):
-            raise BowfreeError(
-                "the naive sampler knows no limits, no knowledge, and no class but bap, dag and "
-                "bidirected; use method='mcmc' for them"
-            )
-        return _core.sample_triangular(d, rules, size, seed)
-    return _core.sample_mcmc(
-        *start._bits(),
-        rules,
-        size,
-        default_burn_in(d) if burn_in is None else check_count("burn_in", burn_in, 0),
-        0 if thin is None else check_count("thin", thin, 1),
-        method == "mcmc-printed",
-        seed,
-    )
-
-
 def default_burn_in(d: int) -> int:
-    """Return the number of steps after which a chain on d nodes counts as mixed."""
+    """Return the number of burn-in steps of a chain on d nodes; ``d**4`` would take minutes."""
     return min(d**4, 20_000_000)
 
 
-def node_names(nodes: int | Sequence[str]) -> tuple[str, ...]:
-    """Return the given names, or ``x1, x2, ...`` for a number of nodes."""
+def _node_names(nodes: int | Sequence[str]) -> tuple[str, ...]:
     if isinstance(nodes, str):
         raise BowfreeError(
-            f"nodes must be a number or a sequence of names, got the text {short_repr(nodes)}"
+            f"nodes must be a number or a sequence of names, got the string {short_repr(nodes)}"
         )
     if isinstance(nodes, Sequence):
         return MixedGraph(nodes).nodes

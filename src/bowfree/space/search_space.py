@@ -1,13 +1,13 @@
-"""The graphs that are considered: a class of graphs, limits, and background knowledge.
+"""Search spaces: a graph class, limits, and background knowledge.
 
-A :class:`SearchSpace` is made once and handed on: the search keeps it in its result, and whoever
-goes on from there (classes, chains, averages, bootstrap, report) considers the same graphs without
-being told again. In a call the fields can be given by themselves, ``greedy_search(data,
-graph_class="dag")``, or together, ``greedy_search(data, space=other.space)``; both at once changes
-single fields.
+A search stores its :class:`SearchSpace` in its result, and the functions that continue from there
+(equivalence classes, chains, averages, bootstrap, report) consider the same graphs. A space can be
+passed by its fields, ``greedy_search(data, graph_class="dag")``, as an object,
+``greedy_search(data, space=other.space)``, or both, which changes single fields.
 
-Every limit is hereditary (a graph inside stays inside when an edge is taken away), which is why
-walks over graphs reach everything from the graph of the required edges.
+All classes and limits are hereditary: a graph stays in the space if an edge that is not required is
+removed. Therefore walks that add and remove edges reach every graph of the space from the graph of
+the required edges.
 """
 
 from __future__ import annotations
@@ -30,27 +30,25 @@ from bowfree.space.knowledge import Knowledge
 from bowfree.text_reading import join_names, short_repr, truncate
 from bowfree.validation import LARGEST_COUNT, as_float, check_choice, check_count, is_number
 
-GRAPH_CLASSES: tuple[GraphClass, ...] = ("bap", "dag", "bidirected", "ancestral", "arid")
-_PLURAL = {
+_PLURALS: dict[GraphClass, str] = {
     "bap": "BAPs",
     "dag": "DAGs",
     "bidirected": "bidirected graphs",
     "ancestral": "ancestral graphs",
     "arid": "arid graphs",
 }
-
-
-_NOTHING = Knowledge()
+GRAPH_CLASSES = tuple(_PLURALS)
+_NO_KNOWLEDGE = Knowledge()
 
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """A class of graphs, limits, and knowledge; what searches and samplers keep to.
+    """A graph class, limits and knowledge that restrict searches and samplers.
 
     Parameters
     ----------
     graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}
-        Every graph is of this class.
+        Class of all graphs.
     max_in_degree : int, optional
         Largest number of arrowheads (parents and spouses) at a node.
     max_district : int, optional
@@ -67,7 +65,7 @@ class SearchSpace:
     >>> space.permits(bf.parse("x -> y, z")), space.permits(bf.parse("x -> y <-> z"))
     (True, False)
     >>> print(space)
-    BAPs with at most 1 arrowhead at a node, within the given knowledge
+    BAPs with at most 1 arrowhead at a node, with background knowledge
 
     References
     ----------
@@ -86,11 +84,11 @@ class SearchSpace:
         for name, least in (("max_in_degree", 0), ("max_district", 1), ("max_edges", 0)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_count(name, getattr(self, name), least))
-        object.__setattr__(self, "knowledge", _checked_knowledge(self.knowledge))
+        object.__setattr__(self, "knowledge", _check_knowledge(self.knowledge))
 
     @classmethod
     def of(cls, space: Any, **changes: Any) -> SearchSpace:
-        """Return `space` with single fields changed; without one, a space of these fields.
+        """Return `space`, or a new space if it is None, with single fields changed.
 
         A change to None is ignored.
         """
@@ -100,59 +98,61 @@ class SearchSpace:
         if isinstance(space, SearchSpace):
             return replace(space, **changes) if changes else space
         raise BowfreeError(
-            f"space is an object of type {type(space).__name__}; give a bowfree.SearchSpace"
+            f"space is an object of type {type(space).__name__}; pass a bowfree.SearchSpace"
         )
 
-    # --- asked by searches ---
+    # --- for searches and samplers ---
 
     def permits(self, graph: MixedGraph) -> bool:
-        """Say whether a graph is in the space."""
+        """Test whether a graph is in the space."""
         graph = graph_of(graph)
         return self.rules(graph.nodes).permits(*graph._bits())
 
     def rules(self, names: tuple[str, ...]) -> _core.Rules:
-        """Compile for the given variables, for the core."""
-        free = self.knowledge == _NOTHING
+        """Return the space for these variables as the core stores it."""
+        limits = (self.max_in_degree, self.max_edges, self.max_district)
+        known = self.knowledge != _NO_KNOWLEDGE
         return _core.Rules(
             GRAPH_CLASSES.index(self.graph_class),
-            _or_unlimited(self.max_in_degree),
-            _or_unlimited(self.max_edges),
-            _or_unlimited(self.max_district),
-            np.zeros((0, 0), dtype=np.uint8) if free else self.knowledge.masks(names),
+            *(-1 if limit is None else limit for limit in limits),
+            self.knowledge.masks(names) if known else np.zeros((0, 0), dtype=np.uint8),
         )
 
     def required_graph(self, names: tuple[str, ...]) -> MixedGraph:
-        """Return the graph of the required edges, where chains and searches set out."""
-        ground = self.knowledge.required_graph(names)
-        if not self.permits(ground):
+        """Return the graph of the required edges, at which chains and searches start."""
+        graph = self.knowledge.required_graph(names)
+        if not self.permits(graph):
             raise KnowledgeError(
-                f"the required edges ({truncate(str(ground))}) are not possible among "
+                f"the required edges ({truncate(str(graph))}) are not possible among "
                 f"{self.describe_limits()}; relax one of them"
             )
-        return ground
+        return graph
 
     def check_start(self, graph: MixedGraph, names: tuple[str, ...]) -> None:
-        """Raise when a search or a chain may not begin at this graph."""
+        """Raise a GraphError unless a search or chain on these variables may start at the graph."""
         if not isinstance(graph, MixedGraph):
             raise GraphError(f"a start must be a MixedGraph, got {type(graph).__name__}")
-        data_names = MixedGraph(names).nodes
-        if graph.nodes != data_names:
+        if graph.nodes != MixedGraph(names).nodes:
             raise GraphError(
                 f"start graph has the nodes {join_names(graph.nodes)}, the data have "
-                f"{join_names(data_names)}; they must be the same, in the same order"
+                f"{join_names(names)}; they must be the same, in the same order"
             )
         if not self.permits(graph):
-            what = "is not a BAP" if not graph.is_bap() else "breaks the knowledge, class or limits"
-            raise GraphError(f"start graph {truncate(str(graph))} {what}; drop the edges at fault")
+            problem = "violates the knowledge, class or limits"
+            if not graph.is_bap():
+                problem = "is not a BAP"
+            raise GraphError(
+                f"start graph {truncate(str(graph))} {problem}; drop the edges at fault"
+            )
 
     def with_default_limits(self, n: float) -> SearchSpace:
         """Return the space with limits that keep every district with its parents smaller than n.
 
-        Such a district can be fitted to n observations, however many variables there are in all.
-        In a district of k nodes at least 2 (k - 1) arrowheads are of bidirected edges, so that with
-        at most m at every node it has no more than k (m - 1) + 2 nodes, parents included. Limits
-        that are not given are chosen so that this is n / 2: then a half, or a bootstrap sample, of
-        the rows will do as well.
+        Such a district can be fitted to n observations, for any number of variables. In a district
+        of k nodes at least 2 (k - 1) arrowheads belong to bidirected edges. So with at most m
+        arrowheads at every node, the district and its parents have at most k (m - 1) + 2 nodes.
+        Limits that are None are chosen such that this is n / 2, so that half of the rows, or a
+        bootstrap sample, are enough as well.
 
         Examples
         --------
@@ -161,31 +161,31 @@ class SearchSpace:
         BAPs with at most 13 arrowheads at a node, at most 12 nodes in a district
         """
         if not is_number(n) or not n >= 2:
-            raise BowfreeError(f"n = {short_repr(n)}: must be a number of observations, 2 at least")
+            raise BowfreeError(f"n = {short_repr(n)}: must be a number of observations, at least 2")
         n = as_float(n)
         heads, nodes = self.max_in_degree, self.max_district
-        room = max(2, int(min(n, LARGEST_COUNT)) // 2)
+        largest = max(2, int(min(n, LARGEST_COUNT)) // 2)
         if self.graph_class == "bidirected":
-            nodes = room if nodes is None else nodes
+            nodes = largest if nodes is None else nodes
         elif self.graph_class == "dag":
-            heads = room - 1 if heads is None else heads
+            heads = largest - 1 if heads is None else heads
         else:
             if heads is None:
-                heads = 1 + (math.isqrt(room - 2) if nodes is None else (room - 2) // nodes)
+                heads = 1 + (math.isqrt(largest - 2) if nodes is None else (largest - 2) // nodes)
             if nodes is None:
-                nodes = max(1, (room - 2) // (heads - 1)) if heads > 1 else 2
+                nodes = max(1, (largest - 2) // (heads - 1)) if heads > 1 else 2
         limited = replace(self, max_in_degree=heads, max_district=nodes)
         if limited._largest_family() >= n:
             raise DataError(
                 f"n = {n:g} observations do not determine a district with its parents of up to "
                 f"{limited._largest_family()} variables, as there may be among "
-                f"{limited.describe_limits()}: lower max_in_degree or max_district, take more "
-                "observations, or use `shrinkage=`"
+                f"{limited.describe_limits()}: lower max_in_degree or max_district, use more "
+                "observations, or pass `shrinkage=`"
             )
         return limited
 
     def _largest_family(self) -> int:
-        """Return how many nodes a district with its parents can have; both limits are there."""
+        """Return the largest size of a district with its parents; the limits are not None."""
         heads, nodes = self.max_in_degree, self.max_district
         if self.graph_class == "bidirected":
             assert nodes is not None
@@ -195,15 +195,14 @@ class SearchSpace:
             return heads + 1
         return nodes * (heads - 1) + 2 if heads else 1
 
-    # --- asked by equivalence classes ---
+    # --- for equivalence classes ---
 
     def member_masks(self, names: tuple[str, ...]) -> npt.NDArray[np.uint8]:
-        """Return what pairs may be in a member of an equivalence class, as ``Knowledge.masks``.
+        """Return the permitted states of pairs in members of a class, as ``Knowledge.masks``.
 
-        A search over DAGs takes for granted that nothing is confounded, so the other DAGs are what
-        it cannot tell from its result; likewise ``"bidirected"``. The remaining classes are not
-        about single pairs and rule nothing out here, nor do the limits: they say where it was worth
-        looking, and equivalent graphs outside fit as well.
+        A search over DAGs assumes that nothing is confounded, so the members of the class of its
+        result are DAGs; the same holds for "bidirected". The other classes are not about single
+        pairs, and limits restrict the search but not the models: both are ignored here.
         """
         masks = self.knowledge.masks(names)
         if self.graph_class == "dag":
@@ -212,32 +211,32 @@ class SearchSpace:
             masks &= np.uint8(0b1111 ^ (1 << FORWARD | 1 << BACKWARD))
         return masks
 
-    # --- in words ---
+    # --- display and serialization ---
 
     def describe_limits(self) -> str:
-        """Return class and limits in words."""
+        """Return a phrase with the class and the limits."""
         limits = [
-            f"at most {value} {word if value == 1 else words}{where}"
-            for value, word, words, where in (
-                (self.max_in_degree, "arrowhead", "arrowheads", " at a node"),
-                (self.max_district, "node", "nodes", " in a district"),
-                (self.max_edges, "edge", "edges", ""),
+            f"at most {value} {noun}{'' if value == 1 else 's'}{where}"
+            for value, noun, where in (
+                (self.max_in_degree, "arrowhead", " at a node"),
+                (self.max_district, "node", " in a district"),
+                (self.max_edges, "edge", ""),
             )
             if value is not None
         ]
-        return _PLURAL[self.graph_class] + (f" with {', '.join(limits)}" if limits else "")
+        return _PLURALS[self.graph_class] + (f" with {', '.join(limits)}" if limits else "")
 
     def __str__(self) -> str:
-        known = "" if self.knowledge == _NOTHING else ", within the given knowledge"
+        known = "" if self.knowledge == _NO_KNOWLEDGE else ", with background knowledge"
         return self.describe_limits() + known
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, as for JSON; :meth:`from_dict` reads them back."""
+        """Return plain values, ready for JSON; :meth:`from_dict` is the inverse."""
         return asdict(self) | {"knowledge": self.knowledge.to_dict()}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> SearchSpace:
-        """Read what :meth:`to_dict` wrote."""
+        """Build a space from the dictionary of :meth:`to_dict`."""
         if not isinstance(content, Mapping):
             raise BowfreeError(f"expected the fields of a search space, got {short_repr(content)}")
         known = {entry.name for entry in fields(cls)}
@@ -247,20 +246,16 @@ class SearchSpace:
         return cls(**{**content, "knowledge": Knowledge.from_dict(content.get("knowledge", {}))})
 
 
-def _or_unlimited(limit: int | None) -> int:
-    return -1 if limit is None else limit
-
-
-def _checked_knowledge(given: Any) -> Knowledge:
-    if given is None:  # said by a caller who has none
+def _check_knowledge(value: Any) -> Knowledge:
+    if value is None:
         return Knowledge()
-    if isinstance(given, Knowledge):
-        return given
-    way_out = (
-        "write Knowledge.from_dict(...) around it"
-        if isinstance(given, Mapping)
-        else "make one with bowfree.Knowledge(required=..., forbidden=..., ...)"
+    if isinstance(value, Knowledge):
+        return value
+    remedy = (
+        "use Knowledge.from_dict(...)"
+        if isinstance(value, Mapping)
+        else "use bowfree.Knowledge(required=..., forbidden=..., ...)"
     )
     raise KnowledgeError(
-        f"knowledge is an object of type {type(given).__name__}, not a Knowledge; {way_out}"
+        f"knowledge is an object of type {type(value).__name__}, not a Knowledge; {remedy}"
     )
