@@ -1,25 +1,38 @@
-"""What a search returns: the best graph, how it was found, and what came close.
+"""Results of searches: the best graph, the runs that found it, and graphs with similar scores.
 
-The result of :func:`bowfree.greedy_search`. Its pool (the best distinct graphs met) is what model
-averaging works on; its best graph stands for a whole equivalence class.
+:class:`LearnedGraph` has the methods that :class:`SearchResult` shares with
+:class:`bowfree.search.ExhaustiveResult`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bowfree.data.moments import Moments
 from bowfree.errors import WorkInterrupted
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.context import Context
+from bowfree.model.fitting import fit, fit_moments
 from bowfree.model.scoring_rule import ScoringRule
-from bowfree.results.display import TextDisplay, count, shorten_list
-from bowfree.results.graph_display import GraphDisplay
+from bowfree.parallel.budget import Progress
+from bowfree.parameters import Rng, StandardErrorKind, TestKind, public
+from bowfree.results.display import Table, TextDisplay, count, percent, shorten_list, significant
+from bowfree.results.graph_display import GraphDisplay, Reportable
+from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict, to_plain
-from bowfree.search.confidence import Ending, Sureness, judge
-from bowfree.shortcuts import FoundShortcuts
+from bowfree.search.confidence import SearchConfidence, missed_probability
 from bowfree.space.search_space import SearchSpace
+
+if TYPE_CHECKING:
+    from bowfree.equivalence.class_members import EquivalenceClass
+    from bowfree.model.fit_result import Fit
+    from bowfree.uncertainty.averaged_effects import AveragedEffects
+
+# Scores closer than this are equal: equivalent graphs differ by rounding only.
+TOLERANCE = 1e-9
 
 
 class ScoredGraph(NamedTuple):
@@ -43,26 +56,26 @@ class SearchRun(TextDisplay, ToDict):
     Attributes
     ----------
     strategy : {"climb", "sparse", "dag-first", "kicks"}
-        What the run did, see :func:`bowfree.greedy_search`.
+        Kind of run, see :mod:`bowfree.search.greedy`.
     start, end : MixedGraph
-        Where it began and ended.
+        First and best graph of the run.
     score : float
-        Score of the end.
+        Score of `end`.
     path : tuple of float
-        Score of the start, then of every graph on the way that was better than all before it.
+        Score of `start`, followed by each score that was better than all before it.
     complete : bool
-        False when the run was cut short by a time limit or an interrupt.
-    exhausted : bool
-        True when the run ended because it had done the work set aside for one run, with the best
-        graph it had met; beyond twelve variables, where districts have become very large.
+        False if a time limit or an interrupt ended the run early.
+    hit_work_limit : bool
+        True if the run ended at its work limit. This happens beyond twelve variables, when
+        districts become very large.
     seconds : float
-        Time taken.
+        Run time.
     work : float
-        Multiplications behind all scores that it asked for, whoever had done them.
+        Number of multiplications needed for all scores of the run, whether computed or cached.
     fits, cache_hits, candidates : int
-        Districts fitted, districts whose score was known, moves whose gain was worked out. Which
-        of two runs fits a district that both need depends on who comes first; these counts, and
-        the time, are the only numbers of a search that are not the same every time.
+        Districts fitted, districts whose score was in the cache, and moves whose gain was computed.
+        Which of two runs fits a district that both need depends on timing; these counts and
+        `seconds` are the only numbers of a search that vary from call to call.
     """
 
     strategy: str
@@ -71,7 +84,7 @@ class SearchRun(TextDisplay, ToDict):
     score: float
     path: tuple[float, ...]
     complete: bool
-    exhausted: bool
+    hit_work_limit: bool
     seconds: float
     work: float
     fits: int
@@ -80,8 +93,8 @@ class SearchRun(TextDisplay, ToDict):
 
     def _headline(self) -> str:
         early = "" if self.complete else ", ended early"
-        if self.exhausted:
-            early = ", ended when its work was done"
+        if self.hit_work_limit:
+            early = ", ended at its work limit"
         return (
             f"{self.strategy}, score {self.path[0]:.6f} to {self.score:.6f}, "
             f"{count(self.fits, 'district')} fitted in {self.seconds:.2f} s{early}"
@@ -89,71 +102,216 @@ class SearchRun(TextDisplay, ToDict):
 
     def _sections(self) -> Iterator[str]:
         yield self._headline()
-        yield f"from: {shorten_list(str(self.start), '.start has all')}"
-        yield f"to: {shorten_list(str(self.end), '.end has all')}"
+        yield f"start: {shorten_list(str(self.start), '.start has all')}"
+        yield f"end: {shorten_list(str(self.end), '.end has all')}"
 
 
 @dataclass(frozen=True, repr=False)
-class LearnedTarget(TextDisplay, ToDict):
-    """Whether a variable was set from outside in a condition that does not know its targets.
+class SearchSummary(RowTable, ToDict):
+    """The edges of the best graph, with a description of the search.
 
     Attributes
     ----------
-    condition, variable : str
-        Where, and which.
-    probability : float
-        Weight of sets of targets of the condition that have this one, against the same sets without
-        it: the set found, and those that are one change away from it. Each has the graph that suits
-        it best, and weighs ``exp(n * score)``; other conditions have their targets as found.
-    chosen : bool
-        Whether it is a target in the result.
+    lines : tuple of str
+        Description of the search.
+    rows : tuple of Row
+        One row for each edge, see :meth:`SearchResult.to_frame`.
     """
 
-    condition: str
-    variable: str
-    probability: float
-    chosen: bool
+    lines: tuple[str, ...]
+    rows: tuple[Row, ...]
 
     def _headline(self) -> str:
-        return f"{self.variable} in {self.condition}: P(target) = {self.probability:.3f}"
+        return f"{count(len(self.rows), 'edge')}; {self.lines[0]}"
+
+    def _sections(self) -> Iterator[str | Table]:
+        yield from self.lines
+        cells = [
+            (f"{row.a} {row.mark} {row.b}", significant(row.estimate), percent(row.in_best_graphs))
+            for row in self.rows
+        ]
+        yield Table(("edge", "estimate", "in best graphs"), cells)
+
+
+class LearnedGraph(GraphDisplay, Reportable):
+    """Base of the results of searches: a graph with the data and the space it was learned from."""
+
+    if TYPE_CHECKING:
+        moments: Moments
+        space: SearchSpace
+        rule: ScoringRule
+
+        @property
+        def best_graphs(self) -> tuple[MixedGraph, ...]:
+            """The graphs with the best score."""
+
+    holdout: Moments | None = None
+
+    def _context(self) -> Context:
+        return Context(
+            self.graph, self.moments, self.holdout, self.space, self.rule, learned=True
+        )
+
+    @property
+    def penalty(self) -> float:
+        """Penalty of each node and edge, in units of ``log n``."""
+        return self.rule.weight
+
+    @public
+    def fit(
+        self,
+        holdout: Any = None,
+        *,
+        se: StandardErrorKind | None = None,
+        test: TestKind | None = None,
+        n_bootstrap: int = 1000,
+        n_starts: int | None = None,
+        rng: Rng = None,
+    ) -> Fit:
+        """Fit the best graph; :func:`bowfree.fit` has more options.
+
+        Parameters
+        ----------
+        holdout : array_like of shape (n, d), data frame or Moments, optional
+            Rows that were not used by the search. By default those that the search has set aside.
+            If there are none, the rows of the search are used, with a warning.
+        """
+        return fit(
+            self, holdout, se=se, test=test, n_bootstrap=n_bootstrap, n_starts=n_starts, rng=rng
+        )
+
+    @public
+    def equivalence_class(
+        self,
+        *,
+        method: Literal["exact", "edge-changes", "colliders"] = "exact",
+        limit: int | None = None,
+        rng: Rng = None,
+        time_limit: float | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> EquivalenceClass:
+        """Return the graphs of the search space that are equivalent to the best one.
+
+        Parameters
+        ----------
+        method : {"exact", "edge-changes", "colliders"}
+            See :func:`bowfree.equivalence_class`.
+        """
+        from bowfree.equivalence.classes import equivalence_class
+
+        return equivalence_class(
+            self, method=method, limit=limit, rng=rng, time_limit=time_limit, progress=progress
+        )
+
+    @public
+    def averaged_effects(
+        self,
+        *,
+        steps: int = 40_000,
+        rng: Rng = None,
+        n_jobs: int | None = None,
+        executor: Executor | None = None,
+        time_limit: float | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> AveragedEffects:
+        """Average effects and edges over probable graphs; :func:`bowfree.averaged_effects` has more.
+
+        Parameters
+        ----------
+        steps : int
+            Number of steps of each of the chains that sample graphs.
+        """
+        from bowfree.uncertainty.averaging import averaged_effects
+
+        return averaged_effects(
+            self,
+            steps=steps,
+            rng=rng,
+            n_jobs=n_jobs,
+            executor=executor,
+            time_limit=time_limit,
+            progress=progress,
+        )
+
+    def summary(self) -> SearchSummary:
+        """Return the edges of the best graph, with a description of the search.
+
+        Returns
+        -------
+        SearchSummary
+            Printable; its ``to_frame()`` is that of the result.
+        """
+        fitted = fit_moments(self.graph, self.holdout or self.moments, self.rule)
+        best = self.best_graphs
+        rows = []
+        for (a, b), mark, matrix in [
+            *((edge, "->", fitted.B) for edge in self.graph.directed_edges()),
+            *((edge, "<->", fitted.Omega) for edge in self.graph.bidirected_edges()),
+        ]:
+            i, j = self.graph.nodes.index(a), self.graph.nodes.index(b)
+            share = sum(graph.has_edge(a, mark, b) for graph in best) / len(best)
+            rows.append(
+                Row(a=a, mark=mark, b=b, estimate=float(matrix[j, i]), in_best_graphs=share)
+            )
+        return SearchSummary(tuple(map(str, self._sections())), tuple(rows))
+
+    @public
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return the edges of the best graph as a data frame, one row for each edge.
+
+        Parameters
+        ----------
+
+        Returns
+        -------
+        data frame
+            The columns ``a``, ``mark``, ``b`` name the edge, such as x -> y or x <-> y. ``estimate``
+            is its coefficient, or the covariance of the errors for ``<->``, fitted to the holdout
+            rows if there are any. ``in_best_graphs`` is the share of the graphs with the best score
+            that were found and contain the edge with this mark; it is less than 1 if the data do
+            not determine the edge.
+        """
+        return self.summary().to_frame(backend)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SearchResult(GraphDisplay, FoundShortcuts):
-    """The result of a search.
+class SearchResult(LearnedGraph):
+    """The result of :func:`bowfree.greedy_search`.
 
     Attributes
     ----------
     graph : MixedGraph
-        The best graph; of several with equal score the first of `best_graphs`.
+        The best graph, the first of `best_graphs`.
     score : float
         Its score.
     runs : tuple of SearchRun
         All runs, in a fixed order.
     best_graphs : tuple of MixedGraph
-        The distinct graphs met whose score equals the best one's (within 1e-9).
+        All distinct graphs found that have the best score (within 1e-9).
     pool : tuple of ScoredGraph
-        The best distinct graphs met over all runs, best first, within the score window.
+        The best distinct graphs of all runs, best first, within the score window.
     moments : Moments
-        The data as the search saw them.
+        The data of the search.
     space : SearchSpace
         The graphs considered: class, limits, knowledge.
     rule : ScoringRule
-        How graphs were scored: penalty, and method of the fits.
+        The score: its penalty, and the method of the fits.
     complete : bool
-        False when a time limit or an interrupt ended the search early.
+        False if a time limit or an interrupt ended the search early.
     seconds : float
-        Time taken.
+        Run time.
     settings : mapping
-        Options of the search that were not left to their defaults, for the record.
+        Options of the search that differ from their defaults.
     holdout : Moments or None
-        Rows put aside, which the search has not seen; :meth:`fit` uses them.
-    targets : tuple of LearnedTarget
-        Of conditions with ``targets="learn"``: every variable in every such condition. `moments`
-        have the targets that were chosen.
+        Rows that were set aside before the search; :meth:`fit` uses them.
+    targets : tuple of Row
+        For conditions with ``targets="learn"``: a row for each condition and variable, with
+        ``condition``, ``variable``, ``probability`` and ``chosen``. The probability compares sets of
+        targets with and without the variable: the chosen set and those that differ from it by one
+        change. Each has weight ``exp(n * score)`` of its best graph, given the targets of the other
+        conditions. `moments` contains the chosen targets.
     notes : tuple of str
-        What the data made of the options and could not go without saying: limits where
-        observations are few, a penalty that depends on them.
+        Limits and penalties that were derived from the data, and other remarks.
 
     See Also
     --------
@@ -172,28 +330,32 @@ class SearchResult(GraphDisplay, FoundShortcuts):
     seconds: float
     settings: Mapping[str, Any] = field(default_factory=dict)
     holdout: Moments | None = None
-    targets: tuple[LearnedTarget, ...] = ()
+    targets: tuple[Row, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
-    def penalty(self) -> float:
-        """Penalty per node and edge, in units of ``log n``."""
-        return self.rule.weight
+    def hit_work_limit(self) -> bool:
+        """Whether a run ended at its work limit."""
+        return any(run.hit_work_limit for run in self.runs)
 
     @property
-    def exhausted(self) -> bool:
-        """Whether a run ended because it had done the work set aside for it."""
-        return any(run.exhausted for run in self.runs)
-
-    @property
-    def sureness(self) -> Sureness:
-        """How sure the search can be that there is no better graph."""
-        return judge(
-            [Ending(run.path[0], run.score, run.strategy != "kicks") for run in self.runs],
-            self.score,
-            n_nodes=len(self.graph),
-            n_edges=self.graph.n_edges,
-            complete=self.complete,
+    def confidence(self) -> SearchConfidence:
+        """How likely it is that the search has found the best graph."""
+        at_best = [run for run in self.runs if run.score >= self.score - TOLERANCE]
+        independent = sum(run.strategy != "kicks" for run in self.runs)
+        agreeing = sum(run.strategy != "kicks" for run in at_best)
+        arrivals = sum(run.path[0] < self.score - TOLERANCE for run in at_best)
+        missed = float("nan")
+        if self.complete:
+            missed = missed_probability(
+                independent,
+                agreeing,
+                arrivals,
+                n_nodes=len(self.graph),
+                n_edges=self.graph.n_edges,
+            )
+        return SearchConfidence(
+            len(self.runs), len(at_best), independent, agreeing, arrivals, missed
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -206,28 +368,12 @@ class SearchResult(GraphDisplay, FoundShortcuts):
             "notes": list(self.notes),
             "space": self.space.to_dict(),
             "complete": self.complete,
-            "sureness": to_plain(self.sureness),
+            "confidence": to_plain(self.confidence),
             "seconds": self.seconds,
             "best_graphs": [str(graph) for graph in self.best_graphs],
             "targets": [target.to_dict() for target in self.targets],
             "pool": [{"graph": str(graph), "score": score} for graph, score in self.pool],
-            "runs": [
-                {
-                    "strategy": run.strategy,
-                    "start": str(run.start),
-                    "end": str(run.end),
-                    "score": run.score,
-                    "path": list(run.path),
-                    "complete": run.complete,
-                    "exhausted": run.exhausted,
-                    "seconds": run.seconds,
-                    "work": run.work,
-                    "fits": run.fits,
-                    "cache_hits": run.cache_hits,
-                    "candidates": run.candidates,
-                }
-                for run in self.runs
-            ],
+            "runs": [run.to_dict() for run in self.runs],
         }
 
     def _headline(self) -> str:
@@ -237,35 +383,34 @@ class SearchResult(GraphDisplay, FoundShortcuts):
 
     def _sections(self) -> Iterator[str]:
         fits = sum(run.fits for run in self.runs)
-        known = sum(run.cache_hits for run in self.runs)
-        at_best = sum(run.score >= self.score - 1e-9 for run in self.runs)
+        cached = sum(run.cache_hits for run in self.runs)
         yield f"best graph: {shorten_list(str(self.graph), '.graph has all')}"
         yield (
-            f"score {self.score:.6f} (n = {self.moments.n:g}, penalty {self.penalty:g}), "
-            f"{count(len(self.best_graphs), 'graph')} met with it"
+            f"score {self.score:.6f} (n = {self.moments.n:g}, penalty {self.penalty:g}), shared by "
+            f"{count(len(self.best_graphs), 'graph')} found"
         )
         yield from self.moments.notes
         yield from self.notes
         if self.targets:
-            chosen = [str(t) for t in self.targets if t.chosen]
-            yield f"targets learned: {'; '.join(chosen) or 'none'}"
-        yield (
-            f"{count(len(self.runs), 'run')}, {at_best} ended there; "
-            f"{fits:,} districts fitted, {known:,} known already; {self.seconds:.2f} s"
-        )
+            chosen = [
+                f"{target.variable} in {target.condition} (P = {target.probability:.3f})"
+                for target in self.targets
+                if target.chosen
+            ]
+            yield f"learned targets: {', '.join(chosen) or 'none'}"
         if not self.complete:
-            yield "the search was ended early: a longer one may find better"
-        elif not self.sureness.sure:
-            yield from self.sureness._sections()
+            yield "the search was ended early: a longer one may find a better graph"
+        yield from (self.confidence._sections() if self.complete else [self.confidence._headline()])
+        yield f"{fits:,} districts fitted, {cached:,} found in the cache; {self.seconds:.2f} s"
 
 
 class SearchInterrupted(WorkInterrupted):
-    """Ctrl-C during a search; what was found so far is in :attr:`result`.
+    """Ctrl-C during a search; the best graph so far is in :attr:`result`.
 
     Attributes
     ----------
     result : SearchResult
-        The best so far, with ``complete=False``.
+        The result so far, with ``complete=False``.
     """
 
     def __init__(self, result: SearchResult) -> None:
