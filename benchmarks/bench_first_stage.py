@@ -36,7 +36,8 @@ import numpy as np
 import bowfree as bf
 from bench_latent import Truth, call_apart, compare, draw, graph_marks, open_tetrad, warm_up
 from bowfree import _core
-from bowfree.search.plan import TOLERANCE, order_kicks_for, plateau_for
+from bowfree.search.plan import order_kicks_for, plateau_for
+from bowfree.search.result import TOLERANCE
 
 PENALTY = 1.0
 OURS = "orders"

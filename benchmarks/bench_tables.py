@@ -111,7 +111,7 @@ def changes(d: int, degree: float, repeat: int) -> None:
     data = bf.moments(bf.random_sem(graph, rng=1).sample(1000, rng=2), graph=graph)
     ((taken, found),) = in_turn([lambda: bf.edge_changes(graph, data)], repeat)
     # A fit of each of a few dozen, spread over the list.
-    some = found.changes[:: max(1, len(found) // 40)]
+    some = found.rows[:: max(1, len(found) // 40)]
     start = time.perf_counter()
     before = bf.fit(graph, data)
     for change in some:

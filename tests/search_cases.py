@@ -40,7 +40,7 @@ def neighbors(graph):
 
 def essence(result):
     """All of a search result but times and counts."""
-    words = ("strategy", "start", "end", "score", "path", "exhausted", "work")
+    words = ("strategy", "start", "end", "score", "path", "hit_work_limit", "work")
     runs = [tuple(getattr(run, word) for word in words) for run in result.runs]
     return (result.graph, result.score, result.best_graphs, result.pool, runs)
 

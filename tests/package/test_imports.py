@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "bowfree"
 
 # A package may import those before it.
 LAYERS = [
-    "shortcuts", "errors", "parameters", "text_reading", "validation", "parallel", "results",
+    "errors", "parameters", "text_reading", "validation", "parallel", "results",
     "graph", "space", "data", "model", "equivalence", "search", "effects", "uncertainty",
     "formats", "datasets", "visualization", "estimator", "studies", "app", "cli", "__main__",
 ]  # fmt: skip

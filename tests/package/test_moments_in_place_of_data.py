@@ -28,7 +28,7 @@ CALLS = {
     "empirical_class": lambda data: len(bf.empirical_class(GRAPH, data, limit=50)),
     "greedy_search": lambda data: bf.greedy_search(data, rng=1, **QUICK).score,
     "compare": lambda data: bf.compare([GRAPH, bf.MixedGraph(GRAPH.nodes)], data).fits[0].loglik,
-    "edge_changes": lambda data: bf.edge_changes(GRAPH, data).changes[0].score,
+    "edge_changes": lambda data: bf.edge_changes(GRAPH, data).rows[0].score,
     "exhaustive_search": lambda data: bf.exhaustive_search(data).scores[:5],
     "effect_bounds": lambda data: bf.effect_bounds(bf.equivalence_class(GRAPH), data).lower,
     "structure_mcmc": lambda data: (

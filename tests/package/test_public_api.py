@@ -81,8 +81,7 @@ def results() -> dict[type, Any]:
     made = [
         joint, joint.conditions, CONDITIONS[0], joint.sharing_test(),
         bf.leave_out_conditions(CONDITIONS, GRAPH),
-        bf.search.LearnedTarget("c", "a", 0.5, chosen=True),
-        search, search.sureness, fit, fit.summary(), fit.indices, *fit.estimates(),
+        search, search.confidence, fit, fit.summary(), fit.indices, *fit.estimates(),
         fit.standard_errors(),
         fit.total_effects(), fit.total_effects().effect(**pair), fit.sem(), members,
         members.summary(), bf.empirical_class(GRAPH, DATA), bf.explain_equivalence(GRAPH, GRAPH),

@@ -43,7 +43,7 @@ def results(graph, data):
     conditions = [bf.Condition(data), bf.Condition(data), bf.Condition(data, targets=[b])]
     joint, left_out = bf.fit(graph, conditions), bf.leave_out_conditions(conditions, graph)
     made = [
-        bf.search.LearnedTarget("c", a, 0.5, True), left_out, left_out.conditions[0], left_out.effects[0],
+        left_out, left_out.conditions[0], left_out.effects[0],
         joint, joint.conditions[1], joint.sharing_test(), joint.moments.conditions[1],
         robust.scaled, robust.moments.gaps,
         search, search.runs[0], fit, fit.summary(), fit.indices, fit.certificate[0],
@@ -61,7 +61,7 @@ def results(graph, data):
         bf.compare([graph, fit], data), bf.compare([graph, fit], data).pairs[0],
     ]  # fmt: skip
     samples = bf.structure_mcmc(data, steps=200, burn_in=20, thin=5, chains=2, rng=1)
-    made += [samples, samples.edge(a, "->", b), search.sureness]
+    made += [samples, samples.edge(a, "->", b), search.confidence]
     if len(graph) <= 5:
         exact = bf.exhaustive_search(data)
         average = bf.averaged_effects(search, rng=1)

@@ -117,7 +117,7 @@ def cut_short(text):
 
 
 def of_another_version(text):
-    return text.replace("checkpoint 2", "checkpoint 1")
+    return text.replace("checkpoint 3", "checkpoint 1")
 
 
 @pytest.mark.parametrize(

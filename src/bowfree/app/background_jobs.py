@@ -171,7 +171,7 @@ class LongWork:
             )
             if not result.complete:
                 return f"ended early: {best}; a longer search may find better"
-            return "; ".join([best, *str(result.sureness).splitlines()])
+            return "; ".join([best, *str(result.confidence).splitlines()])
 
         return self._run("search", task, keep, SearchResult)
 

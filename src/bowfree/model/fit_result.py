@@ -49,15 +49,15 @@ from bowfree.model.variation import MomentVariation, Variation
 from bowfree.parameters import Method, StandardErrorKind, TestKind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, to_html
 from bowfree.results.frozen import Frozen, lock_arrays
+from bowfree.results.graph_display import Reportable
 from bowfree.results.serialization import ToDict
-from bowfree.shortcuts import ReportShortcut
 from bowfree.validation import check_choice
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit(TextDisplay, ToDict, Frozen, FitMeasures, ReportShortcut):
+class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     """A fitted BAP; made by :func:`fit`.
 
     Attributes

@@ -1,10 +1,8 @@
-from .confidence import Sureness as Sureness
+from .confidence import SearchConfidence as SearchConfidence
 from .exhaustive import ExhaustiveResult as ExhaustiveResult
-from .exhaustive import ScoredClass as ScoredClass
-from .neighbors import EdgeChange as EdgeChange
 from .neighbors import EdgeChanges as EdgeChanges
 from .plan import Strategy as Strategy
-from .result import LearnedTarget as LearnedTarget
 from .result import ScoredGraph as ScoredGraph
 from .result import SearchInterrupted as SearchInterrupted
 from .result import SearchRun as SearchRun
+from .result import SearchSummary as SearchSummary

@@ -33,7 +33,7 @@ from bowfree.search.plan import RUN_KINDS
 from bowfree.search.result import ScoredGraph, SearchRun
 from bowfree.text_reading import short_repr, truncate
 
-FORMAT = "bowfree search checkpoint 2"
+FORMAT = "bowfree search checkpoint 3"
 
 
 @dataclass
@@ -250,7 +250,7 @@ def _read_run(nodes: tuple[str, ...], content: dict[str, Any]) -> SearchRun:
         score=_finite(content["score"]),
         path=tuple(map(_finite, content["path"])),
         complete=True,
-        exhausted=content["exhausted"] is True,
+        hit_work_limit=content["hit_work_limit"] is True,
         seconds=_finite(content["seconds"]),
         work=_finite(content["work"]),
         fits=_count(content["fits"]),

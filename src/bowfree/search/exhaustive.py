@@ -34,14 +34,12 @@ from bowfree.graph.encodings import (
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.scoring_rule import ScoringRule
 from bowfree.parameters import Correlation, GraphClass, Means, Method, Missing, Penalty, public
-from bowfree.results.display import TextDisplay, count
+from bowfree.results.display import count
 from bowfree.results.frozen import Frozen
-from bowfree.results.graph_display import GraphDisplay
-from bowfree.results.serialization import ToDict
+from bowfree.results.rows import Row
 from bowfree.search.greedy import check_finite_n, settle
-from bowfree.search.plan import TOLERANCE, Strategy
-from bowfree.search.result import ScoredGraph
-from bowfree.shortcuts import FoundShortcuts
+from bowfree.search.plan import Strategy
+from bowfree.search.result import TOLERANCE, LearnedGraph, ScoredGraph
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.validation import check_count, check_nonnegative
@@ -51,33 +49,8 @@ MAX_NODES = 5
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, repr=False)
-class ScoredClass(TextDisplay, ToDict):
-    """Graphs with the same skeleton and the same score, which is how equivalent graphs show.
-
-    Attributes
-    ----------
-    graphs : tuple of MixedGraph
-        The members.
-    score : float
-        Their common score.
-    probability : float
-        Sum of the members' weights.
-    """
-
-    graphs: tuple[MixedGraph, ...]
-    score: float
-    probability: float
-
-    def _headline(self) -> str:
-        return (
-            f"{count(len(self.graphs), 'graph')}, score {self.score:.6f}, "
-            f"probability {self.probability:.3f}, among them {self.graphs[0]}"
-        )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class ExhaustiveResult(GraphDisplay, Frozen, FoundShortcuts):
+class ExhaustiveResult(LearnedGraph, Frozen):
     """All graphs and their scores.
 
     Attributes
@@ -102,11 +75,6 @@ class ExhaustiveResult(GraphDisplay, Frozen, FoundShortcuts):
     codes: npt.NDArray[np.uint32]
     scores: Floats
     notes: tuple[str, ...] = ()
-
-    @property
-    def penalty(self) -> float:
-        """Penalty per node and edge, in units of ``log n``."""
-        return self.rule.weight
 
     @property
     def graph(self) -> MixedGraph:
@@ -169,8 +137,16 @@ class ExhaustiveResult(GraphDisplay, Frozen, FoundShortcuts):
             for state in EDGES
         }
 
-    def classes(self, window: float = 10.0) -> tuple[ScoredClass, ...]:
-        """Group the graphs within `window` units of ``n * score`` of the best by class."""
+    def classes(self, window: float = 10.0) -> tuple[Row, ...]:
+        """Group the graphs within `window` units of ``n * score`` of the best into classes.
+
+        A class has the graphs with the same skeleton and score, as equivalent graphs have.
+
+        Returns
+        -------
+        tuple of Row
+            Each with the ``graphs``, their ``score`` and their total weight, the ``probability``.
+        """
         count = self._within(window)
         weights, skeletons = self.weights()[:count], self._states(0, count) != NONE
         groups: list[list[int]] = []
@@ -184,10 +160,10 @@ class ExhaustiveResult(GraphDisplay, Frozen, FoundShortcuts):
                 open_groups[skeleton] = group
             group.append(rank)
         return tuple(
-            ScoredClass(
-                tuple(self.graph_at(rank) for rank in group),
-                float(self.scores[group[0]]),
-                float(weights[group].sum()),
+            Row(
+                graphs=tuple(self.graph_at(rank) for rank in group),
+                score=float(self.scores[group[0]]),
+                probability=float(weights[group].sum()),
             )
             for group in groups
         )

@@ -49,8 +49,8 @@ from bowfree.parameters import (
     public,
 )
 from bowfree.search.checkpoint import Checkpoint, data_digest
-from bowfree.search.plan import TOLERANCE, Direction, Strategy, StrategyName
-from bowfree.search.result import SearchInterrupted, SearchResult
+from bowfree.search.plan import Direction, Strategy, StrategyName
+from bowfree.search.result import TOLERANCE, SearchInterrupted, SearchResult
 from bowfree.search.runs import Setup
 from bowfree.search.scheduler import Conductor
 from bowfree.search.targets import learn_targets
@@ -271,14 +271,16 @@ def settle(
     if not moments.definite:
         space = space.with_default_limits(n)
         notes.append(
-            f"n = {n:g} observations of {d} variables: only {space.describe_limits()} were "
-            "considered, whose districts with their parents are smaller than n"
+            f"n = {n:g} observations of {d} variables: the search was limited to "
+            f"{space.describe_limits()}, so that every district with its parents has fewer than n "
+            "variables"
         )
         extended = ScoringRule("ebic").settled(n, d).weight
         if rule.weight < extended:
             notes.append(
-                f"at penalty {rule.weight:.4g} and with so many variables some edges are there by "
-                f"chance, and the search is slower for them; penalty='ebic' is {extended:.4g} here"
+                f"with penalty {rule.weight:.4g} and this many variables, some edges are likely to "
+                f"be due to chance; penalty='ebic' ({extended:.4g} here) gives fewer edges, and "
+                "sooner"
             )
     return space, rule, tuple(notes)
 
@@ -299,16 +301,14 @@ def _make_result(conductor: Conductor, **given: Any) -> SearchResult:
     # A rule that does not hang on the last bit of a score: fewest bidirected edges, then by masks.
     best.sort(key=lambda graph: (graph.n_bidirected, graph._parents, graph._spouses))
     score = next(score for graph, score in pool if graph == best[0])
-    exhausted = sum(run.exhausted for run in conductor.runs.values())
-    if exhausted:
+    at_limit = sum(run.hit_work_limit for run in conductor.runs.values())
+    if at_limit:
         given["notes"] += (
-            f"{exhausted} of {len(conductor.runs)} runs ended when the work set aside for one run "
-            "was done: they had come among very large districts, which `max_district` avoids",
+            f"{at_limit} of {len(conductor.runs)} runs ended at their work limit; max_district "
+            "prevents large districts, which need the most work",
         )
-    if conductor.exhausted:
-        given["notes"] += (
-            "there were no more rounds of kicks because the work set aside for a search was done",
-        )
+    if conductor.hit_work_limit:
+        given["notes"] += ("the search ended at its work limit",)
     return SearchResult(
         graph=best[0],
         score=score,

@@ -1,11 +1,7 @@
-"""What every single change of a graph would do to its fit, by refitting it.
+"""The neighbors of a graph: every graph that differs from it in one edge, refitted.
 
-One step of the search, shown to the user: add an edge, remove one, turn one around, exchange
-``->`` for ``<->``. A change touches one or two districts (section 3.1), the compiled core fits only
-those, and each once, so that the exact answer for all changes takes milliseconds where score tests
-(:meth:`bowfree.Fit.modification_indices`) approximate the additions alone.
-
-Next: :mod:`bowfree.search.greedy`, which takes the best change and asks again.
+This is one step of a greedy search. Score tests (:meth:`bowfree.Fit.modification_indices`)
+approximate the result for added edges only.
 """
 
 from __future__ import annotations
@@ -37,102 +33,51 @@ from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import node_index, parse_edge
 from bowfree.graph.text import quote
+from bowfree.model.context import context_of
 from bowfree.model.fitting import fit_moments, warn_if_doubtful
-from bowfree.model.inputs import graph_and_moments
-from bowfree.model.scoring_rule import ScoringRule
 from bowfree.parameters import Correlation, GraphClass, Means, Method, Missing, Penalty, public
-from bowfree.results.display import (
-    MOST_ROWS,
-    Table,
-    TextDisplay,
-    count,
-    number,
-    p_cell,
-    shorten_list,
-)
-from bowfree.results.frames import data_frame
+from bowfree.results.display import MOST_ROWS, Table, count, number, p_cell, shorten_list
+from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 
-# Log-likelihoods this close may be the same: the exact decision on equivalence is asked.
+# Log-likelihoods this close may be equal: equivalence is decided exactly.
 _MAYBE_EQUAL = 1e-6
 
 
 @dataclass(frozen=True, repr=False)
-class EdgeChange(TextDisplay, ToDict):
-    """One change of one pair of variables, and what the refitted graph gains or loses by it.
-
-    Attributes
-    ----------
-    a, b : str
-        The pair.
-    before, after : {"", "->", "<-", "<->"}
-        What is between them now, and would be then; "" is no edge.
-    loglik, chi2, score, aic, bic : float
-        Differences, the changed graph minus the given one: a change for the better raises `loglik`
-        and `score` and lowers the others. NaN where the changed graph cannot be fitted to these
-        data.
-    df : int
-        Difference of the degrees of freedom: -1 for an edge added, 1 for one removed, else 0; more
-        where conditions have parameters of the edge to themselves.
-    p_value : float
-        Of the likelihood-ratio test between the two, for an edge that is added or removed: small
-        when it is needed. NaN for others, which are not nested.
-    equivalent : bool
-        No data can tell the changed graph from the given one.
-    """
-
-    a: str
-    before: str
-    after: str
-    b: str
-    loglik: float
-    chi2: float
-    df: int
-    p_value: float
-    score: float
-    aic: float
-    bic: float
-    equivalent: bool
-
-    @property
-    def text(self) -> str:
-        """The change in words, such as "add x -> y" or "x -> y becomes x <-> y"."""
-        a, b = quote(self.a), quote(self.b)
-        if not self.before:
-            return f"add {a} {self.after} {b}"
-        now = f"{a} {self.before} {b}"
-        return f"{now} becomes {a} {self.after} {b}" if self.after else f"remove {now}"
-
-    def _headline(self) -> str:
-        if self.equivalent:
-            return f"{self.text}: the same model"
-        if math.isnan(self.chi2):
-            return f"{self.text}: cannot be fitted"
-        return f"{self.text}: chi-square {self.chi2:+.3f}, score {self.score:+.6f}"
-
-
-@dataclass(frozen=True, repr=False)
-class EdgeChanges(TextDisplay, ToDict):
-    """All single changes of a graph, the best score first; iterable, with ``len``.
+class EdgeChanges(RowTable, ToDict):
+    """All graphs that differ from a graph in one edge, the best score first.
 
     Attributes
     ----------
     graph : MixedGraph
-        The graph.
-    changes : tuple of EdgeChange
-        Sorted by the gain in score.
+        The original graph.
+    rows : tuple of Row
+        One row for each change, sorted by the gain in score:
+
+        - ``change``: description, such as "add x -> y" or "x -> y becomes x <-> y";
+        - ``a``, ``before``, ``after``, ``b``: the pair of variables, and its edge in both graphs,
+          one of "", "->", "<-", "<->";
+        - ``loglik``, ``chi2``, ``score``, ``aic``, ``bic``: differences, the changed graph minus
+          the original one. An improvement raises `loglik` and `score` and lowers the others. NaN if
+          the changed graph cannot be fitted to the data;
+        - ``df``: difference of the degrees of freedom, -1 for an added edge, 1 for a removed edge,
+          otherwise 0; larger if an edge has parameters of its own in some conditions;
+        - ``p_value``: of the likelihood-ratio test, for an added or removed edge; small if the edge
+          is needed. NaN for other changes, which are not nested;
+        - ``equivalent``: whether the changed graph is equivalent to the original one.
     loglik, chi2, score, bic : float
-        Of the graph itself.
+        Values of the original graph.
     n : float
         Number of observations.
     penalty : float
-        Weight of ``log n`` per edge in the score.
+        Weight of ``log n`` for each edge in the score.
     """
 
     graph: MixedGraph
-    changes: tuple[EdgeChange, ...]
+    rows: tuple[Row, ...]
     loglik: float
     chi2: float
     score: float
@@ -140,94 +85,69 @@ class EdgeChanges(TextDisplay, ToDict):
     n: float
     penalty: float
 
-    def __iter__(self) -> Iterator[EdgeChange]:
-        return iter(self.changes)
-
-    def __len__(self) -> int:
-        return len(self.changes)
-
-    def __getitem__(self, rank: int) -> EdgeChange:
-        return self.changes[rank]
-
-    def pair(self, a: str, b: str) -> tuple[EdgeChange, ...]:
+    def pair(self, a: str, b: str) -> tuple[Row, ...]:
         """Return the changes of one pair of variables, the best first."""
         ends = {self.graph.nodes[node_index(name, self.graph.nodes)] for name in (a, b)}
-        return tuple(change for change in self.changes if {change.a, change.b} == ends)
+        return tuple(row for row in self.rows if {row.a, row.b} == ends)
 
-    def to(self, a: str, mark: str | None = None, b: str | None = None) -> EdgeChange:
-        """Return the change after which a pair has this edge.
+    def to(self, a: str, mark: str | None = None, b: str | None = None) -> Row:
+        """Return the change that gives a pair of variables this edge.
 
         Parameters
         ----------
         a, mark, b : str
             ``.to("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as one
-            text, ``.to("x -> y")``.
+            string, ``.to("x -> y")``.
 
         Raises
         ------
         GraphError
-            An unknown name, an edge that is there, or one that would leave the space of graphs.
+            If a name is unknown, or the edge exists already or is not permitted by the space.
         """
         nodes = self.graph.nodes
         i, kind, j = parse_edge(nodes, a, mark, b)
         x, y = nodes[i], nodes[j]
-        forth, back = (kind, kind) if kind == "<->" else ("->", "<-")
-        for change in self.pair(x, y):
-            if change.after == (forth if change.a == x else back):
-                return change
-        there = self.graph.has_edge(f"{quote(x)} {kind} {quote(y)}")
-        reason = "is in the graph already" if there else "is not possible in this space of graphs"
-        raise GraphError(f"{quote(x)} {kind} {quote(y)} {reason}: it is no change of the graph")
+        forward, backward = (kind, kind) if kind == "<->" else ("->", "<-")
+        for row in self.pair(x, y):
+            if row.after == (forward if row.a == x else backward):
+                return row
+        exists = self.graph.has_edge(f"{quote(x)} {kind} {quote(y)}")
+        reason = "is already in the graph" if exists else "is not possible in this search space"
+        raise GraphError(f"{quote(x)} {kind} {quote(y)} {reason}")
 
-    def without(self, a: str, b: str) -> EdgeChange:
+    def without(self, a: str, b: str) -> Row:
         """Return the change that removes the edge between two variables."""
-        for change in self.pair(a, b):
-            if not change.after:
-                return change
+        for row in self.pair(a, b):
+            if not row.after:
+                return row
         raise GraphError(f"there is no edge between {quote(a)} and {quote(b)} to remove")
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with one row for each change.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            The library of the data frame.
-
-        Returns
-        -------
-        data frame
-            Columns a, before, after, b, loglik, chi2, df, p_value, score, aic, bic, equivalent.
-        """
-        columns = tuple(EdgeChange.__dataclass_fields__)
-        return data_frame({c: [getattr(e, c) for e in self.changes] for c in columns}, backend)
-
     def _headline(self) -> str:
-        better = sum(change.score > 0 and not change.equivalent for change in self.changes)
+        better = sum(row.score > 0 and not row.equivalent for row in self.rows)
         some = f"{better} with a better score" if better else "none with a better score"
         return f"{count(len(self), 'single change')} of {self.graph}, {some}"
 
     def _sections(self) -> Iterator[str | Table]:
-        if not self.changes:
+        if not self.rows:
             yield "no single change is possible"
             return
         graph = shorten_list(str(self.graph), "changes.graph has all")
-        yield f"differences to {graph} (score {self.score:.6f}, n = {self.n:g})"
-        rows = [
+        yield f"differences from {graph} (score {self.score:.6f}, n = {self.n:g})"
+        cells = [
             (
-                change.text,
-                number(change.chi2),
-                f"{change.df:+d}" if change.df else "0",
-                p_cell(change.p_value),
-                number(change.bic),
-                number(change.score, 6),
-                "same model" if change.equivalent else "",
+                row.change,
+                number(row.chi2),
+                f"{row.df:+d}" if row.df else "0",
+                p_cell(row.p_value),
+                number(row.bic),
+                number(row.score, 6),
+                "equivalent" if row.equivalent else "",
             )
-            for change in self.changes
+            for row in self.rows
         ]
         headings = ("change", "chi-square", "df", "p", "BIC", "score", "")
         rest = "with lower scores: to_frame() has all"
-        yield Table(headings, rows, left=(0, 6), most=MOST_ROWS, rest=rest)
+        yield Table(headings, cells, left=(0, 6), most=MOST_ROWS, rest=rest)
 
 
 @public
@@ -269,17 +189,18 @@ def edge_changes(
     Returns
     -------
     EdgeChanges
-        Every permitted addition, removal, reversal and change of kind, the best score first.
+        Every permitted addition, removal, reversal and change of type, the best score first.
 
     Warns
     -----
     FitWarning
-        When the fit of the graph itself is not certified.
+        If the fit of the original graph is not certified.
 
     Notes
     -----
-    As in the search, each district is fitted from one start. Where the likelihood has several
-    maxima, a :func:`bowfree.fit` of the changed graph with more ``n_starts`` may be higher.
+    A change affects one or two districts (section 3.1 of the paper). Only these are fitted, each
+    once and from one start, as in the search. If the likelihood has several maxima,
+    :func:`bowfree.fit` of the changed graph with more ``n_starts`` may find a higher one.
 
     References
     ----------
@@ -290,19 +211,19 @@ def edge_changes(
     >>> import bowfree as bf
     >>> S = [[1.0, 0.5, 0.4], [0.5, 1.0, 0.6], [0.4, 0.6, 1.0]]
     >>> changes = bf.edge_changes(bf.parse("x -> y -> z"), cov=S, n=200)
-    >>> print(changes[0])
-    x -> y becomes x <- y: the same model
-    >>> print(changes.to("x -> z"))
-    add x -> z: chi-square -4.211, score -0.015965
+    >>> changes[0].change, changes[0].equivalent
+    ('x -> y becomes x <- y', True)
+    >>> added = changes.to("x -> z")
+    >>> round(added.chi2, 3), round(added.score, 6)
+    (-4.211, -0.015965)
     """
     options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
-    bap, moments = graph_and_moments(graph, data, options._given())
-    if penalty is None:
-        penalty = float(getattr(graph, "penalty", 1.0))
-    rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
+    context = context_of(graph)
+    bap, moments = context.graph, context.read(data, options)
+    rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
     rule = rule.settled(moments.n, len(bap))
     within = SearchSpace.of(
-        getattr(graph, "space", None) if space is None else space,
+        context.space if space is None else space,
         graph_class=graph_class,
         max_in_degree=max_in_degree,
         max_district=max_district,
@@ -325,53 +246,59 @@ def edge_changes(
 
     own = moments._own if isinstance(moments, JointMoments) else None
     conditions = targets_of(moments, moments.names)
-    changes = []
+    rows = []
     for (i, j, state), loglik in zip(moves.tolist(), logliks.tolist(), strict=True):
         now, a, b = states[i, j], bap.nodes[i], bap.nodes[j]
+        before, after = (f"{quote(a)} {MARKS[mark]} {quote(b)}" for mark in (now, state))
         more = _n_parameters(state, i, j, own) - _n_parameters(now, i, j, own)
-        nested = NONE in (state, now)
-        same = more == 0 and abs(loglik) < _MAYBE_EQUAL
-        changed = _changed(bap, i, j, MARKS[now], MARKS[state]) if same else bap
-        if same and equivalent(bap, changed, targets=conditions.sets, kind=conditions.kind, rng=0):
-            loglik = 0.0  # but for rounding
-        else:
-            same = False
-        chi2 = -2 * loglik + 0.0 if finite else math.nan
-        changes.append(
-            EdgeChange(
-                a,
-                MARKS[now],
-                MARKS[state],
-                b,
-                loglik,
-                chi2,
-                -more,
-                float(chdtrc(abs(more), abs(chi2))) if nested else math.nan,
-                loglik / n - price * more if finite else loglik,
-                chi2 + 2 * more,
-                chi2 + math.log(n) * more if finite else math.nan,
-                same,
+        same = (
+            more == 0
+            and abs(loglik) < _MAYBE_EQUAL
+            and equivalent(
+                bap,
+                bap.replace(before, after),
+                targets=conditions.sets,
+                kind=conditions.kind,
+                rng=0,
             )
         )
-    # Equally good changes stay in the order of their pairs, whatever the last bits of a score say.
-    changes.sort(key=lambda c: math.inf if math.isnan(c.score) else -round(c.score, 10))
-    return EdgeChanges(
-        bap, tuple(changes), fit.loglik, fit.chi2, fit.score, fit.bic, n, rule.weight
-    )
+        if same:
+            loglik = 0.0  # up to rounding
+        chi2 = -2 * loglik + 0.0 if finite else math.nan
+        nested = NONE in (state, now)
+        rows.append(
+            Row(
+                change=f"add {after}"
+                if now == NONE
+                else f"remove {before}"
+                if state == NONE
+                else f"{before} becomes {after}",
+                a=a,
+                before=MARKS[now],
+                after=MARKS[state],
+                b=b,
+                loglik=loglik,
+                chi2=chi2,
+                df=-more,
+                p_value=float(chdtrc(abs(more), abs(chi2))) if nested else math.nan,
+                score=loglik / n - price * more if finite else loglik,
+                aic=chi2 + 2 * more,
+                bic=chi2 + math.log(n) * more if finite else math.nan,
+                equivalent=same,
+            )
+        )
+    # Equally good changes stay in the order of their pairs, whatever the last bits of a score are.
+    rows.sort(key=lambda row: math.inf if math.isnan(row.score) else -round(row.score, 10))
+    return EdgeChanges(bap, tuple(rows), fit.loglik, fit.chi2, fit.score, fit.bic, n, rule.weight)
 
 
 def _n_parameters(
     state: int, i: int, j: int, own: tuple[npt.NDArray[np.int_], npt.NDArray[np.int_]] | None
 ) -> int:
-    """Return how many parameters a pair has, with those that conditions have to themselves."""
+    """Return the number of parameters of a pair, with those that only some conditions have."""
     if state == NONE:
         return 0
     if own is None:
         return 1
     B, Omega = own
     return 1 + int({FORWARD: B[j, i], BACKWARD: B[i, j], BIDIRECTED: Omega[i, j]}[state])
-
-
-def _changed(graph: MixedGraph, i: int, j: int, before: str, after: str) -> MixedGraph:
-    a, b = quote(graph.nodes[i]), quote(graph.nodes[j])
-    return graph.replace(f"{a} {before} {b}", f"{a} {after} {b}")

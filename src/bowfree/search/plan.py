@@ -15,8 +15,8 @@ from bowfree import _core
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import GraphClass, complete_docstring
-from bowfree.search.confidence import agree
-from bowfree.search.result import ScoredGraph
+from bowfree.search.confidence import runs_agree
+from bowfree.search.result import TOLERANCE, ScoredGraph
 from bowfree.space.random_graphs import default_burn_in
 from bowfree.validation import as_list, check_choice, check_count, check_positive
 
@@ -28,9 +28,6 @@ DIRECTIONS: tuple[Direction, ...] = get_args(Direction)  # in the order of cpp/s
 RANDOM_STARTS = 100  # of "restart", as in the paper
 WINDOW = 10.0  # of the pool, in units of n * score
 MOST_RUNS = 100_000  # of a first round; every one is kept in the result
-
-# Scores closer than this are equal: equivalent graphs differ by rounding only.
-TOLERANCE = 1e-9
 
 RUN_KINDS = ("climb", "sparse", "dag-first", "kicks")  # as in cpp/search/run.hpp
 CLIMB, SPARSE, DAG_FIRST, KICKS = range(4)
@@ -95,10 +92,10 @@ def patience_for(d: int, first: int, agreeing: int) -> int:
     scores than one and two in five, and lower ones in none.
     """
     if d > MANY_NODES:
-        return 1 if agree(first, agreeing) else 2
+        return 1 if runs_agree(first, agreeing) else 2
     if d > SPARSE_NODES:
-        return 2 if agree(first, agreeing) else 6
-    return 3 if agree(first, agreeing) else 8
+        return 2 if runs_agree(first, agreeing) else 6
+    return 3 if runs_agree(first, agreeing) else 8
 
 
 def least_gain_for(d: int, edge_cost: float) -> float:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from bowfree.space.search_space import SearchSpace
 if TYPE_CHECKING:
     from bowfree.equivalence.class_members import EquivalenceClass
     from bowfree.model.fit_result import Fit
-    from bowfree.uncertainty.averaged_effects import AveragedEffects
+    from bowfree.uncertainty.average_result import AveragedEffects
 
 # Scores closer than this are equal: equivalent graphs differ by rounding only.
 TOLERANCE = 1e-9
@@ -148,9 +149,7 @@ class LearnedGraph(GraphDisplay, Reportable):
     holdout: Moments | None = None
 
     def _context(self) -> Context:
-        return Context(
-            self.graph, self.moments, self.holdout, self.space, self.rule, learned=True
-        )
+        return Context(self.graph, self.moments, self.holdout, self.space, self.rule, learned=True)
 
     @property
     def penalty(self) -> float:
@@ -224,7 +223,7 @@ class LearnedGraph(GraphDisplay, Reportable):
         from bowfree.uncertainty.averaging import averaged_effects
 
         return averaged_effects(
-            self,
+            self,  # type: ignore[arg-type]  # the result of a search
             steps=steps,
             rng=rng,
             n_jobs=n_jobs,
@@ -242,25 +241,27 @@ class LearnedGraph(GraphDisplay, Reportable):
             Printable; its ``to_frame()`` is that of the result.
         """
         fitted = fit_moments(self.graph, self.holdout or self.moments, self.rule)
-        best = self.best_graphs
-        rows = []
-        for (a, b), mark, matrix in [
-            *((edge, "->", fitted.B) for edge in self.graph.directed_edges()),
-            *((edge, "<->", fitted.Omega) for edge in self.graph.bidirected_edges()),
-        ]:
-            i, j = self.graph.nodes.index(a), self.graph.nodes.index(b)
-            share = sum(graph.has_edge(a, mark, b) for graph in best) / len(best)
-            rows.append(
-                Row(a=a, mark=mark, b=b, estimate=float(matrix[j, i]), in_best_graphs=share)
+        place = self.graph.nodes.index
+        counts = Counter(edge for graph in self.best_graphs for edge in graph.edges)
+        rows = tuple(
+            Row(
+                a=a,
+                mark=mark,
+                b=b,
+                estimate=float((fitted.B if mark == "->" else fitted.Omega)[place(b), place(a)]),
+                in_best_graphs=counts[a, mark, b] / len(self.best_graphs),
             )
-        return SearchSummary(tuple(map(str, self._sections())), tuple(rows))
+            for a, mark, b in self.graph.edges
+        )
+        return SearchSummary(tuple(map(str, self._sections())), rows)
 
-    @public
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the edges of the best graph as a data frame, one row for each edge.
 
         Parameters
         ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Library of the data frame.
 
         Returns
         -------

@@ -86,7 +86,7 @@ def read_run(names: tuple[str, ...], kind: int, found: dict[str, Any]) -> Search
         score=found["score"],
         path=tuple(found["path"].tolist()),
         complete=found["complete"],
-        exhausted=found["exhausted"],
+        hit_work_limit=found["exhausted"],
         seconds=found["seconds"],
         work=found["work"],
         fits=found["fits"],

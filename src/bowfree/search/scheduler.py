@@ -21,13 +21,12 @@ from bowfree.parallel.budget import Budget
 from bowfree.parallel.tasks import finished
 from bowfree.search.checkpoint import Checkpoint
 from bowfree.search.plan import (
-    TOLERANCE,
     Plan,
     Task,
     least_gain_for,
     patience_for,
 )
-from bowfree.search.result import ScoredGraph, SearchRun
+from bowfree.search.result import TOLERANCE, ScoredGraph, SearchRun
 from bowfree.search.runs import Setup, read_run, run_elsewhere, scored
 
 SAVE_EVERY = 1.0  # seconds between two writes of the checkpoint
@@ -49,7 +48,7 @@ class Conductor:
         self.least_gain = least_gain_for(len(self.names), weight * math.log(n) / n)
         self.saved = time.monotonic()
         self.stopped = False
-        self.exhausted = False
+        self.hit_work_limit = False
         self.planned = 0
         self.runs: dict[tuple[int, int], SearchRun] = {}
         self.batch: list[tuple[int, int, Task]] = []  # (round, index) of the runs under way
@@ -69,7 +68,7 @@ class Conductor:
         while not self.stopped and number < plan.rounds and without_gain < self.patience():
             done = self.work()
             if plan.work.is_over(done):
-                self.exhausted = True
+                self.hit_work_limit = True
                 break
             number += 1
             ends = self.best_ends()

@@ -31,8 +31,9 @@ from bowfree.data.moments import Moments
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parallel.budget import Budget
-from bowfree.search.plan import CLIMB, TOLERANCE, Task, work_for
-from bowfree.search.result import LearnedTarget, SearchResult
+from bowfree.results.rows import Row
+from bowfree.search.plan import CLIMB, Task, work_for
+from bowfree.search.result import TOLERANCE, SearchResult
 from bowfree.search.runs import Setup, run_elsewhere
 
 MOST_ROUNDS = 10  # of moves and a whole search in turn; one is usual
@@ -155,7 +156,7 @@ class _Moves:
             unchanged = 1 + (unchanged if place.targets == before.targets else 0)
         return place
 
-    def probabilities(self, result: SearchResult, targets: Targets) -> Iterator[LearnedTarget]:
+    def probabilities(self, result: SearchResult, targets: Targets) -> Iterator[Row]:
         """Weigh the targets of each condition, those of the others being as they are.
 
         Every set of targets that differs from the one found by a change has a score. For a
@@ -176,11 +177,11 @@ class _Moves:
                     continue
                 logs = n * np.array(known)
                 with_it, without_it = np.exp(logs - logs.max()).sum(axis=0)
-                yield LearnedTarget(
-                    self.moments.conditions[e].name,
-                    name,
-                    float(with_it / (with_it + without_it)),
-                    name in targets[e],
+                yield Row(
+                    condition=self.moments.conditions[e].name,
+                    variable=name,
+                    probability=float(with_it / (with_it + without_it)),
+                    chosen=name in targets[e],
                 )
 
 
@@ -190,7 +191,7 @@ def learn_targets(
     unknown: Sequence[int],
     search: GraphSearch,
     budget: Budget,
-) -> tuple[SearchResult, tuple[LearnedTarget, ...]]:
+) -> tuple[SearchResult, tuple[Row, ...]]:
     """Search for the graph and the targets of the conditions that do not know them.
 
     `setup` is what a climb is given; its moments are those of all conditions, without targets.

@@ -321,7 +321,7 @@ def leave_out_conditions(
             learned = recipe.search(others, budget.piece(np.random.default_rng(seeds[k])))
             if not learned.complete:  # a graph that time was not enough for foresees nothing
                 break
-            best, cut_short = learned.graph, learned.exhausted
+            best, cut_short = learned.graph, learned.hit_work_limit
         fit = fit_moments(best, others, recipe.rule)
         compared = _compared(condition, others, best, fit.B, fit.Omega)
         if not compared.foreseen:

@@ -26,7 +26,7 @@ from bowfree.results.display import Table, TextDisplay
 from bowfree.results.frames import data_frame
 from bowfree.results.frozen import Frozen
 from bowfree.results.serialization import ToDict
-from bowfree.search.plan import TOLERANCE
+from bowfree.search.result import TOLERANCE
 from bowfree.text_reading import short_repr
 from bowfree.uncertainty.repeated_searches import LeftOut, Recipe, Rows, exhausted_note
 from bowfree.validation import (
@@ -276,7 +276,7 @@ def _validate(piece: tuple[Recipe, Moments, tuple[LeftOut, ...], Budget]) -> _Va
         rows.n / n * held_out_loglik(rows.about_mean, Sigma)
         for rows, Sigma in zip(left_out, expected, strict=True)
     )
-    return _Validated(loglik, result.graph.n_edges, result.exhausted)
+    return _Validated(loglik, result.graph.n_edges, result.hit_work_limit)
 
 
 def held_out_loglik(about_mean: Floats, Sigma: Floats) -> float:

@@ -481,7 +481,7 @@ def _resample(
         effect=total["probability_all_members"],
         lower=bounds.lower,
         upper=bounds.upper,
-        exhausted=result.exhausted,
+        exhausted=result.hit_work_limit,
         complete=bounds.complete and all(complete for _, _, complete in parts),
     )
 

@@ -291,4 +291,4 @@ def _joined(piece: tuple[Moments, Budget], *, recipe: Recipe) -> _Half | None:
     joined = np.zeros((len(place), len(place)))
     for a, _, b in result.graph.edges:
         joined[place[a], place[b]] = joined[place[b], place[a]] = 1.0
-    return _Half(joined, result.exhausted)
+    return _Half(joined, result.hit_work_limit)

@@ -162,16 +162,9 @@ def _search_warnings(search: SearchResult) -> list[str]:
     found = []
     if not search.complete:
         found.append("The search was ended early: a longer one may find a better graph.")
-    sureness = search.sureness
-    if not sureness.sure:
-        only = "" if sureness.agree else "Only "
-        missed = ""
-        if not math.isnan(sureness.missed):
-            share = percent(sureness.missed)
-            missed = f"; in simulations {share} of such searches missed a better graph"
-        found.append(
-            f"{only}{sureness._headline()}{missed}. Search with more restarts or another seed."
-        )
+    confidence = search.confidence
+    if not confidence.reliable:
+        found.append(f"{'; '.join(confidence._sections())}.")
     if search.holdout is None:
         found.append(
             "The graph was chosen on the same data: standard errors, intervals and the chi-square "

@@ -35,21 +35,21 @@ def test_smallest_example():
     assert len(changes) == 8
     before = bf.fit(CHAIN, cov=S, n=200)
     added = changes.to("x", "->", "z")
-    assert added.text == "add x -> z"
+    assert added.change == "add x -> z"
     assert added.chi2 == pytest.approx(-before.chi2)  # the triangle is saturated
     assert (added.df, added.p_value) == (-1, pytest.approx(before.p_value))
     gone = changes.without("z", "y")
-    assert gone.text == "remove y -> z"
+    assert gone.change == "remove y -> z"
     assert gone.chi2 == pytest.approx(-200 * math.log(1 - 0.6**2))
-    assert changes.to("y <-> x").text == "x -> y becomes x <-> y"
-    assert {c.text for c in changes.pair("z", "x")} == {"add x -> z", "add x <-> z"}
+    assert changes.to("y <-> x").change == "x -> y becomes x <-> y"
+    assert {c.change for c in changes.pair("z", "x")} == {"add x -> z", "add x <-> z"}
     assert (changes.chi2, changes.score) == (before.chi2, before.score)
 
 
 def test_same_model_is_said_and_differs_by_nothing():
     changes = bf.edge_changes(CHAIN, cov=S, n=200)
     same = [c for c in changes if c.equivalent]
-    assert {c.text for c in same} == {"x -> y becomes x <- y", "x -> y becomes x <-> y"}
+    assert {c.change for c in same} == {"x -> y becomes x <- y", "x -> y becomes x <-> y"}
     assert all(c.loglik == c.chi2 == c.score == c.bic == 0 for c in same)
 
 
@@ -101,8 +101,8 @@ def test_a_search_result_brings_data_space_and_penalty():
 @pytest.mark.parametrize(
     ("ask", "problem"),
     [
-        (lambda c: c.to("x -> y"), "in the graph already"),
-        (lambda c: c.to("z -> x"), "not possible in this space"),
+        (lambda c: c.to("x -> y"), "already in the graph"),
+        (lambda c: c.to("z -> x"), "not possible in this search space"),
         (lambda c: c.to("x -> q"), "unknown node 'q'"),
         (lambda c: c.pair("x", "q"), "unknown node 'q'"),
         (lambda c: c.without("x", "z"), "no edge between x and z"),
@@ -137,4 +137,4 @@ def test_names_that_need_quotes():
     graph = bf.MixedGraph(["a b", "c->d"], [("a b", "c->d")])
     changes = bf.edge_changes(graph, cov=np.eye(2) + 0.3, n=50)
     assert changes.to('"a b" <-> "c->d"').equivalent
-    assert changes.without("a b", "c->d").text == 'remove "a b" -> "c->d"'
+    assert changes.without("a b", "c->d").change == 'remove "a b" -> "c->d"'

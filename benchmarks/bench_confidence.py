@@ -6,7 +6,7 @@ found better. With 10 variables the searches are counted by whether their runs a
 numbers and judged on the others: how many searches of each size said how much, and how many had
 missed.
 
-Run: ``python benchmarks/bench_sureness.py [sets of each kind]``
+Run: ``python benchmarks/bench_confidence.py [sets of each kind]``
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def few_variables(sets: int) -> None:
     for kind in FEW:
         for k in range(sets):
             for result, missed in searches(*kind, k):
-                counts[result.sureness.agree][0] += 1
-                counts[result.sureness.agree][1] += missed
+                counts[result.confidence.runs_agree][0] += 1
+                counts[result.confidence.runs_agree][1] += missed
     for agree, (n, missed) in counts.items():
         print(f"10 variables, runs {'agree' if agree else 'disagree'}: {missed} of {n} missed")
 
@@ -54,8 +54,8 @@ def many_variables(sets: int) -> None:
         for kind in MANY:
             for result, missed in searches(*kind, k):
                 density = result.graph.n_edges / len(result.graph)
-                known = (1.0, density, math.log1p(result.sureness.arrivals))
-                rows.append((k % 2, missed, result.sureness.missed, *known))
+                known = (1.0, density, math.log1p(result.confidence.arrivals))
+                rows.append((k % 2, missed, result.confidence.missed, *known))
     table = np.array(rows, dtype=float)
     X, y, tuned = table[:, 3:], table[:, 1], table[:, 0] == 0
 
