@@ -350,7 +350,7 @@ def answer_of(
 
 
 def run_sachs(folder: str) -> None:
-    """Print what GES, GIES and FCI find in the protein data, for docs/sachs-joint.md."""
+    """Print what GES, GIES and FCI find in the protein data, for docs/evidence/protein-data.md."""
     import gies
     from causallearn.search.ConstraintBased.FCI import fci
 

@@ -1,4 +1,4 @@
-"""How long things take, against the number of variables: the table of docs/run-time.md.
+"""How long things take, against the number of variables: the table of docs/evidence/scaling.md.
 
     python benchmarks/bench_run_time.py
 

@@ -10,7 +10,7 @@
   ``calibration_result``;
 - :func:`bowfree_benchmark`: the public benchmark of Dash, Gonçalves and Gao (2025).
 
-``bowfree study all --out results/`` runs them all; ``docs/results.md`` has what came out.
+``bowfree study all --out results/`` runs them all; ``docs/evidence/paper.md`` has what came out.
 """
 
 from bowfree.studies.benchmark_study import BenchmarkStudy, bowfree_benchmark
