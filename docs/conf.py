@@ -1,4 +1,4 @@
-"""Settings of Sphinx; `nox -s docs` builds the pages."""
+"""Configuration of Sphinx; `nox -s docs` builds the pages."""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ import bowfree
 sys.path.insert(0, str(Path(__file__).parent))
 import reference
 
-reference.write()
+reference.write({"api.md": reference.api()})
 
 project = "bowfree"
 author = "The bowfree developers"
@@ -26,7 +26,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
-# The scripts in examples/ are run, and shown with what they print.
+# The scripts in examples/ are executed, and shown with their output.
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
@@ -37,9 +37,9 @@ sphinx_gallery_conf = {
     "write_computation_times": False,  # those pages load scripts from the network
 }
 myst_enable_extensions = ["dollarmath"]
-myst_heading_anchors = 3  # what [text](page.md#a-heading) leads to
+myst_heading_anchors = 3  # for links such as [text](page.md#a-heading)
 autosummary_generate = True
-# Methods are listed on the page of their class, without a page of their own.
+# Methods are listed on the page of their class.
 numpydoc_class_members_toctree = False
 numpydoc_show_inherited_class_members = False
 html_math_renderer = "mathml"  # defined below
@@ -51,8 +51,8 @@ html_title = f"bowfree {release}"
 exclude_patterns = ["_build"]
 
 
-# Formulas become MathML, which browsers draw by themselves: no script, no font, no network.
-# docutils, on which Sphinx stands, does the translation; what it does not know is a warning.
+# docutils translates formulas to MathML, which browsers render without scripts, fonts or network.
+# A formula that it cannot translate is a warning.
 def _mathml(formula: nodes.math | nodes.math_block, *, as_block: bool) -> str:
     try:
         return latex2mathml.tex2mathml(formula.astext(), as_block=as_block)

@@ -1,67 +1,157 @@
-"""Writes the API reference: every public name, under the room that it belongs to.
+"""Generate the API reference from the package.
 
-The sections are the rooms, in the order of the house, which is that of ``bowfree/__init__.pyi``;
-their headings are the first lines of the rooms' docstrings. So the page cannot fall behind the
-package. `conf.py` calls this before each build; the result, ``docs/api.md``, is not kept.
+``python docs/reference.py`` writes ``docs/reference/``: one page for each package with the
+signature and the first line of the docstring of every public name. The pages are kept in the
+repository, and a test checks that they are current. Before each build of the documentation,
+``conf.py`` also writes ``docs/api.md``, from which Sphinx makes the pages with full docstrings.
 """
 
 import importlib
 import inspect
 import re
+import textwrap
 from pathlib import Path
+from typing import Any
 
 import bowfree
 
-CONTENTS = Path(bowfree.__file__).with_name("__init__.pyi")
+FOLDER = Path(__file__).parent
+PACKAGES = (
+    "graph", "data", "model", "equivalence", "search", "space", "effects", "uncertainty", "datasets",
+    "formats", "plot", "report", "estimator", "app", "studies", "parallel", "results", "errors",
+)  # fmt: skip
+TITLES = {"app": "workbench", "estimator": "estimator", "parallel": "progress"}
 
 
 def entries() -> dict[str, list[str]]:
-    """Return the public names by room, in the order of the table of contents."""
-    found: dict[str, list[str]] = {}
-    for line in CONTENTS.read_text(encoding="utf-8").splitlines():
-        if start := re.match(r"from \.(\w*)", line):
-            room = start[1]
-        for name in re.findall(r"(\w+) as \w+", line):
-            thing = getattr(bowfree, name)
-            if inspect.ismodule(thing):
-                found.setdefault(name, []).extend(f"{name}.{member}" for member in thing.__all__)
-            else:
-                found.setdefault(room, []).append(name)
-    return found
-
-
-def page() -> str:
-    """Return the page as MyST markdown."""
-    lines = [
-        "# API reference",
-        "",
-        "```{eval-rst}",
-        ".. currentmodule:: bowfree",
-        "```",
-        "",
-        "`import bowfree as bf`; everything here is `bf.name`. In every matrix of effects, entry",
-        "`[i, j]` is the effect of `j` on `i`. The command line: `bowfree --help`.",
-    ]
-    for room, names in entries().items():
-        doc = inspect.getdoc(importlib.import_module(f"bowfree.{room}")) or room
-        title = doc.splitlines()[0].rstrip(".").replace("``", "`")
-        lines += [
-            "",
-            f"## {title}",
-            "",
-            "```{eval-rst}",
-            ".. autosummary::",
-            "   :toctree: api",
-            "",
+    """Return the public names by package: ``fit``, or ``model.ScoringRule`` below the top level."""
+    found: dict[str, list[str]] = {package: [] for package in PACKAGES}
+    modules = [name for name in bowfree.__all__ if inspect.ismodule(getattr(bowfree, name))]
+    for name in bowfree.__all__:
+        if name not in modules and name != "__version__":
+            found[getattr(bowfree, name).__module__.split(".")[1]].append(name)
+    for module in modules:
+        names = [
+            n for n in getattr(getattr(bowfree, module), "__all__", ()) if n not in bowfree.__all__
         ]
-        lines += [f"   {name}" for name in names]
-        lines += ["```"]
+        found.setdefault(module, []).extend(f"{module}.{name}" for name in names)
+    return {package: names for package, names in found.items() if names}
+
+
+def first_line(thing: Any) -> str:
+    """Return the first paragraph of a docstring as one line of Markdown."""
+    paragraph = (inspect.getdoc(thing) or "").partition("\n\n")[0]
+    text = re.sub(r":\w+(?::\w+)?:`~?([^`]+)`", r"`\1`", " ".join(paragraph.split()))
+    return text.replace("``", "`").replace("|", "\\|")
+
+
+def signature(thing: Any) -> str:
+    """Return the parameters with their defaults, without types."""
+    found = inspect.signature(thing)
+    parameters = [
+        p.replace(annotation=p.empty) for p in found.parameters.values() if p.name != "self"
+    ]
+    return str(found.replace(parameters=parameters, return_annotation=found.empty))
+
+
+def lookup(name: str) -> Any:
+    """Return the object of a name such as ``model.ScoringRule``."""
+    thing: Any = bowfree
+    for part in name.split("."):
+        thing = getattr(thing, part)
+    return thing
+
+
+def members(cls: type) -> list[tuple[str, str]]:
+    """Return the public methods and properties of a class with their first lines."""
+    rows = []
+    for name in dir(cls):
+        thing = inspect.getattr_static(cls, name)
+        if name.startswith("_"):
+            continue
+        owner = next(base for base in cls.__mro__ if name in vars(base))
+        if not owner.__module__.startswith("bowfree"):
+            continue
+        if isinstance(thing, property) or hasattr(thing, "attrname"):  # or a cached property
+            rows.append((f"`.{name}`", first_line(thing)))
+        elif callable(getattr(cls, name)):
+            rows.append(
+                (f"`.{name}{signature(getattr(cls, name))}`", first_line(getattr(cls, name)))
+            )
+    return rows
+
+
+def page(package: str, names: list[str]) -> str:
+    """Return the page of one package."""
+    where = {"plot": "visualization.plot", "report": "visualization.report"}.get(package, package)
+    module = importlib.import_module(f"bowfree.{where}")
+    lines = [f"# {TITLES.get(package, package)}", "", first_line(module), ""]
+    things = {name: lookup(name) for name in names}
+    for title, wanted in (("Functions", inspect.isroutine), ("Classes", inspect.isclass)):
+        chosen = {name: thing for name, thing in things.items() if wanted(thing)}
+        if not chosen:
+            continue
+        lines += [f"## {title}", ""]
+        for name, thing in chosen.items():
+            lines += [f"### {name}", ""]
+            if inspect.isroutine(thing) or "Parameters\n---" in (inspect.getdoc(thing) or ""):
+                call = f"bf.{name}{signature(thing)}"
+                lines += ["```py", textwrap.fill(call, 96, subsequent_indent="    "), "```", ""]
+            lines += [first_line(thing), ""]
+            rows = members(thing) if inspect.isclass(thing) else []
+            if rows:
+                lines += ["| | |", "|---|---|", *(f"| {a} | {b} |" for a, b in rows), ""]
+    others = [n for n, t in things.items() if not inspect.isroutine(t) and not inspect.isclass(t)]
+    if others:
+        lines += ["## Constants", "", ", ".join(f"`bf.{name}`" for name in others), ""]
+    return "\n".join(lines)
+
+
+def pages() -> dict[str, str]:
+    """Return all pages of ``docs/reference`` by file name."""
+    found = entries()
+    lines = [
+        "# Reference",
+        "",
+        "Every public name with its signature. `import bowfree as bf`; `help(bf.fit)` prints the full",
+        "description of a function. In every matrix of effects, entry `[i, j]` is the effect of `j` on",
+        "`i`. The command line is described by `bowfree --help`.",
+        "",
+        "Generated by `python docs/reference.py`.",
+        "",
+        "| package | |",
+        "|---|---|",
+    ]
+    for package, names in found.items():
+        listed = ", ".join(f"`{name.rpartition('.')[2]}`" for name in names)
+        lines.append(f"| [{TITLES.get(package, package)}]({package}.md) | {listed} |")
+    lines += ["", "```{toctree}", ":hidden:", "", *found, "```", ""]
+    return {"index.md": "\n".join(lines)} | {
+        f"{package}.md": page(package, names) for package, names in found.items()
+    }
+
+
+def api() -> str:
+    """Return the page from which Sphinx generates a page for each name, with its docstring."""
+    lines = ["# Docstrings", "", "```{eval-rst}", ".. currentmodule:: bowfree", "```"]
+    for package, names in entries().items():
+        lines += ["", f"## {TITLES.get(package, package)}", "", "```{eval-rst}", ".. autosummary::"]
+        lines += ["   :toctree: api", "", *(f"   {name}" for name in names), "```"]
     return "\n".join(lines) + "\n"
 
 
-def write() -> None:
-    """Write the page beside this file, unless it is there already as it should be."""
-    path = Path(__file__).with_name("api.md")
-    text = page()
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        path.write_text(text, encoding="utf-8")
+def write(contents: dict[str, str]) -> None:
+    """Write files below ``docs`` that are missing or differ."""
+    for name, text in contents.items():
+        path = FOLDER / name
+        path.parent.mkdir(exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    new = {f"reference/{name}": text for name, text in pages().items()}
+    for path in (FOLDER / "reference").glob("*.md"):
+        if f"reference/{path.name}" not in new:
+            path.unlink()
+    write(new)

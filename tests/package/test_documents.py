@@ -1,14 +1,15 @@
-"""The code in the documents runs and prints what they say, and their tables name what there is.
+"""The code blocks of the documents run and print what the documents show; links and tables are valid.
 
-What a block is, its language says: `python` is executed, block after block in one namespace;
-`text` right after it is what it printed; `console` has lines `$ bowfree ...`, run one by one, each
-followed by what it printed (or by nothing, then any output will do); `toml` is written to the file
-that its first comment names, for the blocks after it. `...` stands for anything.
+The language of a block decides what happens. `python`: executed, all blocks of a page in one
+namespace. `text` directly after it: the expected output. `console`: lines `$ bowfree ...` are run,
+each followed by its expected output (or by nothing: any output). `toml`: written to the file that
+its first comment names. `...` in an expected output matches anything.
 """
 
 import contextlib
 import doctest
 import importlib.util
+import inspect
 import io
 import re
 import shlex
@@ -50,7 +51,7 @@ def run_console(block):
         line, _, wanted = part.partition("\n")
         for command in re.split(r" && ", re.sub(r"\s+#.*", "", line)):
             words = shlex.split(command)
-            if words[0] != "bowfree":  # pip and pytest are what a reader runs before us
+            if words[0] != "bowfree":  # not ours to test
                 assert words[0] in ("pip", "pytest", "python", "nox", ".ci/run", "."), command
                 continue
             out = None
@@ -66,7 +67,7 @@ def run_console(block):
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_code_blocks_run(name, tmp_path, monkeypatch):
     text = (ROOT / name).read_text(encoding="utf-8")
-    monkeypatch.chdir(tmp_path)  # what an example writes does not land in the checkout
+    monkeypatch.chdir(tmp_path)  # examples write files
     namespace, printed, end = {}, None, 0
     for block in BLOCK.finditer(text):
         language, content = block[1], block[2]
@@ -118,13 +119,19 @@ def load(path):
     return module
 
 
+def test_the_reference_is_current():
+    """Run `python docs/reference.py` after a change of signatures, names or first lines."""
+    wanted = load(ROOT / "docs" / "reference.py").pages()
+    found = {path.name: path.read_text(encoding="utf-8") for path in ROOT.glob("docs/reference/*")}
+    assert found.keys() == wanted.keys()
+    changed = [name for name in wanted if found[name] != wanted[name]]
+    assert not changed
+
+
 def test_every_public_name_is_in_the_reference():
-    reference = load(ROOT / "docs" / "reference.py")
-    named = {name for names in reference.entries().values() for name in names}
-    parts = {name.split(".")[0] for name in named}
-    assert set(bowfree.__all__) - {"__version__"} == parts
-    listed = re.findall(r"^   (\w[\w.]*)$", reference.page(), flags=re.MULTILINE)
-    assert sorted(listed) == sorted(named)
+    named = {n for names in load(ROOT / "docs" / "reference.py").entries().values() for n in names}
+    public = {name for name in bowfree.__all__ if not inspect.ismodule(getattr(bowfree, name))}
+    assert public - {"__version__"} <= named
 
 
 def test_pictures_are_what_their_script_draws():
@@ -133,21 +140,29 @@ def test_pictures_are_what_their_script_draws():
     assert {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.svg")} == drawn
 
 
-def test_pages_and_links_exist():
-    """Every page is in a table of contents, every link and picture leads to a file or a heading."""
-    contents = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    pages = {path.stem for path in ROOT.glob("docs/*.md")} - {"index", "api"}
-    listed = re.findall(r"^([\w-]+)$", contents, flags=re.MULTILINE)
-    assert pages <= set(listed)
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]:
+LINKED = ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")
+PAGES = [
+    path for path in ROOT.glob("docs/**/*.md") if not {"_build", "gallery", "api"} & {*path.parts}
+]
+
+
+def test_every_page_is_in_a_table_of_contents():
+    for index in (path for path in PAGES if path.name == "index.md"):
+        contents = re.findall(r"^([\w/-]+)$", index.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        pages = {path.stem for path in index.parent.glob("*.md")} - {"index", "api"}
+        assert pages <= set(contents)
+
+
+def test_links_lead_to_files_and_headings():
+    for path in [*(ROOT / name for name in LINKED), *PAGES]:
         for target in re.findall(r"\]\(([^):]+)\)", path.read_text(encoding="utf-8")):
             page, _, heading = target.partition("#")
-            led_to = path.parent / page if page else path
-            assert led_to.exists(), f"{path.name} links to {target}"
-            assert not heading or heading in anchors(led_to), f"{path.name} links to {target}"
+            destination = path.parent / page if page else path
+            assert destination.exists(), f"{path.name} links to {target}"
+            assert not heading or heading in anchors(destination), f"{path.name} links to {target}"
 
 
 def anchors(page):
-    """Return what the headings of a page are called in links: small letters and hyphens."""
+    """Return the anchors of the headings of a page."""
     found = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}

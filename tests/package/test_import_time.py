@@ -1,7 +1,4 @@
-"""What ``import bowfree`` and ``bowfree --help`` must not load, so that both stay fast.
-
-No clock is read: a clock measures the machine. A heavy package that is not imported costs nothing.
-"""
+"""``import bowfree`` and ``bowfree --help`` load no heavy package, so that both stay fast."""
 
 import subprocess
 import sys

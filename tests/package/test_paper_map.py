@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-# What LaTeX numbers in the paper; the map has to have each of them once.
+# The numbered items of the paper; each must be in the map once.
 NUMBERED = [
     f"{kind} {number}"
     for kind, last in {
@@ -54,7 +54,7 @@ def test_every_numbered_item_is_there_once():
     assert sorted(item for item in items if re.fullmatch(r"[A-Z]\w+ \d+", item)) == sorted(NUMBERED)
 
 
-def test_the_errata_are_read():
+def test_errata_are_found():
     assert len(ERRATA) >= 12
 
 
@@ -62,7 +62,6 @@ def test_the_errata_are_read():
 def test_function_exists(entry):
     named = re.fullmatch(r"`bowfree\.([\w.]+)`", entry)
     assert named, f"{entry!r} is not `bowfree.name`"
-    # Modules of the package are loaded when they are asked for, so a plain getattr is enough.
     functools.reduce(getattr, named[1].split("."), importlib.import_module("bowfree"))
 
 
@@ -85,5 +84,5 @@ def collected_from(path: str) -> set[str]:
 @pytest.mark.parametrize("entry", TESTS)
 def test_test_exists(entry):
     named = re.fullmatch(r"`(tests/(?:\w+/)?test_\w+\.py)::([\w:]+)`", entry)
-    assert named, f"{entry!r} is not `tests/room/test_x.py::test_name`"
+    assert named, f"{entry!r} is not `tests/package/test_x.py::test_name`"
     assert named[2] in collected_from(named[1])

@@ -1,4 +1,4 @@
-"""The version is written in four files; they agree."""
+"""The version is the same in all files that contain it."""
 
 import re
 import tomllib
