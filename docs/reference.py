@@ -96,7 +96,7 @@ def page(package: str, names: list[str]) -> str:
             lines += [f"### {name}", ""]
             if inspect.isroutine(thing) or "Parameters\n---" in (inspect.getdoc(thing) or ""):
                 call = f"bf.{name}{signature(thing)}"
-                lines += ["```py", textwrap.fill(call, 96, subsequent_indent="    "), "```", ""]
+                lines += ["```", textwrap.fill(call, 96, subsequent_indent="    "), "```", ""]
             lines += [first_line(thing), ""]
             rows = members(thing) if inspect.isclass(thing) else []
             if rows:
