@@ -124,7 +124,7 @@ TEST(an_average_over_a_class_counts_members) {
     EffectCounter counter(JointData(Sigma, 2), 1.0, 1e-8, 100, true);
     GraphSums sums(2);
     ClassSums class_sums(2);
-    const AverageOptions options{100.0, 1e-8, {}, {}};
+    const AverageOptions options{100.0, {}, {}};
     const Stop stop;
     const ClassPart part =
         add_class(counter, {{graph}, {1.0}, 0}, options, sums, class_sums, stop, stop);
