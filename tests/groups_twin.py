@@ -1,4 +1,4 @@
-"""Slow, obvious twin of fits where variables were set from outside (cpp/model/groups.hpp).
+"""Slow, obvious twin of fits where variables were set from outside (cpp/data/conditions.hpp).
 
 B and Omega are shared, targets are cut off, and a general optimizer has all of it at once.
 """

@@ -1,4 +1,4 @@
-"""A slow, obvious twin of fits under every kind of intervention (cpp/model/kinds.hpp).
+"""A slow, obvious twin of fits under every kind of intervention (cpp/data/intervention_kinds.hpp).
 
 All parameters of all conditions, intercepts among them; one likelihood; BFGS.
 """

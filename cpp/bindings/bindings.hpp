@@ -1,10 +1,11 @@
-// One bind_* function per room of the core; module.cpp calls them all.
+// One bind_* function for each folder of the core; module.cpp calls them all.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 namespace bowfree::bindings {
 
+void bind_data(nanobind::module_& m);
 void bind_datasets(nanobind::module_& m);
 void bind_effects(nanobind::module_& m);
 void bind_equivalence(nanobind::module_& m);

@@ -1,14 +1,19 @@
-// What Python gives for data: one covariance matrix, or those of several conditions.
+// Data and conditions as Python passes them: one covariance matrix, or those of several conditions;
+// the kind and the targets of interventions.
 #pragma once
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
+#include <stdexcept>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "bindings/arrays.hpp"
-#include "model/groups.hpp"
+#include "data/conditions.hpp"
+#include "equivalence/interventions.hpp"
 
 namespace bowfree::bindings {
 
@@ -30,6 +35,28 @@ inline JointData to_conditions(const Data& data, int d = -1) {
 inline void expect_plain(const JointData& conditions) {
     if (!conditions.plain())
         throw std::invalid_argument("RICF is for one covariance matrix, without targets");
+}
+
+/// Kinds are numbered as in data/intervention_kinds.hpp.
+inline Kind to_kind(int number) {
+    if (number < 0 || number > static_cast<int>(Kind::noise))
+        throw std::invalid_argument("unknown kind of intervention");
+    return static_cast<Kind>(number);
+}
+
+/// Conditions come as (kind, targets).
+using GivenConditions = std::vector<std::pair<int, std::vector<int>>>;
+
+inline Conditions to_conditions(int d, const GivenConditions& given) {
+    Conditions conditions;
+    for (const auto& [kind, targets] : given) {
+        conditions.push_back({to_kind(kind), std::vector<Word>(words_for(d))});
+        for (int v : targets) {
+            if (v < 0 || v >= d) throw std::invalid_argument("a target is no node");
+            insert(conditions.back().targets.data(), v);
+        }
+    }
+    return conditions;
 }
 
 }  // namespace bowfree::bindings

@@ -8,7 +8,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"
-#include "bindings/interventions.hpp"
+#include "bindings/data.hpp"
 #include "equivalence/atlas.hpp"
 #include "equivalence/classes.hpp"
 #include "equivalence/colliders.hpp"

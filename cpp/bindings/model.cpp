@@ -15,9 +15,6 @@
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"
 #include "bindings/data.hpp"
-#include "bindings/interventions.hpp"
-#include "data/cross_products.hpp"
-#include "model/concordance.hpp"
 #include "model/likelihood.hpp"
 
 namespace bowfree::bindings {
@@ -115,45 +112,6 @@ GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
     });
 }
 
-/// Covariance matrices (K, d, d), their shares of the observations, targets (K, d), and kinds; with
-/// the constant, second moments (K, d + 1, d + 1).
-JointData make_conditions(const Array<double, 3>& S, const std::vector<double>& weights,
-                          const Bytes& targets, const std::vector<int>& kinds, bool constant) {
-    const std::size_t K = S.shape(0), w = S.shape(1), d = w - constant;
-    expect_shape(S, {weights.size(), w, w}, "S must have shape (K, d, d), with K weights");
-    expect_shape(targets, {K, d}, "targets must have shape (K, d)");
-    if (kinds.size() != K) throw std::invalid_argument("one kind per condition");
-    std::vector<ConditionData> all;
-    for (std::size_t e = 0; e < K; ++e)
-        all.push_back({weights[e],
-                       {S.data() + e * w * w, S.data() + (e + 1) * w * w},
-                       {targets.data() + e * d, targets.data() + (e + 1) * d},
-                       to_kind(kinds[e])});
-    for (ConditionData& condition : all) condition.target.resize(w);
-    for (std::size_t v = 0; v < d; ++v)
-        if (std::all_of(all.begin(), all.end(),
-                        [&](const ConditionData& c) { return c.target[v]; }))
-            throw std::invalid_argument("every variable must be left alone by some condition");
-    return {std::move(all), static_cast<int>(d), constant};
-}
-
-/// What each coefficient [head, tail] and error covariance is in a condition, numbered as `Use`.
-auto parameter_uses(int kind, const Array<std::uint8_t, 1>& targets) {
-    const std::size_t d = targets.shape(0);
-    const Kind done = to_kind(kind);
-    std::vector<std::uint8_t> coefficients(d * d), errors(d * d);
-    for (std::size_t i = 0; i < d; ++i)
-        for (std::size_t j = 0; j < d; ++j) {
-            const bool head = targets.data()[i] != 0, tail = targets.data()[j] != 0;
-            coefficients[i * d + j] =
-                static_cast<std::uint8_t>(use_of_coefficient(done, tail, head));
-            errors[i * d + j] = static_cast<std::uint8_t>(
-                i == j ? use_of_variance(done, head) : use_of_covariance(done, tail || head));
-        }
-    return std::pair(to_numpy(std::move(coefficients), {d, d}),
-                     to_numpy(std::move(errors), {d, d}));
-}
-
 /// Some sweeps over every district, from B = 0.
 GraphFit sweep_groups(const Data& data, const Bits& parents, const Bits& spouses, int n_sweeps,
                       int end_at_ask) {
@@ -185,29 +143,6 @@ GraphFit sweep_groups(const Data& data, const Bits& parents, const Bits& spouses
         }
         return result;
     });
-}
-
-using Ranks = Array<std::int32_t, 1>;
-
-auto multiply_columns(const Matrix& X, const Matrix& Y) {
-    const std::size_t n = X.shape(0), d = X.shape(1), e = Y.shape(1);
-    expect_shape(Y, {n, e}, "X and Y must have the same number of rows");
-    return to_numpy(interruptibly([&](const Stop& stop) {
-                        return cross_products(X.data(), Y.data(), n, d, e, stop);
-                    }),
-                    {d, e});
-}
-
-auto count_concordance(const Ranks& x, const Ranks& y) {
-    expect_shape(y, {x.shape(0)}, "x and y must have the same length");
-    const int n = static_cast<int>(x.shape(0));
-    for (const Ranks* ranks : {&x, &y})
-        for (int i = 0; i < n; ++i)
-            if (ranks->data()[i] < 0 || ranks->data()[i] >= n)
-                throw std::invalid_argument("ranks must be at least 0 and below n");
-    std::vector<std::int64_t> sum =
-        interruptibly([&](const Stop& stop) { return concordance(x.data(), y.data(), n, &stop); });
-    return to_numpy(std::move(sum), {x.shape(0)});
 }
 
 }  // namespace
@@ -264,22 +199,6 @@ void bind_model(nb::module_& m) {
             },
             "0: not needed, 1: tried, 2: the district is too large to try them.");
 
-    nb::class_<JointData>(m, "JointData", "Covariance matrices of several conditions.")
-        .def(
-            "__init__",
-            [](JointData* self, const Array<double, 3>& S, const std::vector<double>& weights,
-               const Bytes& targets, const std::vector<int>& kinds, bool constant) {
-                new (self) JointData(make_conditions(S, weights, targets, kinds, constant));
-            },
-            "S"_a, "weights"_a, "targets"_a, "kinds"_a, "constant"_a,
-            "S: (K, d, d), divisor n. weights: shares of the observations. targets: uint8 (K, d), "
-            "the variables that an intervention acted on. kinds: of the interventions, numbered as "
-            "in cpp/model/kinds.hpp. constant: S are second moments, (K, d + 1, d + 1), the last "
-            "variable being always one.")
-        .def_ro("set_objective", &JointData::set_objective,
-                "F of what set variables have to themselves, whatever the graph.")
-        .def_ro("n_set", &JointData::n_set, "Number of variances that they have there.");
-
     m.def("fit_graph", &fit_graph, "S"_a, "parents"_a, "spouses"_a, nb::kw_only(),
           "method"_a = "newton", "max_iter"_a = 10, "tol"_a = 1e-6, "n_starts"_a = 1, "seed"_a = 0,
           "look"_a = false, "seconds"_a.none() = nb::none(), "end_at_ask"_a = 0,
@@ -290,21 +209,10 @@ void bind_model(nb::module_& m) {
           "end of which is returned. After so many `seconds`, TimeIsUp is raised. Parents and "
           "spouses are bitsets of shape (d, words).");
 
-    m.def("parameter_uses", &parameter_uses, "kind"_a, "targets"_a,
-          "What an intervention makes of each coefficient [head, tail] and each error covariance:\n"
-          "0 absent, 1 shared with the other conditions, 2 the condition's own. See\n"
-          "cpp/model/kinds.hpp.");
-
     m.def("sweep_groups", &sweep_groups, "S"_a, "parents"_a, "spouses"_a, "n_sweeps"_a,
           "end_at_ask"_a = 0,
           "Sweeps over the districts of a BAP from B = 0, as cpp/model/group_sweeps.hpp has them;\n"
           "`n_iter` of a district is smaller where there are none, or one failed.");
-
-    m.def("cross_products", &multiply_columns, "X"_a, "Y"_a,
-          "X^T Y, with the same bits on every processor.");
-    m.def("concordance", &count_concordance, "x"_a, "y"_a,
-          "For each row the number of rows in the same order in x and y, minus those in opposite\n"
-          "order; x and y are dense ranks, int32 from 0.");
 }
 
 }  // namespace bowfree::bindings

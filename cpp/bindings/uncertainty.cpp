@@ -15,7 +15,6 @@
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"
 #include "bindings/data.hpp"
-#include "bindings/interventions.hpp"
 #include "uncertainty/averaging.hpp"
 #include "uncertainty/structure_mcmc.hpp"
 

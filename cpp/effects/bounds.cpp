@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "model/dense.hpp"
-#include "model/district.hpp"
+#include "dense.hpp"
+#include "graph/district.hpp"
 #include "model/information.hpp"
 
 namespace bowfree {

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "data/conditions.hpp"
 #include "graph/graph.hpp"
 #include "graph/key.hpp"
-#include "model/groups.hpp"
 #include "model/likelihood.hpp"
 #include "stop.hpp"
 

@@ -1,13 +1,13 @@
 // Equivalence under several conditions, some with interventions: one G and H, one Sigma for each.
 //
 // B and Omega are the same in all conditions but for what the interventions do: a condition has a
-// kind and targets, and each parameter is absent, shared or its own there (model/kinds.hpp). What
+// kind and targets, and each parameter is absent, shared or its own there (data/intervention_kinds.hpp). What
 // is left of a BAP in a condition is a BAP. Its parameters there follow from Sigma of that
 // condition alone, node by node (decision.hpp). Hence no condition needs to be without targets: H
 // can produce the matrices Sigma_e of G exactly if in each of them the errors of H are uncorrelated
 // at the pairs that it does not join there, and if the conditions agree about what they share.
 //
-// Means say no more, where intercepts are shared like coefficients (model/groups.hpp) and one
+// Means say no more, where intercepts are shared like coefficients (data/conditions.hpp) and one
 // condition has no targets. Say that x is set, or has a mechanism of its own, in condition e. Its
 // variance there is free, and another value of it adds a multiple of t t^T to Sigma_e, t being the
 // total effects of x in G. H can follow only if (I - B)_v t = 0 in H for all v but x, its error
@@ -23,10 +23,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "data/intervention_kinds.hpp"
 #include "equivalence/decision.hpp"
 #include "equivalence/field.hpp"
 #include "graph/graph.hpp"
-#include "model/kinds.hpp"
 #include "stop.hpp"
 
 namespace bowfree {

@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "model/district.hpp"
+#include "graph/district.hpp"
 
 namespace bowfree {
 

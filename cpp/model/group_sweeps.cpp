@@ -5,8 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "model/dense.hpp"
-#include "model/room.hpp"
+#include "dense.hpp"
 
 namespace bowfree {
 
@@ -139,7 +138,7 @@ double GroupSweeps::objective() const {
 bool GroupSweeps::complete() {
     const int size = regressed_.m(), n_regressors = size - k_;
     moments_.clear();
-    make_room(moments_, static_cast<std::size_t>(size) * size, stop_);
+    resize_large(moments_, static_cast<std::size_t>(size) * size, stop_);
     std::vector<double> with_x(k_ * m_), own(k_ * k_);
     for (const Pooled& group : *groups_) {
         const std::vector<int> left = members_with(group, false), set = members_with(group, true);

@@ -17,10 +17,9 @@
 
 #include <vector>
 
-#include "model/district.hpp"
-#include "model/groups.hpp"
+#include "data/conditions.hpp"
+#include "graph/district.hpp"
 #include "model/ricf.hpp"
-#include "model/sweeps.hpp"
 
 namespace bowfree {
 

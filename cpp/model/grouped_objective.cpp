@@ -4,8 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "model/dense.hpp"
-#include "model/room.hpp"
+#include "dense.hpp"
 
 namespace bowfree {
 
@@ -201,7 +200,7 @@ void GroupedObjective::differentiate(const std::vector<double>& theta,
     for (int t = 0; t < n_terms_; ++t) {
         Term& term = terms_[t];
         const int n = term.f.size();
-        make_room(term.hessian, hessian ? static_cast<std::size_t>(n) * n : 0, stop_);
+        resize_large(term.hessian, hessian ? static_cast<std::size_t>(n) * n : 0, stop_);
         term.f.differentiate(term.own(theta), term.gradient.data(),
                              hessian ? term.hessian.data() : nullptr);
         add_derivatives(term, theta, gradient, hessian);

@@ -14,8 +14,8 @@
 #include <array>
 #include <vector>
 
-#include "model/district.hpp"
-#include "model/groups.hpp"
+#include "data/conditions.hpp"
+#include "graph/district.hpp"
 #include "model/half_objective.hpp"
 #include "stop.hpp"
 

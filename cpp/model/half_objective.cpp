@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "model/dense.hpp"
+#include "dense.hpp"
 
 namespace bowfree {
 

@@ -18,7 +18,7 @@
 
 #include <vector>
 
-#include "model/district.hpp"
+#include "graph/district.hpp"
 #include "stop.hpp"
 
 namespace bowfree {

@@ -10,8 +10,8 @@
 
 #include <vector>
 
-#include "model/district.hpp"
-#include "model/groups.hpp"
+#include "data/conditions.hpp"
+#include "graph/district.hpp"
 #include "model/likelihood.hpp"
 
 namespace bowfree {

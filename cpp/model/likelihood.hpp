@@ -13,9 +13,9 @@
 #include <optional>
 #include <vector>
 
-#include "model/district.hpp"
+#include "data/conditions.hpp"
+#include "graph/district.hpp"
 #include "model/group_sweeps.hpp"
-#include "model/groups.hpp"
 #include "model/newton.hpp"
 #include "model/ricf.hpp"
 #include "model/standardized.hpp"

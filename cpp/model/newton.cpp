@@ -5,8 +5,7 @@
 #include <cstddef>
 #include <limits>
 
-#include "model/dense.hpp"
-#include "model/room.hpp"
+#include "dense.hpp"
 
 namespace bowfree {
 
@@ -88,7 +87,7 @@ bool Newton::run(double tolerance, int max_steps) {
     decrement_ = infinity;
     if (max_steps == 0) return false;
     for (auto* matrix : {&hessian_, &factor_})
-        make_room(*matrix, static_cast<std::size_t>(n_) * n_, f_.stop());
+        resize_large(*matrix, static_cast<std::size_t>(n_) * n_, f_.stop());
     double damping = 0.0;  // Levenberg-Marquardt shift, relative to the Hessian's diagonal
     bool moved = true;     // a point whose derivatives and plain step are not known yet
     for (int step = 0; step < max_steps; ++step) {

@@ -8,10 +8,10 @@
 
 #include <vector>
 
-#include "model/district.hpp"
+#include "data/conditions.hpp"
+#include "graph/district.hpp"
 #include "model/grouped_objective.hpp"
-#include "model/groups.hpp"
-#include "model/sweeps.hpp"
+#include "model/ricf.hpp"
 
 namespace bowfree {
 

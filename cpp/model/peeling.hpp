@@ -26,8 +26,8 @@
 
 #include <optional>
 
-#include "model/district.hpp"
-#include "model/groups.hpp"
+#include "data/conditions.hpp"
+#include "graph/district.hpp"
 
 namespace bowfree {
 

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/dense.hpp"
-#include "model/likelihood.hpp"
+#include "dense.hpp"
 
 namespace bowfree {
 
@@ -189,44 +188,6 @@ bool Ricf::holds() {
     const double updated = objective(), log_det = log_det_;
     return std::isfinite(updated) && invert_omega() &&
            std::abs(log_det - log_det_) <= drift * std::max(1.0, std::abs(log_det_));
-}
-
-DistrictFit ricf(const double* S, int d, const District& district, int max_iter, double tol,
-                 const Stop* stop) {
-    const int k = district.k, m = district.m();
-    std::vector<double> local(m * m);
-    for (int i = 0; i < m; ++i)
-        for (int j = 0; j < m; ++j) local[i * m + j] = S[district.nodes[i] * d + district.nodes[j]];
-
-    DistrictFit fit;
-    fit.B.assign(k * m, 0.0);
-    Ricf state;
-    state.reset(district, local.data(), stop);
-    state.start(fit.B.data());
-    std::vector<double> A, Omega;  // before a sweep
-    while (fit.n_iter < max_iter && !fit.converged) {
-        A = state.A();
-        Omega = state.Omega();
-        ++fit.n_iter;
-        if (stop) stop->check();
-        if (!state.sweep()) break;
-        double change = 0.0;
-        for (int i = 0; i < k * m; ++i) change += std::abs(A[i] - state.A()[i]);
-        for (int i = 0; i < k * k; ++i) change += std::abs(Omega[i] - state.Omega()[i]);
-        fit.converged = change < tol;
-    }
-    for (int v = 0; v < k; ++v)
-        for (int p : district.parents[v]) fit.B[v * m + p] = -state.A()[v * m + p];
-    fit.Omega = state.Omega();
-    fit.objective = fit.canonical = state.objective();
-    if (state.holds()) return fit;
-
-    fit.converged = false;
-    fit.B.assign(k * m, 0.0);
-    state.start(fit.B.data());
-    fit.Omega = state.Omega();
-    fit.objective = fit.canonical = state.objective();
-    return fit;
 }
 
 }  // namespace bowfree

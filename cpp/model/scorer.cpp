@@ -4,7 +4,7 @@
 #include <numbers>
 #include <utility>
 
-#include "model/district.hpp"
+#include "graph/district.hpp"
 #include "model/peeling.hpp"
 
 namespace bowfree {

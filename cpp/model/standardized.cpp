@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/dense.hpp"
+#include "dense.hpp"
 
 namespace bowfree {
 

@@ -16,9 +16,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "data/conditions.hpp"
+#include "graph/district.hpp"
 #include "model/canonical_order.hpp"
-#include "model/district.hpp"
-#include "model/groups.hpp"
 
 namespace bowfree {
 

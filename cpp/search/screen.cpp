@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <limits>
 
-#include "model/dense.hpp"
+#include "dense.hpp"
 
 namespace bowfree {
 

@@ -1,9 +1,9 @@
 // Fits of districts: score equations, invariance, peeling, groups of conditions, scores.
 #include <limits>
 
+#include "data/concordance.hpp"
+#include "dense.hpp"
 #include "model/canonical_order.hpp"
-#include "model/concordance.hpp"
-#include "model/dense.hpp"
 #include "model/group_sweeps.hpp"
 #include "model/half_objective.hpp"
 #include "model/information.hpp"

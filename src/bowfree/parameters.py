@@ -29,7 +29,7 @@ StandardErrorKind = Literal["standard", "robust", "robust-huber-white", "bootstr
 TestKind = Literal["standard", "satorra-bentler", "yuan-bentler"]
 Penalty: TypeAlias = "float | Literal['ebic']"
 Kind = Literal["perfect", "mechanism", "activity", "noise"]
-"""The kinds of intervention, numbered as in ``cpp/model/kinds.hpp``."""
+"""The kinds of intervention, numbered as in ``cpp/data/intervention_kinds.hpp``."""
 Means = Literal["free", "shared"]
 """Whether each condition has its own mean, or the conditions share their intercepts."""
 

@@ -4,6 +4,7 @@ Imports inside functions are exempt: ``graph.to_svg()`` may load the package tha
 """
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -65,3 +66,16 @@ def test_no_cycles():
 def test_core_and_package_share_their_names():
     cpp = {path.name for path in (SOURCE.parents[1] / "cpp").iterdir() if path.is_dir()}
     assert cpp - {"bindings", "tests"} <= set(LAYERS)
+
+
+def test_includes_of_the_core_point_down():
+    # Headers in cpp/ itself (rng.hpp, stop.hpp, ...) may be included anywhere; bindings and tests
+    # may include everything.
+    core = SOURCE.parents[1] / "cpp"
+    for path in [*core.rglob("*.hpp"), *core.rglob("*.cpp")]:
+        folder = path.relative_to(core).parts[0]
+        if folder not in LAYERS:
+            continue
+        included = re.findall(r'#include "(\w+)/', path.read_text(encoding="utf-8"))
+        above = [other for other in included if LAYERS.index(other) > LAYERS.index(folder)]
+        assert not above, f"{path} includes {above}, of a higher layer"

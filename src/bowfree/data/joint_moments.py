@@ -41,7 +41,7 @@ from bowfree.validation import as_list, check_choice
 Floats = npt.NDArray[np.float64]
 
 Use = Literal["absent", "shared", "own"]
-"""What a parameter is in a condition; in the order of cpp/model/kinds.hpp, which says when."""
+"""What a parameter is in a condition; in the order of cpp/data/intervention_kinds.hpp, which says when."""
 
 _USES: tuple[Use, ...] = get_args(Use)
 

@@ -1,12 +1,13 @@
 // Small dense linear algebra: row-major doubles, sizes of a few to a few dozen.
 //
 // Hand-written because the matrices are tiny (a district and its parents): a call into a general
-// library would cost more than the arithmetic. Nothing here allocates. What can take long looks at
-// a `Stop`, if it is given one.
+// library would cost more than the arithmetic. Only `resize_large` allocates. Functions that can
+// take long take a `Stop`, which may be null, and throw `Stopped` when it is raised.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
+#include <vector>
 
 #include "stop.hpp"
 
@@ -179,6 +180,19 @@ inline double smallest_eigenvalue(double* A, int n, const Stop* stop = nullptr) 
     double smallest = at(0, 0);
     for (int i = 1; i < n; ++i) smallest = std::fmin(smallest, at(i, i));
     return smallest;
+}
+
+/// Resizes a matrix; new entries are zero. The system provides memory when it is first written to,
+/// which takes seconds for gigabytes, so the work is done 8 MB at a time and `stop` is checked in
+/// between.
+inline void resize_large(std::vector<double>& matrix, std::size_t size, const Stop* stop) {
+    constexpr std::size_t block = std::size_t{1} << 20;
+    matrix.reserve(size);
+    while (matrix.size() + block < size) {
+        if (stop) stop->check();
+        matrix.resize(matrix.size() + block);
+    }
+    matrix.resize(size);
 }
 
 }  // namespace bowfree

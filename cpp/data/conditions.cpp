@@ -1,4 +1,4 @@
-#include "model/groups.hpp"
+#include "data/conditions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <numbers>
 #include <utility>
 
-#include "model/dense.hpp"
+#include "dense.hpp"
 
 namespace bowfree {
 

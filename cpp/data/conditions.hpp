@@ -22,9 +22,9 @@
 
 #include <vector>
 
+#include "data/intervention_kinds.hpp"
+#include "graph/district.hpp"
 #include "graph/graph.hpp"
-#include "model/district.hpp"
-#include "model/kinds.hpp"
 
 namespace bowfree {
 

@@ -1,4 +1,4 @@
-#include "model/concordance.hpp"
+#include "data/concordance.hpp"
 
 #include <algorithm>
 #include <numeric>

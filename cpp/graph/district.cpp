@@ -1,4 +1,4 @@
-#include "model/district.hpp"
+#include "graph/district.hpp"
 
 #include <algorithm>
 
