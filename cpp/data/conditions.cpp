@@ -41,6 +41,9 @@ JointData::JointData(std::vector<ConditionData> given, int d, bool constant)
         for (int i = 0; i < d; ++i) {
             if (condition.kind != Kind::perfect)
                 n_own_variances += use_of_variance(condition.kind, target[i]) == Use::own;
+            if (constant && condition.kind != Kind::perfect)
+                n_own_intercepts +=
+                    use_of_coefficient(condition.kind, false, target[i]) == Use::own;
             for (int j = 0; j < d; ++j) {
                 own_coefficients[i * w + j] +=
                     use_of_coefficient(condition.kind, target[i], target[j]) == Use::own;
@@ -57,6 +60,7 @@ JointData::JointData(std::vector<ConditionData> given, int d, bool constant)
             if (constant) variance -= row[d] * row[d];
             if (variance < rounding_share * row[t]) variance = 0.0;
             n_set += variance > 0.0;
+            n_own_intercepts += constant && variance > 0.0;
             set_objective +=
                 condition.weight *
                 (variance > 0.0 ? std::log(variance) + 1.0 : -std::log(2.0 * std::numbers::pi));

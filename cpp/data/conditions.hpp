@@ -67,6 +67,8 @@ struct JointData {
     /// mechanism; and for each edge that a graph may have: in how many conditions its coefficient
     /// [tail * width + head] or its covariance is a condition's own; intercepts are not counted.
     int n_own_variances = 0;
+    /// With shared means: intercepts that are a condition's own, those of set variables among them.
+    int n_own_intercepts = 0;
     std::vector<int> own_coefficients, own_covariances;
 
     /// Whether there is just one, without targets.

@@ -30,7 +30,7 @@ Scorer::Scorer(JointData data, double n, double penalty, std::size_t cache_bytes
     : data_(std::move(data)),
       edge_cost_(penalty * std::log(n) / n),
       constant_(-data_.d * (0.5 * std::log(2.0 * std::numbers::pi) + edge_cost_) -
-                0.5 * data_.set_objective - edge_cost_ * (data_.n_set + data_.n_own_variances)),
+                0.5 * data_.set_objective - edge_cost_ * (data_.n_set + data_.n_own_variances + data_.n_own_intercepts)),
       sweeps_(sweeps),
       cache_(cache_bytes) {}
 

@@ -166,3 +166,18 @@ def test_what_has_no_means():
     several = [bf.Condition(chain(40)) for _ in range(3)]
     with pytest.raises(bf.errors.DataError, match="covariances are foreseen"):
         bf.leave_out_conditions(bf.moments(several, means="shared"))
+
+
+@pytest.mark.parametrize(("kind", "own"), [("perfect", 1), ("mechanism", 1), ("noise", 0)])
+def test_own_intercepts_are_counted(kind, own):
+    """With shared means, the intercept of a target is a parameter: in fits, scores and searches."""
+    graph = bf.parse("a -> b -> c")
+    sem = bf.random_sem(graph, rng=1)
+    tables = [sem.sample(300, rng=seed, as_frame="pandas") for seed in (2, 3)]
+    given = [bf.Condition(tables[0]), bf.Condition(tables[1], targets=["b"], kind=kind)]
+    free, shared = (bf.fit(graph, given, means=means) for means in ("free", "shared"))
+    assert shared.n_parameters == free.n_parameters + own
+    assert shared.score == pytest.approx(bf.score(graph, given, means="shared"), abs=1e-12)
+    search = bf.greedy_search(given, means="shared", rng=1, restarts=2, rounds=0)
+    again = bf.score(search.graph, given, means="shared", penalty=search.penalty)
+    assert search.score == pytest.approx(again, abs=1e-9)

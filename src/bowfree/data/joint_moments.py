@@ -363,6 +363,17 @@ class JointMoments(Moments):
                 Omega += condition._uses["Omega"][:d, :d] == _USES.index("own")
         return B, Omega
 
+    def _own_intercepts(self) -> npt.NDArray[np.int_]:
+        """Return in how many conditions the intercept of each variable is the condition's own."""
+        number = np.zeros(len(self.names), dtype=int)
+        if self.means == "shared":
+            for condition in self.conditions:
+                if condition.kind == "perfect":
+                    number += condition.is_target & condition.varies
+                else:
+                    number += condition._uses["B"][: len(number), -1] == _USES.index("own")
+        return number
+
     def _own_numbers(self, graph: MixedGraph) -> npt.NDArray[np.int_]:
         """Return the number of parameters that conditions have to themselves, by variable.
 
@@ -370,7 +381,7 @@ class JointMoments(Moments):
         """
         B, Omega = self._own
         at = {name: i for i, name in enumerate(graph.nodes)}
-        number = self._set_terms()[1] + np.diag(Omega)
+        number = self._set_terms()[1] + np.diag(Omega) + self._own_intercepts()
         for a, b in graph.directed:
             number[at[b]] += B[at[b], at[a]]
         for a, b in graph.bidirected:
