@@ -354,7 +354,7 @@ def run_sachs(folder: str) -> None:
     import gies
     from causallearn.search.ConstraintBased.FCI import fci
 
-    from bowfree.datasets.sachs_files import SACHS_CONDITIONS
+    from bowfree.datasets.sachs import SACHS_CONDITIONS
     from bowfree.studies.sachs_network import CONSENSUS, SACHS_TARGETS, Agreement
 
     tables = {c.name: bf.datasets.load_sachs(c.number, folder=folder) for c in SACHS_CONDITIONS}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.datasets import sachs_files
+from bowfree.datasets import sachs
 
 _PLACES = [
     *([Path(os.environ["BOWFREE_DATA"])] if os.environ.get("BOWFREE_DATA") else []),
@@ -42,7 +42,7 @@ def write_stand_ins(folder, graphs, patch, *, n=400):
     All coefficients are 1, all error covariances 0.8. As long as `patch` lasts, the sums that
     `load_sachs` compares with are those of the simulated files.
     """
-    known = list(sachs_files.SACHS_CONDITIONS)
+    known = list(sachs.SACHS_CONDITIONS)
     rng = np.random.default_rng(4)
     for number, text in graphs.items():
         graph = bf.MixedGraph(PROTEINS).add(text)
@@ -59,5 +59,5 @@ def write_stand_ins(folder, graphs, patch, *, n=400):
         (folder / condition.file).write_bytes(content)
         sha256 = hashlib.sha256(content).hexdigest()
         known[number - 1] = replace(condition, n=n, sha256=sha256)
-    patch.setattr(sachs_files, "SACHS_CONDITIONS", tuple(known))
+    patch.setattr(sachs, "SACHS_CONDITIONS", tuple(known))
     return folder

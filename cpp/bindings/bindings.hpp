@@ -6,7 +6,6 @@
 namespace bowfree::bindings {
 
 void bind_data(nanobind::module_& m);
-void bind_datasets(nanobind::module_& m);
 void bind_effects(nanobind::module_& m);
 void bind_equivalence(nanobind::module_& m);
 void bind_model(nanobind::module_& m);

@@ -31,7 +31,6 @@ NB_MODULE(_core, m) {
     m.doc() = "The compiled core of bowfree; use it through the functions of the package.";
     nb::register_exception_translator(raise_own_error);
     bowfree::bindings::bind_data(m);
-    bowfree::bindings::bind_datasets(m);
     bowfree::bindings::bind_effects(m);
     bowfree::bindings::bind_equivalence(m);
     bowfree::bindings::bind_model(m);

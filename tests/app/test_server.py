@@ -211,7 +211,7 @@ def test_errors_of_the_command(table, tmp_path, monkeypatch):
 def test_options_of_the_data_are_in_the_code(tmp_path):
     from bowfree.cli.app import origin
     from bowfree.cli.tables import Source
-    from bowfree.datasets.reading import ReadOptions
+    from bowfree.datasets.tables import ReadOptions
 
     path = tmp_path / "gaps.csv"
     path.write_text("x;y;w\n1,5;2;a\n2,5;-9;b\n4,0;3;c\n3,5;7;d\n")

@@ -95,7 +95,7 @@ def test_convert_reads_standard_input():
         (["lern", "DATA"], 2, "No such command 'lern'; did you mean 'learn'?"),
         (["magic"], 2, "No such command 'magic'."),
         (["learn", "DATA", "--columns", "sun,moon"], 1, "Error: plants.csv has no column 'moon'"),
-        (["learn", "DATA", "--columns", "sun,sun"], 1, "asked for twice"),
+        (["learn", "DATA", "--columns", "sun,sun"], 1, "requested twice"),
         (["learn", "DATA", "--json", "--format", "dot"], 2, "one of --json and --format"),
         (["learn", "DATA", "--knowledge", "DATA"], 1, "not valid TOML"),
         (["learn", "DATA", "--out", "DATA"], 2, "exists already"),

@@ -50,7 +50,7 @@ def test_from_the_wild_to_a_fit(tmp_path):
     path, given = wild(tmp_path), []
     for option, problem in [
         (("--encoding", "cp1252"), "--encoding"),
-        (("--drop", "sorte,nr"), "drop that column (--drop)"),
+        (("--drop", "sorte,nr"), "drop the column (--drop)"),
         (("--na", "-999"), None),
         (("--missing", "listwise"), "1 of 1000 rows: leaves (1, in line 9); --missing fiml"),
     ]:
@@ -245,7 +245,7 @@ def test_words_in_their_order(tmp_path):
     asked = run("fit", path, *options, "--ordinal", "size", code=1).stderr
     assert "give the order of its words (--ordinal)" in asked
     asked = run("fit", path, *options, "--ordinal", "size=none,some,many", code=1).stderr
-    assert "'a lot' in column 'size' is none of none, some, many; name all words in" in asked
+    assert "none of none, some, many; give all words in" in asked
     found = run("fit", path, *options, "--ordinal", "size=none, some, many, a lot").stdout
     fit = bf.fit(bf.parse("sun -> leaves -> size"), data, ordinal=["size"], missing="listwise")
     assert json.loads(found)["chi2"] == pytest.approx(fit.chi2, rel=1e-9)
@@ -256,9 +256,9 @@ def test_words_in_their_order(tmp_path):
 @pytest.mark.parametrize(
     ("order", "problem"),
     [
-        ("size=many", "--ordinal column 'size' has the words many: give two or more, each once"),
-        ("size=many,some,many", "give two or more, each once, in their order"),
-        ("size=many,,some", "--ordinal '' for column 'size': give words"),
+        ("size=many", "--ordinal ['many'] for column 'size': list two or more"),
+        ("size=many,some,many", "list two or more different words"),
+        ("size=many,,some", "list two or more different words"),
         ("siez=many,some", "no column 'siez' (did you mean 'size'?)"),
     ],
 )
@@ -321,10 +321,10 @@ def test_gaps_in_several_files(tmp_path):
             {"a.csv": "x,y\n1,2\n", "b.csv": "x,z\n1,2\n"},
             (),
             1,
-            "b.csv has other columns than a.csv",
+            "b.csv and a.csv have different columns",
         ),
         ({"a.csv": "x,y\n1,2\n", "b.tsv": "x\ty\n1\t2\n"}, (), 1, "files of different kinds"),
-        ({"notes.md": "x"}, (), 1, "has no table in it"),
+        ({"notes.md": "x"}, (), 1, "has no tables"),
         ({"a.csv": "x,y\n", "b.csv": "x,y\n"}, ("--cov", "--n", 9), 2, "--cov needs one file"),
         ({"a.parquet": "none", "b.parquet": "none"}, (), 1, "a.parquet cannot be read as a"),
     ],

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 import bowfree as bf
 from bowfree.cli import main
-from bowfree.datasets.table import Table
-from bowfree.datasets.tables import read_covariance, read_table, write_table
+from bowfree.datasets import read_covariance, read_table, write_table
+from bowfree.datasets.tables import Table
 
 
 def run(*arguments, code=0):

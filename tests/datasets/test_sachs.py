@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.datasets import sachs, sachs_files
+from bowfree.datasets import sachs
 from sachs_folder import PROTEINS, SACHS, needs_sachs, write_stand_ins
 
 ROWS = "praf,pmek\n1,10\n2,30.5\n"
@@ -37,8 +37,8 @@ def pma(csv, xls=b""):
 
 
 def replace_condition_13(monkeypatch, condition):
-    known = sachs_files.SACHS_CONDITIONS
-    monkeypatch.setattr(sachs_files, "SACHS_CONDITIONS", (*known[:12], condition, known[13]))
+    known = sachs.SACHS_CONDITIONS
+    monkeypatch.setattr(sachs, "SACHS_CONDITIONS", (*known[:12], condition, known[13]))
 
 
 @pytest.fixture
@@ -140,9 +140,13 @@ def test_original_file_in_a_folder(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("served", "csv", "problem"),
     [
-        (b"<html>", ROWS, r"the download of '8. pma.xls' is not the file.*put it in .*sachs"),
-        (None, ROWS, r"'8. pma.xls' could not be downloaded .404.*put it in .*sachs, or name its"),
-        ("xls", "other", "is the right file, but reads as a CSV with SHA-256 sum .* report it"),
+        (
+            b"<html>",
+            ROWS,
+            r"the download of '8. pma.xls' has a wrong SHA-256 sum.*put it in .*sachs",
+        ),
+        (None, ROWS, r"'8. pma.xls' could not be downloaded .404.*put it in .*sachs, or pass its"),
+        ("xls", "other", "is the right file, but its CSV has the SHA-256 sum .* report"),
     ],
 )
 def test_bad_download(server, monkeypatch, tmp_path, served, csv, problem):
@@ -172,7 +176,7 @@ def test_broken_copy_in_the_cache(fake):
     (cache / "13_pma.csv").write_text(ROWS)
     assert len(bf.datasets.load_sachs(13).X) == 2
     corrupt(cache)
-    with pytest.raises(bf.errors.DataError, match=r"not the file that was used here.*delete it"):
+    with pytest.raises(bf.errors.DataError, match=r"has the SHA-256 sum.*delete it"):
         bf.datasets.load_sachs(13)
 
 
@@ -254,9 +258,9 @@ def nothing(folder):
         (15, nothing, "", r"no condition 15; choose one of 1: cd3cd28, .* 14: b2camp"),
         ("PMA", nothing, "", "no condition 'PMA'; choose one of"),
         (True, nothing, "", "no condition True"),
-        (13, corrupt, "", "not the file that was used here: its SHA-256 sum is .* expected"),
+        (13, corrupt, "", "has the SHA-256 sum .* expected"),
         (12, nothing, "", r"12_cd3cd28\+ly.csv nor '7. cd3cd28\+ly.xls' was found in .*data .from"),
-        (13, nothing, "missing", "missing .from folder=. does not exist; it should hold 13_pma"),
+        (13, nothing, "missing", "missing .from folder=. does not exist; it should contain 13_pma"),
     ],
 )
 def test_bad_input(fake, condition, before, inside, problem):

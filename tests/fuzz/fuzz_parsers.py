@@ -25,7 +25,7 @@ from pathlib import Path
 
 import bowfree as bf
 from bowfree import formats
-from bowfree.datasets.tables import Table, parse_table, read_covariance, read_table, write_table
+from bowfree.datasets import read_covariance, read_table, write_table
 
 SECONDS = 2.0  # for one input of at most a few thousand characters
 LONGEST = 4_000
@@ -148,8 +148,8 @@ class Readers:
         assert bf.Knowledge.from_dict(known.to_dict()) == known
 
     def _csv(self, text: str) -> None:
-        table = parse_table(text)
-        again = parse_table(write_table(Table(table.names, table.X)))
+        table = read_table(self._file(text, "table.csv"))
+        again = read_table(self._file(write_table(table), "again.csv"), separator="comma")
         assert again.names == table.names, "names do not survive writing and reading"
 
     def _tsv(self, text: str) -> None:

@@ -16,8 +16,7 @@ from click.testing import CliRunner
 
 import bowfree as bf
 from bowfree.cli import main
-from bowfree.datasets.table import Table
-from bowfree.datasets.tables import write_table
+from bowfree.datasets.tables import Table, write_table
 from search_cases import same_samples, same_search
 
 distributed = pytest.importorskip("distributed", reason='needs pip install "bowfree[cluster]"')

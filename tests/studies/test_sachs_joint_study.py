@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.datasets.sachs_files import SACHS_CONDITIONS
+from bowfree.datasets.sachs import SACHS_CONDITIONS
 from bowfree.studies import sachs_joint_study
 from bowfree.studies.sachs_joint_study import SETTINGS
 from bowfree.studies.sachs_network import CONSENSUS, SACHS_TARGETS, Agreement

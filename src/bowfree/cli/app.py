@@ -64,7 +64,7 @@ def origin(source: Source) -> Any:
 
     if source.cov is not None or len(source.paths) > 1:
         return Origin((), source.name)
-    names = ("columns", "drop", "na", "separator", "decimal", "encoding", "sheet")
+    names = ("columns", "drop", "na", "separator", "decimal", "encoding", "comment", "sheet")
     read = {name: getattr(source.read, name) for name in names if getattr(source.read, name)}
     options = "".join(
         f", {name}={list(value) if isinstance(value, tuple) else value!r}"

@@ -30,9 +30,15 @@ from bowfree.data.column_checks import odd_columns, sentences
 from bowfree.data.loader import read_moments, read_once
 from bowfree.data.moments import Moments
 from bowfree.data.streaming import Sums
-from bowfree.datasets.pieces import Piece, data_files, read_pieces
-from bowfree.datasets.reading import SEPARATORS, ReadOptions
-from bowfree.datasets.tables import Table, read_file, read_matrix, row_places
+from bowfree.datasets.files import (
+    Piece,
+    data_files,
+    read_file,
+    read_matrix,
+    read_pieces,
+    row_places,
+)
+from bowfree.datasets.tables import SEPARATORS, ReadOptions, Table
 from bowfree.errors import DataError
 from bowfree.parameters import Correlation, Kind, Means, Missing
 from bowfree.results.display import count
@@ -217,7 +223,7 @@ class Conditions:
     def split(self, source: Source, table: Any) -> list[Condition]:
         """Return one condition for each value of the column."""
         from bowfree.data.conditions import conditions
-        from bowfree.datasets.tables import read_labels
+        from bowfree.datasets.files import read_labels
 
         if isinstance(table, Moments):
             raise click.UsageError("--conditions needs all rows, and these files exceed the memory")
@@ -263,6 +269,11 @@ data_options = options(
     click.option("--separator", type=click.Choice(list(SEPARATORS)), help="Separator of cells."),
     click.option("--decimal", type=click.Choice(["point", "comma"]), help="Decimal mark."),
     click.option("--encoding", help="Encoding of a text file, such as cp1252. [default: UTF-8]"),
+    click.option(
+        "--comment",
+        metavar="TEXT",
+        help="Skip lines that begin with this. [default: # before the header]",
+    ),
     click.option("--sheet", help="Sheet of a workbook."),
     # transformations
     click.option("--log", is_flag=True, help="Take logarithms of all variables."),
@@ -328,9 +339,9 @@ def read_source(given: dict[str, Any]) -> Source:
     read = ReadOptions(
         None if columns is None else _names(columns),
         dropped if column is None else (*dropped, column),
-        *(value(name) for name in ("na", "separator", "decimal", "encoding", "sheet")),
+        *(value(name) for name in ("na", "separator", "decimal", "encoding", "comment", "sheet")),
         orders,
-        written="--{}",
+        style="--{}",
     )
     chosen = {"ordinal": ordered or None} | {
         name: value(name) for name in ("correlation", "weights", "shrinkage")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.errors import BowfreeError, DataError
+from bowfree.errors import BowfreeError, DataError, DataWarning, warn
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.text_reading import short_repr, similar_names
 
@@ -25,6 +25,8 @@ Floats = npt.NDArray[np.float64]
 
 # A covariance matrix of this many variables takes 800 MB; a search is lost long before.
 _MOST_VARIABLES = 10_000
+# Floating-point numbers hold all integers up to here.
+_LARGEST_INTEGER = 2**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +140,7 @@ def _read_array(table: Any, graph: MixedGraph | None, what: str) -> tuple[tuple[
             f"{what} is an array of {d} columns and the graph has {len(graph.nodes)} nodes: pass a "
             "data frame, whose columns are matched by name, or select the columns"
         )
-    return names, _as_floats(values)
+    return names, _as_floats(values, what)
 
 
 def _read_columns(
@@ -161,7 +163,9 @@ def _read_columns(
         if column.dtype.kind not in "iuf"
     }
     _check_numeric(strange, what)
-    values = np.column_stack([_as_floats(column) for column in used])
+    values = np.column_stack(
+        [_as_floats(column, f"column {name!r}") for name, column in zip(names, used, strict=True)]
+    )
     if what == "cov" and len(values) == len(columns):
         values = values[[position[name] for name in names]]
     return names, values
@@ -175,6 +179,10 @@ def _read_frame(
 ) -> tuple[tuple[str, ...], Floats]:
     import narwhals as nw
 
+    if type(table).__name__ == "RecordBatch" and type(table).__module__.startswith("pyarrow"):
+        import pyarrow
+
+        table = pyarrow.Table.from_batches([table])
     frame = nw.from_native(table, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
@@ -202,6 +210,8 @@ def _read_frame(
             values[:, k] = [number.get(label, np.nan) for label in series.to_list()]
             categories[str(column)] = tuple(map(str, labels))
         else:
+            if schema[column].is_integer() and len(series) > series.null_count():
+                warn_of_rounding(int(series.min()), int(series.max()), f"column {column!r}")
             values[:, k] = series.cast(nw.Float64).to_numpy()
     if what == "cov":
         values = values[_row_positions(table, position, names, len(values))]
@@ -241,16 +251,28 @@ def _positions(columns: Sequence[Any], what: str) -> dict[str, int]:
 def _unmasked(table: Any) -> npt.NDArray[Any]:
     """Return an array, with NaN where it is masked: `asarray` would show what is behind."""
     if isinstance(table, np.ma.MaskedArray) and table.dtype.kind in "iuf":
-        return np.ma.filled(_as_floats(table), np.nan)
+        return np.ma.filled(_as_floats(table, "the masked array"), np.nan)
     return np.asarray(table)
 
 
-def _as_floats(values: npt.NDArray[Any]) -> Floats:
-    """Return float64, and the array itself when it is; what is too large becomes infinite."""
+def _as_floats(values: npt.NDArray[Any], what: str) -> Floats:
+    """Return an array as float64, without a copy if it is; large numbers become infinite."""
     if values.dtype == np.float64:
         return values
+    if values.dtype.kind in "iu" and values.size:
+        warn_of_rounding(int(values.min()), int(values.max()), what)
     with np.errstate(over="ignore"):
         return values.astype(np.float64)
+
+
+def warn_of_rounding(smallest: int, largest: int, what: str) -> None:
+    """Warn of integers that are rounded when they become floating-point numbers."""
+    if max(-smallest, largest) > _LARGEST_INTEGER:
+        warn(
+            f"{what} has integers beyond 2**53, such as {max(-smallest, largest)}, which are rounded "
+            "to floating-point numbers; subtract an offset, or drop identifiers",
+            DataWarning,
+        )
 
 
 def _check_names(names: Sequence[str], available: dict[str, int], what: str) -> None:

@@ -341,9 +341,13 @@ def _known(wanted: tuple[str, ...] | None, names: list[str]) -> list[str] | None
 
 def _of_polars(data: Any, wanted: tuple[str, ...] | None) -> Iterator[Any]:
     columns = _known(wanted, data.collect_schema().names())
-    frame = data if columns is None else data.select(columns)
+    return lazy_batches(data if columns is None else data.select(columns))
+
+
+def lazy_batches(frame: Any) -> Iterator[Any]:
+    """Yield the rows of a polars.LazyFrame in order, in data frames of limited size."""
     if hasattr(frame, "collect_batches"):
-        # Whole row groups of Parquet files, as is usual there, are a million rows.
+        # The default is whole row groups of Parquet files, often a million rows.
         return iter(frame.collect_batches(maintain_order=True, chunk_size=_CHUNK))
     return iter([frame.collect()])
 

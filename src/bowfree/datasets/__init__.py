@@ -1,15 +1,16 @@
-"""Data sets that come with bowfree, or that it knows how to make.
+"""Tables in files, and example data.
 
-`load_demo` is the one to start with: data from a model that is known, so that one can see what a
-search finds and what it cannot. `load_sachs` reads the protein data of the paper from a folder of
-yours, or downloads them. `read_table` reads a file of your own. Each data set is a `Table`: a
-mapping from names to columns that every function of bowfree takes as ``data``.
+`read_table` and `read_covariance` read files of any program (:mod:`bowfree.datasets.files`).
+`load_demo` returns data from a known model, so that the result of a search can be compared with the
+truth (:mod:`bowfree.datasets.greenhouse`). `load_sachs` loads the protein data of the paper
+(:mod:`bowfree.datasets.sachs`). Each table is a `Table`: a mapping from names to columns, which
+every function accepts as ``data``.
 """
 
+from bowfree.datasets.files import read_covariance, read_table
 from bowfree.datasets.greenhouse import demo_model, load_demo, make_demo
-from bowfree.datasets.sachs import load_sachs
-from bowfree.datasets.sachs_files import SACHS_CONDITIONS, SachsCondition
-from bowfree.datasets.tables import Table, read_table
+from bowfree.datasets.sachs import SACHS_CONDITIONS, SachsCondition, load_sachs
+from bowfree.datasets.tables import Table, write_table
 
 __all__ = [
     "SACHS_CONDITIONS",
@@ -19,5 +20,7 @@ __all__ = [
     "load_demo",
     "load_sachs",
     "make_demo",
+    "read_covariance",
     "read_table",
+    "write_table",
 ]

@@ -1,54 +1,145 @@
-"""Flow cytometry of Sachs et al. (2005): 11 proteins in human T-cells under 14 conditions.
+"""Flow cytometry data of Sachs et al. (2005): 11 proteins in human T cells under 14 conditions.
 
-The data of section 4.2 of the paper. They are not part of bowfree. `load_sachs` takes them from a
-folder that you name, from the folder in the environment variable ``BOWFREE_DATA``, or from the
-folder where pooch keeps downloads (``pip install "bowfree[data]"``), in this order. A file that is
-not in pooch's folder yet is downloaded: the authors' R package greedyBAPs has a script that reads
-the original .xls files from its folder ``data-raw``, and there they are looked for.
+These are the data of section 4.2 of the paper. They are not part of bowfree. `load_sachs` reads
+them from a folder, from the folder in the environment variable ``BOWFREE_DATA``, or from the cache
+of pooch (``pip install "bowfree[data]"``), in this order. Files that are not in the cache are
+downloaded from the folder ``data-raw`` of the authors' R package greedyBAPs, which has the original
+.xls files, and converted to CSV with a header in lower case.
 
-Each condition becomes one CSV file with raw intensities and a header in lower case. What is
-downloaded, and what is read, is compared with SHA-256 sums (`bowfree.datasets.sachs_files`) before
-a number is used, because a study on the wrong data looks like any other.
+All files are compared with SHA-256 sums before they are used. The sums are those of the original
+.xls files and of the CSV files made from them. The paper numbers the conditions in the alphabetical
+order of the original files: condition 1 is ``1. cd3cd28.xls``, condition 2 is
+``10. cd3cd28icam2+aktinhib.xls``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
-from bowfree.datasets.sachs_files import SachsCondition, find_condition
-from bowfree.datasets.tables import Table, parse_table
+from bowfree.datasets.tables import Table
 from bowfree.errors import BowfreeError, DataError
+from bowfree.parameters import public
+from bowfree.text_reading import short_repr
 
 VARIABLE = "BOWFREE_DATA"
 INSTALL = 'pip install "bowfree[data]"'
-# One commit of the R package, so that the files cannot change under us.
+# One commit of the R package, so that the files cannot change.
 SOURCE = (
     "https://raw.githubusercontent.com/cnowzohour/greedyBAPs/"
     "af07b758c28e6b478b9167f827076006746213fb/data-raw/"
 )
 
 
+@dataclass(frozen=True)
+class SachsCondition:
+    """One of the 14 experiments.
+
+    Attributes
+    ----------
+    number : int
+        Number in the order of the paper.
+    name : str
+        Name in the paper.
+    n : int
+        Number of cells.
+    sha256 : str
+        SHA-256 sum of the CSV file.
+    original : str
+        Name of the .xls file in the authors' R package.
+    original_sha256 : str
+        SHA-256 sum of the .xls file.
+    """
+
+    number: int
+    name: str
+    n: int
+    sha256: str
+    original: str
+    original_sha256: str
+
+    @property
+    def file(self) -> str:
+        """Name of the CSV file."""
+        return f"{self.number:02}_{self.name}.csv"
+
+
+# Name, number in the original file's name, number of cells; SHA-256 of the CSV, then of the .xls.
+_TABLE = """
+cd3cd28                 1  853  bc5b02b7c6f3e64200dba1bce832608379058a83de3c024b3c483d941ee1b4e5
+                                f40e57e659b1d8223fb483ad49200006bdc676b8280a3c17762e223c02520c9e
+cd3cd28icam2+aktinhib  10  899  90f0e982e80788bc0514bb01a33ef98ad697462417b1d2459c4da8e1c3960dc4
+                                909524bcb36ea441c2e096d73a582f7e88aa5434687728c76dc08735b7e8427f
+cd3cd28icam2+g0076     11  753  c86e601d7acfa5c783c9458b4d0f7b0e5b2003f7b7de308b09f2211c7f9fa145
+                                3ecd48a409c69ccbb097047be06aca910d2cff55407f85203104d2af9265e48d
+cd3cd28icam2+psit      12  868  bae682c1d1746a3960d91f20c48d280aadcd534c3bd66f6adbc30f03fade74c0
+                                2b30765db653bd4c384d29eb7b6495964fcd07959b92e4d6cea218b05cdf5cbb
+cd3cd28icam2+u0126     13  759  1e9a3db72bb7a1884a5db6b81b484eef833ee93766b106b93c1c520d6e9c0507
+                                2038754399429cbe2d183d5b15e4353d65f0401ab4ce77b1f67781618f893b54
+cd3cd28icam2+ly        14  927  e89c65ca2ee7e5e7faeaa7d858ef81c3c55baf0325f3a3bc153fab942c79eead
+                                0ac13bc2a4a0f984174ef791e830bbd9a2ac1441ec4fa944015f3895479001ad
+cd3cd28icam2            2  902  b061f9d12e577e3db27212011f5e250e98a8d1c9c82d499e8a52fd97a8641c15
+                                b3839961a51e3d97c42a4d8f8ce16c628e50e37db21791813d132804d103f57d
+cd3cd28+aktinhib        3  911  f00bd8b73bbbf909fdf60457e2acc544960539bbdf5839aa1213580509d18d59
+                                f40a5d43fa31ce5a316d01095f686b707122e972048dc8135c88ebe9b6837581
+cd3cd28+g0076           4  723  46735a5a35251cef91111c1540eaa0bc03408af079356520b3d673f6884372d8
+                                7323337b2345dc44d6e67c60388793773372d044953c2e90efbe369502c17037
+cd3cd28+psitect         5  810  fff8d40e2c68fcce5e70d7a8db4c65f495814baca7395e78cd1ab5cffaa851df
+                                477e66554a6d6b0f77c3aa199c41d3aac56822d21b6b9b06dfa34c5500172866
+cd3cd28+u0126           6  799  84a4e6443cc9b44e3bbc9fe8a6d137e37a7243a8db4ba51dba8b525e04abcf9e
+                                aea166819571c2014bf67941808a4505e68d49552ff6bc8069de29aea2ca895b
+cd3cd28+ly              7  848  63e0f487c988c5cac620d7b4eafe6d84b7db10b1633ce6dd555f45ce342c6fa0
+                                ccb319ebac26d606ec00f69dac69a2315e4cdef6a102adb4047d59f14467f9f6
+pma                     8  913  0d93cff4dac13678d3e4c54e5285c575a464f94fc2ac93c831047cea8a54246b
+                                184431b6700bf4cd06ac087089e7474bb6383234f172c943496725db99b2d2fc
+b2camp                  9  707  b8c65eca58d91348a19992df1221e7339690cb074a678c1ca54fe0e26d76bf16
+                                ca52e1116cb41ef3d41dbf45d043b626a04d9ec10dcde2e63747d5502635fdd3
+"""
+
+
+# Five words for each condition, in the order of the paper.
+_WORDS = (_TABLE.split()[k::5] for k in range(5))
+SACHS_CONDITIONS: tuple[SachsCondition, ...] = tuple(
+    SachsCondition(number, name, int(n), sha256, f"{place}. {name}.xls", original_sha256)
+    for number, (name, place, n, sha256, original_sha256) in enumerate(
+        zip(*_WORDS, strict=True), start=1
+    )
+)
+"""The conditions in the order of the paper."""
+
+
+def find_condition(condition: int | str) -> SachsCondition:
+    """Return a condition by its number or name."""
+    for known in SACHS_CONDITIONS:
+        if condition in (known.number, known.name) and not isinstance(condition, bool):
+            return known
+    names = ", ".join(f"{known.number}: {known.name}" for known in SACHS_CONDITIONS)
+    raise BowfreeError(f"there is no condition {short_repr(condition)}; choose one of {names}")
+
+
+@public
 def load_sachs(
     condition: int | str, *, log: bool = True, folder: str | os.PathLike[str] | None = None
 ) -> Table:
-    """Load the measurements of one condition.
+    """Load the protein data of one condition.
 
     Parameters
     ----------
     condition : int or str
-        Number 1 to 14 or name, as in the paper (:data:`SACHS_CONDITIONS`).
+        Number from 1 to 14, or name, as in the paper (:data:`SACHS_CONDITIONS`).
     log : bool
         Take logarithms, as the paper does; the intensities are heavily skewed.
     folder : path, optional
-        Where the files are, as CSV (``13_pma.csv``) or as the original ``8. pma.xls``. By default
-        the folder in the environment variable ``BOWFREE_DATA`` (or ``sachs`` inside it), else
-        pooch's cache for bowfree. Only files missing in the cache are downloaded.
+        Folder of the files, as CSV (``13_pma.csv``) or as the original ``8. pma.xls``. By default
+        the folder in the environment variable ``BOWFREE_DATA`` (or ``sachs`` inside it), or else
+        the cache of pooch for bowfree. Files that are not in the cache are downloaded.
 
     Returns
     -------
@@ -58,15 +149,14 @@ def load_sachs(
     Raises
     ------
     BowfreeError
-        No such condition, or no copy of the file and no download; the message says where to put it.
+        If there is no such condition, or its file is neither found nor downloaded.
     DataError
-        The file is not the one that was used here (its SHA-256 sum differs).
+        If the SHA-256 sum of the file is wrong.
 
     Notes
     -----
-    Neither the address of the download nor the original .xls files were within reach where this was
-    written: both steps were tried on stand-ins only. The sums guard against wrong data; if a step
-    does not work for you, the message names the folder to put the file in.
+    The download and the conversion of .xls files were tested on replacements only. The SHA-256 sums
+    protect against wrong data; if a step fails, the message names the folder for the file.
 
     References
     ----------
@@ -87,12 +177,13 @@ def load_sachs(
         csv = _from_folder(wanted, [base, base / "sachs"], VARIABLE)
     else:
         csv = _from_cache(wanted)
-    table = parse_table(csv.decode("utf-8"), what=wanted.file)
-    return Table(table.names, np.log(table.X)) if log else table
+    names = tuple(csv.partition(b"\n")[0].decode().split(","))
+    X = np.loadtxt(BytesIO(csv), delimiter=",", skiprows=1, ndmin=2)
+    return Table(names, np.log(X) if log else X)
 
 
 def _from_folder(condition: SachsCondition, places: list[Path], origin: str) -> bytes:
-    """Return the CSV of a condition; a folder that is named is the only one looked at."""
+    """Return the CSV of a condition from one of the folders."""
     for place in places:
         if (place / condition.file).is_file():
             return _checked(place / condition.file, condition.sha256)
@@ -100,8 +191,8 @@ def _from_folder(condition: SachsCondition, places: list[Path], origin: str) -> 
             return _converted(place / condition.original, condition)
     if not places[0].is_dir():
         raise BowfreeError(
-            f"the data folder {places[0]} (from {origin}) does not exist; it should hold "
-            f"{condition.file} or {condition.original!r} and the like"
+            f"the data folder {places[0]} (from {origin}) does not exist; it should contain "
+            f"{condition.file} or {condition.original!r}"
         )
     raise BowfreeError(
         f"neither {condition.file} nor {condition.original!r} was found in "
@@ -111,7 +202,7 @@ def _from_folder(condition: SachsCondition, places: list[Path], origin: str) -> 
 
 
 def _from_cache(condition: SachsCondition) -> bytes:
-    """Return the CSV of a condition from pooch's folder, after a download if it is not there."""
+    """Return the CSV of a condition from the cache of pooch, after a download if necessary."""
     by_hand = (
         f"get {condition.original!r} from {SOURCE} or from the supplement of Sachs et al. (2005)"
     )
@@ -120,7 +211,7 @@ def _from_cache(condition: SachsCondition) -> bytes:
     except ImportError as error:
         raise BowfreeError(
             f"{condition.file} is not part of bowfree, and pooch, which downloads it, is not "
-            f"installed: {INSTALL}; or {by_hand}, and name its folder by folder=... or by the "
+            f"installed: run {INSTALL}; or {by_hand}, and pass its folder as folder= or in the "
             f"variable {VARIABLE}"
         ) from error
     cache = Path(pooch.os_cache("bowfree")) / "sachs"
@@ -128,7 +219,7 @@ def _from_cache(condition: SachsCondition) -> bytes:
     if path.is_file():
         return _checked(path, condition.sha256)
     try:
-        # No network is needed if the .xls file is there and is the right one.
+        # This needs no network if the .xls file is in the cache.
         original = pooch.retrieve(
             SOURCE + quote(condition.original),
             known_hash=f"sha256:{condition.original_sha256}",
@@ -138,15 +229,15 @@ def _from_cache(condition: SachsCondition) -> bytes:
     except OSError as error:
         raise BowfreeError(
             f"{condition.original!r} could not be downloaded ({error}); {by_hand}, and put it "
-            f"in {cache}, or name its folder by folder=... or by the variable {VARIABLE}"
+            f"in {cache}, or pass its folder as folder= or in the variable {VARIABLE}"
         ) from error
-    except ValueError as error:  # pooch's word for a wrong sum
+    except ValueError as error:  # wrong SHA-256 sum
         raise DataError(
-            f"the download of {condition.original!r} is not the file that was used here ({error}); "
+            f"the download of {condition.original!r} has a wrong SHA-256 sum ({error}); "
             f"{by_hand}, and put it in {cache}"
         ) from error
     csv = _converted(Path(original), condition)
-    # Another process may do the same: a reader must never see half a file.
+    # Another process may do the same, and must not read half a file.
     draft = path.with_suffix(f".{os.getpid()}")
     draft.write_bytes(csv)
     draft.replace(path)
@@ -154,20 +245,19 @@ def _from_cache(condition: SachsCondition) -> bytes:
 
 
 def _checked(path: Path, sha256: str) -> bytes:
-    """Return a file's content if its SHA-256 sum is right."""
+    """Return the content of a file if its SHA-256 sum is right."""
     content = path.read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
         raise DataError(
-            f"{path} is not the file that was used here: its SHA-256 sum is {found}, expected "
-            f"{sha256}; delete it or get a fresh copy (bowfree.datasets.read_table reads any CSV "
-            "without this check)"
+            f"{path} has the SHA-256 sum {found}, expected {sha256}; delete it or get a new copy "
+            "(bowfree.datasets.read_table reads any CSV without this check)"
         )
     return content
 
 
 def _converted(path: Path, condition: SachsCondition) -> bytes:
-    """Return the CSV of an original .xls file, which must be the one that was used here."""
+    """Return the CSV of an original .xls file, whose SHA-256 sum must be right."""
     content = _checked(path, condition.original_sha256)
     try:
         import xlrd
@@ -178,18 +268,17 @@ def _converted(path: Path, condition: SachsCondition) -> bytes:
     found = hashlib.sha256(csv).hexdigest()
     if found != condition.sha256:
         raise DataError(
-            f"{path} is the right file, but reads as a CSV with SHA-256 sum {found}, not "
-            f"{condition.sha256}; this may be a change of xlrd: please report it"
+            f"{path} is the right file, but its CSV has the SHA-256 sum {found}, expected "
+            f"{condition.sha256}; xlrd may have changed: please report this"
         )
     return csv
 
 
 def _csv(rows: list[list[Any]]) -> bytes:
-    """Return the one spelling of a table that the SHA-256 sums are of.
+    """Return the CSV whose SHA-256 sums are known.
 
-    The header in lower case; numbers as ``26.4`` and ``17``: the instrument gives three or four
-    digits, of which ``g`` keeps six and drops the zeros. Blank cells at the margins, which Excel
-    likes to leave, are not part of the table.
+    The header is in lower case. Numbers are written as ``26.4`` and ``17``: the instrument gives
+    three or four digits, and ``g`` keeps six. Blank cells at the margins are dropped.
     """
     names = [str(name).strip().lower() for name in rows[0] if name != ""]
     lines = [names, *([f"{x:g}" for x in row[: len(names)]] for row in rows[1:] if row[0] != "")]

@@ -1,231 +1,270 @@
-"""Tables of numbers with named columns, from files, without a data-frame library.
-
-The command line and the data sets that ship with bowfree must work where neither pandas nor polars
-is installed. A :class:`Table` is a mapping from column names to columns, so that every function
-that takes data takes it, and ``pandas.DataFrame(dict(table))`` makes a data frame of it.
-
-`read_table` reads text however it is written (``text_tables``), packed or not (``unpacking``), and
-the files of other programs where a library does it (``other_files``). `read_covariance` reads a
-matrix that may have the names of its rows in the first column. ``reading`` has the options.
-"""
+"""A table of numbers with named columns, and the options for reading one from a file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Unpack
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from bowfree.datasets.other_files import OTHER_KINDS, column_of_labels, read_other
-from bowfree.datasets.quick_reader import LARGE
-from bowfree.datasets.reading import ReadOptions, WrittenOptions
-from bowfree.datasets.table import Table
-from bowfree.datasets.table import write_table as write_table
-from bowfree.datasets.text_tables import (
-    fill,
-    find_dialect,
-    header,
-    read_large_table,
-    read_text_table,
-)
-from bowfree.datasets.text_tables import parse_table as parse_table
-from bowfree.datasets.unpacking import BYTE_ORDER_MARKS, PACKED, as_text, kind_of, unpacked
-from bowfree.errors import DataError
-from bowfree.formats.csv_text import CsvReader, Row, read_name
-from bowfree.text_reading import join_names, line_and_column, short_repr, truncate
-from bowfree.validation import check_path, split_options
+from bowfree.errors import BowfreeError, DataError
+from bowfree.formats.csv_text import write_line, write_name
+from bowfree.text_reading import join_names, number, short_repr, similar_names
+from bowfree.validation import as_list
 
-_TEXT = (".csv", ".tsv", ".txt", ".dat")
-KINDS = (*_TEXT, *OTHER_KINDS)
+if TYPE_CHECKING:
+    import polars as pl
+
+Floats = npt.NDArray[np.float64]
+Separator = Literal["comma", "semicolon", "tab", "space"]
+Decimal = Literal["point", "comma"]
+
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}
+# Strings for missing values that R, pandas, Stata and people write, in lower case.
+_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
+_POINT_NUMBER = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?", re.ASCII)
+_MISSING = frozenset({"", "na", "nan", "n/a", "null", "none", "."})
 
 
-def read_table(
-    path: str | Path,
-    *,
-    columns: Sequence[str] | None = None,
-    drop: Sequence[str] = (),
-    na: Sequence[str] = (),
-    **written: Unpack[WrittenOptions],
-) -> Table:
-    r"""Read a table from a file.
+@dataclass(frozen=True, eq=False)
+class Table(Mapping[str, Floats]):
+    """A mapping from column names to columns of numbers, which every function takes as data.
 
-    Parameters
+    ``pandas.DataFrame(dict(table))`` makes a data frame of it.
+
+    Attributes
     ----------
-    path : str or Path
-        Text (``.csv``, ``.tsv``, ``.txt``, ``.dat``), also packed (``.gz``, ``.zst``), or
-        ``.parquet``, ``.feather``, ``.arrow``, ``.sav``, ``.dta``, ``.xlsx`` where a library for it
-        is installed. The first line of a text has the columns' names; a first column without a name
-        has those of the rows, and is left out.
-    columns : sequence of str, optional
-        The columns to read, in this order; the others need not be numbers. By default all.
-    drop : sequence of str
-        Columns to leave out.
-    na : sequence of str
-        Texts and numbers that stand for "not measured", such as ``"-999"``, besides empty cells,
-        NA, NaN, n/a, null, none and a single point.
-    **written
-        ``separator`` ("comma", "semicolon", "tab", "space"), ``decimal`` ("point", "comma"),
-        ``encoding``, ``sheet``: how the file is written, where it does not show;
-        ``ordinal={"size": ["small", "large"]}``: words in their order, read as 1, 2 and so on
-        (:class:`~bowfree.datasets.reading.ReadOptions`).
-
-    Returns
-    -------
-    Table
-        Missing values are NaN.
-
-    Raises
-    ------
-    ParseError
-        With line and column, if a cell is no number, a line has too many or too few cells, or the
-        file can be read in two ways.
-    DataError
-        If the file's kind is not known, or a column is not there.
+    names : tuple of str
+        The columns, in their order.
+    X : ndarray of shape (n, d)
+        Observations in rows; missing values are NaN.
 
     Examples
     --------
-    >>> import tempfile, pathlib
-    >>> from bowfree.datasets.tables import read_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "data.csv")
-    ...     _ = path.write_text('"";"x";"y"\n"1";0,5;2\n"2";1,5;4\n')
-    ...     read_table(path)["x"]
-    array([0.5, 1.5])
+    >>> import bowfree as bf
+    >>> import numpy as np
+    >>> table = bf.datasets.Table(("x", "y"), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> table["y"]
+    array([2., 4.])
     """
-    (known,) = split_options("read_table", written, WrittenOptions)
-    return read_file(Path(check_path("path", path)), ReadOptions(columns, drop, na, **known))
+
+    names: tuple[str, ...]
+    X: Floats
+
+    def __getitem__(self, name: str) -> Floats:
+        if name not in self.names:
+            raise KeyError(name)
+        return self.X[:, self.names.index(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"<Table of {len(self.X)} rows: {', '.join(self.names)}>"
 
 
-def read_file(path: Path, options: ReadOptions) -> Table:
-    """Read a table as the options say; what :func:`read_table` does."""
-    kind = kind_of(path)
-    if kind in OTHER_KINDS and path.suffix.lower() not in PACKED:
-        return read_other(path, kind, options)
-    content = _content(path, kind)
-    if len(content) < LARGE:
-        return read_text_table(as_text(content, path.name, options), path.name, kind, options)
-    if options.encoding is not None or content.startswith(BYTE_ORDER_MARKS):
-        content = as_text(content, path.name, options).encode()
-        options = replace(options, encoding=None)
-    table = read_large_table(content, path.name, kind, options)
-    if table is not None:
-        return table
-    return read_text_table(as_text(content, path.name, options), path.name, kind, options)
-
-
-def read_covariance(
-    path: str | Path, *, columns: Sequence[str] | None = None, **written: Unpack[WrittenOptions]
-) -> Table:
-    r"""Read a covariance matrix; its rows may have names in the first column, in any order.
+def write_table(table: Table, *, decimals: int | None = None) -> str:
+    """Return a table as CSV text.
 
     Parameters
     ----------
-    path : str or Path
-        A text file as for `read_table`, with as many rows as named columns. Rows without names are
-        in the order of the columns.
-    columns : sequence of str, optional
-        The variables to keep, in this order. By default all.
-    **written
-        As for `read_table`.
-
-    Returns
-    -------
-    Table
-        Rows in the order of the columns.
+    table : Table
+        The table.
+    decimals : int, optional
+        Number of decimals; by default all digits.
 
     Examples
     --------
-    >>> import tempfile, pathlib
-    >>> from bowfree.datasets.tables import read_covariance
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "cov.csv")
-    ...     _ = path.write_text(",x,y\ny,0.5,2\nx,1,0.5\n")
-    ...     read_covariance(path).X
-    array([[1. , 0.5],
-           [0.5, 2. ]])
+    >>> import bowfree as bf
+    >>> import numpy as np
+    >>> table = bf.datasets.Table(("x", "y"), np.array([[0.5, 1 / 3]]))
+    >>> print(bf.datasets.write_table(table, decimals=2), end="")
+    x,y
+    0.50,0.33
     """
-    (known,) = split_options("read_covariance", written, WrittenOptions)
-    return read_matrix(Path(check_path("path", path)), ReadOptions(columns, **known))
+    form = "{!r}" if decimals is None else f"{{:.{decimals}f}}"
+    lines = [write_line(write_name(name) for name in table.names)]
+    lines += [",".join(map(form.format, row)) + "\n" for row in table.X.tolist()]
+    return "".join(lines)
 
 
-def read_matrix(path: Path, options: ReadOptions) -> Table:
-    """Read a covariance matrix as the options say; what :func:`read_covariance` does."""
-    kind, what = kind_of(path), path.name
-    text = _text(path, kind, options)
-    dialect = find_dialect(text, what, kind, options)
-    reader = CsvReader(text, separator=dialect.separator, what=what)
-    head, *rows = list(reader) or [Row(0, [])]
-    # One more column than rows: the first one has the names of the rows, whatever it is called.
-    labeled = dialect.row_names or len(head.cells) == len(rows) + 1
-    if labeled and not dialect.row_names:
-        head = Row(head.start, ["", *head.cells[1:]])
-    labels = [read_name(row.cells[0]) for row in rows]
-    given = [head, *rows] if head.cells else []
-    table = fill(reader, given, replace(options, columns=None, drop=()), dialect)
-    d = len(table.names)
-    if len(table.X) != d:
-        raise DataError(
-            f"{what}: {len(table.X)} rows and {d} columns; a covariance matrix is square"
-        )
-    position = {name: k for k, name in enumerate(labels if labeled else table.names)}
-    if position.keys() != set(table.names):
-        odd = sorted(position.keys() ^ set(table.names))
-        raise DataError(f"{what}: rows and columns have different names: {join_names(odd)}")
-    chosen = options.choose(table.names, what)
-    names = tuple(table.names[k] for k in chosen)
-    return Table(names, table.X[np.ix_([position[name] for name in names], chosen)])
+@dataclass(frozen=True)
+class ReadOptions:
+    """The options of :func:`bowfree.datasets.read_table`, which describes them.
 
-
-def read_labels(path: Path, column: str, options: ReadOptions) -> list[str]:
-    """Return the cells of one column of a file as they are written, row by row."""
-    kind = kind_of(path)
-    if kind in OTHER_KINDS and path.suffix.lower() not in PACKED:
-        if kind in (".parquet", ".feather", ".arrow"):
-            return column_of_labels(path, kind, column)
-        raise DataError(
-            f"{path.name}: names of conditions are read from texts such as .csv, and from "
-            ".parquet, .feather and .arrow; write it as one of these"
-        )
-    text = _text(path, kind, options)
-    dialect = find_dialect(text, path.name, kind, options)
-    rows = iter(CsvReader(text, separator=dialect.separator, what=path.name))
-    names, first = header(
-        CsvReader(text, separator=dialect.separator, what=path.name), next(rows), dialect
-    )
-    if column not in names:
-        raise DataError(
-            f"{path.name}: no column {short_repr(column)}; there are {join_names(names)}"
-        )
-    k = names.index(column) + first
-    return [row.cells[k].strip() if k < len(row.cells) else "" for row in rows]
-
-
-def row_places(path: Path, options: ReadOptions, rows: Sequence[int]) -> list[str]:
-    """Return where some rows of the table are: "line 12" of a text, "row 12" of other files.
-
-    Both are counted from 1 as the file does: in texts and on the sheets of a workbook the names
-    stand in the first. A row of a text may have several lines, of which it is the first.
+    `style` is how messages write an option: ``separator=`` in Python, ``--separator`` on the
+    command line.
     """
-    kind = kind_of(path)
-    if kind in OTHER_KINDS and path.suffix.lower() not in PACKED:
-        named = kind == ".xlsx"
-        return [f"row {row + 1 + named}" for row in rows]
-    text = _text(path, kind, options)
-    dialect = find_dialect(text, path.name, kind, options)
-    starts = [row.start for row in CsvReader(text, separator=dialect.separator, what=path.name)]
-    return [f"line {line_and_column(text, starts[row + 1])[0]}" for row in rows]
+
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    na: Sequence[str] = ()
+    separator: Separator | None = None
+    decimal: Decimal | None = None
+    encoding: str | None = None
+    comment: str | None = None
+    sheet: str | None = None
+    ordinal: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    style: str = field(default="{}=", repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "drop", "na"):
+            if name != "columns" or self.columns is not None:
+                object.__setattr__(self, name, tuple(self._strings(name, getattr(self, name))))
+        for name in ("encoding", "comment", "sheet"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or not value or "\0" in value):
+                raise DataError(f"{self.option(name)} {short_repr(value)}: must be a string")
+        for name, choices in (("separator", (*SEPARATORS,)), ("decimal", ("point", "comma"))):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, str) and value in choices):
+                raise DataError(
+                    f"{self.option(name)} {short_repr(value)}: choose one of {', '.join(choices)}"
+                )
+        if not isinstance(self.ordinal, Mapping):
+            raise DataError(
+                f"{self.option('ordinal')} {short_repr(self.ordinal)}: must be a mapping from "
+                "columns to lists of words"
+            )
+        for name, words in self.ordinal.items():
+            given = [word.strip() for word in self._strings("ordinal", words)]
+            if len(set(given)) < max(2, len(given)) or "" in given:
+                raise DataError(
+                    f"{self.option('ordinal')} {short_repr(given)} for column {short_repr(name)}: "
+                    "list two or more different words, in their order"
+                )
+
+    def _strings(self, name: str, given: Any) -> list[str]:
+        found = as_list(self.option(name), given, "strings", DataError)
+        odd = given if isinstance(given, str) else [v for v in found if not isinstance(v, str)]
+        if odd:
+            raise DataError(f"{self.option(name)} {short_repr(odd)}: must be a list of strings")
+        return found
+
+    def option(self, name: str) -> str:
+        """Return the name of an option as the user writes it."""
+        return self.style.format(name)
+
+    def choose(self, names: Sequence[str], what: str) -> list[int]:
+        """Return the indices of the columns to read."""
+        index = {name: k for k, name in enumerate(names)}
+        for wanted in (self.columns or (), self.drop, self.ordinal):
+            for name in wanted:
+                if name not in index:
+                    close = similar_names(name, names)
+                    hint = f" (did you mean {close[0]!r}?)" if close else ""
+                    raise DataError(
+                        f"{what} has no column {short_repr(name)}{hint}; it has {join_names(names)}"
+                    )
+            if len(set(wanted)) < len(wanted):
+                twice = next(name for name in wanted if list(wanted).count(name) > 1)
+                raise DataError(f"column {short_repr(twice)} is requested twice")
+        kept = names if self.columns is None else self.columns
+        return [index[name] for name in kept if name not in self.drop]
+
+    def check_names(self, names: Sequence[str], what: str) -> None:
+        """Raise an error if a column has no name, or two have the same."""
+        seen = set()
+        for k, name in enumerate(names):
+            if not name:
+                raise DataError(f"{what}: column {k + 1} has no name; the first row has the names")
+            if name in seen:
+                raise DataError(f"{what}: two columns are named {short_repr(name)}; rename one")
+            seen.add(name)
+
+    def table(self, names: Sequence[str], X: Floats) -> Table:
+        """Return a table with NaN in place of the numbers in `na`."""
+        measured = np.array([name not in self.ordinal for name in names], dtype=bool)
+        for text in self.na:
+            try:
+                X = np.where((number(text) == X) & measured, np.nan, X)
+            except ValueError:
+                continue
+        return Table(tuple(names), X)
+
+    def convert(
+        self, name: str, cells: pl.Series, *, decimal: str = "."
+    ) -> tuple[Floats, pl.Series]:
+        """Return the numbers that cells of text stand for, and which cells are not valid.
+
+        Missing values are NaN. Words of an ordinal column become 1, 2, 3 and so on.
+        """
+        import polars as pl
+
+        text = cells.cast(pl.String).str.strip_chars(' \t\n"')
+        missing = text.is_null() | text.str.to_lowercase().is_in(self._missing)
+        if name in self.ordinal:
+            codes = {word.strip(): k + 1.0 for k, word in enumerate(self.ordinal[name])}
+            values = text.replace_strict(codes, default=None, return_dtype=pl.Float64)
+            return values.to_numpy(), values.is_null() & ~missing
+        if decimal == ",":
+            text = text.str.replace_all(".", "?", literal=True).str.replace(",", ".", literal=True)
+        values = text.cast(pl.Float64, strict=False).set(missing, None)
+        overflow = values.is_infinite().fill_null(False) & ~text.str.contains("(?i)i")
+        return values.to_numpy(), (values.is_null() & ~missing) | overflow
+
+    @property
+    def _missing(self) -> list[str]:
+        return [*_MISSING, *(text.strip().lower() for text in self.na)]
 
 
-def _text(path: Path, kind: str, options: ReadOptions) -> str:
-    return as_text(_content(path, kind), path.name, options)
+class InvalidCells:
+    """The invalid cells of a file, collected so that one error names all of them.
 
+    Parameters
+    ----------
+    what : str
+        Name of the file.
+    options : ReadOptions
+        How it is read.
+    place : callable
+        Returns the places of rows, such as "line 7".
+    """
 
-def _content(path: Path, kind: str) -> bytes:
-    if kind not in _TEXT:
-        raise DataError(
-            f"{truncate(path.name)}: unknown kind of table; use {', '.join(KINDS[:-1])} or "
-            f"{KINDS[-1]}, the first {len(_TEXT)} also with {' or '.join(PACKED)} behind"
+    def __init__(
+        self, what: str, options: ReadOptions, place: Callable[[Sequence[int]], list[str]]
+    ) -> None:
+        self.what, self.options, self.place = what, options, place
+        self.problems: list[str] = []
+
+    def add(self, name: str, cells: pl.Series, invalid: pl.Series) -> None:
+        """Add the invalid cells of a column: the first three, their number, and a remedy."""
+        rows = invalid.arg_true().to_list()
+        if not rows:
+            return
+        first = [str(cells[row]).strip() for row in rows[:3]]
+        listed = ", ".join(
+            f"{short_repr(cell)} in {place}"
+            for cell, place in zip(first, self.place(rows[:3]), strict=True)
         )
-    return unpacked(path)
+        more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
+        ordinal, na, drop, decimal = map(self.options.option, ("ordinal", "na", "drop", "decimal"))
+        remedy = (
+            f"drop the column ({drop}), give the order of its words ({ordinal}), or name the "
+            f"strings for missing values ({na})"
+        )
+        kind = "not a number"
+        if name in self.options.ordinal:
+            kind = f"none of {join_names(self.options.ordinal[name])}"
+            remedy = f"give all words in their order ({ordinal}), or {na} for missing values"
+        elif _COMMA_NUMBER.fullmatch(first[0]):
+            remedy = f"if it has a decimal comma, pass {decimal} comma"
+        elif _POINT_NUMBER.fullmatch(first[0]):
+            kind, remedy = (
+                "not a valid number",
+                "check its decimal mark and its size (below 1.8e308)",
+            )
+        self.problems.append(f"column {short_repr(name)}: {listed}{more}: {kind}; {remedy}")
+
+    def check(self, error: type[BowfreeError] = DataError) -> None:
+        """Raise an error if there are any."""
+        if len(self.problems) == 1:
+            raise error(f"{self.what}: {self.problems[0]}")
+        if self.problems:
+            raise error("\n  ".join([f"{self.what}:", *self.problems]))

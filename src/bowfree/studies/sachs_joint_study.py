@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from bowfree.data.conditions import Condition
-from bowfree.datasets.sachs import load_sachs
-from bowfree.datasets.sachs_files import SACHS_CONDITIONS
-from bowfree.datasets.table import Table
+from bowfree.datasets.sachs import SACHS_CONDITIONS, load_sachs
+from bowfree.datasets.tables import Table
 from bowfree.equivalence.classes import class_by_components
 from bowfree.errors import BowfreeError, WorkInterrupted
 from bowfree.graph.mixed_graph import MixedGraph

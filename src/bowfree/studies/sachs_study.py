@@ -18,8 +18,12 @@ import numpy as np
 
 from bowfree.data.loader import read_moments
 from bowfree.data.moments import Moments
-from bowfree.datasets.sachs import load_sachs
-from bowfree.datasets.sachs_files import SACHS_CONDITIONS, SachsCondition, find_condition
+from bowfree.datasets.sachs import (
+    SACHS_CONDITIONS,
+    SachsCondition,
+    find_condition,
+    load_sachs,
+)
 from bowfree.effects.bounds import effect_bounds
 from bowfree.effects.bounds_result import EffectBounds
 from bowfree.equivalence.class_members import EquivalenceClass
