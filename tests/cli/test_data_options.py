@@ -148,7 +148,7 @@ def test_categories_ranks_and_weights(tmp_path):
         (("--seed", 1, "--se", "robust"), 2, "--seed belongs to --se bootstrap"),
         (("--ordinal", "sun", "--ordinal", "sun=low,high"), 2, "--ordinal names column sun twice"),
         # The library refuses these; its parameters are options here.
-        (("--ordinal", "sun", "--correlation", "kendall"), 1, "--correlation kendall was given"),
+        (("--ordinal", "sun", "--correlation", "kendall"), 1, "correlations are polychoric"),
         (("--conditions", "pot", "--se", "robust"), 1, "condition"),
     ],
 )
