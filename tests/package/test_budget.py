@@ -67,11 +67,11 @@ def test_an_error_in_a_piece_comes_through_and_ends_the_rest(n_jobs):
 
 def test_a_piece_shares_the_clock_and_the_stop_of_the_whole():
     whole = Budget(1, time_limit=100.0)
-    piece = whole.piece(7)
+    piece = whole.for_task(7)
     assert piece.rng == 7
     assert 99.0 < piece.seconds_left <= 100.0
     whole.cancelled.set()
-    assert piece.over
+    assert piece.expired
 
 
 def test_a_budget_travels_with_the_time_that_is_left():
@@ -83,7 +83,7 @@ def test_a_budget_travels_with_the_time_that_is_left():
 
 def test_endless_time_is_no_limit():
     assert Budget(time_limit=float("inf")).seconds_left is None
-    assert not Budget(time_limit=1e300).over
+    assert not Budget(time_limit=1e300).expired
 
 
 def test_same_rng_same_seed():

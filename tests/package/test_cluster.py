@@ -174,7 +174,9 @@ def test_without_the_scheduler_all_are_lost_and_nothing_else(tmp_path):
 
 def test_another_version_is_refused_with_both(tmp_path):
     older = tmp_path / "older.py"
-    older.write_text("import bowfree.parallel.tasks\nbowfree.pieces.__version__ = '0.0.1'\n")
+    older.write_text(
+        "import bowfree.parallel.tasks\nbowfree.parallel.tasks.__version__ = '0.0.1'\n"
+    )
     with cluster(tmp_path, 0) as (made, client):
         made.worker("--preload", str(older))
         with pytest.raises(bf.BowfreeError, match=rf"has bowfree 0\.0\.1, .* {bf.__version__}: "):
@@ -213,5 +215,5 @@ def test_an_address_without_a_scheduler(tmp_path, address, monkeypatch):
 def test_a_closed_client(tmp_path):
     with cluster(tmp_path, 0) as (_, client):
         executor = client.get_executor()
-    with pytest.raises(bf.errors.WorkersLost, match="0 of 12 pieces"):
+    with pytest.raises(bf.errors.WorkersLost, match="after 0 of 12 tasks"):
         bf.greedy_search(X, **OPTIONS, executor=executor)

@@ -304,8 +304,8 @@ def class_bounds(
         ends, seen = [members._edges[e] for e in edges], 0
         for marks in member_batches(edges, own, factors, min(options, limit)):
             seen += counter.add_marks(ends, marks, budget.seconds_left if seen else None)
-            budget.tell("members", done + seen, planned)
-            if budget.over or counter.work >= most_work:
+            budget.report_progress("members", done + seen, planned)
+            if budget.expired or counter.work >= most_work:
                 break
         done += seen
         complete &= seen == options
@@ -347,7 +347,7 @@ def _graph_bounds(
         added = counter.add_graphs(parents, spouses, budget.seconds_left if size else None)
         in_time = added == len(batch)
         size += added
-        budget.tell("members", size, size)
+        budget.report_progress("members", size, size)
     complete = in_time and next(graphs, None) is None
     tally = counter.tally()
     total = {name: tally[name] / (1.0 if name in _EXTREMES else size) for name in _MATRICES}

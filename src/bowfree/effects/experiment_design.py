@@ -149,7 +149,7 @@ def design(
     n_members = sum(len(part.marks) for parts in classes for part in parts)
     at_once = max(1, _AT_ONCE // max(n_members, 1))
     found: list[Experiment] = []
-    budget.tell("experiments", 0, len(experiments))
+    budget.report_progress("experiments", 0, len(experiments))
     for begin in range(0, len(experiments), at_once):
         sets = experiments[begin : begin + at_once]
         left = _split_classes(classes, sets, kind, budget)
@@ -159,7 +159,7 @@ def design(
             Experiment(names, *_mean(weights, [of_class[k] for of_class in left]))
             for k, names in enumerate(sets)
         ]
-        budget.tell("experiments", len(found), len(experiments))
+        budget.report_progress("experiments", len(found), len(experiments))
     complete &= len(found) == len(experiments)
     found.sort(key=_rank)
     return Design(
@@ -262,9 +262,9 @@ def _classes(
     )
     weights: list[float] = []
     classes: list[list[Part]] = []
-    half, complete = budget.part(0.5), True
+    half, complete = budget.with_share(0.5), True
     for weight, head in heads:
-        if classes and half.over:
+        if classes and half.expired:
             complete = False  # the lightest of an average are left out
             break
         members = (

@@ -232,7 +232,7 @@ def count_teller(budget: Budget) -> Callable[[int], None] | None:
     """Return what the core calls with the number of members found; None when nobody is told."""
     if budget.progress is None:
         return None
-    return lambda found: budget.tell("members", found, found)
+    return lambda found: budget.report_progress("members", found, found)
 
 
 def _first_members(whole: EquivalenceClass, limit: int) -> EquivalenceClass:

@@ -299,7 +299,7 @@ def bootstrap_fit(
     warn_if_learned(context, fit)
     under_model = _rows_under_model(fit) if bollen_stine else None
     seeds = budget.generator().integers(0, 2**63, size=n_bootstrap).tolist()
-    own = budget.piece(0)
+    own = budget.for_task(0)
 
     def gathered(done: list[_Sample | None]) -> BootstrapFit:
         finished = [one for one in done if one is not None]

@@ -1,10 +1,8 @@
-"""What a function may spend: random numbers, threads or machines, time; and who is told meanwhile.
+"""The resources of a computation: random numbers, threads or workers, time, and progress reports.
 
-The same words mean the same thing on everything that can take long: ``rng``, ``n_jobs``,
-``executor``, ``time_limit``, ``progress`` (:class:`bowfree.validation.BudgetOptions` explains them).
-:class:`Budget` checks them once and hands them on. Work that falls into independent pieces, such as
-the resamples of a bootstrap, is done by :meth:`Budget.run`, on threads or elsewhere
-(:mod:`bowfree.parallel.tasks`).
+Every function that may take long has the parameters ``rng``, ``n_jobs``, ``executor``,
+``time_limit`` and ``progress``. :class:`Budget` validates them once. :meth:`Budget.run` executes
+independent tasks, such as the resamples of a bootstrap (:mod:`bowfree.parallel.tasks`).
 """
 
 from __future__ import annotations
@@ -22,27 +20,27 @@ from typing import Any
 import numpy as np
 
 from bowfree.errors import BowfreeError, WorkersLost, WorkInterrupted
-from bowfree.parallel.tasks import finished
+from bowfree.parallel.tasks import run_tasks
 from bowfree.text_reading import short_repr
 from bowfree.validation import check_count, check_positive, is_number
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a progress callback is told.
+    """The argument of a progress callback.
 
     Attributes
     ----------
     what : str
         What is counted: "runs", "resamples", "folds", ...
     done, planned : int
-        How many are finished, and how many are known to be needed (there may be more later).
+        Number of finished tasks, and of all tasks known to be needed; more may be added later.
     seconds : float
-        Time since the work began.
+        Time since the start.
     seconds_left : float or None
-        Estimate for what is planned, None before the first piece has ended.
+        Estimated time for the planned tasks, None before the first has finished.
     best_score : float or None
-        Of a search: the best score of a finished run.
+        In a search, the best score of a finished run.
     """
 
     what: str
@@ -53,17 +51,17 @@ class Progress:
     best_score: float | None = None
 
 
-# Of a thread that does pieces of some work: set when that work is to end.
-_ENCLOSING: ContextVar[threading.Event | None] = ContextVar("_ENCLOSING", default=None)
+# In a thread that runs tasks: the event that cancels the computation they belong to.
+_CANCELLED: ContextVar[threading.Event | None] = ContextVar("_CANCELLED", default=None)
 
 
 def _cancelled() -> threading.Event:
-    return _ENCLOSING.get() or threading.Event()
+    return _CANCELLED.get() or threading.Event()
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The options of :class:`bowfree.validation.BudgetOptions`, checked; the clock starts here."""
+    """Random numbers, threads or workers, and time of a computation; its clock starts here."""
 
     rng: int | np.random.Generator | None = None
     n_jobs: int | None = None
@@ -86,127 +84,116 @@ class Budget:
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # To another process go the random numbers and the time that is left; clock, threads and
-        # whoever is told stay here.
+        # Another process gets the random numbers and the remaining time.
         return type(self), (self.rng, None, self.seconds_left)
 
-    def piece(self, rng: int | np.random.Generator) -> Budget:
-        """Return the budget of one piece of this work: other random numbers, one thread."""
+    def for_task(self, rng: int | np.random.Generator) -> Budget:
+        """Return the budget of one task: its own random numbers, one thread."""
         return Budget(rng, None, self.seconds_left, cancelled=self.cancelled)
 
-    def enclose(self) -> None:
-        """Let everything that this thread does from now on end when this work is cancelled."""
-        _ENCLOSING.set(self.cancelled)
+    def bind_to_thread(self) -> None:
+        """Cancel all further computations of this thread together with this one."""
+        _CANCELLED.set(self.cancelled)
 
-    def part(self, share: float) -> Budget:
-        """Return a budget like this one with a share of the time that is left."""
+    def with_share(self, share: float) -> Budget:
+        """Return this budget with a share of the remaining time."""
         left = self.seconds_left
         return replace(
             self, time_limit=None if left is None else share * left, began=time.monotonic()
         )
 
-    # --- randomness ---
-
     def generator(self) -> np.random.Generator:
-        """Return the random numbers that everything else grows from."""
+        """Return the random number generator."""
         return random_generator(self.rng)
 
     def seed(self) -> int:
-        """Draw the 64-bit seed that the core's streams grow from."""
+        """Draw a 64-bit seed for the random streams of the core."""
         return int(self.generator().integers(0, 2**64, dtype=np.uint64))
-
-    # --- threads ---
 
     @property
     def n_threads(self) -> int:
-        """The number of threads that `n_jobs` stands for."""
+        """The number of threads."""
         if self.n_jobs is None:
             return 1
-        return _n_cores() if self.n_jobs == -1 else self.n_jobs
-
-    # --- time ---
+        if self.n_jobs > 0:
+            return self.n_jobs
+        affinity = getattr(os, "sched_getaffinity", None)
+        return len(affinity(0)) if affinity else os.cpu_count() or 1
 
     @property
     def seconds(self) -> float:
-        """Seconds since the clock was started."""
+        """Seconds since the start."""
         return time.monotonic() - self.began
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the time limit, at least a little; None without one."""
+        """Seconds until the time limit, a small positive number at least; None without a limit."""
         if self.time_limit is None or math.isinf(self.time_limit):
             return None
         return max(1e-3, self.time_limit - self.seconds)
 
     @property
-    def over(self) -> bool:
-        """Whether the time is up, or the work was cancelled."""
+    def expired(self) -> bool:
+        """Whether the time limit has passed or the computation was cancelled."""
         late = self.time_limit is not None and self.seconds > self.time_limit
         return late or self.cancelled.is_set()
 
-    # --- progress ---
-
-    def tell(self, what: str, done: int, planned: int, best_score: float | None = None) -> None:
-        """Tell whoever wants to know how far the work is."""
+    def report_progress(
+        self, what: str, done: int, planned: int, best_score: float | None = None
+    ) -> None:
+        """Call the progress callback."""
         if self.progress is not None:
             left = self.seconds / done * (planned - done) if done else None
             self.progress(Progress(what, done, planned, self.seconds, left, best_score))
 
-    # --- pieces ---
-
     def run(
         self,
-        task: Callable[[Any], Any],
-        pieces: Sequence[Any],
+        function: Callable[[Any], Any],
+        tasks: Sequence[Any],
         *,
         what: str,
         gather: Callable[[list[Any]], Any] | None = None,
     ) -> Any:
-        """Do the task for every piece; gather the results, in the order of the pieces.
+        """Run independent tasks; return their results in order, combined by `gather`.
 
-        When the time is up, pieces that have not begun are left out: the list then has the results
-        of those that were done, in the order of their numbers. An exception in a piece ends the
-        work and is raised. Ctrl-C cancels what has not begun and comes through; with `gather`, what
-        there is of results goes with it, and with the error when all workers are lost.
+        If the budget expires, tasks that have not started are omitted. An exception in a task ends
+        the computation and is raised. After Ctrl-C, or if all workers are lost, the exception has
+        the combined results so far in its attribute ``result``.
         """
-        found: dict[int, Any] = {}
+        results: dict[int, Any] = {}
 
-        def gathered() -> Any:
-            done = [found[k] for k in sorted(found)]
+        def combined() -> Any:
+            done = [results[k] for k in sorted(results)]
             return done if gather is None else gather(done)
 
-        self.tell(what, 0, len(pieces))
+        def partial_result() -> Any:
+            if gather is None or not results:
+                return None
+            try:
+                return combined()
+            except BowfreeError:  # too few results
+                return None
+
+        self.report_progress(what, 0, len(tasks))
         try:
-            for k, result in finished(task, pieces, self):
-                found[k] = result
-                self.tell(what, len(found), len(pieces))
+            for k, result in run_tasks(function, tasks, self):
+                results[k] = result
+                self.report_progress(what, len(results), len(tasks))
         except WorkersLost as error:
-            if found:
-                error.result = gathered()
+            error.result = partial_result()
             raise
         except KeyboardInterrupt as stop:
-            # A search inside a piece brings its own result along, which is nobody's here.
-            if gather is None or not found:
-                raise KeyboardInterrupt from stop
-            try:
-                result = gathered()
-            except BowfreeError:  # too little for a result
-                raise KeyboardInterrupt from stop
-            raise WorkInterrupted(result) from stop
-        return gathered()
+            # The result of a search inside a task is dropped.
+            found = partial_result()
+            raise KeyboardInterrupt if found is None else WorkInterrupted(found) from stop
+        return combined()
 
 
 def random_generator(rng: Any) -> np.random.Generator:
-    """Return the random numbers that a user's `rng` stands for."""
+    """Return the generator of a user's `rng`."""
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
         raise BowfreeError(
             f"rng = {short_repr(rng)}: give a whole number >= 0, a numpy.random.Generator, or None"
         ) from error
-
-
-def _n_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

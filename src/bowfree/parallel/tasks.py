@@ -1,13 +1,13 @@
-"""Independent pieces of work: one after the other, on threads, or wherever an executor does them.
+"""Execution of independent tasks: in this thread, on threads, or on an executor.
 
-A piece is a pure function of what it is given, and results are put in the order of the pieces, so
-that it does not matter who did which one, and when. Any :class:`concurrent.futures.Executor` will
-do: the standard ones, loky, dask (``client.get_executor()``), ``mpi4py.futures``. What goes out is
-kilobytes, moments and options, never the rows.
+A task is a pure function of its argument, and results are sorted by the number of the task, so that
+they do not depend on which worker does which task and when. Any
+:class:`concurrent.futures.Executor` can be used: the standard ones, loky, dask
+(``client.get_executor()``), ``mpi4py.futures``. A task has kilobytes, moments and options, but
+never the rows.
 
-A worker can get lost with the piece it was at. The piece is then handed out again. When nobody is
-left to take it, :class:`~bowfree.errors.WorkersLost` ends the work, with what was finished in it. An
-exception *in* a piece is another matter: it would come again, and is raised at once.
+A task whose worker dies is submitted again. If no worker is left, :class:`~bowfree.errors.WorkersLost`
+is raised. An exception raised by a task would occur again, so it is raised at once.
 """
 
 from __future__ import annotations
@@ -35,170 +35,206 @@ from bowfree.text_reading import truncate
 if TYPE_CHECKING:
     from bowfree.parallel.budget import Budget
 
+MAX_SUBMITTED = 1024  # largest number of unfinished tasks on an executor
+MAX_ATTEMPTS = 4  # for a task whose workers die: the task itself may kill them
+POLL_SECONDS = 0.1
+LATE_SECONDS = 0.2  # after the time limit, for results that are about to arrive
+NO_WORKER_SECONDS = 8.0  # a dask worker may be restarted by its nanny
 
-IN_FLIGHT = 1024  # pieces handed out and not yet back: no more workers than this have work
-TRIES = 4  # of a piece whose workers get lost: perhaps it is the piece that kills them
-GRACE = 0.2  # seconds after the time limit for results that are on their way
-
-# dask's words for a lost worker or scheduler; it is not imported for their sake.
+# Names of dask's exceptions for a lost worker or scheduler, so that dask need not be imported.
 _LOST = {"KilledWorker", "FutureCancelledError", "FuturesCancelledError", "CommClosedError"}
 
 
-def finished(
-    task: Callable[[Any], Any], pieces: Sequence[Any], budget: Budget
+def run_tasks(
+    function: Callable[[Any], Any], tasks: Sequence[Any], budget: Budget
 ) -> Iterator[tuple[int, Any]]:
-    """Do the task for every piece, and yield (number, result) as they are done.
+    """Yield (number, result) for every task as it finishes.
 
-    When the budget is over, pieces that have not begun are left out.
+    If the budget expires, tasks that have not started are skipped.
 
     Raises
     ------
     WorkersLost
-        Nobody is left to do the work.
+        If no worker is left.
     """
     if budget.executor is not None:
-        yield from _handed_out(budget.executor, task, pieces, budget)
+        yield from _Submission(budget.executor, function, tasks, budget).run()
     elif budget.n_threads == 1:
-        for k in range(len(pieces)):
-            if budget.over:
+        for k in range(len(tasks)):
+            if budget.expired:
                 return
-            yield k, task(pieces[k])
+            yield k, function(tasks[k])
     else:
-        # The core releases the interpreter while it works, so threads of this process do.
-        with ThreadPoolExecutor(budget.n_threads, initializer=budget.enclose) as threads:
-            yield from _handed_out(threads, task, pieces, budget)
+        # Threads suffice: the compiled core releases the global interpreter lock.
+        with ThreadPoolExecutor(budget.n_threads, initializer=budget.bind_to_thread) as threads:
+            yield from _Submission(threads, function, tasks, budget).run()
 
 
 @dataclass(frozen=True)
-class DonePiece:
-    """The result of a piece, in a box that cannot be unpacked.
+class TaskResult:
+    """The result of a task, in an object that cannot be unpacked.
 
-    When a worker dies the moment after it has sent a result, dask's executor takes that for an
-    error, a tuple of three, and fails to unpack it; from what it says then we know what happened.
+    If a worker dies right after it has sent a result, dask's executor mistakes the result for an
+    error, a tuple of three, and fails to unpack it. Its message then identifies this case.
     """
 
-    result: Any
+    value: Any
 
 
-def do_piece(version: str, task: Callable[[Any], Any], piece: Any) -> DonePiece:
-    """Do one piece, on whichever machine; `version` is that of who sent it."""
+def run_task(version: str, function: Callable[[Any], Any], task: Any) -> TaskResult:
+    """Run a task on a worker; `version` is that of the process that has submitted it."""
     if version != __version__:
         raise BowfreeError(
-            f"a worker has bowfree {__version__}, and the process that sends it work {version}: "
-            "install the same version on all machines"
+            f"a worker has bowfree {__version__}, but the process that submits tasks has "
+            f"{version}: install the same version on all machines"
         )
-    return DonePiece(task(piece))
+    return TaskResult(function(task))
 
 
-def _handed_out(
-    executor: Executor, task: Callable[[Any], Any], pieces: Sequence[Any], budget: Budget
-) -> Iterator[tuple[int, Any]]:
-    waiting: dict[Future[Any], int] = {}
-    lost: Counter[int] = Counter()
-    again: list[int] = []  # pieces whose workers got lost
-    begun = done = 0
+class _Submission:
+    """Tasks that are submitted to an executor, collected, and submitted again if a worker dies."""
 
-    def hand_out(k: int) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        function: Callable[[Any], Any],
+        tasks: Sequence[Any],
+        budget: Budget,
+    ) -> None:
+        self.executor, self.function, self.tasks, self.budget = executor, function, tasks, budget
+        self.submitted: dict[Future[Any], int] = {}
+        self.lost: Counter[int] = Counter()  # how often the worker of a task has died
+        self.again: list[int] = []  # tasks to submit again
+        self.n_started = self.n_done = 0
+        self.client = getattr(executor, "_client", None)  # of dask
+        self.had_workers = False
+        self.last_worker = self.last_look = time.monotonic()
+
+    def run(self) -> Iterator[tuple[int, Any]]:
+        """Yield (number, result) as tasks finish."""
         try:
-            waiting[executor.submit(do_piece, __version__, task, pieces[k])] = k
-        except Exception as error:  # shut down, broken, disconnected: every kind has its own
-            raise _nobody_left(error, done, len(pieces)) from error
-
-    def connected() -> bool:
-        """Say whether work can be handed out; what was, and will never come back, is recalled."""
-        state = _connection(executor)
-        if state == "closed":
-            error = ConnectionError("the connection to the scheduler is closed")
-            raise _nobody_left(error, done, len(pieces))
-        if state == "connecting":
-            for future in waiting:
+            while self.submitted or self.again or (self.remaining and not self.budget.expired):
+                self.submit()
+                expired = self.budget.expired
+                if not self.submitted:
+                    time.sleep(POLL_SECONDS)
+                timeout = LATE_SECONDS if expired else POLL_SECONDS
+                ready, _ = wait(self.submitted, timeout=timeout, return_when=FIRST_COMPLETED)
+                for future in ready:
+                    yield from self.collect(future, expired)
+                if expired:
+                    self.again.clear()
+                    for future in self.submitted:
+                        future.cancel()
+                    if self.budget.executor is not None and not ready:
+                        return  # tasks that still run elsewhere are abandoned
+                elif not ready:
+                    self.check_workers()
+        finally:
+            # After an error or Ctrl-C, tasks in this process see the event.
+            if self.submitted:
+                self.budget.cancelled.set()
+            for future in self.submitted:
                 future.cancel()
-            again.extend(waiting.values())
-            waiting.clear()
-        return state not in ("connecting", "closing")
 
-    try:
-        while waiting or again or (begun < len(pieces) and not budget.over):
-            # Bit by bit: a piece is made when its turn comes, and not before.
-            while (
-                connected()
-                and len(waiting) < IN_FLIGHT
-                and (again or begun < len(pieces))
-                and not budget.over
-            ):
-                if again:
-                    hand_out(again.pop())
-                else:
-                    hand_out(begun)
-                    begun += 1
-            over = budget.over
-            if not waiting:
-                time.sleep(0.1)
-            ready, _ = wait(waiting, timeout=GRACE if over else 0.1, return_when=FIRST_COMPLETED)
-            for future in ready:
-                k = waiting.pop(future)
-                if future.cancelled() and over:
-                    continue
-                error = CancelledError() if future.cancelled() else future.exception()
-                if error is None:
-                    done += 1
-                    yield k, future.result().result
-                elif _is_loss(error):
-                    lost[k] += 1
-                    if lost[k] == TRIES:
-                        raise _nobody_left(error, done, len(pieces)) from error
-                    again.append(k)
-                else:
-                    raise _explained(error)
-            if over:
-                again.clear()
-                for future in waiting:
-                    future.cancel()
-                if budget.executor is not None and not ready:
-                    return  # what still runs elsewhere is not waited for
-    finally:
-        # An error or Ctrl-C: what runs in this process sees the event, the rest is cancelled.
-        if waiting:
-            budget.cancelled.set()
-        for future in waiting:
-            future.cancel()
+    @property
+    def remaining(self) -> int:
+        return len(self.tasks) - self.n_started
 
+    def submit(self) -> None:
+        """Submit tasks up to the limit; a task is created only when it is submitted."""
+        while (
+            self.connected()
+            and len(self.submitted) < MAX_SUBMITTED
+            and (self.again or self.remaining)
+            and not self.budget.expired
+        ):
+            if self.again:
+                k = self.again.pop()
+            else:
+                k = self.n_started
+                self.n_started += 1
+            task = self.tasks[k]
+            try:
+                future = self.executor.submit(run_task, __version__, self.function, task)
+            except Exception as error:  # shut down, broken, disconnected: executors differ
+                raise self.no_worker_left(error) from error
+            self.submitted[future] = k
 
-def _connection(executor: Executor) -> str:
-    """Return "running", "connecting", "closing" or "closed".
+    def collect(self, future: Future[Any], expired: bool) -> Iterator[tuple[int, Any]]:
+        """Yield the result of a future that is done, or schedule its task again."""
+        k = self.submitted.pop(future)
+        if future.cancelled() and expired:
+            return
+        error = CancelledError() if future.cancelled() else future.exception()
+        if error is None:
+            self.n_done += 1
+            self.had_workers, self.last_worker = True, time.monotonic()
+            yield k, future.result().value
+        elif not _is_loss(error):
+            raise _explained(error)
+        else:
+            self.lost[k] += 1
+            if self.lost[k] == MAX_ATTEMPTS:
+                raise self.no_worker_left(error) from error
+            self.again.append(k)
 
-    What dask's executor has been handed when its scheduler goes away never comes back, and the
-    executor does not always say so; its client does.
-    """
-    return str(getattr(getattr(executor, "_client", None), "status", "running"))
+    def connected(self) -> bool:
+        """Return whether tasks can be submitted.
+
+        If the scheduler of a dask cluster dies, futures may stay pending forever: their tasks are
+        submitted again if the scheduler returns.
+        """
+        status = str(getattr(self.client, "status", "running"))
+        if status == "closed":
+            raise self.no_worker_left(ConnectionError("the connection to the scheduler is closed"))
+        if status == "connecting":
+            for future in [future for future in self.submitted if not future.done()]:
+                future.cancel()
+                self.again.append(self.submitted.pop(future))
+        return status not in ("connecting", "closing")
+
+    def check_workers(self) -> None:
+        """Raise an error if all workers of a dask cluster have died and none has come back.
+
+        A cluster that has not had a worker yet may be waiting for machines.
+        """
+        now, info = time.monotonic(), getattr(self.client, "scheduler_info", None)
+        if info is None or now < self.last_look + 1.0:
+            return
+        self.last_look = now
+        if info()["workers"]:
+            self.had_workers, self.last_worker = True, now
+        elif self.had_workers and now > self.last_worker + NO_WORKER_SECONDS:
+            raise self.no_worker_left(ConnectionError("all workers of the dask cluster have died"))
+
+    def no_worker_left(self, error: BaseException) -> WorkersLost:
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return WorkersLost(
+            f"the executor has no worker left ({truncate(reason)}) after {self.n_done} of "
+            f"{len(self.tasks)} tasks; start workers and try again. The attribute `result` of this "
+            "error has what was finished"
+        )
 
 
 def _is_loss(error: BaseException) -> bool:
     return (
         isinstance(error, BrokenExecutor | CancelledError)
         or type(error).__name__ in _LOST
-        or (isinstance(error, TypeError) and f"non-iterable {DonePiece.__name__}" in str(error))
-    )
-
-
-def _nobody_left(error: BaseException, done: int, planned: int) -> WorkersLost:
-    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return WorkersLost(
-        f"the executor has no worker left for the work ({truncate(reason)}); {done} of {planned} "
-        "pieces were done. Start workers and try again; `result` of this error has what is done"
+        or (isinstance(error, TypeError) and f"non-iterable {TaskResult.__name__}" in str(error))
     )
 
 
 def _explained(error: BaseException) -> BaseException:
-    """Say in our words what a foreign exception on the way to a worker or back means."""
+    """Return a clear error for a failure to send a task to a worker; other errors as they are."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ModuleNotFoundError) and (cause.name or "").startswith("bowfree"):
             return BowfreeError(
                 f"a worker cannot import {cause.name}: install bowfree {__version__} on all "
-                "machines that workers run on"
+                "machines with workers"
             )
         if isinstance(cause, PicklingError):
-            return BowfreeError(f"the executor cannot send a piece of work: {truncate(str(cause))}")
+            return BowfreeError(f"the executor cannot send a task: {truncate(str(cause))}")
         cause = cause.__cause__ or cause.__context__
     return error

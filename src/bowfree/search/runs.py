@@ -69,7 +69,7 @@ def run_elsewhere(piece: tuple[Setup, Task, Budget]) -> RunElsewhere | None:
     runs = []
     while core.busy():
         runs += [read_run(names, task.kind, found) for found in core.collect(0.05)]
-        if budget.over:
+        if budget.expired:
             core.stop()
     if not runs:
         return None

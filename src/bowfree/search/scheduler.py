@@ -18,7 +18,7 @@ from typing import Any
 
 from bowfree.errors import CheckpointError
 from bowfree.parallel.budget import Budget
-from bowfree.parallel.tasks import finished
+from bowfree.parallel.tasks import run_tasks
 from bowfree.search.checkpoint import Checkpoint
 from bowfree.search.plan import (
     Plan,
@@ -100,7 +100,7 @@ class Conductor:
         self.core.launch(tasks, min(self.budget.n_threads, len(tasks)))
         while self.core.busy():
             self.collect()
-            if self.budget.over:
+            if self.budget.expired:
                 self.stop()
             self.report()
 
@@ -109,7 +109,7 @@ class Conductor:
         setup = replace(self.setup, moments=self.setup.moments.without_rows())
         pieces = _Pieces(setup, [task for _, _, task in self.batch], self.budget)
         self.report()
-        for index, found in finished(run_elsewhere, pieces, self.budget):
+        for index, found in run_tasks(run_elsewhere, pieces, self.budget):
             if found is not None:
                 for graph, score in found.pool:
                     parents, spouses = graph._bits()
@@ -117,7 +117,7 @@ class Conductor:
                 self.keep(index, found.run)
             self.save(at_once=False)
             self.report()
-        if self.budget.over:
+        if self.budget.expired:
             self.stopped = True
 
     def collect(self) -> None:
@@ -168,7 +168,7 @@ class Conductor:
     def report(self) -> None:
         """Tell whoever wants to know how far the search is."""
         best = max((run.score for run in self.runs.values()), default=None)
-        self.budget.tell("runs", len(self.runs), self.planned, best)
+        self.budget.report_progress("runs", len(self.runs), self.planned, best)
 
     def work(self) -> float:
         """Return the work behind all runs so far, which is the same for everybody."""
@@ -210,4 +210,4 @@ class _Pieces(Sequence[tuple[Setup, Task, Budget]]):
         return len(self.tasks)
 
     def __getitem__(self, k: Any) -> Any:
-        return self.setup, self.tasks[k], self.budget.piece(0)
+        return self.setup, self.tasks[k], self.budget.for_task(0)

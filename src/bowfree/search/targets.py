@@ -118,7 +118,7 @@ class _Moves:
 
     def improve(self, place: Place, e: int) -> Place:
         """Make the best change of one condition while there is one."""
-        while not self.budget.over:
+        while not self.budget.expired:
             changes = self.changes(place.targets, e)
             if len(changes) > MOST_CLIMBS:
                 changes.sort(key=lambda targets: -self.score(place.graph, targets))
@@ -132,7 +132,7 @@ class _Moves:
     def suited(self, graph: MixedGraph, targets: Targets) -> Targets:
         """Add and take back targets, the best of all conditions first, for the graph as it is."""
         score = self.score(graph, targets)
-        while not self.budget.over:
+        while not self.budget.expired:
             changes = [
                 after
                 for e in self.unknown
@@ -150,7 +150,7 @@ class _Moves:
         """Go round the conditions until none has a change that is better."""
         place, unchanged = self.near(graph, targets), 0
         for e in cycle(self.unknown):
-            if unchanged == len(self.unknown) or self.budget.over:
+            if unchanged == len(self.unknown) or self.budget.expired:
                 break
             before, place = place, self.improve(place, e)
             unchanged = 1 + (unchanged if place.targets == before.targets else 0)
@@ -220,7 +220,7 @@ def learn_targets(
     place = max(ends, key=lambda end: end.score)
     for _ in range(MOST_ROUNDS):
         result = whole(moments._with_targets(place.targets), place.graph)
-        if budget.over or result.score <= place.score + TOLERANCE:
+        if budget.expired or result.score <= place.score + TOLERANCE:
             break
         further = moves.climb(result.graph, place.targets)
         if further.targets == place.targets:

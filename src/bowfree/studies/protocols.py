@@ -160,7 +160,7 @@ def compare_protocols(
     budget = Budget(time_limit=time_limit, progress=progress)
     studies: dict[str, EffectsStudy] = {}
     for name in wanted:
-        if budget.over and studies:
+        if budget.expired and studies:
             break
 
         def tell(told: Progress, name: str = name) -> None:
@@ -179,7 +179,7 @@ def compare_protocols(
             partial_table = ProtocolTable(studies | {name: stop.result}, complete=False)
             raise WorkInterrupted(partial_table) from stop
         except BowfreeError:
-            if budget.over and studies:
+            if budget.expired and studies:
                 break  # the time was up before the first simulation of this one
             raise
     whole = len(studies) == len(wanted) and all(study.complete for study in studies.values())

@@ -377,16 +377,16 @@ def sachs_joint_study(
         whole = len(rows) == len(asked) and (foreseen is not None) == left_out
         spent = time.process_time() - began
         return SachsJointStudy(
-            tuple(together), tuple(alone), foreseen, spent, whole and not budget.over
+            tuple(together), tuple(alone), foreseen, spent, whole and not budget.expired
         )
 
     try:
         for (name, data, setting), seed in zip(asked, seeds, strict=False):
-            if budget.over and rows:
+            if budget.expired and rows:
                 break
             rows.append(_searched(name, data, setting, penalty, budget, seed))
-            budget.tell("searches", len(rows), planned)
-        if left_out and not budget.over:
+            budget.report_progress("searches", len(rows), planned)
+        if left_out and not budget.expired:
             foreseen = leave_out_conditions(
                 SETTINGS["perfect"].data(tables),
                 search={"penalty": penalty},
@@ -394,7 +394,7 @@ def sachs_joint_study(
                 n_jobs=budget.n_jobs,
                 time_limit=budget.seconds_left,
             )
-            budget.tell("searches", planned, planned)
+            budget.report_progress("searches", planned, planned)
     except KeyboardInterrupt as stop:
         if not rows:
             raise

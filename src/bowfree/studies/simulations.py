@@ -53,4 +53,4 @@ def simulate(
 
 def _whole(task: Callable[[Any, Budget], Any], budget: Budget, piece: Any) -> Any:
     found = task(piece, budget)
-    return None if budget.over else found
+    return None if budget.expired else found

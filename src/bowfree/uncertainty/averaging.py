@@ -314,7 +314,7 @@ def _chains(
         starts=starts_over(known),
         known=known,
     )
-    return sample_structures(found.moments, space, law, plan, budget.part(0.5))
+    return sample_structures(found.moments, space, law, plan, budget.with_share(0.5))
 
 
 def _sampled(samples: StructureSamples) -> Votes:
@@ -350,7 +350,7 @@ def _given(
 ) -> Votes:
     """Return one graph for each class of the given ones; the fits are needed again for effects."""
     graphs = list(dict.fromkeys(graphs))
-    half = budget.part(0.5)
+    half = budget.with_share(0.5)
     F = counter.objectives(*_stacks(graphs), half.seconds_left, budget.seconds_left)
     complete, graphs = len(F) == len(graphs), graphs[: len(F)]
     n_edges = np.array([graph.n_edges for graph in graphs])

@@ -26,7 +26,7 @@ from bowfree.data.moments import Moments
 from bowfree.errors import WorkersLost
 from bowfree.graph.encodings import States
 from bowfree.parallel.budget import Budget
-from bowfree.parallel.tasks import finished
+from bowfree.parallel.tasks import run_tasks
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.posterior import GraphLaw, log_prior
 from bowfree.uncertainty.structure_samples import MIXED, worst_edge_r_hat
@@ -204,7 +204,7 @@ class _Steps:
     def tell(self, steps: int) -> None:
         """Tell that chains have taken so many steps, added up over all of them."""
         self.done += steps
-        self.budget.tell("steps", self.done // self.n_chains, self.planned)
+        self.budget.report_progress("steps", self.done // self.n_chains, self.planned)
 
 
 def _walk_leg(
@@ -220,7 +220,7 @@ def _walk_here(
     chains: _core.StructureChains, leg: Leg, budget: Budget, tell: Callable[[int], None]
 ) -> bool:
     for size in leg.slices():
-        if budget.over or not chains.walk(size, leg.thin, budget.n_threads, budget.seconds_left):
+        if budget.expired or not chains.walk(size, leg.thin, budget.n_threads, budget.seconds_left):
             return False
         tell(size)
     return True
@@ -237,7 +237,7 @@ def _walk_elsewhere(
     for stretch in leg.stretches(first):
         complete = 0
         pieces = _Pieces(chains, steps.n_chains, setup, known, stretch, budget)
-        for c, walked in finished(walk_stretch, pieces, budget):
+        for c, walked in run_tasks(walk_stretch, pieces, budget):
             chains.put(c, walked.place, walked.notes)
             if walked.complete:
                 complete += 1
@@ -293,5 +293,5 @@ class _Pieces(Sequence[Piece]):
 
     def __getitem__(self, c: Any) -> Any:
         return Piece(
-            self.setup, self.chains.place(c), self.known, self.stretch, self.budget.piece(0)
+            self.setup, self.chains.place(c), self.known, self.stretch, self.budget.for_task(0)
         )

@@ -307,9 +307,9 @@ def leave_out_conditions(
     exhausted = 0
     seeds = budget.generator().integers(0, 2**63, size=len(moments.conditions)).tolist()
     for k, condition in enumerate(moments.conditions):
-        if budget.over:
+        if budget.expired:
             break
-        budget.tell("conditions", k, len(moments.conditions))
+        budget.report_progress("conditions", k, len(moments.conditions))
         others = JointMoments([c for c in moments.conditions if c is not condition])
         try:
             others._check(bap)
@@ -318,7 +318,7 @@ def leave_out_conditions(
             continue
         best, cut_short = bap, False
         if best is None:
-            learned = recipe.search(others, budget.piece(np.random.default_rng(seeds[k])))
+            learned = recipe.search(others, budget.for_task(np.random.default_rng(seeds[k])))
             if not learned.complete:  # a graph that time was not enough for foresees nothing
                 break
             best, cut_short = learned.graph, learned.hit_work_limit

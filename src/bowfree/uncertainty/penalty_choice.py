@@ -225,7 +225,7 @@ def choose_penalty(
         moments, left_out = rows.moments(np.flatnonzero(fold != k)), rows.left_out(fold == k)
         for penalty in values:
             one = replace(recipe, rule=replace(recipe.rule, penalty=penalty))
-            pieces.append((one, moments, left_out, budget.piece(seeds[k])))
+            pieces.append((one, moments, left_out, budget.for_task(seeds[k])))
     found: list[_Validated | None] = budget.run(_validate, pieces, what="folds")
     if len(found) < len(pieces) or None in found:
         raise BowfreeError(

@@ -425,7 +425,7 @@ class _Resamples(Sequence[tuple[Moments, Budget]]):
 
     def __getitem__(self, k: Any) -> Any:
         stream = np.random.default_rng(self.seeds[k])
-        return self.rows.moments(self.rows.draw(stream)), self.budget.piece(stream)
+        return self.rows.moments(self.rows.draw(stream)), self.budget.for_task(stream)
 
 
 @dataclass(frozen=True, eq=False)

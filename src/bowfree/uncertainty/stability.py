@@ -269,7 +269,7 @@ class _Halves(Sequence[tuple[Moments, Budget]]):
 
     def __getitem__(self, k: Any) -> Any:
         halves = self.rows.halves(np.random.default_rng(self.seeds[k - k % 2]))
-        return self.rows.moments(halves[k % 2]), self.budget.piece(
+        return self.rows.moments(halves[k % 2]), self.budget.for_task(
             np.random.default_rng(self.seeds[k])
         )
 

@@ -11,7 +11,7 @@ import pytest
 
 import bowfree as bf
 from bowfree.parallel.budget import Budget
-from bowfree.parallel.tasks import do_piece
+from bowfree.parallel.tasks import run_task
 from odd_executors import Backwards, Clumsy, Forgetful
 from search_cases import same_search
 
@@ -74,7 +74,7 @@ def test_a_result_that_dask_takes_for_an_error_is_asked_for_again():
 def test_a_scheduler_that_does_not_come_back_ends_the_work():
     # Nobody cancels what was handed out last, or tells that it is lost.
     for looks in (5, 0):
-        with pytest.raises(bf.errors.WorkersLost, match=r"is closed\); 0 of 5 pieces were done"):
+        with pytest.raises(bf.errors.WorkersLost, match=r"is closed\) after 0 of 5 tasks"):
             Budget(executor=Forgetful("closed", looks=looks)).run(square, range(5), what="squares")
 
 
@@ -85,7 +85,7 @@ def test_a_piece_that_kills_every_worker_ends_the_work():
         seen.append(number)
         return number >= 2
 
-    with pytest.raises(bf.errors.WorkersLost, match=r"gone\); 2 of 5 pieces were done") as caught:
+    with pytest.raises(bf.errors.WorkersLost, match=r"gone\) after 2 of 5 tasks") as caught:
         Budget(executor=Clumsy(lose)).run(square, range(5), what="squares", gather=sum)
     assert caught.value.result == 0 + 1
     assert len(seen) < 30
@@ -155,18 +155,16 @@ def test_a_closed_executor():
     with ThreadPoolExecutor(1) as closed:
         pass
     with pytest.raises(
-        bf.errors.WorkersLost, match=r"no worker left .*after shutdown.*; 0 of"
+        bf.errors.WorkersLost, match=r"no worker left .*after shutdown.* after 0 of"
     ) as caught:
         bf.greedy_search(X, rng=0, executor=closed)
     assert caught.value.result is None
 
 
 def test_another_version_on_a_worker_is_refused():
-    with pytest.raises(
-        bf.BowfreeError, match=rf"bowfree {bf.__version__}, .* work 0\.0\.9: install"
-    ):
-        do_piece("0.0.9", square, 3)
-    assert do_piece(bf.__version__, square, 3).result == 9
+    with pytest.raises(bf.BowfreeError, match=rf"bowfree {bf.__version__}, .* 0\.0\.9: install"):
+        run_task("0.0.9", square, 3)
+    assert run_task(bf.__version__, square, 3).value == 9
 
 
 def test_a_worker_without_the_package():
