@@ -143,7 +143,7 @@ def test_rows_with_gaps_are_left_out(only_sums):
     assert found.n == 4998
     assert found.notes == ("2 rows with missing values were dropped",)
     assert_allclose(found.S, bf.moments(X, missing="listwise").S, rtol=1e-13)
-    with pytest.raises(bf.errors.DataError, match="values in 'x2', first in row 3999: of so large"):
+    with pytest.raises(bf.errors.DataError, match="values in 'x2', first in row 3999; of so large"):
         bf.moments(cut(np.delete(X, 3, axis=0), 100))
 
 
@@ -158,14 +158,14 @@ def test_a_search_reads_pieces_once_and_looks_at_the_first_rows(only_sums):
 @pytest.mark.parametrize(
     ("pieces", "options", "message"),
     [
-        (lambda: iter([]), {}, "no pieces at all"),
+        (lambda: iter([]), {}, "has no pieces"),
         (lambda: iter(["data.csv"]), {}, "piece 1 of data is the text or path"),
         (lambda: iter([[1.0, 2.0]]), {}, "piece 1 of data has shape"),
         (lambda: iter([frame(ROWS), frame(ROWS)[["a", "b"]]]), {}, "piece 2 of data has other"),
         (
             lambda: cut(ROWS, 100),
             {"correlation": "kendall"},
-            "correlation needs all rows",
+            "correlation: needs all rows",
         ),
         (lambda: cut(ROWS, 100), {"ordinal": ["x1"]}, "needs all rows at once"),
         (lambda: cut(ROWS, 100), {"weights": "x1"}, "needs all rows at once"),

@@ -1,21 +1,15 @@
-"""Tables that come in pieces: more rows than fit into memory.
+"""Tables that are read in pieces, because they have more rows than fit into memory.
 
-Moments are sums, so that the number of rows is no limit. What comes in pieces is read once: an
-iterator of tables (a generator, ``pandas.read_csv(..., chunksize=...)``, an Arrow reader), a lazy
-frame of polars, a dataset of pyarrow (a folder of Parquet files), a data frame of dask, whose
-workers send sums and no rows.
+A stream is an iterator of tables (a generator, ``pandas.read_csv(..., chunksize=...)``, an Arrow
+reader), a lazy frame of polars, a dataset of pyarrow or a data frame of dask. It is read once. A
+small table is kept. Of a larger one only n, means and covariances are kept (:class:`Sums`), in
+memory that does not grow. They are as exact as those of a table in memory, because
 
-A table that turns out to be small is kept, and is then like any other. Of a larger one only n,
-means and covariances are kept (:class:`Sums`), in memory that does not grow. Two things make them
-as exact as those of a table in memory:
-
-- deviations are from a value inside the data (the median of the first block), so that an offset
-  of 1e9 takes no digits away;
+- deviations are taken from a value inside the data, so that an offset of 1e9 costs no digits;
 - sums of squares are about the mean of their own block, and are merged by the identity of Chan,
-  Golub and LeVeque, which adds what the difference of the means brings.
+  Golub and LeVeque.
 
-Blocks have a fixed number of rows, however the pieces are cut: the same rows in the same order
-give the same bits.
+Blocks have a fixed number of rows, so that the result does not depend on the size of the pieces.
 
 References
 ----------
@@ -25,7 +19,7 @@ T. Chan, G. Golub, R. LeVeque, Algorithms for computing the sample variance, Ame
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -40,61 +34,53 @@ from bowfree.graph.mixed_graph import MixedGraph
 
 Floats = npt.NDArray[np.float64]
 
-# Cells up to which a table that comes in pieces is kept: 128 MB.
+# Number of cells up to which a stream is kept in memory (128 MB).
 KEPT = 2**24
-# Rows of a block, a power of two; fewer in a table with many columns (64 MB).
+# Number of rows of a block, a power of two; fewer in a table with many columns (64 MB).
 _BLOCK, _BLOCK_CELLS = 2**14, 2**23
-# Work of one product of matrices that OpenBLAS does on one thread. Those who read the pieces have
-# the other cores busy, and threads that wait for each other at every block take longer than one.
+# Size of a matrix product that OpenBLAS computes on one thread. The other cores are busy reading.
 _ONE_THREAD = 2**18
 _HEAD = 1000
-_CHUNK = 2**16  # rows of a piece, where we may say so
+_BATCH = 2**16  # number of rows of a piece of a lazy frame
 
 
 class Sums:
-    """Number, means and sums of squares of rows, added block by block.
+    """Number, means and sums of squares of rows.
 
     Parameters
     ----------
     names : tuple of str
         The columns.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bowfree.data.streaming import Sums
-    >>> sums = Sums(("x",))
-    >>> for part in ([[1e9 + 1], [1e9 + 2]], [[1e9 + 3]]):
-    ...     sums.add(np.array(part))
-    >>> S, n, mean = sums.summary()
-    >>> S.round(6).tolist(), n, mean.tolist()
-    ([[0.666667]], 3.0, [1000000002.0])
+    Attributes
+    ----------
+    n, n_dropped : int
+        Numbers of complete rows, and of rows with missing values, which were dropped.
+    head : ndarray
+        The first rows.
     """
 
     def __init__(self, names: tuple[str, ...]) -> None:
         d = len(names)
         self.names = names
-        self.n = 0
-        self.n_dropped = 0  # rows with missing values
-        self.head = np.empty((0, d))  # the first rows, to see what columns look like
-        self._base = np.zeros(d)  # a value inside the data, which all means are counted from
+        self.n = self.n_dropped = 0
+        self.head = np.empty((0, d))
+        self._base = np.zeros(d)  # a value inside the data; all means are relative to it
         self._mean = np.zeros(d)
         self._squares = np.zeros((d, d))
         self._block = np.empty((_power_of_two(min(_BLOCK, _BLOCK_CELLS // d)), d))
         self._filled = 0
 
     def add(self, X: Floats) -> None:
-        """Add rows without gaps."""
-        size = len(self._block)
+        """Add complete rows."""
+        self.head = np.concatenate([self.head, X[: max(0, _HEAD - len(self.head))]])
         start = 0
-        if len(self.head) < _HEAD:
-            self.head = np.concatenate([self.head, X[: _HEAD - len(self.head)]])
         while start < len(X):
-            taken = min(size - self._filled, len(X) - start)
-            self._block[self._filled : self._filled + taken] = X[start : start + taken]
-            self._filled += taken
-            start += taken
-            if self._filled == size:
+            stop = min(start + len(self._block) - self._filled, len(X))
+            self._block[self._filled : self._filled + stop - start] = X[start:stop]
+            self._filled += stop - start
+            start = stop
+            if self._filled == len(self._block):
                 self._close_block()
 
     def _close_block(self) -> None:
@@ -102,9 +88,9 @@ class Sums:
         if not m:
             return
         rows = self._block[:m]
-        with np.errstate(over="ignore", invalid="ignore"):  # too large to be squared: see summary
+        with np.errstate(over="ignore", invalid="ignore"):  # checked in `summary`
             if not self.n:
-                # An element and no mean of two: deviations of a constant column are exactly zero.
+                # An element of the column, so that the deviations of constant columns are zero.
                 self._base = np.partition(rows, m // 2, axis=0)[m // 2].copy()
             rows -= self._base
             mean = rows.mean(axis=0)
@@ -114,23 +100,22 @@ class Sums:
 
     def _merge(self, m: int, mean: Floats, squares: Floats) -> None:
         total = self.n + m
-        apart = mean - self._mean
-        self._squares += squares + np.outer(apart, apart) * (self.n * m / total)
-        self._mean = self._mean + apart * (m / total)
+        shift = mean - self._mean
+        self._squares += squares + np.outer(shift, shift) * (self.n * m / total)
+        self._mean = self._mean + shift * (m / total)
         self.n = total
 
     def sealed(self) -> Sums:
-        """Return the sums without room for more rows: light to send around."""
+        """Return the sums without the memory for further rows."""
         self._close_block()
         self._block = np.empty((0, len(self.names)))
         return self
 
     def merge(self, other: Sums) -> None:
-        """Add the rows of other sums, behind one's own."""
+        """Add the rows of other sums, after those of this one."""
         self._close_block()
         other._close_block()
-        if len(self.head) < _HEAD:
-            self.head = np.concatenate([self.head, other.head])
+        self.head = np.concatenate([self.head, other.head[: max(0, _HEAD - len(self.head))]])
         if not self.n:
             self._base = other._base
         self.n_dropped += other.n_dropped
@@ -138,14 +123,14 @@ class Sums:
             self._merge(other.n, (other._base - self._base) + other._mean, other._squares)
 
     def summary(self) -> Summary:
-        """Return the covariance matrix with divisor n, n, and the mean; or say what is wrong."""
+        """Return the covariance matrix with divisor n, n, and the mean."""
         self._close_block()
         if self.n < 2:
             raise DataError(f"n = {self.n}: data need at least 2 rows (observations in rows)")
         S = self._squares / self.n
         variances = S.diagonal()
-        if (variances == 0).any():
-            constant = [self.names[i] for i in np.flatnonzero(variances == 0)]
+        constant = [self.names[i] for i in np.flatnonzero(variances == 0)]
+        if constant:
             raise DataError(
                 f"constant column {quoted(constant)}: drop it, it has no variance to explain"
             )
@@ -155,7 +140,7 @@ class Sums:
 
 
 def _products(rows: Floats) -> Floats:
-    """Return ``rows.T @ rows``, in parts that one thread works on if the columns are few."""
+    """Return ``rows.T @ rows``, in parts that use one thread each if there are few columns."""
     size, d = rows.shape
     part = _power_of_two(_ONE_THREAD // d**2)
     if not 64 <= part < size:
@@ -165,25 +150,27 @@ def _products(rows: Floats) -> Floats:
 
 
 def _power_of_two(most: int) -> int:
-    """Return the largest power of two up to a number, and 1 below that."""
+    """Return the largest power of two up to a number, at least 1."""
     return int(2 ** (max(1, most).bit_length() - 1))
 
 
 def is_stream(data: Any) -> bool:
-    """Tell whether a table comes in pieces that are read once."""
-    return isinstance(data, Iterator) or _kind(data) is not None
+    """Return whether data are a stream."""
+    return isinstance(data, Iterator) or _library(data) is not None
 
 
-def _kind(data: Any) -> str | None:
-    """Return the library that hands out the pieces, without importing any."""
-    module = type(data).__module__
-    if module.startswith("polars.") and type(data).__name__ == "LazyFrame":
-        return "polars"
-    if module.startswith("pyarrow.") and hasattr(data, "to_batches") and hasattr(data, "scanner"):
-        return "pyarrow"
-    if module.startswith("dask") and hasattr(data, "to_delayed") and hasattr(data, "columns"):
-        return "dask"
-    return None
+def _library(data: Any) -> str | None:
+    """Return the library of a lazy frame or dataset, without importing it."""
+    library = type(data).__module__.partition(".")[0]
+    methods = {
+        "polars": ("collect_schema", "sink_parquet"),
+        "pyarrow": ("to_batches", "scanner"),
+        "dask": ("to_delayed", "columns"),
+    }
+    if library.startswith("dask"):
+        library = "dask"
+    found = library in methods and all(hasattr(data, name) for name in methods[library])
+    return library if found else None
 
 
 def read_stream(
@@ -193,105 +180,124 @@ def read_stream(
     listwise: bool = False,
     rows_for: str | None = None,
 ) -> Observations | Sums:
-    """Read all pieces: return the table if it is small, or else its sums.
+    """Return the table of a stream if it is small, or else its sums.
 
     Parameters
     ----------
     data : iterator of tables, polars.LazyFrame, pyarrow.dataset.Dataset or dask.dataframe.DataFrame
-        The pieces.
+        The stream.
     wanted : tuple of str, optional
         The columns to read; by default all.
     listwise : bool
-        Leave out rows with gaps, which are refused otherwise where only sums are kept.
+        Drop rows with missing values; by default they raise an error if only sums are kept.
     rows_for : str, optional
-        What has been asked for that needs all rows at once; a large table is then refused.
+        Name of an option that needs all rows at once; a large table then raises an error.
     """
-    if _kind(data) == "dask":
-        return _read_dask(data, wanted, listwise, rows_for)
+    library = _library(data)
     graph = None if wanted is None else MixedGraph(wanted)
-    kept: list[Floats] = []
+    if library == "dask":  # the workers send sums, not rows
+        dask: Any = import_module("dask")
+        parts = data.to_delayed()
+        read, limit = dask.delayed(_read_partition), KEPT // max(1, len(parts))
+        tasks = (read(part, k, graph, limit, listwise, rows_for) for k, part in enumerate(parts))
+        return _combine(dask.compute(*tasks), KEPT, listwise, rows_for)
+    if library == "polars":
+        pieces = lazy_batches(data.select(_known(wanted, data.collect_schema().names())))
+    elif library == "pyarrow":
+        # Little is read ahead: the default, sixteen batches, can take several hundred megabytes.
+        columns = _known(wanted, data.schema.names)
+        pieces = data.to_batches(columns=columns, batch_readahead=4, fragment_readahead=1)
+    else:
+        pieces = data
+    tables = (_read(piece, graph, f"piece {k + 1} of data") for k, piece in enumerate(pieces))
+    return _combine(tables, KEPT, listwise, rows_for)
+
+
+def _known(wanted: tuple[str, ...] | None, names: list[str]) -> list[str]:
+    """Return the columns to read; an error about missing ones comes later."""
+    return names if wanted is None else [name for name in wanted if name in names]
+
+
+def lazy_batches(frame: Any) -> Iterator[Any]:
+    """Yield the rows of a polars.LazyFrame in order, in data frames of limited size."""
+    if hasattr(frame, "collect_batches"):
+        # The default is whole row groups of Parquet files, often a million rows.
+        return iter(frame.collect_batches(maintain_order=True, chunk_size=_BATCH))
+    return iter([frame.collect()])
+
+
+def _read(piece: Any, graph: MixedGraph | None, what: str) -> Observations:
     categories: dict[str, tuple[str, ...]] = {}
-    names: tuple[str, ...] | None = None
-    sums: Sums | None = None
-    n_rows = n_cells = 0
-    for k, piece in enumerate(_pieces(data, wanted)):
-        what = f"piece {k + 1} of data"
-        found, X = read_observations(piece, graph, what, categories=categories)
-        names = names or found
-        X = _in_order(names, found, X, what)
-        if sums is None and n_cells + X.size > KEPT:
-            _refuse_rows(rows_for, categories)
-            sums, begun = Sums(names), 0
-            for before in kept:
-                _add(sums, before, begun, listwise)
-                begun += len(before)
-            kept.clear()
-        if sums is None:
-            kept.append(X.copy())
-        else:
-            _add(sums, X, n_rows, listwise)
-        n_rows, n_cells = n_rows + len(X), n_cells + X.size
-    if names is None:
-        raise DataError("data has no pieces at all: an iterator is read once, was it read before?")
-    return sums or Observations(names, np.concatenate(kept), categories)
-
-
-def _read_dask(
-    data: Any, wanted: tuple[str, ...] | None, listwise: bool, rows_for: str | None
-) -> Observations | Sums:
-    """Let the workers add up their partitions, and put the sums together in order."""
-    dask: Any = import_module("dask")
-    parts = data.to_delayed()
-    read = dask.delayed(_read_partition)
-    most = KEPT // max(1, len(parts))
-    found = dask.compute(
-        *(read(part, k, wanted, most, listwise, rows_for) for k, part in enumerate(parts))
-    )
-    names = found[0].names
-    if all(isinstance(part, Observations) for part in found):
-        categories = {name: labels for part in found for name, labels in part.categories.items()}
-        return Observations(names, np.concatenate([part.values for part in found]), categories)
-    total = Sums(names)
-    for part in found:
-        if isinstance(part, Sums):
-            total.merge(part)
-        else:
-            _add(total, part.values, 0, listwise)
-    return total
+    return Observations(*read_observations(piece, graph, what, categories=categories), categories)
 
 
 def _read_partition(
     frame: Any,
     k: int,
-    wanted: tuple[str, ...] | None,
-    most: int,
+    graph: MixedGraph | None,
+    limit: int,
     listwise: bool,
     rows_for: str | None,
 ) -> Observations | Sums:
-    """Return a partition if it is small, or else its sums."""
+    """Read a partition of a dask data frame, on a worker."""
+    found = _combine([_read(frame, graph, f"partition {k}")], limit, listwise, rows_for)
+    return found.sealed() if isinstance(found, Sums) else found
+
+
+def _combine(
+    pieces: Iterable[Observations | Sums], limit: int, listwise: bool, rows_for: str | None
+) -> Observations | Sums:
+    """Return all rows, or their sums if they have more cells than the limit."""
+    kept: list[Floats] = []
     categories: dict[str, tuple[str, ...]] = {}
-    graph = None if wanted is None else MixedGraph(wanted)
-    names, X = read_observations(frame, graph, f"partition {k}", categories=categories)
-    if X.size <= most:
-        return Observations(names, X, categories)
-    _refuse_rows(rows_for, categories)
-    sums = Sums(names)
-    _add(sums, X, 0, listwise)
-    return sums.sealed()
+    names: tuple[str, ...] = ()
+    sums: Sums | None = None
+    n_rows = 0
+    for k, piece in enumerate(pieces):
+        names = names or piece.names
+        if set(piece.names) != set(names):
+            odd = sorted(set(piece.names) ^ set(names))
+            raise DataError(f"piece {k + 1} of data has other columns than piece 1: {quoted(odd)}")
+        if isinstance(piece, Observations):
+            order = [piece.names.index(name) for name in names]
+            X = piece.values if piece.names == names else piece.values[:, order]
+            categories.update(piece.categories)
+        if sums is None and (isinstance(piece, Sums) or (n_rows + len(X)) * len(names) > limit):
+            _check_sums_suffice(rows_for, categories)
+            sums, begun = Sums(names), 0
+            for rows in kept:
+                _add(sums, rows, begun, listwise)
+                begun += len(rows)
+            kept.clear()
+        if isinstance(piece, Sums):
+            assert sums is not None
+            sums.merge(piece)
+            n_rows += piece.n + piece.n_dropped
+            continue
+        if sums is None:
+            kept.append(X.copy())
+        else:
+            _add(sums, X, n_rows, listwise)
+        n_rows += len(X)
+    if not names:
+        raise DataError(
+            "data has no pieces; an iterator can be read only once, was it read before?"
+        )
+    return sums or Observations(names, np.concatenate(kept), categories)
 
 
-def _refuse_rows(rows_for: str | None, categories: dict[str, tuple[str, ...]]) -> None:
+def _check_sums_suffice(rows_for: str | None, categories: dict[str, tuple[str, ...]]) -> None:
     what = rows_for or (f"ordered categories ({quoted(list(categories))})" if categories else None)
     if what is not None:
         raise DataError(
-            f"{what} needs all rows at once, and of a table in pieces with more than {KEPT:,} "
-            "cells only sums are kept: read a part of the rows into one data frame"
+            f"{what}: needs all rows at once, but of a stream with more than {KEPT:,} cells only "
+            "sums are kept; read a part of the rows into one data frame"
         )
 
 
 def _add(sums: Sums, X: Floats, begun: int, listwise: bool) -> None:
-    """Add a piece, whose first row is number `begun`, without its gaps."""
-    # One pass over complete rows, which is what most are: a sum is finite if all of it is.
+    """Add the complete rows of a piece, whose first row is number `begun`."""
+    # The sum of a piece is finite if all its cells are; one pass suffices for complete rows.
     with np.errstate(invalid="ignore", over="ignore"):
         if np.isfinite(X.sum()):
             sums.add(X)
@@ -299,65 +305,11 @@ def _add(sums: Sums, X: Floats, begun: int, listwise: bool) -> None:
     finite = np.isfinite(X)
     complete = finite.all(axis=1)
     if np.isinf(X).any() or not (listwise or complete.all()):
-        at_fault = [sums.names[i] for i in np.flatnonzero(~finite.all(axis=0))]
+        names = [sums.names[i] for i in np.flatnonzero(~finite.all(axis=0))]
         raise DataError(
-            f"missing or infinite values in {quoted(at_fault)}, first in row "
-            f"{begun + int(complete.argmin())}: of so large a table only sums are kept, and rows "
-            "with gaps can only be left out (missing: listwise)"
+            f"missing or infinite values in {quoted(names)}, first in row "
+            f"{begun + int(complete.argmin())}; of so large a table only sums are kept, and rows "
+            "with missing values can only be dropped (missing='listwise')"
         )
     sums.n_dropped += int(np.count_nonzero(~complete))
     sums.add(X[complete])
-
-
-def _in_order(names: tuple[str, ...], found: tuple[str, ...], X: Floats, what: str) -> Floats:
-    if found == names:
-        return X
-    if set(found) != set(names) or len(found) != len(names):
-        odd = sorted(set(found) ^ set(names))
-        raise DataError(f"{what} has other columns than the first piece: {quoted(odd)}")
-    return X[:, [found.index(name) for name in names]]
-
-
-# --- where pieces come from -----------------------------------------------------------------------
-
-
-def _pieces(data: Any, wanted: tuple[str, ...] | None) -> Iterator[Any]:
-    """Return tables that `read_observations` understands, one after the other."""
-    kind = _kind(data)
-    if kind == "polars":
-        return _of_polars(data, wanted)
-    if kind == "pyarrow":
-        # Little read ahead: sixteen batches, as is usual there, take several hundred megabytes.
-        columns = _known(wanted, data.schema.names)
-        ahead = {"batch_readahead": 4, "fragment_readahead": 1}
-        return _of_pyarrow(data.to_batches(columns=columns, **ahead))
-    return _of_pyarrow(data)
-
-
-def _known(wanted: tuple[str, ...] | None, names: list[str]) -> list[str] | None:
-    """Return the columns to read; those that are not there are missed later, by name."""
-    return None if wanted is None else [name for name in wanted if name in names]
-
-
-def _of_polars(data: Any, wanted: tuple[str, ...] | None) -> Iterator[Any]:
-    columns = _known(wanted, data.collect_schema().names())
-    return lazy_batches(data if columns is None else data.select(columns))
-
-
-def lazy_batches(frame: Any) -> Iterator[Any]:
-    """Yield the rows of a polars.LazyFrame in order, in data frames of limited size."""
-    if hasattr(frame, "collect_batches"):
-        # The default is whole row groups of Parquet files, often a million rows.
-        return iter(frame.collect_batches(maintain_order=True, chunk_size=_CHUNK))
-    return iter([frame.collect()])
-
-
-def _of_pyarrow(pieces: Iterator[Any]) -> Iterator[Any]:
-    """Make tables of record batches, which are columns without the methods of a table."""
-    for piece in pieces:
-        if type(piece).__module__.startswith("pyarrow") and type(piece).__name__ == "RecordBatch":
-            import pyarrow
-
-            yield pyarrow.Table.from_batches([piece])
-        else:
-            yield piece
