@@ -28,12 +28,11 @@ from typing import Any
 import numpy as np
 
 import bowfree as bf
-from bowfree.effects.bounds import effect_counter
 from bowfree.parallel.budget import Budget
 from bowfree.studies.calibration_result import CalibrationCell, CheckedSimulation
 from bowfree.studies.calibration_study import IN_DEGREES, hold_against
-from bowfree.uncertainty.averaging import Averaging, Votes, average_votes
-from bowfree.uncertainty.posterior import GraphLaw
+from bowfree.uncertainty.averaging import Average, AverageSettings, WeightedGraphs
+from bowfree.uncertainty.posterior import GraphPosterior
 
 D, KINDS = 6, [(n, density) for density in IN_DEGREES for n in (200, 1000)]
 STEPS, RESAMPLES = 40_000, 8
@@ -79,11 +78,11 @@ def wald(graph: bf.MixedGraph, moments: bf.Moments) -> float:
 
 def average(graphs: list[bf.MixedGraph], shares: Any, result: bf.SearchResult) -> Any:
     """Average effects over graphs with these shares."""
-    averaging, moments = Averaging(), result.moments
-    counter = effect_counter(moments, averaging.effects, averaging.zero, variances=True)
     order = np.argsort(-shares, kind="stable")
-    votes = Votes([graphs[k] for k in order], shares[order] / shares.sum(), True, None)
-    return average_votes(votes, counter, moments, result.space, GraphLaw(), averaging, Budget())
+    bits = (np.stack(stack) for stack in zip(*(graphs[k]._bits() for k in order), strict=True))
+    weighted = WeightedGraphs(*bits, shares[order] / shares.sum(), True)
+    average = Average(result.moments, result.space, GraphPosterior(), AverageSettings(), Budget())
+    return average.over(weighted)
 
 
 RECIPES: dict[str, Callable[[bf.SearchResult, Any, int], bf.AveragedEffects]] = {

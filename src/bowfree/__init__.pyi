@@ -120,50 +120,25 @@ from .search.result import SearchResult as SearchResult
 
 # effects
 from .effects.bounds import effect_bounds as effect_bounds
-from .effects.bounds_result import (
-    EffectBounds as EffectBounds,
-    EffectRange as EffectRange,
-)
-from .effects.intervention import (
-    IntervenedVariable as IntervenedVariable,
-    Intervention as Intervention,
-    intervene as intervene,
-)
+from .effects.intervention import intervene as intervene
+from .effects.experiment_design import design as design
 
 # uncertainty
+from .uncertainty.average_result import AveragedEffects as AveragedEffects
+from .uncertainty.averaging import averaged_effects as averaged_effects
+from .uncertainty.mcmc import structure_mcmc as structure_mcmc
+from .uncertainty.structure_samples import StructureSamples as StructureSamples
+from .uncertainty.search_bootstrap import (
+    BootstrapResult as BootstrapResult,
+    bootstrap as bootstrap,
+)
+from .uncertainty.stability import stability_selection as stability_selection
+from .uncertainty.penalty_choice import choose_penalty as choose_penalty
 from .uncertainty.condition_validation import (
     ForeseenEffect as ForeseenEffect,
     LeftOutCondition as LeftOutCondition,
     LeftOutConditions as LeftOutConditions,
     leave_out_conditions as leave_out_conditions,
-)
-from .uncertainty.average_result import (
-    AveragedClass as AveragedClass,
-    AveragedEffect as AveragedEffect,
-    AveragedEffects as AveragedEffects,
-)
-from .uncertainty.posterior import GraphLaw as GraphLaw
-from .uncertainty.edge_share import EdgeShare as EdgeShare
-from .uncertainty.averaging import averaged_effects as averaged_effects
-from .uncertainty.mcmc import structure_mcmc as structure_mcmc
-from .uncertainty.structure_samples import StructureSamples as StructureSamples
-from .uncertainty.search_bootstrap import bootstrap as bootstrap
-from .uncertainty.search_bootstrap import (
-    BootstrapResult as BootstrapResult,
-    ResampledEffect as ResampledEffect,
-)
-from .uncertainty.stability import (
-    StablePairs as StablePairs,
-    stability_selection as stability_selection,
-)
-from .effects.experiment_design import design as design
-from .effects.design_result import (
-    Design as Design,
-    Experiment as Experiment,
-)
-from .uncertainty.penalty_choice import (
-    PenaltyChoice as PenaltyChoice,
-    choose_penalty as choose_penalty,
 )
 
 # the rest
@@ -174,7 +149,9 @@ from .errors import BowfreeError as BowfreeError
 # rooms of their own
 from . import errors as errors
 from . import graph as graph
+from . import effects as effects
 from . import search as search
+from . import uncertainty as uncertainty
 from . import datasets as datasets
 from . import studies as studies
 from . import formats as formats

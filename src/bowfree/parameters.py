@@ -137,6 +137,16 @@ targets : sequence of sequences of str, optional
     The variables intervened on in each condition, ``()`` for an observational condition.
 kind : {"perfect", "mechanism", "activity", "noise"}
     What an intervention does to its targets.
+prior : {"density", "flat"}
+    Prior distribution of the graph: all numbers of edges are equally probable, or all graphs are.
+temperature : float
+    Posterior weights are raised to the power ``1 / temperature``; above 1 they are more equal.
+formula : {"corrected", "as-published"}
+    ``(I - B)^-1``, the matrix of total effects, or ``(I + B)^-1``, which the authors' program
+    computes: there, paths with an odd number of edges have the wrong sign.
+zero : float
+    Effects count as no effect if their absolute value, in standard deviations of the variables,
+    is at most `zero`.
 limit : int
     Largest number of members of an equivalence class to enumerate.
 confidence : float

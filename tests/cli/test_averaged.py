@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import bowfree as bf
 from bowfree.cli import main
 from bowfree.cli.terminal import in_options
-from bowfree.uncertainty.chain_segments import walk_stretch
+from bowfree.uncertainty.chain_segments import run_block
 from odd_executors import Clumsy
 
 SEM = bf.LinearSEM(
@@ -70,7 +70,7 @@ def test_effects_without_a_graph_are_averages(table):
 def test_workers_lost_on_the_way_of_the_chains_do_not_lose_the_search(table, monkeypatch):
     class Vanishing(Clumsy):
         def submit(self, task, /, version, work, piece):
-            self.number = int(work is walk_stretch)
+            self.number = int(work is run_block)
             return super().submit(task, version, work, piece)
 
     monkeypatch.setattr("bowfree.cli.options._executor", lambda address: Vanishing(bool))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bowfree as bf
-from bowfree.effects.bounds import prompt_bounds
+from bowfree.effects.bounds import quick_bounds
 from graph_strategies import baps
 from random_models import random_bap, random_covariance, random_parameters, sample_covariance
 from reference_cases import fits, graph_of, matrix
@@ -103,9 +103,9 @@ def test_twin_on_classes(method, formula):
         else:
             members = bf.equivalence_class(graph, method=method)
         few = list(members)[:400]
-        bounds = bf.effect_bounds(few, cov=S, n=n, effects=formula)
+        bounds = bf.effect_bounds(few, cov=S, n=n, formula=formula)
         assert_equal(bounds, bounds_twin(few, S, n, sign=sign))
-        whole = bf.effect_bounds(members, cov=S, n=n, effects=formula)
+        whole = bf.effect_bounds(members, cov=S, n=n, formula=formula)
         assert (whole.n_members, whole.complete, whole.formula) == (len(members), True, formula)
         if len(members) <= 400:
             assert_equal(whole, {name: getattr(bounds, name) for name in MATRICES})
@@ -199,25 +199,18 @@ def test_search_result_brings_data_and_knowledge():
     assert known.sign[2, 0] == 1
 
 
-def test_after_a_search_bounds_say_what_they_leave_out():
+def test_bounds_after_a_search_refer_to_averages():
     X = np.random.default_rng(3).normal(size=(200, 3)) @ [[1, 1, 0], [0, 1, 1], [0, 0, 1]]
     for result in (bf.greedy_search(X, rng=0), bf.exhaustive_search(X)):
-        bounds = bf.effect_bounds(result)
+        bounds, average = bf.effect_bounds(result), bf.averaged_effects(result, rng=0)
         assert bounds.learned
-        assert "the error of the estimates is in the bounds; averaged_effects has both" in str(
-            bounds
-        )
-        assert "averaged_effects" in bounds._repr_html_()
-        given = bf.effect_bounds(result.equivalence_class(), X)
-        assert not given.learned
-        assert "averaged_effects" not in str(given)
-        assert given.covers == bounds.covers == ("members",)
-        # The answer with all doubts reads in the same way.
-        average = bf.averaged_effects(result, rng=0)
+        assert "averaged_effects" in str(bounds)
+        members = bf.effect_bounds(result.equivalence_class(), X)
+        assert not members.learned
+        assert "averaged_effects" not in str(members)
+        # Both results have the same columns and say what their intervals account for.
         assert set(bounds.to_frame()) < set(average.to_frame())
-        words = {"of", "on", "lower", "upper", "mean", "positive", "negative", "max_abs"}
-        for answer in (bounds, average):
-            assert words <= set(vars(answer.effect(of="x1", on="x2")))
+        assert bounds.covers == ("members",)
         assert average.covers == ("estimates", "members", "classes")
 
 
@@ -316,113 +309,59 @@ def test_intervention_against_simulation():
     assert (np.abs(np.cov(X, rowvar=False) - Sigma) <= 5 * errors + 1e-12).all()
 
 
-# --- bad input of issue 6, effects ----------------------------------------------------------------
+# --- invalid input --------------------------------------------------------------------------------
 
 S2 = [[1.0, 0.5], [0.5, 1.0]]
 EDGE = bf.parse("x -> y")
 SEM = bf.LinearSEM(EDGE, [[0, 0], [1, 0]], np.eye(2))
-EXHAUSTIVE = bf.exhaustive_search(cov=S2, n=50)
-ROWS = np.random.default_rng(0).normal(size=(30, 3))
-
-BAD = {
-    "empty class": (lambda: bf.effect_bounds([], cov=S2, n=50), "no graphs were given"),
-    "one graph": (lambda: bf.effect_bounds(EDGE, cov=S2, n=50), "single graph"),
-    "not graphs": (lambda: bf.effect_bounds([1], cov=S2, n=50), "must be a MixedGraph"),
-    "text": (lambda: bf.effect_bounds("x -> y", cov=S2, n=50), "give an equivalence class"),
-    "second member not a graph": (
-        lambda: bf.effect_bounds([EDGE, "y"], cov=S2, n=50),
-        "must be a MixedGraph",
-    ),
-    "member with a bow": (
-        lambda: bf.effect_bounds([EDGE, bf.parse("x -> y, x <-> y")], cov=S2, n=50),
-        "bow",
-    ),
-    "members on other nodes": (
-        lambda: bf.effect_bounds([EDGE, bf.parse("x -> z")], cov=S2, n=50),
-        "nodes",
-    ),
-    "no data": (lambda: bf.effect_bounds([EDGE]), "neither was given"),
-    "formula": (lambda: bf.effect_bounds([EDGE], cov=S2, n=50, effects="R"), "as-published"),
-    "limit": (
-        lambda: bf.effect_bounds([EDGE], cov=S2, n=50, limit=0),
-        "limit must be a whole number",
-    ),
-    "zero": (lambda: bf.effect_bounds([EDGE], cov=S2, n=50, zero=-1.0), "zero = -1"),
-    "do nothing": (lambda: bf.intervene(SEM, do={}), "do is empty"),
-    "do unknown": (lambda: bf.intervene(SEM, do={"w": 1.0}), "w"),
-    "do text": (lambda: bf.intervene(SEM, do={"x": "high"}), "finite number"),
-    "do infinite": (lambda: bf.intervene(SEM, do={"x": np.inf}), "finite number"),
-    "means": (lambda: bf.intervene(SEM, do={"x": 1.0}, mean=[1.0]), "1 values"),
-    "named means": (lambda: bf.intervene(SEM, do={"x": 1.0}, mean={"x": 1.0}), "missing: y"),
-    "average nothing": (lambda: bf.averaged_effects([], cov=S2, n=50), "no graphs were given"),
-    "average one graph": (lambda: bf.averaged_effects(EDGE, cov=S2, n=50), "single graph"),
-    "average twice the data": (
-        lambda: bf.averaged_effects(EXHAUSTIVE, cov=S2, n=50),
-        "brings its own data",
-    ),
-    "average window": (lambda: bf.averaged_effects(EXHAUSTIVE, window=0), "window"),
-    "average temper": (lambda: bf.averaged_effects(EXHAUSTIVE, temper=-1), "temper"),
-    "average without n": (lambda: bf.averaged_effects([EDGE], cov=S2, n=np.inf), "n = inf"),
-    "average penalty": (lambda: bf.averaged_effects(EXHAUSTIVE, penalty=-1.0), "penalty = -1"),
-    "average prior": (lambda: bf.averaged_effects(EXHAUSTIVE, prior="x"), "unknown prior 'x'"),
-    "average count": (lambda: bf.averaged_effects(EXHAUSTIVE, count="x"), "unknown count 'x'"),
-    "average other law": (
-        lambda: bf.averaged_effects(bf.structure_mcmc(cov=S2, n=50, steps=100), penalty=1.0),
-        "give it to structure_mcmc",
-    ),
-    "average formula": (lambda: bf.averaged_effects(EXHAUSTIVE, effects="R"), "as-published"),
-    "average class": (
-        lambda: bf.averaged_effects(EXHAUSTIVE, graph_class="mag"),
-        "unknown graph_class 'mag'",
-    ),
-    "average time": (
-        lambda: bf.averaged_effects(EXHAUSTIVE, time_limit=0),
-        "time_limit must be positive, got 0",
-    ),
-    "average class without a search": (
-        lambda: bf.averaged_effects(EXHAUSTIVE, graph_class="arid"),
-        "'dag' or 'bidirected'",
-    ),
-    "average classes": (lambda: bf.averaged_effects(EXHAUSTIVE, max_classes=0), "max_classes"),
-    "chains without n": (lambda: bf.structure_mcmc(cov=S2, n=np.inf), "n = inf"),
-    "chains too short": (lambda: bf.structure_mcmc(cov=S2, n=50, steps=3), "at least 4"),
-    "no chains": (lambda: bf.structure_mcmc(cov=S2, n=50, chains=0), "chains"),
-    "no starts": (lambda: bf.structure_mcmc(cov=S2, n=50, starts=[]), "starts is empty"),
-    "start elsewhere": (lambda: bf.structure_mcmc(cov=S2, n=50, starts=[EDGE]), "nodes"),
-    "cold chain": (lambda: bf.structure_mcmc(cov=S2, n=50, temper=0.0), "temper"),
-    "flat chain": (lambda: bf.structure_mcmc(cov=S2, n=50, prior="none"), "unknown prior 'none'"),
-    "few resamples": (lambda: bf.bootstrap(ROWS, n_resamples=10), "at least 40 are needed"),
-    "no resamples": (lambda: bf.bootstrap(ROWS, n_resamples=0), "n_resamples"),
-    "confidence": (lambda: bf.bootstrap(ROWS, confidence=95), "between 0 and 1"),
-    "bootstrap of nothing": (lambda: bf.bootstrap(None), "observations are missing"),
-    "search option": (lambda: bf.bootstrap(ROWS, search={"rng": 1}), "may not set 'rng'"),
-    "one fold": (lambda: bf.choose_penalty(ROWS, cv=1), "cv"),
-    "one penalty": (lambda: bf.choose_penalty(ROWS, penalties=[1.0]), "at least two"),
-    "negative penalty": (lambda: bf.choose_penalty(ROWS, penalties=[-1.0, 1.0]), ">= 0"),
-    "penalty of the search": (
-        lambda: bf.choose_penalty(ROWS, search={"penalty": 1.0}),
-        "leave it out",
-    ),
-    "small folds": (lambda: bf.choose_penalty(ROWS[:5], cv=2), "fewer folds"),
-}
 
 
-@pytest.mark.parametrize("case", BAD, ids=str)
-def test_bad_input(case):
-    call, message = BAD[case]
-    with pytest.raises(ValueError, match=message):
-        call()
+@pytest.mark.parametrize(
+    ("graphs", "options", "message"),
+    [
+        ([], {}, "graphs is empty"),
+        (EDGE, {}, "single graph"),
+        ("x -> y", {}, "pass an equivalence class"),
+        ([1], {}, "must be a MixedGraph"),
+        ([EDGE, "y"], {}, "must be a MixedGraph"),
+        ([EDGE, bf.parse("x -> y, x <-> y")], {}, "bow"),
+        ([EDGE, bf.parse("x -> z")], {}, "nodes"),
+        ([EDGE], {"cov": None, "n": None}, "neither was given"),
+        ([EDGE], {"formula": "R"}, "as-published"),
+        ([EDGE], {"limit": 0}, "limit must be a whole number"),
+        ([EDGE], {"zero": -1.0}, "zero = -1"),
+    ],
+)
+def test_invalid_graphs_and_options(graphs, options, message):
+    with pytest.raises(bf.BowfreeError, match=message):
+        bf.effect_bounds(graphs, **({"cov": S2, "n": 50} | options))
 
 
-def test_prompt_bounds_end_after_so_much_work(monkeypatch):
+@pytest.mark.parametrize(
+    ("do", "mean", "message"),
+    [
+        ({}, None, "do is {}"),
+        ({"w": 1.0}, None, "w"),
+        ({"x": "high"}, None, "finite number"),
+        ({"x": np.inf}, None, "finite number"),
+        ({"x": 1.0}, [1.0], "1 values"),
+        ({"x": 1.0}, {"x": 1.0}, "missing: y"),
+    ],
+)
+def test_invalid_interventions(do, mean, message):
+    with pytest.raises(bf.BowfreeError, match=message):
+        bf.intervene(SEM, do, mean=mean)
+
+
+def test_quick_bounds_stop_after_a_fixed_amount_of_work(monkeypatch):
     complete = bf.MixedGraph(list("abcde"), list(combinations("abcde", 2)))
     S = random_covariance(np.random.default_rng(3), 5, 100)
     members = bf.equivalence_class(complete, limit=5000)
     moments = bf.moments(cov=S, n=100, ddof=0, graph=complete)
     whole = bf.effect_bounds(members, moments)
-    unhurried = prompt_bounds(members, moments, 5000)
-    monkeypatch.setattr("bowfree.effects.bounds._MOST_WORK", 20_000)
-    some, again = (prompt_bounds(members, moments, 5000) for _ in range(2))
+    unhurried = quick_bounds(members, moments, 5000)
+    monkeypatch.setattr("bowfree.effects.bounds.MAX_WORK", 20_000)
+    some, again = (quick_bounds(members, moments, 5000) for _ in range(2))
     for name in MATRICES:
         np.testing.assert_array_equal(getattr(unhurried, name), getattr(whole, name))
         np.testing.assert_array_equal(getattr(some, name), getattr(again, name))

@@ -129,7 +129,7 @@ def written(name: str, text: str) -> str:
 
 # What classes does a user make by hand? All others are results.
 MADE_BY_HAND = {
-    "MixedGraph", "Knowledge", "SearchSpace", "ScoringRule", "GraphLaw", "Moments", "LinearSEM",
+    "MixedGraph", "Knowledge", "SearchSpace", "ScoringRule", "Moments", "LinearSEM",
     "BAPLearner", "Condition", "JointMoments",
 }  # fmt: skip
 
@@ -225,7 +225,7 @@ VALID: dict[str, Callable[[], Any]] = {
     "burn_in": lambda: 4,
     "thin": lambda: 2,
     "chains": lambda: 2,
-    "temper": lambda: 1.0,
+    "temperature": lambda: 1.0,
     "prior": lambda: "flat",
     "n_halves": lambda: 2,
     "max_false": lambda: 1.0,

@@ -328,22 +328,30 @@ def test_edges_by_name():
         fit.edge(Y, "<->", Y)
 
 
-@pytest.mark.parametrize("name", ["AveragedEffects", "BootstrapResult", "StructureSamples"])
-def test_probabilities_of_edges_by_name(name):
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("AveragedEffects", "probability"),
+        ("BootstrapResult", "frequency"),
+        ("StructureSamples", "frequency"),
+    ],
+)
+def test_probabilities_of_edges_by_name(name, column):
     result = SMALL[name]
     i, j = result.names.index(Z), result.names.index(Y)
-    for said in ((Y, "->", Z), (Z, "<-", Y), ("y -> z",)):
-        assert float(result.edge(*said)) == result.directed[i, j]
-    assert float(result.edge(Z, "->", Y)) == result.directed[j, i]
-    assert float(result.edge(Z, "<->", Y)) == result.bidirected[i, j]
+    for edge in ((Y, "->", Z), (Z, "<-", Y), ("y -> z",)):
+        assert getattr(result.edge(*edge), column) == result.directed[i, j]
+    assert getattr(result.edge(Z, "->", Y), column) == result.directed[j, i]
+    assert getattr(result.edge(Z, "<->", Y), column) == result.bidirected[i, j]
     assert result.directed[i, j] != result.directed[j, i]
 
 
 def test_the_interval_of_an_edge():
     result = SMALL["BootstrapResult"]
     i, j = result.names.index(Z), result.names.index(Y)
-    assert result.edge("y -> z").interval == tuple(result.directed_interval[:, i, j])
-    assert result.edge("y <-> z").interval == tuple(result.bidirected_interval[:, i, j])
+    for edge, ends in (("y -> z", "directed"), ("y <-> z", "bidirected")):
+        row = result.edge(edge)
+        assert [row.lower, row.upper] == getattr(result, f"{ends}_interval")[:, i, j].tolist()
 
 
 def test_edges_of_a_class_by_name():
@@ -370,7 +378,7 @@ def test_frames_of_edges():
     assert tests.to_frame().p_value.tolist() == [test.p_value for test in tests]
     samples = SMALL["StructureSamples"]
     for row in samples.to_frame().itertuples():
-        assert float(samples.edge(row.a, row.mark, row.b)) == row.frequency
+        assert samples.edge(row.a, row.mark, row.b).frequency == row.frequency
     choice = SMALL["PenaltyChoice"]
     assert choice.to_frame().penalty.tolist() == list(choice.penalties)
     assert SMALL["Intervention"].to_frame().fixed.tolist() == [True, False, False, False]

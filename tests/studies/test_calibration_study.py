@@ -20,7 +20,7 @@ from bowfree.studies.calibration_result import (
     Statements,
 )
 from bowfree.studies.calibration_study import graph_from_prior
-from bowfree.uncertainty.posterior import GraphLaw, log_prior
+from bowfree.uncertainty.posterior import GraphPosterior
 from graph_strategies import all_baps
 from odd_executors import Clumsy
 
@@ -114,7 +114,7 @@ def test_graphs_are_drawn_from_the_prior_that_averages_have():
     drawn = Counter(graph_from_prior(3, rng) for _ in range(6000))
     names = {"a": "x1", "b": "x2", "c": "x3"}
     baps = [graph.relabel(names) for graph in all_baps(3)]
-    weights = np.exp(log_prior(GraphLaw(), 3, SearchSpace())[[g.n_edges for g in baps]])
+    weights = np.exp(GraphPosterior().log_prior(3, SearchSpace())[[g.n_edges for g in baps]])
     expected = 6000 * weights / weights.sum()
     counts = np.array([drawn[graph] for graph in baps])
     assert counts.sum() == 6000

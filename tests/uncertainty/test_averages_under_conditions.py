@@ -147,7 +147,8 @@ def test_grouping_is_exact(seed):
             if kind == "perfect" and () not in targets:
                 targets = [(nodes[0],), (nodes[1],), (nodes[2],)]
             conditions = given_targets(targets, kind, nodes)
-            first = first_of_class(graphs, conditions)
+            bits = zip(*(graph._bits() for graph in graphs), strict=True)
+            first = first_of_class(*map(np.stack, bits), conditions)
             for k, graph in enumerate(graphs):
                 same = [
                     j

@@ -23,13 +23,15 @@ MATRICES = ("probability_all_members", *SIZES)
 EDGES = ("directed", "bidirected")
 
 
-def log_weights_twin(graphs, S, n, *, penalty=0.5, prior="density", temper=1.0, kinds=3):
+def log_weights_twin(graphs, S, n, *, penalty=0.5, prior="density", temperature=1.0, kinds=3):
     """Return log weights: n * score, and one over the number of graphs with as many edges."""
     found = []
     for graph in graphs:
         m, k = comb(len(graph.nodes), 2), graph.n_edges
         alike = comb(m, k) * kinds**k if prior == "density" else 1
-        found.append((n * bf.score(graph, cov=S, n=n, penalty=penalty) - np.log(alike)) / temper)
+        found.append(
+            (n * bf.score(graph, cov=S, n=n, penalty=penalty) - np.log(alike)) / temperature
+        )
     return np.array(found)
 
 
@@ -139,7 +141,7 @@ def test_effect_that_all_members_share_has_the_interval_of_a_fit():
     # x1 *-> x2 <-* x3, x2 -> x4: the members differ in x1 and x3, all have the same x2 -> x4.
     S = np.array([[1, 0.5, 0, 0.3], [0.5, 1.2, 0.4, 0.6], [0, 0.4, 0.9, 0.2], [0.3, 0.6, 0.2, 1]])
     graph = bf.parse("x1 -> x2 <- x3, x2 -> x4")
-    average = bf.averaged_effects([graph], cov=S, n=100, ddof=0, level=0.9)
+    average = bf.averaged_effects([graph], cov=S, n=100, ddof=0, confidence=0.9)
     found = bf.fit(graph, cov=S, n=100, ddof=0).total_effects(information="observed")
     half = 1.6448536269514722 * found.se[3, 1]
     assert average.classes[0].n_members > 1
@@ -186,7 +188,7 @@ def test_intervals_against_root_finding(d, n, seed):
 LAWS = [
     {},
     {"count": "classes"},
-    {"prior": "flat", "penalty": 1.0, "temper": 2.0},
+    {"prior": "flat", "penalty": 1.0, "temperature": 2.0},
     {"prior": "flat", "penalty": 1.0, "count": "classes"},
 ]
 
@@ -387,7 +389,7 @@ def test_what_was_left_out_is_reported():
     assert any(not cls.complete for cls in cut.classes)
     assert "NOT COMPLETE" in str(cut)
     assert json.loads(json.dumps(cut.to_dict()))["complete"] is False
-    whole = bf.averaged_effects(result, effects="as-published")
+    whole = bf.averaged_effects(result, formula="as-published")
     assert whole.complete
     assert (whole.formula, "NOT COMPLETE" in str(whole)) == ("as-published", False)
     assert not whole.probability.flags.writeable
@@ -398,7 +400,8 @@ def test_what_was_left_out_is_reported():
 def test_grouping_is_exact(seed):
     rng = np.random.default_rng(seed)
     graphs = list({random_bap(rng, 4, density=0.6) for _ in range(25)})
-    first = first_of_class(graphs, given_targets(None, "perfect", graphs[0].nodes))
+    bits = (np.stack(stack) for stack in zip(*(graph._bits() for graph in graphs), strict=True))
+    first = first_of_class(*bits, given_targets(None, "perfect", graphs[0].nodes))
     for k, graph in enumerate(graphs):
         same = [j for j, other in enumerate(graphs) if bf.equivalent(graph, other)]
         assert first[k] == same[0]
@@ -410,3 +413,39 @@ def test_results_of_searches_have_the_shortcut():
         short = result.averaged_effects(steps=2_000, rng=1)
         full = bf.averaged_effects(result, steps=2_000, rng=1)
         np.testing.assert_array_equal(short.probability, full.probability)
+
+
+S2 = [[1.0, 0.5], [0.5, 1.0]]
+EXHAUSTIVE = bf.exhaustive_search(cov=S2, n=50)
+SAMPLES = bf.structure_mcmc(cov=S2, n=50, steps=100, rng=0)
+
+
+@pytest.mark.parametrize(
+    ("graphs", "options", "message"),
+    [
+        ([], {"cov": S2, "n": 50}, "graphs is empty"),
+        (bf.parse("x -> y"), {"cov": S2, "n": 50}, "single graph"),
+        ([bf.parse("x -> y")], {"cov": S2, "n": np.inf}, "n = inf"),
+        (EXHAUSTIVE, {"cov": S2, "n": 50}, "has its own data"),
+        (EXHAUSTIVE, {"window": 0}, "window"),
+        (EXHAUSTIVE, {"temperature": -1}, "temperature"),
+        (EXHAUSTIVE, {"penalty": -1.0}, "penalty = -1"),
+        (EXHAUSTIVE, {"prior": "x"}, "unknown prior 'x'"),
+        (EXHAUSTIVE, {"count": "x"}, "unknown count 'x'"),
+        (EXHAUSTIVE, {"formula": "R"}, "as-published"),
+        (EXHAUSTIVE, {"graph_class": "mag"}, "unknown graph_class 'mag'"),
+        (EXHAUSTIVE, {"graph_class": "arid"}, "'dag' or 'bidirected'"),
+        (EXHAUSTIVE, {"time_limit": 0}, "time_limit must be positive, got 0"),
+        (EXHAUSTIVE, {"max_classes": 0}, "max_classes"),
+        (SAMPLES, {"penalty": 1.0}, "pass them to structure_mcmc"),
+    ],
+)
+def test_invalid_input(graphs, options, message):
+    with pytest.raises(bf.BowfreeError, match=message):
+        bf.averaged_effects(graphs, **options)
+
+
+def test_chains_keep_the_posterior_they_sampled_from():
+    samples = bf.structure_mcmc(cov=S2, n=50, steps=100, penalty=1.0, prior="flat", rng=0)
+    average = bf.averaged_effects(samples)
+    assert average.posterior == samples.posterior == bf.uncertainty.GraphPosterior(1.0, "flat")

@@ -270,8 +270,8 @@ def test_experiments():
     assert y_labels(ax) == [", ".join(e.targets) for e in plan.experiments[:3]]
     now, gain = ax.containers
     ends = [bar.get_x() + bar.get_width() for bar in gain]
-    assert ends == pytest.approx([e.settled_ends for e in plan.experiments[:3]])
-    assert [bar.get_width() for bar in now] == [plan.settled_ends] * 3
+    assert ends == pytest.approx([e.resolved_ends for e in plan.experiments[:3]])
+    assert [bar.get_width() for bar in now] == [plan.resolved_ends] * 3
     assert texts(ax) == [f"{e.members_left:,.4g} left" for e in plan.experiments[:3]]
 
 

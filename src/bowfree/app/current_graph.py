@@ -28,7 +28,7 @@ from bowfree.app.views import (
 )
 from bowfree.app.workers import Newest
 from bowfree.data.moments import Moments
-from bowfree.effects.bounds import prompt_bounds
+from bowfree.effects.bounds import quick_bounds
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError
@@ -239,7 +239,7 @@ class Drawn:
             return
 
         def find() -> Answer:
-            bounds = prompt_bounds(members, self._moments, _MOST_FITTED)
+            bounds = quick_bounds(members, self._moments, _MOST_FITTED)
             return seen_effect(fit, bounds, *effect)
 
         of, on = (self._names.index(name) for name in effect)

@@ -23,7 +23,8 @@ from bowfree.results.serialization import to_plain
 from bowfree.search.neighbors import EdgeChanges
 from bowfree.space.knowledge import Knowledge
 from bowfree.text_reading import join_names
-from bowfree.uncertainty.edge_share import EdgeShares
+from bowfree.uncertainty.average_result import AveragedEffects
+from bowfree.uncertainty.search_bootstrap import BootstrapResult
 
 MOST_CHANGES = 10
 _EXACT = 2**53  # the largest whole numbers that JavaScript tells apart
@@ -209,9 +210,9 @@ def seen_comparison(comparison: Comparison) -> dict[str, Any]:
     return found
 
 
-def seen_shares(shares: EdgeShares) -> list[list[Any]]:
+def seen_shares(shares: AveragedEffects | BootstrapResult) -> list[list[Any]]:
     """Return ``[a, mark, b, share]`` for all edges that are not rare, the most frequent first."""
-    directed, both = shares.directed, shares.bidirected  # type: ignore[attr-defined]
+    directed, both = shares.directed, shares.bidirected
     d = len(shares.names)
     rows: list[list[Any]] = []
     for i in range(d):

@@ -1,5 +1,11 @@
 """Causal effects (section 4.1 of the paper).
 
-``bounds`` has the range of an effect over all graphs that fit alike, ``intervention`` what would
-happen if a variable were set.
+``bounds`` has the bounds of total effects over an equivalence class (:func:`bowfree.effect_bounds`),
+``intervention`` the distribution under an intervention (:func:`bowfree.intervene`), and
+``experiment_design`` compares experiments (:func:`bowfree.design`). ``bounds_result`` and
+``design_result`` have their results.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,39 +1,33 @@
-"""Total causal effects that the data allow: bounds over the members of a class (section 4.1).
+"""Bounds of total causal effects over an equivalence class (section 4.1 of the paper).
 
-Equivalent graphs fit the data equally well, but their effects differ: the effect of x on y is 2 in
-one member and 0 in another, where the edge points the other way. What can be said is a range:
-:func:`effect_bounds` fits every member and keeps, for every ordered pair, the smallest and the
-largest effect. The smallest *absolute* effect is what the paper ranks pairs by: if it is not zero,
-every member agrees that there is an effect.
+Equivalent graphs fit the data equally well, but their total effects differ: the effect of x on y
+may be 2 in one member and 0 in another, whose edge points the other way. :func:`effect_bounds` fits
+every member and returns, for every ordered pair, the smallest and the largest effect. The paper
+ranks pairs by the smallest *absolute* effect: if it is not zero, all members have the effect.
 
-A class is a product over the connected components of its skeleton, and an effect stays inside a
-component. So bounds are worked out component by component, members as they come: a class of 10^12
-members takes no more than its components do, and the memory is that of a few matrices. With several
-conditions the class of a search is that of their interventions, which is smaller, and every member
-is fitted to all conditions.
-
-Next: :mod:`bowfree.effects.intervention` for what would happen under an intervention,
-:mod:`bowfree.uncertainty.averaging` for effects over the classes of all graphs that come close to
-the best.
+A class is a product over the connected components of its skeleton, and effects stay inside a
+component. Bounds are therefore computed component by component, in batches of members: the time for
+a class of 10^12 members is that of its components, and the memory that of a few matrices. If the
+data are from several conditions, every member is fitted to all of them.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Unpack, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.joint_moments import JointMoments
-from bowfree.data.loader import read_moments
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.effects.bounds_result import EffectBounds, Formula
 from bowfree.equivalence.class_components import (
     batch_size,
@@ -47,71 +41,64 @@ from bowfree.equivalence.decision import aligned
 from bowfree.errors import BowfreeError, FitWarning, warn
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fitting import fit_cells, fit_moments
-from bowfree.parallel.budget import Budget
+from bowfree.parallel.budget import Budget, Progress
+from bowfree.parameters import Correlation, Means, Missing, public
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
 from bowfree.text_reading import short_repr, truncate
-from bowfree.validation import (
-    DataOptions,
-    TimeOptions,
-    check_choice,
-    check_count,
-    check_nonnegative,
-    split_options,
-)
+from bowfree.validation import check_choice, check_count, check_nonnegative
 
 Floats = npt.NDArray[np.float64]
 
 ZERO = 1e-8
-"""Effects up to this size are zero, as in the paper's simulations."""
+"""Default of `zero`, as in the paper's simulations."""
 
-MAX_MEMBERS = 1_000_000
-"""Most members of one component that are looked at, unless the caller says otherwise."""
+MAX_DISTRICTS = 200_000  # fits that are cached
+MAX_WORK = 200_000_000  # of `quick_bounds`, in units of the core: a few seconds
 
-_MAX_DISTRICTS = 200_000  # fits remembered at a time
-_MOST_WORK = 200_000_000  # of `prompt_bounds`, as the core counts it: a few seconds
-
-
-class EffectBoundsOptions(DataOptions, TimeOptions, total=False):
-    """All options of :func:`bowfree.effect_bounds` that are not said in its own signature."""
+EXTREMES = ("lower", "upper", "min_abs", "max_abs")
+MATRICES = (*EXTREMES, "sum", "sum_abs", "positive", "negative")
 
 
+@public
 def effect_bounds(
     graphs: EquivalenceClass | SearchResult | ExhaustiveResult | Iterable[MixedGraph],
     data: Any = None,
     *,
-    effects: Formula = "corrected",
-    limit: int | None = None,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
+    formula: Formula = "corrected",
+    limit: int = 1_000_000,
     zero: float = ZERO,
-    **options: Unpack[EffectBoundsOptions],
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> EffectBounds:
-    """Bound the total effects over the members of a class, or over any graphs.
+    """Bound the total effects over the members of an equivalence class, or over any graphs.
 
-    The bounds are about one kind of doubt, which of these graphs is true. After a search there are
-    two more, whether it chose the right class and how exact the estimates are:
-    :func:`bowfree.averaged_effects` has all three, and is the answer to report.
+    The bounds account for one source of uncertainty, which of these graphs is the true one. After a
+    search there are two more: whether the search chose the right class, and the sampling error of
+    the estimates. :func:`bowfree.averaged_effects` accounts for all three and is the function to
+    use for results that are reported.
 
     Parameters
     ----------
     graphs : EquivalenceClass, EmpiricalClass, result of a search, or iterable of MixedGraph
-        The members. The result of a search stands for the exact class of its best graph, as far as
-        the search left it open (see :func:`bowfree.equivalence_class`), and brings its own data.
-        Graphs of an iterable are taken as they come and not kept.
-    data : array_like of shape (n, d), data frame or Moments, optional
-        Observations in rows.
-    effects : {"corrected", "as-published"}
-        ``(I - B)^-1``, which is what a total effect is, or ``(I + B)^-1``, which the program behind
-        the paper's figures computed: paths with an odd number of edges enter with the wrong sign.
-    limit : int, optional
-        At most this many members of each connected component of the skeleton (of an iterable, in
-        all); by default 1,000,000. The result says if more exist.
-    zero : float
-        Effects with an absolute value up to this count as none.
-    **options
-        ``cov``, ``n``, ``ddof``, ``shrinkage``: a covariance matrix in place of `data`
-        (:class:`~bowfree.validation.DataOptions`); ``time_limit``, ``progress``: what may be spent
-        (:class:`~bowfree.validation.TimeOptions`). When the time is up, the bounds are those of the
-        members seen so far, at least one of each component.
+        The graphs. A search result stands for the equivalence class of its best graph within the
+        space of the search (see :func:`bowfree.equivalence_class`), fitted to its own data.
+        An iterable is read in batches and not stored.
+    limit : int
+        Largest number of members of each connected component of the skeleton, or of graphs of an
+        iterable. The result says whether there are more.
+    time_limit : float, optional
+        Seconds after which the bounds of the members fitted so far are returned, at least one of
+        each component.
 
     Returns
     -------
@@ -120,16 +107,16 @@ def effect_bounds(
     Raises
     ------
     BowfreeError
-        No members at all, or a single graph instead of several.
+        If there is no member, or `graphs` is a single graph.
 
     Warns
     -----
     FitWarning
-        When a district's fit is not certified to be a maximum.
+        If the fit of a district is not certified to be a maximum of the likelihood.
 
     Examples
     --------
-    In the class of a chain, an effect of x on y cannot be told from the reverse:
+    In the class of a chain, the direction of an effect is not identified:
 
     >>> import bowfree as bf
     >>> S = [[1.0, 0.5, 0.2], [0.5, 1.0, 0.4], [0.2, 0.4, 1.0]]
@@ -144,138 +131,135 @@ def effect_bounds(
     z on x  0.0000  0.2000   0.0000  0.0400         20 %     ?
     z on y  0.0000  0.4000   0.0000  0.0800         20 %     ?
 
-    A collider is the same in all members, and so are the effects on it:
+    Colliders are the same in all members, and so are the effects on them:
 
     >>> members = bf.equivalence_class(bf.parse("x -> y <- z, y -> w"))
     >>> S = [[1, .5, 0, .3], [.5, 1, .5, .6], [0, .5, 1, .3], [.3, .6, .3, 1]]
     >>> bounds = bf.effect_bounds(members, cov=S, n=1000)
-    >>> print(bounds.effect(of="y", on="w"))
-    y on w: 0.6000 to 0.6000, mean 0.6000, non-zero in 100 %
+    >>> row = bounds.effect(of="y", on="w")
+    >>> round(row.lower, 4), round(row.upper, 4), row.positive
+    (0.6, 0.6, 1.0)
 
     References
     ----------
     Sections 3.3 and 4.1 of the paper, equation (causaleffect) of section 2.2.
     """
-    data_options, time_options = split_options("effect_bounds", options, DataOptions, TimeOptions)
-    budget = Budget(**time_options)
-    check_choice("effects", effects, get_args(Formula))
+    budget = Budget(time_limit=time_limit, progress=progress)
+    check_choice("formula", formula, get_args(Formula))
     zero = check_nonnegative("zero", zero)
-    most = MAX_MEMBERS if limit is None else check_count("limit", limit, 1)
+    check_count("limit", limit, 1)
+    learned = isinstance(graphs, SearchResult | ExhaustiveResult)
     members: Any = (
-        class_by_components(graphs, most, budget.seconds_left)
+        class_by_components(graphs, limit, budget.seconds_left)
         if isinstance(graphs, SearchResult | ExhaustiveResult)
-        else given_iterable(graphs)
+        else check_iterable(graphs)
     )
     if isinstance(members, EquivalenceClass):
         graph = members.graph
     else:
-        graph, members = given_first(members)
-    moments = read_given(graphs, graph, data, data_options)
+        graph, members = split_first(members)
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    if data is None and cov is None and isinstance(graphs, SearchResult | ExhaustiveResult):
+        data = graphs.moments
+    moments = read_moments(graph, data, options)
     if isinstance(members, EquivalenceClass) and members.method != "empirical":
-        moments = _regular(moments, graph)
+        moments = _regular_moments(moments, graph)
     else:
         moments._require_definite("districts of other graphs may be larger")
-    counter = effect_counter(moments, effects, zero)
+    counter = effect_counter(moments, formula, zero)
     if isinstance(members, EquivalenceClass):
-        bounds = class_bounds(counter, members, most, budget, effects, zero)
+        bounds = class_bounds(counter, members, limit, budget, formula, zero)
     else:
-        bounds = _graph_bounds(counter, members, most, budget, effects, zero)
-    if isinstance(graphs, SearchResult | ExhaustiveResult):
-        bounds = replace(bounds, learned=True)
+        bounds = _graph_bounds(counter, members, limit, budget, formula, zero)
     if bounds.n_uncertified:
         warn(
             f"{bounds.n_uncertified} of {bounds.n_fits} district fits are not certified to be a "
-            "maximum of the likelihood; bounds that rest on them may be off (see bowfree.fit on "
-            "a member)",
+            "maximum of the likelihood, and bounds that depend on them may be wrong; see "
+            "bowfree.fit on a member",
             FitWarning,
         )
-    return bounds
+    return replace(bounds, learned=learned)
 
 
-# --- what was given -------------------------------------------------------------------------------
+# --- input ----------------------------------------------------------------------------------------
 
 
-def given_iterable(graphs: Any) -> Any:
-    """Return the graphs, or say why they are none."""
+def check_iterable(graphs: Any) -> Any:
+    """Return the graphs, or raise an error if they are a single graph or not iterable."""
     if isinstance(graphs, MixedGraph):
         raise BowfreeError(
-            f"a single graph ({truncate(str(graphs))}) was given: pass "
+            f"graphs is a single graph ({truncate(str(graphs))}): pass "
             "bowfree.equivalence_class(graph) for its class, or [graph] for its own effects"
         )
     if hasattr(type(graphs), "__iter__") and not isinstance(graphs, str):
-        with suppress(TypeError):  # an array of no dimension
+        with suppress(TypeError):  # an array without dimensions
             iter(graphs)
             return graphs
     raise BowfreeError(
-        f"graphs is {short_repr(graphs)}: give an equivalence class, a search result, or graphs"
+        f"graphs is {short_repr(graphs)}: pass an equivalence class, a search result, or graphs"
     )
 
 
-def given_first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[MixedGraph]]:
-    """Look at the first graph, whose nodes are those of the result."""
+def split_first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[MixedGraph]]:
+    """Return the first graph, whose nodes are those of the result, and an iterator over all."""
     rest = iter(graphs)
     first = next(rest, None)
     if first is None:
-        raise BowfreeError("no graphs were given: bounds need at least one member")
+        raise BowfreeError("graphs is empty: pass at least one graph")
     if not isinstance(first, MixedGraph):
-        raise BowfreeError(f"graphs holds {short_repr(first)}: every member must be a MixedGraph")
+        raise BowfreeError(f"graphs has {short_repr(first)}: every element must be a MixedGraph")
     return first, itertools.chain([first], rest)
 
 
-def given_moments(
-    graphs: Any, graph: MixedGraph, data: Any, data_options: Mapping[str, Any]
-) -> Moments:
-    """Return the moments of graphs of all kinds, so that all of S must be regular."""
-    moments = read_given(graphs, graph, data, data_options)
-    moments._require_definite("districts of other graphs may be larger")
-    return moments
+def check_member(graph: MixedGraph, first: MixedGraph) -> MixedGraph:
+    """Return a graph with its nodes in the order of the first one."""
+    if not isinstance(graph, MixedGraph):
+        raise BowfreeError(f"graphs has {short_repr(graph)}: every element must be a MixedGraph")
+    graph.check_bap()
+    return aligned(first, graph)
 
 
-def read_given(
-    graphs: Any, graph: MixedGraph, data: Any, data_options: Mapping[str, Any]
-) -> Moments:
-    """Return the moments; the result of a search brings its own."""
-    if data is None and data_options.get("cov") is None:
-        data = getattr(graphs, "moments", None)
-    moments = read_moments(data, graph=graph, **data_options)
+def read_moments(graph: MixedGraph, data: Any, options: DataOptions) -> Moments:
+    """Read the data for graphs whose districts are not known yet."""
+    moments = options.read(data, graph)
     if isinstance(moments, JointMoments):
-        moments._check(None)  # districts of the other members are not known yet
+        moments._check(None)
     return moments
 
 
-def _regular(moments: Moments, graph: MixedGraph) -> Moments:
-    """Return moments that all members of a graph's class can be fitted to, with the same outcome.
+def _regular_moments(moments: Moments, graph: MixedGraph) -> Moments:
+    """Return moments to which all members of the class of a graph can be fitted.
 
-    With n <= d other members may have districts too large for S, which is singular; and with gaps
-    the maximum is that of the cells, not of S. But equivalent graphs have the same maximum, and
-    every one of them fits that exactly.
+    With n <= d, other members may have districts that are too large for the singular matrix S, and
+    with missing values the likelihood is not a function of S. But equivalent graphs have the same
+    fitted covariance matrix, which every one of them fits exactly.
     """
-    cells = isinstance(moments.sample, IncompleteRows) and moments.sample.approach == "fiml"
-    if moments.definite and not cells:
+    fiml = isinstance(moments.sample, IncompleteRows) and moments.sample.approach == "fiml"
+    if moments.definite and not fiml:
         return moments
     fit = fit_moments(graph, moments)
-    return Moments._unchecked(graph.nodes, (fit_cells(fit) if cells else fit).Sigma, moments.n)
+    return Moments._unchecked(graph.nodes, (fit_cells(fit) if fiml else fit).Sigma, moments.n)
 
 
 def effect_counter(
     moments: Moments, formula: Formula, zero: float, *, variances: bool = False
 ) -> _core.EffectCounter:
-    """Return the core's accumulator; its fits are shared by all that is counted with it."""
+    """Return the accumulator of the core, which caches the fits of districts."""
     sign = 1.0 if formula == "corrected" else -1.0
-    return _core.EffectCounter(moments._core_data(), sign, zero, _MAX_DISTRICTS, variances)
+    return _core.EffectCounter(moments._core_data(), sign, zero, MAX_DISTRICTS, variances)
 
 
-# --- an equivalence class, component by component -------------------------------------------------
+# --- equivalence classes, by component ------------------------------------------------------------
 
 
-def prompt_bounds(members: EquivalenceClass, moments: Moments, limit: int) -> EffectBounds:
-    """Bound the effects over a class within seconds, and to the same numbers on every machine.
+def quick_bounds(members: EquivalenceClass, moments: Moments, limit: int) -> EffectBounds:
+    """Bound the effects over a class within a few seconds, with the same result on every machine.
 
-    A member whose districts have all been met before costs next to nothing, while a large new one
-    takes a millisecond: members are left out, as with a limit, once the fits have taken so much.
+    The work is counted, not timed: once :data:`MAX_WORK` is reached, the remaining members are
+    left out, as with a limit.
     """
-    counter = effect_counter(_regular(moments, members.graph), "corrected", ZERO)
-    return class_bounds(counter, members, limit, Budget(), "corrected", ZERO, _MOST_WORK)
+    counter = effect_counter(_regular_moments(moments, members.graph), "corrected", ZERO)
+    return class_bounds(counter, members, limit, Budget(), "corrected", ZERO, MAX_WORK)
 
 
 def class_bounds(
@@ -285,48 +269,39 @@ def class_bounds(
     budget: Budget,
     formula: Formula,
     zero: float,
-    most_work: float = math.inf,
+    max_work: float = math.inf,
 ) -> EffectBounds:
-    """Bound the effects over a class by way of its components."""
+    """Bound the effects over the members of a class, one component at a time."""
     d = len(members.graph)
-    total = {name: np.zeros((d, d)) for name in _MATRICES}
-    for name in ("lower", "upper", "min_abs", "max_abs", "sum", "sum_abs", "positive"):
-        np.fill_diagonal(total[name], 1.0)
-    size, complete = 1, members.complete
+    total = {name: np.zeros((d, d)) if name == "negative" else np.eye(d) for name in MATRICES}
+    size, complete, done = 1, members.complete, 0
     components = list(class_components(members))
     planned = sum(min(count_options(factors), limit) for _, factors in components)
-    done = 0
     for edges, factors in components:
-        own = np.array(marks_of(members.graph, [members._edges[e] for e in edges]), dtype=np.uint8)
+        pairs, seen = [members._edges[e] for e in edges], 0
+        own = np.array(marks_of(members.graph, pairs), dtype=np.uint8)
         options = count_options(factors)
         size *= options
         counter.reset()
-        ends, seen = [members._edges[e] for e in edges], 0
         for marks in member_batches(edges, own, factors, min(options, limit)):
-            seen += counter.add_marks(ends, marks, budget.seconds_left if seen else None)
+            seen += counter.add_marks(pairs, marks, budget.seconds_left if seen else None)
             budget.report_progress("members", done + seen, planned)
-            if budget.expired or counter.work >= most_work:
+            if budget.expired or counter.work >= max_work:
                 break
         done += seen
         complete &= seen == options
         tally = counter.tally()
-        nodes = sorted({v for e in edges for v in members._edges[e]})
+        nodes = sorted({v for pair in pairs for v in pair})
         block = np.ix_(nodes, nodes)
-        for name in _MATRICES:
-            share = 1.0 if name in _EXTREMES else tally["n_members"]
-            total[name][block] = tally[name][block] / share
+        for name in MATRICES:
+            divisor = 1.0 if name in EXTREMES else tally["n_members"]
+            total[name][block] = tally[name][block] / divisor
     if size == 0:
-        raise BowfreeError(
-            "no member of the class satisfies the knowledge of the search: nothing to bound"
-        )
-    return _bounds(members.graph.nodes, total, size, complete, formula, zero, counter)
+        raise BowfreeError("no member of the class satisfies the knowledge of the search")
+    return _result(members.graph.nodes, total, size, complete, formula, zero, counter)
 
 
-_EXTREMES = ("lower", "upper", "min_abs", "max_abs")
-_MATRICES = (*_EXTREMES, "sum", "sum_abs", "positive", "negative")
-
-
-# --- any graphs, as they come ---------------------------------------------------------------------
+# --- any graphs -----------------------------------------------------------------------------------
 
 
 def _graph_bounds(
@@ -337,12 +312,12 @@ def _graph_bounds(
     formula: Formula,
     zero: float,
 ) -> EffectBounds:
-    first, size, in_time = None, 0, True
+    first, graphs = split_first(graphs)
+    size, in_time = 0, True
     while in_time and (
         batch := list(itertools.islice(graphs, min(batch_size(size), limit - size)))
     ):
-        first = first or batch[0]
-        bits = zip(*(given_checked(graph, first)._bits() for graph in batch), strict=True)
+        bits = zip(*(check_member(graph, first)._bits() for graph in batch), strict=True)
         parents, spouses = (np.stack(rows) for rows in bits)
         added = counter.add_graphs(parents, spouses, budget.seconds_left if size else None)
         in_time = added == len(batch)
@@ -350,20 +325,11 @@ def _graph_bounds(
         budget.report_progress("members", size, size)
     complete = in_time and next(graphs, None) is None
     tally = counter.tally()
-    total = {name: tally[name] / (1.0 if name in _EXTREMES else size) for name in _MATRICES}
-    assert first is not None  # `given_first` has seen to it
-    return _bounds(first.nodes, total, size, complete, formula, zero, counter)
+    total = {name: tally[name] / (1.0 if name in EXTREMES else size) for name in MATRICES}
+    return _result(first.nodes, total, size, complete, formula, zero, counter)
 
 
-def given_checked(graph: MixedGraph, first: MixedGraph) -> MixedGraph:
-    """Return a member with the nodes in the order of the first."""
-    if not isinstance(graph, MixedGraph):
-        raise BowfreeError(f"graphs holds {short_repr(graph)}: every member must be a MixedGraph")
-    graph.check_bap()
-    return aligned(first, graph)
-
-
-def _bounds(
+def _result(
     names: tuple[str, ...],
     total: dict[str, Floats],
     size: int,
@@ -376,14 +342,7 @@ def _bounds(
         matrix.setflags(write=False)
     return EffectBounds(
         names=names,
-        lower=total["lower"],
-        upper=total["upper"],
-        min_abs=total["min_abs"],
-        max_abs=total["max_abs"],
-        mean=total["sum"],
-        mean_abs=total["sum_abs"],
-        positive=total["positive"],
-        negative=total["negative"],
+        **{name.replace("sum", "mean"): matrix for name, matrix in total.items()},
         n_members=size,
         complete=complete,
         formula=formula,

@@ -1,74 +1,31 @@
-"""The range of every total effect over several graphs; made by :func:`bowfree.effect_bounds`.
-
-It reads like :class:`bowfree.AveragedEffects`, the answer with all doubts in it: the same matrices
-by the same names, ``effect(of=, on=)``, ``to_frame()``, and `covers`, which says what the distance
-from `lower` to `upper` accounts for.
-"""
+"""Bounds of total effects over several graphs; computed by :func:`bowfree.effect_bounds`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.graph.names import node_index
-from bowfree.graph.text import quote
-from bowfree.model.effect_tables import effect_frame, effect_pairs, effect_table, quantities
-from bowfree.results.display import Table, TextDisplay, count, percent
+from bowfree.model.effect_tables import EffectMatrices, effect_pairs, effect_table, quantities
+from bowfree.results.display import Table, count, percent
 from bowfree.results.frozen import Frozen
-from bowfree.results.serialization import ToDict
 
 Floats = npt.NDArray[np.float64]
 Formula = Literal["corrected", "as-published"]
-Doubt = Literal["estimates", "members", "classes"]
-"""Where a number may be wrong: other rows would give another estimate, an equivalent graph another
-effect, and another class may be the true one."""
-
-_MATRICES = ("lower", "upper", "min_abs", "max_abs", "mean", "mean_abs", "positive", "negative")
-
-
-@dataclass(frozen=True, repr=False)
-class EffectRange(TextDisplay, ToDict):
-    """The total effect of one variable on another, over several graphs.
-
-    Attributes
-    ----------
-    of, on : str
-        The cause and what it acts on.
-    lower, upper : float
-        Smallest and largest effect.
-    min_abs, max_abs : float
-        Smallest and largest absolute effect.
-    mean, mean_abs : float
-        Mean effect and mean absolute effect, every member counted once.
-    positive, negative : float
-        Share of members with a positive, and with a negative effect.
-    """
-
-    of: str
-    on: str
-    lower: float
-    upper: float
-    min_abs: float
-    max_abs: float
-    mean: float
-    mean_abs: float
-    positive: float
-    negative: float
-
-    def _headline(self) -> str:
-        return (
-            f"{quote(self.of)} on {quote(self.on)}: {self.lower:.4f} to {self.upper:.4f}, "
-            f"mean {self.mean:.4f}, non-zero in {percent(self.positive + self.negative)}"
-        )
+Uncertainty = Literal["estimates", "members", "classes"]
+"""Sources of uncertainty about an effect: sampling error, the member of the equivalence class, and
+the class."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EffectBounds(TextDisplay, ToDict, Frozen):
+class EffectBounds(EffectMatrices, Frozen):
     """Total effects over several graphs; entry ``[i, j]`` is about the effect of j on i.
+
+    ``effect(of=, on=)`` returns one pair, ``to_frame()`` all of them. The matrices have the same names as those of :class:`bowfree.AveragedEffects`; `covers` names the
+    sources of uncertainty that the distance from `lower` to `upper` accounts for.
 
     Attributes
     ----------
@@ -79,21 +36,21 @@ class EffectBounds(TextDisplay, ToDict, Frozen):
     min_abs, max_abs : ndarray of shape (d, d)
         Smallest and largest absolute effect.
     mean, mean_abs : ndarray of shape (d, d)
-        Mean effect and mean absolute effect, every member counted once.
+        Mean of the effect, and of its absolute value, over the members.
     positive, negative : ndarray of shape (d, d)
-        Share of members with an effect above ``zero``, and below ``-zero``.
+        Share of members with a positive and with a negative effect.
     n_members : int
         Number of members.
     complete : bool
-        False when a limit kept members out: the true bounds may be wider.
+        False if a limit left out members; the true bounds may be wider.
     formula : {"corrected", "as-published"}
         ``(I - B)^-1``, or the authors' ``(I + B)^-1``.
     zero : float
-        Largest absolute effect that counts as none.
+        Largest absolute effect, in standard deviations, that counts as no effect.
     n_fits, n_uncertified : int
-        Districts fitted, and how many of these fits are not certified to be a maximum.
+        Number of fitted districts, and of fits that are not certified to be a maximum.
     learned : bool
-        Whether the members are those of a graph that a search has chosen.
+        Whether the class was chosen by a search.
     """
 
     names: tuple[str, ...]
@@ -113,9 +70,13 @@ class EffectBounds(TextDisplay, ToDict, Frozen):
     n_uncertified: int
     learned: bool = False
 
+    _columns: ClassVar = (
+        "lower", "upper", "min_abs", "max_abs", "mean", "mean_abs", "positive", "negative"
+    )  # fmt: skip
+
     @property
-    def covers(self) -> tuple[Doubt, ...]:
-        """The doubts that are in `lower` and `upper`: which of the members is true, no other."""
+    def covers(self) -> tuple[Uncertainty, ...]:
+        """Sources of uncertainty that `lower` and `upper` account for: only the member."""
         return ("members",)
 
     @property
@@ -126,59 +87,23 @@ class EffectBounds(TextDisplay, ToDict, Frozen):
 
     @property
     def sign_agreement(self) -> Floats:
-        """Share of members that have the most frequent sign (+, - or no effect), (d, d)."""
+        """Share of members with the most frequent sign (+, - or no effect), shape (d, d)."""
         share: Floats = np.maximum.reduce([self.positive, self.negative, 1.0 - self.nonzero])
         return share
 
     @property
     def sign(self) -> npt.NDArray[np.int8]:
-        """1 or -1 where all members have a positive or a negative effect, else 0; (d, d)."""
+        """1 or -1 if all members have a positive or a negative effect, else 0; shape (d, d)."""
         signs: npt.NDArray[np.int8] = np.subtract(
             self.positive == 1.0, self.negative == 1.0, dtype=np.int8
         )
         return signs
 
-    def effect(self, *, of: str, on: str) -> EffectRange:
-        """Return the range of the effect of one variable on another.
-
-        Raises
-        ------
-        GraphError
-            A name that is unknown.
-
-        Examples
-        --------
-        >>> import bowfree as bf
-        >>> S = [[1.0, 0.5], [0.5, 1.0]]
-        >>> members = bf.equivalence_class(bf.parse("x -> y"))
-        >>> bounds = bf.effect_bounds(members, cov=S, n=100)
-        >>> print(bounds.effect(of="x", on="y"))
-        x on y: 0.0000 to 0.5000, mean 0.1667, non-zero in 33 %
-        """
-        at = node_index(on, self.names), node_index(of, self.names)
-        return EffectRange(of, on, *(float(getattr(self, name)[at]) for name in _MATRICES))
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with one row for each ordered pair of variables.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            The library of the data frame.
-
-        Returns
-        -------
-        data frame
-            Columns of, on, lower, upper, min_abs, max_abs, mean, mean_abs, positive,
-            negative.
-        """
-        return effect_frame(self.names, {name: getattr(self, name) for name in _MATRICES}, backend)
-
     def _content(self) -> Any:
         names = ("n_members", "complete", "formula", "zero", "n_fits", "n_uncertified", "learned")
         return {
             "names": self.names,
-            **{name: getattr(self, name) for name in (*_MATRICES, "sign_agreement", *names)},
+            **{name: getattr(self, name) for name in (*self._columns, "sign_agreement", *names)},
             "covers": self.covers,
         }
 
@@ -193,8 +118,8 @@ class EffectBounds(TextDisplay, ToDict, Frozen):
         yield head
         if self.learned:
             yield (
-                "these graphs were chosen by a search: neither the doubt about that choice nor the "
-                "error of the estimates is in the bounds; averaged_effects has both"
+                "the class was chosen by a search: the bounds account neither for this choice nor "
+                "for sampling error; averaged_effects does"
             )
         pairs = effect_pairs(self.nonzero > 0)
         if not pairs:
@@ -220,4 +145,4 @@ class EffectBounds(TextDisplay, ToDict, Frozen):
         )
         without = len(self.names) * (len(self.names) - 1) - len(pairs)
         if without:
-            yield f"no effect in any member: the other {without} pairs"
+            yield f"{count(without, 'other pair')} without an effect in any member"

@@ -1,4 +1,4 @@
-"""What the next experiment would tell; made by :func:`bowfree.design`."""
+"""Experiments compared by what they would reveal; computed by :func:`bowfree.design`."""
 
 from __future__ import annotations
 
@@ -6,76 +6,52 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from bowfree.equivalence.targets import Kind, said, target_set
+from bowfree.equivalence.targets import said, target_set
 from bowfree.errors import BowfreeError
+from bowfree.parameters import Kind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count
 from bowfree.results.frames import data_frame
+from bowfree.results.rows import Row
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import short_repr
 
 
 @dataclass(frozen=True, repr=False)
-class Experiment(TextDisplay, ToDict):
-    """An experiment that could be done, and what it would leave open on average.
-
-    Attributes
-    ----------
-    targets : tuple of str
-        The nodes to intervene on.
-    n_classes : float
-        Into how many classes the graphs fall that cannot be told apart now.
-    settled_ends : float
-        Ends of edges about which all graphs of such a class agree, expected.
-    members_left : float
-        Graphs in such a class, expected.
-    """
-
-    targets: tuple[str, ...]
-    n_classes: float
-    settled_ends: float
-    members_left: float
-
-    def _headline(self) -> str:
-        return (
-            f"{said(self.targets)}: {_counted(self.n_classes, 'class', 'classes')}, "
-            f"{_counted(self.settled_ends, 'end')} settled, "
-            f"{_counted(self.members_left, 'member')} left"
-        )
-
-
-@dataclass(frozen=True, repr=False)
 class Design(TextDisplay, ToDict):
-    """Experiments side by side, the most telling first.
+    """Experiments, the most informative first.
 
-    Every member of the present class is taken to be the truth with the same probability; the
-    result of an experiment is then one of the classes that it splits into, and the expectations are
-    over these. After an average (:func:`bowfree.averaged_effects`) all numbers are weighted means
-    over its classes.
+    All members of the present class are assumed to be equally probable. An experiment splits the
+    class into smaller ones, and its numbers are expectations over these. For an average
+    (:func:`bowfree.averaged_effects`) all numbers are weighted means over its classes.
 
     Attributes
     ----------
     names : tuple of str
         The variables.
-    experiments : tuple of Experiment
-        By expected number of settled ends, then by members left, then by number of targets.
+    experiments : tuple of Row
+        The experiments, by decreasing expected number of resolved ends, then by the number of
+        remaining members, then by the number of targets. Each has ``targets`` (the nodes intervened
+        on), ``n_classes`` (the number of classes after the experiment), ``resolved_ends`` (the
+        expected number of edge ends on which all remaining members agree) and ``members_left`` (the
+        expected number of remaining members).
     n_members : float
-        Graphs that cannot be told apart now.
-    settled_ends, n_ends : float
-        Ends of edges on which they agree now, and all ends: two for each edge.
+        Number of members of the present class.
+    resolved_ends, n_ends : float
+        Number of edge ends on which the members agree now, and of all ends: two for each edge.
     targets : tuple of tuple of str
-        The conditions there are, by their targets; ``((),)`` for one without.
+        The targets of the present conditions; ``((),)`` for one without intervention.
     kind : {"perfect", "mechanism", "activity", "noise"}
         What the experiments would do to their targets.
     n_averaged : int
         Number of classes that the numbers are means over.
     complete : bool
-        False when `limit` or `time_limit` left out members or experiments.
+        False if `limit` or `time_limit` left out members or experiments.
     """
 
     names: tuple[str, ...]
-    experiments: tuple[Experiment, ...]
+    experiments: tuple[Row, ...]
     n_members: float
-    settled_ends: float
+    resolved_ends: float
     n_ends: float
     targets: tuple[tuple[str, ...], ...]
     kind: Kind
@@ -86,35 +62,35 @@ class Design(TextDisplay, ToDict):
         return len(self.experiments)
 
     @property
-    def best(self) -> Experiment:
-        """The first of the experiments."""
+    def best(self) -> Row:
+        """The most informative experiment."""
         if not self.experiments:
-            raise BowfreeError("no experiment was looked at in time: raise `time_limit`")
+            raise BowfreeError("time was up before the first experiment: raise `time_limit`")
         return self.experiments[0]
 
-    def experiment(self, *targets: str) -> Experiment:
-        """Return what the experiment on these nodes would tell.
+    def experiment(self, *targets: str) -> Row:
+        """Return the experiment on these nodes.
 
         Raises
         ------
         GraphError
-            An unknown name.
+            If a name is not a node.
         BowfreeError
-            An experiment that is not among the candidates.
+            If the experiment is not among the candidates.
 
         Examples
         --------
         >>> import bowfree as bf
-        >>> print(bf.design(bf.parse("x -> y -> z")).experiment("z"))
-        z: 2 classes, 1.6 ends settled, 3.4 members left
+        >>> bf.design(bf.parse("x -> y -> z")).experiment("z").members_left
+        3.4
         """
         wanted = target_set(targets, self.names)
         for experiment in self.experiments:
             if experiment.targets == wanted:
                 return experiment
         raise BowfreeError(
-            f"no experiment on {short_repr(wanted)} was looked at; name it among the `candidates` of "
-            "design, or raise `max_targets`"
+            f"the experiment on {short_repr(wanted)} was not considered; add it to the `candidates` "
+            "of design, or raise `max_targets`"
         )
 
     def to_frame(self, backend: str = "pandas") -> Any:
@@ -123,56 +99,51 @@ class Design(TextDisplay, ToDict):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}
-            The library of the data frame.
+            Library of the data frame.
 
         Returns
         -------
         data frame
-            Columns targets (as one text), n_targets, n_classes, settled_ends, members_left.
+            Columns targets (one string), n_targets, n_classes, resolved_ends, members_left.
         """
-        numbers = ("n_classes", "settled_ends", "members_left")
+        numbers = ("n_classes", "resolved_ends", "members_left")
         return data_frame(
             {
-                "targets": [said(e.targets) for e in self.experiments],
-                "n_targets": [len(e.targets) for e in self.experiments],
-                **{name: [getattr(e, name) for e in self.experiments] for name in numbers},
+                "targets": [said(row.targets) for row in self.experiments],
+                "n_targets": [len(row.targets) for row in self.experiments],
+                **{name: [getattr(row, name) for row in self.experiments] for name in numbers},
             },
             backend,
         )
 
     def _headline(self) -> str:
-        first = f", most telling: {said(self.best.targets)}" if self.experiments else ""
+        first = f", best: {said(self.best.targets)}" if self.experiments else ""
         return f"{count(len(self), 'experiment')}{first}" + ", not complete" * (not self.complete)
 
     def _sections(self) -> Iterator[str | Table]:
         over = f", means over {self.n_averaged:,} classes" if self.n_averaged > 1 else ""
         yield (
-            f"now: {_plain(self.n_members)} members, {_plain(self.settled_ends)} of "
-            f"{_plain(self.n_ends)} ends settled{over}"
+            f"now: {_number(self.n_members)} members, {_number(self.resolved_ends)} of "
+            f"{_number(self.n_ends)} ends of edges resolved{over}"
         )
         if not self.complete:
             yield "NOT COMPLETE: `limit` or `time_limit` left out members or experiments"
-        if self.n_members == 1 and self.settled_ends == self.n_ends:
-            yield "nothing is open: no experiment is needed to tell graphs apart"
+        if self.n_members == 1 and self.resolved_ends == self.n_ends:
+            yield "the class has a single member: no experiment is needed"
         rows = [
-            (said(e.targets), *map(_plain, (e.n_classes, e.settled_ends, e.members_left)))
-            for e in self.experiments
+            (said(row.targets), *map(_number, (row.n_classes, row.resolved_ends, row.members_left)))
+            for row in self.experiments
         ]
         yield Table(
-            (f"experiment ({self.kind})", "classes", "settled ends", "members left"),
+            (f"experiment ({self.kind})", "classes", "resolved ends", "members left"),
             rows,
             most=MOST_ROWS,
-            rest="more: to_frame() has all",
+            rest="more: see to_frame()",
         )
 
 
-def _counted(value: float, noun: str, plural: str = "") -> str:
-    number = _plain(value)
-    return f"{number} {noun if number == '1' else plural or noun + 's'}"
-
-
-def _plain(value: float) -> str:
-    """Return a whole number as such, others with two decimals, large ones with an exponent."""
+def _number(value: float) -> str:
+    """Format integers as such, other numbers with two decimals, large ones with an exponent."""
     if value >= 1e9:
         return f"{value:.3g}"
     whole = round(value)

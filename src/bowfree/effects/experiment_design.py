@@ -1,38 +1,34 @@
-"""Which experiment to do next: what an intervention would tell about the graphs left open.
+"""Which experiment to do next: :func:`bowfree.design`.
 
-Data without interventions leave a whole class of graphs. An experiment on x splits it: graphs in
-which y hangs on x and graphs in which it does not will disagree about what happens to y. The split
-is known beforehand, from the graphs alone, because equivalence under interventions is decided
-exactly (:mod:`bowfree.equivalence.targets`). So for each possible experiment we can say into how
-many classes the present one would fall, how many members would be left, and how many ends of edges
-would be settled.
+Data without interventions leave a whole class of equivalent graphs. An experiment on x splits it:
+members in which x affects y and members in which it does not predict different data. The split
+depends on the graphs only, because equivalence under interventions is decided exactly
+(:mod:`bowfree.equivalence.targets`). For each experiment the number of classes after it, the
+expected number of remaining members and of resolved edge ends can therefore be computed in advance.
 
-Members need not be compared in pairs. All have one model, so that one covariance matrix Sigma of it
-belongs to all of them, each with its own parameters; what an intervention makes of these is one
-matrix for each member, and equal matrices are one class (``cpp/equivalence/splitting.cpp``).
-
-Next: :func:`bowfree.equivalence_class` with ``targets=``, for the class that is left after an
-experiment.
+Members need not be compared in pairs. All have the same model, so one covariance matrix of this
+model belongs to all of them, each with its own parameters. An intervention turns these parameters
+into one matrix for each member, and members with equal matrices remain equivalent
+(``cpp/equivalence/splitting.cpp``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.effects.design_result import Design, Experiment
+from bowfree.effects.design_result import Design
 from bowfree.equivalence.class_components import class_components, count_options, member_batches
 from bowfree.equivalence.class_members import EquivalenceClass, marks_of
 from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.decision import algebra_seed
 from bowfree.equivalence.targets import (
-    Kind,
     Targets,
     TargetSets,
     given_targets,
@@ -44,26 +40,25 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.encodings import BACKWARD, FORWARD
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.parallel.budget import Budget
+from bowfree.parallel.budget import Budget, Progress
+from bowfree.parameters import Kind, Rng, public
+from bowfree.results.rows import Row
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import short_repr
-from bowfree.validation import LocalBudgetOptions, as_list, check_count, split_options
+from bowfree.validation import as_list, check_count
 
 if TYPE_CHECKING:
     from bowfree.uncertainty.average_result import AveragedEffects
 
-MOST_MEMBERS = 100_000
-"""Members of a component that are looked at, unless the caller says otherwise."""
-
-MOST_AVERAGED = 2_000
-"""The same for each class of an average, of which there may be hundreds."""
-
-MOST_EXPERIMENTS = 10_000
-_AT_ONCE = 2_000_000  # members times experiments in one call of the core: 40 MB
+MAX_MEMBERS = 100_000  # of a component of a class
+MAX_MEMBERS_AVERAGED = 2_000  # of a component of each class of an average
+MAX_EXPERIMENTS = 10_000
+MAX_BATCH = 2_000_000  # members times experiments in one call of the core: 40 MB
 
 Names = tuple[str, ...]
 
 
+@public
 def design(
     graph: GraphLike | EquivalenceClass | AveragedEffects,
     *,
@@ -73,38 +68,37 @@ def design(
     targets: TargetSets | None = None,
     space: SearchSpace | None = None,
     limit: int | None = None,
-    **options: Unpack[LocalBudgetOptions],
+    rng: Rng = None,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Design:
-    r"""Say what each possible experiment would tell about the graphs that are still open.
+    r"""Compare experiments by what they would reveal about the graph.
 
     Parameters
     ----------
     graph : MixedGraph, result of a search, EquivalenceClass or AveragedEffects
-        What is known. A graph stands for its class, the result of a search for the class of its
-        best graph as far as the search left it open. An average stands for all its classes, each
-        with its weight.
+        The graphs that are possible now: those of the equivalence class of a graph, of the best
+        graph of a search within its space, or of all classes of an average, weighted by their
+        probabilities.
     candidates : iterable of str or of sets of str, optional
         The variables that can be intervened on, by default all; or the experiments themselves, each
         a set of variables.
     max_targets : int
-        Look at all experiments on up to this many of the variables at once.
+        Consider all experiments on up to this number of variables.
     kind : {"perfect", "mechanism", "activity", "noise"}
-        What an experiment would do to its targets (:mod:`bowfree.equivalence.targets`).
+        What an experiment does to its targets (:mod:`bowfree.equivalence.targets`).
     targets : sequence of sets of str, optional
-        The conditions there are already, of the same kind, as for
-        :func:`bowfree.equivalence_class`; by default those of the data that a search or an average
-        is about, and one without interventions for a graph. A class brings its own. What is brought
-        along may be of other kinds.
-    space : SearchSpace, optional
-        Which members count; the result of a search brings its own.
+        The targets of the present conditions, with interventions of the same kind, as in
+        :func:`bowfree.equivalence_class`. By default those of the data behind a search result or an
+        average, those of an equivalence class, or one condition without intervention for a graph.
     limit : int, optional
-        At most this many members of each connected component of the skeleton, by default 100,000
-        (2,000 for each class of an average). The result says if there were more.
-    **options
-        ``rng``, ``n_jobs``, ``time_limit``, ``progress``: what may be spent
-        (:class:`~bowfree.validation.LocalBudgetOptions`). The answer does not depend on `rng`, see
-        :func:`bowfree.equivalent`. When the time is up, the experiments looked at so far are
-        returned.
+        Largest number of members of each connected component of the skeleton; by default 100,000,
+        or 2,000 for each class of an average. The result says whether there are more.
+    rng : int or numpy.random.Generator, optional
+        The result does not depend on it; see :func:`bowfree.equivalent`.
+    time_limit : float, optional
+        Seconds after which the experiments considered so far are returned.
 
     Returns
     -------
@@ -113,262 +107,254 @@ def design(
     Raises
     ------
     BowfreeError
-        No member, no candidate, or options that make no sense.
+        If there is no member or no candidate, or an option is invalid.
     GraphError
-        A candidate that is no node.
+        If a candidate is not a node.
 
     Notes
     -----
     With N members in classes of sizes :math:`N_1, N_2, \ldots` after the experiment, the expected
-    number of members left is :math:`\sum N_k^2 / N`: each member is the truth with probability
-    1 / N. Sampling error is not in these numbers: they are what unlimited data would tell.
+    number of remaining members is :math:`\sum N_k^2 / N`: each member is the true graph with
+    probability 1 / N. The numbers hold for unlimited data; sampling error is not accounted for.
 
     Examples
     --------
-    Of a chain nothing but its skeleton is known. An experiment in the middle tells most:
+    The class of a chain leaves all edges undirected. An experiment in the middle is best:
 
     >>> import bowfree as bf
     >>> print(bf.design(bf.parse("x -> y -> z")))
-    now: 5 members, 0 of 4 ends settled
-    experiment (perfect)  classes  settled ends  members left
-    y                           3           3.2           1.8
-    x                           2           1.6           3.4
-    z                           2           1.6           3.4
+    now: 5 members, 0 of 4 ends of edges resolved
+    experiment (perfect)  classes  resolved ends  members left
+    y                           3            3.2           1.8
+    x                           2            1.6           3.4
+    z                           2            1.6           3.4
     """
-    from bowfree.uncertainty.average_result import AveragedEffects
-
-    (budget_options,) = split_options("design", options, LocalBudgetOptions)
-    budget = Budget(**budget_options)
-    most = MOST_AVERAGED if isinstance(graph, AveragedEffects) else MOST_MEMBERS
-    most = most if limit is None else check_count("limit", limit, 1)
-    nodes = graph.names if isinstance(graph, AveragedEffects) else graph_of(graph).nodes
-    known = _conditions_at_hand(graph, targets, kind, nodes)
+    budget = Budget(rng, n_jobs, time_limit, progress)
+    average = _as_average(graph)
+    nodes = graph_of(graph).nodes if average is None else average.names
+    default = MAX_MEMBERS if average is None else MAX_MEMBERS_AVERAGED
+    limit = default if limit is None else check_count("limit", limit, 1)
+    present = _present_conditions(graph, average, targets, kind, nodes)
     experiments = _experiments(candidates, check_count("max_targets", max_targets, 1), nodes)
-    weights, classes, complete = _classes(graph, known, space, most, budget)
-    now = _mean(weights, [_together(part.now for part in parts) for parts in classes])
+    heads = (
+        [(1.0, graph)] if average is None else [(row.weight, row.graph) for row in average.classes]
+    )
+    weights, classes, complete = _classes(heads, present, space, limit, budget)
+    now = _mean(weights, [_combine(part.now for part in parts) for parts in classes])
     n_members = sum(len(part.marks) for parts in classes for part in parts)
-    at_once = max(1, _AT_ONCE // max(n_members, 1))
-    found: list[Experiment] = []
+    batch = max(1, MAX_BATCH // max(n_members, 1))
+    found: list[Row] = []
     budget.report_progress("experiments", 0, len(experiments))
-    for begin in range(0, len(experiments), at_once):
-        sets = experiments[begin : begin + at_once]
-        left = _split_classes(classes, sets, kind, budget)
-        if left is None:
-            break  # the time is up
-        found += [
-            Experiment(names, *_mean(weights, [of_class[k] for of_class in left]))
-            for k, names in enumerate(sets)
-        ]
+    for begin in range(0, len(experiments), batch):
+        sets = experiments[begin : begin + batch]
+        splits = _split_classes(classes, sets, kind, budget)
+        if splits is None:
+            break  # time is up
+        for k, names in enumerate(sets):
+            split = _mean(weights, [of_class[k] for of_class in splits])
+            found.append(Row(targets=names, **split._asdict()))
         budget.report_progress("experiments", len(found), len(experiments))
     complete &= len(found) == len(experiments)
-    found.sort(key=_rank)
+    # Rounded, because the last digits of a sum depend on the order of its terms.
+    found.sort(key=lambda e: (-round(e.resolved_ends, 9), round(e.members_left, 9), len(e.targets)))
     return Design(
         names=nodes,
         experiments=tuple(found),
-        n_members=now.members,
-        settled_ends=now.settled,
+        n_members=now.members_left,
+        resolved_ends=now.resolved_ends,
         n_ends=_weighted(weights, [sum(part.n_ends for part in parts) for parts in classes]),
-        targets=known.sets,
+        targets=present.sets,
         kind=kind,
         n_averaged=len(classes),
         complete=complete,
     )
 
 
-def _rank(experiment: Experiment) -> tuple[float, float, int]:
-    """Say which experiment comes first; where all is equal, the one named first."""
-    # Sums in another order differ in their last digits only, and should not decide.
-    return (
-        -round(experiment.settled_ends, 9),
-        round(experiment.members_left, 9),
-        len(experiment.targets),
-    )
+# --- input ----------------------------------------------------------------------------------------
 
 
-# --- what was given -------------------------------------------------------------------------------
+def _as_average(graph: Any) -> AveragedEffects | None:
+    from bowfree.uncertainty.average_result import AveragedEffects  # of a higher layer
+
+    return graph if isinstance(graph, AveragedEffects) else None
 
 
-def _conditions_at_hand(
-    graph: Any, targets: TargetSets | None, kind: Kind, nodes: Names
+def _present_conditions(
+    graph: Any,
+    average: AveragedEffects | None,
+    targets: TargetSets | None,
+    kind: Kind,
+    nodes: Names,
 ) -> Targets:
-    """Return the conditions there are; a class brings its own, and so do data."""
-    from bowfree.uncertainty.average_result import AveragedEffects
-
-    given = given_targets(targets, kind, nodes)
-    if isinstance(graph, EquivalenceClass) and graph.method == "empirical":
-        raise BowfreeError(
-            "an empirical class holds graphs with different models, which more of the same data "
-            "tell apart; give an equivalence class, or an average for several of them"
-        )
+    """Return the conditions that the user names, or those of the class, the average or the data."""
+    found = given_targets(targets, kind, nodes)
     if isinstance(graph, EquivalenceClass):
+        if graph.method == "empirical":
+            raise BowfreeError(
+                "the members of an empirical class have different models, which observational data "
+                "distinguish; pass an equivalence class, or an average for several of them"
+            )
         if targets is not None:
             raise BowfreeError(
-                f"the class was made for targets = {short_repr(graph.targets)}: leave out `targets`, or "
-                "give its graph instead"
+                f"the class was computed for targets = {short_repr(graph.targets)}: omit `targets`, "
+                "or pass its graph"
             )
         return Targets(nodes, graph.targets, graph.kind)
-    if targets is None and isinstance(graph, AveragedEffects):
-        given = Targets(nodes, graph.targets, graph.kind)
+    if targets is None and average is not None:
+        found = Targets(nodes, average.targets, average.kind)
     elif targets is None:
-        given = targets_of(getattr(graph, "moments", None), nodes)
-    given.check_seen("a design")
-    return given
+        found = targets_of(getattr(graph, "moments", None), nodes)
+    found.check_seen("a design")
+    return found
 
 
 def _experiments(candidates: Any, max_targets: int, nodes: Names) -> list[Names]:
-    """Return the target sets to look at, each once."""
+    """Return the distinct sets of targets to consider."""
     if isinstance(candidates, str):
         raise BowfreeError(
-            f"candidates is {short_repr(candidates)}: give a list of variables, as in ['x', 'y'], or of "
-            "sets of them"
+            f"candidates is {short_repr(candidates)}: pass a list of variables, such as ['x', 'y'], "
+            "or of sets of variables"
         )
-    given = nodes if candidates is None else as_list("candidates", candidates, "variables or sets")
-    sets = [target_set(item, nodes) for item in given]
+    items = nodes if candidates is None else as_list("candidates", candidates, "variables or sets")
+    sets = [target_set(item, nodes) for item in items]
     if not sets or not all(sets):
-        raise BowfreeError("an experiment needs a target: name at least one variable to act on")
-    singles = all(isinstance(item, str) for item in given)
+        raise BowfreeError("an experiment needs at least one target")
+    singles = all(isinstance(item, str) for item in items)
     if max_targets > 1 and not singles:
         raise BowfreeError(
-            f"max_targets = {max_targets}: give single variables as candidates to have them "
-            "combined, or the sets themselves and no max_targets"
+            f"max_targets = {max_targets} requires single variables as candidates; omit it if "
+            "candidates are sets"
         )
     if not singles:
         return list(dict.fromkeys(sets))
     names = [name for name in nodes if (name,) in set(sets)]
     sizes = range(1, min(max_targets, len(names)) + 1)
-    if (n := sum(math.comb(len(names), size) for size in sizes)) > MOST_EXPERIMENTS:
+    if (n := sum(math.comb(len(names), size) for size in sizes)) > MAX_EXPERIMENTS:
         raise BowfreeError(
-            f"{n:,} experiments on up to {max_targets} of {len(names)} variables: at most "
-            f"{MOST_EXPERIMENTS:,} are looked at; lower max_targets or name candidates"
+            f"there are {n:,} experiments on up to {max_targets} of {len(names)} variables, and at "
+            f"most {MAX_EXPERIMENTS:,} can be compared: lower max_targets or name candidates"
         )
     return [chosen for size in sizes for chosen in combinations(names, size)]
 
 
 def _classes(
-    graph: Any, known: Targets, space: SearchSpace | None, most: int, budget: Budget
-) -> tuple[list[float], list[list[Part]], bool]:
-    """Return what is open now: weights, classes taken apart, and whether these are all.
+    heads: Sequence[tuple[float, Any]],
+    present: Targets,
+    space: SearchSpace | None,
+    limit: int,
+    budget: Budget,
+) -> tuple[list[float], list[list[Component]], bool]:
+    """Return the weights and the components of all classes, and whether these are complete.
 
     Half of the time is for this.
     """
-    from bowfree.uncertainty.average_result import AveragedEffects
-
-    if space is not None and not isinstance(space, SearchSpace):
-        raise BowfreeError(f"space is {short_repr(space)}: give a bowfree.SearchSpace")
-    heads: Sequence[tuple[float, Any]] = (
-        [(one.weight, one.graph) for one in graph.classes]
-        if isinstance(graph, AveragedEffects)
-        else [(1.0, graph)]
-    )
     weights: list[float] = []
-    classes: list[list[Part]] = []
+    classes: list[list[Component]] = []
     half, complete = budget.with_share(0.5), True
     for weight, head in heads:
         if classes and half.expired:
-            complete = False  # the lightest of an average are left out
+            complete = False  # the least probable classes of an average are left out
             break
         members = (
             head
             if isinstance(head, EquivalenceClass)
-            else class_by_components(head, most, half.seconds_left, conditions=known)
+            else class_by_components(head, limit, half.seconds_left, conditions=present)
         )
         if space is not None:
-            members = members.permitted_by(space)
+            members = members.permitted_by(SearchSpace.of(space))
         if members.size:
             weights.append(weight)
-            classes.append(list(_parts(members, known, most)))
+            classes.append(list(_components(members, present, limit)))
     if not classes:
-        raise BowfreeError("no member of the class lies in the search space: nothing is open")
+        raise BowfreeError("no member of the class is in the search space")
     total = sum(weights)
-    complete &= all(part.whole for parts in classes for part in parts)
+    complete &= all(part.complete for parts in classes for part in parts)
     return [weight / total for weight in weights], classes, complete
 
 
-# --- one component of a class ---------------------------------------------------------------------
+# --- components of a class ------------------------------------------------------------------------
 
 
-class Left(NamedTuple):
-    """What an experiment leaves, expected: as in `Experiment`."""
+class Split(NamedTuple):
+    """Classes after an experiment: their number, and expectations over them."""
 
-    classes: float
-    settled: float
-    members: float
+    n_classes: float
+    resolved_ends: float
+    members_left: float
 
 
-class Part(NamedTuple):
-    """The members of one connected component.
-
-    Nodes are numbered within the component; `known` are the conditions at hand, `place` finds the
-    number of a name. `heads` tells of each member at which ends of edges it has a head, `now` what
-    is open before any experiment, `whole` whether these are all members.
-    """
+class Component(NamedTuple):
+    """The members of one connected component of a class, whose nodes are numbered from 0."""
 
     graph: MixedGraph
-    marks: npt.NDArray[np.uint8]
-    heads: npt.NDArray[np.bool_]
-    now: Left
-    known: list[tuple[int, list[int]]]
-    place: dict[str, int]
-    whole: bool
+    marks: npt.NDArray[np.uint8]  # (members, edges)
+    heads: npt.NDArray[np.bool_]  # (members, ends): whether there is an arrowhead
+    now: Split  # before any experiment
+    present: list[tuple[int, list[int]]]  # kind and targets of the present conditions
+    index: dict[str, int]  # of the nodes
+    complete: bool
 
     @property
     def n_ends(self) -> int:
+        """Number of edge ends."""
         return int(self.heads.shape[1])
 
 
-def _parts(members: EquivalenceClass, known: Targets, most: int) -> Iterator[Part]:
+def _components(members: EquivalenceClass, present: Targets, limit: int) -> Iterator[Component]:
     graph = members.graph
     for edges, factors in class_components(members):
         pairs = [members._edges[e] for e in edges]
         own = np.array(marks_of(graph, pairs), dtype=np.uint8)
         n_options = count_options(factors)
-        marks = np.concatenate(list(member_batches(edges, own, factors, min(n_options, most))))
+        marks = np.concatenate(list(member_batches(edges, own, factors, min(n_options, limit))))
         names = [graph.nodes[v] for v in sorted({v for pair in pairs for v in pair})]
-        place = {name: i for i, name in enumerate(names)}
-        here = telling(
-            (kind, tuple(name for name in names if name in place))
-            for kind, names in zip(known.kinds, known.sets, strict=True)
+        index = {name: i for i, name in enumerate(names)}
+        conditions = telling(
+            (kind, tuple(name for name in targets if name in index))
+            for kind, targets in zip(present.kinds, present.sets, strict=True)
         )
-        # A member has a head at b of (a, b) unless it has a <- b there, and likewise at a.
+        # There is an arrowhead at b of (a, b) unless the edge is a <- b, and likewise at a.
         heads = np.concatenate([marks != BACKWARD, marks != FORWARD], axis=1)
-        yield Part(
+        yield Component(
             graph.subgraph(names),
             marks,
             heads,
-            _left(heads, np.zeros(len(heads), dtype=np.int32)),
-            [(get_args(Kind).index(kind), [place[name] for name in at]) for kind, at in here],
-            place,
-            members.complete and n_options <= most,
+            _split(heads, np.zeros(len(heads), dtype=np.int32)),
+            [(get_args(Kind).index(kind), [index[v] for v in at]) for kind, at in conditions],
+            index,
+            members.complete and n_options <= limit,
         )
 
 
 def _split_classes(
-    classes: list[list[Part]], sets: list[Names], kind: Kind, budget: Budget
-) -> list[list[Left]] | None:
-    """Return of each class what each experiment leaves of it; None when the time is up."""
+    classes: list[list[Component]], sets: list[Names], kind: Kind, budget: Budget
+) -> list[list[Split]] | None:
+    """Return the splits of each class by each experiment, or None if time is up."""
     found = []
     for parts in classes:
         by_part = []
         for part in parts:
-            left = _split_part(part, sets, kind, budget)
-            if left is None:
+            splits = _split_component(part, sets, kind, budget)
+            if splits is None:
                 return None
-            by_part.append(left)
-        found.append([_together(left[k] for left in by_part) for k in range(len(sets))])
+            by_part.append(splits)
+        found.append([_combine(splits[k] for splits in by_part) for k in range(len(sets))])
     return found
 
 
-def _split_part(part: Part, sets: list[Names], kind: Kind, budget: Budget) -> list[Left] | None:
-    local = [tuple(part.place[name] for name in names if name in part.place) for names in sets]
-    # Experiments on other components, or that differ there only, are one here.
+def _split_component(
+    part: Component, sets: list[Names], kind: Kind, budget: Budget
+) -> list[Split] | None:
+    local = [tuple(part.index[name] for name in names if name in part.index) for names in sets]
+    # Experiments that differ outside this component only are the same here.
     distinct = [targets for targets in dict.fromkeys(local) if targets]
-    left: dict[tuple[int, ...], Left] = {(): part.now}
+    splits: dict[tuple[int, ...], Split] = {(): part.now}
     if distinct:
         number = get_args(Kind).index(kind)
         classes = _core.split_members(
             *part.graph._bits(),
             part.marks,
-            part.known,
+            part.present,
             [(number, list(targets)) for targets in distinct],
             algebra_seed(budget.rng),
             budget.n_threads,
@@ -377,33 +363,33 @@ def _split_part(part: Part, sets: list[Names], kind: Kind, budget: Budget) -> li
         if classes is None:
             return None
         for k, targets in enumerate(distinct):
-            left[targets] = _left(part.heads, classes[:, k])
-    return [left[targets] for targets in local]
+            splits[targets] = _split(part.heads, classes[:, k])
+    return [splits[targets] for targets in local]
 
 
-def _left(heads: npt.NDArray[np.bool_], classes: npt.NDArray[np.int32]) -> Left:
-    """Count what is open after the members have been sorted into classes."""
+def _split(heads: npt.NDArray[np.bool_], classes: npt.NDArray[np.int32]) -> Split:
+    """Return the split of members into classes, given by their numbers."""
     order = np.argsort(classes, kind="stable")
     sizes = np.bincount(classes)
     starts = np.cumsum(sizes) - sizes
     counts = np.add.reduceat(heads[order], starts, axis=0, dtype=np.int64)
-    settled = ((counts == 0) | (counts == sizes[:, None])).sum(axis=1)
+    resolved = ((counts == 0) | (counts == sizes[:, None])).sum(axis=1)
     shares = sizes / len(heads)
-    return Left(float(len(sizes)), float(shares @ settled), float(shares @ sizes))
+    return Split(float(len(sizes)), float(shares @ resolved), float(shares @ sizes))
 
 
-def _together(parts: Iterable[Left]) -> Left:
-    """Return what is left of a class, given its components, which vary independently."""
-    lefts = list(parts)
-    return Left(
-        math.prod(left.classes for left in lefts),
-        math.fsum(left.settled for left in lefts),
-        math.prod(left.members for left in lefts),
+def _combine(parts: Iterable[Split]) -> Split:
+    """Combine the splits of components, which vary independently."""
+    splits = list(parts)
+    return Split(
+        math.prod(split.n_classes for split in splits),
+        math.fsum(split.resolved_ends for split in splits),
+        math.prod(split.members_left for split in splits),
     )
 
 
-def _mean(weights: Sequence[float], lefts: Sequence[Left]) -> Left:
-    return Left(*(_weighted(weights, values) for values in zip(*lefts, strict=True)))
+def _mean(weights: Sequence[float], splits: Sequence[Split]) -> Split:
+    return Split(*(_weighted(weights, values) for values in zip(*splits, strict=True)))
 
 
 def _weighted(weights: Sequence[float], values: Sequence[float]) -> float:

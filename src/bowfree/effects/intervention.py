@@ -1,12 +1,9 @@
-"""What would happen if some variables were set from outside: ``intervene(fit, do={"x": 1.0})``.
+"""The distribution of the variables under an intervention: :func:`bowfree.intervene`.
 
-Under do(x = 1) the equation of x is struck out, its error with it, and all other equations stay as
-they are. So the interventional law is that of the mutilated model: rows of B, and rows and columns
-of Omega, that belong to the variables set are zero. An effect of x on y is then the change of the
-mean of y per unit of x, which is the entry ``[y, x]`` of ``(I - B)^-1`` (section 2.2).
-
-The number holds for one graph. Over a class of graphs that fit alike:
-:mod:`bowfree.effects.bounds`.
+Under do(x = 1) the equation of x is replaced by x = 1 and all other equations stay as they are. The
+interventional distribution is that of the mutilated model: the rows of B, and the rows and columns
+of Omega, that belong to the intervened variables are zero. The total effect of x on y is the change
+of the mean of y per unit of x, the entry ``[y, x]`` of ``(I - B)^-1`` (section 2.2 of the paper).
 """
 
 from __future__ import annotations
@@ -22,11 +19,13 @@ import numpy.typing as npt
 from bowfree.errors import DataError, GraphError
 from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
+from bowfree.model.effect_tables import quantities
 from bowfree.model.fit_result import Fit
 from bowfree.model.linear_sem import LinearSEM
-from bowfree.results.display import MOST_ROWS, Table, TextDisplay
-from bowfree.results.frames import data_frame
+from bowfree.parameters import public
+from bowfree.results.display import MOST_ROWS, Table
 from bowfree.results.frozen import Frozen
+from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names, short_repr
 from bowfree.validation import as_list
@@ -34,45 +33,20 @@ from bowfree.validation import as_list
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, repr=False)
-class IntervenedVariable(TextDisplay, ToDict):
-    """One variable under an intervention.
-
-    Attributes
-    ----------
-    name : str
-        The variable.
-    mean, sd : float
-        Its interventional mean and standard deviation.
-    fixed : bool
-        Whether it was set from outside.
-    """
-
-    name: str
-    mean: float
-    sd: float
-    fixed: bool
-
-    def _headline(self) -> str:
-        how = "set to" if self.fixed else "mean"
-        spread = "" if self.fixed else f", sd {self.sd:.4f}"
-        return f"{quote(self.name)}: {how} {self.mean:.4f}{spread}"
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Intervention(TextDisplay, ToDict, Frozen):
-    """The law of the variables under an intervention.
+class Intervention(RowTable, ToDict, Frozen):
+    """The distribution of the variables under an intervention.
 
     Attributes
     ----------
     names : tuple of str
         The variables, in the order of `mean` and `covariance`.
     do : dict of str to float
-        The variables that were set, and to what.
+        The intervened variables and their values.
     mean : ndarray of shape (d,)
         Interventional means.
     covariance : ndarray of shape (d, d)
-        Interventional covariance matrix; zero at the variables set.
+        Interventional covariance matrix; zero for the intervened variables.
     """
 
     names: tuple[str, ...]
@@ -80,8 +54,8 @@ class Intervention(TextDisplay, ToDict, Frozen):
     mean: Floats
     covariance: Floats
 
-    def variable(self, name: str) -> IntervenedVariable:
-        """Return mean and standard deviation of one variable.
+    def variable(self, name: str) -> Row:
+        """Return mean and standard deviation of one variable, and whether it was intervened on.
 
         Examples
         --------
@@ -92,24 +66,12 @@ class Intervention(TextDisplay, ToDict, Frozen):
         """
         i = node_index(name, self.names)
         sd = math.sqrt(self.covariance[i, i])
-        return IntervenedVariable(name, float(self.mean[i]), sd, name in self.do)
+        return Row(variable=name, mean=float(self.mean[i]), sd=sd, fixed=name in self.do)
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with one row for each variable.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            The library of the data frame.
-
-        Returns
-        -------
-        data frame
-            Columns variable, mean, sd, fixed (whether it was set from outside).
-        """
-        rows = [self.variable(name) for name in self.names]
-        numbers = {key: [getattr(row, key) for row in rows] for key in ("mean", "sd", "fixed")}
-        return data_frame({"variable": self.names, **numbers}, backend)
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of :meth:`to_frame`: variable, mean, sd, fixed."""
+        return [self.variable(name) for name in self.names]
 
     def _headline(self) -> str:
         setting = ", ".join(f"{quote(name)} = {value:g}" for name, value in self.do.items())
@@ -117,31 +79,32 @@ class Intervention(TextDisplay, ToDict, Frozen):
 
     def _sections(self) -> Iterator[str | Table]:
         yield self._headline()
-        rows = [
-            (quote(v.name), f"{v.mean:.4f}", f"{v.sd:.4f}") for v in map(self.variable, self.names)
+        sd = np.sqrt(np.diagonal(self.covariance))
+        numbers = [quantities(column[:, None], 4) for column in (self.mean, sd)]
+        cells = [
+            (quote(name), *(cell(i, 0) for cell in numbers)) for i, name in enumerate(self.names)
         ]
-        yield Table(
-            ("variable", "mean", "sd"), rows, most=MOST_ROWS, rest="more: to_frame() has all"
-        )
+        yield Table(("variable", "mean", "sd"), cells, most=MOST_ROWS, rest="more: see to_frame()")
 
 
+@public
 def intervene(
     model: Fit | LinearSEM,
     do: Mapping[str, float],
     *,
     mean: Mapping[str, float] | Sequence[float] | None = None,
 ) -> Intervention:
-    """Return the mean and the covariance of all variables when some are set from outside.
+    """Compute the mean and the covariance matrix of all variables under an intervention.
 
     Parameters
     ----------
     model : Fit or LinearSEM
         A fitted or known model.
     do : mapping from str to float
-        The value that each intervened variable is set to.
-    mean : mapping from str to float, or sequence of float in node order, optional
-        Means of the variables without the intervention. A model knows no means; by default they
-        are 0, so values and results are deviations from the observational means.
+        The intervened variables and their values.
+    mean : mapping from str to float, or sequence of float in the order of the nodes, optional
+        Means of the variables without the intervention; by default 0, so that values and results
+        are deviations from the observational means.
 
     Returns
     -------
@@ -150,9 +113,9 @@ def intervene(
     Raises
     ------
     GraphError
-        A variable that the model does not have.
+        If the model does not have a variable.
     DataError
-        No variable to set, or a value that is not a finite number.
+        If `do` is empty, or a value is not a finite number.
 
     Examples
     --------
@@ -172,12 +135,13 @@ def intervene(
     Section 2.2 of the paper, equation (causaleffect).
     """
     if not isinstance(model, Fit | LinearSEM):
-        raise DataError(f"model is {short_repr(model)}: give a Fit or a LinearSEM")
+        raise DataError(f"model is {short_repr(model)}: pass a Fit or a LinearSEM")
     graph = model.graph
-    if not isinstance(do, Mapping):
-        raise DataError(f"do is {short_repr(do)}: give names and values, as do={{'x': 1.0}}")
-    if not do:
-        raise DataError("do is empty: name at least one variable and its value, as do={'x': 1.0}")
+    if not isinstance(do, Mapping) or not do:
+        raise DataError(
+            f"do is {short_repr(do)}: pass at least one variable with its value, as in "
+            "do={'x': 1.0}"
+        )
     values = {name: _number(f"do[{short_repr(name)}]", value) for name, value in do.items()}
     fixed = [graph._node(name) for name in values]
     base = _means(mean, graph.nodes)
@@ -185,18 +149,18 @@ def intervene(
     B[fixed] = 0.0
     Omega[fixed] = 0.0
     Omega[:, fixed] = 0.0
-    push = np.zeros(len(graph))
-    push[fixed] = np.array(list(values.values())) - base[fixed]
+    shift = np.zeros(len(graph))
+    shift[fixed] = np.array(list(values.values())) - base[fixed]
     E = np.linalg.inv(np.eye(len(graph)) - B)
     with np.errstate(over="ignore", invalid="ignore"):
         covariance = E @ Omega @ E.T
-        shifted = base + E @ push
+        shifted = base + E @ shift
     if not (np.isfinite(shifted).all() and np.isfinite(covariance).all()):
         raise DataError(
-            "means or variances under the intervention are beyond the largest number, 1.8e308; "
-            "set smaller values"
+            "means or variances under the intervention exceed the largest number, 1.8e308; pass "
+            "smaller values"
         )
-    # Exactly zero, and not some 1e-17, where nothing is left to vary.
+    # Exactly zero, without rounding errors.
     covariance[fixed] = 0.0
     covariance[:, fixed] = 0.0
     shifted[fixed] = list(values.values())

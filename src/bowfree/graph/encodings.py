@@ -155,3 +155,16 @@ def graph_of_states(names: tuple[str, ...], states: States) -> MixedGraph:
             spouses[i] |= 1 << j
             spouses[j] |= 1 << i
     return MixedGraph._from_masks(names, parents, spouses)
+
+
+def bits_of_states(d: int, states: States) -> tuple[Bits, Bits]:
+    """Return parents and spouses, each (graphs, d, words), of graphs given by rows of states."""
+    i, j = np.array(index_pairs(d), dtype=np.intp).reshape(-1, 2).T
+    width = 64 * -(-d // 64)
+    parents, spouses = np.zeros((2, len(states), d, width), dtype=bool)
+    parents[:, j, i] = states == FORWARD
+    parents[:, i, j] = states == BACKWARD
+    spouses[:, i, j] = spouses[:, j, i] = states == BIDIRECTED
+    packed = (np.packbits(bits, axis=2, bitorder="little") for bits in (parents, spouses))
+    first, second = (bytes_.view("<u8").astype(np.uint64) for bytes_ in packed)
+    return first, second

@@ -139,7 +139,7 @@ def hold_against(
     upper = np.triu_indices(d, 1)
     directed, bidirected = sem.B != 0, sem.Omega != 0
     alone = fit(result, data).total_effects()
-    error = NormalDist().inv_cdf(0.5 + average.level / 2) * np.nan_to_num(alone.se[pairs])
+    error = NormalDist().inv_cdf(0.5 + average.confidence / 2) * np.nan_to_num(alone.se[pairs])
     return CheckedSimulation(
         nonzero=effects[pairs] != 0,
         averaged=_check(effects[pairs], average.lower[pairs], average.upper[pairs]),
@@ -158,7 +158,7 @@ def hold_against(
 
 
 def graph_from_prior(d: int, rng: np.random.Generator) -> MixedGraph:
-    """Draw a BAP from the default prior of :class:`bowfree.uncertainty.posterior.LawOptions`.
+    """Draw a BAP from the default prior of :class:`bowfree.uncertainty.GraphPosterior`.
 
     Every number of edges, every set of pairs, every kind of edge: until there is no cycle.
     """

@@ -402,7 +402,7 @@ def _simulate(
 
     def minimal_effects(members: EquivalenceClass) -> Floats:
         if method == "newton":
-            return effect_bounds(members, **given, effects=effects).min_abs
+            return effect_bounds(members, **given, formula=effects).min_abs
         return _minimal_effects(members, moments, effects, max_iter)
 
     true_class, found_class = class_of(truth), class_of(found)

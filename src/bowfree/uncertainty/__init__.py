@@ -1,9 +1,14 @@
-"""How sure the answer is.
+"""Reliability of a learned graph and of its effects.
 
-``averaging`` weighs all graphs that come close to the best, ``structure_mcmc`` walks over graphs at
-random in proportion to their weight (``chain_walks`` has the way, here or on other machines, and
-``structure_samples`` says whether it was long enough), ``bootstrap`` repeats the search on resampled
-data and ``given_model`` the fit of one graph, ``penalty_choice`` searches on parts of them, and
-``left_out`` foresees one condition from the others. Asked for one edge, the first three answer with
-its ``edge_share``. ``design`` says which experiment would tell most about what is left open.
+- ``averaging`` averages effects and edges over graphs (:func:`bowfree.averaged_effects`),
+  weighted by the ``posterior``; the result is in ``average_result``.
+- ``mcmc`` samples graphs from the posterior (:func:`bowfree.structure_mcmc`); ``chain_segments``
+  runs the chains, ``structure_samples`` has the samples and the convergence diagnostics.
+- ``search_bootstrap`` repeats a search on resampled rows (:func:`bowfree.bootstrap`), ``stability``
+  on halves of the rows (:func:`bowfree.stability_selection`), ``penalty_choice`` on all folds but
+  one (:func:`bowfree.choose_penalty`). ``repeated_searches`` is what they share.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,26 +1,25 @@
-"""Effects and edges averaged over all graphs that the data leave probable (model averaging).
+"""Effects and edges averaged over graphs: Bayesian model averaging after a search.
 
-One best graph is a bold statement: with finite data many graphs are almost as probable, an edge
-that is not quite worth its penalty may be there all the same, and standard errors computed as if
-the graph had been given forget that it was learned from the same data. Instead of committing to
-one graph, average over all of them, each with its probability
-(:mod:`bowfree.uncertainty.posterior`). Every ordered pair of variables then has a probability of an
-effect, and an interval with three kinds of doubt in it: about the estimate in a given graph, about
-the member of an equivalence class, and about the class.
+With finite data many graphs have almost the same probability as the best one, and standard errors
+that take the learned graph for the true one are too small. :func:`averaged_effects` averages over
+all graphs, each with its posterior probability (:mod:`bowfree.uncertainty.posterior`). Every ordered
+pair of variables then has a probability of an effect, and an interval that accounts for three
+sources of uncertainty: the sampling error of the estimates, the member of the equivalence class,
+and the class.
 
-The graphs are sampled by chains that start from the pool of a search
-(:mod:`bowfree.uncertainty.mcmc`), or come from an exhaustive search, which makes all
-weights exact on up to five variables. Equivalent graphs are equally probable. So the members of a
-class are not left to chance: the heaviest classes are enumerated, and every member has an equal
-part in the weight of its class.
+After a search, graphs are sampled by Markov chains (:mod:`bowfree.uncertainty.mcmc`) that start
+from its pool; an exhaustive search has all graphs, so its weights are exact. Members of a class are
+equally probable. The most probable classes are therefore enumerated, and the weight of a class is
+divided equally among its members, whichever of them were sampled.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -28,164 +27,147 @@ import numpy.typing as npt
 from bowfree import _core
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.effects.bounds import (
     ZERO,
+    check_iterable,
+    check_member,
     effect_counter,
-    given_checked,
-    given_first,
-    given_iterable,
-    given_moments,
+    read_moments,
+    split_first,
 )
 from bowfree.effects.bounds_result import Formula
 from bowfree.equivalence.targets import Targets, targets_of
 from bowfree.errors import BowfreeError, WorkersLost, WorkInterrupted
+from bowfree.graph.encodings import Bits, bits_of_states, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.parallel.budget import Budget
+from bowfree.parallel.budget import Budget, Progress
+from bowfree.parameters import Correlation, GraphClass, Means, Missing, Rng, public
+from bowfree.results.rows import Row
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.greedy import check_finite_n
 from bowfree.search.result import SearchResult
+from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
-from bowfree.uncertainty.average_result import AveragedClass, AveragedEffects
-from bowfree.uncertainty.mcmc import (
-    ChainPlan,
-    pool_within,
-    sample_structures,
-    starts_over,
-)
-from bowfree.uncertainty.posterior import GraphLaw, LawOptions, log_weights
+from bowfree.uncertainty.average_result import AveragedEffects
+from bowfree.uncertainty.mcmc import ChainPlan, pool_within, sample_structures, spread_starts
+from bowfree.uncertainty.posterior import GraphPosterior, Prior
 from bowfree.uncertainty.structure_samples import StructureSamples
 from bowfree.validation import (
-    BudgetOptions,
-    DataOptions,
-    SpaceOptions,
     check_choice,
     check_count,
     check_fraction,
     check_nonnegative,
     check_positive,
-    split_options,
 )
 
 Floats = npt.NDArray[np.float64]
-Bits = npt.NDArray[np.uint64]
-
 Counted = Literal["graphs", "classes"]
 
-MOST_SAMPLES = 1000  # of each chain
-FEW = 12  # variables, up to which a step takes microseconds and chains have a third leg
-MOST_ENTRIES = 10**6  # of effects in the samples of a chain: fewer samples for many variables
-
-
-class AveragingOptions(TypedDict, total=False):
-    """What is averaged.
-
-    Attributes
-    ----------
-    level : float
-        What the intervals of the effects should cover (0.95).
-    count : {"graphs", "classes"}
-        Whether every graph counts once, so that a class weighs as much as all its members together
-        (the default), or every class counts once, however many members it has.
-    steps : int
-        Steps of each of the four chains that sample graphs after a search (40,000), after a quarter
-        as many as their burn-in.
-    max_steps : int
-        Chains that have not mixed by then go on for twice as many steps, which count in their
-        place, and so on, as long as these are not more than `max_steps` together (seven times
-        `steps` for up to 12 variables, three times for more).
-    window : float
-        Of an exhaustive search and of given graphs: those count whose logarithm of the weight is
-        within this distance of the best (15).
-    max_classes : int
-        So many classes are enumerated, the heaviest (300). Of the others the sampled graphs
-        count.
-    limit : int
-        Of each connected component of a class at most so many members are enumerated (300). Where
-        there are more, the sampled graphs of the class stand for them; the result says where.
-    effects : {"corrected", "as-published"}
-        As for :func:`bowfree.effect_bounds`.
-    zero : float
-        Effects with an absolute value up to this count as none.
-    """
-
-    level: float
-    count: Counted
-    steps: int
-    max_steps: int
-    window: float
-    max_classes: int
-    limit: int
-    effects: Formula
-    zero: float
+MAX_SAMPLES = 1000  # of each chain
+MAX_ENTRIES = 10**6  # samples times squared number of variables, of each chain
+FEW_VARIABLES = 12  # up to which steps are so fast that chains may be extended twice
 
 
 @dataclass(frozen=True)
-class Averaging:
-    """The options of :class:`AveragingOptions`, checked."""
+class AverageSettings:
+    """Parameters of :func:`averaged_effects` that all kinds of input share."""
 
-    level: float = 0.95
+    confidence: float = 0.95
     count: Counted = "graphs"
-    steps: int = 40_000
-    max_steps: int | None = None
     window: float = 15.0
     max_classes: int = 300
     limit: int = 300
-    effects: Formula = "corrected"
+    formula: Formula = "corrected"
     zero: float = ZERO
 
     def __post_init__(self) -> None:
-        check_fraction("level", self.level)
+        object.__setattr__(self, "confidence", check_fraction("confidence", self.confidence))
         check_choice("count", self.count, get_args(Counted))
-        check_count("steps", self.steps, 4)
-        if self.max_steps is not None:
-            check_count("max_steps", self.max_steps, self.steps)
         object.__setattr__(self, "window", check_positive("window", self.window))
         check_count("max_classes", self.max_classes, 1)
         check_count("limit", self.limit, 1)
-        check_choice("effects", self.effects, get_args(Formula))
+        check_choice("formula", self.formula, get_args(Formula))
         object.__setattr__(self, "zero", check_nonnegative("zero", self.zero))
 
 
-class AveragedEffectsOptions(
-    DataOptions, SpaceOptions, LawOptions, AveragingOptions, BudgetOptions, total=False
-):
-    """All options of :func:`averaged_effects` that it does not name itself."""
-
-
+@public
 def averaged_effects(
     graphs: SearchResult | ExhaustiveResult | StructureSamples | Iterable[MixedGraph],
     data: Any = None,
     *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
     space: SearchSpace | None = None,
-    **options: Unpack[AveragedEffectsOptions],
+    graph_class: GraphClass | None = None,
+    max_in_degree: int | None = None,
+    max_district: int | None = None,
+    max_edges: int | None = None,
+    knowledge: Knowledge | None = None,
+    penalty: float = 0.5,
+    prior: Prior = "density",
+    temperature: float = 1.0,
+    confidence: float = 0.95,
+    count: Counted = "graphs",
+    steps: int = 40_000,
+    max_steps: int | None = None,
+    window: float = 15.0,
+    max_classes: int = 300,
+    limit: int = 300,
+    formula: Formula = "corrected",
+    zero: float = ZERO,
+    rng: Rng = None,
+    n_jobs: int | None = None,
+    executor: Executor | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> AveragedEffects:
-    """Average effects and edges over the classes of all near-optimal graphs.
+    """Average total effects and edges over graphs, weighted by their posterior probabilities.
 
     Parameters
     ----------
     graphs : SearchResult, ExhaustiveResult, StructureSamples, or iterable of MixedGraph
-        Where the graphs come from. The results bring their data, penalty and space; of a search and
-        of chains the pool is used.
+        Where the graphs come from. After a search, graphs are sampled by four Markov chains that
+        start from its pool, and are weighted by how often they were sampled; so are those of
+        `StructureSamples`. Graphs of an exhaustive search and of an iterable are weighted by their
+        posterior probabilities. Results of a search or of chains have their own data and space.
     data : array_like of shape (n, d), data frame or Moments, optional
         Observations in rows; only with an iterable of graphs.
-    space : SearchSpace, optional
-        Where the chains walk, and which members of a class count; by default that of the result.
-    **options
-        ``cov``, ``n``, ``ddof``, ``shrinkage``
-            A covariance matrix in place of `data` (:class:`~bowfree.validation.DataOptions`).
-        ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
-            Fields of the space, by themselves (:class:`~bowfree.validation.SpaceOptions`).
-        ``penalty``, ``prior``, ``temper``
-            How probable a graph is (:class:`~bowfree.uncertainty.posterior.LawOptions`).
-        ``level``, ``count``, ``steps``, ``max_steps``, ``window``, ``max_classes``, ``limit``, \
-``effects``, ``zero``
-            What is averaged (:class:`~bowfree.uncertainty.averaging.AveragingOptions`).
-        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
-            What may be spent (:class:`~bowfree.validation.BudgetOptions`). Random numbers, threads and
-            workers are for the chains. Half of the time is for them, or for the scores of given
-            graphs; the rest is for the classes, the heaviest first. What time did not suffice for
-            is left out, but for the first graph and the first member, each of which is waited for
-            a tenth of a second longer.
+    penalty : float
+        Weight of ``log n`` for each node and edge in the score that the posterior is computed from.
+        The default, 0.5, makes ``n`` times the score the BIC approximation of the log marginal
+        likelihood. It does not depend on the penalty of the search: a search at ``penalty=2`` is
+        averaged at 0.5. Chains of :func:`bowfree.structure_mcmc` have sampled from a posterior of
+        their own, which is used instead of `penalty`, `prior` and `temperature`.
+    confidence : float
+        Probability that the intervals should cover.
+    count : {"graphs", "classes"}
+        Whether all graphs have the same prior weight, so that the weight of a class is proportional
+        to its number of members, or all classes have.
+    steps : int
+        Number of steps of each chain after a search, in addition to a burn-in of ``steps / 4``.
+    max_steps : int, optional
+        Chains that have not mixed are extended as in :func:`bowfree.structure_mcmc`, up to this
+        number of steps; by default ``7 * steps`` for up to 12 variables, and ``3 * steps`` for more.
+    window : float
+        Graphs of an exhaustive search or of an iterable count if their log weight is within `window`
+        of the best one.
+    max_classes : int
+        Number of classes to enumerate, the most probable first. Other classes are represented by
+        the graphs that were sampled.
+    limit : int
+        Largest number of members of each connected component of a class to enumerate. A class with
+        more members is represented by the graphs that were sampled; the result says which are.
+    time_limit : float, optional
+        Seconds after which the result is returned, marked as incomplete. Half of the time is for
+        the chains, or for scoring the graphs of an iterable, the rest for the classes.
 
     Returns
     -------
@@ -194,11 +176,10 @@ def averaged_effects(
     Raises
     ------
     BowfreeError
-        No graphs, options that make no sense, or a time limit within which not even one graph
-        could be fitted.
+        If there are no graphs, an option is invalid, or no graph could be fitted in time.
     WorkersLost
-        When all workers of the executor are gone; with the average over the samples there are in
-        its ``result``.
+        If all workers of the executor are lost; its ``result`` has the average over the samples
+        drawn so far.
 
     Examples
     --------
@@ -208,8 +189,8 @@ def averaged_effects(
     ...                    [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
     >>> result = bf.exhaustive_search(sem.sample(2000, rng=2, as_frame="pandas"))
     >>> average = bf.averaged_effects(result)
-    >>> found = average.effect(of="y", on="w")
-    >>> found.probability > 0.9, found.lower < 1 < found.upper
+    >>> effect = average.effect(of="y", on="w")
+    >>> effect.probability > 0.9, effect.lower < 1 < effect.upper
     (True, True)
     >>> average.effect(of="w", on="y").probability < 0.1
     True
@@ -219,246 +200,233 @@ def averaged_effects(
     Section 4.1 of the paper has the minimal absolute effect over one class; the average over
     classes goes beyond the paper.
     """
-    groups = split_options(
-        "averaged_effects",
-        options,
-        DataOptions,
-        SpaceOptions,
-        LawOptions,
-        AveragingOptions,
-        BudgetOptions,
+    settings = AverageSettings(confidence, count, window, max_classes, limit, formula, zero)
+    check_count("steps", steps, 4)
+    if max_steps is not None:
+        check_count("max_steps", max_steps, steps)
+    budget = Budget(rng, n_jobs, time_limit, progress, executor)
+    posterior = GraphPosterior(penalty, prior, temperature)
+    found = (
+        graphs if isinstance(graphs, SearchResult | ExhaustiveResult | StructureSamples) else None
     )
-    data_options, space_options, law_options, averaging_options, budget_options = groups
-    averaging, budget = Averaging(**averaging_options), Budget(**budget_options)
     within = SearchSpace.of(
-        getattr(graphs, "space", None) if space is None else space, **space_options
+        found.space if space is None and found is not None else space,
+        graph_class=graph_class,
+        max_in_degree=max_in_degree,
+        max_district=max_district,
+        max_edges=max_edges,
+        knowledge=knowledge,
     )
-    if not isinstance(graphs, SearchResult) and space_options.get("graph_class") in (
-        "ancestral",
-        "arid",
-    ):
+    if graph_class in ("ancestral", "arid") and not isinstance(graphs, SearchResult):
         raise BowfreeError(
-            f"graph_class = {within.graph_class!r}: only the chains after a search can keep to it; "
-            "give 'bap', 'dag' or 'bidirected' here"
+            f"graph_class = {graph_class!r} requires a SearchResult, whose chains stay in the "
+            "class; use 'bap', 'dag' or 'bidirected' here"
         )
-    law = GraphLaw(**law_options)
-    if isinstance(graphs, SearchResult | ExhaustiveResult | StructureSamples):
-        if data is not None or data_options:
-            raise BowfreeError(
-                f"a {type(graphs).__name__} brings its own data: leave out `data` and `cov`, or "
-                "give graphs instead"
-            )
-        moments = graphs.moments
-        check_finite_n(moments)
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    if found is None:
+        first, rest = split_first(check_iterable(graphs))
+        moments = read_moments(first, data, options)
+        moments._require_definite("districts of other graphs may be larger")
     else:
-        first, rest = given_first(given_iterable(graphs))
-        moments = given_moments(graphs, first, data, data_options)
-        check_finite_n(moments)
-        graphs = [given_checked(graph, first) for graph in rest]
-    counter = effect_counter(moments, averaging.effects, averaging.zero, variances=True)
+        if data is not None:
+            raise BowfreeError(f"a {type(found).__name__} has its own data; omit `data`")
+        options.refuse(f"a {type(found).__name__} has its own data; omit it")
+        moments = found.moments
+    check_finite_n(moments)
+    average = Average(moments, within, posterior, settings, budget)
     if isinstance(graphs, SearchResult):
+        return average.of_search(graphs, steps, max_steps)
+    if isinstance(graphs, StructureSamples):
+        if posterior not in (GraphPosterior(), graphs.posterior):
+            raise BowfreeError(
+                f"the chains sampled from {graphs.posterior}: omit `penalty`, `prior` and "
+                "`temperature`, or pass them to structure_mcmc"
+            )
+        return average.of_samples(graphs)
+    if isinstance(graphs, ExhaustiveResult):
+        return average.of_all_graphs(graphs)
+    return average.of_graphs([check_member(graph, first) for graph in rest])
+
+
+class WeightedGraphs(NamedTuple):
+    """Graphs and their weights, before they are grouped into classes."""
+
+    parents: Bits  # (graphs, d, words)
+    spouses: Bits
+    weights: Floats  # sum to 1
+    all_members: bool  # whether the weight of a class is the sum over its graphs here, or of one
+    samples: StructureSamples | None = None
+    complete: bool = True
+
+
+@dataclass(frozen=True)
+class Average:
+    """Averages over graphs of different origin, for the same data and settings."""
+
+    moments: Moments
+    space: SearchSpace
+    posterior: GraphPosterior
+    settings: AverageSettings
+    budget: Budget
+
+    def of_search(self, found: SearchResult, steps: int, max_steps: int | None) -> AveragedEffects:
+        """Average over graphs sampled by chains that start from the pool of a search."""
+        d = len(self.moments.names)
+        size = max(4, min(MAX_SAMPLES, steps, MAX_ENTRIES // d**2))
+        graphs, pool = pool_within(found, self.space)
+        plan = ChainPlan(
+            steps=steps,
+            max_steps=max_steps or (7 if d <= FEW_VARIABLES else 3) * steps,
+            thin=steps // size,
+            starts=spread_starts(graphs),
+            pool=pool,
+        )
         try:
-            votes = _sampled(_chains(graphs, within, law, averaging, budget))
+            samples = sample_structures(
+                self.moments, self.space, self.posterior, plan, self.budget.with_share(0.5)
+            )
         except WorkersLost as lost:
             if lost.result is not None:
-                votes = _sampled(lost.result)
-                lost.result = average_votes(votes, counter, moments, within, law, averaging, budget)
+                lost.result = self.of_samples(lost.result)
             raise
         except WorkInterrupted as stop:
-            raise KeyboardInterrupt from stop  # samples are not what was asked for
-    elif isinstance(graphs, StructureSamples):
-        if law_options:
-            raise BowfreeError(
-                f"{', '.join(law_options)}: the chains have sampled from a law of their own; give "
-                "it to structure_mcmc"
+            raise KeyboardInterrupt from stop  # its result are samples, not an average
+        return self.of_samples(samples)
+
+    def of_samples(self, samples: StructureSamples) -> AveragedEffects:
+        """Average over the graphs that chains have sampled, weighted by their frequencies."""
+        states, times = samples._distinct()
+        bits = bits_of_states(len(self.moments.names), states)
+        weights = times.astype(np.float64)
+        graphs = WeightedGraphs(*bits, weights / weights.sum(), True, samples, samples.complete)
+        return self.over(graphs)
+
+    def of_all_graphs(self, found: ExhaustiveResult) -> AveragedEffects:
+        """Average over the graphs of an exhaustive search, with exact weights."""
+        n = self.moments.n
+        # The scores at the penalty of the posterior.
+        change = (found.penalty - self.posterior.penalty) * math.log(n) / n
+        scores = found.scores + change * found.parameter_counts()
+        log_weights = self.posterior.log_weights(
+            scores, found.edge_counts(), self.moments, self.space
+        )
+        near = self._near(log_weights)
+        bits = bits_of_states(len(self.moments.names), found._states()[near])
+        return self.over(WeightedGraphs(*bits, _normalize(log_weights[near]), True))
+
+    def of_graphs(self, graphs: Sequence[MixedGraph]) -> AveragedEffects:
+        """Average over the classes of some graphs."""
+        graphs = list(dict.fromkeys(graphs))
+        parents, spouses = map(np.stack, zip(*(graph._bits() for graph in graphs), strict=True))
+        counter, half = self._counter(), self.budget.with_share(0.5)
+        F = counter.objectives(parents, spouses, half.seconds_left, self.budget.seconds_left)
+        complete, graphs = len(F) == len(graphs), graphs[: len(F)]
+        n_edges = np.array([graph.n_edges for graph in graphs])
+        n_own = np.zeros_like(n_edges)  # parameters of single conditions
+        if isinstance(self.moments, JointMoments):
+            n_own += [self.moments._own_numbers(graph).sum() for graph in graphs]
+        price = self.posterior.penalty * math.log(self.moments.n) / self.moments.n
+        log_weights = self.posterior.log_weights(
+            -0.5 * F - price * (n_edges + n_own), n_edges, self.moments, self.space
+        )
+        near = self._near(log_weights)
+        first = first_of_class(parents[near], spouses[near], self._conditions())
+        near = near[first == np.arange(len(first))]
+        weighted = WeightedGraphs(
+            parents[near], spouses[near], _normalize(log_weights[near]), False, None, complete
+        )
+        return self.over(weighted, counter)
+
+    def _near(self, log_weights: Floats) -> npt.NDArray[np.intp]:
+        """Return the graphs within the window, the heaviest first."""
+        order = np.argsort(-log_weights, kind="stable")
+        return order[log_weights[order] >= log_weights.max() - self.settings.window]
+
+    def _conditions(self) -> Targets:
+        return targets_of(self.moments, self.moments.names)
+
+    def _counter(self) -> _core.EffectCounter:
+        return effect_counter(
+            self.moments, self.settings.formula, self.settings.zero, variances=True
+        )
+
+    def over(
+        self, graphs: WeightedGraphs, counter: _core.EffectCounter | None = None
+    ) -> AveragedEffects:
+        """Average over the classes of the graphs, the heaviest class first."""
+        settings, moments, conditions = self.settings, self.moments, self._conditions()
+        n_graphs = len(graphs.weights)
+        first = np.arange(n_graphs)
+        if graphs.all_members:
+            first = first_of_class(graphs.parents, graphs.spouses, conditions)
+        mass = np.bincount(first, weights=graphs.weights, minlength=n_graphs)
+        order = np.lexsort((np.arange(n_graphs), first, -mass[first]))
+        begins = np.flatnonzero(np.diff(first[order], prepend=-1))
+        sizes = np.diff(begins, append=n_graphs)
+        # The weight of a class is multiplied by its number of members to this power.
+        power = {(True, "classes"): -1, (False, "graphs"): 1}.get(
+            (graphs.all_members, settings.count), 0
+        )
+        enumerated = min(len(sizes), settings.max_classes)
+        all_classes = not power or enumerated == len(sizes)
+        if power:  # then only classes whose members are counted have a weight
+            sizes = sizes[:enumerated]
+            order = order[: sizes.sum()]
+        parents, spouses = graphs.parents[order], graphs.spouses[order]
+        total, parts, weight = _core.average_classes(
+            counter or self._counter(),
+            parents,
+            spouses,
+            graphs.weights[order].tolist(),
+            sizes.tolist(),
+            enumerated,
+            power,
+            moments.n,
+            settings.confidence,
+            settings.limit,
+            self.space.member_masks(moments.names),
+            conditions.core,
+            self.budget.seconds_left,
+        )
+        heads = begins[: len(parts)]
+        classes = [
+            Row(graph=graph, weight=part / weight, n_members=math.prod(components), complete=whole)
+            for graph, (part, components, whole) in zip(
+                graphs_of_bits(moments.names, parents[heads], spouses[heads]), parts, strict=True
             )
-        law = graphs.law
-        votes = _sampled(graphs)
-    elif isinstance(graphs, ExhaustiveResult):
-        votes = _listed(graphs, within, law, averaging)
-    else:
-        votes = _given(graphs, counter, moments, within, law, averaging, budget)
-    if not votes.graphs:
-        raise BowfreeError("no graphs to average over: none was given")
-    return average_votes(votes, counter, moments, within, law, averaging, budget)
+        ]
+        classes.sort(key=lambda row: -row.weight)
+        return AveragedEffects(
+            names=moments.names,
+            **total,
+            classes=tuple(classes),
+            n_graphs=n_graphs,
+            n_classes=len(begins),
+            confidence=settings.confidence,
+            count=settings.count,
+            posterior=graphs.samples.posterior if graphs.samples else self.posterior,
+            formula=settings.formula,
+            complete=(
+                all_classes
+                and len(parts) == enumerated
+                and (power != 0 or weight > 1 - 1e-9)
+                and (power == 0 or all(row.complete for row in classes))
+                and graphs.complete
+            ),
+            samples=graphs.samples,
+            targets=conditions.sets,
+            kind=conditions.kind,
+        )
 
 
-# --- the graphs and their shares ------------------------------------------------------------------
-
-
-class Votes(NamedTuple):
-    """Graphs and what each weighs, before classes come into it."""
-
-    graphs: Sequence[MixedGraph]
-    shares: Floats  # sum to 1
-    all_graphs: bool  # True: a class weighs what its graphs here weigh; False: one graph for each
-    samples: StructureSamples | None  # where they come from
-    complete: bool = True  # False: time was up before all were looked at
-
-
-def _chains(
-    found: SearchResult,
-    space: SearchSpace,
-    law: GraphLaw,
-    averaging: Averaging,
-    budget: Budget,
-) -> StructureSamples:
-    """Sample graphs, starting from graphs all over the pool of a search."""
-    d = len(found.moments.names)
-    size = max(4, min(MOST_SAMPLES, averaging.steps, MOST_ENTRIES // d**2))
-    known = pool_within(found, space)
-    plan = ChainPlan(
-        steps=averaging.steps,
-        max_steps=averaging.max_steps or (7 if d <= FEW else 3) * averaging.steps,
-        thin=averaging.steps // size,
-        starts=starts_over(known),
-        known=known,
-    )
-    return sample_structures(found.moments, space, law, plan, budget.with_share(0.5))
-
-
-def _sampled(samples: StructureSamples) -> Votes:
-    """Return the distinct graphs that chains visited, and how often they did."""
-    counts = samples.counts()
-    times = np.array(list(counts.values()), dtype=np.float64)
-    return Votes(list(counts), times / times.sum(), True, samples, samples.complete)
-
-
-def _listed(
-    found: ExhaustiveResult, space: SearchSpace, law: GraphLaw, averaging: Averaging
-) -> Votes:
-    """Return all graphs that matter of an exhaustive search, with their exact weights."""
-    n = found.moments.n
-    n_edges = found.edge_counts()
-    # The same fits, at another price of an edge.
-    dearer = (found.penalty - law.penalty) * math.log(n) / n
-    scores = found.scores + dearer * found.parameter_counts()
-    weights = log_weights(law, scores, n_edges, found.moments, space)
-    near = np.flatnonzero(weights >= weights.max() - averaging.window)
-    near = near[np.argsort(-weights[near], kind="stable")]
-    return Votes([found.graph_at(int(k)) for k in near], _shares(weights[near]), True, None)
-
-
-def _given(
-    graphs: Sequence[MixedGraph],
-    counter: _core.EffectCounter,
-    moments: Moments,
-    space: SearchSpace,
-    law: GraphLaw,
-    averaging: Averaging,
-    budget: Budget,
-) -> Votes:
-    """Return one graph for each class of the given ones; the fits are needed again for effects."""
-    graphs = list(dict.fromkeys(graphs))
-    half = budget.with_share(0.5)
-    F = counter.objectives(*_stacks(graphs), half.seconds_left, budget.seconds_left)
-    complete, graphs = len(F) == len(graphs), graphs[: len(F)]
-    n_edges = np.array([graph.n_edges for graph in graphs])
-    own = [
-        moments._own_numbers(graph).sum() if isinstance(moments, JointMoments) else 0
-        for graph in graphs
-    ]
-    price = law.penalty * math.log(moments.n) / moments.n
-    scores = -0.5 * F - price * (n_edges + np.array(own))
-    weights = log_weights(law, scores, n_edges, moments, space)
-    near = np.argsort(-weights, kind="stable")
-    near = near[weights[near] >= weights.max() - averaging.window]
-    graphs = [graphs[k] for k in near]
-    first = first_of_class(graphs, targets_of(moments, moments.names))
-    kept = np.flatnonzero(first == np.arange(len(first)))
-    return Votes([graphs[k] for k in kept], _shares(weights[near][kept]), False, None, complete)
-
-
-def _shares(log_weights: Floats) -> Floats:
+def _normalize(log_weights: Floats) -> Floats:
     weights: Floats = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
     return weights
 
 
-def first_of_class(graphs: Sequence[MixedGraph], conditions: Targets) -> npt.NDArray[np.intp]:
-    """Return for each graph the place of the first that is equivalent to it; exact."""
+def first_of_class(parents: Bits, spouses: Bits, conditions: Targets) -> npt.NDArray[np.intp]:
+    """Return for each graph the index of the first graph that is equivalent to it; exact."""
     conditions.check_seen("an average over classes")
-    found = _core.first_of_class(*_stacks(graphs), 0, conditions.core)
+    found = _core.first_of_class(parents, spouses, 0, conditions.core)
     return np.asarray(found, dtype=np.intp)
-
-
-def _stacks(graphs: Sequence[MixedGraph]) -> tuple[Bits, Bits]:
-    """Return parents and spouses of all graphs, each (graphs, d, words)."""
-    bits = [graph._bits() for graph in graphs]
-    return np.stack([p for p, _ in bits]), np.stack([s for _, s in bits])
-
-
-# --- the average ----------------------------------------------------------------------------------
-
-
-def average_votes(
-    votes: Votes,
-    counter: _core.EffectCounter,
-    moments: Moments,
-    space: SearchSpace,
-    law: GraphLaw,
-    averaging: Averaging,
-    budget: Budget,
-) -> AveragedEffects:
-    """Average over the classes of the graphs, the heaviest class first."""
-    conditions = targets_of(moments, moments.names)
-    if votes.all_graphs:
-        first = first_of_class(votes.graphs, conditions)
-    else:
-        first = np.arange(len(votes.graphs))
-    mass = np.bincount(first, weights=votes.shares, minlength=len(first))
-    order = np.lexsort((np.arange(len(first)), first, -mass[first]))
-    begins = np.flatnonzero(np.diff(first[order], prepend=-1))
-    sizes = np.diff(begins, append=len(order))
-    graphs, shares = [votes.graphs[k] for k in order], votes.shares[order]
-    # What the shares of a class have to be multiplied by: its number of members to this power.
-    power = {(True, "graphs"): 0, (True, "classes"): -1, (False, "graphs"): 1}.get(
-        (votes.all_graphs, averaging.count), 0
-    )
-    enumerated = min(len(sizes), averaging.max_classes)
-    everything = not power or enumerated == len(sizes)
-    if power:  # weights are known only where members were counted
-        sizes = sizes[:enumerated]
-        graphs, shares = graphs[: sizes.sum()], shares[: sizes.sum()]
-    total, parts, weight = _core.average_classes(
-        counter,
-        *_stacks(graphs),
-        shares.tolist(),
-        sizes.tolist(),
-        enumerated,
-        power,
-        moments.n,
-        averaging.level,
-        averaging.limit,
-        space.member_masks(moments.names),
-        conditions.core,
-        budget.seconds_left,
-    )
-    entries = [
-        AveragedClass(graphs[begin], part / weight, math.prod(components), complete)
-        for begin, (part, components, complete) in zip(begins, parts, strict=False)
-    ]
-    entries.sort(key=lambda entry: -entry.weight)
-    for matrix in total.values():
-        matrix.setflags(write=False)
-    return AveragedEffects(
-        names=moments.names,
-        **total,
-        classes=tuple(entries),
-        n_graphs=len(votes.graphs),
-        n_classes=len(begins),
-        level=float(averaging.level),
-        count=averaging.count,
-        law=law,
-        formula=averaging.effects,
-        complete=(
-            everything
-            and len(parts) == enumerated
-            and (power != 0 or weight > 1 - 1e-9)
-            and (power == 0 or all(entry.complete for entry in entries))
-            and votes.complete
-        ),
-        samples=votes.samples,
-        targets=conditions.sets,
-        kind=conditions.kind,
-    )

@@ -1,15 +1,14 @@
-"""How chains walk: on threads of the core, or leg by leg wherever an executor does them.
+"""How the chains run: in segments, on threads of the core or as tasks of an executor.
 
-The way has *legs*: the two halves of the burn-in, then the one whose samples count, and, as long
-as the chains have not mixed and may go on, another one that is twice as long. Chains know of each
-other between legs only, when the graphs that they jump among and splice from are renewed. On a
-leg, a chain's steps depend on its place (the graph, the random numbers, the counts) and on these
-graphs. So a worker elsewhere is sent both, walks a *stretch* with a memory of scores of its own,
-and sends back where the chain is now and what it noted on the way: its samples and the heaviest
-graphs that it met. Samples never travel twice.
+Chains run in *segments*: the two halves of the burn-in, then one whose samples count, and, as long
+as the chains have not mixed and `max_steps` allows it, another one that is twice as long. The lists
+of graphs that proposals jump to and splice from are renewed between segments only. Within a
+segment, the steps of a chain depend on its state (graph, random numbers, counters) and on these
+lists. A worker therefore receives both, runs a *block* of steps with a cache of its own, and
+returns the new state of the chain and its record: the samples and the graphs of largest weight.
 
-A stretch is so many slices, and slices are the same everywhere: where one begins, the score of the
-graph is worked out afresh, and what the pool knows of that graph can differ by rounding.
+Segments are divided into *slices*, which are the same wherever a chain runs: at the beginning of
+a slice the score of the graph is computed anew, so rounding errors do not depend on the blocks.
 """
 
 from __future__ import annotations
@@ -28,46 +27,46 @@ from bowfree.graph.encodings import States
 from bowfree.parallel.budget import Budget
 from bowfree.parallel.tasks import run_tasks
 from bowfree.space.search_space import SearchSpace
-from bowfree.uncertainty.posterior import GraphLaw, log_prior
+from bowfree.uncertainty.posterior import GraphPosterior
 from bowfree.uncertainty.structure_samples import MIXED, worst_edge_r_hat
 
-SLICES = 50  # between which whoever waits is told how far the chains are
-SLICE = 5000  # steps at most, so that no chain is far ahead when time is up
-STRETCH = 5  # slices of the first stretch of a leg; each is twice as long as the one before,
-LONGEST_STRETCH = 80  # up to this: a worker begins each with an empty memory of scores
+SLICES = 50  # per run without extensions; progress is reported after each
+MAX_SLICE = 5000  # steps
+FIRST_BLOCK = 5  # slices; each further block of a segment is twice as long,
+MAX_BLOCK = 80  # up to this, because every block starts with an empty cache of scores
 
 
 @dataclass(frozen=True, eq=False)
 class ChainSetup:
-    """What every chain is given."""
+    """Settings that all chains share."""
 
     moments: Moments
     space: SearchSpace
-    law: GraphLaw
+    posterior: GraphPosterior
     keep: int
     window: float
     cache_bytes: int
 
-    def core(self, starts: Sequence[Any], seed: int) -> _core.StructureChains:
-        """Return chains that begin at these graphs."""
+    def start(self, graphs: Sequence[Any], seed: int) -> _core.StructureChains:
+        """Return chains of the core that start at these graphs."""
         names = self.moments.names
         return _core.StructureChains(
             self.moments._core_data(),
             self.moments.n,
-            self.law.penalty,
+            self.posterior.penalty,
             self.cache_bytes,
             self.space.rules(names),
-            starts,
-            temper=self.law.temper,
-            log_prior=log_prior(self.law, len(names), self.space).tolist(),
+            graphs,
+            temper=self.posterior.temperature,
+            log_prior=self.posterior.log_prior(len(names), self.space).tolist(),
             keep=self.keep,
             window=self.window,
             seed=seed,
         )
 
 
-class Leg(NamedTuple):
-    """A part of the way on which the graphs to jump among and to splice from stay the same."""
+class Segment(NamedTuple):
+    """Steps during which the graphs to jump to and to splice from stay the same."""
 
     steps: int
     thin: int
@@ -75,113 +74,112 @@ class Leg(NamedTuple):
     burn_in: bool = False
 
     def slices(self) -> Iterator[int]:
-        """Yield the steps of each slice."""
+        """Yield the number of steps of each slice."""
         for begin in range(0, self.steps, self.slice):
             yield min(self.slice, self.steps - begin)
 
-    def stretches(self, first: int) -> Iterator[Leg]:
-        """Yield the parts that are walked elsewhere in one go, the first of so many slices."""
+    def blocks(self, first: int) -> Iterator[Segment]:
+        """Yield the parts that workers run in one task; the first has `first` slices."""
         begin, size = 0, first * self.slice
         while begin < self.steps:
             yield self._replace(steps=min(size, self.steps - begin))
-            begin, size = begin + size, min(2 * size, max(first, LONGEST_STRETCH) * self.slice)
+            begin, size = begin + size, min(2 * size, max(first, MAX_BLOCK) * self.slice)
 
 
-def legs_of(warm_up: int, steps: int, thin: int, most: int) -> Iterator[Leg]:
-    """Yield the two halves of the burn-in, and the legs that are walked until chains have mixed.
+def plan_segments(burn_in: int, steps: int, thin: int, max_steps: int) -> Iterator[Segment]:
+    """Yield the two halves of the burn-in, and the segments to run until the chains have mixed.
 
-    Each of these is twice as long as the one before and has as many samples; together they have at
-    most `most` steps.
+    Each of the latter is twice as long as the one before and has as many samples; together they
+    have at most `max_steps` steps.
     """
-    # The list is renewed half-way through the burn-in: the first jumps lead to places that the
+    # Renewing the lists in the middle of the burn-in lets the first jumps reach regions that the
     # chains would not have found by themselves.
-    half = warm_up // 2
-    size = min(-(-(warm_up + steps) // SLICES), SLICE)
-    yield Leg(half, thin, size, burn_in=True)
-    yield Leg(warm_up - half, thin, size, burn_in=True)
+    half = burn_in // 2
+    size = min(-(-(burn_in + steps) // SLICES), MAX_SLICE)
+    yield Segment(half, thin, size, burn_in=True)
+    yield Segment(burn_in - half, thin, size, burn_in=True)
     done = 0
-    while done == 0 or done + steps <= most:
-        yield Leg(steps, thin, size)
+    while done == 0 or done + steps <= max_steps:
+        yield Segment(steps, thin, size)
         done, steps, thin = done + steps, 2 * steps, 2 * thin
 
 
 @dataclass(frozen=True, eq=False)
-class LegSamples:
-    """What the chains noted on a leg, as many samples of each."""
+class SegmentSamples:
+    """Samples of a segment, the same number from every chain."""
 
-    leg: Leg
-    before: int  # steps of each chain until then
+    segment: Segment
+    before: int  # steps of each chain before the segment
     scores: npt.NDArray[np.float64]
     states: States
     acceptance: npt.NDArray[np.float64]
 
     @property
     def n_steps(self) -> int:
-        """Steps of each chain that its samples stand for."""
-        return int(self.scores.shape[1]) * self.leg.thin
+        """Steps of each chain that the samples are taken from."""
+        return int(self.scores.shape[1]) * self.segment.thin
 
 
-@dataclass(frozen=True, eq=False)
-class Way:
-    """How far chains came: the leg to go by, if any, and what kept them from going on."""
+class ChainOutcome(NamedTuple):
+    """Samples of the last usable segment, and the reason why chains ended early, if they did."""
 
-    samples: LegSamples | None
+    samples: SegmentSamples | None
     complete: bool
-    cut: KeyboardInterrupt | WorkersLost | None
+    interruption: KeyboardInterrupt | WorkersLost | None
 
 
-def walk(
+def run_chains(
     chains: _core.StructureChains,
     n_chains: int,
-    legs: Iterable[Leg],
+    segments: Iterable[Segment],
     budget: Budget,
     setup: ChainSetup,
     planned: int,
-) -> Way:
-    """Walk leg after leg until the chains agree, or as far as time and workers allow.
+) -> ChainOutcome:
+    """Run segment after segment until the chains have mixed, time is up or workers are lost.
 
-    What counts are the samples of the last leg, or, when that was cut short, of the one before if
-    that was longer. How many legs there are depends on samples and never on the clock, unless that
-    ends it all.
+    The samples are those of the last segment or, if it was cut short, of the previous one if that
+    is longer. The number of segments depends on the samples, not on the clock, unless time is up.
     """
-    steps = _Steps(budget, n_chains, planned)
-    kept: LegSamples | None = None
-    walked, done, complete = None, 0, False
-    cut: KeyboardInterrupt | WorkersLost | None = None
+    steps = _StepCounter(budget, n_chains, planned)
+    kept: SegmentSamples | None = None
+    current, done, complete = None, 0, False
+    interruption: KeyboardInterrupt | WorkersLost | None = None
     try:
-        for leg in legs:
+        for segment in segments:
             if kept is not None and worst_edge_r_hat(kept.states) < MIXED:
                 break
-            if walked is not None:
+            if current is not None:
                 complete = chains.begin_leg(budget.seconds_left)
                 if not complete:
                     break
-                done += walked.steps
-            walked, complete = leg, False
-            steps.plan(done + leg.steps)
-            complete = _walk_leg(chains, leg, budget, setup, steps)
-            kept = _longer(kept, chains, leg, done)
+                done += current.steps
+            current, complete = segment, False
+            steps.planned = max(steps.planned, done + segment.steps)
+            run = _run_locally if budget.executor is None else _run_on_workers
+            complete = run(chains, segment, budget, setup, steps)
+            kept = _longer_samples(kept, chains, segment, done)
             if not complete:
                 break
     except (KeyboardInterrupt, WorkersLost) as error:
-        cut = error
-        if walked is not None:
-            kept = _longer(kept, chains, walked, done)
-    return Way(kept, complete and cut is None, cut)
+        interruption = error
+        if current is not None:
+            kept = _longer_samples(kept, chains, current, done)
+    return ChainOutcome(kept, complete and interruption is None, interruption)
 
 
-def _longer(
-    kept: LegSamples | None, chains: _core.StructureChains, leg: Leg, before: int
-) -> LegSamples | None:
-    """Return what was noted on a leg, unless what was kept of another stands for more steps."""
-    if leg.burn_in:
+def _longer_samples(
+    kept: SegmentSamples | None, chains: _core.StructureChains, segment: Segment, before: int
+) -> SegmentSamples | None:
+    """Return the samples of a segment, or those of the previous one if they cover more steps."""
+    if segment.burn_in:
         return None
     found = chains.samples()
     size = min(len(chain["scores"]) for chain in found)
     if size < 4:
         return kept
-    latest = LegSamples(
-        leg,
+    latest = SegmentSamples(
+        segment,
         before,
         np.stack([chain["scores"][:size] for chain in found]),
         np.stack([chain["states"][:size] for chain in found]),
@@ -190,108 +188,112 @@ def _longer(
     return kept if kept is not None and kept.n_steps > latest.n_steps else latest
 
 
-class _Steps:
-    """How far the chains are, for whoever waits; a leg that was not foreseen is more to do."""
+class _StepCounter:
+    """Reports progress in steps per chain."""
 
     def __init__(self, budget: Budget, n_chains: int, planned: int):
         self.budget, self.n_chains = budget, n_chains
         self.planned, self.done = planned, 0
-        self.tell(0)
+        self.add(0)
 
-    def plan(self, steps: int) -> None:
-        self.planned = max(self.planned, steps)
-
-    def tell(self, steps: int) -> None:
-        """Tell that chains have taken so many steps, added up over all of them."""
+    def add(self, steps: int) -> None:
+        """Count steps, summed over the chains."""
         self.done += steps
         self.budget.report_progress("steps", self.done // self.n_chains, self.planned)
 
 
-def _walk_leg(
-    chains: _core.StructureChains, leg: Leg, budget: Budget, setup: ChainSetup, steps: _Steps
+def _run_locally(
+    chains: _core.StructureChains,
+    segment: Segment,
+    budget: Budget,
+    setup: ChainSetup,
+    steps: _StepCounter,
 ) -> bool:
-    """Walk a leg; return False when time was up before its end."""
-    if budget.executor is None:
-        return _walk_here(chains, leg, budget, lambda size: steps.tell(steps.n_chains * size))
-    return _walk_elsewhere(chains, leg, budget, setup, steps)
+    """Run a segment on threads of the core; return False if time was up before its end."""
+    return _run_slices(chains, segment, budget, lambda size: steps.add(steps.n_chains * size))
 
 
-def _walk_here(
-    chains: _core.StructureChains, leg: Leg, budget: Budget, tell: Callable[[int], None]
+def _run_slices(
+    chains: _core.StructureChains, segment: Segment, budget: Budget, count: Callable[[int], None]
 ) -> bool:
-    for size in leg.slices():
-        if budget.expired or not chains.walk(size, leg.thin, budget.n_threads, budget.seconds_left):
+    for size in segment.slices():
+        seconds = budget.seconds_left
+        if budget.expired or not chains.walk(size, segment.thin, budget.n_threads, seconds):
             return False
-        tell(size)
+        count(size)
     return True
 
 
-def _walk_elsewhere(
-    chains: _core.StructureChains, leg: Leg, budget: Budget, setup: ChainSetup, steps: _Steps
+def _run_on_workers(
+    chains: _core.StructureChains,
+    segment: Segment,
+    budget: Budget,
+    setup: ChainSetup,
+    steps: _StepCounter,
 ) -> bool:
-    known = chains.jumps(), chains.memory()
+    """Run a segment as tasks of an executor; return False if time was up before its end."""
+    lists = chains.jumps(), chains.memory()
     setup = replace(setup, moments=setup.moments.without_rows())
-    # All chains end a stretch before one begins the next: none is far ahead when time is up. What
-    # is under way then may be lost, so where that can be, the first ones with samples are short.
-    first = STRETCH if leg.burn_in or budget.time_limit is None else 1
-    for stretch in leg.stretches(first):
+    # All chains finish a block before any begins the next, so none is far ahead when time is up.
+    # Blocks that are running then may be lost; with a time limit, the first ones are short.
+    first = FIRST_BLOCK if segment.burn_in or budget.time_limit is None else 1
+    for block in segment.blocks(first):
         complete = 0
-        pieces = _Pieces(chains, steps.n_chains, setup, known, stretch, budget)
-        for c, walked in run_tasks(walk_stretch, pieces, budget):
-            chains.put(c, walked.place, walked.notes)
-            if walked.complete:
+        tasks = _BlockTasks(chains, steps.n_chains, setup, lists, block, budget)
+        for chain, result in run_tasks(run_block, tasks, budget):
+            chains.put(chain, result.state, result.record)
+            if result.complete:
                 complete += 1
-                steps.tell(stretch.steps)
+                steps.add(block.steps)
         if complete < steps.n_chains:
             return False
     return True
 
 
-class Piece(NamedTuple):
-    """One stretch of one chain, for whoever walks it."""
+class BlockTask(NamedTuple):
+    """A block of one chain, as it is sent to a worker."""
 
     setup: ChainSetup
-    place: Any
-    known: Any  # the graphs to jump among, and those to splice from
-    stretch: Leg
+    state: Any
+    lists: Any  # the graphs to jump to, and those to splice from
+    block: Segment
     budget: Budget
 
 
-class Walked(NamedTuple):
-    """What comes back; not complete when time was up on the way."""
+class BlockResult(NamedTuple):
+    """The state of a chain after a block, and its record; incomplete if time was up."""
 
-    place: Any
-    notes: Any
+    state: Any
+    record: Any
     complete: bool
 
 
-def walk_stretch(piece: Piece) -> Walked:
-    """Walk one stretch of one chain."""
-    graph, *_ = piece.place
-    chains = piece.setup.core([graph], seed=0)
-    chains.put(0, piece.place)
-    jumps, memory = piece.known
+def run_block(task: BlockTask) -> BlockResult:
+    """Run one block of one chain."""
+    graph, *_ = task.state
+    chains = task.setup.start([graph], seed=0)
+    chains.put(0, task.state)
+    jumps, memory = task.lists
     chains.set_jumps(jumps)
     chains.add_to_memory(memory)
-    complete = _walk_here(chains, piece.stretch, piece.budget, lambda _: None)
-    return Walked(chains.place(0), chains.notes(0), complete)
+    complete = _run_slices(chains, task.block, task.budget, lambda _: None)
+    return BlockResult(chains.place(0), chains.notes(0), complete)
 
 
 @dataclass(frozen=True, eq=False)
-class _Pieces(Sequence[Piece]):
-    """A stretch of every chain, made when it is asked for: the clock is running."""
+class _BlockTasks(Sequence[BlockTask]):
+    """A block of every chain, created on demand because its time limit depends on the clock."""
 
     chains: _core.StructureChains
     n_chains: int
     setup: ChainSetup
-    known: Any
-    stretch: Leg
+    lists: Any
+    block: Segment
     budget: Budget
 
     def __len__(self) -> int:
         return self.n_chains
 
-    def __getitem__(self, c: Any) -> Any:
-        return Piece(
-            self.setup, self.chains.place(c), self.known, self.stretch, self.budget.for_task(0)
-        )
+    def __getitem__(self, chain: Any) -> Any:
+        state, budget = self.chains.place(chain), self.budget.for_task(0)
+        return BlockTask(self.setup, state, self.lists, self.block, budget)

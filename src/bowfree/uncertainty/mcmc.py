@@ -1,58 +1,50 @@
-"""Markov chain Monte Carlo over graphs: which graphs the data support, not only which is best.
+"""Markov chain Monte Carlo over graphs: :func:`bowfree.structure_mcmc`.
 
-A chain walks over BAPs and stays at a graph in proportion to its weight
-(:mod:`bowfree.uncertainty.posterior`): by default the BIC approximation of its posterior
-probability, under a prior that does not favor graphs with many edges. Most steps propose to change
-one pair of variables; every twentieth *jumps* among graphs that are known by then, from the pool of
-a search or met by the chains, in proportion to their weights; every fifth *splices*, takes over the
-edges among some variables from a graph that was sampled before. Without these two chains stay for
-long in the valley where they started. When they have not mixed at the end of their way and may go
-on, they do so with what they have met as new places to jump to and to splice from, and only what
-comes after counts. Scores come from the same kernels and the same kind of cache as in the search,
-so a step that looks at known districts costs next to nothing.
+A chain visits graphs in proportion to their posterior probability
+(:mod:`bowfree.uncertainty.posterior`). Most steps propose to change one pair of variables. Every
+twentieth step *jumps* within a list of good graphs, from the pool of a search or found by the
+chains, in proportion to their weights. Every fifth step *splices*: it replaces the edges among some
+variables by those of a graph sampled before. Without jumps and splices, chains stay near the local
+optimum where they started for a long time. If the chains have not mixed at the end, they may be
+extended: the graphs found so far become new targets of jumps and splices, and only samples drawn
+afterwards count. Scores are computed and cached as in the search, so steps to known districts are
+cheap.
 
-Are the samples to be trusted? Chains from different starts must agree on every edge, which the
-worst split R-hat of an edge tells (:mod:`bowfree.uncertainty.structure_samples`); the score's R-hat
-alone often looks fine when edges do not. A result of chains that have not mixed says so.
-
-Next: :mod:`bowfree.uncertainty.chain_segments`, where the chains walk, here or elsewhere.
+Chains from different starts must agree on every edge, which the worst split R-hat of an edge
+measures (:mod:`bowfree.uncertainty.structure_samples`); the R-hat of the score is often small when
+edges have not mixed. :mod:`bowfree.uncertainty.chain_segments` runs the chains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
 from bowfree import _core
-from bowfree.data.loader import read_moments
 from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, TimeIsUp, WorkersLost, WorkInterrupted
-from bowfree.graph.encodings import graphs_of_bits, index_pairs
+from bowfree.graph.encodings import Bits, index_pairs
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.parallel.budget import Budget
+from bowfree.parallel.budget import Budget, Progress
+from bowfree.parameters import Correlation, GraphClass, Means, Missing, Rng, public
 from bowfree.search.greedy import check_finite_n
-from bowfree.search.result import ScoredGraph, SearchResult
+from bowfree.search.result import SearchResult
+from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
-from bowfree.uncertainty.chain_segments import ChainSetup, legs_of, walk
-from bowfree.uncertainty.posterior import GraphLaw, LawOptions
+from bowfree.uncertainty.chain_segments import ChainSetup, plan_segments, run_chains
+from bowfree.uncertainty.posterior import GraphPosterior, Prior
 from bowfree.uncertainty.structure_samples import StructureSamples
-from bowfree.validation import (
-    BudgetOptions,
-    DataOptions,
-    SpaceOptions,
-    as_list,
-    check_count,
-    check_positive,
-    split_options,
-)
+from bowfree.validation import as_list, check_count, check_positive
 
 
 @dataclass(frozen=True)
 class ChainPlan:
-    """How long chains walk and what they keep; the options of :class:`ChainOptions`, checked."""
+    """Length of the chains and size of their pool; parameters of :func:`structure_mcmc`."""
 
     steps: int = 200_000
     max_steps: int | None = None
@@ -60,7 +52,7 @@ class ChainPlan:
     thin: int | None = None
     chains: int | None = None
     starts: Sequence[MixedGraph] | None = None
-    known: Sequence[MixedGraph] = ()
+    pool: Sequence[tuple[Bits, Bits]] = ()  # graphs that the chains know from the beginning
     keep: int = 5000
     window: float = 10.0
     cache_mb: float = 256.0
@@ -77,89 +69,84 @@ class ChainPlan:
         if self.starts is not None:
             object.__setattr__(self, "starts", tuple(as_list("starts", self.starts, "graphs")))
         if self.starts == ():
-            raise BowfreeError("starts is empty: give at least one graph, or leave it out")
+            raise BowfreeError("starts is empty: pass at least one graph, or None")
 
     @property
     def n_chains(self) -> int:
-        """Number of chains; by default 4, or as many as there are starts."""
+        """Number of chains; by default 4, or the number of starts."""
         default = 4 if self.starts is None else len(self.starts)
         return default if self.chains is None else self.chains
 
 
-class ChainOptions(TypedDict, total=False):
-    """How long chains walk, and what they keep.
-
-    Attributes
-    ----------
-    max_steps : int
-        Chains that have not mixed after `steps` go on for twice as many, which count in their
-        place, and so on, as long as these are not more than `max_steps` together. By default there
-        are no more than `steps`.
-    burn_in : int
-        Steps before the first sample; by default a quarter of `steps`.
-    thin : int
-        Steps from one sample to the next; by default the number of pairs of variables.
-    chains : int
-        Number of chains; by default 4, or as many as there are `starts`.
-    keep, window : int, float
-        The pool keeps this many of the heaviest graphs met (5000), with a logarithm of the weight
-        within this distance of the best (10). Those known at the end of the burn-in, and up to
-        four times as many that were sampled until then, are the ones that chains jump among and
-        splice from; with ``keep=0`` they do neither.
-    cache_mb : float
-        Memory for known district scores, in megabytes (256).
-    """
-
-    max_steps: int | None
-    burn_in: int | None
-    thin: int | None
-    chains: int | None
-    keep: int
-    window: float
-    cache_mb: float
-
-
-class StructureOptions(
-    DataOptions, SpaceOptions, LawOptions, ChainOptions, BudgetOptions, total=False
-):
-    """All options of :func:`structure_mcmc` that it does not name itself."""
-
-
+@public
 def structure_mcmc(
     data: Any = None,
     *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
     space: SearchSpace | None = None,
+    graph_class: GraphClass | None = None,
+    max_in_degree: int | None = None,
+    max_district: int | None = None,
+    max_edges: int | None = None,
+    knowledge: Knowledge | None = None,
+    penalty: float = 0.5,
+    prior: Prior = "density",
+    temperature: float = 1.0,
     steps: int = 200_000,
+    max_steps: int | None = None,
+    burn_in: int | None = None,
+    thin: int | None = None,
+    chains: int | None = None,
     starts: Sequence[MixedGraph] | None = None,
-    **options: Unpack[StructureOptions],
+    keep: int = 5000,
+    window: float = 10.0,
+    cache_mb: float = 256.0,
+    rng: Rng = None,
+    n_jobs: int | None = None,
+    executor: Executor | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> StructureSamples:
-    """Sample graphs in proportion to how probable the data make them.
+    """Sample graphs from their posterior distribution by Markov chain Monte Carlo.
 
     Parameters
     ----------
     data : SearchResult, array_like of shape (n, d), data frame or Moments, optional
-        Observations in rows. Of a search its data and its space are used, its pool is known to the
-        chains from the beginning, and they start from graphs all over it.
-    space : SearchSpace, optional
-        The graphs to walk among; by default all BAPs.
+        Observations in rows, or the result of a search: its data and its space are used, and the
+        chains start from graphs of its pool.
+    penalty : float
+        Weight of ``log n`` for each node and edge in the score. The default, 0.5, makes ``n`` times
+        the score the BIC approximation of the log marginal likelihood, and is used whatever the
+        penalty of the search was.
     steps : int
-        Steps of each chain after its burn-in.
+        Number of steps of each chain after its burn-in.
+    max_steps : int, optional
+        Chains that have not mixed after `steps` steps are extended by twice as many, whose samples
+        replace the previous ones, and so on, as long as all of them together are at most
+        `max_steps`. By default chains are not extended.
+    burn_in : int, optional
+        Number of steps before the first sample; by default ``steps / 4``.
+    thin : int, optional
+        Number of steps from one sample to the next; by default the number of pairs of variables.
+    chains : int, optional
+        Number of chains; by default 4, or the number of `starts`.
     starts : sequence of MixedGraph, optional
-        Where the chains begin, in turn. By default the first begins at the empty graph (or the
-        required edges) and the others at random graphs with about d / 2 edges.
-    **options
-        ``cov``, ``n``, ``ddof``, ``shrinkage``
-            A covariance matrix in place of `data` (:class:`~bowfree.validation.DataOptions`).
-        ``graph_class``, ``max_in_degree``, ``max_district``, ``max_edges``, ``knowledge``
-            Fields of the space, by themselves (:class:`~bowfree.validation.SpaceOptions`).
-        ``penalty``, ``prior``, ``temper``
-            How probable a graph is (:class:`~bowfree.uncertainty.posterior.LawOptions`).
-        ``max_steps``, ``burn_in``, ``thin``, ``chains``, ``keep``, ``window``, ``cache_mb``
-            How the chains walk and what they keep
-            (:class:`~bowfree.uncertainty.mcmc.ChainOptions`).
-        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
-            What may be spent (:class:`~bowfree.validation.BudgetOptions`); at most one thread or one
-            worker per chain. When time is up the samples there are come back, marked incomplete.
+        Graphs at which the chains start. By default the first chain starts at the empty graph (or
+        the required edges), the others at random graphs with about d / 2 edges.
+    keep, window : int, float
+        The pool keeps at most `keep` graphs, with a log weight within `window` of the best. The
+        pool at the end of the burn-in, and up to ``4 * keep`` graphs sampled by then, are the
+        targets of jumps and splices; with ``keep=0`` there are none.
+    cache_mb : float
+        Memory for scores of districts, in megabytes.
 
     Returns
     -------
@@ -168,15 +155,15 @@ def structure_mcmc(
     Raises
     ------
     BowfreeError, DataError, GraphError, KnowledgeError
-        Input that cannot be used, or a time limit that leaves fewer than 4 samples per chain.
+        If the input is invalid, or the time limit leaves fewer than 4 samples per chain.
     WorkInterrupted
-        On Ctrl-C; a :class:`KeyboardInterrupt` with the samples there are in its ``result``.
+        On Ctrl-C: a :class:`KeyboardInterrupt` whose ``result`` has the samples drawn so far.
     WorkersLost
-        When all workers of the executor are gone; with the samples there are in its ``result``.
+        If all workers of the executor are lost; its ``result`` has the samples drawn so far.
 
     Examples
     --------
-    That x1 and x2 are joined is as good as sure; what it means is not:
+    That x1 and x2 are adjacent is almost certain; the kind of the edge is not:
 
     >>> import bowfree as bf
     >>> S = [[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]]
@@ -187,119 +174,113 @@ def structure_mcmc(
 
     References
     ----------
-    Sections 3.1 and 3.2 of the paper, for the score and for the neighbors.
+    Sections 3.1 and 3.2 of the paper, for the score and for the neighbors of a graph.
     """
-    groups = split_options(
-        "structure_mcmc",
-        options,
-        DataOptions,
-        SpaceOptions,
-        LawOptions,
-        ChainOptions,
-        BudgetOptions,
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    pool: list[tuple[Bits, Bits]] = []
+    within = SearchSpace.of(
+        data.space if space is None and isinstance(data, SearchResult) else space,
+        graph_class=graph_class,
+        max_in_degree=max_in_degree,
+        max_district=max_district,
+        max_edges=max_edges,
+        knowledge=knowledge,
     )
-    data_options, space_options, law_options, chain_options, budget_options = groups
-    known: list[MixedGraph] = []
     if isinstance(data, SearchResult):
-        if data_options:
-            raise BowfreeError(
-                f"a SearchResult brings its own data: leave out {', '.join(data_options)}"
-            )
-        within, moments = SearchSpace.of(space or data.space, **space_options), data.moments
-        known = pool_within(data, within)
-        starts = starts or starts_over(known)
+        options.refuse("a SearchResult has its own data; omit it")
+        moments = data.moments
+        graphs, pool = pool_within(data, within)
+        starts = starts or spread_starts(graphs)
     else:
-        within, moments = SearchSpace.of(space, **space_options), read_moments(data, **data_options)
+        moments = options.read(data)
     return sample_structures(
         moments,
         within,
-        GraphLaw(**law_options),
-        ChainPlan(steps, starts=starts, known=known, **chain_options),
-        Budget(**budget_options),
+        GraphPosterior(penalty, prior, temperature),
+        ChainPlan(steps, max_steps, burn_in, thin, chains, starts, pool, keep, window, cache_mb),
+        Budget(rng, n_jobs, time_limit, progress, executor),
     )
 
 
-def pool_within(found: SearchResult, space: SearchSpace) -> list[MixedGraph]:
-    """Return the graphs of a search that lie in a space, which may be smaller than its own."""
+def pool_within(
+    found: SearchResult, space: SearchSpace
+) -> tuple[list[MixedGraph], list[tuple[Bits, Bits]]]:
+    """Return the graphs of a search that lie in a space, which may be smaller, and their bits."""
     rules = space.rules(found.moments.names)
-    return [graph for graph, _ in found.pool if rules.permits(*graph._bits())]
+    pool = [(graph, graph._bits()) for graph, _ in found.pool]
+    pool = [(graph, bits) for graph, bits in pool if rules.permits(*bits)]
+    return [graph for graph, _ in pool], [bits for _, bits in pool]
 
 
-def starts_over(pool: Sequence[MixedGraph], size: int = 4) -> list[MixedGraph] | None:
-    """Return graphs from all over a pool, best and worst among them; None if it is empty."""
+def spread_starts(pool: Sequence[MixedGraph], size: int = 4) -> list[MixedGraph] | None:
+    """Return graphs at equal distances in a ranking, the first and the last among them."""
     return [pool[(k * (len(pool) - 1)) // (size - 1)] for k in range(size)] if pool else None
 
 
 def sample_structures(
-    moments: Moments, space: SearchSpace, law: GraphLaw, plan: ChainPlan, budget: Budget
+    moments: Moments,
+    space: SearchSpace,
+    posterior: GraphPosterior,
+    plan: ChainPlan,
+    budget: Budget,
 ) -> StructureSamples:
-    """Do the work of :func:`structure_mcmc` on moments that were read already."""
+    """Run the chains of :func:`structure_mcmc`."""
     check_finite_n(moments)
     if not moments.definite:
         space = space.with_default_limits(moments.n)
     names, d = moments.names, len(moments.names)
     n_pairs = d * (d - 1) // 2
-    every = max(1, n_pairs) if plan.thin is None else plan.thin
-    warm_up = plan.steps // 4 if plan.burn_in is None else plan.burn_in
-    if plan.steps < 4 * every:
+    thin = max(1, n_pairs) if plan.thin is None else plan.thin
+    burn_in = plan.steps // 4 if plan.burn_in is None else plan.burn_in
+    if plan.steps < 4 * thin:
         raise BowfreeError(
-            f"steps = {plan.steps} with a sample every {every} steps leaves "
-            f"{plan.steps // every} samples per chain: at least 4 are needed; raise steps or lower "
-            "thin"
+            f"steps = {plan.steps} with a sample every {thin} steps makes {plan.steps // thin} "
+            "samples per chain, and at least 4 are needed: raise `steps` or lower `thin`"
         )
-    ground, seed = space.required_graph(names), budget.seed()
+    required, seed = space.required_graph(names), budget.seed()
     if plan.starts is None:
-        sparse = SearchSpace.of(space, max_edges=ground.n_edges + d // 2)
+        sparse = SearchSpace.of(space, max_edges=required.n_edges + d // 2)
         parents, spouses = _core.sample_mcmc(
-            *ground._bits(), sparse.rules(names), plan.n_chains - 1, 20 * n_pairs, 0, False, seed
+            *required._bits(), sparse.rules(names), plan.n_chains - 1, 20 * n_pairs, 0, False, seed
         )
-        begin = [ground._bits(), *zip(parents, spouses, strict=True)]
+        starts = [required._bits(), *zip(parents, spouses, strict=True)]
     else:
         for graph in plan.starts:
             space.check_start(graph, names)
-        begin = [plan.starts[k % len(plan.starts)]._bits() for k in range(plan.n_chains)]
+        starts = [plan.starts[k % len(plan.starts)]._bits() for k in range(plan.n_chains)]
     cache_bytes = int(min(plan.cache_mb, 2**40) * 2**20)
-    setup = ChainSetup(moments, space, law, plan.keep, plan.window, cache_bytes)
-    chains = setup.core(begin, seed)
-    known = [graph._bits() for graph in plan.known]
-    if known and plan.keep:
-        chains.offer(np.stack([p for p, _ in known]), np.stack([s for _, s in known]))
-    most = plan.steps if plan.max_steps is None else plan.max_steps
-    legs = legs_of(warm_up, plan.steps, every, most)
-    way = walk(chains, plan.n_chains, legs, budget, setup, warm_up + plan.steps)
-    found = way.samples
+    setup = ChainSetup(moments, space, posterior, plan.keep, plan.window, cache_bytes)
+    chains = setup.start(starts, seed)
+    if plan.pool and plan.keep:
+        chains.offer(*(np.stack(bits) for bits in zip(*plan.pool, strict=True)))
+    max_steps = plan.steps if plan.max_steps is None else plan.max_steps
+    segments = plan_segments(burn_in, plan.steps, thin, max_steps)
+    outcome = run_chains(chains, plan.n_chains, segments, budget, setup, burn_in + plan.steps)
+    found = outcome.samples
     if found is None:
-        raise way.cut or TimeIsUp(
-            f"time_limit = {budget.time_limit:g} s ended before every chain had 4 samples: raise "
-            "it, or ask for fewer steps or a shorter burn_in"
+        raise outcome.interruption or TimeIsUp(
+            f"time_limit = {budget.time_limit:g}: time was up before every chain had 4 samples; "
+            "raise it, or lower `steps` or `burn_in`"
         )
-    best = chains.pool()
-    pool = [
-        ScoredGraph(graph, float(score))
-        for graph, score in zip(
-            graphs_of_bits(names, best["parents"], best["spouses"]), best["scores"], strict=True
-        )
-    ]
+    pool = chains.pool()
     result = StructureSamples(
         names=names,
         scores=found.scores,
         states=found.states,
         pairs=tuple((names[i], names[j]) for i, j in index_pairs(d)),
         acceptance=found.acceptance,
-        pool=tuple(pool),
         moments=moments,
         space=space,
-        law=law,
-        steps=found.leg.steps,
+        posterior=posterior,
+        steps=found.segment.steps,
         burn_in=found.before,
-        thin=found.leg.thin,
-        complete=way.complete,
+        thin=found.segment.thin,
+        complete=outcome.complete,
+        _pool=(pool["parents"], pool["spouses"], pool["scores"]),
     )
-    for array in (result.scores, result.states, result.acceptance):
-        array.setflags(write=False)
-    if isinstance(way.cut, WorkersLost):
-        way.cut.result = result
-        raise way.cut
-    if way.cut is not None:
-        raise WorkInterrupted(result) from way.cut
+    if isinstance(outcome.interruption, WorkersLost):
+        outcome.interruption.result = result
+        raise outcome.interruption
+    if outcome.interruption is not None:
+        raise WorkInterrupted(result) from outcome.interruption
     return result

@@ -30,15 +30,14 @@ from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.targets import targets_of
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.names import node_index
+from bowfree.graph.names import EdgeLookup
 from bowfree.graph.text import quote
-from bowfree.model.effect_tables import decimals, effect_frame, effect_pairs, effect_table
+from bowfree.model.effect_tables import EffectMatrices, decimals, effect_pairs, effect_table
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Rng, public
-from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, percent
+from bowfree.results.display import MOST_ROWS, Table, count
 from bowfree.results.frozen import Frozen
-from bowfree.results.serialization import ToDict
-from bowfree.uncertainty.edge_share import EdgeShares
+from bowfree.results.rows import Row
 from bowfree.uncertainty.repeated_searches import Recipe, Rows, exhausted_note
 from bowfree.validation import check_count, check_fraction, check_nonnegative
 
@@ -52,44 +51,8 @@ _EDGES = ("directed", "bidirected", "adjacent")
 _RARE = 0.05  # what is found less often than this is not printed
 
 
-@dataclass(frozen=True, repr=False)
-class ResampledEffect(TextDisplay, ToDict):
-    """The effect of one variable on another, over resamples.
-
-    Attributes
-    ----------
-    of, on : str
-        The cause and what it acts on.
-    frequency : float
-        How often every member of the class has the effect.
-    frequency_interval : (float, float)
-        Wilson's interval for that.
-    min_abs : float
-        Mean of the smallest absolute effect over the class.
-    min_abs_interval : (float, float)
-        Quantiles of the same.
-    interval : (float, float)
-        Percentile interval for the effect, whichever member of the class is true.
-    """
-
-    of: str
-    on: str
-    frequency: float
-    frequency_interval: tuple[float, float]
-    min_abs: float
-    min_abs_interval: tuple[float, float]
-    interval: tuple[float, float]
-
-    def _headline(self) -> str:
-        low, high = self.interval
-        return (
-            f"{quote(self.of)} on {quote(self.on)}: {low:.4f} to {high:.4f}, "
-            f"there in {percent(self.frequency)} of the resamples"
-        )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class BootstrapResult(TextDisplay, ToDict, EdgeShares, Frozen):
+class BootstrapResult(EffectMatrices, EdgeLookup[Row], Frozen):
     """Frequencies and intervals over resamples; ``[i, j]`` is about j -> i, or j's effect on i.
 
     Attributes
@@ -167,51 +130,22 @@ class BootstrapResult(TextDisplay, ToDict, EdgeShares, Frozen):
             found.append(exhausted_note(self.n_exhausted, self.n_resamples))
         return tuple(found)
 
-    def effect(self, *, of: str, on: str) -> ResampledEffect:
-        """Return what the resamples say about the effect of one variable on another."""
-        i, j = node_index(on, self.names), node_index(of, self.names)
-
-        def ends(interval: Floats) -> tuple[float, float]:
-            return float(interval[0, i, j]), float(interval[1, i, j])
-
-        return ResampledEffect(
-            of,
-            on,
-            float(self.effect_frequency[i, j]),
-            ends(self.effect_frequency_interval),
-            float(self.min_abs[i, j]),
-            ends(self.min_abs_interval),
-            ends(self.total_effect_interval),
-        )
-
-    def _edge_interval(self, kind: str, i: int, j: int) -> tuple[float, float] | None:
-        low, high = getattr(self, f"{kind}_interval")[:, i, j].tolist()
-        return low, high
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with one row for each ordered pair of variables.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            The library of the data frame.
-
-        Returns
-        -------
-        data frame
-            Columns of, on, frequency (of the effect), lower, upper (percentile interval of
-            its size), min_abs, directed (frequency of cause -> effect), bidirected, adjacent.
-        """
+    def _matrices(self) -> dict[str, Floats]:
         lower, upper = self.total_effect_interval
-        return effect_frame(
-            self.names,
-            {
-                "frequency": self.effect_frequency,
-                "lower": lower,
-                "upper": upper,
-                **{name: getattr(self, name) for name in ("min_abs", *_EDGES)},
-            },
-            backend,
+        edges = {name: getattr(self, name) for name in ("min_abs", *_EDGES)}
+        return {"frequency": self.effect_frequency, "lower": lower, "upper": upper, **edges}
+
+    def _at_edge(self, i: int, mark: str, j: int) -> Row:
+        kind = "directed" if mark == "->" else "bidirected"
+        lower, upper = getattr(self, f"{kind}_interval")[:, j, i].tolist()
+        frequency = float(getattr(self, kind)[j, i])
+        return Row(
+            a=self.names[i],
+            mark=mark,
+            b=self.names[j],
+            frequency=frequency,
+            lower=lower,
+            upper=upper,
         )
 
     def _content(self) -> Any:

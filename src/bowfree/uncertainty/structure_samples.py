@@ -1,17 +1,15 @@
-"""Graphs sampled by several chains, and how far they can be trusted.
+"""Graphs sampled by several Markov chains, and convergence diagnostics.
 
-Made by :func:`bowfree.structure_mcmc`.
-
-Both look at a number (a score, or whether an edge is there) along several chains. *Split R-hat*
-compares the spread between half-chains with the spread inside them: it tends to 1 from above, and
-values over about 1.01 say that the chains have not yet seen the same. The *effective sample size*
-is the number of independent draws that would give a mean as precise as the chains do.
+The diagnostics compare a quantity, the score or the indicator of an edge, between chains. *Split
+R-hat* compares the variance between half-chains with the variance within them; it is close to 1
+after convergence. The *effective sample size* is the number of independent draws whose mean would
+be as precise.
 
 References
 ----------
 A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner, Rank-normalization, folding, and
-localization: an improved R-hat, Bayesian Analysis 16 (2021). An indicator ("the edge is there")
-keeps its R-hat under rank normalization, so that only scores are worth it.
+localization: an improved R-hat, Bayesian Analysis 16 (2021). Rank normalization does not change the
+R-hat of an indicator, so only scores are rank-normalized.
 """
 
 from __future__ import annotations
@@ -32,78 +30,57 @@ from bowfree.graph.encodings import (
     EDGES,
     FORWARD,
     MARKS,
+    Bits,
     States,
     graph_of_states,
+    graphs_of_bits,
     index_pairs,
 )
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.names import EdgeLookup
 from bowfree.graph.text import quote
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, shorten_list
 from bowfree.results.frames import data_frame
 from bowfree.results.frozen import Frozen, lock_arrays
+from bowfree.results.rows import Row
 from bowfree.results.serialization import ToDict
 from bowfree.search.result import ScoredGraph
 from bowfree.space.search_space import SearchSpace
-from bowfree.uncertainty.edge_share import EdgeShares
-from bowfree.uncertainty.posterior import GraphLaw
+from bowfree.uncertainty.posterior import GraphPosterior
 
 Floats = npt.NDArray[np.float64]
 
-MIXED = 1.05  # chains whose worst R-hat is above disagree by more than chance
-RARE = 0.01  # of the samples: an edge seen less often says little about the chains
-
-
-def worst_edge_r_hat(states: States) -> float:
-    """Return the largest split R-hat of an edge that is in at least one of a hundred samples.
-
-    Rank normalization would change nothing for an edge, which is there or not.
-
-    Parameters
-    ----------
-    states : ndarray of uint8, shape (chains, samples, pairs)
-        As in :class:`StructureSamples`.
-    """
-    often = _per_edge(states, np.mean) >= RARE
-    return float(np.max(_per_edge(states, split_r_hat), where=often, initial=1.0))
-
-
-def _per_edge(states: States, statistic: Callable[[npt.NDArray[np.bool_]], Any]) -> Floats:
-    """Return a number for each indicator "the pair is ``->``, ``<-``, ``<->``", (pairs, 3)."""
-    values = [
-        [statistic(states[:, :, k] == state) for state in EDGES] for k in range(states.shape[2])
-    ]
-    return np.array(values, dtype=np.float64).reshape(-1, 3)
+MIXED = 1.05  # largest R-hat of chains that count as mixed
+RARE = 0.01  # edges in a smaller share of the samples are ignored by the diagnostics
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StructureSamples(TextDisplay, ToDict, EdgeShares, Frozen):
-    """Samples of graphs from several chains, and how far they can be trusted.
+class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
+    """Samples of graphs from several chains, with convergence diagnostics.
 
     Attributes
     ----------
     names : tuple of str
         The variables.
     scores : ndarray of shape (chains, samples)
-        Score of each sampled graph.
+        Scores of the sampled graphs.
     states : ndarray of uint8, shape (chains, samples, pairs)
-        State of each pair of each sampled graph: 0 none, 1 ``->``, 2 ``<-``, 3 ``<->``.
+        State of each pair in each sampled graph: 0 no edge, 1 ``->``, 2 ``<-``, 3 ``<->``.
     pairs : tuple of (str, str)
         The pairs, in the order of the last axis of `states`.
     acceptance : ndarray of shape (chains,)
         Share of the proposals that were accepted after the burn-in.
-    pool : tuple of ScoredGraph
-        The heaviest distinct graphs known, heaviest first; also those that were only looked at.
     moments : Moments
-        The data as the chains saw them.
+        The data.
     space : SearchSpace
-        Where they walked.
-    law : GraphLaw
-        What was sampled from: penalty, prior, temper.
+        The graphs considered.
+    posterior : GraphPosterior
+        The distribution sampled from: penalty, prior, temperature.
     steps, burn_in, thin : int
-        Planned steps per chain that the samples are from, steps before them, steps from sample to
-        sample. Where chains went on because they had not mixed, all before the last leg is burn-in.
+        Number of steps per chain that the samples are from, of steps before them, and from sample
+        to sample. If chains were extended, all steps before the last segment are burn-in.
     complete : bool
-        False when the time limit came before the last step.
+        False if time was up before the last step.
     """
 
     names: tuple[str, ...]
@@ -111,19 +88,26 @@ class StructureSamples(TextDisplay, ToDict, EdgeShares, Frozen):
     states: States
     pairs: tuple[tuple[str, str], ...]
     acceptance: Floats
-    pool: tuple[ScoredGraph, ...]
     moments: Moments
     space: SearchSpace
-    law: GraphLaw
+    posterior: GraphPosterior
     steps: int
     burn_in: int
     thin: int
     complete: bool
+    _pool: tuple[Bits, Bits, Floats]  # parents, spouses, scores
+
+    @cached_property
+    def pool(self) -> tuple[ScoredGraph, ...]:
+        """The distinct graphs of largest weight that were visited or proposed, best first."""
+        parents, spouses, scores = self._pool
+        graphs = graphs_of_bits(self.names, parents, spouses)
+        return tuple(map(ScoredGraph, graphs, scores.tolist()))
 
     @property
     def penalty(self) -> float:
-        """Penalty per node and edge, in units of ``log n``."""
-        return self.law.penalty
+        """Weight of ``log n`` for each node and edge in the score."""
+        return self.posterior.penalty
 
     @property
     def r_hat(self) -> float:
@@ -132,7 +116,7 @@ class StructureSamples(TextDisplay, ToDict, EdgeShares, Frozen):
 
     @property
     def worst_r_hat(self) -> float:
-        """The largest split R-hat of an edge that is in at least one of a hundred samples."""
+        """Largest split R-hat of an edge that is in at least 1 % of the samples."""
         return worst_edge_r_hat(self.states)
 
     @property
@@ -147,45 +131,52 @@ class StructureSamples(TextDisplay, ToDict, EdgeShares, Frozen):
 
     @cached_property
     def edge_r_hat(self) -> Floats:
-        """Split R-hat of "the pair is ``->``, ``<-``, ``<->``", shape (pairs, 3)."""
+        """Split R-hat of the indicators of ``->``, ``<-``, ``<->``, shape (pairs, 3)."""
         return self._per_edge(split_r_hat)
 
     @cached_property
     def edge_ess(self) -> Floats:
-        """Effective sample size of the same indicators; NaN where an edge never varies."""
+        """Effective sample size of these indicators; NaN for those that do not vary."""
         return self._per_edge(effective_sample_size)
 
-    def _per_edge(self, statistic: Any) -> Floats:
-        table = _per_edge(self.states, statistic)
+    def _per_edge(self, statistic: Callable[[Any], Any]) -> Floats:
+        table = per_edge(self.states, statistic)
         lock_arrays(table)
         return table
 
     @property
     def directed(self) -> Floats:
         """Frequency of the edge j -> i at entry ``[i, j]``, shape (d, d)."""
+        i, j = np.array(index_pairs(len(self.names)), dtype=np.intp).reshape(-1, 2).T
         frequency = np.zeros((len(self.names), len(self.names)))
-        for k, (i, j) in enumerate(index_pairs(len(self.names))):
-            frequency[j, i] = (self.states[:, :, k] == FORWARD).mean()
-            frequency[i, j] = (self.states[:, :, k] == BACKWARD).mean()
+        frequency[j, i] = (self.states == FORWARD).mean(axis=(0, 1))
+        frequency[i, j] = (self.states == BACKWARD).mean(axis=(0, 1))
         return frequency
 
     @property
     def bidirected(self) -> Floats:
         """Frequency of the edge i <-> j, shape (d, d), symmetric."""
+        i, j = np.array(index_pairs(len(self.names)), dtype=np.intp).reshape(-1, 2).T
         frequency = np.zeros((len(self.names), len(self.names)))
-        for k, (i, j) in enumerate(index_pairs(len(self.names))):
-            frequency[i, j] = frequency[j, i] = (self.states[:, :, k] == BIDIRECTED).mean()
+        frequency[i, j] = frequency[j, i] = (self.states == BIDIRECTED).mean(axis=(0, 1))
         return frequency
 
+    def _at_edge(self, i: int, mark: str, j: int) -> Row:
+        matrix = self.directed if mark == "->" else self.bidirected
+        return Row(a=self.names[i], mark=mark, b=self.names[j], frequency=float(matrix[j, i]))
+
     def counts(self) -> dict[MixedGraph, int]:
-        """Return the distinct sampled graphs and how often each was sampled, most often first."""
+        """Return the distinct sampled graphs and their numbers of samples, most frequent first."""
+        rows, times = self._distinct()
+        graphs = (graph_of_states(self.names, row) for row in rows)
+        return dict(zip(graphs, times.tolist(), strict=True))
+
+    def _distinct(self) -> tuple[States, npt.NDArray[np.intp]]:
+        """Return the states of the distinct graphs and their numbers, most frequent first."""
         flat = self.states.reshape(self.scores.size, len(self.pairs))
         rows, times = np.unique(flat, axis=0, return_counts=True)
         order = np.argsort(-times, kind="stable")
-        return {self._graph(rows[k]): int(times[k]) for k in order}
-
-    def _graph(self, states: States) -> MixedGraph:
-        return graph_of_states(self.names, states)
+        return rows[order], times[order]
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each possible edge.
@@ -193,32 +184,28 @@ class StructureSamples(TextDisplay, ToDict, EdgeShares, Frozen):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}
-            The library of the data frame.
+            Library of the data frame.
 
         Returns
         -------
         data frame
-            Columns a, mark (``->``, ``<-``, ``<->``), b, frequency, r_hat, ess; the last is NaN
-            where an edge never varies.
+            Columns a, mark (``->``, ``<-``, ``<->``), b, frequency, r_hat, ess; the last is NaN for
+            edges that do not vary.
         """
         return data_frame(
             {
                 "a": [a for a, _ in self.pairs for _ in EDGES],
                 "mark": [MARKS[state] for _ in self.pairs for state in EDGES],
                 "b": [b for _, b in self.pairs for _ in EDGES],
-                "frequency": self._shares().ravel(),
+                "frequency": self._per_edge(np.mean).ravel(),
                 "r_hat": self.edge_r_hat.ravel(),
                 "ess": self.edge_ess.ravel(),
             },
             backend,
         )
 
-    def _shares(self) -> Floats:
-        """Return the frequencies of ``->``, ``<-`` and ``<->``, shape (pairs, 3)."""
-        return self._per_edge(np.mean)
-
     def _content(self) -> Any:
-        plan = ("steps", "burn_in", "thin", "complete", "law")
+        plan = ("steps", "burn_in", "thin", "complete", "posterior")
         names = (*plan, "acceptance", "r_hat", "ess", "worst_r_hat", "mixed")
         return {
             "names": self.names,
@@ -246,41 +233,56 @@ class StructureSamples(TextDisplay, ToDict, EdgeShares, Frozen):
             f"edges: worst R-hat {self.worst_r_hat:.3f}"
         )
         if not self.mixed:
-            yield (
-                "NOT MIXED: the chains disagree on edges; ask for more `steps` before trusting "
-                "these frequencies"
-            )
+            yield "NOT MIXED: the chains disagree about edges; increase `steps` or `max_steps`"
         if not self.complete:
-            yield "NOT COMPLETE: the time limit came before the last step"
-        if self.pool:
+            yield "NOT COMPLETE: time was up before the last step"
+        if len(self._pool[-1]):
             graph, score = self.pool[0]
             text = shorten_list(str(graph), ".pool[0].graph has all")
-            yield f"best graph met: {text} (score {score:.6f})"
-        shares = self._shares()
-        shown = [k for k in range(len(self.pairs)) if shares[k].sum() >= 0.005]
-        if len(shown) > MOST_ROWS:
-            shown.sort(key=lambda k: -shares[k].sum())
+            yield f"best graph: {text} (score {score:.6f})"
+        shares = self._per_edge(np.mean)
+        listed = [k for k in range(len(self.pairs)) if shares[k].sum() >= 0.005]
+        if len(listed) > MOST_ROWS:
+            listed.sort(key=lambda k: -shares[k].sum())
         rows = [
             (", ".join(map(quote, self.pairs[k])), *(f"{share:.2f}" for share in shares[k]))
-            for k in shown
+            for k in listed
         ]
         headings = ("edge", "a -> b", "a <- b", "a <-> b")
-        yield Table(headings, rows, most=MOST_ROWS, rest="rarer ones: to_frame() has all")
+        yield Table(headings, rows, most=MOST_ROWS, rest="less frequent: see to_frame()")
 
 
-# --- have the chains converged? ---
+# --- diagnostics ----------------------------------------------------------------------------------
+
+
+def per_edge(states: States, statistic: Callable[[npt.NDArray[np.bool_]], Any]) -> Floats:
+    """Return a statistic of the indicators of ``->``, ``<-``, ``<->``, shape (pairs, 3).
+
+    `states` has shape (chains, samples, pairs); `statistic` is applied to arrays of shape (chains,
+    samples).
+    """
+    values = [
+        [statistic(states[:, :, k] == state) for state in EDGES] for k in range(states.shape[2])
+    ]
+    return np.array(values, dtype=np.float64).reshape(-1, 3)
+
+
+def worst_edge_r_hat(states: States) -> float:
+    """Return the largest split R-hat of an edge that is in at least 1 % of the samples."""
+    frequent = per_edge(states, np.mean) >= RARE
+    return float(np.max(per_edge(states, split_r_hat), where=frequent, initial=1.0))
 
 
 def normal_ranks(draws: npt.ArrayLike) -> Floats:
-    """Return the normal scores of the ranks of all draws together, equal draws having equal ones.
+    """Return the normal scores of the ranks of all draws; tied draws have equal scores.
 
-    R-hat of these notices chains that differ in spread or in tails as well as in their mean.
+    The R-hat of these scores also detects chains that differ in their spread or their tails.
     """
-    from scipy.special import ndtri  # takes as long to import as all of bowfree
+    from scipy.special import ndtri  # slow to import
 
     values = np.asarray(draws, dtype=np.float64)
-    _, place, times = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(times) - 0.5 * (times - 1))[place].reshape(values.shape)
+    _, index, times = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(times) - 0.5 * (times - 1))[index].reshape(values.shape)
     scores: Floats = ndtri((ranks - 0.375) / (values.size + 0.25))
     return scores
 
@@ -288,20 +290,14 @@ def normal_ranks(draws: npt.ArrayLike) -> Floats:
 def split_r_hat(draws: npt.ArrayLike) -> float:
     """Return the split R-hat of draws of shape (chains, samples).
 
-    1 when all draws are equal; infinite when every half-chain is constant and they differ; NaN
+    It is 1 if all draws are equal, infinite if the half-chains are constant and differ, and NaN
     with fewer than 4 samples per chain.
-
-    Examples
-    --------
-    >>> from bowfree.uncertainty.structure_samples import split_r_hat
-    >>> split_r_hat([[0, 1, 0, 1, 0, 1], [5, 6, 5, 6, 5, 6]]) > 4
-    True
     """
     halves = _halves(draws)
     n = halves.shape[1]
     if n < 2:
         return math.nan
-    # Asked of the draws themselves: the variance of equal numbers can be some 1e-32.
+    # The computed variance of equal numbers may be 1e-32 instead of 0.
     if (halves == halves[:, :1]).all():
         return 1.0 if (halves == halves[0, 0]).all() else math.inf
     within = halves.var(axis=1, ddof=1).mean()
@@ -310,15 +306,11 @@ def split_r_hat(draws: npt.ArrayLike) -> float:
 
 
 def effective_sample_size(draws: npt.ArrayLike) -> float:
-    """Return how many independent draws the draws of shape (chains, samples) are worth.
+    """Return the effective sample size of draws of shape (chains, samples).
 
-    NaN when all are equal (nothing varies, so nothing can be said) and with fewer than 4 samples
-    per chain.
-
-    Notes
-    -----
     Autocorrelations are estimated over all half-chains together and summed in pairs as long as the
-    sums are positive, made non-increasing (Geyer's initial monotone sequence).
+    sums are positive, made non-increasing (Geyer's initial monotone sequence). NaN if all draws are
+    equal, and with fewer than 4 samples per chain.
     """
     halves = _halves(draws)
     m, n = halves.shape
@@ -335,12 +327,12 @@ def effective_sample_size(draws: npt.ArrayLike) -> float:
     negative = np.flatnonzero(pairs <= 0.0)
     kept = np.minimum.accumulate(pairs[: negative[0]] if len(negative) else pairs)
     time = -1.0 + 2.0 * kept.sum()
-    # Alternating chains can be worth more than their number; a bound keeps the estimate sane.
+    # The effective sample size of alternating chains exceeds the number of draws; it is bounded.
     return float(min(m * n / max(time, 1e-300), m * n * math.log10(m * n)))
 
 
 def _halves(draws: npt.ArrayLike) -> Floats:
-    """Cut every chain in two; an odd draw in the middle is left out."""
+    """Split every chain in two; an odd draw in the middle is left out."""
     chains = np.asarray(draws, dtype=np.float64)
     half = chains.shape[1] // 2
     return np.concatenate([chains[:, :half], chains[:, chains.shape[1] - half :]])

@@ -212,14 +212,14 @@ def design(result: Design, *, max_rows: int = 20, ax: Axes | None = None) -> Axe
         raise BowfreeError(f"result is {short_repr(result)}: pass the result of bowfree.design")
     experiments = result.experiments[: check_count("max_rows", max_rows, 1)]
     ax = ax or new_axes(6.0, 1.1 + 0.26 * len(experiments))
-    rows, now = np.arange(len(experiments)), result.settled_ends
-    gains = [e.settled_ends - now for e in experiments]
+    rows, now = np.arange(len(experiments)), result.resolved_ends
+    gains = [e.resolved_ends - now for e in experiments]
     ax.barh(rows, now, height=0.72, color=_LIGHT, label="determined now")
     ax.barh(rows, gains, left=now, height=0.72, color=_DARK, label="added by the experiment")
     for row, experiment in zip(rows, experiments, strict=True):
         ax.annotate(
             f"{experiment.members_left:,.4g} left",
-            (experiment.settled_ends, row),
+            (experiment.resolved_ends, row),
             xytext=(4, 0),
             textcoords="offset points",
             va="center",

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from bowfree import __version__
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
-from bowfree.effects.bounds import prompt_bounds
+from bowfree.effects.bounds import quick_bounds
 from bowfree.effects.bounds_result import EffectBounds
 from bowfree.effects.experiment_design import design
 from bowfree.equivalence.class_members import EquivalenceClass
@@ -115,7 +115,7 @@ def report_content(
         warnings.simplefilter("ignore", FitWarning)
         bounds = inputs.bounds
         if bounds is None:
-            bounds = prompt_bounds(members, fit.moments, _MAX_MEMBERS)
+            bounds = quick_bounds(members, fit.moments, _MAX_MEMBERS)
         estimates = fit.estimates()
         effects = fit.total_effects()
     attempt = AverageAttempt(inputs.average)

@@ -224,7 +224,7 @@ def design_table(design: Design) -> Table:
         ("Classes", "number of classes into which the experiment splits the equivalent graphs"),
         (
             "Ends the same in all",
-            f"expected number, of {design.n_ends:g}; now {design.settled_ends:g}",
+            f"expected number, of {design.n_ends:g}; now {design.resolved_ends:g}",
         ),
         ("Graphs left", f"expected number of equivalent graphs; now {design.n_members:,.6g}"),
     ]
@@ -232,7 +232,7 @@ def design_table(design: Design) -> Table:
         [
             name_cell(", ".join(e.targets) or said(e.targets)),
             number(e.n_classes, 0),
-            number(e.settled_ends, 2),
+            number(e.resolved_ends, 2),
             Cell(f"{e.members_left:,.4g}", e.members_left),
         ]
         for e in design.experiments

@@ -82,7 +82,7 @@ class Part(NamedTuple):
 
 def average_part(average: AveragedEffects) -> Part:
     """Return the probabilities of effects and edges."""
-    level = f"{100 * average.level:g} %"
+    level = f"{100 * average.confidence:g} %"
     columns = [
         ("Cause", ""),
         ("On", ""),

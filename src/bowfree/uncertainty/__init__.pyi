@@ -1,0 +1,3 @@
+from .penalty_choice import PenaltyChoice as PenaltyChoice
+from .posterior import GraphPosterior as GraphPosterior
+from .stability import StablePairs as StablePairs
