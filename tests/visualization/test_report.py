@@ -246,11 +246,11 @@ def test_averages_after_a_search(result):
     for cells in page.rows("averaged-edges"):
         a, b = cells[0][1], cells[1][1]
         edges = (f"{a} -> {b}", f"{a} <- {b}", f"{a} <-> {b}")
-        assert [float(c[0]) for c in cells[3:]] == [average.edge(edge).share for edge in edges]
+        assert [float(c[0]) for c in cells[3:]] == [average.edge(edge).probability for edge in edges]
     # The probabilities are also in the tables of edges and effects.
     for cells in page.rows("edges"):
         edge = cells[0][1].replace("→", "->").replace("↔", "<->")
-        assert float(cells[9][0]) == average.edge(edge).share
+        assert float(cells[9][0]) == average.edge(edge).probability
     for cells in page.rows("effects"):
         effect = average.effect(of=cells[0][1], on=cells[1][1])
         assert float(cells[11][0]) == effect.probability
@@ -263,7 +263,7 @@ def test_bootstrap_and_stability(result):
     page = Page(bf.report.render(result, bootstrap=again, stability=pairs))
     for cells in page.rows("resampled-effects"):
         effect = again.effect(of=cells[0][1], on=cells[1][1])
-        assert [float(c[0]) for c in cells[2:]] == [effect.frequency, *effect.interval]
+        assert [float(c[0]) for c in cells[2:]] == [effect.frequency, effect.lower, effect.upper]
     assert [(cells[0][1], cells[1][1]) for cells in page.rows("stable-pairs")] == list(pairs.pairs)
     assert len(pairs.pairs) > 3
     other = bf.bootstrap(DATA.X[:, :3], n_resamples=40, search=quick, rng=0)
