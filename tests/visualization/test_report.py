@@ -246,7 +246,9 @@ def test_averages_after_a_search(result):
     for cells in page.rows("averaged-edges"):
         a, b = cells[0][1], cells[1][1]
         edges = (f"{a} -> {b}", f"{a} <- {b}", f"{a} <-> {b}")
-        assert [float(c[0]) for c in cells[3:]] == [average.edge(edge).probability for edge in edges]
+        assert [float(c[0]) for c in cells[3:]] == [
+            average.edge(edge).probability for edge in edges
+        ]
     # The probabilities are also in the tables of edges and effects.
     for cells in page.rows("edges"):
         edge = cells[0][1].replace("→", "->").replace("↔", "<->")
