@@ -109,7 +109,7 @@ def worst(theirs, kind):
         fit = bf.fit(graph_of(case), table(case, which), **options)
         pairs = []
         for e in fit.estimates():
-            value, se = theirs[case["id"], kind, f"{e.lhs} {e.op} {e.rhs}"]
+            value, se = theirs[case["id"], kind, " ".join(e.lavaan)]
             pairs.append(("estimates / s.e.", abs(e.estimate - value) / se))
             pairs.append(("standard errors", abs(e.se / se - 1)))
         ours = {"logl": fit.loglik, "chisq": fit.chi2, "chisq.scaled": fit.chi2_scaled}

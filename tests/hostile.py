@@ -165,7 +165,7 @@ MAKERS = [
     lambda: [bf.parse("a -> b, c"), None],
     lambda: bf.Knowledge(tiers=[["a"], ["zz"]]),
     lambda: bf.SearchSpace("dag", max_edges=0),
-    lambda: bf.ScoringRule(),
+    lambda: bf.model.ScoringRule(),
 ]
 
 _PLAIN = st.recursive(

@@ -42,7 +42,7 @@ def test_every_score_asks_for_a_sensible_penalty(penalty):
     for ask in (
         lambda: bf.fit(EDGE, **options),
         lambda: bf.score(EDGE, **options),
-        lambda: bf.district_scores(EDGE, **options),
+        lambda: bf.model.district_scores(EDGE, **options),
         lambda: bf.exhaustive_search(**options),
         lambda: bf.greedy_search(**options),
         lambda: bf.structure_mcmc(**options),

@@ -33,38 +33,9 @@ from .model.linear_sem import (
     random_sem as random_sem,
 )
 from .model.fit_result import Fit as Fit
-from .model.certificate import Certificate as Certificate
-from .model.estimate import Estimate as Estimate
-from .model.joint_fit import (
-    ConditionFit as ConditionFit,
-    JointFit as JointFit,
-    SharingTest as SharingTest,
-)
-from .model.predictions import (
-    CaseResiduals as CaseResiduals,
-    Prediction as Prediction,
-)
-from .model.fit_summary import FitSummary as FitSummary
 from .model.fitting import fit as fit
+from .model.fitting import score as score
 from .model.resampling import bootstrap_fit as bootstrap_fit
-from .model.modification_indices import (
-    ModificationIndex as ModificationIndex,
-    ModificationIndices as ModificationIndices,
-)
-from .model.scoring_rule import ScoringRule as ScoringRule
-from .model.fit_indices import (
-    FitIndices as FitIndices,
-    ScaledIndices as ScaledIndices,
-)
-from .model.inference import (
-    StandardErrors as StandardErrors,
-    TotalEffects as TotalEffects,
-)
-from .model.scoring import (
-    DistrictScores as DistrictScores,
-    district_scores as district_scores,
-    score as score,
-)
 
 # equivalence
 from .equivalence.decision import (
@@ -149,6 +120,7 @@ from .errors import BowfreeError as BowfreeError
 # rooms of their own
 from . import errors as errors
 from . import graph as graph
+from . import model as model
 from . import effects as effects
 from . import search as search
 from . import uncertainty as uncertainty

@@ -74,7 +74,7 @@ def test_an_edge_is_drawn_and_fitted(session):
         assert state["fit"][name] == pytest.approx(getattr(fit, name), rel=1e-12), name
     (edge,) = state["edges"]
     estimate = fit.edge("sun -> leaves")
-    assert (edge["low"], edge["high"]) == pytest.approx(estimate.ci())
+    assert (edge["low"], edge["high"]) == pytest.approx((estimate.lower, estimate.upper))
     assert edge["std"] == pytest.approx(estimate.std_all)
     empty = bf.fit(bf.MixedGraph(NAMES), DATA)
     assert state["change"]["score"] == pytest.approx(fit.score - empty.score)

@@ -554,7 +554,7 @@ BAD_GRAPHS = {
 
 @pytest.mark.parametrize(("graph", "message"), BAD_GRAPHS.values(), ids=BAD_GRAPHS)
 def test_graph_that_is_not_a_bap(graph, message):
-    for function in (bf.fit, bf.score, bf.district_scores):
+    for function in (bf.fit, bf.score, bf.model.district_scores):
         with pytest.raises(bf.errors.GraphError, match=message):
             function(graph, X)
 

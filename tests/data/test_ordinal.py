@@ -210,11 +210,11 @@ def test_fit_chooses_the_sandwich_and_recovers_effects():
 def test_a_variance_that_is_set_to_one_has_no_error(words):
     data = frame().assign(c=1e6 * normal_rows(400, 1)[:, 2])
     fit = bf.fit(CHAIN, data, **words)
-    found = {(e.lhs, e.rhs): e for e in fit.estimates()}
+    found = {e.lavaan[::2]: e for e in fit.estimates()}
     assert found["a", "a"].estimate == pytest.approx(1)
     assert found["a", "a"].se == 0
     assert np.isnan([found["a", "a"].z, found["a", "a"].p_value]).all()
-    others = [e for e in fit.estimates() if (e.lhs, e.rhs) != ("a", "a")]
+    others = [e for e in fit.estimates() if e.edge != ("a", "variance", "a")]
     assert all(e.se > 1e-3 * abs(e.estimate) for e in others)
     row = next(line for line in str(fit.summary()).splitlines() if line.startswith("  a   "))
     assert row.split() == ["a", "1.000", "0.000", "1.000", "1.000", "1.000"]

@@ -8,15 +8,22 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import bowfree as bf
-from bowfree.model.fit_indices import discrepancy, fit_indices
+from bowfree.model.fit_indices import discrepancy, fit_indices, srmr
 from random_models import random_bap, random_covariance
 
 # Two variables with correlation 0.3; the model says they are independent.
 S2 = np.array([[1.0, 0.3], [0.3, 1.0]])
 
 
+def indices_of(S, Sigma, n, n_parameters):
+    d = len(S)
+    misfit = discrepancy(S, Sigma), discrepancy(S, np.diag(np.diag(S)))
+    df = d * (d + 1) // 2 - n_parameters
+    return fit_indices(*misfit, df, d * (d - 1) // 2, n, srmr(S, Sigma))
+
+
 def test_smallest_example():
-    indices = fit_indices(S2, np.eye(2), n=100, n_parameters=2)
+    indices = indices_of(S2, np.eye(2), n=100, n_parameters=2)
     assert_allclose(indices.chi2, -100 * math.log(1 - 0.3**2))
     assert indices.df == 1
     assert_allclose(indices.p_value, stats.chi2.sf(indices.chi2, 1))
@@ -27,7 +34,7 @@ def test_smallest_example():
 
 
 def test_saturated_model():
-    indices = fit_indices(S2, S2, n=100, n_parameters=3)
+    indices = indices_of(S2, S2, n=100, n_parameters=3)
     assert (indices.chi2, indices.df, indices.cfi, indices.tli) == (0.0, 0, 1.0, 1.0)
     assert (indices.rmsea, indices.rmsea_lower, indices.rmsea_upper) == (0.0, 0.0, 0.0)
     assert math.isnan(indices.p_value)
@@ -58,7 +65,7 @@ def test_rmsea_interval_inverts_the_noncentral_chi_square(chi2):
     r = 1.0
     for _ in range(200):
         r = 1 + math.log(r) + chi2 / n
-    indices = fit_indices(np.diag([r, 1, 1, 1]), np.eye(4), n=n, n_parameters=5)
+    indices = indices_of(np.diag([r, 1, 1, 1]), np.eye(4), n=n, n_parameters=5)
     assert_allclose(indices.chi2, chi2, rtol=1e-6)
     assert indices.df == df
     for bound, level in ((indices.rmsea_lower, 0.95), (indices.rmsea_upper, 0.05)):

@@ -187,13 +187,15 @@ def test_units_carry_through(seed, d):
 def test_intervals_are_in_every_table():
     fit = bf.fit(bf.parse("x -> y -> z"), cov=np.eye(3) + 0.4, n=150)
     estimate = fit.edge("x -> y")
-    low, high = estimate.ci()
+    low, high = estimate.lower, estimate.upper
     assert (low + high) / 2 == pytest.approx(estimate.estimate)
     assert high - low == pytest.approx(2 * 1.959963984540054 * estimate.se)
-    frame = fit.to_frame(confidence=0.9)
-    assert frame["upper"][0] - frame["lower"][0] == pytest.approx(
-        2 * 1.6448536269514722 * estimate.se
-    )
+    for lower, upper in (
+        fit.to_frame(confidence=0.9).loc[0, ["lower", "upper"]],
+        fit.conf_int(0.9)["x -> y"],
+    ):
+        assert upper - lower == pytest.approx(2 * 1.6448536269514722 * estimate.se)
+    assert fit.params["x -> y"] == estimate.estimate
     effects = fit.total_effects()
     row = effects.to_frame().query("of == 'x' and on == 'z'").iloc[0]
     assert row.to_dict() == effects.effect(of="x", on="z").to_dict()
@@ -204,4 +206,4 @@ def test_intervals_are_in_every_table():
         high,
     )
     with pytest.raises(bf.BowfreeError, match=r"confidence = 95: must be a number between 0 and 1"):
-        estimate.ci(95)
+        fit.conf_int(95)

@@ -243,14 +243,14 @@ def test_a_constant_target_has_no_density():
     assert alone[0].B[1, 0] == pytest.approx(fit.B[1, 0])  # nothing varies with a constant
     assert fit.loglik == pytest.approx(sum(c.loglik for c in fit.conditions), abs=1e-9)
     assert np.isfinite(fit.chi2)
-    assert fit.score == pytest.approx(bf.district_scores(fit.graph, [watched, fixed]).total)
+    assert fit.score == pytest.approx(bf.model.district_scores(fit.graph, [watched, fixed]).total)
 
 
 def test_scores_of_districts_sum_to_the_score():
     case = CASES[2]
     graph, given = reference_cases.graph_of(case, case["d"]), reference_cases.conditions_of(case)
     fit = bf.fit(graph, given)
-    shares = bf.district_scores(graph, given)
+    shares = bf.model.district_scores(graph, given)
     assert shares.total == pytest.approx(fit.score, abs=1e-12)
     assert bf.score(graph, given) == fit.score
     n, q = fit.n, len(graph) + graph.n_edges + 3  # three variances of targets

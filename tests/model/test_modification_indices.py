@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.model import modification_indices as story
+from bowfree.model import diagnostics
 from bowfree.model.inference import expected_information
 from reference_cases import load
 
@@ -76,7 +76,7 @@ def test_many_candidates_are_the_same_in_parts(monkeypatch):
     graph = bf.parse("a -> b -> c -> d, a <-> d, e, f")
     data = bf.random_sem(graph, rng=1).sample(100, rng=2)
     at_once = bf.fit(graph, data).modification_indices()
-    monkeypatch.setattr(story, "_AT_ONCE", 3)
+    monkeypatch.setattr(diagnostics, "_BATCH", 3)
     assert len(at_once) > 2 * 3
     for one, other in zip(at_once, bf.fit(graph, data).modification_indices(), strict=True):
         assert (one.a, one.mark, one.b) == (other.a, other.mark, other.b)

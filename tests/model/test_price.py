@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import bowfree as bf
-from bowfree.model.scoring_rule import ScoringRule
+from bowfree.model.context import ScoringRule
 from random_models import random_bap, random_covariance
 
 EMPTY, EDGE = bf.parse("x, y"), bf.parse("x -> y")
@@ -116,13 +116,13 @@ def test_the_search_leaves_out_what_is_too_weak():
     assert bf.greedy_search(**options).graph.n_edges == 2
     found = bf.greedy_search(**options, smallest_effect=0.05)
     assert [{a, b} for a, _, b in found.graph.edges] == [{"x1", "x2"}]
-    assert found.notes == ("penalty 90.59 is the price of smallest_effect = 0.05",)
+    assert found.notes == ("penalty 90.59 is implied by smallest_effect = 0.05",)
 
 
 def test_the_report_says_so():
     found = bf.greedy_search(cov=pair(0.5), n=10**6, smallest_effect=0.1, rng=1)
     page = bf.report.render(found)
-    assert "is the price of smallest_effect = 0.1." in page
+    assert "is implied by smallest_effect = 0.1." in page
 
 
 # --- refused --------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def test_refused(options, message):
 
 
 def test_a_rule_is_settled_once():
-    rule = ScoringRule("ebic").settled(100, 5)
-    assert rule.settled(1000, 50) is rule
+    rule = ScoringRule("ebic").resolve(100, 5)
+    assert rule.resolve(1000, 50) is rule
     with pytest.raises(TypeError, match="settle the rule first"):
         ScoringRule("ebic").weight  # noqa: B018

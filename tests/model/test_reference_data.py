@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose
 
 import bowfree as bf
 from bowfree.data.sample import lower_triangle
-from bowfree.model.robust import Estimates
+from bowfree.model.inference import Sandwich
 
 FOLDER = Path(__file__).parents[1] / "reference" / "incomplete"
 CASES = json.loads((FOLDER / "lavaan.json").read_text())["cases"]
@@ -63,7 +63,7 @@ def both_estimates(fitted, answer):
         if op == "~~":
             theirs[rhs, op, lhs] = estimate, se
     ours = [(e.estimate, e.se) for e in fitted.estimates()]
-    return np.array(ours), np.array([theirs[e.lhs, e.op, e.rhs] for e in fitted.estimates()])
+    return np.array(ours), np.array([theirs[e.lavaan] for e in fitted.estimates()])
 
 
 def check_estimates(fitted, answer, *, estimates, errors):
@@ -161,7 +161,7 @@ def empty_graph(S, Gamma):
     """Return the estimates of the empty graph, weighed as in the second of two stages."""
     own = tuple(("Omega", i, i) for i in range(len(S)))
     variances = np.diag(np.diag(S))
-    return Estimates(np.zeros_like(S), variances, S, Gamma, own, S)
+    return Sandwich(np.zeros_like(S), variances, S, Gamma, own, S)
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)

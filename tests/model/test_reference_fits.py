@@ -110,9 +110,9 @@ def test_lavaan_inference(name):
     fit = fit_case(case)
     rows = {}
     for row, observed in zip(fit.estimates(), fit.estimates(information="observed"), strict=True):
-        rows[row.lhs, row.op, row.rhs] = (row, observed.se)
-        if row.op == "~~":  # lavaan may write a covariance the other way round
-            rows[row.rhs, row.op, row.lhs] = (row, observed.se)
+        rows[row.lavaan] = (row, observed.se)
+        if row.mark == "<->":  # lavaan may write a covariance the other way round
+            rows[row.lavaan[::-1]] = (row, observed.se)
     effects = fit.total_effects()
     n_effects = 0
     for k, (lhs, op, rhs) in enumerate(
@@ -159,7 +159,7 @@ def test_converged_scores(case):
     r = (dataset["n"] - 1) / dataset["n"]
     for district in case["districts"]:
         names = tuple(f"x{i}" for i in district["nodes"])
-        ours = bf.district_scores(graph, **options)[names]
+        ours = bf.model.district_scores(graph, **options)[names]
         theirs = district["score_maxiter1000"] - len(names) / 2 * (1 - r + math.log(r))
         assert_allclose(ours, theirs, rtol=0, atol=1e-8)
 

@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bowfree as bf
 from bowfree.data.sample import CompleteRows, normal_gamma
 from bowfree.model.fit_indices import discrepancy
-from bowfree.model.inference import expected_information
-from bowfree.model.robust import Estimates, jacobian, normal_weight
+from bowfree.model.inference import Sandwich, expected_information, jacobian, normal_weight
 
 #   a -> b -> c,  a <-> c,  d -> b
 GRAPH = bf.MixedGraph(list("abcd"), [("a", "b"), ("b", "c"), ("d", "b")], [("a", "c")])
@@ -83,7 +82,7 @@ def test_jacobian_and_its_slow_twin():
 def test_the_sandwich_of_normal_data_is_the_inverse_information():
     fit = bf.fit(GRAPH, cov=SEM.covariance(), n=100)
     Gamma = normal_gamma(fit.Sigma)
-    at = Estimates(fit.B, fit.Omega, fit.S, Gamma, fit._parameters, fit.Sigma)
+    at = Sandwich(fit.B, fit.Omega, fit.S, Gamma, fit._parameters, fit.Sigma)
     inverse = np.linalg.inv(expected_information(fit.B, fit.Omega, 1.0, fit._parameters))
     assert_allclose(at.covariance("expected"), inverse, rtol=1e-8, atol=1e-10)
     for test in ("satorra-bentler", "yuan-bentler"):

@@ -18,7 +18,7 @@ S3 = [[1.0, 0.5, 0.7], [0.5, 1.0, 0.8], [0.7, 0.8, 2.0]]
 
 
 def test_smallest_example():
-    shares = bf.district_scores(GRAPH, cov=S3, n=200, ddof=0)
+    shares = bf.model.district_scores(GRAPH, cov=S3, n=200, ddof=0)
     assert list(shares) == [("x", "z"), ("y",)]
     # y on x leaves the variance 0.75; one node and one edge are paid for.
     likelihood = -(math.log(2 * math.pi * 0.75) + 1) / 2
@@ -38,7 +38,7 @@ def test_score_is_that_of_the_fit():
 def test_population_score_has_no_penalty():
     options = {"cov": S3, "n": math.inf}
     assert bf.score(GRAPH, **options) == bf.score(GRAPH, **options, penalty=100.0)
-    assert_allclose(bf.district_scores(GRAPH, **options).total, bf.score(GRAPH, **options))
+    assert_allclose(bf.model.district_scores(GRAPH, **options).total, bf.score(GRAPH, **options))
 
 
 def test_an_edge_changes_the_share_of_its_head_only():
@@ -46,7 +46,7 @@ def test_an_edge_changes_the_share_of_its_head_only():
     S = random_covariance(rng, 4, 100)
     before = bf.MixedGraph(list("abcd"), directed=[("a", "b")], bidirected=[("c", "d")])
     after = bf.MixedGraph(list("abcd"), directed=[("a", "b"), ("b", "c")], bidirected=[("c", "d")])
-    old, new = (bf.district_scores(graph, cov=S, n=100) for graph in (before, after))
+    old, new = (bf.model.district_scores(graph, cov=S, n=100) for graph in (before, after))
     assert old[("a",)] == new[("a",)]
     assert old[("b",)] == new[("b",)]
     assert old[("c", "d")] != new[("c", "d")]
@@ -79,7 +79,7 @@ def papers_share(graph, C, S, n, **options):
 
 def ours_in_the_papers_scale(graph, S, n):
     """Return the unpenalized shares of a fit to S itself, as the paper evaluates them."""
-    shares = bf.district_scores(graph, cov=S, n=n, ddof=0, penalty=0.0)
+    shares = bf.model.district_scores(graph, cov=S, n=n, ddof=0, penalty=0.0)
     return [share + len(C) / (2 * n) for C, share in shares.items()]
 
 
@@ -114,7 +114,7 @@ def test_districts_sum_to_the_whole_graph(seed):
         S = random_covariance(rng, d, n)
         # One start, as in a score: by default a fit that is far from the data tries more.
         fit = bf.fit(graph, cov=S, n=n, penalty=penalty, n_starts=1)
-        shares = bf.district_scores(graph, cov=S, n=n, penalty=penalty)
+        shares = bf.model.district_scores(graph, cov=S, n=n, penalty=penalty)
         D, U = graph_matrices(graph)
         size = d + D.sum() + U.sum() // 2
         whole = (log_likelihood(fit.Sigma, fit.S, n) - penalty * size * math.log(n)) / n

@@ -23,7 +23,7 @@ CALLS = {
     "moments": lambda data: bf.moments(data).S,
     "fit": lambda data: bf.fit(GRAPH, data).B,
     "score": lambda data: bf.score(GRAPH, data),
-    "district_scores": lambda data: bf.district_scores(GRAPH, data).total,
+    "district_scores": lambda data: bf.model.district_scores(GRAPH, data).total,
     "constraint_tests": lambda data: [t.statistic for t in bf.constraint_tests(GRAPH, data)],
     "empirical_class": lambda data: len(bf.empirical_class(GRAPH, data, limit=50)),
     "greedy_search": lambda data: bf.greedy_search(data, rng=1, **QUICK).score,

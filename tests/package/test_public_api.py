@@ -86,7 +86,7 @@ def results() -> dict[type, Any]:
         fit.total_effects(), fit.total_effects().effect(**pair), fit.sem(), members,
         members.summary(), bf.empirical_class(GRAPH, DATA), bf.explain_equivalence(GRAPH, GRAPH),
         bf.constraint_tests(GRAPH, DATA), bounds, bounds.effect(**pair),
-        bf.district_scores(GRAPH, DATA), done, done.variable("b"), samples, average,
+        bf.model.district_scores(GRAPH, DATA), done, done.variable("b"), samples, average,
         average.effect(**pair), average.edge("a -> b"), again, again.effect(**pair), exact,
         exact.classes(), bf.choose_penalty(DATA, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),
         bf.stability_selection(DATA, n_halves=2, search=QUICK, rng=1),

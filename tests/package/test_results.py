@@ -52,7 +52,7 @@ def results(graph, data):
         bf.empirical_class(graph, data, limit=20), bf.explain_equivalence(graph, graph),
         bf.design(graph, limit=200), bf.design(graph, limit=200).best,
         tests, tests[0], bounds, bounds.effect(of=a, on=b),
-        bf.district_scores(graph, data), bf.intervene(fit, {a: 1.0}), graph.pag(),
+        bf.model.district_scores(graph, data), bf.intervene(fit, {a: 1.0}), graph.pag(),
         graph.identified(), graph.identified().rows[0],
         bf.intervene(fit, {a: 1.0}).variable(b),
         fit.residuals(data), fit.predict(data, of=a),

@@ -147,7 +147,7 @@ def test_rows_that_were_searched_are_known():
     with pytest.warns(bf.errors.LearnedGraphWarning):
         fit = result.fit()
     assert fit.score == pytest.approx(result.score, abs=1e-9)
-    assert isinstance(fit, bf.JointFit)
+    assert isinstance(fit, bf.model.JointFit)
 
 
 def test_columns_that_are_odd_are_said():

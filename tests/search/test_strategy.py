@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bowfree as bf
-from bowfree.model.scoring_rule import ScoringRule
+from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget
 from bowfree.search import plan
 from bowfree.search.plan import Strategy

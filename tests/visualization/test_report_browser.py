@@ -91,7 +91,7 @@ def test_toggles_and_slider_hide_edges(tab, result):
         "(() => { const s = document.getElementById('strength'); s.value = 0.6;"
         "s.dispatchEvent(new Event('input')); })()"
     )
-    strong = sum(abs(e.std_all) >= 0.6 for e in result.fit().estimates() if e.lhs != e.rhs)
+    strong = sum(abs(e.std_all) >= 0.6 for e in result.fit().estimates() if e.mark != "variance")
     assert 0 < strong < g.n_edges
     assert visible(tab, "directed") + visible(tab, "bidirected") == strong
     click(tab, "#restore")

@@ -84,13 +84,12 @@ def seen_edges(fit: Fit) -> list[dict[str, Any]]:
     found = []
     for a, mark, b in fit.graph.edges:
         estimate = by_edge.get((a, mark, b)) or by_edge[b, mark, a]
-        low, high = estimate.ci()
         found.append(
             {
                 "estimate": estimate.estimate,
                 "se": estimate.se,
-                "low": low,
-                "high": high,
+                "low": estimate.lower,
+                "high": estimate.upper,
                 "p_value": estimate.p_value,
                 "std": estimate.std_all,
             }

@@ -238,24 +238,23 @@ def _observations(result: SearchResult) -> str:
 
 def _edge_table(fitted: Fit, summary: ClassSummary, average: AveragedEffects | None) -> Table:
     """Return a table of the edges, or of the strongest ones if there are many."""
-    edges = [row for row in fitted.estimates() if row.op == "~" or row.lhs != row.rhs]
+    edges = [row for row in fitted.estimates() if row.mark != "variance"]
     strongest = sorted(range(len(edges)), key=lambda k: -abs(edges[k].std_all))
     rows: list[tuple[str, ...]] = []
     for row in [edges[k] for k in sorted(strongest[:MAX_EDGES])]:
-        edge = summary.edge(row.rhs, row.lhs)
-        mark, same = ("->", edge.n_forward) if row.op == "~" else ("<->", edge.n_bidirected)
-        low, high = row.ci()
+        edge = summary.edge(row.a, row.b)
+        same = edge.n_forward if row.mark == "->" else edge.n_bidirected
         cells = [
-            f"{row.rhs} {mark} {row.lhs}",
+            f"{row.a} {row.mark} {row.b}",
             significant(row.estimate),
             significant(row.se),
-            f"{significant(low)} to {significant(high)}",
+            f"{significant(row.lower)} to {significant(row.upper)}",
             f"{row.std_all:.3f}",
             "all" if edge.invariant else f"{percent(same / summary.n_members)} {edge.mark}",
         ]
         if average is not None:
-            i, j = average.names.index(row.lhs), average.names.index(row.rhs)
-            table = average.directed if row.op == "~" else average.bidirected
+            i, j = average.names.index(row.b), average.names.index(row.a)
+            table = average.directed if row.mark == "->" else average.bidirected
             cells.append(f"{table[i, j]:.2f}")
         rows.append(tuple(cells))
     headings = ("edge", "estimate", "s.e.", "95 % interval", "std.", "class", "P(edge)")

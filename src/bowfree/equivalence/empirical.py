@@ -131,7 +131,7 @@ def empirical_class(
     moments._require_definite("districts of other graphs may be larger")
     d = len(g)
     rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
-    rule = rule.settled(moments.n, d)
+    rule = rule.resolve(moments.n, d)
     marks, objective, own, complete = _core.empirical_class(
         moments.S,
         *g._bits(),

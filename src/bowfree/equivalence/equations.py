@@ -35,7 +35,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.separation import minimal_separator
 from bowfree.graph.text import quote
 from bowfree.model.context import context_of
-from bowfree.model.variation import choose_inference
+from bowfree.model.fitting import choose_inference
 from bowfree.parameters import Correlation, Means, Missing, public
 from bowfree.results.display import (
     MOST_ROWS,

@@ -18,7 +18,7 @@ from bowfree.errors import GraphError
 from bowfree.formats.matrix import CellError, named_square
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.parameter_matrices import real_array
+from bowfree.model.linear_sem import real_array
 from bowfree.text_reading import short_repr
 
 

@@ -2,12 +2,14 @@
 
 Total effects, their bounds, averages and bootstrap intervals are matrices of shape (d, d) in which
 entry ``[i, j]`` belongs to the effect of j on i. :class:`EffectMatrices` gives such results
-``effect(of=, on=)`` and ``to_frame()``; :func:`effect_table` prints them.
+``effect(of=, on=)`` and ``to_frame()``; :func:`effect_table` prints them. :class:`TotalEffects` are
+those of one graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,8 +17,18 @@ import numpy.typing as npt
 
 from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
-from bowfree.results.display import MOST_ROWS, Table, TextDisplay, number, significant
+from bowfree.model.inference import StandardErrors, normal_quantile, wald
+from bowfree.results.display import (
+    MOST_ROWS,
+    Table,
+    TextDisplay,
+    count,
+    number,
+    p_cell,
+    significant,
+)
 from bowfree.results.frames import data_frame
+from bowfree.results.frozen import Frozen
 from bowfree.results.rows import Row
 from bowfree.results.serialization import ToDict
 
@@ -125,3 +137,100 @@ def effect_table(
         for i, j in pairs
     ]
     return Table((heading, *columns), rows, most=MOST_ROWS, rest="smaller ones: to_frame() has all")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TotalEffects(EffectMatrices, Frozen):
+    """Total causal effects ``E = (I - B)^-1``, with delta-method standard errors after a fit.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables, in the order of rows and columns.
+    estimate : ndarray of shape (d, d)
+        Entry ``[i, j]`` is the total effect of j on i.
+    se, z, p_value : ndarray of shape (d, d)
+        Standard error, ratio of the two, and two-sided p-value. NaN where no directed path leads
+        from j to i (the effect is 0 in this graph) and on the diagonal (it is 1). NaN everywhere
+        for a :class:`~bowfree.LinearSEM`, whose parameters are not estimated.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=300, ddof=0)
+    >>> fit.total_effects().effect(of="x", on="y")
+    <Row: of x, on y, estimate 0.500, se 0.0500, z 10.0, p_value 1.52e-23, lower 0.402, upper 0.598>
+    """
+
+    names: tuple[str, ...]
+    estimate: Floats
+    se: Floats
+    z: Floats
+    p_value: Floats
+
+    def to_frame(self, backend: str = "pandas", *, confidence: float = 0.95) -> Any:
+        """Return a data frame with one row for each ordered pair of variables.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Library of the data frame.
+        confidence : float
+            Level of the intervals.
+
+        Returns
+        -------
+        data frame
+            Columns of, on, estimate, se, z, p_value, lower, upper (the confidence interval).
+        """
+        return effect_frame(self.names, self._matrices(confidence), backend)
+
+    def _matrices(self, confidence: float = 0.95) -> dict[str, Floats]:
+        half = normal_quantile(confidence) * self.se
+        ends = {"lower": self.estimate - half, "upper": self.estimate + half}
+        numbers = ("estimate", "se", "z", "p_value")
+        return {name: getattr(self, name) for name in numbers} | ends
+
+    def _headline(self) -> str:
+        effects = count(len(effect_pairs(self.estimate != 0)), "effect")
+        return f"{effects} among {count(len(self.names), 'variable')}"
+
+    def _sections(self) -> Iterator[str | Table]:
+        pairs = effect_pairs(self.estimate != 0)
+        if not pairs:
+            yield "no variable has an effect on another"
+            return
+        columns = {"estimate": quantities(self.estimate, 4)}
+        if not np.isnan(self.se).all():
+            interval = self._matrices()
+            columns["s.e."] = quantities(self.se, 4)
+            columns["z"] = decimals(self.z, 2)
+            columns["p"] = lambda i, j: p_cell(float(self.p_value[i, j]))
+            columns["95 % lower"] = quantities(interval["lower"], 4)
+            columns["95 % upper"] = quantities(interval["upper"], 4)
+        yield effect_table("effect", self.names, pairs, columns, size=np.abs(self.estimate))
+
+
+def total_effects(B: Floats, errors: StandardErrors) -> TotalEffects:
+    """Return total effects, with standard errors by ``dE = E dB E`` (eq. causaleffect)."""
+    d = len(B)
+    E = np.linalg.inv(np.eye(d) - B)
+    rows = [s for s, (kind, _, _) in enumerate(errors.parameters) if kind == "B"]
+    k = [errors.parameters[s][1] for s in rows]
+    l = [errors.parameters[s][2] for s in rows]
+    V = errors.covariance[np.ix_(rows, rows)]
+    variance = np.empty((d, d))
+    for i in range(d):
+        # dE_ij = sum over parameters s = (k, l) of E_ik E_lj dB_kl.
+        scaled = V * np.outer(E[i, k], E[i, k])
+        variance[i] = np.sum(E[l] * (scaled @ E[l]), axis=0)
+    # Without a directed path the effect is exactly zero, not an estimate.
+    reach = np.eye(d, dtype=bool)
+    reach[k, l] = True
+    for _ in range(d.bit_length()):
+        reach = reach @ reach
+    variance[~reach | np.eye(d, dtype=bool)] = np.nan
+    effect = np.where(reach, E, 0.0)
+    se = np.sqrt(np.maximum(variance, 0.0))
+    z, p_value = wald(effect, se)
+    return TotalEffects(errors.names, effect, se, z, p_value)

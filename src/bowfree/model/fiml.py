@@ -1,15 +1,15 @@
-"""Full-information maximum likelihood: a graph fitted to the cells that are there.
+"""Full-information maximum likelihood: a graph fitted to the observed values of incomplete rows.
 
-The likelihood of rows with gaps (:mod:`bowfree.data.missing_patterns`) does not split over districts, so
-all parameters and the means are found together: Newton's method from the two-stage estimates, with
-the exact Hessian
+With missing values (:mod:`bowfree.data.missing_patterns`) the likelihood does not decompose over
+districts, so all parameters and the means are estimated jointly: Newton's method from the two-stage
+estimates, with the exact Hessian
 
     -d2l = Delta^T J Delta - tr(G d2Sigma),
 
 where J and G are information and gradient by the entries of mean and Sigma, and Delta their
 derivatives by the parameters. The same matrix is the observed information of the standard errors;
-the expected one would be inconsistent where gaps depend on observed values. Everything is computed
-in units in which the observed cells of each column have variance one.
+the expected information is inconsistent if missingness depends on observed values. Computations are
+in units in which the observed values of each column have variance one.
 """
 
 from __future__ import annotations
@@ -27,37 +27,28 @@ from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.sample import lower_triangle
 from bowfree.errors import BowfreeError
 from bowfree.model.fit_indices import Approximation, discrepancy
-from bowfree.model.inference import Information, Parameter, split_parameters
-from bowfree.model.robust import jacobian, normal_weight
+from bowfree.model.inference import (
+    Information,
+    Parameter,
+    jacobian,
+    normal_weight,
+    split_parameters,
+)
 from bowfree.parameters import StandardErrorKind, TestKind
 
 Floats = npt.NDArray[np.float64]
 
 _MOST_STEPS = 200
-# Log-likelihood per row that the last step may promise: what rounding leaves.
+# Predicted gain of log-likelihood per row below which a step is rounding.
 _GAIN = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
 class Maximum:
-    """Where the likelihood of a graph is largest.
+    """The maximum of the likelihood: estimates in the units of the data, and its certificate.
 
-    Attributes
-    ----------
-    B, Omega, mean : ndarray
-        The estimates, in the units of the data.
-    loglik : float
-        Log-likelihood of the observed cells.
-    converged : bool
-        Gradient zero and Hessian negative definite, up to rounding.
-    decrement : float
-        Half the squared Newton decrement per row: what the score could still gain.
-    gradient_norm : float
-        Largest entry of the gradient per row, in standard units.
-    smallest_eigenvalue : float
-        Of the error correlation matrix.
-    n_iter : int
-        Newton steps.
+    `converged` means that the gradient is zero and the Hessian negative definite, up to rounding;
+    `decrement` and `gradient_norm` are per row, in standard units.
     """
 
     B: Floats
@@ -73,7 +64,7 @@ class Maximum:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Parameters and means in standard units, with the likelihood's derivatives there."""
+    """Parameters and means in standard units, with the derivatives of the likelihood there."""
 
     rows: IncompleteRows
     parameters: tuple[Parameter, ...]
@@ -160,7 +151,7 @@ def curvature(B: Floats, Omega: Floats, G: Floats, parameters: Sequence[Paramete
 def maximize(
     rows: IncompleteRows, B: Floats, Omega: Floats, parameters: tuple[Parameter, ...]
 ) -> Maximum:
-    """Go from the two-stage estimates to the maximum."""
+    """Maximize the likelihood from the two-stage estimates."""
     units = _units(rows.scale, parameters)
     values = np.array([(B if m == "B" else Omega)[i, j] for m, i, j in parameters]) / units
     point = _Point(rows, parameters, rows.saturated.mean, values)
@@ -175,7 +166,7 @@ def maximize(
             converged = definite
             break
         ahead = _line_search(point, step, float(gradient @ step))
-        if ahead is None:  # nothing left but rounding
+        if ahead is None:  # only rounding is left
             converged = definite and decrement <= 1e-10 * total
             break
         point = ahead
@@ -197,18 +188,18 @@ def maximize(
 
 
 def _units(scale: Floats, parameters: Sequence[Parameter]) -> Floats:
-    """Return what one standard unit of each parameter is in the units of the data."""
+    """Return the standard unit of each parameter in the units of the data."""
     return np.array(
         [scale[i] / scale[j] if m == "B" else scale[i] * scale[j] for m, i, j in parameters]
     )
 
 
 def _ascent(gradient: Floats, H: Floats) -> tuple[Floats, float, bool]:
-    """Return a Newton step that goes uphill, what it promises, and whether H is definite."""
+    """Return an ascent step, its predicted gain, and whether H is positive definite."""
     scale = 1 / np.sqrt(np.maximum(np.abs(np.diag(H)), np.finfo(float).tiny))
     eigenvalues, vectors = np.linalg.eigh(H * np.outer(scale, scale))
     least = 1e-10 * eigenvalues[-1]
-    bent = np.maximum(np.abs(eigenvalues), least)  # a saddle is left along its own directions
+    bent = np.maximum(np.abs(eigenvalues), least)  # leave a saddle point along its own directions
     along = vectors.T @ (scale * gradient)
     step = scale * (vectors @ (along / bent))
     return step, float(along @ (along / bent)) / 2, bool(eigenvalues[0] > least)
@@ -225,19 +216,7 @@ def _line_search(point: _Point, step: Floats, slope: float) -> _Point | None:
 
 @dataclass(frozen=True, eq=False)
 class FullInformation:
-    """How full-information estimates and their chi-square statistic vary.
-
-    Attributes
-    ----------
-    B, Omega, mean : ndarray
-        The estimates, in the units of the data.
-    loglik : float
-        Their log-likelihood.
-    rows : IncompleteRows
-        What was fitted.
-    parameters : tuple
-        The parameters, in the order of the covariance matrix.
-    """
+    """Sampling variation of full-information estimates and their chi-square statistic."""
 
     B: Floats
     Omega: Floats
@@ -255,7 +234,7 @@ class FullInformation:
 
     @cached_property
     def _empty(self) -> _Point:
-        """The empty graph, whose maximum is the mean and variance of each column by itself."""
+        """The empty graph: its maximum is the mean and variance of each column."""
         patterns = self.rows.patterns
         share = patterns.count[:, None] * patterns.observed
         mu = (share * patterns.mean).sum(axis=0) / share.sum(axis=0)
@@ -266,15 +245,15 @@ class FullInformation:
         return _Point(self.rows, own, mu, variances)
 
     def information(self, se: StandardErrorKind) -> Information:
-        """Return "observed": the expected information is wrong where gaps depend on values."""
+        """Return "observed"; see the module docstring."""
         return "observed"
 
     def covariance(self, se: StandardErrorKind, information: Information) -> Floats:
         """Return the inverse observed information, or Huber and White's sandwich around it."""
         if information == "expected":
             raise BowfreeError(
-                "information = 'expected' is inconsistent where cells are missing at random: "
-                "leave it out, with missing='fiml' it is the observed one"
+                "information = 'expected' is inconsistent if values are missing at random: omit "
+                "it, and missing='fiml' uses the observed information"
             )
         _, H = self._graph.derivatives()
         V = safe_inverse(H)
@@ -286,7 +265,7 @@ class FullInformation:
         return covariance
 
     def misfit(self) -> tuple[float, float]:
-        """Return twice the log-likelihoods lost against the saturated model, per row."""
+        """Return twice the difference of log-likelihood to the saturated model, per row."""
         best, total = self.rows.saturated.loglik, self.rows.patterns.total
         lost = best - self._graph.loglik, best - self._empty.loglik
         return 2 * max(lost[0], 0.0) / total, 2 * max(lost[1], 0.0) / total
@@ -306,10 +285,10 @@ class FullInformation:
     def approximation(self, test: TestKind) -> Approximation:
         """Return distances from the saturated mean and Sigma as if rows were complete.
 
-        Chi-square weighs what the gaps let it see; RMSEA and CFI are to be those of complete data
-        (Zhang and Savalei, New computations for RMSEA and CFI following FIML and TS estimation
-        with missing data, Psychological Methods 2023). The residuals are ``(I - P)(s - sigma)``
-        with P the projection of the full-information estimates on Delta.
+        Chi-square is weighted by the observed information, while RMSEA and CFI should be those of
+        complete data (Zhang and Savalei, New computations for RMSEA and CFI following FIML and TS
+        estimation with missing data, Psychological Methods 2023). The residuals are ``(I - P)(s -
+        sigma)`` with P the projection of the full-information estimates on Delta.
         """
         found, patterns, n = self.rows.saturated, self.rows.patterns, self.rows.n_rows
         A = patterns.information(found.mean, found.Sigma) / n

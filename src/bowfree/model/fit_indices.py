@@ -1,23 +1,20 @@
-"""How well a model fits: chi-square, RMSEA, CFI, TLI and SRMR, as in lavaan (likelihood "normal").
+"""Fit indices: chi-square, RMSEA, CFI, TLI and SRMR, as in lavaan (likelihood "normal").
 
 All of them compare the fitted Sigma with the covariance matrix S (divisor n) through
 
     F_ML = log |Sigma| + tr(Sigma^-1 S) - log |S| - d,
 
-and ``chi2 = n F_ML``. For a population matrix (``n = inf``) there is no test, but RMSEA, CFI
-and TLI have limits that are properties of the model, and those are returned. Where S is singular
-(``n <= d``) the saturated model has no likelihood and everything but SRMR is NaN.
-Next: :mod:`bowfree.model.fitting`, whose result carries these numbers.
+and ``chi2 = n F_ML``. For a population matrix (``n = inf``) there is no test; RMSEA, CFI and TLI
+are then the limits for large n, which are properties of the model. If S is singular (``n <= d``),
+the saturated model has no likelihood and all indices but SRMR are NaN.
 """
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, repr=False)
 class FitIndices(TextDisplay, ToDict):
-    """Fit of a model against the saturated model and against independence.
+    """Fit of a model compared with the saturated model and with independence.
 
     Attributes
     ----------
@@ -62,7 +59,7 @@ class FitIndices(TextDisplay, ToDict):
     baseline_df: int
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return label and value of each index; what is not available is left out."""
+        """Return label and value of each available index."""
         interval = f"{self.rmsea_lower:.3f} – {self.rmsea_upper:.3f}"
         listed = [
             ("Chi-square", number(self.chi2)),
@@ -88,18 +85,18 @@ class FitIndices(TextDisplay, ToDict):
 
 @dataclass(frozen=True, repr=False)
 class ScaledIndices(TextDisplay, ToDict):
-    """The chi-square test, scaled for data that are not normal, and the indices that follow.
+    """The chi-square test, scaled for data that are not normal, and the indices based on it.
 
-    RMSEA, CFI and TLI estimate the same population values as those of normal data do; only what
-    is subtracted for chance differs (lavaan's "robust").
+    RMSEA, CFI and TLI estimate the same population values as those of normal theory; only the
+    correction for chance differs (lavaan's "robust").
 
     Attributes
     ----------
     test : {"satorra-bentler", "yuan-bentler"}
-        How the factor was found.
+        Method of the scaling factor.
     chi2, scaling_factor, p_value : float
         Chi-square divided by the factor, the factor, and the p-value of the quotient. In small
-        samples Yuan and Bentler's factor can be negative; there is no scaled test then (NaN).
+        samples Yuan and Bentler's factor can be negative; the scaled test is then NaN.
     rmsea, rmsea_lower, rmsea_upper : float
         Root mean square error of approximation and its 90 % interval.
     cfi, tli : float
@@ -121,7 +118,7 @@ class ScaledIndices(TextDisplay, ToDict):
     baseline_scaling_factor: float
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return label and value of each index; what is not available is left out."""
+        """Return label and value of each available index."""
         names = {"satorra-bentler": "Satorra–Bentler", "yuan-bentler": "Yuan–Bentler"}
         interval = f"{self.rmsea_lower:.3f} – {self.rmsea_upper:.3f}"
         listed = [
@@ -145,134 +142,50 @@ class ScaledIndices(TextDisplay, ToDict):
         yield Table((), self.facts())
 
 
+def _measure(source: str, name: str, doc: str) -> Any:
+    """Return a property that reads one index of ``fit.indices`` or ``fit.scaled``."""
+    return property(lambda fit: getattr(getattr(fit, source), name, math.nan), doc=doc)
+
+
 class FitMeasures:
-    """Mixin for a fit: its indices by their own names, ``fit.chi2`` for ``fit.indices.chi2``."""
+    """Mixin for a fit: its indices as attributes, ``fit.chi2`` for ``fit.indices.chi2``.
 
-    @cached_property
-    @abstractmethod
-    def indices(self) -> FitIndices:
-        """All fit indices, with the RMSEA's interval and the baseline model."""
+    Those of the scaled test are NaN when ``test="standard"``.
+    """
 
-    @cached_property
-    @abstractmethod
-    def scaled(self) -> ScaledIndices | None:
-        """The scaled test and its indices; None when ``test="standard"``."""
-
-    @property
-    def chi2(self) -> float:
-        """Likelihood-ratio statistic against the saturated model."""
-        return self.indices.chi2
-
-    @property
-    def df(self) -> int:
-        """Degrees of freedom of :attr:`chi2`: d (d + 1) / 2 minus the number of parameters."""
-        return self.indices.df
-
-    @property
-    def p_value(self) -> float:
-        """Upper tail probability of :attr:`chi2`; NaN when ``df = 0``."""
-        return self.indices.p_value
-
-    @property
-    def rmsea(self) -> float:
-        """Root mean square error of approximation."""
-        return self.indices.rmsea
-
-    @property
-    def cfi(self) -> float:
-        """Comparative fit index."""
-        return self.indices.cfi
-
-    @property
-    def tli(self) -> float:
-        """Tucker–Lewis index."""
-        return self.indices.tli
-
-    @property
-    def srmr(self) -> float:
-        """Standardized root mean square residual."""
-        return self.indices.srmr
-
-    @property
-    def chi2_scaled(self) -> float:
-        """:attr:`chi2` divided by :attr:`scaling_factor`; NaN when ``test="standard"``."""
-        return math.nan if self.scaled is None else self.scaled.chi2
-
-    @property
-    def scaling_factor(self) -> float:
-        """How much larger than df chi-square is expected to be; NaN when ``test="standard"``."""
-        return math.nan if self.scaled is None else self.scaled.scaling_factor
-
-    @property
-    def p_value_scaled(self) -> float:
-        """Upper tail probability of :attr:`chi2_scaled`; NaN when ``test="standard"``."""
-        return math.nan if self.scaled is None else self.scaled.p_value
-
-    @property
-    def rmsea_robust(self) -> float:
-        """RMSEA with the scaling factor taken into account; NaN when ``test="standard"``."""
-        return math.nan if self.scaled is None else self.scaled.rmsea
-
-    @property
-    def cfi_robust(self) -> float:
-        """CFI with the scaling factors taken into account; NaN when ``test="standard"``."""
-        return math.nan if self.scaled is None else self.scaled.cfi
-
-    @property
-    def tli_robust(self) -> float:
-        """TLI with the scaling factors taken into account; NaN when ``test="standard"``."""
-        return math.nan if self.scaled is None else self.scaled.tli
+    chi2: float = _measure("indices", "chi2", "Likelihood-ratio statistic of the saturated model.")
+    df: int = _measure(
+        "indices", "df", "Degrees of freedom of `chi2`: d (d + 1) / 2 minus the parameters."
+    )
+    p_value: float = _measure("indices", "p_value", "Upper tail of `chi2`; NaN when df is 0.")
+    rmsea: float = _measure("indices", "rmsea", "Root mean square error of approximation.")
+    cfi: float = _measure("indices", "cfi", "Comparative fit index.")
+    tli: float = _measure("indices", "tli", "Tucker–Lewis index.")
+    srmr: float = _measure("indices", "srmr", "Standardized root mean square residual.")
+    chi2_scaled: float = _measure("scaled", "chi2", "`chi2` divided by `scaling_factor`.")
+    scaling_factor: float = _measure("scaled", "scaling_factor", "Mean of chi-square over df.")
+    p_value_scaled: float = _measure("scaled", "p_value", "Upper tail of `chi2_scaled`.")
+    rmsea_robust: float = _measure("scaled", "rmsea", "RMSEA for data that are not normal.")
+    cfi_robust: float = _measure("scaled", "cfi", "CFI for data that are not normal.")
+    tli_robust: float = _measure("scaled", "tli", "TLI for data that are not normal.")
 
 
 def fit_indices(
-    S: Floats,
-    Sigma: Floats,
-    n: float,
-    n_parameters: int,
-    misfit: tuple[float, float] | None = None,
-) -> FitIndices:
-    """Compute all indices of a fit.
-
-    Parameters
-    ----------
-    S, Sigma : ndarray of shape (d, d)
-        Covariance matrix of the data with divisor n, and the fitted one.
-    n : float
-        Number of observations, ``inf`` for a population.
-    n_parameters : int
-        Number of nodes and edges of the graph.
-    misfit : tuple of float, optional
-        Chi-square per observation of the graph and of the empty graph, where it is not F_ML.
-
-    Returns
-    -------
-    FitIndices
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bowfree.model.fit_indices import fit_indices
-    >>> S = np.array([[1.0, 0.3], [0.3, 1.0]])
-    >>> indices = fit_indices(S, np.eye(2), n=100, n_parameters=2)
-    >>> f"{indices.chi2:.3f} on {indices.df} df, p = {indices.p_value:.4f}"
-    '9.431 on 1 df, p = 0.0021'
-    """
-    d = len(S)
-    df, baseline_df = d * (d + 1) // 2 - n_parameters, d * (d - 1) // 2
-    if misfit is None:
-        misfit = discrepancy(S, Sigma), discrepancy(S, np.diag(np.diag(S)))
-    return indices_from(*misfit, df, baseline_df, n, srmr(S, Sigma))
-
-
-def indices_from(
     F: float, F0: float, df: int, baseline_df: int, n: float, residual: float, *, groups: int = 1
 ) -> FitIndices:
     """Compute the indices from chi-square per observation, of the graph and of the empty graph.
 
     `residual` is the SRMR. With several groups of observations, n in all, RMSEA is that of one of
     them: n is divided by their number (Steiger 1998).
+
+    Examples
+    --------
+    >>> from bowfree.model.fit_indices import fit_indices
+    >>> indices = fit_indices(0.0943, 0.0943, 1, 1, n=100, residual=0.17)
+    >>> f"{indices.chi2:.3f} on {indices.df} df, p = {indices.p_value:.4f}"
+    '9.430 on 1 df, p = 0.0021'
     """
-    # Per observation, so that n = inf is a limit like any other: the expected chi2 under the
+    # Per observation, so that the limit n = inf is no special case: the expected chi2 under the
     # model is df, which is df / n of F.
     excess, excess0 = F - df / n, F0 - baseline_df / n
     chi2, baseline_chi2 = (n * F, n * F0) if math.isfinite(n) else (math.nan, math.nan)
@@ -295,7 +208,7 @@ def indices_from(
 
 
 class Approximation(NamedTuple):
-    """What indices of approximate fit go by, for a graph and for the empty graph.
+    """Distances that indices of approximate fit are computed from: graph and empty graph.
 
     Attributes
     ----------
@@ -316,24 +229,10 @@ def scaled_indices(
     expected: tuple[float, float],
     near: Approximation,
 ) -> ScaledIndices:
-    """Scale a test, and correct the indices.
+    """Scale the test, and correct the indices.
 
-    Parameters
-    ----------
-    indices : FitIndices
-        Those of normal theory.
-    n : float
-        Number of observations.
-    test : {"satorra-bentler", "yuan-bentler"}
-        How the means were found.
-    expected : tuple of float
-        Means of chi-square, for the graph and for the empty graph, if they were true.
-    near : Approximation
-        What the indices go by; where nothing is missing it is the same.
-
-    Returns
-    -------
-    ScaledIndices
+    `expected` are the means of chi-square for the graph and the empty graph, if they were correct.
+    The indices are computed from `near`, which is the same if no values are missing.
     """
     df, df0 = indices.df, indices.baseline_df
     chi2, chi2_0 = indices.chi2, indices.baseline_chi2
@@ -358,22 +257,21 @@ def scaled_indices(
 
 
 def _factor(mean: float, df: int) -> float:
-    """Return the mean over df, NaN where it cannot be a scale: a difference may be negative."""
+    """Return the mean over df; NaN where it is negative, as a difference of traces may be."""
     return mean / df if df and mean > 0 else math.nan
 
 
 def units_of(variances: Floats) -> Floats:
-    """Return the powers of two next to the standard deviations: to divide by them rounds nothing.
+    """Return the powers of two next to the standard deviations; dividing by them is exact.
 
-    Solving linear equations with pivots is at the mercy of units; in these, all variables are
-    alike.
+    The result of solving linear equations with pivots depends on the units of the variables.
     """
     units: Floats = np.exp2(np.round(np.log2(variances) / 2))
     return units
 
 
 def discrepancy(S: Floats, Sigma: Floats) -> float:
-    """F_ML, as a sum of non-negative terms: no cancellation when Sigma is close to S."""
+    """Return F_ML as a sum of non-negative terms, without cancellation if Sigma is close to S."""
     units = units_of(np.diag(S))
     root = np.linalg.cholesky(Sigma / units / units[:, None])
     whitened = np.linalg.solve(root, np.linalg.solve(root, S / units / units[:, None]).T)
@@ -384,7 +282,7 @@ def discrepancy(S: Floats, Sigma: Floats) -> float:
 
 
 def residual_correlations(S: Floats, Sigma: Floats) -> Floats:
-    """Correlations of the data minus those of the fit (lavaan's ``resid(type = "cor")``)."""
+    """Return correlations of the data minus those of the fit (lavaan's ``resid``)."""
     return _correlation(S) - _correlation(Sigma)
 
 
@@ -395,7 +293,7 @@ def _correlation(C: Floats) -> Floats:
 
 
 def srmr(S: Floats, Sigma: Floats) -> float:
-    """Root mean square of the residuals, in units of the standard deviations."""
+    """Return the root mean square residual in units of the standard deviations."""
     sd = np.sqrt(np.diag(S))
     residual = ((S - Sigma) / np.outer(sd, sd))[np.tril_indices(len(S))]
     return float(np.sqrt(np.mean(residual**2)))
@@ -409,7 +307,7 @@ def _cfi(excess: float, excess0: float, df: int) -> float:
 
 
 def _tli(F: float, F0: float, df: int, baseline_df: int, n: float) -> float:
-    """(F0/df0 - F/df) / (F0/df0 - 1/n): how much of the misfit per degree of freedom is gone."""
+    """Return (F0/df0 - F/df) / (F0/df0 - 1/n), the relative drop of misfit per df."""
     if df == 0:
         return 1.0 + 0.0 * F
     ratio0 = F0 / baseline_df
@@ -417,14 +315,14 @@ def _tli(F: float, F0: float, df: int, baseline_df: int, n: float) -> float:
 
 
 def chi2_upper_tail(chi2: float, df: int) -> float:
-    """Probability of a larger chi-square; NaN without degrees of freedom."""
+    """Return the probability of a larger chi-square; NaN without degrees of freedom."""
     from scipy.special import chdtrc
 
     return float(chdtrc(df, chi2)) if df else math.nan
 
 
 def _rmsea_interval(chi2: float, df: int, n: float) -> tuple[float, float, float]:
-    """90 % interval and P(chi2 or more | RMSEA = 0.05), from the noncentral chi-square law."""
+    """Return the 90 % interval and P(chi2 or more | RMSEA = 0.05), by noncentral chi-squares."""
     from scipy.special import chndtr, chndtrinc
 
     if math.isnan(chi2):
@@ -433,7 +331,7 @@ def _rmsea_interval(chi2: float, df: int, n: float) -> tuple[float, float, float
         return 0.0, 0.0, math.nan
 
     def bound(level: float) -> float:
-        # The law's noncentrality at which `chi2` is the quantile of this level; none means 0.
+        # The noncentrality at which `chi2` is the quantile of this level; 0 if there is none.
         reachable = chndtr(chi2, df, 0.0) > level
         return math.sqrt(float(chndtrinc(chi2, df, level)) / (n * df)) if reachable else 0.0
 

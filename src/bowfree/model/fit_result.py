@@ -1,9 +1,8 @@
-"""A fitted BAP: estimates, standard errors, fit indices, and the proof of its own optimality.
+"""A fitted BAP: estimates, standard errors, fit indices, and certificates of optimality.
 
-:class:`Fit` is made by :func:`bowfree.fit` (:mod:`bowfree.model.fitting`). What it computes on
-demand is told in :mod:`bowfree.model.inference` (standard errors),
-:mod:`bowfree.model.parameter_table` (estimates by name), :mod:`bowfree.model.fit_indices`
-(chi-square and friends) and :mod:`bowfree.model.fit_summary` (how it is printed).
+:class:`Fit` is made by :func:`bowfree.fit`. Standard errors are computed in
+:mod:`bowfree.model.inference`, fit indices in :mod:`bowfree.model.fit_indices`, predictions and
+modification indices in :mod:`bowfree.model.diagnostics`.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from bowfree.data.moments import Moments
 from bowfree.errors import GraphError
 from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.names import parse_edge
 from bowfree.graph.text import quote
-from bowfree.model import inference
-from bowfree.model import predictions as cases
-from bowfree.model.certificate import Certificate
-from bowfree.model.context import Context
-from bowfree.model.estimate import Estimate
+from bowfree.model import diagnostics, inference
+from bowfree.model.context import Context, ScoringRule
+from bowfree.model.diagnostics import CaseResiduals, ModificationIndices, Prediction
+from bowfree.model.effect_tables import TotalEffects, total_effects
 from bowfree.model.fiml import FullInformation
 from bowfree.model.fit_indices import (
     FitIndices,
@@ -36,24 +35,83 @@ from bowfree.model.fit_indices import (
     fit_indices,
     residual_correlations,
     scaled_indices,
+    srmr,
     units_of,
 )
-from bowfree.model.fit_summary import FitSummary, html_parts, summarize, text_parts
-from bowfree.model.inference import Information, StandardErrors, TotalEffects
+from bowfree.model.fit_summary import (
+    Estimate,
+    FitSummary,
+    html_parts,
+    list_estimates,
+    summarize,
+    text_parts,
+)
+from bowfree.model.inference import Information, MomentVariation, StandardErrors, Variation
 from bowfree.model.linear_sem import LinearSEM
-from bowfree.model.modification_indices import ModificationIndices, modification_indices
-from bowfree.model.parameter_table import estimate_of_edge, estimates_frame, list_estimates
-from bowfree.model.predictions import CaseResiduals, Prediction
-from bowfree.model.scoring_rule import ScoringRule
-from bowfree.model.variation import MomentVariation, Variation
 from bowfree.parameters import Method, StandardErrorKind, TestKind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, to_html
+from bowfree.results.frames import data_frame
 from bowfree.results.frozen import Frozen, lock_arrays
 from bowfree.results.graph_display import Reportable
 from bowfree.results.serialization import ToDict
 from bowfree.validation import check_choice
 
 Floats = npt.NDArray[np.float64]
+MoreStarts = Literal["not needed", "done", "too large"]
+
+
+@dataclass(frozen=True, repr=False)
+class Certificate(TextDisplay, ToDict):
+    """Convergence of the fit of one district.
+
+    Attributes
+    ----------
+    nodes : tuple of str
+        The district.
+    objective : float
+        ``log |Omega_C| + tr(Omega_C^-1 E_C)``, minus twice its log-likelihood per observation
+        without the constant.
+    converged : bool
+        The point is certified to be a local maximum of the likelihood (``method="newton"``), or
+        the sweeps changed less than `tol` (``method="ricf"``).
+    decrement : float
+        Half the squared Newton decrement: an estimate of what the score could still gain.
+    gradient_norm : float
+        Largest entry of the gradient, in parameters without unit.
+    smallest_eigenvalue : float
+        Smallest eigenvalue of the error correlation matrix; near 0 it is close to singular.
+    diverging : bool
+        A coefficient diverges, or Omega approaches a singular matrix, while the likelihood still
+        grows: there may be no finite maximum.
+    n_iter : int
+        RICF sweeps and Newton steps.
+    n_optima : int
+        Distinct ends found over all starts: certified maxima, and points of higher likelihood.
+    gain : float
+        Log-likelihood per observation that further starts gained over the end of the canonical
+        start, which scores are computed from.
+    more_starts : {"not needed", "done", "too large"}
+        Whether further starts were tried because the district is far from the data.
+    """
+
+    nodes: tuple[str, ...]
+    objective: float
+    converged: bool
+    decrement: float
+    gradient_norm: float
+    smallest_eigenvalue: float
+    diverging: bool
+    n_iter: int
+    n_optima: int
+    gain: float = 0.0
+    more_starts: MoreStarts = "not needed"
+
+    def _headline(self) -> str:
+        state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"
+        return (
+            f"{state} after {self.n_iter} iterations, could gain {self.decrement:.1e}, smallest "
+            f"eigenvalue {self.smallest_eigenvalue:.2g}, district {', '.join(self.nodes)}"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,19 +133,19 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     certificate : tuple of Certificate
         One for each district.
     mean : ndarray of shape (d,) or None
-        Means of the variables; None when a covariance matrix was given.
+        Means of the variables; None for a covariance matrix.
     moments : Moments
-        What was fitted.
+        The data.
     se : {"standard", "robust", "robust-huber-white", "bootstrap"}
-        What the standard errors rely on.
+        Kind of the standard errors.
     test : {"standard", "satorra-bentler", "yuan-bentler"}
-        Whether, and how, the chi-square statistic is scaled.
+        Scaling of the chi-square statistic.
     resampled : ndarray of shape (m, q) or None
         For ``se="bootstrap"``: the parameters in each of the m samples, in the order of
         :meth:`estimates`.
     full_information : bool
-        Whether the likelihood is that of the observed cells of rows with gaps
-        (``missing="fiml"``), and not a function of `S`.
+        Whether the likelihood is that of the observed values (``missing="fiml"``), and not a
+        function of `S`.
     """
 
     graph: MixedGraph
@@ -122,12 +180,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         return self.moments.S
 
     def sem(self) -> LinearSEM:
-        """Return the fitted model, to sample from or to ask for effects.
-
-        Returns
-        -------
-        LinearSEM
-        """
+        """Return the fitted model, for sampling and path tracing."""
         return LinearSEM(self.graph, self.B, self.Omega)
 
     # --- likelihood ---
@@ -155,16 +208,19 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         return len(self._parameters)
 
     def _set_terms(self) -> tuple[Floats, npt.NDArray[np.int_]]:
-        """Return what each variable has to itself, whatever the graph: nothing, in one sample."""
+        """Return terms of the objective and numbers of parameters for variables set from outside.
+
+        Only a fit to several conditions has any.
+        """
         return np.zeros(len(self.B)), np.zeros(len(self.B), dtype=int)
 
     @property
     def score(self) -> float:
         """Penalized score ``(loglik - penalty (#nodes + #edges) log n) / n`` (eq. score).
 
-        For ``n = inf`` it is the log-likelihood per observation: there is no penalty. A score is
-        computed from the canonical start; where further starts found a higher likelihood, `loglik`
-        is that of the higher one.
+        For ``n = inf`` it is the log-likelihood per observation, without a penalty. A score is
+        computed from the canonical start; if further starts found a higher likelihood, `loglik` is
+        that of the higher one.
         """
         gain = math.fsum(district.gain for district in self.certificate)
         if not math.isfinite(self.n):
@@ -184,13 +240,15 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
             return math.nan
         return -2 * self.loglik + self.n_parameters * math.log(self.n)
 
-    # --- fit against the saturated and the empty model ---
+    # --- comparison with the saturated and the empty model ---
 
     @cached_property
     def indices(self) -> FitIndices:
-        """All fit indices, with the RMSEA's interval and the baseline model."""
-        misfit = self._variation.misfit()
-        return fit_indices(self.S, self.Sigma, self.n, self.n_parameters, misfit)
+        """All fit indices, with the interval of RMSEA and the baseline model."""
+        d = len(self.B)
+        df, baseline_df = d * (d + 1) // 2 - self.n_parameters, d * (d - 1) // 2
+        residual = srmr(self.S, self.Sigma)
+        return fit_indices(*self._variation.misfit(), df, baseline_df, self.n, residual)
 
     @cached_property
     def scaled(self) -> ScaledIndices | None:
@@ -202,7 +260,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         return scaled_indices(self.indices, self.n, self.test, expected, near)
 
     def residual_correlations(self) -> Floats:
-        """Correlations of the data minus those of the fit, shape (d, d)."""
+        """Return correlations of the data minus those of the fit, shape (d, d)."""
         return residual_correlations(self.S, self.Sigma)
 
     def modification_indices(self) -> ModificationIndices:
@@ -211,8 +269,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         Returns
         -------
         ModificationIndices
-            The largest first. :func:`bowfree.edge_changes` refits instead, and also has what is
-            lost without an edge or by turning it.
+            The largest first. :func:`bowfree.edge_changes` refits instead, and also removes and
+            reverses edges.
 
         Examples
         --------
@@ -229,7 +287,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         ----------
         D. Sörbom, Model modification, Psychometrika 54 (1989).
         """
-        return modification_indices(self)
+        return diagnostics.modification_indices(self)
 
     # --- inference ---
 
@@ -238,6 +296,12 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         return inference.parameter_index(
             [list(members(mask)) for mask in self.graph._parents],
             [list(members(mask)) for mask in self.graph._spouses],
+        )
+
+    def _values(self) -> Floats:
+        """Return the parameters as one vector."""
+        return np.array(
+            [(self.B if kind == "B" else self.Omega)[i, j] for kind, i, j in self._parameters]
         )
 
     @cached_property
@@ -251,88 +315,65 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
             self.B, self.Omega, self.Sigma, self.moments, self.n, self._parameters
         )
 
+    @cached_property
+    def _standard_errors(self) -> dict[Information, StandardErrors]:
+        return {}  # by kind of information, filled on demand
+
     def standard_errors(self, *, information: Information | None = None) -> StandardErrors:
-        """Return standard errors of all parameters, of the kind :attr:`se` that was chosen.
+        """Return standard errors of all parameters, of the kind :attr:`se`.
 
         Parameters
         ----------
         information : {"expected", "observed"}, optional
-            Expected (Fisher) information, or minus the Hessian of the log-likelihood; by default
-            what goes with :attr:`se`: observed for ``"robust-huber-white"`` and for
-            ``missing="fiml"``, else expected.
+            Expected (Fisher) information, or minus the Hessian of the log-likelihood. By default
+            observed for ``se="robust-huber-white"`` and ``missing="fiml"``, otherwise expected.
 
         Returns
         -------
         StandardErrors
-            NaN throughout, with a :class:`FitWarning`, where the information is singular; NaN
-            without a warning for ``n = inf``.
+            NaN, with a :class:`FitWarning`, if the information is singular; NaN without a warning
+            for ``n = inf``.
         """
         if information is not None:
             check_choice("information", information, ("expected", "observed"))
         chosen = information or self._variation.information(self.se)
-        if self.resampled is not None:
-            covariance = np.atleast_2d(np.cov(self.resampled, rowvar=False))
-        else:
-            covariance = self._variation.covariance(self.se, chosen)
-        return inference.standard_errors(
-            self.graph.nodes, self._parameters, covariance, chosen, self.se
-        )
+        if chosen not in self._standard_errors:
+            if self.resampled is not None:
+                covariance = np.atleast_2d(np.cov(self.resampled, rowvar=False))
+            else:
+                covariance = self._variation.covariance(self.se, chosen)
+            self._standard_errors[chosen] = inference.standard_errors(
+                self.graph.nodes, self._parameters, covariance, chosen, self.se
+            )
+        return self._standard_errors[chosen]
 
-    def estimates(self, *, information: Information | None = None) -> tuple[Estimate, ...]:
+    def estimates(
+        self, *, information: Information | None = None, confidence: float = 0.95
+    ) -> tuple[Estimate, ...]:
         """Return the table of parameters: regressions, covariances, variances.
 
         Parameters
         ----------
         information : {"expected", "observed"}, optional
-            What the standard errors are computed from, as in :meth:`standard_errors`.
+            Source of the standard errors, as in :meth:`standard_errors`.
+        confidence : float
+            Level of the intervals.
 
         Returns
         -------
         tuple of Estimate
         """
-        return list_estimates(self, self.standard_errors(information=information))
-
-    def _values(self) -> Floats:
-        """Return the parameters as one vector."""
-        return np.array(
-            [(self.B if kind == "B" else self.Omega)[i, j] for kind, i, j in self._parameters]
-        )
-
-    @property
-    def params(self) -> dict[str, float]:
-        """The estimates by name: "x -> y", "x <-> y", "var eps(x)"."""
-        labels = inference.parameter_labels(self.graph.nodes, self._parameters)
-        return dict(zip(labels, self._values().tolist(), strict=True))
-
-    @cached_property
-    def _effects(self) -> Floats:
-        """Total effects, exactly zero where no directed path leads."""
-        return self.sem()._effects()
-
-    def _parameter_at(self, i: int, mark: Literal["->", "<->"], j: int) -> int:
-        """Return the index of the parameter of an edge between nodes by number, or raise."""
-        wanted = ("B", j, i) if mark == "->" else ("Omega", min(i, j), max(i, j))
-        if wanted in self._parameters:
-            return self._parameters.index(wanted)
-        a, b = self.graph.nodes[i], self.graph.nodes[j]
-        seen = str(self.graph.subgraph([a, b])) if self.graph.adjacent(a, b) else "no edge"
-        raise GraphError(
-            f"the graph has no edge {quote(a)} {mark} {quote(b)}: this pair has {seen}"
-        )
+        errors = self.standard_errors(information=information)
+        return list_estimates(self, errors.values, confidence)
 
     def edge(self, a: str, mark: str | None = None, b: str | None = None) -> Estimate:
-        """Return the estimate that belongs to an edge.
+        """Return the estimate of one edge.
 
         Parameters
         ----------
         a, mark, b : str
             ``fit.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge
-            as one text, ``fit.edge("x -> y")``.
-
-        Returns
-        -------
-        Estimate
-            With expected information; others by :meth:`estimates`.
+            as one string, ``fit.edge("x -> y")``.
 
         Raises
         ------
@@ -346,10 +387,37 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         >>> fit.edge("x", "->", "y").estimate, fit.edge("y <- x").estimate
         (0.5, 0.5)
         """
-        return estimate_of_edge(self, a, mark, b)
+        which = self._parameter_at(*parse_edge(self.graph.nodes, a, mark, b))
+        return list_estimates(self, self.standard_errors().values, 0.95, [which])[0]
+
+    def _parameter_at(self, i: int, mark: Literal["->", "<->"], j: int) -> int:
+        """Return the index of the parameter of an edge between nodes by number, or raise."""
+        wanted = ("B", j, i) if mark == "->" else ("Omega", min(i, j), max(i, j))
+        if wanted in self._parameters:
+            return self._parameters.index(wanted)
+        a, b = self.graph.nodes[i], self.graph.nodes[j]
+        seen = str(self.graph.subgraph([a, b])) if self.graph.adjacent(a, b) else "no edge"
+        raise GraphError(
+            f"the graph has no edge {quote(a)} {mark} {quote(b)}: this pair has {seen}"
+        )
+
+    @property
+    def params(self) -> dict[str, float]:
+        """The estimates by name: "x -> y", "x <-> y", "var eps(x)"."""
+        return dict(zip(self._labels(), self._values().tolist(), strict=True))
+
+    def conf_int(self, confidence: float = 0.95) -> dict[str, tuple[float, float]]:
+        """Return the confidence intervals of all parameters, by the names of :attr:`params`."""
+        rows = self.estimates(confidence=confidence)
+        return {row.label: (row.lower, row.upper) for row in rows}
+
+    def _labels(self) -> list[str]:
+        names = self.graph.nodes
+        edges = (inference.parameter_edge(names, parameter) for parameter in self._parameters)
+        return [inference.edge_label(*edge) for edge in edges]
 
     def standardized(self) -> LinearSEM:
-        """Return the fitted model in units in which every variable has (fitted) variance one.
+        """Return the model in units in which every variable has (fitted) variance one.
 
         Returns
         -------
@@ -362,37 +430,42 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         sd = np.sqrt(np.diag(self.Sigma))
         return self.B * np.outer(1 / sd, sd), self.Omega / np.outer(sd, sd)
 
+    @cached_property
+    def _effects(self) -> Floats:
+        """Total effects, exactly zero where no directed path leads."""
+        return self.sem()._effects()
+
     def total_effects(self, *, information: Information | None = None) -> TotalEffects:
         """Return total causal effects ``(I-B)^-1`` with delta-method standard errors.
 
         Parameters
         ----------
         information : {"expected", "observed"}, optional
-            What the standard errors are computed from, as in :meth:`standard_errors`.
+            Source of the standard errors, as in :meth:`standard_errors`.
 
         Returns
         -------
         TotalEffects
         """
-        return inference.total_effects(self.B, self.standard_errors(information=information))
+        return total_effects(self.B, self.standard_errors(information=information))
 
-    # --- cases ---
+    # --- single observations ---
 
     def predict(self, data: Any, *, of: str | Sequence[str] | None = None) -> Prediction:
-        """Predict variables from others, case by case: conditional expectations.
+        """Predict variables from others, row by row: conditional expectations.
 
         Parameters
         ----------
-        data : data frame, mapping of names to columns, or array_like of shape (cases, k)
-            What is known of each case. Columns that are no variables of the graph are left out; a
-            bare array has all variables that are not predicted, in the order of the graph's nodes.
+        data : data frame, mapping of names to columns, or array_like of shape (rows, k)
+            The variables to predict from. Columns that are not variables of the graph are ignored;
+            an array without names contains all variables that are not predicted, in node order.
         of : str or sequence of str, optional
-            What to predict; by default the variables that `data` have not.
+            The variables to predict; by default those that `data` lacks.
 
         Returns
         -------
         Prediction
-            NaN for a case with a missing value.
+            NaN for a row with a missing value.
 
         Examples
         --------
@@ -401,20 +474,20 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         >>> bf.fit(bf.parse("x -> y"), data).predict({"x": [5.0]})["y"].round(2)
         array([9.95])
         """
-        return cases.predict(self, data, of)
+        return diagnostics.predict(self, data, of)
 
     def residuals(self, data: Any) -> CaseResiduals:
-        """Return the errors of single cases, and their distances from what the model expects.
+        """Return the errors of single rows, and their Mahalanobis distances.
 
         Parameters
         ----------
-        data : array_like of shape (cases, d), data frame, or mapping of names to columns
-            All variables of the graph, of the cases that were fitted or of others.
+        data : array_like of shape (rows, d), data frame, or mapping of names to columns
+            All variables of the graph, for the rows that were fitted or for others.
 
         Returns
         -------
         CaseResiduals
-            NaN where the variable itself or one of its parents is missing.
+            NaN if the variable itself or one of its parents is missing.
 
         Examples
         --------
@@ -423,18 +496,18 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         >>> bf.fit(bf.parse("x -> y"), data).residuals(data)["y"].round(2)
         array([-0.03,  0.09, -0.09,  0.03])
         """
-        return cases.residuals(self, data)
+        return diagnostics.residuals(self, data)
 
     # --- optimality ---
 
     @property
     def converged(self) -> bool:
-        """True when every district is certified."""
+        """Whether every district is certified."""
         return all(certificate.converged for certificate in self.certificate)
 
     @property
     def diverging(self) -> bool:
-        """True when a district ran off: its likelihood may have no finite maximum."""
+        """Whether a district diverged: its likelihood may have no finite maximum."""
         return any(certificate.diverging for certificate in self.certificate)
 
     @property
@@ -450,12 +523,12 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     # --- output ---
 
     def summary(self, *, information: Information | None = None) -> FitSummary:
-        """Return the tables of the fit, laid out as a lavaan user expects them; ``print`` it.
+        """Return the tables of the fit, laid out as in lavaan; ``print`` shows them.
 
         Parameters
         ----------
         information : {"expected", "observed"}, optional
-            What the standard errors are computed from, as in :meth:`standard_errors`.
+            Source of the standard errors, as in :meth:`standard_errors`.
 
         Returns
         -------
@@ -469,7 +542,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}
-            The library of the data frame.
+            Library of the data frame.
         confidence : float
             Level of the intervals.
 
@@ -488,18 +561,19 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
            a mark  b  estimate
         0  x   ->  y       0.5
         """
-        return estimates_frame(self.estimates(), backend, confidence)
+        rows = self.estimates(confidence=confidence)
+        return data_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
     def __repr__(self) -> str:
         state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"
         return (
             f"<{type(self).__name__} of {count(len(self.B), 'node')} and "
-            f"{count(self.graph.n_edges, 'edge')}{self._to_what()}, n = {self.n:g}, "
+            f"{count(self.graph.n_edges, 'edge')}{self._data_label()}, n = {self.n:g}, "
             f"loglik = {self.loglik:.6g}, {state}>"
         )
 
-    def _to_what(self) -> str:
-        """Return what is worth telling of the data in one line: nothing, of one sample."""
+    def _data_label(self) -> str:
+        """Return a description of the data for ``repr``; empty for one sample."""
         return ""
 
     def _sections(self) -> Iterator[str | Table]:
@@ -521,6 +595,6 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
             "scaled": self.scaled,
             "B": self.B,
             "Omega": self.Omega,
-            "estimates": [e.to_dict() for e in self.estimates()],
+            "estimates": self.estimates(),
             "certificate": self.certificate,
         }

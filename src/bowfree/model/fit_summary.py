@@ -1,22 +1,31 @@
-"""How a fit is shown: as lavaan's ``summary()``, in text and in HTML.
+"""The table of parameters of a fit, and its layout as in lavaan's ``summary()``.
 
-Nothing is computed here; numbers come from :class:`bowfree.Fit`.
+Numbers are computed by :class:`bowfree.Fit`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from bowfree.graph.text import quote
-from bowfree.model.inference import Information
-from bowfree.results.display import Table, TextDisplay, number, p_cell, to_html
+from bowfree.model.inference import (
+    Information,
+    edge_label,
+    normal_quantile,
+    parameter_edge,
+    wald,
+)
+from bowfree.results.display import Table, TextDisplay, number, p_cell, p_text, significant, to_html
+from bowfree.results.rows import Row
 from bowfree.results.serialization import ToDict
 
 if TYPE_CHECKING:
-    from bowfree.model.estimate import Estimate
     from bowfree.model.fit_result import Fit
 
 
@@ -25,16 +34,100 @@ _LEAST_DECIMALS, _MOST_DECIMALS = 3, 12
 _REST = "more: print(fit.summary()) has all"
 
 
+class Estimate(Row):
+    """One row of the table of parameters.
+
+    Attributes
+    ----------
+    a, mark, b : str
+        ``"x", "->", "y"`` is the effect of x on y, ``"x", "<->", "y"`` an error covariance, ``"x",
+        "variance", "x"`` an error variance.
+    estimate, se, z, p_value : float
+        Estimate, standard error, their ratio, and the two-sided p-value.
+    lower, upper : float
+        The confidence interval.
+    std_all : float
+        Standardized estimate: an effect in standard deviations, an error correlation, or the
+        unexplained fraction of a variance.
+    """
+
+    __slots__ = ()
+
+    @property
+    def edge(self) -> tuple[str, str, str]:
+        """The parameter as a tuple (a, mark, b)."""
+        return self.a, self.mark, self.b
+
+    @property
+    def label(self) -> str:
+        """The parameter as text: "x -> y", "x <-> y" or "var eps(x)"."""
+        return edge_label(*self.edge)
+
+    @property
+    def lavaan(self) -> tuple[str, str, str]:
+        """The parameter in lavaan's notation: ``y ~ x``, ``x ~~ y`` or ``x ~~ x``."""
+        return (self.b, "~", self.a) if self.mark == "->" else (self.a, "~~", self.b)
+
+    def _headline(self) -> str:
+        error = ""
+        if not math.isnan(self.se):
+            error = f" (s.e. {significant(self.se, 4)}, {p_text(self.p_value)})"
+        return f"{self.label}: {significant(self.estimate, 4)}{error}"
+
+
+def list_estimates(
+    fit: Fit, se: npt.NDArray[np.float64], confidence: float, which: Sequence[int] | None = None
+) -> tuple[Estimate, ...]:
+    """Return the rows of the table of parameters, or some of them, with these standard errors."""
+    values = fit._values()
+    z, p_value = wald(values, se)
+    half = normal_quantile(confidence) * se
+    columns = {
+        "estimate": values,
+        "se": se,
+        "z": z,
+        "p_value": p_value,
+        "lower": values - half,
+        "upper": values + half,
+        "std_all": standardized_values(fit),
+    }
+    rows = []
+    for s in range(len(values)) if which is None else which:
+        a, mark, b = parameter_edge(fit.graph.nodes, fit._parameters[s])
+        numbers = {name: float(column[s]) for name, column in columns.items()}
+        rows.append(Estimate(a=a, mark=mark, b=b, **numbers))
+    return tuple(rows)
+
+
+def standardized_values(fit: Fit) -> npt.NDArray[np.float64]:
+    """Return the parameters in units in which every variable has variance one.
+
+    An error covariance becomes the correlation of the errors.
+    """
+    B, Omega = fit._standardized()
+    sd = np.sqrt(np.diag(fit.Omega))
+    R = fit.Omega / np.outer(sd, sd)
+    np.fill_diagonal(R, np.diag(Omega))
+    return np.array([(B if kind == "B" else R)[i, j] for kind, i, j in fit._parameters])
+
+
+def edge_weights(fit: Fit) -> dict[tuple[str, str, str], float]:
+    """Return the standardized value of every edge, by its ends and its mark."""
+    edges = [parameter_edge(fit.graph.nodes, parameter) for parameter in fit._parameters]
+    values = standardized_values(fit).tolist()
+    return {edge: value for edge, value in zip(edges, values, strict=True) if edge[1] != "variance"}
+
+
 @dataclass(frozen=True, repr=False)
 class FitSummary(TextDisplay, ToDict):
-    """The tables of a fit, laid out as a lavaan user expects them; ``print`` shows all of it.
+    """The tables of a fit, laid out as in lavaan; ``print`` shows all of them.
 
     Attributes
     ----------
     title : str
-        How the fit was made, and how it ended.
+        Method and convergence of the fit.
     facts : tuple of (str, str)
-        Label and value of what stands above the tables: likelihood, fit indices.
+        Label and value of log-likelihood, fit indices and so on.
     regressions, covariances, variances : tuple of Estimate
         The parameters.
     """
@@ -59,15 +152,10 @@ class FitSummary(TextDisplay, ToDict):
 
 
 def summarize(fit: Fit, information: Information | None) -> FitSummary:
-    """Gather what :meth:`bowfree.Fit.summary` returns."""
-    estimates = fit.estimates(information=information)
-    return FitSummary(
-        fit_title(fit),
-        tuple(fit_facts(fit)),
-        tuple(e for e in estimates if e.op == "~"),
-        tuple(e for e in estimates if e.op == "~~" and e.lhs != e.rhs),
-        tuple(e for e in estimates if e.op == "~~" and e.lhs == e.rhs),
-    )
+    """Return the summary of a fit."""
+    rows = fit.estimates(information=information)
+    tables = (tuple(row for row in rows if row.mark == mark) for mark in ("->", "<->", "variance"))
+    return FitSummary(fit_title(fit), tuple(fit_facts(fit)), *tables)
 
 
 def text_parts(summary: FitSummary, most: int | None = None) -> Iterator[str | Table]:
@@ -76,20 +164,21 @@ def text_parts(summary: FitSummary, most: int | None = None) -> Iterator[str | T
     yield ""
     yield Table((), [(f"  {label}", value) for label, value in summary.facts], widths=(0, 18))
     tables = _tables(summary)
-    # One width for all tables, so that their numbers stand below each other.
-    names = [name for _, estimates in tables for e in estimates for name in (e.lhs, e.rhs)]
+    # One width for all tables, so that their numbers are aligned.
+    names = [name for _, rows in tables for row in rows for name in (row.a, row.b)]
     widths = (max(10, *map(len, names)) + 6, *[8] * len(_COLUMNS))
     for heading, estimates in tables:
         rows: list[tuple[str, ...]] = []
         previous = None
         for e in estimates[:most]:
+            left, operator, right = e.lavaan
             if heading == "Variances":
-                rows.append((f"  {e.rhs}", *_cells(e)))
+                rows.append((f"  {right}", *_cells(e)))
                 continue
-            if e.lhs != previous:
-                rows.append((f"  {e.lhs} {e.op}", *[""] * len(_COLUMNS)))
-                previous = e.lhs
-            rows.append((f"    {e.rhs}", *_cells(e)))
+            if left != previous:
+                rows.append((f"  {left} {operator}", *[""] * len(_COLUMNS)))
+                previous = left
+            rows.append((f"    {right}", *_cells(e)))
         yield ""
         yield f"{heading}:"
         yield Table(("", *_COLUMNS), rows, widths=widths)
@@ -98,11 +187,14 @@ def text_parts(summary: FitSummary, most: int | None = None) -> Iterator[str | T
 
 
 def html_parts(summary: FitSummary, most: int | None = None) -> Iterator[str | Table]:
-    """Yield the same for a page, which does not indent: every row has its whole formula."""
+    """Yield the same for HTML, where each row has its whole formula."""
     yield summary.title
     yield Table((), summary.facts)
     for heading, estimates in _tables(summary):
-        rows = [(f"{quote(e.lhs)} {e.op} {quote(e.rhs)}", *_cells(e)) for e in estimates]
+        rows = []
+        for e in estimates:
+            left, operator, right = e.lavaan
+            rows.append((f"{quote(left)} {operator} {quote(right)}", *_cells(e)))
         yield Table((heading, *_COLUMNS), rows, most=most, rest=_REST)
 
 
@@ -116,7 +208,7 @@ def _tables(summary: FitSummary) -> list[tuple[str, tuple[Estimate, ...]]]:
 
 
 def fit_title(fit: Fit) -> str:
-    """Say how the fit was made, and how it ended."""
+    """Return method and convergence of a fit as text."""
     if fit.diverging:
         state = "NO FINITE MAXIMUM FOUND"
     elif fit.n_iter == 0:
@@ -130,7 +222,7 @@ def fit_title(fit: Fit) -> str:
 
 
 def fit_facts(fit: Fit) -> list[tuple[str, str]]:
-    """Return label and value of what stands above the tables; what is not available is left out."""
+    """Return label and value of what a summary shows above its tables, if available."""
     population = not math.isfinite(fit.n)
     rows = fit.moments.sample
     optima = max(district.n_optima for district in fit.certificate)
@@ -139,7 +231,7 @@ def fit_facts(fit: Fit) -> list[tuple[str, str]]:
         ("Data", "" if rows is None or rows.plain else rows.says()),
         ("Free parameters", str(fit.n_parameters)),
         ("Districts", "" if fit.full_information else str(len(fit.certificate))),
-        ("Local maxima met (worst district)", str(optima) if optima > 1 else ""),
+        ("Local maxima found (worst district)", str(optima) if optima > 1 else ""),
         ("Log-likelihood" + (" per observation" if population else ""), number(fit.loglik)),
         (f"Score (penalty {fit.penalty:g})", number(fit.score, 6)),
         ("AIC", number(fit.aic)),
@@ -151,23 +243,25 @@ def fit_facts(fit: Fit) -> list[tuple[str, str]]:
     return [(label, value) for label, value in facts if value]
 
 
-def _cells(estimate: Estimate) -> tuple[str, ...]:
-    digits = _decimals(estimate)
+def _cells(row: Estimate) -> tuple[str, ...]:
+    digits = _decimals(row)
     return (
-        *(number(value, digits) for value in (estimate.estimate, estimate.se)),
-        number(estimate.z),
-        p_cell(estimate.p_value, 3),
-        *(number(value, digits) for value in estimate.ci()),
-        number(estimate.std_all),
+        number(row.estimate, digits),
+        number(row.se, digits),
+        number(row.z),
+        p_cell(row.p_value, 3),
+        number(row.lower, digits),
+        number(row.upper, digits),
+        number(row.std_all),
     )
 
 
-def _decimals(estimate: Estimate) -> int:
-    """Return the decimals of a row: three, or more where the unit of its numbers is small.
+def _decimals(row: Estimate) -> int:
+    """Return the decimals of a row: three, or more if its numbers are small.
 
     The standard error, or without one the estimate, keeps two digits that are not zero.
     """
-    size = abs(estimate.estimate) if math.isnan(estimate.se) else estimate.se
+    size = abs(row.estimate) if math.isnan(row.se) else row.se
     if not 0 < size < math.inf:
         return _LEAST_DECIMALS
     return min(max(_LEAST_DECIMALS, 1 - math.floor(math.log10(size))), _MOST_DECIMALS)

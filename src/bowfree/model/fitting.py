@@ -1,19 +1,26 @@
-"""Maximum likelihood for a given BAP: ``fit(graph, data)`` (sections 2.2 and 2.3).
+"""Maximum likelihood and scores of a given BAP (sections 2.2, 2.3 and 3.1).
 
 The model is ``X = B X + eps`` with ``cov(eps) = Omega``: an entry ``B[i, j]``, the effect of j on
 i, for every directed edge ``j -> i``, and an entry ``Omega[i, j]`` for every bidirected edge. The
-likelihood splits over the districts of the graph (section 3.1), so the compiled core fits one
-district after the other, and each fit brings its own certificate of optimality.
+likelihood decomposes over the districts of the graph, so that the compiled core fits one district
+after the other, each with a certificate of optimality. The score
 
-Next: :mod:`bowfree.model.fit_result` (what comes out), :mod:`bowfree.model.scoring` (graphs
-compared).
+    s(G) = (max loglik - penalty (#nodes + #edges) log n) / n
+
+is a sum over the districts C of G as well, and the term of C depends only on C and the edges into
+it:
+
+    -1/2 (|C| log 2 pi + log |Omega_C| + tr(Omega_C^-1 (I-B)_C S (I-B)_C^T))
+        - penalty log(n)/n (|C| + #edges into C).
+
+So a change of one edge changes one or two terms, which makes greedy search affordable.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -24,17 +31,14 @@ from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
-from bowfree.errors import BowfreeError, FitWarning, LearnedGraphWarning, warn
+from bowfree.errors import BowfreeError, DataError, FitWarning, LearnedGraphWarning, warn
 from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.certificate import Certificate, MoreStarts
-from bowfree.model.context import Context, context_of
+from bowfree.graph.text import quote
+from bowfree.model.context import DEFAULT_RULE, Context, ScoringRule, context_of
 from bowfree.model.fiml import maximize
-from bowfree.model.fit_result import Fit
-from bowfree.model.joint_fit import JointFit
-from bowfree.model.joint_variation import model_in
-from bowfree.model.scoring_rule import DEFAULT_RULE, ScoringRule
-from bowfree.model.variation import choose_inference
+from bowfree.model.fit_result import Certificate, Fit, MoreStarts
+from bowfree.model.joint_fit import JointFit, condition_parameters
 from bowfree.parallel.budget import random_generator
 from bowfree.parameters import (
     Correlation,
@@ -47,14 +51,16 @@ from bowfree.parameters import (
     TestKind,
     public,
 )
-from bowfree.results.display import significant
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, significant
+from bowfree.results.frames import data_frame
+from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names
-from bowfree.validation import check_count, check_nonnegative
+from bowfree.validation import check_choice, check_count, check_nonnegative
 
 Floats = npt.NDArray[np.float64]
 
-# A coefficient of this size, in standard deviations, is on its way to infinity.
-_RUNAWAY = 1e3
+# A larger coefficient, in standard deviations, diverges.
+_DIVERGING = 1e3
 
 
 @public
@@ -98,9 +104,9 @@ def fit(
         Weight of ``log n`` for each node and edge in the score; by default that of the result, or
         1, the paper's. 0.5 is the usual BIC, "ebic" the extended BIC.
     n_starts : int, optional
-        Number of starting points of ``method="newton"``. By default one, and more where the graph
-        fits badly, which warns if there are several maxima. The likelihood of some graphs has
-        several maxima; the best one found is returned.
+        Number of starting points of ``method="newton"``. The likelihood of some graphs has several
+        maxima; the best one found is returned. By default one start, and 60 if the graph is far
+        from the data.
     n_bootstrap : int
         Number of bootstrap samples for ``se="bootstrap"``.
 
@@ -180,20 +186,58 @@ def fit_sample(
     return result if (se, test) == (result.se, result.test) else replace(result, se=se, test=test)
 
 
+def choose_inference(
+    moments: Moments,
+    se: StandardErrorKind | None,
+    test: TestKind | None,
+    *,
+    full_information: bool,
+) -> tuple[StandardErrorKind, TestKind]:
+    """Check the kinds of standard errors and tests, and choose defaults.
+
+    Normal theory is valid for complete unweighted rows, and for full-information likelihood.
+    Everything else requires the sandwich.
+    """
+    if se is not None:
+        check_choice("se", se, get_args(StandardErrorKind))
+    if test is not None:
+        check_choice("test", test, get_args(TestKind))
+    wanted = [f"se={se!r}"] * (se not in (None, "standard"))
+    wanted += [f"test={test!r}"] * (test not in (None, "standard"))
+    if wanted and isinstance(moments, JointMoments):
+        raise DataError(
+            f"{' and '.join(wanted)} are for one sample; omit them with several conditions"
+        )
+    if wanted and moments.sample is None:
+        raise DataError(
+            f"{' and '.join(wanted)} need the observations, because a covariance matrix does not "
+            "determine its own sampling variation; pass the rows as `data`"
+        )
+    if full_information and test == "satorra-bentler":
+        raise BowfreeError(
+            "test='satorra-bentler' is for estimates from a covariance matrix; with "
+            "missing='fiml' use test='yuan-bentler', or choose missing='two-stage'"
+        )
+    normal = full_information or moments.plain
+    return (
+        se if se is not None else "standard" if normal else "robust",
+        test if test is not None else "standard" if normal else "satorra-bentler",
+    )
+
+
 def fit_cells(start: Fit) -> Fit:
-    """Go from a fit to the moments of rows with gaps to the maximum of their likelihood."""
+    """Maximize the likelihood of the observed values, from a fit to the moments of their rows."""
     rows = start.moments.sample
-    if not isinstance(rows, IncompleteRows):
-        raise TypeError(f"no gaps in {rows!r}")
+    assert isinstance(rows, IncompleteRows)
     if start.method != "newton":
         raise BowfreeError(
-            f"method={start.method!r} fits covariance matrices: with missing='fiml' leave it out, "
-            "or choose missing='two-stage'"
+            f"method={start.method!r} fits covariance matrices: omit it with missing='fiml', or "
+            "choose missing='two-stage'"
         )
     best = maximize(rows, start.B, start.Omega, start._parameters)
-    # One certificate for all: with gaps the likelihood does not split over the districts.
+    # One certificate, because the likelihood does not decompose over districts here.
     per_row = -2 * best.loglik / start.n - len(start.B) * math.log(2 * math.pi)
-    diverging = not best.converged and bool(np.abs(start._standardized()[0]).max() > _RUNAWAY)
+    diverging = not best.converged and bool(np.abs(start._standardized()[0]).max() > _DIVERGING)
     certificate = Certificate(
         start.graph.nodes,
         per_row,
@@ -227,18 +271,18 @@ def fit_moments(
     look: bool = False,
     seconds: float | None = None,
 ) -> Fit:
-    """Fit a graph to moments that have passed the gate; the options are those of :func:`fit`.
+    """Fit a graph to validated moments; the options are those of :func:`fit`.
 
-    The likelihood is that of `n` observations, by default those that the moments are worth. With
-    `look`, other maxima are looked for where there may be some, and counted. After so many
-    `seconds` it ends with :class:`~bowfree.errors.TimeIsUp`: half a fit has no value.
+    The likelihood is that of `n` observations, by default of ``moments.n``. With `look`, further
+    starts are tried if the graph is far from the data. After `seconds` it raises
+    :class:`~bowfree.errors.TimeIsUp`.
     """
     if rule.method == "newton" and tol is not None:
-        raise BowfreeError("tol is an option of method='ricf'; 'newton' runs until it is certified")
+        raise BowfreeError("tol is an option of method='ricf'; 'newton' runs until it converges")
     if check_count("n_starts", n_starts, 1) != 1 and rule.method == "ricf":
-        raise BowfreeError("n_starts is an option of method='newton'; 'ricf' has the paper's start")
+        raise BowfreeError("n_starts is an option of method='newton'; 'ricf' has one start")
     size = moments.n if n is None else n
-    rule = rule.settled(size, len(graph))
+    rule = rule.resolve(size, len(graph))
     core = _core.fit_graph(
         moments._core_data(rule.method),
         *graph._bits(),
@@ -269,33 +313,24 @@ def fit_moments(
     )
     B, Omega = core.B, core.Omega
     B.flags.writeable = Omega.flags.writeable = False
-    fitted = (
-        graph,
-        size,
-        B,
-        Omega,
-        rule,
-        certificate,
-        moments.mean,
-        moments,
-    )
+    fitted = (graph, size, B, Omega, rule, certificate, moments.mean, moments)
     if not isinstance(moments, JointMoments):
         return Fit(*fitted)
     alike = moments._alike and moments.means == "free"
     own = () if alike else range(len(moments.conditions))
-    return JointFit(*fitted, own=tuple(model_in(core, e) for e in own))
+    return JointFit(*fitted, own=tuple(condition_parameters(core, e) for e in own))
 
 
 def warn_if_doubtful(certificate: tuple[Certificate, ...]) -> None:
-    """Say which districts have no certified maximum."""
+    """Warn about districts without a certified maximum."""
     for district in certificate:
         if district.converged:
             continue
         where = f"district {{{join_names(district.nodes)}}}"
         if district.diverging:
             warn(
-                f"{where}: a coefficient runs to infinity, or Omega to a singular matrix, while "
-                "the likelihood still grows; there may be no finite maximum (more starts can tell)",
+                f"{where}: a coefficient diverges, or Omega approaches a singular matrix, while "
+                "the likelihood still grows; there may be no finite maximum (try n_starts=20)",
                 FitWarning,
             )
         else:
@@ -340,3 +375,226 @@ def _warn_if_several(certificate: tuple[Certificate, ...], n: float) -> None:
                 "because the district has too many parameters. n_starts=20 looks for them",
                 FitWarning,
             )
+
+
+# --- scores ---
+
+
+@dataclass(frozen=True, repr=False)
+class DistrictScores(TextDisplay, ToDict, Mapping[tuple[str, ...], float]):
+    """Scores by district: a mapping from the tuple of its nodes to its term of the score.
+
+    Attributes
+    ----------
+    districts : tuple of tuple of str
+        The districts, ordered by their first node.
+    scores : tuple of float
+        Term of each.
+    certified : tuple of bool
+        Whether the fit of each is a certified maximum.
+    """
+
+    districts: tuple[tuple[str, ...], ...]
+    scores: tuple[float, ...]
+    certified: tuple[bool, ...]
+
+    @property
+    def total(self) -> float:
+        """The score of the graph."""
+        return math.fsum(self.scores)
+
+    def __getitem__(self, district: tuple[str, ...]) -> float:
+        try:
+            return self.scores[self.districts.index(district)]
+        except ValueError:
+            raise KeyError(district) from None
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return iter(self.districts)
+
+    def __len__(self) -> int:
+        return len(self.districts)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with one row for each district.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Library of the data frame.
+
+        Returns
+        -------
+        data frame
+            Columns district (its nodes as one string), n_nodes, score, certified.
+        """
+        return data_frame(
+            {
+                "district": [", ".join(map(quote, nodes)) for nodes in self.districts],
+                "n_nodes": [len(nodes) for nodes in self.districts],
+                "score": list(self.scores),
+                "certified": list(self.certified),
+            },
+            backend,
+        )
+
+    def _content(self) -> dict[str, Any]:
+        return vars(self)  # not the mapping, whose keys are tuples
+
+    def _headline(self) -> str:
+        return f"{count(len(self), 'district')}, score {self.total:.6f}"
+
+    def _sections(self) -> Iterator[str | Table]:
+        yield f"score {self.total:.6f}, the sum over {count(len(self), 'district')}"
+        rows = [
+            (", ".join(map(quote, nodes)), f"{score:.6f}", "" if certified else "not certified")
+            for nodes, score, certified in zip(
+                self.districts, self.scores, self.certified, strict=True
+            )
+        ]
+        rest = "more: to_frame() has all"
+        yield Table(("district", "score", ""), rows, left=(0, 2), most=MOST_ROWS, rest=rest)
+
+
+@public
+def district_scores(
+    graph: GraphLike,
+    data: Any = None,
+    *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
+    penalty: Penalty | None = None,
+    gamma: float | None = None,
+    smallest_effect: float = 0.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
+    tol: float | None = None,
+    n_starts: int = 1,
+    rng: Rng = None,
+) -> DistrictScores:
+    """Score each district of a graph.
+
+    Parameters
+    ----------
+    graph : MixedGraph, or a result that has one
+        A BAP. The result of a search brings its data and its penalty.
+    penalty : float or "ebic", optional
+        Weight of ``log n`` for each node and edge; by default that of the result, or 1, the
+        paper's. With ``n=inf`` there is no penalty.
+
+    Returns
+    -------
+    DistrictScores
+
+    Warns
+    -----
+    FitWarning
+        The fit of a district is not certified, or a coefficient diverges.
+
+    References
+    ----------
+    Section 3.1 of the paper, appendix A.2.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> g = bf.parse("x -> y -> z <-> x")
+    >>> S = [[1.0, 0.5, 0.7], [0.5, 1.0, 0.8], [0.7, 0.8, 2.0]]
+    >>> shares = bf.model.district_scores(g, cov=S, n=200)
+    >>> {" ".join(district): round(share, 4) for district, share in shares.items()}
+    {'x z': -3.0464, 'y': -1.3256}
+    """
+    context = context_of(graph)
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
+    moments = context.read(data, options)
+    fit = fit_moments(context.graph, moments, rule, tol=tol, n_starts=n_starts, rng=rng)
+    warn_if_doubtful(fit.certificate)
+    bap = fit.graph
+    price = fit.penalty * math.log(fit.n) / fit.n if math.isfinite(fit.n) else 0.0
+    own, n_own = fit._set_terms()
+    scores = []
+    for district in fit.certificate:
+        members = [bap._node(name) for name in district.nodes]
+        # Each bidirected edge of a district is counted at both of its ends.
+        n_edges = sum(
+            bap._parents[i].bit_count() + bap._spouses[i].bit_count() / 2 for i in members
+        )
+        objective = district.objective + float(own[members].sum())
+        likelihood = -(len(members) * math.log(2 * math.pi) + objective) / 2
+        scores.append(likelihood - price * (len(members) + n_edges + int(n_own[members].sum())))
+    return DistrictScores(
+        tuple(district.nodes for district in fit.certificate),
+        tuple(scores),
+        tuple(district.converged for district in fit.certificate),
+    )
+
+
+@public
+def score(
+    graph: GraphLike,
+    data: Any = None,
+    *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
+    penalty: Penalty | None = None,
+    gamma: float | None = None,
+    smallest_effect: float = 0.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
+    tol: float | None = None,
+    n_starts: int = 1,
+    rng: Rng = None,
+) -> float:
+    """Return the penalized score of a graph; higher is better.
+
+    Parameters
+    ----------
+    graph : MixedGraph, or a result that has one
+        A BAP. The result of a search brings its data and its penalty.
+    penalty : float or "ebic", optional
+        Weight of ``log n`` for each node and edge; by default that of the result, or 1, the
+        paper's. With ``n=inf`` there is no penalty.
+
+    Returns
+    -------
+    float
+        The sum of :func:`district_scores`, which is ``fit(graph, ...).score``.
+
+    Warns
+    -----
+    FitWarning
+        The fit of a district is not certified, or a coefficient diverges.
+
+    References
+    ----------
+    Section 2.3 of the paper, eq. (score).
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> S = [[1.0, 0.5], [0.5, 1.0]]
+    >>> bf.score(bf.parse("x, y"), cov=S, n=200) < bf.score(bf.parse("x -> y"), cov=S, n=200)
+    True
+    """
+    context = context_of(graph)
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
+    moments = context.read(data, options)
+    fit = fit_moments(context.graph, moments, rule, tol=tol, n_starts=n_starts, rng=rng)
+    warn_if_doubtful(fit.certificate)
+    return fit.score

@@ -1,164 +1,67 @@
-"""Information matrices, standard errors and the delta method for a fitted BAP.
+"""Information matrices, standard errors, and the sandwich for data that are not normal.
 
-The likelihood of section 2.3 is a smooth function of the entries of B at the directed edges, of
-the variances on the diagonal of Omega and of its entries at the bidirected edges. With
-``W = Omega^-1``, ``A = I - B`` and ``S`` (divisor n) it is ``-n/2`` times
+**Normal theory.** The likelihood of section 2.3 is a smooth function of the entries of B at the
+directed edges, of the variances on the diagonal of Omega and of its entries at the bidirected
+edges. With ``W = Omega^-1``, ``A = I - B`` and ``S`` (divisor n) it is ``-n/2`` times
 
     F = log |Omega| + tr(W A S A^T)    (and a constant),
 
 so the *observed* information is ``n/2`` times the Hessian of F, and the *expected* one is the same
-with S replaced by Sigma. Every derivative of Sigma has rank two once it is carried over to the
-errors, ``A (dSigma) A^T = u v^T + v u^T``, which is why no loop and no d x d matrix per parameter
-is needed. Next: :mod:`bowfree.model.fitting`, whose methods call these functions.
+with S replaced by Sigma. Every derivative of Sigma has rank two after multiplication by A,
+``A (dSigma) A^T = u v^T + v u^T``, so that no d x d matrix per parameter is needed.
+
+**The sandwich.** Estimates are functions of S, and ``Gamma`` (:class:`bowfree.Moments`) is the
+asymptotic covariance matrix of the entries of S. With ``Delta`` the derivatives of the entries of
+Sigma by the parameters, ``V`` the weight matrix of the normal likelihood (the inverse of Gamma of
+normal data) and ``J`` the information matrix of one observation, expected or observed, the
+estimates have the covariance matrix
+
+    J^-1 (Delta^T V Gamma V Delta) J^-1 / n,
+
+"bread" around "meat". For complete normal data the meat is J and the sandwich its inverse. The
+chi-square statistic is a mixture of df chi-squares; dividing it by the mean of the weights corrects
+its mean. Satorra and Bentler use ``tr(U Gamma) / df`` with ``U = V - V Delta (Delta^T V Delta)^-1
+Delta^T V``. Yuan and Bentler (as in Mplus) use the difference of ``tr(J^-1 meat)`` between the
+saturated model and the graph, with observed information.
+
+References
+----------
+A. Satorra and P. Bentler, Corrections to test statistics and standard errors in covariance
+structure analysis, 1994; K.-H. Yuan and P. Bentler, Three likelihood-based methods for mean and
+covariance structure analysis with nonnormal missing data, Sociological Methodology 2000.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.covariance import safe_inverse
+from bowfree.data.missing_values import IncompleteRows
+from bowfree.data.moments import Moments
+from bowfree.data.sample import lower_triangle, normal_gamma
 from bowfree.graph.text import quote
-from bowfree.model.effect_tables import (
-    EffectMatrices,
-    decimals,
-    effect_frame,
-    effect_pairs,
-    effect_table,
-    quantities,
-)
-from bowfree.parameters import StandardErrorKind
-from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, p_cell, significant
+from bowfree.model.fit_indices import Approximation, discrepancy
+from bowfree.parameters import StandardErrorKind, TestKind
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, significant
 from bowfree.results.frozen import Frozen
 from bowfree.results.serialization import ToDict
 from bowfree.validation import check_fraction
 
 Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int_]
+Indices = npt.NDArray[np.int_]
 Information = Literal["expected", "observed"]
 #: ``("B", i, j)`` is the effect of j on i; ``("Omega", i, j)`` with i <= j an error (co)variance.
 Parameter = tuple[Literal["B", "Omega"], int, int]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class StandardErrors(TextDisplay, ToDict, Frozen):
-    """Standard errors of the parameters of a fit.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The variables, in the order of rows and columns.
-    B : ndarray of shape (d, d)
-        Entry ``[i, j]`` belongs to the effect of j on i; NaN where the graph has no edge.
-    Omega : ndarray of shape (d, d)
-        Variances on the diagonal, bidirected edges off it; NaN where the graph has no edge.
-    parameters : tuple
-        ``("B", i, j)`` or ``("Omega", i, j)`` for each row of `covariance`.
-    covariance : ndarray of shape (q, q)
-        Covariance matrix of the estimates: the inverse of the information matrix, or a sandwich.
-    information : {"expected", "observed"}
-        Which information was inverted.
-    se : {"standard", "robust", "robust-huber-white", "bootstrap"}
-        What they rely on.
-    """
-
-    names: tuple[str, ...]
-    B: Floats
-    Omega: Floats
-    parameters: tuple[Parameter, ...]
-    covariance: Floats
-    information: Information
-    se: StandardErrorKind = "standard"
-
-    def _headline(self) -> str:
-        kind = {"standard": "", "bootstrap": "bootstrap, "}.get(self.se, "robust, ")
-        source = "" if self.se == "bootstrap" else f"{self.information} information"
-        return f"of {count(len(self.parameters), 'parameter')}, {kind}{source}".rstrip(", ")
-
-    def _sections(self) -> Iterator[str | Table]:
-        yield f"standard errors {self._headline()}"
-        labels = parameter_labels(self.names, self.parameters)
-        errors = np.sqrt(np.diag(self.covariance)).tolist()
-        rows = [(label, significant(se, 4)) for label, se in zip(labels, errors, strict=True)]
-        yield Table(
-            ("parameter", "s.e."), rows, most=MOST_ROWS, rest="more: fit.to_frame() has all"
-        )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class TotalEffects(EffectMatrices, Frozen):
-    """Total causal effects ``E = (I - B)^-1``, with delta-method standard errors after a fit.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The variables, in the order of rows and columns.
-    estimate : ndarray of shape (d, d)
-        Entry ``[i, j]`` is the total effect of j on i.
-    se, z, p_value : ndarray of shape (d, d)
-        Standard error, ratio of the two, and two-sided p-value. NaN where no directed path leads
-        from j to i (the effect is 0 in this graph) and on the diagonal (it is 1). NaN everywhere
-        for a :class:`~bowfree.LinearSEM`, whose parameters are not estimated.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=300, ddof=0)
-    >>> fit.total_effects().effect(of="x", on="y")
-    <Row: of x, on y, estimate 0.500, se 0.0500, z 10.0, p_value 1.52e-23, lower 0.402, upper 0.598>
-    """
-
-    names: tuple[str, ...]
-    estimate: Floats
-    se: Floats
-    z: Floats
-    p_value: Floats
-
-    def to_frame(self, backend: str = "pandas", *, confidence: float = 0.95) -> Any:
-        """Return a data frame with one row for each ordered pair of variables.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Library of the data frame.
-        confidence : float
-            Level of the intervals.
-
-        Returns
-        -------
-        data frame
-            Columns of, on, estimate, se, z, p_value, lower, upper (the confidence interval).
-        """
-        return effect_frame(self.names, self._matrices(confidence), backend)
-
-    def _matrices(self, confidence: float = 0.95) -> dict[str, Floats]:
-        half = normal_quantile(confidence) * self.se
-        ends = {"lower": self.estimate - half, "upper": self.estimate + half}
-        numbers = ("estimate", "se", "z", "p_value")
-        return {name: getattr(self, name) for name in numbers} | ends
-
-    def _headline(self) -> str:
-        effects = count(len(effect_pairs(self.estimate != 0)), "effect")
-        return f"{effects} among {count(len(self.names), 'variable')}"
-
-    def _sections(self) -> Iterator[str | Table]:
-        pairs = effect_pairs(self.estimate != 0)
-        if not pairs:
-            yield "no variable has an effect on another"
-            return
-        columns = {"estimate": quantities(self.estimate, 4)}
-        if not np.isnan(self.se).all():
-            interval = self._matrices()
-            columns["s.e."] = quantities(self.se, 4)
-            columns["z"] = decimals(self.z, 2)
-            columns["p"] = lambda i, j: p_cell(float(self.p_value[i, j]))
-            columns["95 % lower"] = quantities(interval["lower"], 4)
-            columns["95 % upper"] = quantities(interval["upper"], 4)
-        yield effect_table("effect", self.names, pairs, columns, size=np.abs(self.estimate))
+# --- parameters ---
 
 
 def parameter_index(
@@ -172,34 +75,26 @@ def parameter_index(
     return (*directed, *bidirected, *variances)
 
 
-def parameter_labels(nodes: Sequence[str], parameters: Sequence[Parameter]) -> list[str]:
-    """Return "x -> y", "x <-> y" or "var eps(x)" for each parameter."""
-    names = [quote(name) for name in nodes]
-    return [
-        f"{names[j]} -> {names[i]}"
-        if kind == "B"
-        else f"var eps({names[i]})"
-        if i == j
-        else f"{names[i]} <-> {names[j]}"
-        for kind, i, j in parameters
-    ]
+def parameter_edge(names: Sequence[str], parameter: Parameter) -> tuple[str, str, str]:
+    """Return a parameter as ("x", "->", "y"), ("x", "<->", "y") or ("x", "variance", "x")."""
+    kind, i, j = parameter
+    if kind == "B":
+        return names[j], "->", names[i]
+    return names[i], "variance" if i == j else "<->", names[j]
+
+
+def edge_label(a: str, mark: str, b: str) -> str:
+    """Return "x -> y", "x <-> y", or "var eps(x)" for the mark "variance"."""
+    return f"var eps({quote(a)})" if mark == "variance" else f"{quote(a)} {mark} {quote(b)}"
 
 
 def split_parameters(
     parameters: Sequence[Parameter],
-) -> tuple[int, tuple[Places, Places], tuple[Places, Places], Floats]:
-    """Split what :func:`parameter_index` returned into entries of B and of Omega.
+) -> tuple[int, tuple[Indices, Indices], tuple[Indices, Indices], Floats]:
+    """Split the parameters into entries of B, which come first, and of Omega.
 
-    Returns
-    -------
-    q_B : int
-        How many are entries of B; they come first.
-    i, j : pair of ndarray
-        Their rows and columns.
-    a, b : pair of ndarray
-        Those of the entries of Omega.
-    weight : ndarray
-        One half for variances, which ``dOmega_ab = e_a e_b^T + e_b e_a^T`` counts twice.
+    Returns the number of entries of B, their rows and columns, those of the entries of Omega, and
+    a weight of one half for variances, which ``dOmega_ab = e_a e_b^T + e_b e_a^T`` counts twice.
     """
     q_B = sum(matrix == "B" for matrix, _, _ in parameters)
     rows, columns = np.array([(i, j) for _, i, j in parameters]).T
@@ -207,24 +102,13 @@ def split_parameters(
     return q_B, (rows[:q_B], columns[:q_B]), (a, b), np.where(a == b, 0.5, 1.0)
 
 
+# --- normal theory ---
+
+
 def expected_information(
     B: Floats, Omega: Floats, n: float, parameters: Sequence[Parameter]
 ) -> Floats:
-    """Fisher information ``n/2 tr(Sigma^-1 dSigma_s Sigma^-1 dSigma_t)`` of n observations.
-
-    Parameters
-    ----------
-    B, Omega : ndarray of shape (d, d)
-        The point of evaluation.
-    n : float
-        Number of observations.
-    parameters : sequence
-        What :func:`parameter_index` returned.
-
-    Returns
-    -------
-    ndarray of shape (q, q)
-    """
+    """Return the Fisher information ``n/2 tr(Sigma^-1 dSigma_s Sigma^-1 dSigma_t)``, (q, q)."""
     d = len(B)
     EOmega = np.linalg.solve(np.eye(d) - B, Omega)
     q = len(parameters)
@@ -246,23 +130,7 @@ def expected_information(
 def observed_information(
     B: Floats, Omega: Floats, S: Floats, n: float, parameters: Sequence[Parameter]
 ) -> Floats:
-    """Minus the Hessian of the log-likelihood of n observations with covariance matrix `S`.
-
-    Parameters
-    ----------
-    B, Omega : ndarray of shape (d, d)
-        The point of evaluation.
-    S : ndarray of shape (d, d)
-        Covariance matrix with divisor n.
-    n : float
-        Number of observations.
-    parameters : sequence
-        What :func:`parameter_index` returned.
-
-    Returns
-    -------
-    ndarray of shape (q, q)
-    """
+    """Return minus the Hessian of the log-likelihood of n observations with covariance matrix S."""
     d = len(B)
     A = np.eye(d) - B
     W = np.asarray(np.linalg.inv(Omega), dtype=np.float64)
@@ -281,27 +149,228 @@ def observed_information(
     return n / 2 * H
 
 
-def _trace_form(M: Floats, N: Floats, a: npt.NDArray[np.int_], b: npt.NDArray[np.int_]) -> Floats:
-    """tr(D_s M D_t N) for all pairs of ``D = e_a e_b^T + e_b e_a^T`` and symmetric M, N."""
+def _trace_form(M: Floats, N: Floats, a: Indices, b: Indices) -> Floats:
+    """Return tr(D_s M D_t N) for all pairs of ``D = e_a e_b^T + e_b e_a^T``; M, N symmetric."""
     aa, ab, ba, bb = (np.ix_(x, y) for x, y in ((a, a), (a, b), (b, a), (b, b)))
     form: Floats = M[ba] * N[ab] + M[bb] * N[aa] + M[aa] * N[bb] + M[ab] * N[ba]
     return form
 
 
-def normal_covariance(
-    B: Floats,
-    Omega: Floats,
-    S: Floats,
-    n: float,
-    parameters: Sequence[Parameter],
-    information: Information,
-) -> Floats:
-    """Return the covariance matrix of the estimates by normal theory: inverse information."""
-    if not np.isfinite(n):  # A population matrix has no sampling error to speak of.
-        return np.full((len(parameters), len(parameters)), np.nan)
-    if information == "expected":
-        return safe_inverse(expected_information(B, Omega, n, parameters))
-    return safe_inverse(observed_information(B, Omega, S, n, parameters))
+# --- the sandwich ---
+
+
+def jacobian(B: Floats, Omega: Floats, parameters: Sequence[Parameter]) -> Floats:
+    """Return the derivatives of the entries of Sigma (rows) by the parameters (columns).
+
+    With ``E = (I-B)^-1``: ``dSigma = E dB Sigma + Sigma dB^T E^T + E dOmega E^T``.
+    """
+    E = np.linalg.inv(np.eye(len(B)) - B)
+    Sigma = E @ Omega @ E.T
+    r, c = lower_triangle(len(B))
+    columns = []
+    for matrix, i, j in parameters:
+        other = Sigma[j] if matrix == "B" else E[:, j]
+        slope = E[r, i] * other[c] + E[c, i] * other[r]
+        columns.append(slope / 2 if matrix == "Omega" and i == j else slope)
+    return np.stack(columns, axis=1)
+
+
+def normal_weight(Sigma: Floats) -> Floats:
+    """Return V, the inverse of :func:`~bowfree.data.sample.normal_gamma` at Sigma."""
+    i, j = lower_triangle(len(Sigma))
+    counted = np.where(i == j, 0.5, 1.0)  # a variance appears once in Sigma, a covariance twice
+    W = np.asarray(np.linalg.inv(Sigma), dtype=np.float64)
+    return normal_gamma(W) * counted * counted[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Sandwich:
+    """The sandwich of estimates from a covariance matrix S with asymptotic covariances Gamma.
+
+    V is evaluated at `weight_at`: Sigma or S. Both are consistent if the graph is correct.
+    """
+
+    B: Floats
+    Omega: Floats
+    S: Floats
+    Gamma: Floats
+    parameters: tuple[Parameter, ...]
+    weight_at: Floats
+
+    @cached_property
+    def _Delta(self) -> Floats:
+        return jacobian(self.B, self.Omega, self.parameters)
+
+    @cached_property
+    def _V(self) -> Floats:
+        return normal_weight(self.weight_at)
+
+    def _bread(self, information: Information) -> Floats:
+        """Return the inverse of the information matrix of one observation."""
+        if information == "expected":
+            return safe_inverse(self._Delta.T @ self._V @ self._Delta)
+        J = observed_information(self.B, self.Omega, self.S, 1.0, self.parameters)
+        return safe_inverse(J)
+
+    def covariance(self, information: Information) -> Floats:
+        """Return the covariance matrix of ``sqrt(n)`` times the estimates, shape (q, q).
+
+        With observed information the sandwich is valid for misspecified graphs, too: it is the
+        delta method for the estimates as functions of S.
+        """
+        slope = self._V @ self._Delta @ self._bread(information)
+        covariance: Floats = slope.T @ self.Gamma @ slope
+        # The variance of a rank or of a category is fixed at one. It has no error, and rounding
+        # should not look like a very small one.
+        usual = slope.T**2 @ np.diag(normal_gamma(self.S))
+        fixed = np.diag(covariance) <= np.finfo(float).eps * usual
+        covariance[fixed], covariance[:, fixed] = 0.0, 0.0
+        return covariance
+
+    def expected_chi2(self, test: TestKind) -> float:
+        """Return the mean of the chi-square statistic if the graph is correct."""
+        VD = self._V @ self._Delta
+        meat = VD.T @ self.Gamma @ VD
+        if test == "satorra-bentler":
+            return float(np.sum(self._V * self.Gamma) - np.sum(self._bread("expected") * meat))
+        saturated = np.sum(normal_weight(self.S) * self.Gamma)
+        return float(saturated - np.sum(self._bread("observed") * meat))
+
+
+class Variation(Protocol):
+    """Sampling variation of estimates and chi-square, by kind of data; used by a fit."""
+
+    def information(self, se: StandardErrorKind) -> Information:
+        """Return the default information matrix of a kind of standard errors."""
+        ...
+
+    def covariance(self, se: StandardErrorKind, information: Information) -> Floats:
+        """Return the covariance matrix of the estimates."""
+        ...
+
+    def misfit(self) -> tuple[float, float]:
+        """Return chi-square per observation of the graph, and of the empty graph."""
+        ...
+
+    def expected_chi2(self, test: TestKind) -> tuple[float, float]:
+        """Return the means of both chi-square statistics, if the models hold."""
+        ...
+
+    def approximation(self, test: TestKind) -> Approximation:
+        """Return the distances that RMSEA, CFI and TLI are computed from."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class MomentVariation:
+    """Variation of estimates that are functions of the covariance matrix S."""
+
+    B: Floats
+    Omega: Floats
+    Sigma: Floats
+    moments: Moments
+    n: float
+    parameters: tuple[Parameter, ...]
+
+    def information(self, se: StandardErrorKind) -> Information:
+        """Return "observed" for Huber and White's sandwich, "expected" for all others."""
+        return "observed" if se == "robust-huber-white" else "expected"
+
+    def covariance(self, se: StandardErrorKind, information: Information) -> Floats:
+        """Return the inverse information, or the sandwich."""
+        q = len(self.parameters)
+        if not math.isfinite(self.n):  # a population matrix has no sampling error
+            return np.full((q, q), np.nan)
+        if se != "standard":
+            return self._graph.covariance(information) / self.n
+        model = self.B, self.Omega
+        if information == "expected":
+            return safe_inverse(expected_information(*model, self.n, self.parameters))
+        S = self.moments.S
+        return safe_inverse(observed_information(*model, S, self.n, self.parameters))
+
+    @cached_property
+    def _graph(self) -> Sandwich:
+        return self._sandwich(self.B, self.Omega, self.Sigma, self.parameters)
+
+    @cached_property
+    def _empty(self) -> Sandwich:
+        own: tuple[Parameter, ...] = tuple(("Omega", i, i) for i in range(len(self.B)))
+        diagonal = np.diag(np.diag(self.moments.S))
+        return self._sandwich(0 * diagonal, diagonal, diagonal, own)
+
+    def _sandwich(
+        self, B: Floats, Omega: Floats, Sigma: Floats, parameters: tuple[Parameter, ...]
+    ) -> Sandwich:
+        # As in lavaan, two-stage estimates are weighted by the result of the first stage.
+        S, two_stage = self.moments.S, isinstance(self.moments.sample, IncompleteRows)
+        return Sandwich(B, Omega, S, self.moments.Gamma, parameters, S if two_stage else Sigma)
+
+    def misfit(self) -> tuple[float, float]:
+        """Return the discrepancies of Sigma and of the diagonal of S."""
+        S = self.moments.S
+        return discrepancy(S, self.Sigma), discrepancy(S, np.diag(np.diag(S)))
+
+    def expected_chi2(self, test: TestKind) -> tuple[float, float]:
+        """Return the means of both chi-square statistics, if the models hold."""
+        return self._graph.expected_chi2(test), self._empty.expected_chi2(test)
+
+    def approximation(self, test: TestKind) -> Approximation:
+        """Return the same distances as the test."""
+        return Approximation(self.misfit(), self.expected_chi2(test))
+
+
+# --- standard errors ---
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StandardErrors(TextDisplay, ToDict, Frozen):
+    """Standard errors of the parameters of a fit.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables, in the order of rows and columns.
+    B : ndarray of shape (d, d)
+        Entry ``[i, j]`` belongs to the effect of j on i; NaN where the graph has no edge.
+    Omega : ndarray of shape (d, d)
+        Variances on the diagonal, bidirected edges off it; NaN where the graph has no edge.
+    parameters : tuple
+        ``("B", i, j)`` or ``("Omega", i, j)`` for each row of `covariance`.
+    covariance : ndarray of shape (q, q)
+        Covariance matrix of the estimates: the inverse of the information matrix, or a sandwich.
+    information : {"expected", "observed"}
+        The information matrix that was inverted.
+    se : {"standard", "robust", "robust-huber-white", "bootstrap"}
+        Kind of the standard errors.
+    """
+
+    names: tuple[str, ...]
+    B: Floats
+    Omega: Floats
+    parameters: tuple[Parameter, ...]
+    covariance: Floats
+    information: Information
+    se: StandardErrorKind = "standard"
+
+    @property
+    def values(self) -> Floats:
+        """The standard errors in the order of `parameters`."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def _headline(self) -> str:
+        kind = {"standard": "", "bootstrap": "bootstrap, "}.get(self.se, "robust, ")
+        source = "" if self.se == "bootstrap" else f"{self.information} information"
+        return f"of {count(len(self.parameters), 'parameter')}, {kind}{source}".rstrip(", ")
+
+    def _sections(self) -> Iterator[str | Table]:
+        yield f"standard errors {self._headline()}"
+        rows = [
+            (edge_label(*parameter_edge(self.names, parameter)), significant(se, 4))
+            for parameter, se in zip(self.parameters, self.values.tolist(), strict=True)
+        ]
+        rest = "more: fit.to_frame() has all"
+        yield Table(("parameter", "s.e."), rows, most=MOST_ROWS, rest=rest)
 
 
 def standard_errors(
@@ -322,40 +391,15 @@ def standard_errors(
     return StandardErrors(names, se_B, se_Omega, parameters, covariance, information, se)
 
 
-def total_effects(B: Floats, errors: StandardErrors) -> TotalEffects:
-    """Total effects and their standard errors by ``dE = E dB E`` (eq. causaleffect)."""
-    d = len(B)
-    E = np.linalg.inv(np.eye(d) - B)
-    rows = [s for s, (kind, _, _) in enumerate(errors.parameters) if kind == "B"]
-    k = [errors.parameters[s][1] for s in rows]
-    l = [errors.parameters[s][2] for s in rows]
-    V = errors.covariance[np.ix_(rows, rows)]
-    variance = np.empty((d, d))
-    for i in range(d):
-        # dE_ij = sum over parameters s = (k, l) of E_ik E_lj dB_kl.
-        scaled = V * np.outer(E[i, k], E[i, k])
-        variance[i] = np.sum(E[l] * (scaled @ E[l]), axis=0)
-    # Where the graph has no directed path the effect is an exact zero, not an estimate.
-    reach = np.eye(d, dtype=bool)
-    reach[k, l] = True
-    for _ in range(d.bit_length()):
-        reach = reach @ reach
-    variance[~reach | np.eye(d, dtype=bool)] = np.nan
-    effect = np.where(reach, E, 0.0)
-    se = np.sqrt(np.maximum(variance, 0.0))
-    z, p_value = wald(effect, se)
-    return TotalEffects(errors.names, effect, se, z, p_value)
-
-
 def normal_quantile(confidence: float) -> float:
-    """Return how many standard errors a two-sided interval of this level reaches to each side."""
+    """Return the half-width of a two-sided interval of this level, in standard errors."""
     from scipy.special import ndtri
 
     return float(ndtri((1 + check_fraction("confidence", confidence)) / 2))
 
 
 def wald(estimate: Floats, se: Floats) -> tuple[Floats, Floats]:
-    """Wald statistic ``estimate / se`` and its two-sided normal p-value; NaN where se is zero."""
+    """Return ``estimate / se`` and its two-sided normal p-value; NaN where se is zero."""
     from scipy.special import ndtr
 
     z = np.divide(estimate, se, out=np.full_like(estimate, np.nan), where=se != 0)

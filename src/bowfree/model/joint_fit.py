@@ -1,89 +1,77 @@
-"""A fit to several conditions: one B and one Omega, and what each condition says of them.
+"""A fit to several conditions: one B and one Omega, estimated from all of them.
 
-The likelihoods of the conditions are multiplied, the information matrices added
-(:mod:`bowfree.model.joint_variation`), and chi-square compares with the model in which every
-condition has a covariance matrix of its own.
+The likelihoods of the conditions are multiplied and their information matrices added. Chi-square
+compares with the model in which every condition has a covariance matrix of its own.
+
+In a condition that sets its targets T from outside, the model is the graph without the edges into
+T: rows T of B are zero, and so are rows and columns T of Omega except for the variances, which are
+specific to the condition. Other kinds of intervention keep the graph and make some of its
+parameters specific to the condition (``ConditionMoments._use``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.data.covariance import check_definite
+from bowfree.data.covariance import check_definite, safe_inverse
 from bowfree.data.joint_moments import ConditionMoments, JointMoments
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.fit_indices import FitIndices, chi2_upper_tail, indices_from, srmr
+from bowfree.model.fit_indices import (
+    Approximation,
+    FitIndices,
+    chi2_upper_tail,
+    discrepancy,
+    fit_indices,
+    srmr,
+)
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import html_parts, text_parts
-from bowfree.model.joint_variation import JointVariation, Model
+from bowfree.model.inference import (
+    Information,
+    Parameter,
+    expected_information,
+    observed_information,
+)
+from bowfree.parameters import StandardErrorKind, TestKind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_text, to_html
-from bowfree.results.frozen import Frozen
+from bowfree.results.frozen import lock_arrays
+from bowfree.results.rows import Row
 from bowfree.results.serialization import ToDict
 
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ConditionFit(TextDisplay, Frozen, ToDict):
-    """How the joint fit does in one condition.
+class ConditionParameters(NamedTuple):
+    """B, Omega and intercepts in one condition."""
 
-    Attributes
-    ----------
-    name : str
-        The condition.
-    n : float
-        Number of observations.
-    targets : tuple of str
-        Variables that were intervened on.
-    Sigma : ndarray of shape (d, d)
-        Covariance matrix that the model expects there; a target has the variance that it has.
-    loglik : float
-        The condition's part of the log-likelihood.
-    chi2 : float
-        Its part of chi-square: the distance of `Sigma` from the covariance matrix of the condition.
-        NaN where the condition has no more rows than variables.
-    srmr : float
-        Standardized root mean square residual.
-    """
-
-    name: str
-    n: float
-    targets: tuple[str, ...]
-    Sigma: Floats
-    loglik: float
-    chi2: float
-    srmr: float
-
-    def _headline(self) -> str:
-        told = f", targets {', '.join(self.targets)}" if self.targets else ""
-        return (
-            f"{self.name}: n = {self.n:g}{told}, chi-square {self.chi2:.3f}, SRMR {self.srmr:.3f}"
-        )
+    B: Floats
+    Omega: Floats
+    intercepts: Floats
 
 
 @dataclass(frozen=True, repr=False)
 class SharingTest(TextDisplay, ToDict):
-    """Whether the parameters are the same in all conditions: a likelihood-ratio test.
+    """Likelihood-ratio test of the hypothesis that all conditions share their parameters.
 
     Attributes
     ----------
     chi2 : float
-        Twice the log-likelihood that is gained when every condition has its own B, Omega and mean,
-        for the same graph and targets. NaN where a condition has too few rows to be fitted alone.
+        Twice the log-likelihood gained if every condition has its own B, Omega and mean, with the
+        same graph and targets. NaN if a condition has too few rows to be fitted alone.
     df : int
-        The number of parameters that this takes.
+        Number of additional parameters.
     p_value : float
-        Upper tail probability. A small one speaks against sharing: an intervention reaches
-        further than its targets, or a batch is not like the others.
+        Upper tail probability. A small one is evidence against sharing: an intervention affects
+        more than its targets, or a batch differs from the others.
     """
 
     chi2: float
@@ -98,23 +86,23 @@ class SharingTest(TextDisplay, ToDict):
 class JointFit(Fit):
     """A BAP fitted to several conditions; made by :func:`fit`.
 
-    B and Omega are shared by all conditions, except for what :class:`Condition` says. It is a
-    :class:`Fit` in every other way: :attr:`Sigma` is what the model expects without interventions,
-    standard errors come from the information of all conditions, and chi-square is against the model
-    that has a covariance matrix for each condition. Its baseline is the empty graph, and RMSEA has
-    the factor that several groups need (Steiger 1998), as in lavaan.
+    All conditions share B and Omega, except for the parameters that an intervention changes
+    (:class:`Condition`). :attr:`Sigma` is the covariance matrix without interventions, standard
+    errors come from the information of all conditions, and chi-square compares with the model that
+    has a covariance matrix for each condition. The baseline is the empty graph, and RMSEA has the
+    factor for several groups (Steiger 1998), as in lavaan.
 
     Attributes
     ----------
-    graph, n, B, Omega, penalty, method, certificate, moments
+    graph, n, B, Omega, rule, certificate, moments
         As for :class:`Fit`; `n` is the number of observations in all conditions, B and Omega are
         those without an intervention.
-    own : tuple of Model
-        B, Omega and intercepts in each condition, where an intervention changed some of them, or
-        means are shared; empty for perfect interventions, which set variables from outside, and
-        free means. A variable that was set has the parameters that it has elsewhere. Intercepts are
-        those of variables minus their mean over all conditions; with ``kind="activity"``
-        somewhere, of the variables as they are.
+    own : tuple of ConditionParameters
+        B, Omega and intercepts in each condition, if an intervention changes some of them or means
+        are shared; empty for perfect interventions with free means. A variable that was set from
+        outside has the parameters that it has elsewhere. Intercepts are those of variables minus
+        their mean over all conditions; with ``kind="activity"`` in some condition, of the variables
+        themselves.
 
     Examples
     --------
@@ -124,11 +112,11 @@ class JointFit(Fit):
     >>> fit = bf.fit(bf.parse("x1 -> x2"), [watched, set_y])
     >>> fit
     <JointFit of 2 nodes and 1 edge to 2 conditions, n = 150, loglik = -443.941, converged>
-    >>> print(fit.conditions[1])
-    set: n = 50, targets x2, chi-square 0.001, SRMR 0.004
+    >>> round(fit.conditions[1].srmr, 3)
+    0.004
     """
 
-    own: tuple[Model, ...] = ()
+    own: tuple[ConditionParameters, ...] = ()
 
     @property
     def _joint(self) -> JointMoments:
@@ -144,7 +132,7 @@ class JointFit(Fit):
 
     @property
     def n_parameters(self) -> int:
-        """Number of nodes, edges, and parameters that conditions have to themselves."""
+        """Number of nodes, edges, and parameters that are specific to a condition."""
         return len(self._parameters) + int(self._set_terms()[1].sum())
 
     def _set_terms(self) -> tuple[Floats, npt.NDArray[np.int_]]:
@@ -152,49 +140,52 @@ class JointFit(Fit):
 
     @cached_property
     def _variation(self) -> JointVariation:
-        alike = Model(self.B, self.Omega, np.zeros(len(self.B)))
-        models = self.own or (alike,) * len(self._joint.conditions)
-        return JointVariation(self._joint, models, self._parameters)
+        alike = ConditionParameters(self.B, self.Omega, np.zeros(len(self.B)))
+        parameters = self.own or (alike,) * len(self._joint.conditions)
+        return JointVariation(self._joint, parameters, self._parameters)
 
     @cached_property
     def indices(self) -> FitIndices:
-        """All fit indices, with the RMSEA's interval and the baseline model."""
-        entries = sum(int(v * (v + 1) / 2) for v in self._n_varying())
-        entries += self._variation.n_means()
+        """All fit indices, with the interval of RMSEA and the baseline model."""
+        varying = [int(c.varies.sum()) for c in self._joint.conditions]
+        entries = sum(v * (v + 1) // 2 for v in varying) + self._variation.n_means()
         own = int(self._set_terms()[1].sum())
         own_empty = int(self._joint._own_numbers(MixedGraph(self.graph.nodes)).sum())
-        return indices_from(
+        return fit_indices(
             *self._variation.misfit(),
-            entries - len(self._variation.told) - own,
+            entries - len(self._variation.estimable) - own,
             entries - len(self.B) - own_empty,
             self.n,
             math.fsum(c.n / self.n * c.srmr for c in self.conditions),
             groups=len(self.conditions),
         )
 
-    def _n_varying(self) -> list[int]:
-        return [int(c.varies.sum()) for c in self._joint.conditions]
-
     @cached_property
-    def conditions(self) -> tuple[ConditionFit, ...]:
-        """The fit in each condition."""
-        found = []
-        for condition, part in zip(self._joint.conditions, self._variation.cuts, strict=True):
+    def conditions(self) -> tuple[Row, ...]:
+        """The fit in each condition: a row with the parts of log-likelihood and chi-square.
+
+        A row has ``name``, ``n``, ``targets``, ``loglik``, ``chi2`` (NaN if the condition has no
+        more rows than variables), ``srmr`` and ``Sigma``, the fitted covariance matrix, in which a
+        target has its own variance.
+        """
+        rows = []
+        for condition, part in zip(self._joint.conditions, self._variation.models, strict=True):
             Sigma = part.Sigma()
             whole = np.zeros_like(condition.S)
-            whole[np.ix_(part.kept, part.kept)] = Sigma
-            found.append(
-                ConditionFit(
-                    condition.name,
-                    condition.n,
-                    condition.targets,
-                    whole,
-                    condition.n * part.loglik(),
-                    condition.n * part.misfit(),
-                    srmr(part.S, Sigma),
+            whole[np.ix_(part.varying, part.varying)] = Sigma
+            lock_arrays(whole)
+            rows.append(
+                Row(
+                    name=condition.name,
+                    n=condition.n,
+                    targets=condition.targets,
+                    loglik=condition.n * part.loglik(),
+                    chi2=condition.n * part.misfit(),
+                    srmr=srmr(part.S, Sigma),
+                    Sigma=whole,
                 )
             )
-        return tuple(found)
+        return tuple(rows)
 
     def sharing_test(self) -> SharingTest:
         """Test whether the parameters are the same in all conditions.
@@ -211,34 +202,29 @@ class JointFit(Fit):
         >>> print(bf.fit(bf.parse("x1 -> x2"), [a, b]).sharing_test())
         chi-square 10.911 on 3 df, p = 0.0122
         """
-        apart, n_apart = 0.0, 0
-        for condition, part in zip(self._joint.conditions, self._variation.cuts, strict=True):
+        separate, n_separate = 0.0, 0
+        for condition, part in zip(self._joint.conditions, self._variation.models, strict=True):
             graph = cut_graph(self.graph, condition)
-            n_apart += len(graph) + graph.n_edges
+            n_separate += len(graph) + graph.n_edges
             try:
                 check_definite(graph.nodes, part.S, condition.n, graph)
             except DataError:
-                apart = math.nan
+                separate = math.nan
                 continue
             own = _core.fit_graph(np.ascontiguousarray(part.S), *graph._bits())
             if not all(own.converged):
-                apart = math.nan
-            apart -= condition.n / 2 * (len(graph) * math.log(2 * math.pi) + sum(own.objective))
-        df = n_apart + self._variation.n_means()
-        df -= len(self._variation.told) + int(self._set_terms()[1].sum())
-        chi2 = max(0.0, 2 * (apart - self.loglik)) if not math.isnan(apart) else math.nan
+                separate = math.nan
+            separate -= condition.n / 2 * (len(graph) * math.log(2 * math.pi) + sum(own.objective))
+        df = n_separate + self._variation.n_means()
+        df -= len(self._variation.estimable) + int(self._set_terms()[1].sum())
+        chi2 = max(0.0, 2 * (separate - self.loglik)) if not math.isnan(separate) else math.nan
         return SharingTest(chi2, df, chi2_upper_tail(chi2, df))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything that describes the fit, ready for ``json.dumps`` (NaN becomes None)."""
-        conditions = [condition.to_dict() for condition in self.conditions]
-        return {
-            **super().to_dict(),
-            "conditions": conditions,
-            "sharing": self.sharing_test().to_dict(),
-        }
+    def _content(self) -> Any:
+        own = {"conditions": self.conditions, "sharing": self.sharing_test()}
+        return {**super()._content(), **own}
 
-    def _to_what(self) -> str:
+    def _data_label(self) -> str:
         return f" to {count(len(self._joint.conditions), 'condition')}"
 
     def _sections(self) -> Iterator[str | Table]:
@@ -268,7 +254,7 @@ class JointFit(Fit):
 
 
 def cut_graph(graph: MixedGraph, condition: ConditionMoments) -> MixedGraph:
-    """Return the graph in a condition: of what varies there, without the edges into targets."""
+    """Return the graph of the variables that vary in a condition, without edges into targets."""
     left = [name for name, varies in zip(graph.nodes, condition.varies, strict=True) if varies]
     part = graph.subgraph(left)
     targets = set(condition.targets) if condition.kind == "perfect" else set()
@@ -277,3 +263,229 @@ def cut_graph(graph: MixedGraph, condition: ConditionMoments) -> MixedGraph:
         directed=[(a, b) for a, b in part.directed if b not in targets],
         bidirected=[(a, b) for a, b in part.bidirected if not {a, b} & targets],
     )
+
+
+def condition_parameters(core: _core.GraphFit, condition: int) -> ConditionParameters:
+    """Return the parameters of a fit in the condition with this number."""
+    return ConditionParameters(
+        core.B_in(condition), core.Omega_in(condition), core.intercepts_in(condition)
+    )
+
+
+class ConditionModel(NamedTuple):
+    """The model in one condition, for the variables that vary there."""
+
+    varying: npt.NDArray[np.intp]
+    B: Floats
+    Omega: Floats
+    S: Floats
+    shared: tuple[int, ...]  # numbers of the shared parameters that the condition informs about
+    own: tuple[int, ...]  # numbers of the parameters that are specific to the condition
+    mean: Floats  # of the data, minus the center; zero if means are free
+    expected: Floats  # of the model
+    intercepts: Floats | None  # None if means are free
+
+    def misfit(self) -> float:
+        """Return the discrepancy between data and model, per observation."""
+        Sigma, shift = self.Sigma(), self.mean - self.expected
+        return discrepancy(self.S, Sigma) + float(shift @ np.linalg.solve(Sigma, shift))
+
+    def loglik(self) -> float:
+        """Return the log-likelihood per observation."""
+        Sigma, shift = self.Sigma(), self.mean - self.expected
+        distance = np.trace(np.linalg.solve(Sigma, self.S + np.outer(shift, shift)))
+        log_det = np.linalg.slogdet(2 * np.pi * Sigma)[1]
+        return float(-(log_det + distance) / 2)
+
+    def with_constant(self) -> tuple[Floats, Floats, Floats]:
+        """Return B, Omega and S; if means are shared, with a constant after the variables."""
+        if self.intercepts is None:
+            return self.B, self.Omega, self.S
+        d = len(self.B)
+        B, Omega, S = np.zeros((d + 1, d + 1)), np.eye(d + 1), np.ones((d + 1, d + 1))
+        B[:d, :d], B[:d, d], Omega[:d, :d] = self.B, self.intercepts, self.Omega
+        S[:d, :d] = self.S + np.outer(self.mean, self.mean)
+        S[:d, d] = S[d, :d] = self.mean
+        return B, Omega, S
+
+    def Sigma(self) -> Floats:
+        E = np.linalg.inv(np.eye(len(self.B)) - self.B)
+        Sigma: Floats = E @ self.Omega @ E.T
+        return (Sigma + Sigma.T) / 2
+
+
+def condition_model(
+    condition: ConditionMoments,
+    B: Floats,
+    Omega: Floats,
+    parameters: Sequence[Parameter],
+    means: tuple[Floats, Floats] | None = None,
+) -> ConditionModel:
+    """Return the model in a condition, whose specific parameters are in B and Omega.
+
+    If means are shared, `means` are the mean of the data and the intercepts.
+    """
+    target, varies = condition.is_target, condition.varies
+    mean, intercepts = (np.zeros(len(B)), None) if means is None else means
+    if condition.kind == "perfect":
+        B, Omega, own = B.copy(), Omega.copy(), np.diag(condition.S)
+        B[target] = 0.0
+        Omega[target] = 0.0
+        Omega[:, target] = 0.0
+        Omega[target, target] = own[target]
+        if intercepts is not None:
+            intercepts = np.where(target, mean, intercepts)
+    expected = np.zeros(len(B))
+    if intercepts is not None:
+        expected[:] = np.linalg.solve(np.eye(len(B)) - B, intercepts)
+    varying = np.flatnonzero(varies)
+    block = np.ix_(varying, varying)
+    use = [condition._use(parameter) for parameter in parameters]
+    # There is no information about the edges out of a constant variable.
+    shared = tuple(
+        s
+        for s, (kind, _, j) in enumerate(parameters)
+        if use[s] == "shared" and (varies[j] or kind == "Omega")
+    )
+    # The variance of a variable that is set from outside is that of the data.
+    others = tuple(s for s, word in enumerate(use) if word == "own" and condition.kind != "perfect")
+    return ConditionModel(
+        varying,
+        B[block],
+        Omega[block],
+        condition.S[block],
+        shared,
+        others,
+        mean[varying],
+        expected[varying],
+        None if intercepts is None else intercepts[varying],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class JointVariation:
+    """Sampling variation of a fit to several conditions, by normal theory."""
+
+    moments: JointMoments
+    by_condition: tuple[ConditionParameters, ...]
+    parameters: tuple[Parameter, ...]
+
+    @cached_property
+    def models(self) -> tuple[ConditionModel, ...]:
+        """The model in each condition."""
+        return tuple(
+            self._model(condition, own, self.parameters)
+            for condition, own in zip(self.moments.conditions, self.by_condition, strict=True)
+        )
+
+    def _model(
+        self,
+        condition: ConditionMoments,
+        own: ConditionParameters,
+        parameters: Sequence[Parameter],
+    ) -> ConditionModel:
+        shared = self.moments.means == "shared"
+        means = (self.moments._mean(condition), own.intercepts) if shared else None
+        return condition_model(condition, own.B, own.Omega, parameters, means)
+
+    @cached_property
+    def estimable(self) -> tuple[int, ...]:
+        """Numbers of the shared parameters that some condition informs about."""
+        return tuple(sorted({s for part in self.models for s in part.shared}))
+
+    def information(self, se: StandardErrorKind) -> Information:
+        """Return "expected", as for one sample."""
+        return "expected"
+
+    def covariance(self, se: StandardErrorKind, information: Information) -> Floats:
+        """Return the inverse of the summed information; NaN for parameters without any.
+
+        Parameters that are specific to a condition are estimated, too; they follow the shared ones
+        in the sum, so that the inverse accounts for them.
+        """
+        q, d = len(self.parameters), len(self.moments.names)
+        n_shared = q + d * (self.moments.means == "shared")  # and the intercepts
+        added, size = [], n_shared
+        for condition, part in zip(self.moments.conditions, self.models, strict=True):
+            place = {int(i): k for k, i in enumerate([*part.varying, d])}  # the constant is last
+            here = [(s, self.parameters[s]) for s in part.shared]
+            own = [self.parameters[s] for s in part.own]
+            for i in part.varying if part.intercepts is not None else ():
+                use = condition._use(("B", int(i), d))
+                if use == "shared":
+                    here.append((q + int(i), ("B", int(i), d)))
+                elif use == "own":
+                    own.append(("B", int(i), d))
+            here += [(size + k, parameter) for k, parameter in enumerate(own)]
+            size += len(own)
+            here.sort(key=lambda entry: entry[1][0] != "B")  # entries of B come first
+            if not here:
+                continue
+            local: list[Parameter] = [(kind, place[i], place[j]) for _, (kind, i, j) in here]
+            B, Omega, S = part.with_constant()
+            if information == "expected":
+                block = expected_information(B, Omega, condition.n, local)
+            else:
+                block = observed_information(B, Omega, S, condition.n, local)
+            added.append(([number for number, _ in here], block))
+        total = np.zeros((size, size))
+        for numbers, block in added:
+            total[np.ix_(numbers, numbers)] += block
+        known = [*self.estimable, *range(q, size)]
+        inverse = safe_inverse(total[np.ix_(known, known)])
+        covariance, n_estimable = np.full((q, q), np.nan), len(self.estimable)
+        covariance[np.ix_(self.estimable, self.estimable)] = inverse[:n_estimable, :n_estimable]
+        return covariance
+
+    def n_means(self) -> int:
+        """Return the number of means of the conditions beyond those of the model."""
+        if self.moments.means == "free":
+            return 0
+        d = len(self.moments.names)
+        own = sum(
+            c._use(("B", int(i), d)) != "shared"
+            for c in self.moments.conditions
+            for i in np.flatnonzero(c.varies)
+        )
+        return sum(int(c.varies.sum()) for c in self.moments.conditions) - d - own
+
+    def misfit(self) -> tuple[float, float]:
+        """Return the discrepancies of this graph and of the empty one, per observation."""
+        return self._discrepancy(self.models), self._discrepancy(self._empty)
+
+    @cached_property
+    def _empty(self) -> tuple[ConditionModel, ...]:
+        """The graph without edges: a variance for each variable, over conditions that share it."""
+        conditions = self.moments.conditions
+        if self.moments.means == "shared":
+            empty = MixedGraph(self.moments.names)
+            core = _core.fit_graph(self.moments._core_data(), *empty._bits())
+            return tuple(
+                self._model(c, condition_parameters(core, e), ()) for e, c in enumerate(conditions)
+            )
+        specific = [c.is_target & (c.kind != "activity") for c in conditions]
+        left = np.array([c.n * ~own for c, own in zip(conditions, specific, strict=True)])
+        variances = np.array([np.diag(c.S) for c in conditions])
+        shared = np.sum(left * variances, axis=0) / left.sum(axis=0)
+        return tuple(
+            condition_model(c, np.zeros_like(c.S), np.diag(np.where(own, np.diag(c.S), shared)), ())
+            for c, own in zip(conditions, specific, strict=True)
+        )
+
+    def _discrepancy(self, models: Sequence[ConditionModel]) -> float:
+        return math.fsum(
+            c.n / self.moments.n * part.misfit()
+            for c, part in zip(self.moments.conditions, models, strict=True)
+        )
+
+    def expected_chi2(self, test: TestKind) -> tuple[float, float]:
+        """Raise an error: scaled tests are for one sample."""
+        raise _for_one_sample(test)
+
+    def approximation(self, test: TestKind) -> Approximation:
+        """Raise an error: scaled tests are for one sample."""
+        raise _for_one_sample(test)
+
+
+def _for_one_sample(test: TestKind) -> DataError:
+    return DataError(f"test={test!r} is for one sample; omit it with several conditions")

@@ -1,16 +1,15 @@
 """Linear structural equation models on a mixed graph (section 2.2, appendix A.1).
 
 The model is ``X = B X + eps`` with ``cov(eps) = Omega``. ``B[i, j]`` is the effect of j on i, so it
-may differ from zero only where ``j -> i``; ``Omega[i, j]`` only where ``i <-> j`` or ``i = j``.
-Then ``cov(X) = (I - B)^-1 Omega (I - B)^-T``, which is also a sum over treks: Wright's theorem,
-here as :meth:`LinearSEM.wright_covariance`. Rows and columns are in the graph's node order.
+may differ from zero only if ``j -> i``; ``Omega[i, j]`` only if ``i <-> j`` or ``i = j``. Then
+``cov(X) = (I - B)^-1 Omega (I - B)^-T``, which is also a sum over treks: Wright's theorem, here
+:meth:`LinearSEM.wright_covariance`. Rows and columns are in node order.
 
-To estimate B and Omega from data, go on to :func:`bowfree.fit`.
+:func:`bowfree.fit` estimates B and Omega from data.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,30 +19,27 @@ import numpy.typing as npt
 
 from bowfree.errors import DataError, GraphError
 from bowfree.graph.encodings import members
-from bowfree.graph.graph_like import graph_of
+from bowfree.graph.graph_like import GraphLike, graph_of
+from bowfree.graph.identification import half_trek_equations
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.paths import Path, Trek
 from bowfree.graph.text import quote
-from bowfree.model.closed_form import closed_form
-from bowfree.model.inference import TotalEffects
-from bowfree.model.parameter_matrices import (
-    check_positive_definite,
-    check_support,
-    square_matrix,
-    supports,
-    symmetric,
-)
+from bowfree.model.effect_tables import TotalEffects
 from bowfree.parallel.budget import random_generator
-from bowfree.results.display import MOST_ROWS, Table, count
+from bowfree.parameters import Rng, public
+from bowfree.results.display import MOST_ROWS, Table, count, shorten_list
 from bowfree.results.frames import data_frame
 from bowfree.results.frozen import Frozen
 from bowfree.results.graph_display import GraphDisplay
 from bowfree.text_reading import short_repr
-from bowfree.validation import LARGEST_COUNT
+from bowfree.validation import as_list, check_count
 
 Matrix = npt.NDArray[np.float64]
 
 _SMALLEST_EIGENVALUE = 1e-6  # section 4.1, footnote
+_ASYMMETRY = 1e-10  # relative; larger than rounding errors, smaller than mistakes
+_NO_COVARIANCE = 1e-8  # a larger error correlation without an edge is not rounding
+_WORST_CONDITION = 1e12  # equations with a larger condition number have no meaningful solution
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,13 +61,13 @@ class LinearSEM(GraphDisplay, Frozen):
     GraphError
         The graph has a directed cycle.
     DataError
-        A matrix has the wrong shape, NaN or infinite entries, an entry where the graph has no edge,
+        A matrix has the wrong shape, NaN or infinite entries, a nonzero entry without an edge, or
         labels in another order than the nodes; Omega is not symmetric or not positive definite.
 
     Notes
     -----
-    The matrices are copied and cannot be written to. A data frame is accepted if its columns (and
-    its rows, when they have names) are the nodes, in their order.
+    The matrices are copied and read-only. A data frame is accepted if its columns (and its row
+    labels, if any) are the nodes in their order.
 
     Examples
     --------
@@ -116,26 +112,26 @@ class LinearSEM(GraphDisplay, Frozen):
         with np.errstate(over="ignore", invalid="ignore"):
             if not np.isfinite(self.covariance()).all():
                 raise DataError(
-                    "the covariances of the variables are beyond the largest number, 1.8e308; "
-                    "give B and Omega in other units"
+                    "the covariances of the variables exceed the largest number, 1.8e308; "
+                    "use other units for B and Omega"
                 )
         super().__post_init__()
 
     @classmethod
     def from_covariance(cls, graph: MixedGraph, Sigma: Any) -> LinearSEM:
-        """Return the parameters that belong to a covariance matrix of the model.
+        """Compute the parameters of the model from its covariance matrix.
 
-        No iteration: the coefficients into a node solve a linear system, ancestors of it first
-        where it needs them (the half-trek criterion). Without bows this always works; with bows
-        where ``graph.identified()`` says that all is identified.
+        The coefficients into a node solve a linear system (the half-trek criterion), so no
+        iteration is needed. Without bows this is always possible; with bows if all parameters are
+        identified according to ``graph.identified()``.
 
         Parameters
         ----------
         graph : MixedGraph
             Acyclic.
         Sigma : array-like (d, d) or data frame
-            A covariance matrix that the graph implies, up to rounding. For one that it does not
-            imply, such as one computed from data, there is :func:`bowfree.fit`.
+            A covariance matrix that the graph implies, up to rounding. For other matrices, such as
+            one computed from data, use :func:`bowfree.fit`.
 
         Returns
         -------
@@ -146,7 +142,7 @@ class LinearSEM(GraphDisplay, Frozen):
         GraphError
             The graph has a cycle, or a parameter that the covariances do not determine.
         DataError
-            The matrix is no covariance matrix, or not one of this model.
+            The matrix is not a covariance matrix, or not one of this model.
 
         Examples
         --------
@@ -210,7 +206,7 @@ class LinearSEM(GraphDisplay, Frozen):
         Returns
         -------
         TotalEffects
-            As that of a fit, without standard errors: these parameters are not estimated.
+            Without standard errors, because these parameters are not estimated.
 
         Examples
         --------
@@ -230,7 +226,7 @@ class LinearSEM(GraphDisplay, Frozen):
         return TotalEffects(self.graph.nodes, E, unknown, unknown, unknown)
 
     def _effects(self) -> Matrix:
-        """Return (I - B)^-1, ancestors first: what the graph excludes is exactly zero."""
+        """Return (I - B)^-1, exactly zero where no directed path leads."""
         E = np.eye(len(self.graph))
         for name in self.graph.topological_order():
             v = self.graph._node(name)
@@ -250,7 +246,7 @@ class LinearSEM(GraphDisplay, Frozen):
         return Sigma / 2 + Sigma.T / 2  # rounding leaves the product slightly asymmetric
 
     def standardized(self) -> LinearSEM:
-        """Return the same model in units in which every variable has variance 1.
+        """Return the model in units in which every variable has variance 1.
 
         References
         ----------
@@ -259,15 +255,15 @@ class LinearSEM(GraphDisplay, Frozen):
         sd = np.sqrt(np.diag(self.covariance()))
         return LinearSEM(self.graph, self.B * (sd / sd[:, None]), self.Omega / np.outer(sd, sd))
 
-    def sample(self, n: int, *, rng: Any = None, as_frame: str | None = None) -> Any:
+    def sample(self, n: int, *, rng: Rng = None, as_frame: str | None = None) -> Any:
         """Draw n observations of X, normal with mean zero.
 
         Parameters
         ----------
         n : int
             Number of observations.
-        rng : None, int, numpy.random.Generator, ...
-            Anything :func:`numpy.random.default_rng` takes; the same rng gives the same data.
+        rng : int or numpy.random.Generator, optional
+            Seed or generator.
         as_frame : {None, "pandas", "polars", "pyarrow"}
             Return a data frame of this library, with the nodes as columns, instead of an array.
 
@@ -283,18 +279,7 @@ class LinearSEM(GraphDisplay, Frozen):
         >>> sem.sample(100, rng=2).shape
         (100, 3)
         """
-        try:
-            size = operator.index(n)
-        except TypeError:
-            size = -1
-        if size < 1:
-            raise DataError(
-                f"n must be a positive integer, the number of observations, not {short_repr(n)}"
-            )
-        if size > LARGEST_COUNT:
-            raise DataError(
-                f"n = {short_repr(n)} is too large: at most {LARGEST_COUNT:,} observations"
-            )
+        size = check_count("n", n, 1)
         white = random_generator(rng).standard_normal((size, len(self.graph)))
         X = white @ (self._effects() @ np.linalg.cholesky(self.Omega)).T
         if as_frame is None:
@@ -335,15 +320,15 @@ class LinearSEM(GraphDisplay, Frozen):
         """Return the covariance of X by path tracing: sums of products along treks.
 
         A variance is ``Omega[i, i]`` plus the sum over all treks from i to itself; a covariance is
-        the sum over the *simple* treks from i to j, those with a head multiplied by the variance
-        of the head. In a standardized model those variances are 1 and the simple treks alone give
-        the correlations, which is Wright's theorem as it is usually quoted.
+        the sum over the *simple* treks from i to j, where treks with a head are multiplied by the
+        variance of the head. In a standardized model these variances are 1, and the sum over simple
+        treks is the correlation: Wright's theorem as it is usually quoted.
 
         Returns
         -------
         array (d, d)
             Equal to :meth:`covariance` up to rounding. The number of treks is exponential in the
-            number of edges: this is for understanding and for small graphs.
+            number of edges, so use it for small graphs.
 
         Examples
         --------
@@ -357,9 +342,9 @@ class LinearSEM(GraphDisplay, Frozen):
 
         References
         ----------
-        Theorems "unstandardized" and "wright" of appendix A.1. There they are stated for cyclic
-        graphs as well, where the sum over simple treks is not right: the proof splits a trek at
-        the node where its sides meet, and in a cycle they can meet in more than one way.
+        Theorems "unstandardized" and "wright" of appendix A.1. They are stated there for cyclic
+        graphs as well, where the sum over simple treks is incorrect: the proof splits a trek at
+        the node where its sides meet, which is not unique in a cycle.
         """
         nodes = self.graph.nodes
         phi = np.zeros_like(self.Omega)
@@ -384,20 +369,19 @@ class LinearSEM(GraphDisplay, Frozen):
         return float(matrix[h, h])
 
 
-def random_sem(graph: MixedGraph, *, rng: Any = None) -> LinearSEM:
+@public
+def random_sem(graph: GraphLike, *, rng: Rng = None) -> LinearSEM:
     """Draw parameters for a graph as in the simulations of the paper.
 
     Edge labels in B and Omega are standard normal; an error variance is the sum of the absolute
     values of the rest of its row of Omega plus a chi-squared variable with one degree of freedom.
-    Omega is drawn anew while its smallest eigenvalue is below 1e-6.
+    Omega is redrawn if its smallest eigenvalue is below 1e-6. The order is that of
+    ``graph.directed``, then ``graph.bidirected``, then the variances in node order.
 
     Parameters
     ----------
-    graph : MixedGraph
+    graph : MixedGraph, or a result that has one
         Acyclic.
-    rng : None, int, numpy.random.Generator, ...
-        Anything :func:`numpy.random.default_rng` takes. Labels are drawn in the order of
-        ``graph.directed``, then of ``graph.bidirected``, then the variances in node order.
 
     Returns
     -------
@@ -429,3 +413,172 @@ def random_sem(graph: MixedGraph, *, rng: Any = None) -> LinearSEM:
         Omega[np.diag_indices(d)] = np.abs(Omega).sum(axis=1) + generator.chisquare(1, size=d)
         if d == 0 or np.linalg.eigvalsh(Omega)[0] >= _SMALLEST_EIGENVALUE:
             return LinearSEM(graph, B, Omega)
+
+
+# --- checks of matrices ---
+
+
+def square_matrix(value: Any, name: str, graph: MixedGraph) -> Matrix:
+    """Return a copy as a float array; check labels, shape and entries."""
+    if hasattr(value, "columns"):  # a data frame, maybe with row labels
+        rows = getattr(value, "index", range(len(graph)))
+        for kind, found in (("columns", value.columns), ("rows", rows)):
+            labels = tuple(as_list(f"{kind} of {name}", found, "nodes", DataError))
+            if labels != graph.nodes and (kind == "columns" or labels != tuple(range(len(graph)))):
+                raise DataError(
+                    f"{name} has {kind} {short_repr(list(labels))} but the nodes are "
+                    f"{short_repr(list(graph.nodes))}; "
+                    "reorder rows and columns"
+                )
+    try:
+        matrix = real_array(value)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"{name} must be a matrix of numbers, not {short_repr(value)}") from None
+    d = len(graph)
+    if matrix.shape != (d, d):
+        raise DataError(
+            f"{name} has shape {matrix.shape}, but the graph has {d} nodes; expected ({d}, {d})"
+        )
+    bad = np.argwhere(~np.isfinite(matrix))
+    if len(bad):
+        i, j = bad[0]
+        raise DataError(
+            f"{name}[{graph.nodes[i]}, {graph.nodes[j]}] is {matrix[i, j]}; "
+            "every entry must be a finite number"
+        )
+    return matrix
+
+
+def real_array(value: Any) -> Matrix:
+    """Return a copy as an array of floats; raise if entries are not real numbers."""
+    found = np.asarray(value)
+    if np.iscomplexobj(found):
+        raise TypeError("complex numbers are not real")
+    return found.astype(np.float64)
+
+
+def supports(graph: MixedGraph) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return boolean matrices of the entries of B and Omega that may differ from zero."""
+    d = len(graph)
+    directed, bidirected = np.zeros((d, d), dtype=bool), np.eye(d, dtype=bool)
+    for a, b in graph.directed:
+        directed[graph._node(b), graph._node(a)] = True
+    for a, b in graph.bidirected:
+        i, j = graph._node(a), graph._node(b)
+        bidirected[i, j] = bidirected[j, i] = True
+    return directed, bidirected
+
+
+def check_support(
+    matrix: Matrix, name: str, support: npt.NDArray[np.bool_], graph: MixedGraph, mark: str
+) -> None:
+    """Raise an error if an entry without an edge differs from zero."""
+    outside = np.argwhere((matrix != 0) & ~support)
+    if len(outside):
+        i, j = (int(k) for k in outside[0])
+        a, b = quote(graph.nodes[i]), quote(graph.nodes[j])
+        # A transposed B is the usual mistake.
+        hint = " (B[i, j] is the effect of j on i; is it transposed?)" if name == "B" else ""
+        raise DataError(
+            f"{name}[{a}, {b}] is {matrix[i, j]:g}, but {b} {mark} {a} is not an edge of the graph"
+            f"{hint}; set the entry to zero or add the edge"
+        )
+
+
+def symmetric(Omega: Matrix, graph: MixedGraph, name: str = "Omega") -> Matrix:
+    """Return the symmetrized matrix; raise an error if more than rounding is asymmetric."""
+    gap = np.abs(Omega - Omega.T)
+    if gap.size and gap.max() > _ASYMMETRY * np.abs(Omega).max():
+        i, j = np.unravel_index(gap.argmax(), gap.shape)
+        a, b = graph.nodes[i], graph.nodes[j]
+        raise DataError(
+            f"{name} is not symmetric: {name}[{a}, {b}] is {Omega[i, j]:g} but {name}[{b}, {a}] is "
+            f"{Omega[j, i]:g}; use ({name} + {name}.T) / 2 if the difference is rounding"
+        )
+    return Omega / 2 + Omega.T / 2
+
+
+def check_positive_definite(Omega: Matrix, graph: MixedGraph) -> None:
+    """Raise an error if Omega is not positive definite."""
+    if not Omega.size:
+        return
+    remedy = "raise the error variances (the diagonal) or lower the error covariances"
+    variances = np.diag(Omega)
+    if variances.min() <= 0:
+        name = short_repr(graph.nodes[int(variances.argmin())])
+        raise DataError(
+            f"Omega is not positive definite: the error variance of {name} is "
+            f"{variances.min():.3g}; {remedy}"
+        )
+    # In units of the standard deviations of the errors nothing overflows.
+    sd = np.sqrt(variances)
+    eigenvalues = np.linalg.eigvalsh(Omega / sd / sd[:, None])
+    # An eigenvalue of zero is computed with an error of d times that of the largest.
+    if eigenvalues[0] <= len(Omega) * np.finfo(float).eps * eigenvalues[-1]:
+        raise DataError(
+            "Omega is not positive definite: the smallest eigenvalue of its correlations is "
+            f"{eigenvalues[0]:.3g}; {remedy}"
+        )
+
+
+# --- parameters from a covariance matrix ---
+
+
+def closed_form(graph: MixedGraph, Sigma: Any) -> tuple[Matrix, Matrix]:
+    """Return B and Omega of a covariance matrix; see :meth:`LinearSEM.from_covariance`.
+
+    The coefficients into a node solve linear equations, one for each of its parents. A source of
+    these equations enters by its error if its own coefficients are known, otherwise by itself
+    (:func:`bowfree.graph.identification.half_trek_equations`).
+    """
+    graph.check_acyclic()
+    S = symmetric(square_matrix(Sigma, "Sigma", graph), graph, "Sigma")
+    equations = half_trek_equations(graph)
+    if len(equations) < len(graph):
+        unsolved = [e for e in graph.identified().rows if e.verdict != "identified"]
+        some = shorten_list(
+            ", ".join(f"{e.a} {e.mark} {e.b}" for e in unsolved), "and others", most=99
+        )
+        raise GraphError(
+            f"the covariances may not determine the parameters of {some}; see graph.identified()"
+        )
+    # In units of variance one, so that tolerances are relative.
+    with np.errstate(invalid="ignore"):
+        sd = np.sqrt(np.diag(S))
+    if not (sd > 0).all():
+        v = int(np.argmin(sd > 0))
+        raise DataError(f"the variance of {quote(graph.nodes[v])} is {S[v, v]:g}; it must be > 0")
+    R = S / np.outer(sd, sd)
+    smallest = float(np.linalg.eigvalsh(R)[0]) if R.size else 1.0
+    if smallest <= len(R) * np.finfo(float).eps:
+        raise DataError(
+            "Sigma is not positive definite: the smallest eigenvalue of its correlations is "
+            f"{smallest:.3g}; it is not a covariance matrix of such a model"
+        )
+    B = np.zeros_like(R)
+    rows = R.copy()  # row y of R, or of (I - B) R after the coefficients into y are computed
+    for v, sources, reached in equations:
+        parents = list(members(graph._parents[v]))
+        used = np.array([rows[y] if reached >> y & 1 else R[y] for y in sources])
+        if parents:
+            A, b = used[:, parents], used[:, v]
+            if np.linalg.cond(A) > _WORST_CONDITION:
+                raise DataError(
+                    f"at this Sigma the coefficients into {quote(graph.nodes[v])} are not "
+                    "determined: their equations are singular (an instrument without effect?)"
+                )
+            B[v, parents] = np.linalg.solve(A, b)
+        rows[v] = R[v] - B[v] @ R
+    Omega = (np.eye(len(R)) - B) @ R @ (np.eye(len(R)) - B).T
+    outside = ~supports(graph)[1]
+    gap = np.where(outside, np.abs(Omega), 0.0)
+    if gap.size and gap.max() > _NO_COVARIANCE:
+        i, j = np.unravel_index(gap.argmax(), gap.shape)
+        x, y = quote(graph.nodes[i]), quote(graph.nodes[j])
+        raise DataError(
+            f"Sigma is not a covariance matrix of this graph: the errors of {x} and {y} would "
+            f"have covariance {Omega[i, j]:.3g} (at unit variances) without {x} <-> {y}; "
+            "bowfree.fit finds the closest model"
+        )
+    Omega[outside] = 0.0
+    return B * np.outer(sd, 1 / sd), Omega * np.outer(sd, sd)

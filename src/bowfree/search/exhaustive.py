@@ -32,7 +32,7 @@ from bowfree.graph.encodings import (
     index_pairs,
 )
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.scoring_rule import ScoringRule
+from bowfree.model.context import ScoringRule
 from bowfree.parameters import Correlation, GraphClass, Means, Method, Missing, Penalty, public
 from bowfree.results.display import count
 from bowfree.results.frozen import Frozen

@@ -36,7 +36,7 @@ from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, DataError, WorkersLost
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.scoring_rule import ScoringRule
+from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import (
     Correlation,
@@ -182,7 +182,7 @@ def greedy_search(
         aside = options.read(rest)
     moments = options.read(used)
     warn_about_columns(table, declared=ordinal)
-    rule = rule.settled(moments.n, len(moments.names))
+    rule = rule.resolve(moments.n, len(moments.names))
     if unknown and isinstance(moments, JointMoments):
 
         def search(data: Moments, part: Budget, start: MixedGraph | None) -> SearchResult:
@@ -265,7 +265,7 @@ def settle(
 ) -> tuple[SearchSpace, ScoringRule, tuple[str, ...]]:
     """Return the space and the rule as these moments want them, and what is to be said of it."""
     n, d, notes = moments.n, len(moments.names), []
-    rule = rule.settled(n, d)
+    rule = rule.resolve(n, d)
     if rule.origin:
         notes.append(f"penalty {rule.weight:.4g} is {rule.origin}")
     if not moments.definite:
@@ -275,7 +275,7 @@ def settle(
             f"{space.describe_limits()}, so that every district with its parents has fewer than n "
             "variables"
         )
-        extended = ScoringRule("ebic").settled(n, d).weight
+        extended = ScoringRule("ebic").resolve(n, d).weight
         if rule.weight < extended:
             notes.append(
                 f"with penalty {rule.weight:.4g} and this many variables, some edges are likely to "

@@ -221,7 +221,7 @@ def edge_changes(
     context = context_of(graph)
     bap, moments = context.graph, context.read(data, options)
     rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
-    rule = rule.settled(moments.n, len(bap))
+    rule = rule.resolve(moments.n, len(bap))
     within = SearchSpace.of(
         context.space if space is None else space,
         graph_class=graph_class,

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from bowfree.data.moments import Moments
 from bowfree.errors import WorkInterrupted
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.context import Context
+from bowfree.model.context import Context, ScoringRule
 from bowfree.model.fitting import fit, fit_moments
-from bowfree.model.scoring_rule import ScoringRule
 from bowfree.parallel.budget import Progress
 from bowfree.parameters import Rng, StandardErrorKind, TestKind, public
 from bowfree.results.display import Table, TextDisplay, count, percent, shorten_list, significant

@@ -14,7 +14,7 @@ from bowfree import _core
 from bowfree.data.moments import Moments
 from bowfree.graph.encodings import Bits, graph_of_bits, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.scoring_rule import ScoringRule
+from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget
 from bowfree.search.plan import RUN_KINDS, Strategy, Task
 from bowfree.search.result import ScoredGraph, SearchRun

@@ -32,9 +32,9 @@ from bowfree.equivalence.classes import equivalence_class
 from bowfree.equivalence.empirical import empirical_class
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.context import ScoringRule
+from bowfree.model.fitting import score
 from bowfree.model.linear_sem import random_sem
-from bowfree.model.scoring import score
-from bowfree.model.scoring_rule import ScoringRule
 from bowfree.parallel.budget import Budget
 from bowfree.parameters import Method
 from bowfree.search.greedy import greedy_search

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.errors import BowfreeError
-from bowfree.model.parameter_matrices import real_array
+from bowfree.model.linear_sem import real_array
 from bowfree.text_reading import short_repr
 
 Floats = npt.NDArray[np.float64]

@@ -37,8 +37,7 @@ from bowfree.errors import DataError
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fitting import fit_moments
-from bowfree.model.joint_fit import cut_graph
-from bowfree.model.joint_variation import cut
+from bowfree.model.joint_fit import condition_model, cut_graph
 from bowfree.parallel.budget import Budget
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number
 from bowfree.results.frames import data_frame
@@ -341,7 +340,7 @@ def _compared(
     order, foreseen = _in_turn(here, condition)
     numbers = [graph.nodes.index(name) for name in order]
     block = np.ix_(numbers, numbers)
-    part = cut(condition, B, Omega, ())
+    part = condition_model(condition, B, Omega, ())
     local = [here.nodes.index(name) for name in order]
     counts = np.array([name in foreseen for name in order])
     S = condition.S[block]

@@ -19,7 +19,7 @@ from bowfree.data.loader import read_moments
 from bowfree.data.moments import Moments
 from bowfree.data.sample import CompleteRows
 from bowfree.errors import BowfreeError, DataError
-from bowfree.model.scoring_rule import ScoringRule
+from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget
 from bowfree.results.display import count
 from bowfree.search.greedy import search_moments

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from bowfree.data.joint_moments import JointMoments
 from bowfree.effects.bounds_result import EffectBounds
 from bowfree.equivalence.class_summary import ClassSummary
-from bowfree.model.estimate import Estimate
 from bowfree.model.fit_result import Fit
+from bowfree.model.fit_summary import Estimate
 from bowfree.results.display import p_text, percent
 from bowfree.search.result import SearchResult
 from bowfree.uncertainty.average_result import AveragedEffects

@@ -18,7 +18,7 @@ from matplotlib.colors import Normalize
 
 from bowfree.errors import BowfreeError
 from bowfree.model.fit_result import Fit
-from bowfree.model.parameter_matrices import real_array
+from bowfree.model.linear_sem import real_array
 from bowfree.parameters import public
 from bowfree.results.display import significant
 from bowfree.text_reading import short_repr

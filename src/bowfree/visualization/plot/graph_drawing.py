@@ -25,8 +25,8 @@ from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
+from bowfree.model.fit_summary import edge_weights
 from bowfree.model.linear_sem import LinearSEM
-from bowfree.model.parameter_table import edge_weights
 from bowfree.parameters import public
 from bowfree.results.display import significant
 from bowfree.text_reading import short_repr

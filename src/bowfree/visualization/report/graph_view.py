@@ -15,7 +15,7 @@ import numpy as np
 
 from bowfree.equivalence.class_summary import ClassSummary, EdgeSummary
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.estimate import Estimate
+from bowfree.model.fit_summary import Estimate
 from bowfree.results.display import significant
 from bowfree.visualization import svg
 from bowfree.visualization.layout import (

@@ -17,8 +17,9 @@ from bowfree.effects.bounds_result import EffectBounds
 from bowfree.effects.design_result import Design
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.targets import said
+from bowfree.model.effect_tables import TotalEffects
 from bowfree.model.fit_result import Fit
-from bowfree.model.inference import TotalEffects, normal_quantile
+from bowfree.model.inference import normal_quantile
 from bowfree.model.joint_fit import JointFit
 from bowfree.results.display import count, p_cell, p_text, significant
 from bowfree.results.display import percent as short_percent

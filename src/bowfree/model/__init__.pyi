@@ -1,0 +1,16 @@
+from .context import ScoringRule as ScoringRule
+from .diagnostics import CaseResiduals as CaseResiduals
+from .diagnostics import ModificationIndices as ModificationIndices
+from .diagnostics import Prediction as Prediction
+from .effect_tables import TotalEffects as TotalEffects
+from .fit_indices import FitIndices as FitIndices
+from .fit_indices import ScaledIndices as ScaledIndices
+from .fit_result import Certificate as Certificate
+from .fit_summary import Estimate as Estimate
+from .fit_summary import FitSummary as FitSummary
+from .fitting import DistrictScores as DistrictScores
+from .fitting import district_scores as district_scores
+from .inference import StandardErrors as StandardErrors
+from .joint_fit import JointFit as JointFit
+from .joint_fit import SharingTest as SharingTest
+from .resampling import BootstrapFit as BootstrapFit

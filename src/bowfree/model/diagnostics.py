@@ -1,0 +1,493 @@
+"""Diagnostics of a fit: modification indices, and predictions and residuals of single rows.
+
+**Modification indices** are score tests of edges that could be added, without a refit. For a
+parameter that the graph fixes at zero, let g be the gradient of the log-likelihood at the fit, c its
+information, I the information of the free parameters and k that between the two. Then
+
+    index = g^2 / (c - k I^-1 k^T),    expected change = g / (c - k I^-1 k^T),
+
+as in lavaan's ``modindices`` (expected information). The index approximates the decrease of
+chi-square if the edge were added; :func:`bowfree.edge_changes` computes the exact one. Edges that
+would create a bow or a directed cycle are skipped, and listed as such.
+
+**Predictions** use the joint normal distribution with the means of the data and the fitted
+``Sigma``:
+
+    E[x_t | x_o] = mean_t + Sigma_to Sigma_oo^-1 (x_o - mean_o),
+
+whatever the directions of the edges; a prediction is not an intervention
+(:func:`bowfree.intervene`). The **residuals** of a row are its errors ``eps = (I - B) (x - mean)``,
+and its distance ``(x - mean)^T Sigma^-1 (x - mean)`` has a chi-square distribution with d degrees of
+freedom.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.data.covariance import check_cases
+from bowfree.data.frames import read_observations
+from bowfree.data.joint_moments import JointMoments
+from bowfree.errors import DataError, GraphError
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.names import EdgeLookup, node_index
+from bowfree.graph.text import quote
+from bowfree.model.inference import Parameter, edge_label, expected_information, parameter_edge
+from bowfree.results.display import (
+    MOST_ROWS,
+    Table,
+    TextDisplay,
+    count,
+    number,
+    p_cell,
+    significant,
+)
+from bowfree.results.frames import data_frame
+from bowfree.results.frozen import Frozen
+from bowfree.results.rows import Row, RowTable
+from bowfree.results.serialization import ToDict
+from bowfree.text_reading import join_names
+from bowfree.validation import as_list
+
+if TYPE_CHECKING:
+    from bowfree.model.fit_result import Fit
+
+Floats = npt.NDArray[np.float64]
+Edge = tuple[str, str, str]
+
+# Candidates whose information is computed at once: some megabytes of numbers.
+_BATCH = 1000
+# A smaller fraction of a candidate's information, net of the free parameters, is rounding.
+_ROUNDING = 1e-10
+
+
+# --- modification indices ---
+
+
+@dataclass(frozen=True, repr=False)
+class ModificationIndices(RowTable, ToDict, EdgeLookup[Row]):
+    """Score tests of all edges that could be added; iterable, with ``len``, largest first.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        One for each edge, sorted by ``index``: ``a``, ``mark``, ``b`` (the edge), ``index`` (the
+        approximate decrease of chi-square; NaN for ``n = inf`` and if the data contain no
+        information about the edge), ``p_value`` (one degree of freedom), ``expected_change``
+        (approximate value of its parameter), ``std_all`` (the same in standard deviations of the
+        variables, or as a correlation of the errors).
+    bows, cycles : tuple of (str, str, str)
+        Edges that were skipped because they would create a bow or a directed cycle.
+    names : tuple of str
+        The variables.
+    n : float
+        Number of observations.
+    """
+
+    rows: tuple[Row, ...]
+    bows: tuple[Edge, ...]
+    cycles: tuple[Edge, ...]
+    names: tuple[str, ...]
+    n: float
+    _columns = ("a", "mark", "b", "index", "p_value", "expected_change", "std_all")
+
+    def _at_edge(self, i: int, mark: Literal["->", "<->"], j: int) -> Row:
+        edge = (self.names[i], mark, self.names[j])
+        wanted = {edge, edge[::-1]} if mark == "<->" else {edge}
+        for row in self.rows:
+            if (row.a, row.mark, row.b) in wanted:
+                return row
+        for what, skipped in (("a bow", self.bows), ("a cycle", self.cycles)):
+            if wanted & set(skipped):
+                raise GraphError(
+                    f"{edge_label(*edge)} would make {what}, and was skipped; remove an edge first"
+                )
+        raise GraphError(f"{edge_label(*edge)} is in the graph: fit.edge(...) has its estimate")
+
+    def _headline(self) -> str:
+        best = ""
+        if self.rows and not math.isnan(self.rows[0].index):
+            first = self.rows[0]
+            best = f", largest for {edge_label(first.a, first.mark, first.b)}"
+        return f"{count(len(self), 'edge')} that could be added{best}"
+
+    def _sections(self) -> Iterator[str | Table]:
+        if self.rows:
+            cells = [
+                (
+                    edge_label(row.a, row.mark, row.b),
+                    number(row.index),
+                    p_cell(row.p_value),
+                    significant(row.expected_change, 4),
+                    number(row.std_all),
+                )
+                for row in self.rows
+            ]
+            headings = ("edge", "index", "p", "expected change", "std. all")
+            yield Table(headings, cells, most=MOST_ROWS, rest="smaller ones: to_frame() has all")
+        else:
+            yield "no edge can be added"
+        skipped = [
+            f"{len(edges)} would make a {what}"
+            for what, edges in (("bow", self.bows), ("cycle", self.cycles))
+            if edges
+        ]
+        if skipped:
+            yield f"skipped: {', '.join(skipped)}"
+
+
+def modification_indices(fit: Fit) -> ModificationIndices:
+    """Test every edge that could be added; see :meth:`bowfree.Fit.modification_indices`."""
+    from scipy.special import chdtrc
+
+    names = fit.graph.nodes
+    legal, bows, cycles = _absent_edges(fit)
+    gradient, information = _efficient_scores(fit, legal)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = gradient / information
+        index = fit.n * gradient * change if math.isfinite(fit.n) else np.full(len(legal), np.nan)
+    p_values = chdtrc(1, index)
+    # Equivalent additions have indices that differ by rounding only; NaN comes last.
+    order = np.argsort(-index.round(6), kind="stable")
+    sd, sd_errors = np.sqrt(np.diag(fit.Sigma)), np.sqrt(np.diag(fit.Omega))
+    rows = []
+    for s in order.tolist():
+        kind, i, j = legal[s]
+        unit = sd[i] / sd[j] if kind == "B" else sd_errors[i] * sd_errors[j]
+        a, mark, b = parameter_edge(names, legal[s])
+        rows.append(
+            Row(
+                a=a,
+                mark=mark,
+                b=b,
+                index=float(index[s]),
+                p_value=float(p_values[s]),
+                expected_change=float(change[s]),
+                std_all=float(change[s] / unit),
+            )
+        )
+    skipped = (tuple(parameter_edge(names, p) for p in edges) for edges in (bows, cycles))
+    return ModificationIndices(tuple(rows), *skipped, names, fit.n)
+
+
+def _absent_edges(fit: Fit) -> tuple[list[Parameter], list[Parameter], list[Parameter]]:
+    """Return the parameters that could be freed, and those that would make a bow or a cycle."""
+    graph = fit.graph
+    parents, spouses = graph._parents, graph._spouses
+    below = [graph._mask(graph.descendants(name)) for name in graph.nodes]
+    legal: list[Parameter] = []
+    bows: list[Parameter] = []
+    cycles: list[Parameter] = []
+    for j in range(len(graph)):
+        for i in range(len(graph)):
+            if i == j or parents[i] >> j & 1:
+                continue
+            # The effect of j on i makes a cycle if i is an ancestor of j.
+            if below[i] >> j & 1:
+                cycles.append(("B", i, j))
+            elif spouses[i] >> j & 1:
+                bows.append(("B", i, j))
+            else:
+                legal.append(("B", i, j))
+    for i in range(len(graph)):
+        for j in range(i + 1, len(graph)):
+            if spouses[i] >> j & 1:
+                continue
+            joined = parents[i] >> j & 1 or parents[j] >> i & 1
+            (bows if joined else legal).append(("Omega", i, j))
+    return legal, bows, cycles
+
+
+def _efficient_scores(fit: Fit, candidates: list[Parameter]) -> tuple[Floats, Floats]:
+    """Return gradient and information of each candidate, net of the free parameters.
+
+    Both are per observation; NaN if the free parameters are not identified, or no information is
+    left.
+    """
+    A = np.eye(len(fit.B)) - fit.B
+    W, E = (np.asarray(np.linalg.inv(matrix), dtype=np.float64) for matrix in (fit.Omega, A))
+    WAS = W @ A @ fit.S
+    towards_B, towards_Omega = WAS, WAS @ A.T @ W - W
+    gradient = np.array(
+        [(towards_B if kind == "B" else towards_Omega)[i, j] for kind, i, j in candidates]
+    )
+    known = expected_information(fit.B, fit.Omega, 1.0, fit._parameters)
+    scale = 1 / np.sqrt(np.diag(known))
+    try:
+        root = np.linalg.cholesky(known * np.outer(scale, scale))
+    except np.linalg.LinAlgError:
+        return gradient, np.full(len(candidates), np.nan)
+    from scipy.linalg import solve_triangular
+
+    between = _Information(W, E, fit.Sigma, fit._parameters)
+    own, left = np.empty(len(candidates)), np.empty(len(candidates))
+    for start in range(0, len(candidates), _BATCH):
+        some = slice(start, start + _BATCH)
+        own[some], shared = between.candidates(candidates[some])
+        shared = solve_triangular(root, (scale * shared).T, lower=True, overwrite_b=True)
+        left[some] = own[some] - np.einsum("st,st->t", shared, shared)
+    left[~(left > _ROUNDING * own)] = np.nan
+    return gradient, left
+
+
+class _Information:
+    """Expected information of absent parameters, per observation, and between them and free ones.
+
+    In the terms of :func:`~bowfree.model.inference.expected_information` a parameter (matrix, i, j)
+    has U = e_i, and V = Omega E^T e_j for an effect or e_j for a covariance (half of it for a
+    variance). With W the inverse of Omega and E that of I - B, the products in the information of
+    two parameters are entries of W, E and Sigma, so that no system has to be solved:
+
+        U^T W U'    W[i, i']
+        V^T W U'    E[j, i'] or W[j, i']
+        V^T W V'    Sigma[j, j'], E[j, j'] or W[j, j'], for two effects, one, none
+    """
+
+    def __init__(
+        self, W: Floats, E: Floats, Sigma: Floats, parameters: Sequence[Parameter]
+    ) -> None:
+        self.W, self.E, self.Sigma = W, E, Sigma
+        rows = np.array([i for _, i, _ in parameters])
+        columns = np.array([j for _, _, j in parameters])
+        effect = np.array([kind == "B" for kind, _, _ in parameters])
+        half = np.where(rows == columns, 0.5, 1.0)
+        # One column for each free parameter; the rows of VWU and VWV are the vectors V that a
+        # candidate can have, first those of effects, then those of covariances.
+        self.WU, self.WV = W[:, rows], np.where(effect, E.T[:, columns], half * W[:, columns])
+        EV = np.where(effect, Sigma[:, columns], half * E[:, columns])
+        self.VWU, self.VWV = np.vstack([E[:, rows], self.WU]), np.vstack([EV, self.WV])
+
+    def candidates(self, parameters: Sequence[Parameter]) -> tuple[Floats, Floats]:
+        """Return their own information, and that between them and the free parameters."""
+        i = np.array([i for _, i, _ in parameters])
+        j = np.array([j for _, _, j in parameters])
+        effect = np.array([kind == "B" for kind, _, _ in parameters])
+        crossed = np.where(effect, self.E[j, i], self.W[j, i])
+        own = crossed**2 + self.W[i, i] * np.where(effect, self.Sigma[j, j], self.W[j, j])
+        V = np.where(effect, j, j + len(self.W))
+        return own, self.VWU[V] * self.WV[i] + self.WU[i] * self.VWV[V]
+
+
+# --- predictions and residuals ---
+
+
+class _Columns:
+    """Mixin: ``result[name]`` is the column of a variable."""
+
+    names: tuple[str, ...]
+    values: Floats
+
+    def __getitem__(self, name: str) -> Floats:
+        column: Floats = self.values[:, node_index(name, self.names)]
+        return column
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction(TextDisplay, ToDict, _Columns, Frozen):
+    """Conditional expectations of some variables, row by row.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables that are predicted.
+    given : tuple of str
+        The variables that they are predicted from.
+    values : ndarray of shape (rows, predicted)
+        The expectations.
+    sd : ndarray of shape (predicted,)
+        Standard deviation around the prediction, the same for all rows, if the parameters are
+        correct.
+    r2 : ndarray of shape (predicted,)
+        Fraction of the (fitted) variance that is predicted.
+    """
+
+    names: tuple[str, ...]
+    given: tuple[str, ...]
+    values: Floats
+    sd: Floats
+    r2: Floats
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with one column for each prediction.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Library of the data frame.
+        """
+        return data_frame(dict(zip(self.names, self.values.T, strict=True)), backend)
+
+    def _headline(self) -> str:
+        return (
+            f"{count(len(self), 'row')}, {count(len(self.names), 'variable')} from "
+            f"{join_names(self.given)}"
+        )
+
+    def _sections(self) -> Iterator[str | Table]:
+        yield f"predicted: {self._headline()}"
+        rows = [
+            (quote(name), number(self.sd[k], 4), number(self.r2[k]))
+            for k, name in enumerate(self.names)
+        ]
+        yield Table(("variable", "s.d.", "R squared"), rows, most=MOST_ROWS, rest="more")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CaseResiduals(TextDisplay, ToDict, _Columns, Frozen):
+    """The errors of rows under a fitted model, and their distances from its mean.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables.
+    values : ndarray of shape (rows, d)
+        Errors ``eps = (I - B) (x - mean)``: the part that the parents do not explain.
+    standardized : ndarray of shape (rows, d)
+        The errors divided by their fitted standard deviations.
+    distance : ndarray of shape (rows,)
+        Squared Mahalanobis distance from the mean.
+    p_value : ndarray of shape (rows,)
+        Probability of a larger distance, under normality.
+    """
+
+    names: tuple[str, ...]
+    values: Floats
+    standardized: Floats
+    distance: Floats
+    p_value: Floats
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with the errors, and columns ``mahalanobis`` and ``p_value``.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Library of the data frame.
+
+        Returns
+        -------
+        data frame
+            An underscore is prepended to a column that has the name of a variable.
+        """
+        columns = dict(zip(self.names, self.values.T, strict=True))
+        for name, values in (("mahalanobis", self.distance), ("p_value", self.p_value)):
+            while name in columns:
+                name = f"_{name}"
+            columns[name] = values
+        return data_frame(columns, backend)
+
+    def _headline(self) -> str:
+        return f"{count(len(self), 'row')} of {count(len(self.names), 'variable')}"
+
+    def _sections(self, most: int = 10) -> Iterator[str | Table]:
+        yield f"residuals of {self._headline()}; largest distances:"
+        rows = []
+        for case in np.argsort(-self.distance, kind="stable")[:most].tolist():
+            k = int(np.abs(self.standardized[case]).argmax())
+            rows.append(
+                (
+                    str(case),
+                    number(self.distance[case], 2),
+                    f"{self.p_value[case]:.2g}",
+                    f"{quote(self.names[k])} ({self.standardized[case, k]:+.2f} sd)",
+                )
+            )
+        yield Table(("row", "distance", "p", "largest error"), rows, left=(0, 3))
+
+
+def predict(fit: Fit, data: Any, of: str | Sequence[str] | None) -> Prediction:
+    """Predict variables from others; see :meth:`bowfree.Fit.predict`."""
+    mean = _mean(fit, "predict")
+    names = fit.graph.nodes
+    wanted = None
+    if of is not None:
+        said = [of] if isinstance(of, str) else as_list("of", of, "names of variables")
+        wanted = tuple(names[node_index(name, names)] for name in said)
+    there = _column_names(data)
+    if there is None and wanted is None:
+        raise DataError(
+            "an array has no column names: specify the variables to predict, as in of='y', and "
+            "pass all others in node order; or pass a data frame"
+        )
+    # An array contains all variables that are not predicted.
+    given = tuple(name for name in names if name not in (wanted or ()) and name in (there or names))
+    if wanted is None:
+        wanted = tuple(name for name in names if name not in given)
+        if not wanted:
+            raise DataError("data contain all variables: specify those to predict, as in of='y'")
+    if not given:
+        raise DataError(
+            f"data contain none of the variables to predict from: the graph has {join_names(names)}"
+        )
+    targets = [names.index(name) for name in wanted]
+    _, X = read_observations(data, MixedGraph(given), "data")
+    check_cases(given, X)
+    known = [names.index(name) for name in given]
+    Sigma = fit.Sigma
+    slopes = np.linalg.solve(Sigma[np.ix_(known, known)], Sigma[np.ix_(known, targets)])
+    variance = np.diag(Sigma)[targets]
+    rest = variance - np.sum(Sigma[np.ix_(known, targets)] * slopes, axis=0)
+    values = mean[targets] + (X - mean[known]) @ slopes
+    return Prediction(
+        wanted,
+        given,
+        values,
+        np.sqrt(np.maximum(rest, 0.0)),
+        1 - np.maximum(rest, 0.0) / variance,
+    )
+
+
+def residuals(fit: Fit, data: Any) -> CaseResiduals:
+    """Return the errors of rows; see :meth:`bowfree.Fit.residuals`."""
+    from scipy.special import chdtrc
+
+    mean = _mean(fit, "residuals")
+    _, X = read_observations(data, fit.graph, "data")
+    check_cases(fit.graph.nodes, X)
+    slopes = np.eye(len(fit.B)) - fit.B
+    gaps = np.isnan(X)
+    errors = np.where(gaps, 0.0, X - mean) @ slopes.T
+    # The error of a variable is defined if it and its parents are observed.
+    errors[gaps.astype(np.float64) @ (slopes != 0).T > 0] = np.nan
+    # Sigma^-1 = (I - B)^T Omega^-1 (I - B), so the distance of x is that of its errors.
+    distance = np.sum(errors * np.linalg.solve(fit.Omega, errors.T).T, axis=1)
+    return CaseResiduals(
+        fit.graph.nodes,
+        errors,
+        errors / np.sqrt(np.diag(fit.Omega)),
+        distance,
+        np.asarray(chdtrc(len(fit.B), distance), dtype=np.float64),
+    )
+
+
+def _mean(fit: Fit, method: str) -> Floats:
+    if isinstance(fit.moments, JointMoments):
+        raise DataError(
+            f"{method} requires the means of the variables, and each condition has its own: fit one "
+            "condition"
+        )
+    if fit.mean is None:
+        raise DataError(
+            f"{method} requires the means of the variables, and a covariance matrix has none: fit "
+            "the data themselves, or bowfree.Moments with a mean"
+        )
+    return fit.mean
+
+
+def _column_names(data: Any) -> set[str] | None:
+    """Return the column names of a table; None for an array."""
+    if isinstance(data, Mapping):
+        return set(map(str, data))
+    columns = getattr(data, "column_names", getattr(data, "columns", None))
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        return None
+    return set(map(str, columns))
