@@ -98,8 +98,8 @@ def test_gaps_stay_gaps():
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda fit: fit.predict([[1.0, 2.0]]), "an array has no names"),
-        (lambda fit: fit.predict(DATA), "data have all variables"),
+        (lambda fit: fit.predict([[1.0, 2.0]]), "an array has no column names"),
+        (lambda fit: fit.predict(DATA), "data contain all variables"),
         (lambda fit: fit.predict({"note": [1.0]}), "none of the variables to predict from"),
         (lambda fit: fit.predict(DATA, of="q"), "unknown node 'q'"),
         (lambda fit: fit.predict(DATA, of="y")["z"], "unknown node 'z'"),
@@ -114,7 +114,7 @@ def test_questions_that_cannot_be_answered(call, problem):
 def test_a_covariance_matrix_has_no_means():
     fit = bf.fit(GRAPH, cov=DATA.cov(), n=300)
     for call in (fit.residuals, fit.predict):
-        with pytest.raises(bf.errors.DataError, match="made from a covariance matrix"):
+        with pytest.raises(bf.errors.DataError, match="a covariance matrix has none"):
             call(DATA)
     with_mean = bf.Moments(
         ("x", "y", "z"), DATA.cov(ddof=0).to_numpy(), 300, DATA.mean().to_numpy()

@@ -60,7 +60,7 @@ def compare(graph, kinds, targets, model, theta, data, *, means):
             np.testing.assert_allclose(fit.own[e].Omega, Omega, atol=2e-4)
     d, n = len(graph), sum(SIZES)
     intercepts = {number for places in model.index for what, *_, number in places if what == "c"}
-    priced = model.size - len(intercepts)
+    priced = model.size - (d if shared else len(intercepts))  # shared intercepts are free
     assert fit.n_parameters == priced
     assert fit.df == len(data) * (d * (d + 1) // 2 + d * shared) - model.size
     for penalty in (0.5, 1.0):

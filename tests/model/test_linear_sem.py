@@ -294,7 +294,7 @@ def test_covariance_agrees_with_the_matrix_formula(g, seed):
 
 @pytest.mark.parametrize(("b", "variance"), [(1e200, 1.0), (3.0, 1e308)])
 def test_no_covariance_beyond_the_largest_number(b, variance):
-    with pytest.raises(bf.errors.DataError, match="beyond the largest number"):
+    with pytest.raises(bf.errors.DataError, match="exceed the largest number"):
         bf.LinearSEM(bf.parse("x -> y"), [[0, 0], [b, 0]], variance * np.eye(2))
 
 

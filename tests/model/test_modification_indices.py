@@ -29,7 +29,7 @@ def test_words_for_edges_that_are_not_tested():
     found = bf.fit(CHAIN, cov=S, n=200).modification_indices()
     assert found.edge("z <-> x") == found.edge("x", "<->", "z")
     for edge, problem in [
-        ("x -> y", "in the graph already"),
+        ("x -> y", "is in the graph"),
         ("y <-> x", "would make a bow"),
         ("z -> x", "would make a cycle"),
         ("x -> q", "unknown node 'q'"),

@@ -151,5 +151,5 @@ def test_refused(options, message):
 def test_a_rule_is_settled_once():
     rule = ScoringRule("ebic").resolve(100, 5)
     assert rule.resolve(1000, 50) is rule
-    with pytest.raises(TypeError, match="settle the rule first"):
+    with pytest.raises(TypeError, match="resolve the rule first"):
         ScoringRule("ebic").weight  # noqa: B018

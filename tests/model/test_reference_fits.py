@@ -57,7 +57,7 @@ def test_several_starts_find_the_better_optimum(case):
 @pytest.mark.parametrize("case", UNBOUNDED, ids=case_id)
 def test_no_finite_maximum_is_flagged_in_bounded_time(case):
     start = time.perf_counter()
-    with pytest.warns(bf.errors.FitWarning, match="runs to infinity"):
+    with pytest.warns(bf.errors.FitWarning, match="a coefficient diverges"):
         fit = fit_case(case)
     assert time.perf_counter() - start < 1.0
     assert fit.diverging

@@ -438,16 +438,10 @@ class JointVariation:
         return covariance
 
     def n_means(self) -> int:
-        """Return the number of means of the conditions beyond those of the model."""
+        """Return the number of means of all conditions beyond the shared intercepts."""
         if self.moments.means == "free":
             return 0
-        d = len(self.moments.names)
-        own = sum(
-            c._use(("B", int(i), d)) != "shared"
-            for c in self.moments.conditions
-            for i in np.flatnonzero(c.varies)
-        )
-        return sum(int(c.varies.sum()) for c in self.moments.conditions) - d - own
+        return sum(int(c.varies.sum()) for c in self.moments.conditions) - len(self.moments.names)
 
     def misfit(self) -> tuple[float, float]:
         """Return the discrepancies of this graph and of the empty one, per observation."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
 from bowfree.results.display import TextDisplay, significant
 from bowfree.results.frames import data_frame
 from bowfree.results.serialization import to_plain
@@ -75,6 +77,8 @@ class Row(TextDisplay, Mapping[str, Any]):
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return significant(value) or "NaN"
+    if isinstance(value, np.ndarray):
+        return f"of shape {value.shape}"
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
