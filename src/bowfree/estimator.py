@@ -30,7 +30,7 @@ from bowfree.data.covariance import check_cases
 from bowfree.data.moments import Moments
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.errors import DataError
-from bowfree.formats import to_lingam
+from bowfree.formats.matrices import to_lingam
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly

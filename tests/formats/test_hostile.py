@@ -1,4 +1,4 @@
-"""Texts that mean harm: each is refused in a short sentence of our own, in linear time."""
+"""Hostile texts are refused in linear time, with a short message."""
 
 import time
 
@@ -6,9 +6,6 @@ import pytest
 
 import bowfree as bf
 from bowfree import formats
-
-HEADER = "n_nodes n_directed n_bidirected\n"
-MATRIX_FORMATS = ("ggm", "pcalg", "causal-learn", "pywhy", "lingam")
 
 # name: format, a text of about n characters
 GROWING = {
@@ -31,7 +28,6 @@ GROWING = {
     "blanks and remarks": ("text", lambda n: "# \n" * (n // 3) + "a b"),
     "an open name": ("text", lambda n: '"' + "a" * n),
     "closed JSON arrays": ("json", lambda n: "[" + "[]," * (n // 3)),
-    "a long number, benchmark": ("benchmark", lambda n: HEADER + "9" * n + " 0 0\n"),
 }
 
 
@@ -55,7 +51,6 @@ def test_time_grows_with_the_length_of_the_text(name):
 
 # name: format, text, what the message says
 REFUSED = {
-    "100 million nodes": ("benchmark", HEADER + "100000000 0 0\ndirected\nbidirected\n", "10,000"),
     "many nodes, text": ("text", ",".join(f"n{i}" for i in range(10_001)), "10,000 nodes"),
     "many nodes, dot": (
         "dot",
@@ -101,8 +96,6 @@ REFUSED = {
     "a quoted lone surrogate": ("text", 'a -> "\\udc80"', r"\\udc80"),
     "a bare lone surrogate": ("dot", "digraph { \udc80 }", r"\\udc80"),
     "a lone surrogate in a header": ("ggm", "\udc80\n0\n", r"\\udc80"),
-    "a count of 5,000 digits": ("benchmark", HEADER + "9" * 5000 + " 0 0\n", "too large"),
-    "full-width digits": ("benchmark", HEADER + "２ 0 0\n", "not a number"),
     "a full-width code": ("ggm", "x,y\n0,１\n0,0\n", "not a number"),
     "an underscore in a code": ("ggm", "x,y\n0,10_0\n1_00,0\n", "not a number"),
     "a full-width edge number": (
@@ -113,12 +106,11 @@ REFUSED = {
     "an underscore in a position": ("dagitty", 'dag { x [pos="1_0,2"] }', "expected pos="),
     "a weight beyond all numbers": ("lingam", "x,y\n0,1e999\n0,0\n", "too large"),
     "a huge cell": ("ggm", "x,y\n0," + "q" * 300_000 + "\n0,0\n", "not a number"),
-    "a huge name, twice": ("ggm", ",".join(["q" * 150_000] * 2) + "\n0,0\n0,0\n", "named twice"),
+    "a huge name, twice": ("ggm", ",".join(["q" * 150_000] * 2) + "\n0,0\n0,0\n", "listed twice"),
     "a huge word": ("text", "a " + "b" * 300_000, "expected an edge"),
     "a huge self-loop": ("text", "a" * 300_000 + " -> " + "a" * 300_000, "self-loop"),
     "a huge self-loop, dot": ("dot", "digraph {" + " -> ".join(["a" * 150_000] * 2) + "}", "loop"),
     "a huge line, tetrad": ("tetrad", "x" * 300_000, "expected 'Graph Nodes:'"),
-    "a huge line, benchmark": ("benchmark", "x" * 300_000, "expected the header"),
     "a huge token, dagitty": ("dagitty", "x" * 300_000, "expected 'dag'"),
     "a huge latent name": ("dagitty", "dag {" + "x" * 300_000 + " [latent] }", "is latent"),
     "a huge modifier": ("lavaan", "y ~ " + "f" * 300_000 + "(1)*x", "not supported"),
@@ -179,7 +171,7 @@ def test_only_text_is_text(format, text):
     ],
 )
 def test_a_matrix_has_numbers(matrix):
-    with pytest.raises(bf.errors.ParseError, match=r"not made of numbers|square"):
+    with pytest.raises(bf.errors.ParseError, match=r"does not consist of numbers|square"):
         formats.from_ggm(matrix)
 
 
@@ -187,23 +179,3 @@ def test_a_matrix_has_numbers(matrix):
 def test_names_of_a_matrix_are_names(nodes):
     with pytest.raises(bf.BowfreeError, match="names"):
         formats.from_ggm([[0, 1], [0, 0]], nodes=nodes)
-
-
-@pytest.mark.parametrize(
-    "lists",
-    [
-        (5,),
-        (["x", "y"], 5),
-        (["x", "y"], [(["x"], "y")]),
-        (["x", "y"], (), [({}, "y")]),
-        (["x", "x"],),
-    ],
-)
-def test_edge_lists_of_anything_are_refused(lists):
-    with pytest.raises(bf.BowfreeError):
-        formats.from_edge_lists(*lists)
-
-
-def test_networkx_of_anything_is_refused():
-    with pytest.raises(bf.errors.ParseError, match="int"):
-        formats.from_networkx(5)

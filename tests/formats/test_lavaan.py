@@ -1,4 +1,4 @@
-"""lavaan's text means here what it means there: covariances that are not written, definitions."""
+"""lavaan's syntax is read as lavaan reads it: covariances that sem() adds, definitions."""
 
 import json
 import pickle
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import bowfree as bf
 from bowfree.app.session import Session
 from bowfree.cli import main
-from bowfree.formats import from_lavaan, read_lavaan, to_lavaan
+from bowfree.formats.lavaan import from_lavaan, read_lavaan, to_lavaan
 from graph_strategies import baps
 from reference_cases import case_id, load
 
@@ -83,7 +83,7 @@ REFUSED = [
     ("m ~ x\ny ~ m + 0.5*x", 2, "y ~ x is fixed to 0.5", "write start(0.5)*x to have it estimated"),
     ("m ~ x\ny ~ m\ny ~~ -1*x", 3, "y ~~ x is fixed to -1", "or 0*x to leave it out"),
     ("m ~ a*x\ny ~ m + a*x", 2, "'a' makes m ~ x (line 1) and y ~ x equal", "use two labels"),
-    ("m ~ a*x\ny ~ b*m\na == b", 3, "constraints between parameters", "drop the line"),
+    ("m ~ a*x\ny ~ b*m\na == b", 3, "constraints on parameters", "drop the line"),
 ]
 
 
@@ -246,7 +246,7 @@ def test_the_command_line_follows(files):
     assert json.loads(bare.stdout)["df"] == 1
     assert "would add" in bare.stderr
     unnamed = run("fit", data, "--graph-file", model)
-    assert "say so by --format" in unnamed.stderr
+    assert "--format" in unnamed.stderr
     converted = run("convert", model, "--from", "lavaan", "--to", "text", "--auto", "none")
     assert converted.stdout == "y <- m, y <- x\n"
 

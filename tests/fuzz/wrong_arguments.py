@@ -15,7 +15,7 @@ from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 TESTS = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "house")]
+sys.path[:0] = [str(TESTS), str(TESTS / "package")]
 
 from test_public_api import ENTRANCES, went_wrong  # noqa: E402
 

@@ -287,7 +287,6 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
     ("plot.effects", "effects"): lambda: result("EffectBounds"),
     ("plot.graph", "marks"): lambda: None,
     ("formats.dagitty_positions", "text"): lambda: "dag { a -> b }",
-    ("formats.from_benchmark", "text"): lambda: bf.formats.to_benchmark(GRAPH),
     ("formats.from_dagitty", "text"): lambda: bf.formats.to_dagitty(GRAPH),
     ("formats.from_dot", "text"): lambda: bf.formats.to_dot(GRAPH),
     ("formats.from_json", "text"): lambda: bf.formats.to_json(GRAPH),
@@ -341,7 +340,6 @@ CHEAP: dict[str, tuple[str, ...]] = {
 # Studies run for minutes or read files that are not ours, and one function downloads. What they are
 # given goes on to the searches and gates that are tested here.
 LEFT_OUT = {
-    "formats.to_ananke", "formats.to_pgmpy", "formats.to_y0",  # of packages that are not here
     "datasets.load_sachs", "experiments.bowfree_benchmark", "experiments.calibration_study",
     "experiments.causal_effect_study",
     "experiments.compare_protocols", "experiments.sachs_study", "experiments.uniformity_study",

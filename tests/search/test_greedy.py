@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import bowfree as bf
 from bowfree.parallel.budget import Progress
+from bowfree.studies.benchmark_study import write_graph
 from ctrl_c import pressed
 from random_models import random_covariance
 from reference_cases import graph_of, load
@@ -207,7 +208,7 @@ def bench_or_skip(name, k):
 def test_a_set_in_the_format_of_the_external_benchmark(tmp_path):
     # Ten variables, in the benchmark's files: the search finds the truth or better.
     X, truth = simulate_data(21, 10, max_in_degree=2)
-    (tmp_path / "graph-3.txt").write_text(bf.formats.to_benchmark(truth))
+    (tmp_path / "graph-3.txt").write_text(write_graph(truth))
     np.savetxt(tmp_path / "sample-3.txt", X)
     found, graph = read_bench(tmp_path, 3)
     assert graph == truth

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.formats import to_benchmark
 from bowfree.studies import bowfree_benchmark
-from bowfree.studies.benchmark_study import PUBLISHED, f_scores
+from bowfree.studies.benchmark_study import PUBLISHED, f_scores, write_graph
 from sachs_folder import BENCH, needs_bench
 
 
@@ -21,7 +20,7 @@ def folder(tmp_path):
     for k in range(2):
         truth = bf.parse("a -> b <- c, b <-> d")
         data = bf.random_sem(truth, rng=rng).sample(300, rng=rng)
-        (folder / f"graph-{k}.txt").write_text(to_benchmark(truth))
+        (folder / f"graph-{k}.txt").write_text(write_graph(truth))
         np.savetxt(folder / f"sample-{k}.txt", data)
     return folder
 

@@ -28,7 +28,8 @@ from bowfree.app.saved import Saved, read_saved, write_saved
 from bowfree.app.views import seen_comparison, seen_graph, seen_separation
 from bowfree.equivalence.comparison import compare
 from bowfree.errors import BowfreeError
-from bowfree.formats import FORMATS, read, read_lavaan, write
+from bowfree.formats.lavaan import read_lavaan
+from bowfree.formats.text_formats import FORMATS, read, write
 from bowfree.results.display import count
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from bowfree.app.views import seen_graph
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.loader import read_moments
 from bowfree.errors import BowfreeError, DataError
-from bowfree.formats import FORMATS
+from bowfree.formats.text_formats import FORMATS
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit

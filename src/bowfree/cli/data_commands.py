@@ -30,7 +30,8 @@ from bowfree.cli.options import (
 from bowfree.cli.tables import condition_options, data_options, read_source
 from bowfree.cli.terminal import naming, print_json, progress_bar, say, show, show_or_json
 from bowfree.errors import DataWarning
-from bowfree.formats import FORMATS, LavaanModel, read
+from bowfree.formats.lavaan_model import LavaanModel
+from bowfree.formats.text_formats import FORMATS, read
 from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import Penalty, StandardErrorKind, TestKind

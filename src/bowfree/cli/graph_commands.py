@@ -24,7 +24,7 @@ from bowfree.cli.options import (
 )
 from bowfree.cli.terminal import naming, print_json, show, show_or_json
 from bowfree.equivalence.classes import Method
-from bowfree.formats import FORMATS, write
+from bowfree.formats.text_formats import FORMATS, write
 from bowfree.graph.text import parse
 from bowfree.parameters import Kind
 from bowfree.text_reading import decode

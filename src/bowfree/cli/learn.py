@@ -26,7 +26,7 @@ from bowfree.cli.options import (
 from bowfree.cli.tables import condition_options, data_options, read_source
 from bowfree.cli.terminal import print_json, say, show, write_folder
 from bowfree.errors import DataWarning
-from bowfree.formats import FORMATS, write
+from bowfree.formats.text_formats import FORMATS, write
 from bowfree.graph.text import quote
 from bowfree.results.display import Table, count, p_text, percent, significant
 from bowfree.space.knowledge import Knowledge

@@ -18,7 +18,9 @@ import click
 from bowfree.cli.terminal import OPTIONS, in_options, naming, progress_bar, say
 from bowfree.equivalence.targets import target_set
 from bowfree.errors import BowfreeError, GraphError, ParseError, WorkersLost, WorkInterrupted
-from bowfree.formats import FORMATS, LavaanModel, read, read_lavaan
+from bowfree.formats.lavaan import read_lavaan
+from bowfree.formats.lavaan_model import LavaanModel
+from bowfree.formats.text_formats import FORMATS, read
 from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import parse

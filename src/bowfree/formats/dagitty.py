@@ -10,11 +10,11 @@
     y <-> z
     }
 
-Statements need no separator; ``;`` is allowed. Edges may be chained (``x -> y <- z``) and a group
-in braces stands for each of its members (``{x w} -> y``). Variables that dagitty marks as latent
-are refused unless asked for: a bidirected edge is how a mixed graph says "hidden common cause",
-and dropping a node silently would change the model. The types ``pdag`` and ``pag`` leave
-directions open and are refused.
+Statements need no separator; ``;`` is allowed. Edges can be chained (``x -> y <- z``), and a group
+in braces stands for each of its members (``{x w} -> y``). A variable that is marked as latent is an
+error unless ``latent="keep"``: a mixed graph represents hidden common causes by bidirected edges,
+and dropping the node would change the model. The types ``pdag`` and ``pag`` have open directions
+and are errors.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from collections.abc import Mapping
 from typing import Literal
 
 from bowfree.errors import GraphError
-from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, refuse, unquoted
+from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, unquoted
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.parameters import public
 from bowfree.text_reading import number, short_repr, truncate
+from bowfree.validation import check_choice
 
 _TOKENS = re.compile(
     r"""
@@ -42,11 +44,12 @@ _TOKENS = re.compile(
 _EDGES = ("->", "<-", "<->")
 _OPEN_EDGES = ("--", "@->", "<-@", "@-@", "@--", "--@")
 _LATENT = ("latent", "unobserved", "l", "u")
-_BARE = re.compile(r"[A-Za-z_.][A-Za-z_.0-9]*")
+_BARE = re.compile(r"(?!(?:dag|mag|pdag|pag)$)[A-Za-z_.][A-Za-z_.0-9]*")
 
 Positions = dict[str, tuple[float, float]]
 
 
+@public
 def to_dagitty(
     graph: GraphLike, *, positions: Mapping[str, tuple[float, float]] | None = None
 ) -> str:
@@ -57,12 +60,12 @@ def to_dagitty(
     graph : MixedGraph, or a result that has one
         Any mixed graph.
     positions : mapping from node to (x, y), optional
-        Where dagitty draws the nodes; y points down.
+        Positions of nodes in dagitty's drawing; y points down.
 
     Raises
     ------
     GraphError
-        If a position is given for a node that the graph does not have.
+        If `positions` has a node that the graph does not have.
 
     Examples
     --------
@@ -79,32 +82,23 @@ def to_dagitty(
     graph = graph_of(graph)
     if not isinstance(positions, Mapping | None):
         raise GraphError(
-            f"positions is {short_repr(positions)}; give a mapping from names to (x, y)"
+            f"positions is {short_repr(positions)}; pass a mapping from names to (x, y)"
         )
-    positions = dict(positions or {})
-    for name in positions:
-        if name not in graph.nodes:
-            raise GraphError(
-                f"a position is given for {short_repr(name)}, which is no node of the graph"
-            )
-    lines = ["dag {"]
-    for name in graph.nodes:
-        place = ""
-        if name in positions:
-            try:
-                x, y = map(float, positions[name])
-            except (TypeError, ValueError, OverflowError):
-                where = short_repr(positions[name])
-                raise GraphError(
-                    f"the position of {short_repr(name)} is {where}, not (x, y)"
-                ) from None
-            place = f' [pos="{x:.17g},{y:.17g}"]'
-        lines.append(_quoted(name) + place)
-    lines += [f"{_quoted(a)} -> {_quoted(b)}" for a, b in graph.directed]
-    lines += [f"{_quoted(a)} <-> {_quoted(b)}" for a, b in graph.bidirected]
-    return "\n".join([*lines, "}"]) + "\n"
+    lines = {name: _quoted(name) for name in graph.nodes}
+    for name, position in (positions or {}).items():
+        if name not in lines:
+            raise GraphError(f"positions has {short_repr(name)}, which is not a node of the graph")
+        try:
+            x, y = map(float, position)
+        except (TypeError, ValueError, OverflowError):
+            where = short_repr(position)
+            raise GraphError(f"the position of {short_repr(name)} is {where}, not (x, y)") from None
+        lines[name] += f' [pos="{x:.17g},{y:.17g}"]'
+    edges = [f"{_quoted(a)} {mark} {_quoted(b)}" for a, mark, b in graph.edges]
+    return "\n".join(["dag {", *lines.values(), *edges, "}"]) + "\n"
 
 
+@public
 def from_dagitty(text: str, *, latent: Literal["refuse", "keep"] = "refuse") -> MixedGraph:
     """Read a graph from dagitty's model text; the inverse of `to_dagitty`.
 
@@ -113,13 +107,13 @@ def from_dagitty(text: str, *, latent: Literal["refuse", "keep"] = "refuse") -> 
     text : str
         ``dag { ... }`` or ``mag { ... }``.
     latent : {"refuse", "keep"}
-        What to do with a variable marked as latent: refuse, or keep it as a node; then
-        ``graph.latent_projection`` can hide it.
+        Whether a latent variable is an error or becomes a node, which ``graph.latent_projection``
+        can hide.
 
     Raises
     ------
     ParseError
-        With line and column, if the text is not of this form or leaves a direction open.
+        With line and column, if the text is not of this form or a direction is open.
 
     Examples
     --------
@@ -127,10 +121,11 @@ def from_dagitty(text: str, *, latent: Literal["refuse", "keep"] = "refuse") -> 
     >>> bf.formats.from_dagitty("dag { x -> y <-> z }") == bf.parse("x -> y <-> z")
     True
     """
-    graph, _ = _read(text, latent)
-    return graph
+    check_choice("latent", latent, ("refuse", "keep"))
+    return _read(text, latent)[0]
 
 
+@public
 def dagitty_positions(text: str) -> Positions:
     """Read the positions of the nodes from dagitty's model text.
 
@@ -142,7 +137,7 @@ def dagitty_positions(text: str) -> Positions:
     Returns
     -------
     dict from str to (float, float)
-        For those nodes that have one.
+        Only nodes that have a position.
 
     Examples
     --------
@@ -150,26 +145,23 @@ def dagitty_positions(text: str) -> Positions:
     >>> bf.formats.dagitty_positions('dag { x [pos="0,1.5"] x -> y }')
     {'x': (0.0, 1.5)}
     """
-    _, positions = _read(text, "keep")
-    return positions
+    return _read(text, "keep")[1]
 
 
 def _read(text: str, latent: str) -> tuple[MixedGraph, Positions]:
     reader = TokenReader(text, _TOKENS, format="dagitty")
     builder = GraphBuilder("dagitty", text)
     positions: Positions = {}
-    kind = reader.peek()
-    if kind.text in ("pdag", "pag"):
-        reader.fail(kind, "'dag' or 'mag' (a pdag or pag leaves directions open)")
+    if reader.peek().text in ("pdag", "pag"):
+        reader.fail(reader.peek(), "'dag' or 'mag' (a pdag or pag has open directions)")
     reader.expect("dag", "mag")
-    if reader.peek().kind in ("word", "string"):  # the model's name
+    if reader.peek().kind in ("word", "string"):  # the name of the model
         reader.take()
     reader.expect("{")
     while not reader.accept("}"):
         if not reader.accept(";"):
             _read_statement(reader, builder, positions, latent)
-    if reader.peek().kind != "end":
-        reader.fail(reader.peek(), "the end of the text after '}'")
+    reader.expect_end()
     return builder.build(), positions
 
 
@@ -178,32 +170,30 @@ def _read_statement(
 ) -> None:
     start = reader.peek()
     left = _read_group(reader)
-    if start.text != "{" and reader.accept("="):  # a setting of the picture: bb="0,0,1,1"
+    if start.text != "{" and reader.accept("="):  # a setting of the drawing: bb="0,0,1,1"
         reader.take_name()
         return
     for name in left:
         builder.node(unquoted(name))
-    edges = 0
+    is_edge = False
     while reader.peek().kind == "mark" and reader.peek().text in _EDGES + _OPEN_EDGES:
         mark = reader.take()
         if mark.text in _OPEN_EDGES:
-            reader.fail(mark, "'->', '<-' or '<->' (this mark leaves a direction open)")
+            reader.fail(mark, "'->', '<-' or '<->' (this mark has an open direction)")
         right = _read_group(reader)
-        builder.announce(len(left) * len(right), mark.line, mark.column)
+        builder.reserve(len(left) * len(right), mark)
         for a in left:
             for b in right:
-                builder.edge(unquoted(a), mark.text, unquoted(b), mark.line, mark.column)
-        left = right
-        edges += 1
+                builder.edge(unquoted(a), mark.text, unquoted(b), mark)
+        left, is_edge = right, True
     for name, value in _read_attributes(reader):
-        if edges == 0 and name.text == "pos":
-            for node in left:
-                positions[unquoted(node)] = _position(name, value)
-        elif edges == 0 and name.text in _LATENT and latent == "refuse":
-            refuse(
-                "dagitty",
-                name.line,
-                name.column,
+        if is_edge:
+            continue
+        if name.text == "pos":
+            positions |= dict.fromkeys(map(unquoted, left), _position(reader, value or name))
+        elif name.text in _LATENT and latent == "refuse":
+            reader.refuse(
+                name,
                 f"variable {truncate(left[0].text)} is latent; read with latent='keep' and hide it "
                 "with latent_projection, or use '<->'",
             )
@@ -222,7 +212,7 @@ def _read_group(reader: TokenReader) -> list[Token]:
 
 
 def _read_attributes(reader: TokenReader) -> list[tuple[Token, Token | None]]:
-    """Read ``[name, name=value, ...]`` if there is such a list."""
+    """Read an optional list ``[name, name=value, ...]``."""
     attributes: list[tuple[Token, Token | None]] = []
     if reader.accept("["):
         while not reader.accept("]"):
@@ -232,17 +222,13 @@ def _read_attributes(reader: TokenReader) -> list[tuple[Token, Token | None]]:
     return attributes
 
 
-def _position(name: Token, value: Token | None) -> tuple[float, float]:
+def _position(reader: TokenReader, value: Token) -> tuple[float, float]:
     try:
-        x, y = (number(part) for part in unquoted(value or name).split(","))
+        x, y = (number(part) for part in unquoted(value).split(","))
     except ValueError:
-        at = value or name
-        refuse("dagitty", at.line, at.column, f'expected pos="x,y", found {truncate(at.text)}')
+        reader.refuse(value, f'expected pos="x,y", found {truncate(value.text)}')
     return x, y
 
 
 def _quoted(name: str) -> str:
-    # The words of the language itself are only safe in quotes.
-    if _BARE.fullmatch(name) and name not in ("dag", "mag", "pdag", "pag"):
-        return name
-    return quoted(name)
+    return name if _BARE.fullmatch(name) else quoted(name)

@@ -1,4 +1,4 @@
-"""The DOT language of Graphviz, as far as a mixed graph needs it.
+"""The DOT language of Graphviz, as far as mixed graphs need it.
 
 ::
 
@@ -8,10 +8,10 @@
       "y" -> "z" [dir=both, style=dashed, color=red];
     }
 
-A bidirected edge is an edge with ``dir=both``; style and color only make it look as in the
-paper. ``dir=back`` turns an edge round. Chains (``a -> b -> c``), node and graph attributes are
-read; what would make a direction a guess (undirected graphs, ``dir=none``, defaults for ``dir``,
-arrowheads changed by hand) and subgraphs and ports are refused.
+A bidirected edge has ``dir=both``; style and color have no meaning. ``dir=back`` reverses an edge.
+Chains (``a -> b -> c``), node and graph attributes are read. Undirected graphs, ``dir=none``,
+defaults for ``dir`` and other arrowheads would make the direction a guess: they are errors, and so
+are subgraphs and ports.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from __future__ import annotations
 import itertools
 import re
 
-from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, refuse, unquoted
+from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, unquoted
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.parameters import public
 
 _TOKENS = re.compile(
     r"""
@@ -37,6 +38,7 @@ _TOKENS = re.compile(
 _DIRECTIONS = {"forward": "->", "back": "<-", "both": "<->"}
 
 
+@public
 def to_dot(graph: GraphLike) -> str:
     """Write a graph in the DOT language.
 
@@ -67,6 +69,7 @@ def to_dot(graph: GraphLike) -> str:
     return "\n".join(["digraph {", *lines, "}"]) + "\n"
 
 
+@public
 def from_dot(text: str) -> MixedGraph:
     """Read a graph from the DOT language; the inverse of `to_dot`.
 
@@ -78,7 +81,7 @@ def from_dot(text: str) -> MixedGraph:
     Raises
     ------
     ParseError
-        With line and column, if the text is not of this form or leaves a direction open.
+        With line and column, if the text is not of this form or a direction is ambiguous.
 
     Examples
     --------
@@ -96,8 +99,7 @@ def from_dot(text: str) -> MixedGraph:
     while not reader.accept("}"):
         _read_statement(reader, builder)
         reader.accept(";")
-    if reader.peek().kind != "end":
-        reader.fail(reader.peek(), "the end of the text after '}'")
+    reader.expect_end()
     return builder.build()
 
 
@@ -105,19 +107,15 @@ def _read_statement(reader: TokenReader, builder: GraphBuilder) -> None:
     first = reader.peek()
     if reader.accept("graph", "node", "edge"):
         attributes = _read_attributes(reader)
-        if first.text == "edge":
-            for name in ("dir", "arrowhead", "arrowtail"):
-                if name in attributes:
-                    token = attributes[name]
-                    refuse(
-                        "dot",
-                        token.line,
-                        token.column,
-                        f"a default for {name!r} hides the edges' direction; write it at each edge",
-                    )
+        for name in ("dir", "arrowhead", "arrowtail"):
+            if first.text == "edge" and name in attributes:
+                reader.refuse(
+                    attributes[name],
+                    f"a default for {name!r} hides the direction of edges; write it at each edge",
+                )
         return
     if first.kind == "word" and first.text == "subgraph":
-        reader.fail(first, "a node or an edge (subgraphs are not read)")
+        reader.fail(first, "a node or an edge (subgraphs are not supported)")
     chain = [reader.take_name()]
     if reader.accept("="):  # an attribute of the graph: rankdir = LR
         reader.take_name()
@@ -130,16 +128,15 @@ def _read_statement(reader: TokenReader, builder: GraphBuilder) -> None:
         return
     mark = "->"
     if "dir" in attributes:
-        token = attributes["dir"]
-        direction = unquoted(token)
+        direction = unquoted(attributes["dir"])
         if direction not in _DIRECTIONS:
-            reader.fail(token, "dir=forward, dir=back or dir=both")
+            reader.fail(attributes["dir"], "dir=forward, dir=back or dir=both")
         mark = _DIRECTIONS[direction]
     for name in ("arrowhead", "arrowtail"):
         if name in attributes and unquoted(attributes[name]) != "normal":
-            reader.fail(attributes[name], f"{name}=normal (other marks make the edge ambiguous)")
+            reader.fail(attributes[name], f"{name}=normal (other marks are ambiguous)")
     for a, b in itertools.pairwise(chain):
-        builder.edge(unquoted(a), mark, unquoted(b), a.line, a.column)
+        builder.edge(unquoted(a), mark, unquoted(b), a)
 
 
 def _read_attributes(reader: TokenReader) -> dict[str, Token]:

@@ -3,28 +3,27 @@
 ::
 
     y ~ x + z        # y is regressed on x and z: x -> y, z -> y
-    x ~~ z           # their errors are correlated: x <-> z
-    x ~~ x           # a variance; names a node
+    x ~~ z           # correlated errors: x <-> z
+    x ~~ x           # a variance; declares a node
     x ~~ 0*y         # fixed to zero: no edge
-    y ~ a*x          # a label, for a definition
+    y ~ a*x          # a label, for definitions
     twice := 2*a     # a defined parameter
 
-The text means what it means to lavaan's ``sem(..., fixed.x = FALSE)``, which adds covariances that
-are not written, unless they are fixed to zero:
+A text is read as by lavaan's ``sem(..., fixed.x = FALSE)``, which adds covariances unless they are
+fixed to zero:
 
-- among the exogenous variables: those to the right of ``~`` and never to the left of it. One whose
-  variance, covariance or intercept is written is left as it is written;
-- among the outcomes: those to the left of ``~`` and never to the right of it.
+- among the exogenous variables, which appear on the right of ``~`` and never on the left, except
+  those whose variance, covariance or intercept is written;
+- among the outcomes, which appear on the left of ``~`` and never on the right.
 
-Neither pair can have a directed edge, so no bow comes of it. ``auto="none"`` reads what is written
-and nothing else. `to_lavaan` writes the zeros, so that its text is read alike by everybody.
+Such pairs have no directed edge, so no bow results. ``auto="none"`` adds nothing. `to_lavaan`
+writes the zeros, so that both settings give the same graph.
 
-Starting values (``start(0.5)*x``) and ``NA*`` leave a parameter free; labels do, too, as long as
-each belongs to one parameter. A variable with both has two terms, ``a*x + start(0.5)*x``.
-Parameters are free or zero here, so a number other than zero, a label given twice, ``equal(...)``,
-bounds, latent variables (``=~``), several groups (``c(...)*``), fixed intercepts and constraints
-are refused with their place. Comments (``#``, ``!``) and free intercepts (``y ~ 1``) say nothing
-about the graph. What ``:=`` defines is told in :mod:`bowfree.formats.lavaan_definitions`.
+Parameters are free or zero here. Starting values (``start(0.5)*x``), ``NA*`` and labels leave a
+parameter free, if each label belongs to one parameter; a variable with both has two terms, ``a*x +
+start(0.5)*x``. Other numbers, repeated labels, ``equal(...)``, bounds, latent variables (``=~``),
+groups (``c(...)*``), fixed intercepts and constraints are errors. Comments (``#``, ``!``) and free
+intercepts (``y ~ 1``) are ignored.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ from itertools import combinations
 from typing import NamedTuple
 
 from bowfree.errors import GraphError
-from bowfree.formats.lavaan_definitions import Definition, read_expression
-from bowfree.formats.lavaan_model import Auto, LavaanModel
-from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, refuse
+from bowfree.formats.lavaan_model import Auto, Definition, LavaanModel
+from bowfree.formats.tokens import START, GraphBuilder, Token, TokenReader
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.parameters import public
 from bowfree.text_reading import number, short_repr, truncate
 from bowfree.validation import check_choice
 
@@ -54,33 +53,38 @@ _TOKENS = re.compile(
     """,
     re.VERBOSE,
 )
-_REFUSED = {
-    "=~": "latent variables have no place in a mixed graph; use '~~' for a hidden common cause",
-    "<~": "composites have no place in a mixed graph",
+_CONSTRAINT = "constraints on parameters are not supported: parameters are free; drop the line"
+_UNSUPPORTED = {
+    "=~": "latent variables are not part of a mixed graph; use '~~' for a hidden common cause",
+    "<~": "composites are not part of a mixed graph",
     "|": "thresholds of ordered variables are not supported",
-    "==": "constraints between parameters have no place here: parameters are free; drop the line",
-    "<": "constraints between parameters have no place here: parameters are free; drop the line",
-    ">": "constraints between parameters have no place here: parameters are free; drop the line",
+    "==": _CONSTRAINT,
+    "<": _CONSTRAINT,
+    ">": _CONSTRAINT,
 }
-_REFUSED_MODIFIERS = {
-    "equal": "makes two parameters equal, and parameters are free here; leave it out",
-    "lower": "bounds a parameter, and parameters are free here; leave it out",
-    "upper": "bounds a parameter, and parameters are free here; leave it out",
+_UNSUPPORTED_MODIFIERS = {
+    "equal": "makes two parameters equal, but parameters are free here; leave it out",
+    "lower": "bounds a parameter, but parameters are free here; leave it out",
+    "upper": "bounds a parameter, but parameters are free here; leave it out",
     "c": "is for several groups; write one model without groups",
 }
+# Precedence of operators; "negative" is the minus in front of a term, as in R: -a^2 is -(a^2).
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "negative": 3, "^": 4}
 
 
+@public
 def to_lavaan(graph: GraphLike, *, fixed_zeros: bool = True) -> str:
     """Write a graph in lavaan's model syntax.
 
     Parameters
     ----------
     graph : MixedGraph, or a result that has one
-        Any mixed graph whose names R accepts: a letter or dot, then letters, digits, ``.``, ``_``.
+        Any mixed graph whose names are names of R: a letter or dot, then letters, digits, ``.``,
+        ``_``.
     fixed_zeros : bool
         Whether to write ``x ~~ 0*y`` for every pair without a bidirected edge, so that
-        ``sem(model, fixed.x = FALSE)`` fits this model and adds no covariances of its own. Without
-        them a remark in the text says how many it would add.
+        ``sem(model, fixed.x = FALSE)`` adds no covariances. Otherwise a comment says how many it
+        would add.
 
     Raises
     ------
@@ -106,35 +110,33 @@ def to_lavaan(graph: GraphLike, *, fixed_zeros: bool = True) -> str:
     for name in graph.nodes:
         if not re.fullmatch(_NAME, name) or name == "NA":
             raise GraphError(
-                f"lavaan cannot hold the variable name {short_repr(name)}: a letter or dot, then "
-                "letters, digits, '.' or '_'; rename it with relabel"
+                f"lavaan does not support the variable name {short_repr(name)}: a name is a letter "
+                "or dot, then letters, digits, '.' or '_'; rename it with relabel"
             )
-    # The variances come first: they fix the order of the nodes for the reader.
-    lines = ["# variances", *(f"{name} ~~ {name}" for name in graph.nodes)]
-    into: dict[str, list[str]] = {}
+    # The variances are first: they determine the order of the nodes.
+    sections = {"variances": [f"{name} ~~ {name}" for name in graph.nodes]}
+    parents: dict[str, list[str]] = {}
     for a, b in graph.directed:
-        into.setdefault(b, []).append(a)
-    if into:
-        lines.append("# directed edges")
-        lines += [f"{b} ~ {' + '.join(into[b])}" for b in graph.nodes if b in into]
-    if graph.bidirected:
-        lines.append("# bidirected edges")
-        lines += [f"{a} ~~ {b}" for a, b in graph.bidirected]
+        parents.setdefault(b, []).append(a)
+    sections["directed edges"] = [
+        f"{b} ~ {' + '.join(parents[b])}" for b in graph.nodes if b in parents
+    ]
+    sections["bidirected edges"] = [f"{a} ~~ {b}" for a, b in graph.bidirected]
     if fixed_zeros:
+        zeros: dict[str, list[str]] = {}
         free = {frozenset(edge) for edge in graph.bidirected}
-        zeros = []
-        for i, a in enumerate(graph.nodes):
-            fixed = [f"0*{b}" for b in graph.nodes[i + 1 :] if frozenset((a, b)) not in free]
-            if fixed:
-                zeros.append(f"{a} ~~ {' + '.join(fixed)}")
-        if zeros:
-            lines += ["# no other covariances", *zeros]
-    text = "\n".join(lines) + "\n"
+        for a, b in combinations(graph.nodes, 2):
+            if frozenset((a, b)) not in free:
+                zeros.setdefault(a, []).append(f"0*{b}")
+        sections["no other covariances"] = [f"{a} ~~ {' + '.join(bs)}" for a, bs in zeros.items()]
+    lines = [f"# {title}\n" + "\n".join(lines) for title, lines in sections.items() if lines]
+    text = "\n".join(lines or ["# variances"]) + "\n"
     if not fixed_zeros and (note := read_lavaan(text, auto="none").note):
         return f"# {note}\n{text}"
     return text
 
 
+@public
 def from_lavaan(text: str, *, auto: Auto = "sem") -> MixedGraph:
     """Read a graph from lavaan's model syntax; the inverse of `to_lavaan`.
 
@@ -143,19 +145,20 @@ def from_lavaan(text: str, *, auto: Auto = "sem") -> MixedGraph:
     text : str
         Regressions ``y ~ x``, covariances ``x ~~ z``, variances ``x ~~ x``.
     auto : {"sem", "none"}
-        Whether covariances are added as lavaan's ``sem()`` adds them: among exogenous variables,
-        and among the errors of variables that predict nothing. "none" reads what is written only.
+        "sem" adds covariances as lavaan's ``sem()`` does: among exogenous variables, and among the
+        errors of variables that predict nothing. "none" adds nothing.
 
     Returns
     -------
     MixedGraph
-        Nodes in the order of their first appearance. Labels and definitions are checked and left
-        out; `read_lavaan` keeps them.
+        Nodes in the order of their first appearance. `read_lavaan` also returns labels and
+        definitions.
 
     Raises
     ------
     ParseError
-        With line and column, if the text is not of this form or has parts that no graph holds.
+        With line and column, if the text is not of this form or has parts that a graph cannot
+        represent.
 
     Examples
     --------
@@ -170,6 +173,7 @@ def from_lavaan(text: str, *, auto: Auto = "sem") -> MixedGraph:
     return read_lavaan(text, auto=auto).graph
 
 
+@public
 def read_lavaan(text: str, *, auto: Auto = "sem") -> LavaanModel:
     """Read a model from lavaan's syntax, with its labels and definitions.
 
@@ -183,12 +187,13 @@ def read_lavaan(text: str, *, auto: Auto = "sem") -> LavaanModel:
     Returns
     -------
     LavaanModel
-        Wherever a graph is wanted it can be given: ``bf.fit(model, data)``.
+        Functions accept it in place of a graph: ``bf.fit(model, data)``.
 
     Raises
     ------
     ParseError
-        With line and column, if the text is not of this form or has parts that no graph holds.
+        With line and column, if the text is not of this form or has parts that a graph cannot
+        represent.
 
     Examples
     --------
@@ -196,39 +201,45 @@ def read_lavaan(text: str, *, auto: Auto = "sem") -> LavaanModel:
     >>> model = bf.formats.read_lavaan("m ~ a*x; y ~ b*m; indirect := a*b")
     >>> cov = [[1.25, 0.5, 0.625], [0.5, 1.0, 0.25], [0.625, 0.25, 1.5]]
     >>> fit = bf.fit(model, cov=cov, n=100, ddof=0)
-    >>> print(model.defined(fit).parameter("indirect"))
-    indirect := a*b: 0.25 (s.e. 0.06982, p = 0.0003)
+    >>> model.defined(fit).parameter("indirect").estimate
+    0.25
     """
     check_choice("auto", auto, ("sem", "none"))
-    reading = _Reading(text)
-    return reading.model(auto)
+    return _Reading(text).model(auto)
+
+
+class _Term(NamedTuple):
+    """A variable, or the 1 of an intercept, with its modifier."""
+
+    variable: Token
+    value: float | None  # the number to which the parameter is fixed
+    label: Token | None
+    modified: bool  # whether there is a modifier
 
 
 class _Reading:
-    """A text being read: edges, zeros, labels, definitions, and who stands on which side."""
+    """A text during reading: edges, zeros, labels, definitions, and the sides of variables."""
 
     def __init__(self, text: str) -> None:
         self.reader = TokenReader(text, _TOKENS, format="lavaan")
         self.builder = GraphBuilder("lavaan", text)
         self.zeros: set[tuple[str, frozenset[str] | tuple[str, str]]] = set()
         self.labels: dict[str, tuple[str, str, str]] = {}
-        self.lines: dict[str, int] = {}  # of the labels
+        self.label_lines: dict[str, int] = {}
         self.definitions: list[Definition] = []
-        # Dicts as ordered sets. The last one has those with a written (co)variance or intercept.
-        self.predicted: dict[str, None] = {}
-        self.predicting: dict[str, None] = {}
-        self.written: set[str] = set()
+        self.outcomes: dict[str, None] = {}  # on the left of ~; dicts serve as ordered sets
+        self.predictors: dict[str, None] = {}  # on the right of ~
+        self.written: set[str] = set()  # with a written variance, covariance or intercept
         while self.reader.peek().kind != "end":
             if not self.reader.accept(";"):
-                self._formula()
+                self._read_formula()
         self._check_definitions()
 
     def model(self, auto: Auto) -> LavaanModel:
-        """Return what was read."""
         added = self._added()
         if auto == "sem":
             for a, b in added:
-                self.builder.edge(a, "<->", b, 1, 1)
+                self.builder.edge(a, "<->", b, START)
         return LavaanModel(
             self.builder.build(), auto, tuple(added), dict(self.labels), tuple(self.definitions)
         )
@@ -236,10 +247,10 @@ class _Reading:
     def _added(self) -> list[tuple[str, str]]:
         """Return the pairs whose covariance ``sem()`` adds."""
         groups = (
-            [v for v in self.predicted if v not in self.predicting],
-            [v for v in self.predicting if v not in self.predicted and v not in self.written],
+            [v for v in self.outcomes if v not in self.predictors],
+            [v for v in self.predictors if v not in self.outcomes and v not in self.written],
         )
-        self.builder.announce(sum(len(group) ** 2 // 2 for group in groups), 1, 1)
+        self.builder.reserve(sum(len(group) ** 2 // 2 for group in groups), START)
         return [
             (a, b)
             for group in groups
@@ -247,75 +258,120 @@ class _Reading:
             if not self.builder.has(a, "<->", b) and ("<->", frozenset((a, b))) not in self.zeros
         ]
 
-    def _formula(self) -> None:
+    def _read_formula(self) -> None:
         reader = self.reader
-        left = [_read_variable(reader)]
+        left = [self._read_variable()]
         while reader.accept("+"):
-            left.append(_read_variable(reader))
+            left.append(self._read_variable())
         operator = reader.peek()
-        if operator.text in _REFUSED and operator.kind == "mark":
-            refuse("lavaan", operator.line, operator.column, _REFUSED[operator.text])
+        if operator.text in _UNSUPPORTED and operator.kind == "mark":
+            reader.refuse(operator, _UNSUPPORTED[operator.text])
         if len(left) == 1 and reader.accept(":="):
             self._define(left[0])
             return
         reader.expect("~", "~~")
-        terms = [_read_term(reader)]
+        terms = [self._read_term()]
         while reader.accept("+"):
-            terms.append(_read_term(reader))
-        terms = _joined(terms)
-        self.builder.announce(len(left) * len(terms), operator.line, operator.column)
+            terms.append(self._read_term())
+        terms = _merge_terms(terms)
+        self.builder.reserve(len(left) * len(terms), operator)
         for name in left:
             self.builder.node(name.text)
             for term in terms:
                 if term.variable.kind == "number":
-                    self._intercept(name, operator, term)
+                    self._add_intercept(name, operator, term)
                 else:
-                    self._parameter(name, operator, term)
+                    self._add_parameter(name, operator, term)
 
-    def _intercept(self, left: Token, operator: Token, term: _Term) -> None:
-        """Pass over a free intercept: means are no part of the graph."""
+    def _read_variable(self) -> Token:
+        if self.reader.peek().kind != "word":
+            self.reader.fail(self.reader.peek(), "a variable")
+        return self.reader.take()
+
+    def _read_term(self) -> _Term:
+        """Read ``x``, ``modifier*x`` or an intercept."""
+        reader = self.reader
+        value: float | None = None
+        label: Token | None = None
+        token = first = reader.peek()
+        starred = token.kind in ("number", "word", "string") and reader.peek(1).text == "*"
+        if token.kind == "word" and reader.peek(1).text == "(":
+            label = self._read_call()
+            reader.expect("*")
+        elif token.text == "-" or starred:
+            sign = -1.0 if reader.accept("-") else 1.0
+            token = reader.take()
+            if token.kind == "number":
+                value = sign * self._number(token)
+            elif token.text != "NA":
+                label = token
+            reader.expect("*")
+        variable = reader.peek()
+        if variable.kind not in ("word", "number"):
+            reader.fail(variable, "a variable")
+        return _Term(reader.take(), value, label, variable is not first)
+
+    def _read_call(self) -> Token | None:
+        """Read ``start(0.5)`` or ``label("a")``; return the label."""
+        reader = self.reader
+        name = reader.take()
+        if name.text not in ("start", "label"):
+            problem = _UNSUPPORTED_MODIFIERS.get(
+                name.text, "is not supported; start(...) and label(...) are"
+            )
+            reader.refuse(name, f"modifier {truncate(name.text)}(...) {problem}")
+        reader.expect("(")
+        negative = name.text == "start" and reader.accept("-")
+        argument = reader.take()
+        if argument.kind not in (("number",) if negative else ("number", "string", "word")):
+            reader.fail(argument, "a number or a label")
+        reader.expect(")")
+        return argument if name.text == "label" else None
+
+    def _number(self, token: Token) -> float:
+        try:
+            return number(token.text)
+        except ValueError as error:
+            self.reader.refuse(token, f"{short_repr(token.text)} {error}")
+
+    def _add_intercept(self, left: Token, operator: Token, term: _Term) -> None:
+        """Ignore a free intercept: means are not part of the graph."""
         token = term.variable
         if operator.text != "~" or token.text not in ("0", "1"):
             self.reader.fail(token, "a variable")
         if token.text == "0" or term.value is not None:
-            refuse(
-                "lavaan",
-                token.line,
-                token.column,
-                f"this fixes the intercept of {truncate(left.text)}; the means are free here, so "
+            self.reader.refuse(
+                token,
+                f"this fixes the intercept of {truncate(left.text)}, but means are free here; "
                 "leave it out",
             )
         self.written.add(left.text)
-        self._label(term, (left.text, "~1", ""))
+        self._add_label(term, (left.text, "~1", ""))
 
-    def _parameter(self, left: Token, operator: Token, term: _Term) -> None:
+    def _add_parameter(self, left: Token, operator: Token, term: _Term) -> None:
         """Add one edge, unless it is a variance or fixed to zero."""
         a, b, right = left.text, term.variable.text, term.variable
+        parameter = f"{truncate(a)} {operator.text} {truncate(b)}"
         self.builder.node(b)
-        self._label(term, (a, operator.text, b))
+        self._add_label(term, (a, operator.text, b))
         if operator.text == "~":
-            self.predicted.setdefault(a)
-            self.predicting.setdefault(b)
+            self.outcomes.setdefault(a)
+            self.predictors.setdefault(b)
         else:
             self.written |= {a, b}
         if term.value is not None and term.value != 0:
             without = "" if a == b else f", or 0*{truncate(b)} to leave it out"
-            refuse(
-                "lavaan",
-                right.line,
-                right.column,
-                f"{truncate(a)} {operator.text} {truncate(b)} is fixed to {term.value:g}, and parameters "
-                f"are free or zero here; write start({term.value:g})*{truncate(b)} to have it "
-                f"estimated{without}",
+            self.reader.refuse(
+                right,
+                f"{parameter} is fixed to {term.value:g}, but parameters are free or zero here; "
+                f"write start({term.value:g})*{truncate(b)} to have it estimated{without}",
             )
         if operator.text == "~~" and a == b:
             if term.value == 0:
-                refuse(
-                    "lavaan",
-                    right.line,
-                    right.column,
-                    f"the variance of {truncate(a)} is fixed to zero; every error of a mixed graph "
-                    "has variance: drop the number",
+                self.reader.refuse(
+                    right,
+                    f"the variance of {truncate(a)} is fixed to zero, but all errors of a mixed "
+                    "graph have variance; drop the number",
                 )
             return
         mark = "<->" if operator.text == "~~" else "<-"
@@ -325,17 +381,13 @@ class _Reading:
             if not self.builder.has(a, mark, b):
                 return
         elif key not in self.zeros:
-            self.builder.edge(a, mark, b, right.line, right.column)
+            self.builder.edge(a, mark, b, right)
             return
-        refuse(
-            "lavaan",
-            right.line,
-            right.column,
-            f"{truncate(a)} {operator.text} {truncate(b)} is both free and fixed to zero; drop one of "
-            "the two",
+        self.reader.refuse(
+            right, f"{parameter} is both free and fixed to zero; drop one of the two"
         )
 
-    def _label(self, term: _Term, parameter: tuple[str, str, str]) -> None:
+    def _add_label(self, term: _Term, parameter: tuple[str, str, str]) -> None:
         if term.label is None:
             return
         name = term.label.text.strip("\"'")
@@ -344,124 +396,102 @@ class _Reading:
                 f"{truncate(a)} {op.rstrip('1')} {truncate(b) or 1}"
                 for a, op, b in (self.labels[name], parameter)
             )
-            refuse(
-                "lavaan",
-                term.label.line,
-                term.label.column,
-                f"label {short_repr(name)} makes {one} (line {self.lines[name]}) and {other} equal, and "
-                "parameters are free here; use two labels",
+            self.reader.refuse(
+                term.label,
+                f"label {short_repr(name)} makes {one} (line {self.label_lines[name]}) and {other} "
+                "equal, but parameters are free here; use two labels",
             )
         self.labels[name] = parameter
-        self.lines[name] = term.label.line
+        self.label_lines[name] = term.label.line
 
     def _define(self, name: Token) -> None:
         if any(definition.name == name.text for definition in self.definitions):
-            refuse("lavaan", name.line, name.column, f"{short_repr(name.text)} is defined twice")
-        self.definitions.append(Definition(name.text, *read_expression(self.reader)))
+            self.reader.refuse(name, f"{short_repr(name.text)} is defined twice")
+        self.definitions.append(Definition(name.text, *self._read_expression()))
+
+    def _read_expression(self) -> tuple[tuple[Token, ...], str]:
+        """Read an expression; return its tokens in postfix order, and its text."""
+        reader = self.reader
+        output: list[Token] = []
+        waiting: list[Token] = []  # operators and open parentheses
+        text = ""
+        depth = 0
+        while True:
+            token = reader.take()
+            if token.text in ("(", "-"):  # in front of an operand
+                waiting.append(token._replace(text="negative") if token.text == "-" else token)
+                depth += token.text == "("
+                text += token.text
+                continue
+            self._check_operand(token)
+            output.append(token)
+            text += token.text
+            while depth and reader.accept(")"):
+                while waiting[-1].text != "(":
+                    output.append(waiting.pop())
+                waiting.pop()
+                depth -= 1
+                text += ")"
+            sign = reader.peek()
+            if sign.kind != "mark" or sign.text not in _PRECEDENCE:
+                break
+            least = _PRECEDENCE[sign.text] + (sign.text == "^")  # a^b^c is a^(b^c)
+            while waiting and waiting[-1].text != "(" and _PRECEDENCE[waiting[-1].text] >= least:
+                output.append(waiting.pop())
+            waiting.append(reader.take())
+            text += f" {sign.text} " if sign.text in ("+", "-") else sign.text
+        for token in reversed(waiting):
+            if token.text == "(":
+                reader.refuse(token, "this parenthesis is not closed")
+            output.append(token)
+        return tuple(output), text
+
+    def _check_operand(self, token: Token) -> None:
+        if token.kind not in ("number", "word"):
+            self.reader.fail(token, "a label or a number")
+        if token.kind == "number":
+            self._number(token)
+        elif self.reader.peek().text == "(":
+            self.reader.refuse(
+                token,
+                f"the function {truncate(token.text)}(...) is not supported in a definition; use "
+                "+, -, *, / and ^",
+            )
 
     def _check_definitions(self) -> None:
-        """See that every word in a definition is a label, from anywhere, or defined before it."""
+        """Check that every word of a definition is a label, or defined before."""
         known = set(self.labels)
         for definition in self.definitions:
             for token in definition.postfix:
+                name = short_repr(token.text)
                 if token.kind == "word" and token.text not in known:
-                    refuse(
-                        "lavaan",
-                        token.line,
-                        token.column,
-                        f"{short_repr(token.text)} is no label and not defined before; label a "
-                        f"parameter with it, as in y ~ {truncate(token.text)}*x",
+                    self.reader.refuse(
+                        token,
+                        f"{name} is not a label and not defined before; label a parameter with it, "
+                        f"as in y ~ {truncate(token.text)}*x",
                     )
                 if self.labels.get(token.text, ("", "", ""))[1] == "~1":
-                    refuse(
-                        "lavaan",
-                        token.line,
-                        token.column,
-                        f"{short_repr(token.text)} is the label of an intercept; means are no part of "
-                        "the model",
+                    self.reader.refuse(
+                        token, f"{name} labels an intercept; means are not part of the model"
                     )
             known.add(definition.name)
 
 
-class _Term(NamedTuple):
-    """A variable (or the 1 of an intercept) with what is written in front of it."""
+def _merge_terms(terms: list[_Term]) -> list[_Term]:
+    """Merge the terms of a variable that has a label in one and a starting value in another.
 
-    variable: Token
-    value: float | None  # the number that the parameter is fixed to
-    label: Token | None
-    modified: bool  # whether anything is written in front
-
-
-def _joined(terms: list[_Term]) -> list[_Term]:
-    """Join the terms of a variable that has a label in one and a starting value in another.
-
-    Other terms of the same variable contradict each other and are left to be refused.
+    Other repeated terms stay and are refused later.
     """
-    joined: dict[str, _Term] = {}
-    apart: list[_Term] = []
+    merged: dict[str, _Term] = {}
+    repeated: list[_Term] = []
     for term in terms:
-        first = joined.setdefault(term.variable.text, term)
+        first = merged.setdefault(term.variable.text, term)
         if first is term:
             continue
         free = first.value is None and term.value is None
         if free and (first.modified or term.modified) and not (first.label and term.label):
             label = first.label or term.label
-            joined[term.variable.text] = _Term(first.variable, None, label, True)
+            merged[term.variable.text] = _Term(first.variable, None, label, True)
         else:
-            apart.append(term)
-    return [*joined.values(), *apart]
-
-
-def _read_variable(reader: TokenReader) -> Token:
-    token = reader.peek()
-    if token.kind != "word":
-        reader.fail(token, "a variable")
-    return reader.take()
-
-
-def _read_term(reader: TokenReader) -> _Term:
-    """Read ``x``, ``modifier*x`` or an intercept."""
-    value: float | None = None
-    label: Token | None = None
-    token = first = reader.peek()
-    if token.kind == "word" and reader.peek(1).text == "(":
-        label = _read_call(reader)
-        reader.expect("*")
-    elif token.text == "-" or (token.kind in ("number", "word", "string") and _starred(reader)):
-        sign = -1.0 if reader.accept("-") else 1.0
-        token = reader.take()
-        if token.kind == "number":
-            value = sign * _number(token)
-        elif token.text != "NA":
-            label = token
-        reader.expect("*")
-    variable = reader.peek()
-    if variable.kind not in ("word", "number"):
-        reader.fail(variable, "a variable")
-    return _Term(reader.take(), value, label, variable is not first)
-
-
-def _starred(reader: TokenReader) -> bool:
-    return reader.peek(1).text == "*"
-
-
-def _number(token: Token) -> float:
-    try:
-        return number(token.text)
-    except ValueError as error:
-        refuse("lavaan", token.line, token.column, f"{short_repr(token.text)} {error}")
-
-
-def _read_call(reader: TokenReader) -> Token | None:
-    """Read ``start(0.5)`` or ``label("a")``, and return the label."""
-    name = reader.take()
-    if name.text not in ("start", "label"):
-        why = _REFUSED_MODIFIERS.get(name.text, "is not supported; start(...) and label(...) are")
-        refuse("lavaan", name.line, name.column, f"modifier {truncate(name.text)}(...) {why}")
-    reader.expect("(")
-    negative = name.text == "start" and reader.accept("-")
-    argument = reader.take()
-    if argument.kind not in (("number",) if negative else ("number", "string", "word")):
-        reader.fail(argument, "a number or a label")
-    reader.expect(")")
-    return argument if name.text == "label" else None
+            repeated.append(term)
+    return [*merged.values(), *repeated]

@@ -9,10 +9,10 @@
     1. X1 --> X2
     2. X2 <-> X3
 
-Node names are separated by ``;`` (older files: ``,``). Edges with a circle (``o->``, ``o-o``) or
-without arrowheads (``---``) leave a direction open and are refused. Tetrad's remarks behind an
-edge (``dd``, ``pd``, ``nl``, ``pl``) and its sections on attributes and ambiguous triples say
-nothing about the edges and are passed over.
+Names are separated by ``;`` (in older files by ``,``). Edges with a circle (``o->``, ``o-o``) or
+without arrowheads (``---``) have an open direction and are errors when a graph is read. Tetrad's
+edge properties (``dd``, ``pd``, ``nl``, ``pl``) and its sections on attributes and ambiguous
+triples are ignored.
 """
 
 from __future__ import annotations
@@ -20,28 +20,31 @@ from __future__ import annotations
 import re
 
 from bowfree.errors import GraphError
-from bowfree.formats.partial import PAGLike, pag_of
-from bowfree.formats.tokens import GraphBuilder, refuse
+from bowfree.formats.matrices import PAGLike, pag_of
+from bowfree.formats.tokens import GraphBuilder, Token, refuse
 from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.parameters import public
 from bowfree.text_reading import check_text, short_repr, split_lines
 
 _NUMBER = re.compile(r"[0-9]+\.")
-_REMARKS = {"dd", "pd", "nl", "pl"}
+_PROPERTIES = {"dd", "pd", "nl", "pl"}
 _MARKS = {"-->": "->", "<--": "<-", "<->": "<->"}
+_SECTIONS = ("Graph Nodes:", "Graph Edges:")
 _OTHER_SECTIONS = re.compile(
     r"(Graph|Node|Edge)[\w ]*Attributes?:|Ambiguous triples|Underline triples|Dotted underline"
 )
 
 
+@public
 def to_tetrad(graph: PAGLike) -> str:
     """Write a graph as Tetrad's text.
 
     Parameters
     ----------
     graph : MixedGraph, a result that has one, EquivalenceClass or PAG
-        Any mixed graph whose names have neither spaces nor ``;`` or ``,``. A class is written as
-        its PAG, with ``o->`` and ``o-o``.
+        Any mixed graph whose names have no spaces, ``;`` or ``,``. A class is written as its PAG,
+        with ``o->`` and ``o-o``.
 
     Raises
     ------
@@ -62,29 +65,30 @@ def to_tetrad(graph: PAGLike) -> str:
     pag = pag_of(graph)
     graph = graph_of(graph) if pag is None else pag
     for name in graph.nodes:
-        if not name or re.search(r"[\s;,]", name):
+        if re.search(r"[\s;,]", name):
             raise GraphError(
-                f"Tetrad's text cannot hold the node name {short_repr(name)}: no spaces, ';' or ','; "
-                "rename it with relabel"
+                f"Tetrad does not support the node name {short_repr(name)} with spaces, ';' or "
+                "','; rename it with relabel"
             )
-    edges = [f"{a} {'-->' if mark == '->' else mark} {b}" for a, mark, b in graph.edges]
     lines = ["Graph Nodes:", ";".join(graph.nodes), "", "Graph Edges:"]
-    lines += [f"{number}. {edge}" for number, edge in enumerate(edges, start=1)]
+    for k, (a, mark, b) in enumerate(graph.edges, start=1):
+        lines.append(f"{k}. {a} {'-->' if mark == '->' else mark} {b}")
     return "\n".join(lines) + "\n"
 
 
+@public
 def from_tetrad(text: str) -> MixedGraph:
     r"""Read a graph from Tetrad's text; the inverse of `to_tetrad`.
 
     Parameters
     ----------
     text : str
-        With the sections ``Graph Nodes:`` and ``Graph Edges:``.
+        Text with the sections ``Graph Nodes:`` and ``Graph Edges:``.
 
     Raises
     ------
     ParseError
-        With line and column, if the text is not of this form or leaves a direction open.
+        With line and column, if the text is not of this form or a direction is open.
 
     Examples
     --------
@@ -93,81 +97,71 @@ def from_tetrad(text: str) -> MixedGraph:
     >>> bf.formats.from_tetrad(text) == bf.parse("x -> y, y <-> z")
     True
     """
-    text = check_text(text, "tetrad")
-    builder = GraphBuilder("tetrad", text)
+    builder = GraphBuilder("tetrad", check_text(text, "tetrad"))
     section = ""
     seen: set[str] = set()
-    last = 1
+    last = Token("line", "", 1, 1)
     for number, line in enumerate(split_lines(text), start=1):
-        heading = line.strip()
-        if not heading:
+        content = line.strip()
+        if not content:
             continue
-        last = number
-        column = len(line) - len(line.lstrip()) + 1
-        if heading in ("Graph Nodes:", "Graph Edges:"):
-            if heading in seen:
-                refuse("tetrad", number, column, f"section {heading!r} is given twice")
-            section = heading
-            seen.add(heading)
-        elif _OTHER_SECTIONS.match(heading):
+        token = Token("line", content, number, len(line) - len(line.lstrip()) + 1)
+        last = token._replace(column=1)
+        if content in _SECTIONS:
+            if content in seen:
+                refuse("tetrad", token, f"there are two sections {content!r}")
+            section = content
+            seen.add(content)
+        elif _OTHER_SECTIONS.match(content):
             section = "other"
         elif section == "Graph Nodes:":
             _read_nodes(line, number, builder)
         elif section == "Graph Edges:":
-            _read_edge(line, number, builder)
+            _read_edge(line, token, builder)
         elif section != "other":
-            refuse(
-                "tetrad", number, column, f"expected 'Graph Nodes:', found {short_repr(heading)}"
-            )
-    for heading in ("Graph Nodes:", "Graph Edges:"):
+            refuse("tetrad", token, f"expected 'Graph Nodes:', found {short_repr(content)}")
+    for heading in _SECTIONS:
         if heading not in seen:
-            refuse("tetrad", last, 1, f"the text ends without a section {heading!r}")
+            refuse("tetrad", last, f"the text ends without a section {heading!r}")
     return builder.build()
 
 
 def _read_nodes(line: str, number: int, builder: GraphBuilder) -> None:
     for match in re.finditer(r"[^;,]*(?:[;,]|$)", line):
         name = match.group().rstrip(";,").strip()
-        column = match.start() + 1
+        token = Token("name", name, number, match.start() + 1)
         if not name:
             if match.end() < len(line):
-                refuse("tetrad", number, column, "a node name is empty")
+                refuse("tetrad", token, "a node name is empty")
             continue
         if re.search(r"\s", name):
-            refuse(
-                "tetrad",
-                number,
-                column,
-                f"node name {short_repr(name)} has a space; separate by ';'",
-            )
+            refuse("tetrad", token, f"node name {short_repr(name)} has a space; separate by ';'")
         if name in builder:
-            refuse("tetrad", number, column, f"node {short_repr(name)} is named twice; rename one")
+            refuse("tetrad", token, f"node {short_repr(name)} is listed twice; rename one")
         builder.node(name)
 
 
-def _read_edge(line: str, number: int, builder: GraphBuilder) -> None:
-    words = [(match.group(), match.start() + 1) for match in re.finditer(r"\S+", line)]
+def _read_edge(line: str, at: Token, builder: GraphBuilder) -> None:
+    words = [
+        Token("word", match.group(), at.line, match.start() + 1)
+        for match in re.finditer(r"\S+", line)
+    ]
     if (
         len(words) < 4
-        or not _NUMBER.fullmatch(words[0][0])
-        or not {word for word, _ in words[4:]} <= _REMARKS
+        or not _NUMBER.fullmatch(words[0].text)
+        or not {word.text for word in words[4:]} <= _PROPERTIES
     ):
-        found = short_repr(line.strip())
-        refuse("tetrad", number, words[0][1], f"expected '1. a --> b', found {found}")
-    _, (a, column), (mark, mark_column), (b, b_column) = words[:4]
-    if mark not in _MARKS:
+        refuse("tetrad", at, f"expected '1. a --> b', found {short_repr(at.text)}")
+    a, mark, b = words[1:4]
+    if mark.text not in _MARKS:
         refuse(
             "tetrad",
-            number,
-            mark_column,
-            f"edge mark {short_repr(mark)} leaves a direction open or is unknown; use '-->' or '<->'",
+            mark,
+            f"edge mark {short_repr(mark.text)} is unknown or leaves a direction open; use '-->' "
+            "or '<->'",
         )
-    for name, at in ((a, column), (b, b_column)):
-        if name not in builder:
-            refuse(
-                "tetrad",
-                number,
-                at,
-                f"node {short_repr(name)} is not in the list under 'Graph Nodes:'",
-            )
-    builder.edge(a, _MARKS[mark], b, number, column)
+    for node in (a, b):
+        if node.text not in builder:
+            name = short_repr(node.text)
+            refuse("tetrad", node, f"node {name} is not in the list under 'Graph Nodes:'")
+    builder.edge(a.text, _MARKS[mark.text], b.text, a)

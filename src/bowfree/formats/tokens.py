@@ -1,15 +1,12 @@
-"""What the text readers share: where a token stands, and a graph that is built edge by edge.
+"""Tokens with line and column, and a graph that is built edge by edge; shared by the text readers.
 
-Every reader of a text format needs the same three things: to cut the text into tokens that know
-their line and column, to complain at such a place, and to collect nodes and edges while refusing
-self-loops and edges given twice. Nothing is returned before the whole text has been read, so a
-caller never sees half a graph. The formats themselves are in the files beside this one.
+No reader returns anything before the whole text has been read, so an error never leaves a partial
+graph.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import NamedTuple, NoReturn
 
 from bowfree.errors import ParseError
@@ -18,7 +15,7 @@ from bowfree.text_reading import check_nodes, check_text, short_repr, truncate
 
 
 class Token(NamedTuple):
-    """A piece of text and the place where it starts; lines and columns are counted from 1."""
+    """A part of a text and where it starts; lines and columns are counted from 1."""
 
     kind: str
     text: str
@@ -26,24 +23,26 @@ class Token(NamedTuple):
     column: int
 
 
-MOST_EDGES = 100_000
-"""The most edges that groups may stand for, unless the text itself is longer."""
+START = Token("start", "", 1, 1)
+
+MAX_EDGES = 100_000
+"""Largest number of edges that groups may stand for, unless the text itself is longer."""
 
 _LINE_END = re.compile(r"\r\n?|\n")
 
 
-def refuse(format: str, line: int, column: int, problem: str) -> NoReturn:
-    """Raise the ParseError that every reader of this package raises."""
-    raise ParseError(f"{format}: {problem}", line=line, column=column)
+def refuse(format: str, token: Token, problem: str) -> NoReturn:
+    """Raise a ParseError at a token."""
+    raise ParseError(f"{format}: {problem}", line=token.line, column=token.column)
 
 
 def quoted(name: str) -> str:
-    """Write a name as the strings of DOT and dagitty: quotes and backslashes get a backslash."""
+    """Return a name as a string of DOT or dagitty: quotes and backslashes get a backslash."""
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def unquoted(token: Token) -> str:
-    """Return the name that a token stands for: the inverse of `quoted`, bare words as they are."""
+    """Return the name that a token stands for; the inverse of `quoted`."""
     if token.kind != "string":
         return token.text
     return re.sub(r"\\(.)", r"\1", token.text[1:-1], flags=re.DOTALL)
@@ -55,12 +54,12 @@ class TokenReader:
     Parameters
     ----------
     text : str
-        What is read.
+        The text.
     pattern : re.Pattern
-        One named group per kind of token; what matches the group ``skip`` is passed over, what
-        matches ``open`` begins something that never ends. It matches in linear time.
+        One named group for each kind of token, matched in linear time. Tokens of the kind ``skip``
+        are dropped; ``open`` is the start of a string or comment that is not closed.
     format : str
-        The format's name, for messages.
+        Name of the format, for messages.
     """
 
     def __init__(self, text: str, pattern: re.Pattern[str], *, format: str) -> None:
@@ -71,19 +70,15 @@ class TokenReader:
         line, line_start, position = 1, 0, 0
         while position < len(text):
             match = pattern.match(text, position)
+            token = Token("", "", line, position - line_start + 1)
             if match is None or match.end() == position:
-                refuse(
-                    format,
-                    line,
-                    position - line_start + 1,
-                    f"unexpected character {text[position]!r}",
-                )
-            kind = match.lastgroup or ""
-            if kind == "open":
-                what = "a quoted name" if match.group() == '"' else "a comment"
-                refuse(format, line, position - line_start + 1, f"{what} is not closed")
-            if kind != "skip":
-                self._tokens.append(Token(kind, match.group(), line, position - line_start + 1))
+                refuse(format, token, f"unexpected character {text[position]!r}")
+            token = token._replace(kind=match.lastgroup or "", text=match.group())
+            if token.kind == "open":
+                what = "a quoted name" if token.text == '"' else "a comment"
+                refuse(format, token, f"{what} is not closed")
+            if token.kind != "skip":
+                self._tokens.append(token)
             for end in _LINE_END.finditer(text, position, match.end()):
                 line += 1
                 line_start = end.end()
@@ -91,7 +86,7 @@ class TokenReader:
         self._tokens.append(Token("end", "", line, position - line_start + 1))
 
     def peek(self, ahead: int = 0) -> Token:
-        """Return the next token (or one further ahead) and leave it in place."""
+        """Return the next token, or one further ahead, without moving."""
         return self._tokens[min(self._next + ahead, len(self._tokens) - 1)]
 
     def take(self) -> Token:
@@ -101,44 +96,52 @@ class TokenReader:
         return token
 
     def accept(self, *texts: str) -> Token | None:
-        """Take the next token if it is a bare one of these texts."""
+        """Take the next token if it is one of these marks or words."""
         token = self.peek()
         return self.take() if token.kind in ("mark", "word") and token.text in texts else None
 
     def take_name(self) -> Token:
-        """Take the next token, which has to be a word or a quoted string."""
-        token = self.peek()
-        if token.kind not in ("word", "string"):
-            self.fail(token, "a name")
+        """Take the next token, which must be a word or a quoted string."""
+        if self.peek().kind not in ("word", "string"):
+            self.fail(self.peek(), "a name")
         return self.take()
 
     def expect(self, *texts: str) -> Token:
-        """Take the next token, which has to be a bare one of these texts."""
+        """Take the next token, which must be one of these marks or words."""
         token = self.accept(*texts)
         if token is None:
             self.fail(self.peek(), " or ".join(repr(text) for text in texts))
         return token
 
-    def fail(self, token: Token, wanted: str) -> NoReturn:
-        """Refuse a token in favor of what was wanted."""
-        seen = "the end of the text" if token.kind == "end" else short_repr(token.text)
-        refuse(self.format, token.line, token.column, f"expected {wanted}, found {seen}")
+    def expect_end(self) -> None:
+        """Raise an error unless all tokens have been taken."""
+        if self.peek().kind != "end":
+            self.fail(self.peek(), "the end of the text after '}'")
+
+    def fail(self, token: Token, expected: str) -> NoReturn:
+        """Raise an error about a token that is not the expected one."""
+        found = "the end of the text" if token.kind == "end" else short_repr(token.text)
+        self.refuse(token, f"expected {expected}, found {found}")
+
+    def refuse(self, token: Token, problem: str) -> NoReturn:
+        """Raise an error at a token."""
+        refuse(self.format, token, problem)
 
 
 class GraphBuilder:
-    """Nodes in the order of their first appearance, and edges that are given only once.
+    """Nodes in the order of their first appearance, and edges without duplicates.
 
     Parameters
     ----------
     format : str
-        The format's name, for messages.
+        Name of the format, for messages.
     text : str
         The text that is read; its length bounds the number of edges.
     """
 
     def __init__(self, format: str, text: str) -> None:
         self._format = format
-        self._room = max(MOST_EDGES, len(text))
+        self._edges_left = max(MAX_EDGES, len(text))
         self._nodes: dict[str, None] = {}
         self._directed: dict[tuple[str, str], None] = {}
         self._bidirected: dict[tuple[str, str], None] = {}
@@ -147,45 +150,41 @@ class GraphBuilder:
         return name in self._nodes
 
     def node(self, name: str) -> None:
-        """Note that there is such a node."""
+        """Add a node unless it exists."""
         self._nodes.setdefault(name)
 
-    def announce(self, count: int, line: int, column: int) -> None:
-        """Make room for this many edges at once: each of a group with each of another."""
-        self._room -= count
-        if self._room < 0:
+    def reserve(self, count: int, token: Token) -> None:
+        """Count the edges between two groups before they are added; raise if there are too many."""
+        self._edges_left -= count
+        if self._edges_left < 0:
             refuse(
                 self._format,
-                line,
-                column,
-                f"the groups up to here stand for more than {MOST_EDGES:,} edges; write the edges "
-                "one by one, or make the graph with MixedGraph",
+                token,
+                f"the groups up to here stand for more than {MAX_EDGES:,} edges; write the edges "
+                "one by one, or create the graph with MixedGraph",
             )
 
-    def edge(self, a: str, mark: str, b: str, line: int, column: int) -> None:
-        """Add ``a -> b``, ``a <- b`` or ``a <-> b``, written at this place."""
+    def edge(self, a: str, mark: str, b: str, token: Token) -> None:
+        """Add ``a -> b``, ``a <- b`` or ``a <-> b``, written at this token."""
         self.node(a)
         self.node(b)
+        edge = f"{truncate(a)} {mark} {truncate(b)}"
         if a == b:
-            loop = f"{truncate(a)} {mark} {truncate(a)}"
-            refuse(self._format, line, column, f"self-loop {loop}; an edge joins two nodes")
+            refuse(self._format, token, f"self-loop {edge}; an edge joins two nodes")
         if self.has(a, mark, b):
-            edge = f"{truncate(a)} {mark} {truncate(b)}"
-            refuse(self._format, line, column, f"edge {edge} is given twice; drop one of them")
+            refuse(self._format, token, f"edge {edge} is listed twice; drop one of them")
         if mark == "<->":
-            self._bidirected.setdefault((a, b))
+            self._bidirected[a, b] = None
         else:
-            self._directed.setdefault((a, b) if mark == "->" else (b, a))
+            self._directed[(a, b) if mark == "->" else (b, a)] = None
 
     def has(self, a: str, mark: str, b: str) -> bool:
-        """Tell whether this edge has been added."""
+        """Return whether this edge has been added."""
         if mark == "<->":
             return (a, b) in self._bidirected or (b, a) in self._bidirected
         return ((a, b) if mark == "->" else (b, a)) in self._directed
 
-    def build(self, nodes: Iterable[str] | None = None) -> MixedGraph:
-        """Return the graph; ``nodes`` fixes their order."""
+    def build(self) -> MixedGraph:
+        """Return the graph."""
         check_nodes(len(self._nodes), self._format)
-        return MixedGraph(
-            self._nodes if nodes is None else nodes, list(self._directed), list(self._bidirected)
-        )
+        return MixedGraph(self._nodes, list(self._directed), list(self._bidirected))

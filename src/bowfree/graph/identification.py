@@ -42,7 +42,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from bowfree.errors import GraphError
 from bowfree.graph.encodings import closure, members
@@ -79,6 +79,7 @@ class Identification(RowTable, EdgeLookup[Row]):
 
     graph: MixedGraph
     rows: tuple[Row, ...]
+    _columns: ClassVar = ("a", "mark", "b", "verdict", "by")
 
     @property
     def names(self) -> tuple[str, ...]:

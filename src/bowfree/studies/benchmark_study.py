@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
@@ -25,7 +25,6 @@ from bowfree.data.loader import read_moments
 from bowfree.data.moments import Moments
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError
-from bowfree.formats.benchmark import from_benchmark
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fitting import score
 from bowfree.parallel.budget import Budget
@@ -358,6 +357,27 @@ class _Set(NamedTuple):
     truth: MixedGraph
 
 
+def read_graph(text: str, nodes: Sequence[str]) -> MixedGraph:
+    """Read a graph file: numbers of nodes and edges, then the edges as pairs of node numbers."""
+    header, counts, *lines = [line.split() for line in text.splitlines() if line.strip()]
+    d, n_directed, n_bidirected = map(int, counts)
+    expected = ["n_nodes", "n_directed", "n_bidirected"]
+    if header != expected or d != len(nodes) or len(lines) != n_directed + n_bidirected + 2:
+        raise BowfreeError(f"not a graph file of the benchmark: {text[:60]!r}")
+    pairs = [(nodes[int(line[0])], nodes[int(line[1])]) for line in lines if len(line) == 2]
+    return MixedGraph(nodes, pairs[:n_directed], pairs[n_directed:])
+
+
+def write_graph(graph: MixedGraph) -> str:
+    """Write a graph file; the inverse of `read_graph`."""
+    index = {name: i for i, name in enumerate(graph.nodes)}
+    lines = ["n_nodes n_directed n_bidirected"]
+    lines += [f"{len(graph)} {graph.n_directed} {graph.n_bidirected}", "directed"]
+    lines += [f"{index[a]} {index[b]}" for a, b in graph.directed]
+    lines += ["bidirected", *(f"{index[a]} {index[b]}" for a, b in graph.bidirected)]
+    return "\n".join(lines) + "\n"
+
+
 def _read_set(folder: Path, number: int) -> _Set:
     sample = folder / f"sample-{number}.txt"
     try:
@@ -366,7 +386,7 @@ def _read_set(folder: Path, number: int) -> _Set:
         raise BowfreeError(f"{sample} cannot be read as a table of numbers: {error}") from error
     moments = read_moments(X)
     text = (folder / f"graph-{number}.txt").read_text(encoding="utf-8")
-    truth = from_benchmark(text, nodes=moments.names)
+    truth = read_graph(text, moments.names)
     return _Set(f"{folder.name}-{number}", moments.without_rows(), truth)
 
 

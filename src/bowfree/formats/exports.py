@@ -1,0 +1,171 @@
+"""Graphs of networkx, DoWhy and SEMID; ``docs/formats.md`` has recipes for other packages.
+
+In networkx a mixed graph is a ``MultiDiGraph`` whose edges have the attribute ``type``:
+``"directed"`` or ``"bidirected"``. A bidirected edge is stored in both directions, so that
+``G.in_degree(v)`` is the number of arrowheads at ``v``, the paper's in-degree.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from bowfree.errors import ParseError
+from bowfree.graph.graph_like import GraphLike, graph_of
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.parameters import public
+from bowfree.text_reading import short_repr
+
+
+@public
+def to_networkx(graph: GraphLike) -> Any:
+    """Return a graph as a ``networkx.MultiDiGraph``.
+
+    Parameters
+    ----------
+    graph : MixedGraph, or a result that has one
+        Any mixed graph.
+
+    Returns
+    -------
+    networkx.MultiDiGraph
+        Key and attribute ``type`` of an edge are ``"directed"`` or ``"bidirected"``; a bidirected
+        edge is stored in both directions.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> g = bf.parse("x -> y <-> z")
+    >>> sorted(bf.formats.to_networkx(g).edges(data="type"))
+    [('x', 'y', 'directed'), ('y', 'z', 'bidirected'), ('z', 'y', 'bidirected')]
+    """
+    import networkx as nx
+
+    graph = graph_of(graph)
+    both = [*graph.bidirected, *((b, a) for a, b in graph.bidirected)]
+    result = nx.MultiDiGraph()
+    result.add_nodes_from(graph.nodes)
+    for kind, edges in (("directed", graph.directed), ("bidirected", both)):
+        result.add_edges_from((a, b, kind, {"type": kind}) for a, b in edges)
+    return result
+
+
+@public
+def from_networkx(graph: Any) -> MixedGraph:
+    """Read a graph from networkx; the inverse of `to_networkx`.
+
+    Parameters
+    ----------
+    graph : networkx.MultiDiGraph or networkx.DiGraph
+        Every edge has the attribute ``type``, ``"directed"`` or ``"bidirected"``; a bidirected edge
+        may be in one direction or in both. Nodes are strings.
+
+    Raises
+    ------
+    ParseError
+        If the graph is undirected or an edge has no known ``type``.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import bowfree as bf
+    >>> G = nx.MultiDiGraph([("x", "y", {"type": "directed"}), ("y", "z", {"type": "bidirected"})])
+    >>> bf.formats.from_networkx(G) == bf.parse("x -> y, y <-> z")
+    True
+    """
+    if not hasattr(graph, "is_directed") or not graph.is_directed():
+        found = "an undirected graph" if hasattr(graph, "is_directed") else type(graph).__name__
+        raise ParseError(
+            f"networkx: expected a MultiDiGraph with the edge attribute 'type', got {found}"
+        )
+    edges: dict[str, list[tuple[Any, Any]]] = {"directed": [], "bidirected": []}
+    for a, b, kind in graph.edges(data="type"):
+        if kind not in edges:
+            raise ParseError(
+                f"networkx: edge ({short_repr(a)}, {short_repr(b)}) has type {short_repr(kind)}; "
+                "set the edge attribute 'type' to 'directed' or 'bidirected'"
+            )
+        edges[kind].append((a, b))
+    return MixedGraph(graph.nodes, **edges)
+
+
+@public
+def to_dowhy(graph: GraphLike) -> Any:
+    """Return a graph for DoWhy: ``CausalModel(data, "x", "y", graph=to_dowhy(graph))``.
+
+    DoWhy has no bidirected edges, but treats nodes that are not columns of the data as unobserved.
+    Each ``x <-> y`` becomes ``x <- U -> y`` with a new node, named after its two ends.
+
+    Parameters
+    ----------
+    graph : MixedGraph, or a result that has one
+        Without directed cycles.
+
+    Returns
+    -------
+    networkx.DiGraph
+        The nodes have the attribute ``observed``, ``"yes"`` or, for hidden causes, ``"no"``.
+
+    Raises
+    ------
+    GraphError
+        If the graph has a directed cycle.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> sorted(bf.formats.to_dowhy(bf.parse("x -> y <-> z")).edges)
+    [('U_y_z', 'y'), ('U_y_z', 'z'), ('x', 'y')]
+    """
+    import networkx as nx
+
+    graph = graph_of(graph)
+    graph.check_acyclic()
+    result = nx.DiGraph()
+    result.add_nodes_from(graph.nodes, observed="yes")
+    result.add_edges_from(graph.directed)
+    for a, b in graph.bidirected:
+        hidden = f"U_{a}_{b}"
+        while hidden in result:
+            hidden += "_"
+        result.add_node(hidden, observed="no")
+        result.add_edges_from([(hidden, a), (hidden, b)])
+    return result
+
+
+@public
+def to_semid(graph: GraphLike) -> str:
+    """Return R code that creates the graph as a ``MixedGraph`` of the R package SEMID.
+
+    ``L[i, j] = 1`` is i -> j, and ``O[i, j] = O[j, i] = 1`` is i <-> j. ``semID(graph)`` is SEMID's
+    counterpart of ``graph.identified()``.
+
+    Parameters
+    ----------
+    graph : MixedGraph, or a result that has one
+        Any mixed graph.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> print(bf.formats.to_semid(bf.parse("x -> y")), end="")
+    library(SEMID)
+    nodes <- c("x", "y")
+    L <- matrix(c(
+      0, 1,
+      0, 0), nrow = 2, byrow = TRUE)
+    O <- matrix(c(
+      0, 0,
+      0, 0), nrow = 2, byrow = TRUE)
+    graph <- MixedGraph(L, O)
+    """
+    graph = graph_of(graph)
+    # JSON strings are R strings as well, with the same quotes and escapes.
+    names = ", ".join(json.dumps(name, ensure_ascii=False) for name in graph.nodes)
+    lines = ["library(SEMID)", f"nodes <- c({names})"]
+    for name, masks in (("L", graph._children()), ("O", graph._spouses)):
+        rows = ",\n".join(
+            "  " + ", ".join(str(mask >> j & 1) for j in range(len(graph))) for mask in masks
+        )
+        lines.append(f"{name} <- matrix(c(\n{rows}), nrow = {len(graph)}, byrow = TRUE)")
+    return "\n".join([*lines, "graph <- MixedGraph(L, O)"]) + "\n"
