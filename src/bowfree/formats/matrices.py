@@ -21,7 +21,7 @@ from bowfree.formats.csv_text import CsvReader, Row, read_name, write_line, writ
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pag import PAG
-from bowfree.model.parameter_matrices import real_array
+from bowfree.model.linear_sem import real_array
 from bowfree.parameters import public
 from bowfree.text_reading import check_nodes, join_names, number, short_repr, truncate
 from bowfree.validation import as_list
