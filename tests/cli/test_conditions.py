@@ -156,7 +156,7 @@ def test_parquet(folder):
     wrong = CliRunner().invoke(
         main, ["fit", "data.parquet", "--graph", "x -> y", "--conditions", "day"]
     )
-    assert "data.parquet has no column 'day'; it has x, y, z, batch" in wrong.stderr
+    assert "data.parquet has no column 'day'" in wrong.stderr
 
 
 AT = ("--conditions", "batch", "--targets", "targets.toml")

@@ -6,10 +6,11 @@ The options of all commands that read data are in `data_options` and `condition_
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import tomllib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -27,13 +28,14 @@ from bowfree.cli.options import (
 )
 from bowfree.cli.terminal import say
 from bowfree.data.column_checks import odd_columns, sentences
-from bowfree.data.loader import read_moments, read_once
 from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.data.streaming import Sums
 from bowfree.datasets.files import (
     Piece,
     data_files,
     read_file,
+    read_labels,
     read_matrix,
     read_pieces,
     row_places,
@@ -41,11 +43,12 @@ from bowfree.datasets.files import (
 from bowfree.datasets.tables import SEPARATORS, ReadOptions, Table
 from bowfree.errors import DataError
 from bowfree.parameters import Correlation, Kind, Means, Missing
-from bowfree.results.display import count
 from bowfree.text_reading import join_names, read_text, truncate
 
 if TYPE_CHECKING:
     from bowfree.data.conditions import Condition
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -93,122 +96,95 @@ class Source:
                 sd = _scales(np.diag(matrix.X))
                 matrix = replace(matrix, X=matrix.X / np.outer(sd, sd))
             return {"cov": matrix, **self.cov, **self.options}
-        # Incomplete rows are dropped here, where they are counted by the lines of the file.
+        # Rows are dropped here, and not by the library, so that they are counted.
         missing = {} if self.missing in (None, "listwise") else {"missing": self.missing}
         moment_options = {**missing, **self.options}
-        rows = _Rows(self, read, look=chosen is None)
+        rows = [0, 0]  # read and dropped
         if len(self.paths) == 1:
-            table = rows.usable(Piece(self.paths[0], 0, read_file(self.paths[0], read)))
+            pieces = iter([Piece(self.paths[0], 0, read_file(self.paths[0], read))])
         else:
-            pieces = (rows.usable(piece) for piece in read_pieces(self.paths, read))
-            found = read_once(pieces, **moment_options)
-            if isinstance(found, Sums):
-                rows.tell()
-                return {"data": self._moments_of(found)}
-            table = Table(found.names, found.values)
-        rows.tell()
+            pieces = read_pieces(self.paths, read)
+        prepared = self._prepared(pieces, read, rows, warn=chosen is None)
+        found: Any = next(prepared)
+        if len(self.paths) > 1:
+            stream = itertools.chain([found], prepared)
+            found = DataOptions(**moment_options).read_table(stream)
+        if rows[1]:
+            say(f"dropped {rows[1]} of {rows[0]} rows: missing values")
+        if isinstance(found, Sums):
+            return {"data": self._moments_of(found)}
+        table = Table(found.names, found.X if isinstance(found, Table) else found.values)
         if self.standardize:
-            table = self._rescaled(table, _standardized)
+            table = self._change(table, lambda X: X / _scales(_variances(X)))
         return {"data": table, **moment_options}
 
-    def _rescaled(self, table: Table, change: Callable[[Table], Table]) -> Table:
-        """Change the measurements; categories and weights are what they are."""
-        measured = self.measured(table)
-        X = table.X.copy()
-        X[:, [table.names.index(name) for name in measured.names]] = change(measured).X
-        return replace(table, X=X)
+    def _prepared(
+        self, pieces: Iterator[Piece], read: ReadOptions, rows: list[int], warn: bool
+    ) -> Iterator[Table]:
+        """Check for missing values, drop rows and take logarithms, as the options say."""
+        for piece in pieces:
+            table = piece.table
+            incomplete = np.isnan(table.X).any(axis=1)
+            rows[0] += len(table.X)
+            if self.missing is None and incomplete.any():
+                raise self._missing_values(piece, read)
+            if self.missing == "listwise":
+                rows[1] += int(np.count_nonzero(incomplete))
+                table = replace(table, X=table.X[~incomplete])
+            if warn:
+                measured = self._measured(table)
+                odd = odd_columns([table.names[k] for k in measured], table.X[:, measured])
+                words = {"drop": _option("--drop"), "ordinal": _option("--ordinal")}
+                for sentence in sentences(odd, **words):
+                    say(f"Warning: {sentence}")
+                warn = False
+            if self.log:
+                for k in self._measured(table):
+                    smallest = np.fmin.reduce(table.X[:, k], initial=np.inf)
+                    if smallest <= 0:
+                        raise DataError(
+                            f"--log: column {table.names[k]!r} has the value {smallest:g}, which has "
+                            "no logarithm; choose other --columns, or omit --log"
+                        )
+                table = self._change(table, np.log)
+            yield table
 
-    def measured(self, table: Table) -> Table:
-        """Return the columns that are neither categories nor weights."""
-        apart = {*self.options.get("ordinal", ()), self.options.get("weights")}
-        kept = [k for k, name in enumerate(table.names) if name not in apart]
-        if len(kept) == len(table):
-            return table
-        return Table(tuple(table.names[k] for k in kept), table.X[:, kept])
+    def _missing_values(self, piece: Piece, read: ReadOptions) -> DataError:
+        """Return the error for missing values, with the lines of the file."""
+        missing = np.isnan(piece.table.X)
+        columns = np.flatnonzero(missing.any(axis=0)).tolist()
+        first = [piece.begun + int(missing[:, k].argmax()) for k in columns]
+        where = [
+            f"{piece.table.names[k]} ({np.count_nonzero(missing[:, k])}, first in {place})"
+            for k, place in zip(columns, row_places(piece.path, read, first), strict=True)
+        ]
+        ranks = "ordinal" in self.options or "correlation" in self.options
+        fiml = "" if ranks else "--missing fiml uses all observed values, "
+        return DataError(
+            f"{piece.path.name}: missing values in {join_names(where)}; {fiml}--missing listwise "
+            f"drops incomplete rows ({np.count_nonzero(missing.any(axis=1))} of {len(missing)}), "
+            "--drop leaves out columns"
+        )
+
+    def _measured(self, table: Table) -> list[int]:
+        """Return the positions of the columns that are neither categories nor weights."""
+        others = {*self.options.get("ordinal", ()), self.options.get("weights")}
+        return [k for k, name in enumerate(table.names) if name not in others]
+
+    def _change(self, table: Table, function: Callable[[Floats], Floats]) -> Table:
+        """Apply a function to the measured columns."""
+        X, measured = table.X.copy(), self._measured(table)
+        X[:, measured] = function(X[:, measured])
+        return replace(table, X=X)
 
     def _moments_of(self, sums: Sums) -> Moments:
         """Return the moments of a table that is too large for memory."""
-        found = read_moments(sums, **self.options)
+        found = DataOptions(**self.options).read(sums)
         if not self.standardize:
             return found
         sd = np.sqrt(np.diag(found.S))
         mean = None if found.mean is None else found.mean / sd
         return Moments(found.names, found.S / np.outer(sd, sd), found.n, mean)
-
-
-class _Rows:
-    """Rows on their way from the files: without gaps, if these are to be left out."""
-
-    def __init__(self, source: Source, options: ReadOptions, *, look: bool) -> None:
-        self.source, self.options, self.look = source, options, look
-        self.seen = self.dropped = 0
-        self.never: set[str] | None = None  # columns without any value in the rows seen
-
-    def usable(self, piece: Piece) -> Table:
-        """Return a piece with rows left out and logarithms taken, as asked for; say what is odd."""
-        table = self._complete(piece)
-        if self.look:  # once
-            measured = self.source.measured(table)
-            odd = odd_columns(measured.names, measured.X)
-            for sentence in sentences(odd, drop=_option("--drop"), ordinal=_option("--ordinal")):
-                say(f"Warning: {sentence}")
-            self.look = False
-        if self.source.log:
-            table = self.source._rescaled(table, _logarithm)
-        return table
-
-    def tell(self) -> None:
-        """Say how many rows were left out, and refuse to go on with none."""
-        if not self.dropped:
-            return
-        say(f"dropped {self.dropped} of {self.seen} rows: missing values")
-        if self.seen - self.dropped < 2:
-            left = (
-                f"{self.source.name}: --missing listwise leaves "
-                f"{count(self.seen - self.dropped, 'row')} of {self.seen}; "
-            )
-            if self.never:
-                names = join_names(sorted(self.never))
-                raise DataError(
-                    f"{left}no row has a value of {names}: leave out such columns, --drop"
-                )
-            raise DataError(f"{left}{self._all_cells}--drop leaves out a column with many gaps")
-
-    @property
-    def _all_cells(self) -> str:
-        """The way out that keeps all rows, where there is one."""
-        in_order = "ordinal" in self.source.options or "correlation" in self.source.options
-        return "" if in_order else "--missing fiml uses all cells that are there, "
-
-    def _complete(self, piece: Piece) -> Table:
-        """Leave out rows with gaps if asked to; else say where the gaps are."""
-        table = piece.table
-        self.seen += len(table.X)
-        gaps = np.isnan(table.X)
-        never = {table.names[k] for k in np.flatnonzero(gaps.all(axis=0))}
-        self.never = never if self.never is None else self.never & never
-        incomplete = gaps.any(axis=1)
-        n_missing = int(np.count_nonzero(incomplete))
-        if not n_missing:
-            return table
-        if self.source.missing == "listwise":
-            self.dropped += n_missing
-            return replace(table, X=table.X[~incomplete])
-        if self.source.missing is not None:
-            return table
-        columns = np.flatnonzero(gaps.any(axis=0)).tolist()
-        first = [piece.begun + int(gaps[:, k].argmax()) for k in columns]
-        counted = [int(np.count_nonzero(gaps[:, k])) for k in columns]
-        places = row_places(piece.path, self.options, first)
-        where = [
-            f"{table.names[k]} ({n}, {'first ' * (n > 1)}in {place})"
-            for k, n, place in zip(columns, counted, places, strict=True)
-        ]
-        raise DataError(
-            f"{piece.path.name}: missing values in {n_missing} of {len(table.X)} rows: "
-            f"{join_names(where)}; {self._all_cells}--missing listwise leaves out these rows, --drop a "
-            "column"
-        )
 
 
 @dataclass(frozen=True)
@@ -223,7 +199,6 @@ class Conditions:
     def split(self, source: Source, table: Any) -> list[Condition]:
         """Return one condition for each value of the column."""
         from bowfree.data.conditions import conditions
-        from bowfree.datasets.files import read_labels
 
         if isinstance(table, Moments):
             raise click.UsageError("--conditions needs all rows, and these files exceed the memory")
@@ -382,26 +357,15 @@ def _option(name: str) -> Callable[[Sequence[str]], str]:
     return lambda columns: f"{name} {shlex.quote(','.join(columns))}"
 
 
-def _scales(variances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return standard deviations; or 1 for columns that the library rejects later."""
+def _variances(X: Floats) -> Floats:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        # Empty columns, and values too large to square: the library reports them.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        variances: Floats = np.nanvar(X, axis=0)
+        return variances
+
+
+def _scales(variances: Floats) -> Floats:
+    """Return standard deviations, or 1 for columns that the library rejects later."""
     usable = np.isfinite(variances) & (variances > 0)
     return np.sqrt(np.where(usable, variances, 1.0))
-
-
-def _standardized(table: Table) -> Table:
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        # No rows, columns without values, or values too large to square: the library reports them.
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return replace(table, X=table.X / _scales(np.nanvar(table.X, axis=0)))
-
-
-def _logarithm(table: Table) -> Table:
-    for name in table.names:
-        # A column without values has no minimum; the library reports it.
-        smallest = np.fmin.reduce(table[name], initial=np.inf)
-        if smallest <= 0:
-            raise DataError(
-                f"--log: column {name!r} has the value {smallest:g}, which has no logarithm; "
-                "choose other --columns, or leave --log out"
-            )
-    return replace(table, X=np.log(table.X))
