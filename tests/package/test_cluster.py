@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-X = bf.random_sem(bf.random_bap(8, max_in_degree=2, rng=4), rng=2).sample(300, rng=3)
+X = bf.random_sem(bf.random_bap(5, max_in_degree=2, rng=4), rng=2).sample(300, rng=3)
 OPTIONS = {"rng": 5, "restarts": 12, "rounds": 2}
 QUICK = {"restarts": 1, "rounds": 1}
 
@@ -159,7 +159,7 @@ def test_workers_that_are_not_there_yet(tmp_path):
 
 def test_without_the_scheduler_all_are_lost_and_nothing_else(tmp_path):
     file = tmp_path / "search.checkpoint"
-    with cluster(tmp_path, 1, patience=10) as (made, client):
+    with cluster(tmp_path, 1, patience=4) as (made, client):
         kill = when_begun(made.scheduler.kill)
         with pytest.raises(bf.errors.WorkersLost) as caught:
             bf.greedy_search(
@@ -170,6 +170,25 @@ def test_without_the_scheduler_all_are_lost_and_nothing_else(tmp_path):
     assert same_search(
         bf.greedy_search(X, **OPTIONS, checkpoint=file), bf.greedy_search(X, **OPTIONS)
     )
+
+
+def test_without_workers_a_computation_ends_with_what_was_finished(tmp_path, monkeypatch):
+    monkeypatch.setattr("bowfree.parallel.tasks.NO_WORKER_SECONDS", 1.0)
+    with cluster(tmp_path, 2) as (made, client):
+        kill = when_begun(lambda: [worker.kill() for worker in made.workers])
+        with pytest.raises(bf.errors.WorkersLost, match="all workers .* have died") as caught:
+            bf.bootstrap(
+                X,
+                n_resamples=60,
+                search=QUICK,
+                rng=1,
+                executor=client.get_executor(),
+                progress=kill,
+            )
+        assert 3 <= caught.value.result.n_resamples < 60
+        # The next call does not wait for the lost workers either.
+        with pytest.raises(bf.errors.WorkersLost, match="all workers .* have died"):
+            bf.greedy_search(X, **OPTIONS, executor=client.get_executor())
 
 
 def test_another_version_is_refused_with_both(tmp_path):
@@ -208,7 +227,7 @@ def test_an_address_without_a_scheduler(tmp_path, address, monkeypatch):
     file.write_text(write_table(bf.datasets.load_demo()))
     found = CliRunner().invoke(main, ["learn", str(file), "--scheduler", address])
     assert found.exit_code == 1
-    assert f"--scheduler {address}: there is no dask scheduler" in found.stderr
+    assert f"--scheduler {address}: no dask scheduler answers" in found.stderr
     assert "Traceback" not in found.stderr
 
 

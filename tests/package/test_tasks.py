@@ -194,3 +194,14 @@ def test_a_killed_process():
         os.kill(victim, signal.SIGKILL)
         with pytest.raises(bf.errors.WorkersLost, match="BrokenProcessPool"):
             bf.greedy_search(X, rng=0, executor=processes)
+
+
+class Unmade(list):
+    def __getitem__(self, k):
+        raise bf.errors.DataError("too few distinct rows")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_while_a_task_is_made_arrives_as_it_is(n_jobs):
+    with pytest.raises(bf.errors.DataError, match="too few distinct rows"):
+        Budget(n_jobs=n_jobs).run(square, Unmade([1, 2]), what="squares")

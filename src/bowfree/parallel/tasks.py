@@ -27,6 +27,7 @@ from concurrent.futures import (
 from dataclasses import dataclass
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from bowfree import __version__
 from bowfree.errors import BowfreeError, WorkersLost
@@ -43,6 +44,9 @@ NO_WORKER_SECONDS = 8.0  # a dask worker may be restarted by its nanny
 
 # Names of dask's exceptions for a lost worker or scheduler, so that dask need not be imported.
 _LOST = {"KilledWorker", "FutureCancelledError", "FuturesCancelledError", "CommClosedError"}
+
+# Clients of dask whose cluster has had a worker; others may still be waiting for machines.
+_HAD_WORKERS: WeakSet[Any] = WeakSet()
 
 
 def run_tasks(
@@ -107,14 +111,14 @@ class _Submission:
         self.again: list[int] = []  # tasks to submit again
         self.n_started = self.n_done = 0
         self.client = getattr(executor, "_client", None)  # of dask
-        self.had_workers = False
-        self.last_worker = self.last_look = time.monotonic()
+        self.last_worker, self.last_look = time.monotonic(), 0.0
 
     def run(self) -> Iterator[tuple[int, Any]]:
         """Yield (number, result) as tasks finish."""
         try:
             while self.submitted or self.again or (self.remaining and not self.budget.expired):
                 self.submit()
+                self.check_workers()
                 expired = self.budget.expired
                 if not self.submitted:
                     time.sleep(POLL_SECONDS)
@@ -128,8 +132,6 @@ class _Submission:
                         future.cancel()
                     if self.budget.executor is not None and not ready:
                         return  # tasks that still run elsewhere are abandoned
-                elif not ready:
-                    self.check_workers()
         finally:
             # After an error or Ctrl-C, tasks in this process see the event.
             if self.submitted:
@@ -169,7 +171,6 @@ class _Submission:
         error = CancelledError() if future.cancelled() else future.exception()
         if error is None:
             self.n_done += 1
-            self.had_workers, self.last_worker = True, time.monotonic()
             yield k, future.result().value
         elif not _is_loss(error):
             raise _explained(error)
@@ -195,17 +196,15 @@ class _Submission:
         return status not in ("connecting", "closing")
 
     def check_workers(self) -> None:
-        """Raise an error if all workers of a dask cluster have died and none has come back.
-
-        A cluster that has not had a worker yet may be waiting for machines.
-        """
+        """Raise an error if all workers of a dask cluster have died and none has come back."""
         now, info = time.monotonic(), getattr(self.client, "scheduler_info", None)
-        if info is None or now < self.last_look + 1.0:
+        if info is None or now < self.last_look + 1.0 or str(self.client.status) != "running":
             return
         self.last_look = now
-        if info()["workers"]:
-            self.had_workers, self.last_worker = True, now
-        elif self.had_workers and now > self.last_worker + NO_WORKER_SECONDS:
+        if info().get("workers"):
+            _HAD_WORKERS.add(self.client)
+            self.last_worker = now
+        elif self.client in _HAD_WORKERS and now > self.last_worker + NO_WORKER_SECONDS:
             raise self.no_worker_left(ConnectionError("all workers of the dask cluster have died"))
 
     def no_worker_left(self, error: BaseException) -> WorkersLost:
