@@ -176,7 +176,7 @@ def test_without_workers_a_computation_ends_with_what_was_finished(tmp_path, mon
     monkeypatch.setattr("bowfree.parallel.tasks.NO_WORKER_SECONDS", 1.0)
     with cluster(tmp_path, 2) as (made, client):
         kill = when_begun(lambda: [worker.kill() for worker in made.workers])
-        with pytest.raises(bf.errors.WorkersLost, match="all workers .* have died") as caught:
+        with pytest.raises(bf.errors.WorkersLost, match="all workers") as caught:
             bf.bootstrap(
                 X,
                 n_resamples=60,
@@ -187,7 +187,7 @@ def test_without_workers_a_computation_ends_with_what_was_finished(tmp_path, mon
             )
         assert 3 <= caught.value.result.n_resamples < 60
         # The next call does not wait for the lost workers either.
-        with pytest.raises(bf.errors.WorkersLost, match="all workers .* have died"):
+        with pytest.raises(bf.errors.WorkersLost, match="all workers"):
             bf.greedy_search(X, **OPTIONS, executor=client.get_executor())
 
 
