@@ -96,7 +96,7 @@ def by_server(session, d, count):
 
 def check(session, state):
     """Assert that what was told is what the package says."""
-    graph = session.board.graph
+    graph = session.drawing.graph
     assert state["fit"]["score"] == bf.fit(graph, session.moments, n_starts=1).score
     later = {m["kind"]: m for m in session.answer({"do": "hello"})["hello"]["later"]}
     expected = [c.score for c in bf.edge_changes(graph, session.moments)[:10]]
@@ -113,7 +113,7 @@ def main():
     print("|---|---|---|---|---|---|---|")
     for d in SIZES:
         session = opened(d)
-        edges = session.board.graph.n_edges
+        edges = session.drawing.graph.n_edges
         found = in_process(session, d, count)
         found["request"] = by_server(session, d, count)
         cells = [

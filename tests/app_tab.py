@@ -1,4 +1,4 @@
-"""A browser with hands: what a person does at the workbench, in a page or in a notebook."""
+"""A browser that operates the workbench, in a page or in a notebook."""
 
 import json
 import time
@@ -14,11 +14,11 @@ MIDDLE = """(e) => { e.scrollIntoView({block: "nearest", inline: "nearest", beha
 
 
 class Tab(Browser):
-    """A browser that draws, clicks and waits."""
+    """A browser that draws, clicks and waits for results."""
 
     names = ()  # of the variables, in the order of their boxes
     patience = 30  # seconds to wait for anything
-    root = "document"  # in whose tree the workbench is: a notebook may have one for each widget
+    root = "document"  # the tree of the workbench: notebooks may have one for each widget
 
     def visit(self, server, **size):
         self.open(server.address, **size)
@@ -60,7 +60,7 @@ class Tab(Browser):
 
     def place(self, name):
         """Return the middle of a variable's box in the window."""
-        box = f"{self.each('.drawn .box')}[{self.names.index(name)}]"
+        box = f"{self.each('.current .box')}[{self.names.index(name)}]"
         return self.evaluate(f"({MIDDLE})({box})")
 
     def drag(self, a, b):
@@ -73,9 +73,9 @@ class Tab(Browser):
         self.mouse("Released", u, v)
 
     def edges(self):
-        """Return the drawn edges as texts, from their accessible names."""
+        """Return the edges of the current graph, from their accessible names."""
         labels = self.evaluate(
-            f"{self.each('.drawn .edge')}.map(e => e.getAttribute('aria-label'))"
+            f"{self.each('.current .edge')}.map(e => e.getAttribute('aria-label'))"
         )
         return [label.split(",")[0] for label in labels]
 

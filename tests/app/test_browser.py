@@ -13,7 +13,7 @@ import pytest
 import bowfree as bf
 from app_tab import Tab
 from bowfree.app import front_end
-from bowfree.app.reproduce import Origin
+from bowfree.app.saved import Origin
 from bowfree.app.session import Session
 from browser import find_browser
 
@@ -66,12 +66,12 @@ def test_draw_undo_and_redo(tab):
         tab.press_button("↔ hidden cause")
         tab.drag("fruit", "roots")
         tab.until_edges("sun → leaves", "fruit ↔ roots")
-        fit = bf.fit(server.session.board.graph, DATA)
+        fit = bf.fit(server.session.drawing.graph, DATA)
         assert f"{fit.score:.4f}".replace("-", "−") in tab.text(".numbers")
         assert "fruit <-> roots added" in tab.text("[role=status]")
         tab.press_button("↶ Undo")
         tab.until_edges("sun → leaves")
-        tab.evaluate("document.querySelector('.drawn .box').focus()")
+        tab.evaluate("document.querySelector('.current .box').focus()")
         tab.press("z", control=True)
         tab.until_edges()
         tab.press("y", control=True)
@@ -85,9 +85,9 @@ def test_refusals_are_said_on_the_canvas(tab):
         tab.drag("fruit", "sun")
         tab.until("!document.querySelector('.callout').hidden")
         assert "would close the cycle" in tab.text(".callout")
-        assert tab.evaluate("document.querySelectorAll('.edge.blamed').length") == 2
+        assert tab.evaluate("document.querySelectorAll('.edge.highlighted').length") == 2
         tab.press_button("Close")
-        assert tab.evaluate("document.querySelectorAll('.edge.blamed').length") == 0
+        assert tab.evaluate("document.querySelectorAll('.edge.highlighted').length") == 0
         tab.press_button("↔ hidden cause")
         tab.drag("sun", "leaves")
         tab.until("!document.querySelector('.callout').hidden")
@@ -122,9 +122,9 @@ def test_the_menu_of_an_edge(tab):
                 tab.press("ArrowDown")
             tab.evaluate("document.activeElement.click()")
 
-        choose("Turn around")
+        choose("Reverse")
         tab.until_edges("leaves → sun")
-        choose("Make it ↔")
+        choose("Change to ↔")
         tab.until_edges("sun ↔ leaves")
         choose("Lock")
         tab.until("document.querySelector('.edge.locked')")
@@ -135,7 +135,7 @@ def test_the_menu_of_an_edge(tab):
         tab.until("!document.querySelector('.edge.locked')")
         choose("Forbid")
         tab.until("document.querySelector('.rules .rule')")
-        assert server.session.board.knowledge.forbidden == (("sun", "<->", "leaves"),)
+        assert server.session.drawing.knowledge.forbidden == (("sun", "<->", "leaves"),)
         tab.until_edges()
 
 
@@ -144,16 +144,16 @@ def test_everything_by_keyboard(tab):
     with serving(session_of()) as server:
         tab.visit(server)
         focus = "document.activeElement.getAttribute('aria-label')"
-        tab.evaluate("document.querySelector('.drawn .box').focus()")
+        tab.evaluate("document.querySelector('.current .box').focus()")
         assert tab.evaluate(focus).startswith("sun:")
         tab.press("Enter")
-        assert "an edge begins here" in tab.evaluate(focus)
+        assert "an edge starts here" in tab.evaluate(focus)
         tab.press("ArrowDown")
         other = tab.evaluate(focus).split(":")[0]
         assert other != "sun"
         tab.press("Enter")
         tab.until_edges(f"sun → {other}")
-        tab.evaluate("document.querySelector('.drawn .edge').focus()")
+        tab.evaluate("document.querySelector('.current .edge').focus()")
         tab.press("c")
         tab.until_edges(f"sun ↔ {other}")
         assert tab.evaluate(focus).startswith("sun ↔")  # the edge, made anew, keeps the focus
@@ -168,7 +168,7 @@ def test_everything_by_keyboard(tab):
         tab.press("2")
         checked = "document.querySelector('.modes [aria-checked=true]').dataset.mode"
         assert tab.evaluate(checked) == "<->"
-        tab.evaluate("document.querySelector('.drawn .box').focus()")
+        tab.evaluate("document.querySelector('.current .box').focus()")
         tab.press(" ")
         assert tab.evaluate("document.activeElement.getAttribute('role')") == "menuitem"
         tab.press("Escape")
@@ -185,7 +185,7 @@ def test_everything_by_keyboard(tab):
 def test_everything_has_a_name(tab):
     with serving(session_of(TRUTH)) as server:
         tab.visit(server)
-        for panel in ("fit", "next", "class", "test", "search", "compare", "keep"):
+        for panel in ("fit", "next", "class", "test", "search", "compare", "files"):
             tab.evaluate(f"document.querySelector('[data-panel={panel}]').click()")
             nodes = tab.call("Accessibility.getFullAXTree")["nodes"]
             roles = {"button", "radio", "checkbox", "combobox", "spinbutton", "tab", "textbox"}
@@ -207,7 +207,7 @@ def test_search_progress_stop_and_edit_meanwhile(tab):
     with serving(Session(rng.normal(size=(400, 18)) @ mixing)) as server:
         tab.visit(server)
         tab.press_button("Search")
-        tab.press_button("Start searching")
+        tab.press_button("Start search")
         tab.until("document.querySelector('progress')")
         server.session.answer({"do": "draw", "a": 0, "mark": "->", "b": 1})  # another hand
         tab.until_edges("x1 → x2")
@@ -218,10 +218,10 @@ def test_search_progress_stop_and_edit_meanwhile(tab):
         tab.press_button("Next ›")
         tab.until("document.querySelector('.other .edge')")
         assert tab.evaluate("document.querySelectorAll('.edge.only, .edge.differs').length") > 0
-        tab.press_button("Take it")
+        tab.press_button("Use it")
         tab.until("!document.querySelector('.other')")
         best = server.session.answer({"do": "hello"})["hello"]["candidates"]["graphs"][0]["graph"]
-        tab.until(f"document.querySelectorAll('.drawn .edge').length === {len(best)}")
+        tab.until(f"document.querySelectorAll('.current .edge').length === {len(best)}")
 
 
 @pytest.mark.usefixtures("clean")
@@ -276,12 +276,12 @@ def test_hostile_names_stay_texts(tab):
     graph = bf.MixedGraph(names, list(pairwise(names)))
     with serving(Session(data, graph=graph, origin=Origin(name=names[0]))) as server:
         tab.visit(server)
-        for panel in ("next", "class", "test", "search", "compare", "keep", "fit"):
+        for panel in ("next", "class", "test", "search", "compare", "files", "fit"):
             tab.evaluate(f"document.querySelector('[data-panel={panel}]').click()")
         assert tab.text("h1") == names[0]
         assert tab.evaluate("document.images.length") == 0
         assert tab.evaluate("document.querySelectorAll('.bf-workbench script').length") == 0
-        assert tab.evaluate("document.querySelectorAll('.drawn .edge').length") == 5
+        assert tab.evaluate("document.querySelectorAll('.current .edge').length") == 5
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -289,7 +289,7 @@ def test_hostile_names_stay_texts(tab):
 def test_save_load_and_a_hostile_file(tab, tmp_path):
     with serving(session_of(bf.parse("sun -> leaves"))) as server:
         tab.visit(server)
-        tab.press_button("Keep")
+        tab.press_button("Files")
         good, bad = tmp_path / "good.json", tmp_path / "bad.json"
         good.write_text(server.session.answer({"do": "save"})["file"], encoding="utf-8")
         bad.write_text('{"kind": "bowfree workbench", "version": 1, "names": "<b>"}')
@@ -305,26 +305,26 @@ def test_save_load_and_a_hostile_file(tab, tmp_path):
         tab.until_edges()
         choose(bad)
         tab.until("!document.querySelector('.callout').hidden")
-        assert "a list of texts is wanted" in tab.text(".callout")
+        assert "must be a list of strings" in tab.text(".callout")
         choose(good)
         tab.until_edges("sun → leaves")
         tab.press_button("Python code")
-        tab.until("document.querySelector('[data-field=kept]').value.includes('import bowfree')")
+        tab.until("document.querySelector('[data-field=text]').value.includes('import bowfree')")
 
 
 @pytest.mark.usefixtures("clean")
 def test_a_text_of_lavaan_is_read_or_refused_with_its_line(tab):
     with serving(session_of()) as server:
         tab.visit(server)
-        tab.press_button("Keep")
+        tab.press_button("Files")
 
         def read(text):
             tab.evaluate(
                 "(() => { const f = document.querySelector('[data-field=format]');"
                 "f.value = 'lavaan'; f.dispatchEvent(new Event('change'));"
-                f"document.querySelector('[data-field=kept]').value = {json.dumps(text)}; }})()"
+                f"document.querySelector('[data-field=text]').value = {json.dumps(text)}; }})()"
             )
-            tab.press_button("Read from the box below")
+            tab.press_button("Read the text below")
 
         read("leaves ~ sun\nfruit ~ 0.5*leaves")
         tab.until("!document.querySelector('.callout').hidden")
@@ -367,7 +367,7 @@ def test_nothing_is_cut_and_names_can_be_read(tab, width, d, dark):
         if width == 400:  # there is no room to lie over the picture
             place = "document.querySelector('{}').getBoundingClientRect()"
             assert tab.evaluate(f"{place.format('.zoom')}.top >= {place.format('.pan')}.bottom")
-        tab.evaluate(f"{tab.button('Whole')}.click()")
+        tab.evaluate(f"{tab.button('Fit')}.click()")
         inside = tab.evaluate(
             "(() => { const p = document.querySelector('.pan').getBoundingClientRect();"
             "return [...document.querySelectorAll('.box')].every(b => {"
@@ -379,7 +379,7 @@ def test_nothing_is_cut_and_names_can_be_read(tab, width, d, dark):
         # No variable lies under the buttons.
         assert tab.evaluate(
             "(() => { const z = document.querySelector('.zoom').getBoundingClientRect();"
-            "return [...document.querySelectorAll('.drawn .box')].every(b => {"
+            "return [...document.querySelectorAll('.current .box')].every(b => {"
             "const r = b.getBoundingClientRect();"
             "return r.bottom <= z.top || r.right <= z.left; }); })()"
         )
@@ -415,7 +415,7 @@ def test_the_widget_is_the_same_page(tab, tmp_path):
     widget.session.listen(sent.append)
     tab.open(page)
     end = time.monotonic() + 30
-    while not tab.evaluate("document.querySelectorAll('.drawn .edge').length"):
+    while not tab.evaluate("document.querySelectorAll('.current .edge').length"):
         assert time.monotonic() < end
         carry()
         time.sleep(0.05)
@@ -470,4 +470,4 @@ def test_the_tour_of_the_documentation(tab):
             else:
                 seen = json.dumps(found["seen"])
                 tab.until(f"document.querySelector('.bf-workbench').innerText.includes({seen})")
-        assert server.session.board.graph == TRUTH
+        assert server.session.drawing.graph == TRUTH

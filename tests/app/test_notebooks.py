@@ -136,7 +136,7 @@ def walk_through(tab):
     tab.until_edges("sun → leaves")
     by_keyboard(tab)
     tab.press_button("Search")
-    tab.press_button("Start searching")
+    tab.press_button("Start search")
     tab.until(tab.one(".candidates"))
     assert "best score −8.8492" in tab.text("[role=status]").replace("-", "−")
 
@@ -144,13 +144,13 @@ def walk_through(tab):
 def by_keyboard(tab):
     """Use keys that notebooks have a use for, too: none may reach them."""
     focus = f"({tab.root}.activeElement || document.body).getAttribute('aria-label')"
-    tab.evaluate(f"{tab.one('.drawn .edge')}.focus()")
+    tab.evaluate(f"{tab.one('.current .edge')}.focus()")
     tab.press("c")
     tab.until_edges("sun ↔ leaves")
     assert tab.evaluate(focus).startswith("sun ↔ leaves")  # made anew, it has the focus again
     tab.press("z", control=True)
     tab.until_edges("sun → leaves")
-    tab.evaluate(f"{tab.one('.drawn .box')}.focus()")
+    tab.evaluate(f"{tab.one('.current .box')}.focus()")
     tab.press("Enter")
     tab.press("ArrowDown")
     other = tab.evaluate(focus).split(":")[0]

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 import bowfree as bf
 from bowfree.app.session import Session
 from bowfree.cli import main
+from bowfree.data.options import DataOptions
 
 pytest.importorskip("starlette", reason="the extra `app` is not installed")
 pytest.importorskip("uvicorn", reason="the extra `app` is not installed")
@@ -27,7 +28,7 @@ from app_serving import serving
 
 @pytest.fixture(scope="module")
 def server():
-    with serving(Session(cov=np.eye(3) + 0.2, n=100)) as running:
+    with serving(Session(options=DataOptions(cov=np.eye(3) + 0.2, n=100))) as running:
         yield running
 
 
@@ -110,18 +111,18 @@ def test_messages_are_answered(server):
     status, headers, text = post(server, {"do": "draw", "a": 0, "mark": "->", "b": 1, "id": 7})
     answer = json.loads(text)
     assert (status, headers["content-type"]) == (200, "application/json")
-    assert answer["re"] == 7
+    assert answer["reply_to"] == 7
     assert answer["state"]["graph"] == [[0, "->", 1]]
     assert "not JSON" in json.loads(post(server, b"{")[2])["error"]
     assert "UTF-8" in json.loads(post(server, b"\xff\xfe")[2])["error"]
-    assert "is an object" in json.loads(post(server, 5)[2])["error"]
+    assert "must be an object" in json.loads(post(server, 5)[2])["error"]
 
 
 def test_what_is_too_long_is_refused(server):
-    from bowfree.app.messages import LONGEST
+    from bowfree.app.messages import MAX_TEXT
 
     origin = f"http://127.0.0.1:{server.port}"
-    size = {"Content-Length": str(4 * LONGEST + 1)}
+    size = {"Content-Length": str(4 * MAX_TEXT + 1)}
     path = f"/{server.token}/do"
     assert ask(server, path, method="POST", Origin=origin, **size)[0] == 413  # before it is sent
 
@@ -177,7 +178,7 @@ def test_the_command_serves_until_ctrl_c(table, tmp_path):
         assert hello["data"] == "plants.csv"
         code = json.loads(post(running, {"do": "code"})[2])["file"]
         assert f"bf.datasets.read_table({str(table)!r})" in code
-        post(running, {"do": "search", "seed": 1, "from_drawn": True})
+        post(running, {"do": "search", "seed": 1, "from_current": True})
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=30)
     finally:
@@ -197,7 +198,7 @@ def test_errors_of_the_command(table, tmp_path, monkeypatch):
         port = taken.getsockname()[1]
         message = run(table, "--port", port)
     assert f"port {port} cannot be used" in message
-    assert "leave the port out" in message
+    assert "omit the port" in message
     assert "does not exist" in run(tmp_path / "none.csv")
     bad = tmp_path / "bad.csv"
     bad.write_text("x,y\n1,2\n3,many\n")

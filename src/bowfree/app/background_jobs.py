@@ -1,23 +1,30 @@
-"""What takes long and was asked for: a search, a bootstrap, averages, a report; one at a time.
+"""Work in threads, so that the page can be edited meanwhile.
 
-Each is an :class:`~bowfree.app.workers.Errand`. It is told when it begins, how far it is and how it
-ended; what it found stays here until the next one of its kind: the graphs of the last search, and
-the shares of edges over resamples or as probabilities.
+Analyses of the current graph matter for the latest graph only: :class:`LatestTask` drops tasks that
+were replaced before they started. Searches, bootstraps, averages and reports run one at a time,
+with progress, and can be stopped: :class:`Job` is one of them, and :class:`BackgroundJobs` keeps
+their results. The core releases the interpreter lock while it works.
+
+The interpreter does not wait for daemon threads when it exits, and a thread that then returns from
+the core would crash the process. Sessions are therefore closed before (:mod:`bowfree.app.session`).
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from bowfree.app.editing import Board
-from bowfree.app.messages import Message
-from bowfree.app.views import seen_graph, seen_shares
-from bowfree.app.workers import PATIENCE, Errand
+from bowfree.app.editing import Drawing
+from bowfree.app.views import View, graph_view, shares_view
 from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, WorkInterrupted
 from bowfree.model.fit_result import Fit
 from bowfree.parallel.budget import Progress
@@ -29,254 +36,320 @@ from bowfree.text_reading import truncate
 from bowfree.uncertainty.averaging import averaged_effects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult, bootstrap
 from bowfree.visualization.report import render
+from bowfree.visualization.warnings import search_warnings
 
-_MOST_CANDIDATES = 40  # near-optimal graphs that are listed
+_PROGRESS_INTERVAL = 0.2  # seconds between two progress messages
+_CLOSE_TIMEOUT = 5.0  # seconds to wait for a job when a session is closed
+_MAX_CANDIDATES = 40  # near-optimal graphs that are listed
 _SAME_SCORE = 1e-9
-_LONGEST = 100_000  # seconds that anything may be given
-_LARGEST_SEED = 2**53 - 1  # JavaScript's whole numbers
 
 _log = logging.getLogger("bowfree.app")
 
-Answer = dict[str, Any]
-Tell = Callable[[Answer], None]
+Tell = Callable[[View], None]
 Report = Callable[[Progress], None]
 
 
-class LongWork:
-    """The errand under way, and what earlier ones have brought.
+def error_text(error: Exception) -> str:
+    """Return the message of an error, truncated if it contains a very long name."""
+    text = str(error)
+    return text if len(text) <= 1000 else f"{truncate(text[:1000])}..."
 
-    Parameters
-    ----------
-    moments : Moments
-        The data as everything else sees them.
-    data, options
-        The rows and the options of the gate, for what has to draw them anew.
-    lock : lock
-        Held while what was found is put in its place.
-    tell : callable
-        Called with what all pages should know.
+
+def internal_error(error: BaseException, context: str) -> str:
+    """Log an unexpected error; return a message for the page."""
+    _log.error(context, exc_info=error)
+    return f"internal error ({type(error).__name__}); see the log"
+
+
+class LatestTask:
+    """A thread that runs the latest task it was given."""
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(max_workers=1)
+        self._future: Future[None] | None = None
+
+    def submit(self, task: Callable[[], None]) -> None:
+        """Run a task after the current one, in place of one that is still waiting."""
+        if self._future is not None:
+            self._future.cancel()
+        with contextlib.suppress(RuntimeError):  # the session was closed
+            self._future = self._executor.submit(task)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until there is no task; return whether that is the case."""
+        return self._future is None or not wait([self._future], seconds).not_done
+
+    def close(self) -> None:
+        """End the thread after the current task."""
+        self._executor.shutdown(cancel_futures=True)
+
+
+class Job:
+    """A long call in a thread of its own.
+
+    `task` is called with a ``progress`` callback, `tell` several times a second while there is
+    progress, and `finish` once, with the result and the exception, one of them None. A stopped job
+    ends with a :class:`KeyboardInterrupt`, as after Ctrl-C; that of a search contains the result so
+    far.
     """
 
     def __init__(
         self,
-        moments: Moments,
-        data: Any,
-        options: Mapping[str, Any],
-        lock: threading.RLock,
-        tell: Tell,
+        kind: str,
+        task: Callable[[Report], Any],
+        tell: Callable[[], object],
+        finish: Callable[[Any, BaseException | None], None],
+    ) -> None:
+        self.kind = kind
+        self.progress: Progress | None = None
+        self.stopping = False
+        self._task, self._tell, self._finish = task, tell, finish
+        self._lock = threading.Lock()  # between stopping and ending
+        self._running = True
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._last_progress = 0.0
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask the job to end, which it does within a fraction of a second.
+
+        Searches check ten times a second for Ctrl-C, which reaches the main thread only. The same
+        exception is therefore set in the thread of the job.
+        """
+        with self._lock:
+            if self._running and not self.stopping and self._thread.ident is not None:
+                thread = ctypes.c_ulong(self._thread.ident)
+                interrupt = ctypes.py_object(KeyboardInterrupt)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, interrupt)
+            self.stopping = True
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the job has ended; return whether it has."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _report(self, progress: Progress) -> None:
+        self.progress = progress
+        now = time.monotonic()
+        if now - self._last_progress >= _PROGRESS_INTERVAL:
+            self._last_progress = now
+            self._tell()
+
+    def _work(self) -> None:
+        result: Any = None
+        problem: BaseException | None = None
+        try:
+            result = self._task(self._report)
+            with self._lock:
+                self._running = False
+        except BaseException as error:  # the page must learn of every end
+            self._running, problem = False, error
+        self._finish(result, problem)
+
+
+class BackgroundJobs:
+    """The current job, and the results of earlier ones.
+
+    Parameters
+    ----------
+    moments : Moments
+        The data.
+    data, options
+        The rows and how to read them, for bootstraps.
+    lock : lock
+        Held while a result is stored.
+    tell : callable
+        Sends a message to all pages.
+    """
+
+    def __init__(
+        self, moments: Moments, data: Any, options: DataOptions, lock: threading.RLock, tell: Tell
     ) -> None:
         self._moments, self._data, self._options = moments, data, options
         self._lock, self._tell = lock, tell
-        self._errand: Errand | None = None
+        self._job: Job | None = None
         self._result: SearchResult | None = None
         self.candidates: list[tuple[ScoredGraph, int]] = []
-        self.searched: tuple[Mapping[str, Any], Board] | None = None
-        self.shares: Answer | None = None
-        self.written: str | None = None  # the last report
+        self.last_search: tuple[Mapping[str, Any], Drawing] | None = None  # options, and the start
+        self.shares: View | None = None
+        self.report_file: str | None = None
 
-    # --- one at a time ---
+    # --- the current job ---
 
-    def stop(self) -> Answer:
-        """Ask what is under way to end."""
-        if self._errand is None:
-            raise BowfreeError("nothing is under way")
-        self._errand.stop()
-        return self._told()
+    def stop(self) -> View:
+        """Stop the current job."""
+        if self._job is None:
+            raise BowfreeError("nothing is running")
+        self._job.stop()
+        return self._announce()
 
     def close(self) -> None:
-        """Stop what is under way, and wait a little for it."""
-        errand = self._errand
-        if errand is not None:
-            errand.stop()
-            errand.wait(PATIENCE)
+        """Stop the current job and wait for it."""
+        job = self._job
+        if job is not None:
+            job.stop()
+            job.wait(_CLOSE_TIMEOUT)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until nothing is under way; say whether that came about."""
-        errand = self._errand
-        return errand is None or errand.wait(seconds)
+        """Wait until no job is running; return whether that is the case."""
+        job = self._job
+        return job is None or job.wait(seconds)
 
-    def under_way(self) -> Answer | None:
-        """Return how far the errand is; None when there is none."""
-        errand = self._errand
-        if errand is None:
+    def job_view(self) -> View | None:
+        """Return the progress of the current job; None if there is none."""
+        job = self._job
+        if job is None:
             return None
-        progress = None if errand.progress is None else to_plain(errand.progress)
-        return {"errand": errand.kind, "progress": progress, "stopping": errand.stopping}
+        progress = None if job.progress is None else to_plain(job.progress)
+        return {"kind": job.kind, "progress": progress, "stopping": job.stopping}
 
-    def _told(self) -> Answer:
-        self._tell({"kind": "errand", "errand": self.under_way()})
-        return {"errand": self.under_way()}
+    def _announce(self) -> View:
+        self._tell({"kind": "job", "job": self.job_view()})
+        return {"job": self.job_view()}
 
     def _run(
         self,
         kind: str,
         task: Callable[[Report], Any],
         keep: Callable[[Any], str],
-        keeps: type | tuple[()] = (),
-    ) -> Answer:
-        """Begin an errand; `keep` puts the result in its place, and says in a line what it is.
+        partial: type | tuple[()] = (),
+    ) -> View:
+        """Start a job; `keep` stores its result and describes it in a line.
 
-        A result of the type `keeps` is kept even if the errand was stopped before its end.
+        If the job is stopped, a result of the type `partial` is kept as well.
         """
-        if self._errand is not None:
-            raise BowfreeError(f"a {self._errand.kind} is under way: stop it first, or wait")
+        if self._job is not None:
+            raise BowfreeError(f"a {self._job.kind} is running: stop it first, or wait")
 
-        def end(result: Any, problem: BaseException | None) -> None:
-            early = isinstance(problem, KeyboardInterrupt)
-            if isinstance(problem, WorkInterrupted) and isinstance(problem.result, keeps):
-                result, problem = problem.result, None  # what it had found by then
+        def finish(result: Any, problem: BaseException | None) -> None:
+            stopped = isinstance(problem, KeyboardInterrupt)
+            if isinstance(problem, WorkInterrupted) and isinstance(problem.result, partial):
+                result, problem = problem.result, None
             with self._lock:
-                self._errand = None
+                self._job = None
                 if problem is None:
-                    said = keep(result)
-                elif early:
-                    said = "stopped before there was anything to show"
+                    text = keep(result)
+                elif stopped:
+                    text = "stopped without a result"
                 elif isinstance(problem, BowfreeError):
-                    said = brief_sentence(problem)
+                    text = error_text(problem)
                 else:
-                    _log.error("an errand failed", exc_info=problem)
-                    said = f"something went wrong inside ({type(problem).__name__})"
-            failed = problem is not None and not early
-            self._tell({"kind": "ended", "errand": kind, "said": said, "failed": failed})
-            self._tell({"kind": "candidates", "candidates": self.seen_candidates()})
+                    text = internal_error(problem, f"{kind} failed")
+            failed = problem is not None and not stopped
+            self._tell({"kind": "job_ended", "job": kind, "text": text, "failed": failed})
+            self._tell({"kind": "candidates", "candidates": self.candidates_view()})
             if self.shares is not None:
                 self._tell({"kind": "shares", "shares": self.shares})
 
-        self._errand = Errand(kind, task, lambda progress: self._told(), end)
-        self._errand.start()
-        return self._told()
+        self._job = Job(kind, task, self._announce, finish)
+        self._job.start()
+        return self._announce()
 
-    # --- searches ---
+    # --- kinds of jobs ---
 
-    def search(self, board: Board, penalty: float, message: Message) -> Answer:
-        """Look for better graphs within what is known, from the drawn one if wanted."""
-        options = _budget(penalty, message)
-        given: dict[str, Any] = {"starts": [board.graph]} if message.yes("from_drawn") else {}
+    def search(self, drawing: Drawing, options: Mapping[str, Any], from_current: bool) -> View:
+        """Search for better graphs that the knowledge permits, also from the current graph."""
+        all_options = ({"starts": [drawing.graph]} if from_current else {}) | dict(options)
 
         def task(progress: Report) -> SearchResult:
             return greedy_search(
                 self._moments,
-                knowledge=board.knowledge,
-                n_jobs=_spare_cores(),
+                knowledge=drawing.knowledge,
+                n_jobs=_n_threads(),
                 progress=progress,
-                **given,
-                **options,
+                **all_options,
             )
 
         def keep(result: SearchResult) -> str:
-            self._result, self.candidates = result, _one_of_each_score(result)
-            self.searched = {**given, **options}, board
-            best = (
-                f"best score {result.score:.4f}, met in {count(len(result.best_graphs), 'graph')}"
-            )
+            self._result, self.candidates = result, _one_per_score(result)
+            self.last_search = all_options, drawing
+            best = f"best score {result.score:.4f}, {count(len(result.best_graphs), 'graph')}"
             if not result.complete:
-                return f"ended early: {best}; a longer search may find better"
+                return f"ended early: {best}; a longer search may find better graphs"
             return "; ".join([best, *str(result.confidence).splitlines()])
 
         return self._run("search", task, keep, SearchResult)
 
-    def seen_candidates(self) -> Answer | None:
-        """Return the best graphs of the last search, one for each score."""
+    def candidates_view(self) -> View | None:
+        """Return the best graphs of the last search, one for each score, and its warnings."""
         if self._result is None:
             return None
         return {
             "complete": self._result.complete,
             "seconds": self._result.seconds,
+            "warnings": search_warnings(self._result),
             "graphs": [
-                {"graph": seen_graph(best.graph), "score": best.score, "alike": alike}
-                for best, alike in self.candidates
+                {"graph": graph_view(best.graph), "score": best.score, "count": n}
+                for best, n in self.candidates
             ],
         }
 
-    # --- how sure ---
-
-    def bootstrap(self, board: Board, penalty: float, message: Message) -> Answer:
+    def bootstrap(self, drawing: Drawing, penalty: float, n_resamples: int, seed: int) -> View:
         """Search on resampled rows, and count edges."""
-        resamples = message.whole("resamples", 40, 10_000)
-        seed = message.whole("seed", 0, _LARGEST_SEED)
-        search = {"penalty": penalty, "knowledge": board.knowledge, **self._options}
+        search = {"penalty": penalty, "knowledge": drawing.knowledge, **self._options.changed()}
 
-        def task(progress: Report) -> Any:
+        def task(progress: Report) -> BootstrapResult:
             return bootstrap(
                 self._moments if self._data is None else self._data,
-                n_resamples=resamples,
+                n_resamples=n_resamples,
                 search=search,
                 rng=seed,
-                n_jobs=_spare_cores(),
+                n_jobs=_n_threads(),
                 progress=progress,
             )
 
-        def keep(result: Any) -> str:
-            self.shares = {"of": "resamples", "rows": seen_shares(result)}
-            done = len(result.graphs)
-            if done < resamples:
-                return f"ended early: {done} of {resamples} resamples searched"
-            return f"{count(done, 'resample')} searched"
+        def keep(result: BootstrapResult) -> str:
+            self.shares = {"of": "resamples", "rows": shares_view(result)}
+            n = len(result.graphs)
+            early = f"ended early: {n} of " if n < n_resamples else ""
+            return f"{early}{count(n_resamples, 'resample')} searched"
 
         return self._run("bootstrap", task, keep, BootstrapResult)
 
-    def average(self, penalty: float, message: Message) -> Answer:
-        """Work out probabilities of edges, beginning at what the last search has found."""
-        result, options = self._result, _budget(penalty, message)
+    def average(self, options: Mapping[str, Any]) -> View:
+        """Compute probabilities of edges, starting from the last search."""
+        result = self._result
         if result is None:
-            raise BowfreeError("averages begin at what a search has found: search first")
+            raise BowfreeError("averages start from the graphs of a search: search first")
 
         def task(progress: Report) -> Any:
-            return averaged_effects(result, n_jobs=_spare_cores(), progress=progress, **options)
+            return averaged_effects(result, n_jobs=_n_threads(), progress=progress, **options)
 
         def keep(average: Any) -> str:
-            self.shares = {"of": "probability", "rows": seen_shares(average)}
+            self.shares = {"of": "probability", "rows": shares_view(average)}
             return f"averaged over {count(average.n_graphs, 'graph')}"
 
         return self._run("average", task, keep)
 
-    # --- the report ---
-
-    def report(self, fit: Fit, title: str, rows: Any) -> Answer:
-        """Write the report on a fit; with the rows, it looks at their distribution, too."""
-
-        def task(progress: Report) -> str:
-            return render(fit, data=rows, title=title)
+    def report(self, fit: Fit, title: str, rows: Any) -> View:
+        """Write the report on a fit, with checks of the rows if there are any."""
 
         def keep(html: str) -> str:
-            self.written = html
-            return "the report is written"
+            self.report_file = html
+            return "the report is finished"
 
-        return self._run("report", task, keep)
-
-
-def brief_sentence(error: Exception) -> str:
-    """Return what an error says, cut where a name in it is endless."""
-    text = str(error)
-    return text if len(text) <= 1000 else f"{truncate(text[:1000])}..."
+        return self._run("report", lambda _: render(fit, data=rows, title=title), keep)
 
 
-def _budget(penalty: float, message: Message) -> dict[str, Any]:
-    """Return seed, time limit and penalty as options of the package, those that are not usual."""
-    options: dict[str, Any] = {"rng": message.whole("seed", 0, _LARGEST_SEED)}
-    if penalty != 1.0:
-        options["penalty"] = penalty
-    if message.has("seconds"):
-        options["time_limit"] = message.real("seconds", 0.1, _LONGEST)
-    return options
+def _one_per_score(result: SearchResult) -> list[tuple[ScoredGraph, int]]:
+    """Return the first graph of each score, and the number of graphs with this score.
 
-
-def _one_of_each_score(result: SearchResult) -> list[tuple[ScoredGraph, int]]:
-    """Return the best graphs found, the first of each score, and how many share it.
-
-    Graphs of one score are nearly always one class, of which the canvas shows the marks.
+    Graphs with the same score are nearly always equivalent.
     """
     found: list[tuple[ScoredGraph, int]] = []
     for scored in result.pool:
         if found and found[-1][0].score - scored.score < _SAME_SCORE:
             found[-1] = found[-1][0], found[-1][1] + 1
-        elif len(found) == _MOST_CANDIDATES:
+        elif len(found) == _MAX_CANDIDATES:
             break
         else:
             found.append((scored, 1))
     return found
 
 
-def _spare_cores() -> int:
-    """Return how many threads long work may have: one core is left for the conversation."""
+def _n_threads() -> int:
+    """Return the number of threads of a job: one core is left for edits."""
     return max(1, (os.cpu_count() or 2) - 1)

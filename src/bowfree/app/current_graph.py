@@ -1,32 +1,29 @@
-"""The drawn graph: its fit, its past and future, and what follows from it.
+"""The current graph: its fit, its history, and analyses of it.
 
-:class:`Drawn` goes from one :class:`~bowfree.app.editing.Board` to the next. Each is fitted at once,
-which takes a few milliseconds; the best next changes, the class and the bounds of the chosen effect
-are worked out beside the conversation and told when they are known, each marked with the version of
-the drawn graph that it is about. What was overtaken by another edit is not told at all.
+Every edit is fitted at once, which takes a few milliseconds. The best next changes, the equivalence
+class and the bounds of the selected effect are computed in threads. Their messages have the version
+of the graph; results for an outdated version are dropped.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from bowfree.app.background_jobs import Answer, Tell, brief_sentence
-from bowfree.app.editing import Board
+from bowfree.app.background_jobs import LatestTask, Tell, error_text, internal_error
+from bowfree.app.editing import Drawing
 from bowfree.app.views import (
-    seen_changes,
-    seen_class,
-    seen_edges,
-    seen_effect,
-    seen_fit,
-    seen_graph,
-    seen_knowledge,
+    View,
+    changes_view,
+    class_view,
+    effect_view,
+    fit_view,
+    graph_view,
+    knowledge_view,
 )
-from bowfree.app.workers import Newest
 from bowfree.data.moments import Moments
 from bowfree.effects.bounds import quick_bounds
 from bowfree.equivalence.class_members import EquivalenceClass
@@ -36,231 +33,214 @@ from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly
 from bowfree.search.neighbors import edge_changes
 
-CLASS_SECONDS = 1.0
-"""As long as this the class of a drawn graph is looked for."""
+CLASS_SECONDS = 1.0  # time limit for the equivalence class of the current graph
 
-_MOST_FITTED = 20_000  # members of a component that bounds of effects are taken over
-_MOST_UNDONE = 500
+_MAX_FITTED = 20_000  # members of a component, for bounds of effects
+_MAX_UNDO = 500
 
-_log = logging.getLogger("bowfree.app")
-# Filters of warnings belong to the whole process: one thread at a time may change them.
-_filters = threading.Lock()
+# Warning filters belong to the process: one thread at a time may change them.
+_filter_lock = threading.Lock()
 
 
 @contextlib.contextmanager
-def quietly() -> Iterator[None]:
-    """Let warnings pass unsaid: the page shows what they are about."""
-    with _filters, warnings.catch_warnings():
+def ignore_warnings() -> Iterator[None]:
+    """Suppress Python warnings: the page shows its own."""
+    with _filter_lock, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 @dataclass(frozen=True)
-class _Shown:
-    """The drawn graph as it was last fitted."""
+class _Version:
+    """A version of the current graph, as it was fitted."""
 
-    version: int
-    board: Board
+    number: int
+    drawing: Drawing
     fit: Fit | None
-    state: Answer
+    state: View
 
 
-class Drawn:
-    """What is drawn now, and how to go on from there, or back.
+class CurrentGraph:
+    """The current graph and its history.
 
     Parameters
     ----------
     moments : Moments
-        What graphs are fitted to.
-    board : Board
-        What to begin with.
+        The data.
+    drawing : Drawing
+        The first graph and knowledge.
     penalty : float
-        Weight of ``log n`` per node and edge in the score.
+        Penalty of the score.
     lock : lock
-        Held by whoever calls; taken when what was worked out meanwhile is put in its place.
+        Held by callers, and while the result of an analysis is stored.
     tell : callable
-        Called with what all pages should know.
+        Sends a message to all pages.
     """
 
     def __init__(
-        self, moments: Moments, board: Board, penalty: float, lock: threading.RLock, tell: Tell
+        self, moments: Moments, drawing: Drawing, penalty: float, lock: threading.RLock, tell: Tell
     ) -> None:
         self._moments, self._names = moments, moments.names
         self._lock, self._tell = lock, tell
-        self._past: list[tuple[str, Board]] = []  # what was done then, and the board before it
-        self._future: list[tuple[str, Board]] = []
+        self._past: list[tuple[str, Drawing]] = []  # descriptions of edits, and drawings before
+        self._future: list[tuple[str, Drawing]] = []
         self.penalty = penalty
-        self.effect: tuple[str, str] | None = None  # the cause and effect to be followed
-        self.later: dict[str, Answer] = {}  # what followed from the drawn graph, by its kind
-        self._next, self._class = Newest(), Newest()
+        self.effect: tuple[str, str] | None = None  # the selected cause and effect
+        self.analyses: dict[str, View] = {}  # messages about the current version, by kind
+        self._changes_task, self._class_task = LatestTask(), LatestTask()
         self._members: tuple[int, EquivalenceClass] | None = None
-        self._shown = _Shown(0, board, None, {})
-        self._show(board, "")
+        self._version = _Version(0, drawing, None, {})
+        self._show(drawing, "")
 
     @property
-    def board(self) -> Board:
-        """What is drawn and known."""
-        return self._shown.board
+    def drawing(self) -> Drawing:
+        """The current graph and knowledge."""
+        return self._version.drawing
 
     @property
     def fit(self) -> Fit | None:
-        """The fit of the drawn graph; None where it cannot be fitted."""
-        return self._shown.fit
+        """The fit of the current graph; None if it could not be fitted."""
+        return self._version.fit
 
     @property
-    def state(self) -> Answer:
-        """What pages see of it."""
-        return self._shown.state
+    def state(self) -> View:
+        """The current graph for the page."""
+        return self._version.state
 
     def close(self) -> None:
         """End the threads."""
-        self._next.close()
-        self._class.close()
+        self._changes_task.close()
+        self._class_task.close()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until all is known that follows; say whether that came about."""
-        return self._next.wait(seconds) and self._class.wait(seconds)
+        """Wait until all analyses are finished; return whether they are."""
+        return self._changes_task.wait(seconds) and self._class_task.wait(seconds)
 
-    # --- from one board to the next ---
+    # --- edits ---
 
-    def step(self, board: Board, what: str) -> Answer:
-        """Go to another board, if it is another; undoing comes back here."""
-        if board == self.board:
+    def edit(self, drawing: Drawing, description: str, *, force: bool = False) -> View:
+        """Show another drawing, which can be undone; `force` shows an equal one again."""
+        if drawing == self.drawing and not force:
             return {"state": self.state}
-        return self.begin_anew(board, what)
-
-    def begin_anew(self, board: Board, what: str) -> Answer:
-        """Go to a board, even if only what is beside it has changed."""
-        self._past = [*self._past, (what, self.board)][-_MOST_UNDONE:]
+        self._past = [*self._past, (description, self.drawing)][-_MAX_UNDO:]
         self._future = []
-        return self._show(board, what)
+        return self._show(drawing, description)
 
-    def undo(self) -> Answer:
-        """Go back."""
-        return self._go(self._past, self._future, "undo")
+    def undo(self) -> View:
+        """Go back by one edit."""
+        return self._move(self._past, self._future, "undo")
 
-    def redo(self) -> Answer:
-        """Go forward again."""
-        return self._go(self._future, self._past, "redo")
+    def redo(self) -> View:
+        """Go forward by one edit."""
+        return self._move(self._future, self._past, "redo")
 
-    def set_penalty(self, penalty: float) -> Answer:
-        """Give edges another price."""
+    def set_penalty(self, penalty: float) -> View:
+        """Change the penalty of the score."""
         self.penalty = penalty
-        return self._show(self.board, f"penalty {penalty:g}")
+        return self._show(self.drawing, f"penalty {penalty:g}")
 
-    def _go(
-        self, source: list[tuple[str, Board]], target: list[tuple[str, Board]], word: str
-    ) -> Answer:
+    def _move(
+        self, source: list[tuple[str, Drawing]], target: list[tuple[str, Drawing]], what: str
+    ) -> View:
         if not source:
-            raise BowfreeError(f"nothing to {word}")
-        what, board = source.pop()
-        target.append((what, self.board))
-        return self._show(board, f"{word}: {what}")
+            raise BowfreeError(f"nothing to {what}")
+        description, drawing = source.pop()
+        target.append((description, self.drawing))
+        return self._show(drawing, f"{what}: {description}")
 
-    def _show(self, board: Board, what: str) -> Answer:
-        """Fit a board and show it; what follows from it is worked out afterwards."""
-        before, version = self._shown, self._shown.version + 1
-        fit, edges, problem = None, None, None
+    def _show(self, drawing: Drawing, description: str) -> View:
+        """Fit a drawing, tell all pages, and start the analyses."""
+        before, number = self._version, self._version.number + 1
+        fit, numbers, edges, problem = None, None, None, None
         try:
-            fit = fit_quietly(board.graph, self._moments, penalty=self.penalty)
-            with quietly():  # where there is no standard error the page shows none
-                seen, edges = seen_fit(fit), seen_edges(fit)
+            fit = fit_quietly(drawing.graph, self._moments, penalty=self.penalty)
+            with ignore_warnings():
+                numbers, edges = fit_view(fit)
         except BowfreeError as error:
-            fit, seen, problem = None, None, brief_sentence(error)
-        score = None if before.fit is None or fit is None else fit.score - before.fit.score
+            fit, problem = None, error_text(error)
+        gain = None if before.fit is None or fit is None else fit.score - before.fit.score
         state = {
-            "version": version,
-            "graph": seen_graph(board.graph),
-            "knowledge": seen_knowledge(board.knowledge, self._names),
-            "text": str(board.graph),
+            "version": number,
+            "graph": graph_view(drawing.graph),
+            "knowledge": knowledge_view(drawing.knowledge, self._names),
+            "text": str(drawing.graph),
             "undo": self._past[-1][0] if self._past else None,
             "redo": self._future[-1][0] if self._future else None,
             "penalty": self.penalty,
-            "change": {"what": what, "score": score},
-            "fit": seen,
+            "change": {"description": description, "score": gain},
+            "fit": numbers,
             "edges": edges,
             "problem": problem,
-            "effect": self._seen_effect(),
+            "effect": self._effect_indices(),
         }
-        self._shown = shown = _Shown(version, board, fit, state)
-        self.later.clear()
+        self._version = version = _Version(number, drawing, fit, state)
+        self.analyses.clear()
         self._tell({"kind": "state", "state": state})
         if fit is not None:
-            self._next.give(lambda: self._find_changes(shown))
-            self._class.give(lambda: self._find_class(shown))
+            self._changes_task.submit(lambda: self._find_changes(version))
+            self._class_task.submit(lambda: self._find_class(version))
         return {"state": state}
 
-    # --- what follows from it ---
+    # --- analyses ---
 
-    def follow_effect(self, effect: tuple[str, str] | None) -> Answer:
-        """Choose the cause and effect whose bounds are shown."""
+    def select_effect(self, effect: tuple[str, str] | None) -> View:
+        """Select the cause and effect whose bounds are shown."""
         self.effect = effect
-        shown = self._shown
-        self._shown = replace(shown, state=shown.state | {"effect": self._seen_effect()})
-        self.later.pop("effect", None)
-        known = self._members is not None and self._members[0] == shown.version
+        version = self._version
+        self._version = replace(version, state=version.state | {"effect": self._effect_indices()})
+        self.analyses.pop("effect", None)
+        known = self._members is not None and self._members[0] == version.number
         find = self._find_effect if known else self._find_class
-        self._class.give(lambda: find(self._shown))
+        self._class_task.submit(lambda: find(self._version))
         return {"state": self.state}
 
-    def _seen_effect(self) -> list[int] | None:
+    def _effect_indices(self) -> list[int] | None:
         return None if self.effect is None else [self._names.index(name) for name in self.effect]
 
-    def _find_changes(self, shown: _Shown) -> None:
-        def find() -> Answer:
+    def _find_changes(self, version: _Version) -> None:
+        def find() -> View:
+            drawing, penalty = version.drawing, self.penalty
             found = edge_changes(
-                shown.board.graph,
-                self._moments,
-                knowledge=shown.board.knowledge,
-                penalty=self.penalty,
+                drawing.graph, self._moments, knowledge=drawing.knowledge, penalty=penalty
             )
-            return {"changes": seen_changes(found)}
+            return {"changes": changes_view(found)}
 
-        self._follow("changes", shown, _attempt(find))
+        self._send("changes", version, find)
 
-    def _find_class(self, shown: _Shown) -> None:
-        board = shown.board
+    def _find_class(self, version: _Version) -> None:
+        def find() -> View:
+            drawing = version.drawing
+            members = equivalence_class(drawing.graph, time_limit=CLASS_SECONDS, rng=0)
+            permitted = members.permitted_by(drawing.knowledge)
+            self._members = version.number, permitted
+            return class_view(members, permitted)
 
-        def find() -> Answer:
-            members = equivalence_class(board.graph, time_limit=CLASS_SECONDS, rng=0)
-            known = members.permitted_by(board.knowledge)
-            self._members = shown.version, known
-            return seen_class(members, known)
+        self._send("class", version, find)
+        self._find_effect(version)
 
-        self._follow("class", shown, _attempt(find))
-        self._find_effect(shown)
-
-    def _find_effect(self, shown: _Shown) -> None:
-        effect, fit = self.effect, shown.fit
-        if effect is None or fit is None or self._members is None:
+    def _find_effect(self, version: _Version) -> None:
+        effect, fit, found = self.effect, version.fit, self._members
+        if effect is None or fit is None or found is None or found[0] != version.number:
             return
-        version, members = self._members
-        if version != shown.version:
-            return
+        members = found[1]
 
-        def find() -> Answer:
-            bounds = quick_bounds(members, self._moments, _MOST_FITTED)
-            return seen_effect(fit, bounds, *effect)
+        def find() -> View:
+            bounds = quick_bounds(members, self._moments, _MAX_FITTED)
+            return effect_view(fit, bounds, *effect)
 
-        of, on = (self._names.index(name) for name in effect)
-        self._follow("effect", shown, {"of": of, "on": on, **_attempt(find)})
+        self._send("effect", version, find)
 
-    def _follow(self, kind: str, shown: _Shown, found: Answer) -> None:
-        """Send what was worked out, unless the graph is another by now."""
-        message = {"kind": kind, "version": shown.version, **found}
+    def _send(self, kind: str, version: _Version, find: Callable[[], View]) -> None:
+        """Send the result of an analysis, unless the graph has changed."""
+        try:
+            found = find()
+        except BowfreeError as error:
+            found = {"problem": error_text(error)}
+        except Exception as error:
+            found = {"problem": internal_error(error, f"analysis of the {kind} failed")}
+        message = {"kind": kind, "version": version.number, **found}
         with self._lock:
-            if self._shown.version != shown.version:
+            if self._version.number != version.number:
                 return
-            self.later[kind] = message
+            self.analyses[kind] = message
         self._tell(message)
-
-
-def _attempt(find: Callable[[], Answer]) -> Answer:
-    """Return what was found, or a sentence on why there is nothing."""
-    try:
-        return find()
-    except BowfreeError as error:
-        return {"problem": brief_sentence(error)}
-    except Exception as error:
-        _log.exception("what follows from a graph could not be worked out")
-        return {"problem": f"something went wrong inside ({type(error).__name__})"}

@@ -1,13 +1,11 @@
-"""What is drawn: a graph and what is known about it, and the changes that a hand may make.
+"""Changes of a graph and of the knowledge about it.
 
-A :class:`Board` never changes; each change returns a new one, so that undoing is going back. Every
-board is sound: its graph is a BAP within its knowledge. A change that would end elsewhere raises
-:class:`Refusal`, which says why, and where on the canvas the reason can be seen::
+A :class:`Drawing` never changes; each edit returns a new one, so that undo restores an old one. Its
+graph is always a BAP that its knowledge permits. An impossible edit raises :class:`EditError`, with
+the edges that are the reason::
 
     sun -> leaves -> fruit      and now fruit -> sun?
     "fruit -> sun would close the cycle sun -> leaves -> fruit -> sun"; path: these edges
-
-Next: :mod:`bowfree.app.current_graph`, which keeps the boards of the past.
 """
 
 from __future__ import annotations
@@ -22,48 +20,49 @@ from bowfree.graph.text import quote
 from bowfree.space.knowledge import Knowledge
 from bowfree.text_reading import truncate
 
-MOST_TIERS = 20
+MAX_TIERS = 20
+KNOWLEDGE_FIELDS = ("required", "forbidden", "tiers", "unconfounded")
 
-_MIRROR = {"->": "<-", "<-": "->", "<->": "<->", "--": "--"}
+_REVERSED = {"->": "<-", "<-": "->", "<->": "<->", "--": "--"}
 
 
-class Refusal(BowfreeError):
-    """A change that cannot be made.
+class EditError(BowfreeError):
+    """An impossible edit.
 
     Attributes
     ----------
     path : tuple of pairs of str
         The edges that are the reason, by their ends.
-    change : tuple of str or None
-        ``(a, mark, b)``: what could be done instead, namely change the edge that is there.
+    alternative : tuple of str or None
+        ``(a, mark, b)``: a change of an existing edge that is possible in its place.
     """
 
     def __init__(
         self,
         message: str,
         path: Iterable[tuple[str, str]] = (),
-        change: tuple[str, str, str] | None = None,
+        alternative: tuple[str, str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.path = tuple(path)
-        self.change = change
+        self.alternative = alternative
 
 
 @dataclass(frozen=True)
-class Board:
-    """A BAP, and knowledge that it keeps to.
+class Drawing:
+    """A BAP, and knowledge that permits it.
 
     Examples
     --------
     >>> import bowfree as bf
-    >>> from bowfree.app.editing import Board
-    >>> board = Board(bf.parse("x -> y -> z"), bf.Knowledge())
-    >>> print(board.draw("x", "<->", "z").graph)
+    >>> from bowfree.app.editing import Drawing
+    >>> drawing = Drawing(bf.parse("x -> y -> z"), bf.Knowledge())
+    >>> print(drawing.add_edge("x", "<->", "z").graph)
     x -> y -> z <-> x
-    >>> board.draw("z", "->", "x")
+    >>> drawing.add_edge("z", "->", "x")
     Traceback (most recent call last):
         ...
-    bowfree.app.editing.Refusal: z -> x would close the cycle x -> y -> z -> x
+    bowfree.app.editing.EditError: z -> x would close the cycle x -> y -> z -> x
     """
 
     graph: MixedGraph
@@ -72,171 +71,159 @@ class Board:
     # --- edges ---
 
     def mark(self, a: str, b: str) -> str:
-        """Return what is between two variables: "", "->", "<-" or "<->"."""
+        """Return the mark between two variables: "", "->", "<-" or "<->"."""
         if b in self.graph.children(a):
             return "->"
         if b in self.graph.parents(a):
             return "<-"
         return "<->" if b in self.graph.spouses(a) else ""
 
-    def draw(self, a: str, mark: str, b: str) -> Board:
-        """Return the board with one more edge."""
-        self._check_different(a, b)
-        now = self.mark(a, b)
-        if now == mark:
-            raise Refusal(f"{_said(a, mark, b)} is there already", [(a, b)])
-        if now:
-            why = "a bow" if "<->" in (now, mark) else "a cycle"
-            raise Refusal(
-                f"{_said(a, now, b)} is there: {_said(a, mark, b)} beside it would be {why}",
+    def add_edge(self, a: str, mark: str, b: str) -> Drawing:
+        """Return the drawing with one more edge."""
+        old = self.mark(a, b)
+        if old == mark:
+            raise EditError(f"{_edge(a, mark, b)} exists already", [(a, b)])
+        if old:
+            reason = "a bow" if "<->" in (old, mark) else "a cycle"
+            raise EditError(
+                f"{_edge(a, old, b)} exists: with {_edge(a, mark, b)} it would be {reason}",
                 [(a, b)],
                 (a, mark, b),
             )
-        return self.change(a, mark, b)
+        return self.change_edge(a, mark, b)
 
-    def change(self, a: str, mark: str, b: str) -> Board:
-        """Return the board with "->", "<-", "<->" or "", which is no edge, between two."""
-        self._check_different(a, b)
-        graph = self._with(a, mark, b)
+    def change_edge(self, a: str, mark: str, b: str) -> Drawing:
+        """Return the drawing with "->", "<-", "<->" or "" (no edge) between two variables."""
+        _check_different(a, b)
+        directed = [pair for pair in self.graph.directed if {*pair} != {a, b}]
+        bidirected = [pair for pair in self.graph.bidirected if {*pair} != {a, b}]
+        directed += [(a, b)] if mark == "->" else [(b, a)] if mark == "<-" else []
+        bidirected += [(a, b)] if mark == "<->" else []
+        graph = MixedGraph(self.graph.nodes, directed, bidirected)
         cycle = graph.find_cycle()
         if cycle is not None:
             cause, effect = (a, b) if mark == "->" else (b, a)
             start = cycle.index(effect)
-            way = [*cycle[start:], *cycle[:start]]  # from the effect back to the cause
-            raise Refusal(
-                f"{_said(cause, '->', effect)} would close the cycle {_way([*way, effect])}",
-                pairwise(way),
+            path = [*cycle[start:], *cycle[:start]]  # from the effect back to the cause
+            raise EditError(
+                f"{_edge(cause, '->', effect)} would close the cycle {_path([*path, effect])}",
+                pairwise(path),
             )
-        return self._checked(replace(self, graph=graph))
+        return self._checked(graph=graph)
 
-    def with_graph(self, graph: MixedGraph) -> Board:
-        """Return the board with another graph on the same variables."""
+    def with_graph(self, graph: MixedGraph) -> Drawing:
+        """Return the drawing with another graph on the same variables."""
         graph.check_bap()
-        same = MixedGraph(self.graph.nodes, graph.directed, graph.bidirected)
-        return self._checked(replace(self, graph=same))
+        return self._checked(graph=MixedGraph(self.graph.nodes, graph.directed, graph.bidirected))
 
     # --- knowledge ---
 
-    def lock(self, a: str, b: str) -> Board:
-        """Return the board on which the edge between two variables is required; or no longer."""
+    def toggle_lock(self, a: str, b: str) -> Drawing:
+        """Return the drawing in which the edge between two variables is, or is not, required."""
         mark = self.mark(a, b)
         if not mark:
-            raise Refusal(f"there is no edge between {_named(a)} and {_named(b)} to lock")
-        kept = [edge for edge in self.knowledge.required if {edge[0], edge[2]} != {a, b}]
-        if len(kept) == len(self.knowledge.required):
-            kept.append((b, "->", a) if mark == "<-" else (a, mark, b))
-        return self._knowing(required=kept)
+            raise EditError(f"there is no edge between {_name(a)} and {_name(b)} to lock")
+        required = [edge for edge in self.knowledge.required if {edge[0], edge[2]} != {a, b}]
+        if len(required) == len(self.knowledge.required):
+            required.append((b, "->", a) if mark == "<-" else (a, mark, b))
+        return self._with_knowledge(required=required)
 
-    def forbid(self, a: str, mark: str, b: str) -> Board:
-        """Return the board without such an edge, now and later; "--" is any edge."""
-        self._check_different(a, b)
-        now = self.mark(a, b)
-        gone = bool(now) and mark in (now, "--")
-        board = self.change(a, "", b) if gone else self
-        known = {*self.knowledge.forbidden}
-        more = [] if {(a, mark, b), (b, _MIRROR[mark], a)} & known else [(a, mark, b)]
-        return board._knowing(forbidden=[*self.knowledge.forbidden, *more])
+    def forbid(self, a: str, mark: str, b: str) -> Drawing:
+        """Return the drawing without such an edge, which is now forbidden; "--" is any edge."""
+        _check_different(a, b)
+        old = self.mark(a, b)
+        drawing = self.change_edge(a, "", b) if old and mark in (old, "--") else self
+        forbidden = list(self.knowledge.forbidden)
+        if not {(a, mark, b), (b, _REVERSED[mark], a)} & {*forbidden}:
+            forbidden.append((a, mark, b))
+        return drawing._with_knowledge(forbidden=forbidden)
 
-    def allow(self, a: str, b: str) -> Board:
-        """Return the board on which nothing is required or forbidden between two variables."""
-        pair = {a, b}
-        return self._knowing(
-            required=[edge for edge in self.knowledge.required if {edge[0], edge[2]} != pair],
-            forbidden=[edge for edge in self.knowledge.forbidden if {edge[0], edge[2]} != pair],
+    def allow(self, a: str, b: str) -> Drawing:
+        """Return the drawing without required and forbidden edges between two variables."""
+        known = self.knowledge
+        return self._with_knowledge(
+            required=[edge for edge in known.required if {edge[0], edge[2]} != {a, b}],
+            forbidden=[edge for edge in known.forbidden if {edge[0], edge[2]} != {a, b}],
         )
 
-    def confounded(self, node: str, possible: bool) -> Board:
-        """Return the board on which a variable may, or may not, have hidden common causes."""
+    def set_confounded(self, node: str, possible: bool) -> Drawing:
+        """Return the drawing in which a variable may, or may not, have hidden common causes."""
         kept = [name for name in self.knowledge.unconfounded if name != node]
-        return self._knowing(unconfounded=kept if possible else [*kept, node])
+        return self._with_knowledge(unconfounded=kept if possible else [*kept, node])
 
-    def tier(self, node: str, tier: int | None) -> Board:
-        """Return the board with a variable in a tier, counted from 0; None is in none of them."""
+    def set_tier(self, node: str, tier: int | None) -> Drawing:
+        """Return the drawing with a variable in a tier, counted from 0, or in none."""
         tiers = [[name for name in names if name != node] for names in self.knowledge.tiers]
         if tier is not None:
-            if tier >= MOST_TIERS:
-                raise Refusal(f"tier {tier + 1}: there are at most {MOST_TIERS}")
             tiers += [[] for _ in range(tier + 1 - len(tiers))]
             tiers[tier].append(node)
-        return self._knowing(tiers=tiers)
+        return self._with_knowledge(tiers=tiers)
 
-    def tiers(self, count: int) -> Board:
-        """Return the board with so many tiers; variables of those that are gone are free."""
+    def set_tier_count(self, count: int) -> Drawing:
+        """Return the drawing with this many tiers; the variables of removed tiers are in none."""
         tiers = [list(names) for names in self.knowledge.tiers[:count]]
-        return self._knowing(tiers=[*tiers, *([] for _ in range(count - len(tiers)))])
+        return self._with_knowledge(tiers=[*tiers, *([] for _ in range(count - len(tiers)))])
 
-    def with_knowledge(self, knowledge: Knowledge) -> Board:
-        """Return the board with other knowledge about the same variables."""
-        return self._knowing(**{name: getattr(knowledge, name) for name in _FIELDS})
+    def with_knowledge(self, knowledge: Knowledge) -> Drawing:
+        """Return the drawing with other knowledge about the same variables."""
+        fields = {name: getattr(knowledge, name) for name in KNOWLEDGE_FIELDS}
+        return self._with_knowledge(**fields)
 
-    # --- checks ---
-
-    def _check_different(self, a: str, b: str) -> None:
-        if a == b:
-            raise Refusal(f"an edge joins two different variables, not {_named(a)} with itself")
-
-    def _with(self, a: str, mark: str, b: str) -> MixedGraph:
-        directed = [pair for pair in self.graph.directed if {*pair} != {a, b}]
-        both = [pair for pair in self.graph.bidirected if {*pair} != {a, b}]
-        directed += [(a, b)] if mark == "->" else [(b, a)] if mark == "<-" else []
-        both += [(a, b)] if mark == "<->" else []
-        return MixedGraph(self.graph.nodes, directed, both)
-
-    def _knowing(self, **changes: object) -> Board:
-        known = {name: getattr(self.knowledge, name) for name in _FIELDS} | changes
-        knowledge = Knowledge(**known)
+    def _with_knowledge(self, **changes: object) -> Drawing:
+        fields = {name: getattr(self.knowledge, name) for name in KNOWLEDGE_FIELDS} | changes
+        knowledge = Knowledge(**fields)
         try:
             knowledge.masks(self.graph.nodes)
         except KnowledgeError as error:
-            raise Refusal(str(error)) from None
-        return self._checked(replace(self, knowledge=knowledge))
+            raise EditError(str(error)) from None
+        return self._checked(knowledge=knowledge)
 
-    def _checked(self, board: Board) -> Board:
-        """Return the board if its graph keeps to its knowledge; else say which edge does not."""
-        if not board.knowledge.permits(board.graph):
-            raise _objection(board)
-        return board
-
-
-_FIELDS = ("required", "forbidden", "tiers", "unconfounded")
+    def _checked(self, **changes: object) -> Drawing:
+        """Return the changed drawing if its knowledge permits its graph."""
+        drawing = replace(self, **changes)  # type: ignore[arg-type]
+        if not drawing.knowledge.permits(drawing.graph):
+            raise _contradiction(drawing)
+        return drawing
 
 
-def _objection(board: Board) -> Refusal:
-    """Return what the knowledge has against the graph."""
-    known, graph = board.knowledge, board.graph
+def _contradiction(drawing: Drawing) -> EditError:
+    """Return why the knowledge does not permit the graph."""
+    known, graph = drawing.knowledge, drawing.graph
     for a, mark, b in known.required:
-        if board.mark(a, b) != mark:
-            return Refusal(f"{_said(a, mark, b)} is locked: unlock it first", [(a, b)])
+        if drawing.mark(a, b) != mark:
+            return EditError(f"{_edge(a, mark, b)} is locked: unlock it first", [(a, b)])
     for a, mark, b in known.forbidden:
-        now = board.mark(a, b)
-        if now and mark in (now, "--"):
+        old = drawing.mark(a, b)
+        if old and mark in (old, "--"):
             rule = "every edge between the two" if mark == "--" else "it"
-            return Refusal(f"{_said(a, now, b)}: {rule} is forbidden; allow it first", [(a, b)])
+            return EditError(f"{_edge(a, old, b)}: {rule} is forbidden; allow it first", [(a, b)])
     tier = {name: k for k, names in enumerate(known.tiers) for name in names}
     for a, b in graph.directed:
         if tier.get(a, -1) > tier.get(b, len(known.tiers)):
-            return Refusal(
-                f"{_said(a, '->', b)} would lead back in time: {_named(a)} is in tier "
-                f"{tier[a] + 1}, {_named(b)} in tier {tier[b] + 1}",
+            return EditError(
+                f"{_edge(a, '->', b)} would point back in time: {_name(a)} is in tier "
+                f"{tier[a] + 1}, {_name(b)} in tier {tier[b] + 1}",
                 [(a, b)],
             )
     for a, b in graph.bidirected:
-        for name in (a, b):
-            if name in known.unconfounded:
-                return Refusal(
-                    f"{_said(a, '<->', b)}: {_named(name)} is marked as unconfounded", [(a, b)]
-                )
+        for name in {a, b} & {*known.unconfounded}:
+            return EditError(f"{_edge(a, '<->', b)}: {_name(name)} is unconfounded", [(a, b)])
     raise AssertionError(f"{known} permits {graph}")  # all kinds of knowledge are above
 
 
-def _named(name: str) -> str:
+def _check_different(a: str, b: str) -> None:
+    if a == b:
+        raise EditError(f"an edge connects two different variables, not {_name(a)} with itself")
+
+
+def _name(name: str) -> str:
     return truncate(quote(name))
 
 
-def _said(a: str, mark: str, b: str) -> str:
-    return f"{_named(a)} {mark} {_named(b)}"
+def _edge(a: str, mark: str, b: str) -> str:
+    return f"{_name(a)} {mark} {_name(b)}"
 
 
-def _way(names: list[str]) -> str:
+def _path(names: list[str]) -> str:
     shown = names if len(names) <= 10 else [*names[:9], "...", names[-1]]
-    return " -> ".join(name if name == "..." else _named(name) for name in shown)
+    return " -> ".join(name if name == "..." else _name(name) for name in shown)

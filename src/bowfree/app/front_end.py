@@ -1,7 +1,6 @@
 """The page: one module of JavaScript and one style sheet, the same for browsers and notebooks.
 
-The module is made of the files in ``front/``, one after the other: a notebook takes a single text,
-and nothing is ever fetched from elsewhere.
+The module is the concatenation of the files in ``front/``, since notebooks accept a single file.
 """
 
 from __future__ import annotations
@@ -12,13 +11,14 @@ from bowfree.visualization.svg import curves_script
 
 _FOLDER = Path(__file__).with_name("front")
 _PARTS = (
-    "parts", "bends", "notes", "picture", "canvas", "panels_see", "panels_do", "numbers", "frame",
-    "menus", "callout", "beside", "errands", "theme", "workbench", "transports",
+    "elements", "bends", "decorations", "graph_view", "canvas", "panels_analysis",
+    "panels_actions", "summary", "frame", "menus", "callout", "comparison", "jobs", "theme",
+    "workbench", "transports",
 )  # fmt: skip
 
 
 def module() -> str:
-    """Return the module; it exports ``open`` for a page, and what anywidget renders."""
+    """Return the module, which exports ``open`` for browsers and ``render`` for anywidget."""
     return "\n".join([curves_script(), *(_read(f"{part}.js") for part in _PARTS)])
 
 
@@ -28,7 +28,7 @@ def style() -> str:
 
 
 def page_files() -> dict[str, tuple[str, str]]:
-    """Return the files of a page of its own: kind and text by name; "" is the page itself."""
+    """Return type and text of the files of the page in a browser, by name; "" is the page."""
     script, sheet = "text/javascript", "text/css"
     return {
         "": ("text/html", _read("page.html")),

@@ -1,83 +1,346 @@
-"""What a page says to a session: one JSON object, whose every field is checked before it is used.
+"""Messages of a page to a session: reading their fields, and answering them.
 
-``{"do": "draw", "a": 0, "mark": "->", "b": 3}``: variables are said by their place among the names,
-so that a name never has to be quoted on the way. A field that is missing, of another kind or out of
-range ends in a sentence, as does one that nobody knows. :mod:`bowfree.app.session` has the words.
+A message is a JSON object: ``{"do": "draw", "a": 0, "mark": "->", "b": 3}``. Variables are given by
+index, so names are never quoted. A missing or invalid field raises an error.
+
+=======================================  ==========================================================
+``draw``, ``change``                     add an edge; reverse it, change its kind, or delete it
+``undo``, ``redo``                       the history of edits
+``lock``, ``forbid``, ``allow``          knowledge about a pair of variables
+``confounded``, ``tier``, ``tiers``      knowledge about a variable, and about time
+``position``, ``arrange``                positions of the variables
+``penalty``                              the penalty of the score
+``effect``, ``separation``               bounds of an effect; m-separation of two variables
+``pin``, ``compare``, ``use``            another graph: keep it, compare it, make it the current one
+``search``, ``bootstrap``, ``average``   long computations, one at a time
+``report``, ``report_file``, ``stop``    write the report and return it; stop a computation
+``save``, ``load``                       session files
+``read``, ``export``, ``code``           graphs in other formats; a script that repeats the analysis
+=======================================  ==========================================================
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+from bowfree.app.current_graph import ignore_warnings
+from bowfree.app.editing import MAX_TIERS, Drawing
+from bowfree.app.positions import ARRANGEMENTS, MAX_COORDINATE, arrange
+from bowfree.app.saved import Saved, python_code, read_saved, write_saved
+from bowfree.app.views import View, comparison_view, graph_view, separation_view
+from bowfree.equivalence.comparison import compare
 from bowfree.errors import BowfreeError
+from bowfree.formats.lavaan import read_lavaan
+from bowfree.formats.text_formats import FORMATS, read, write
+from bowfree.results.display import count
 from bowfree.text_reading import short_repr
-from bowfree.validation import as_float, is_number
+from bowfree.validation import LARGEST_PENALTY, as_float, check_penalty, is_number
 
-LONGEST = 4_000_000
-"""Characters of the longest text that a page may send: a saved session, or a graph."""
+if TYPE_CHECKING:
+    from bowfree.app.session import Session
+    from bowfree.graph.mixed_graph import MixedGraph
+
+MAX_TEXT = 4_000_000
+"""Largest number of characters of a string from a page: a session file, or a graph."""
+
+_MARKS = ("->", "<-", "<->")
+_MAX_SECONDS = 100_000
+_MAX_SEED = 2**53 - 1  # JavaScript's integers
 
 
 @dataclass(frozen=True)
 class Message:
-    """The fields of one message; each method reads one of them, or says what is wrong with it."""
+    """The fields of a message; each method reads and validates one of them."""
 
     content: Mapping[str, Any]
     names: tuple[str, ...]
 
     def node(self, field: str) -> str:
-        """Return the variable whose place is in this field."""
-        return self.names[self.whole(field, 0, len(self.names) - 1)]
+        """Return the variable with the index in this field."""
+        return self.names[self.integer(field, 0, len(self.names) - 1)]
 
     def nodes(self, field: str) -> tuple[str, ...]:
-        """Return the variables whose places are listed in this field."""
-        places = self._get(field)
-        if not isinstance(places, list):
-            raise self._wrong(field, "a list of variables")
-        return tuple(Message({field: place}, self.names).node(field) for place in places)
+        """Return the variables with the indices in this field."""
+        indices = self.content.get(field)
+        self._checked(field, isinstance(indices, list), "a list of variables")
+        return tuple(Message({field: index}, self.names).node(field) for index in indices or [])
 
-    def whole(self, field: str, least: int, most: int) -> int:
-        """Return a whole number between two others."""
-        value = self._get(field)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise self._wrong(field, f"a whole number from {least} to {most}")
-        return value
+    def edge(self, marks: tuple[str, ...]) -> tuple[str, str, str]:
+        """Return the edge in the fields a, mark and b."""
+        return self.node("a"), self.choice("mark", marks), self.node("b")
 
-    def real(self, field: str, least: float, most: float) -> float:
-        """Return a number between two others."""
-        value = self._get(field)
-        if not is_number(value) or not least <= as_float(value) <= most:
-            raise self._wrong(field, f"a number from {least:g} to {most:g}")
-        return float(value)
+    def integer(self, field: str, low: int, high: int) -> int:
+        """Return an integer in a range."""
+        value = self.content.get(field)
+        valid = type(value) is int and low <= value <= high
+        return self._checked(field, valid, f"an integer from {low} to {high}")
 
-    def one_of(self, field: str, choices: Sequence[str]) -> str:
-        """Return one of a few words."""
-        value = self._get(field)
-        if not isinstance(value, str) or value not in choices:
-            raise self._wrong(field, f"one of {', '.join(repr(choice) for choice in choices)}")
-        return value
+    def number(self, field: str, low: float, high: float) -> float:
+        """Return a number in a range."""
+        value = self.content.get(field)
+        valid = is_number(value) and low <= as_float(value) <= high
+        return float(self._checked(field, valid, f"a number from {low:g} to {high:g}"))
 
-    def yes(self, field: str) -> bool:
+    def choice(self, field: str, choices: Sequence[str]) -> str:
+        """Return one of several strings."""
+        value = self.content.get(field)
+        valid = isinstance(value, str) and value in choices
+        return self._checked(field, valid, f"one of {', '.join(map(repr, choices))}")
+
+    def boolean(self, field: str) -> bool:
         """Return true or false."""
-        value = self._get(field)
-        if not isinstance(value, bool):
-            raise self._wrong(field, "true or false")
-        return value
+        return self._checked(field, isinstance(self.content.get(field), bool), "true or false")
 
     def text(self, field: str) -> str:
-        """Return a text of no more than `LONGEST` characters."""
-        value = self._get(field)
-        if not isinstance(value, str) or len(value) > LONGEST:
-            raise self._wrong(field, f"a text of at most {LONGEST:,} characters")
-        return value
+        """Return a string of at most `MAX_TEXT` characters."""
+        value = self.content.get(field)
+        valid = isinstance(value, str) and len(value) <= MAX_TEXT
+        return self._checked(field, valid, f"a string of at most {MAX_TEXT:,} characters")
 
     def has(self, field: str) -> bool:
-        """Tell whether the field was given, and is not null."""
+        """Return whether the field exists and is not null."""
         return self.content.get(field) is not None
 
-    def _get(self, field: str) -> Any:
-        return self.content.get(field)
+    def seed(self) -> int:
+        """Return the seed of a computation."""
+        return self.integer("seed", 0, _MAX_SEED)
 
-    def _wrong(self, field: str, wanted: str) -> BowfreeError:
-        return BowfreeError(f"{field} = {short_repr(self.content.get(field))}: give {wanted}")
+    def _checked(self, field: str, valid: bool, expected: str) -> Any:
+        value = self.content.get(field)
+        if not valid:
+            raise BowfreeError(f"{field} = {short_repr(value)}: must be {expected}")
+        return value
+
+
+# --- edits ---
+
+
+def _draw(session: Session, message: Message) -> View:
+    a, mark, b = message.edge(_MARKS)
+    return session.current.edit(session.drawing.add_edge(a, mark, b), f"{a} {mark} {b} added")
+
+
+def _change(session: Session, message: Message) -> View:
+    a, mark, b = message.edge(("", *_MARKS))
+    old = session.drawing.mark(a, b)
+    if not old and not mark:
+        raise BowfreeError("there is no edge to delete")
+    what = f"{a} {mark} {b} added" if not old else f"{a} {old} {b} deleted"
+    if old and mark:
+        what = f"{a} {old} {b} changed to {a} {mark} {b}"
+    return session.current.edit(session.drawing.change_edge(a, mark, b), what)
+
+
+def _penalty(session: Session, message: Message) -> View:
+    return session.current.set_penalty(check_penalty(message.number("value", 0, LARGEST_PENALTY)))
+
+
+# --- knowledge ---
+
+
+def _lock(session: Session, message: Message) -> View:
+    a, b = message.node("a"), message.node("b")
+    return session.current.edit(session.drawing.toggle_lock(a, b), f"lock of {a} and {b}")
+
+
+def _forbid(session: Session, message: Message) -> View:
+    a, mark, b = message.edge((*_MARKS, "--"))
+    return session.current.edit(session.drawing.forbid(a, mark, b), f"{a} {mark} {b} forbidden")
+
+
+def _allow(session: Session, message: Message) -> View:
+    a, b = message.node("a"), message.node("b")
+    return session.current.edit(session.drawing.allow(a, b), f"all edges of {a} and {b} allowed")
+
+
+def _confounded(session: Session, message: Message) -> View:
+    node, possible = message.node("node"), message.boolean("possible")
+    what = f"{node} {'may be' if possible else 'is not'} confounded"
+    return session.current.edit(session.drawing.set_confounded(node, possible), what)
+
+
+def _tier(session: Session, message: Message) -> View:
+    node = message.node("node")
+    tier = message.integer("tier", 0, MAX_TIERS - 1) if message.has("tier") else None
+    where = "no tier" if tier is None else f"tier {tier + 1}"
+    return _show_bands(session, session.drawing.set_tier(node, tier), f"{node} in {where}")
+
+
+def _tiers(session: Session, message: Message) -> View:
+    n = message.integer("count", 0, MAX_TIERS)
+    return _show_bands(session, session.drawing.set_tier_count(n), count(n, "tier"))
+
+
+def _show_bands(session: Session, drawing: Drawing, what: str) -> View:
+    session.positions.set(arrange(drawing.graph, drawing.knowledge.tiers))
+    return session.current.edit(drawing, what)
+
+
+# --- positions ---
+
+
+def _position(session: Session, message: Message) -> View:
+    x, y = (message.number(field, -MAX_COORDINATE, MAX_COORDINATE) for field in ("x", "y"))
+    session.positions.move(session.names.index(message.node("node")), (x, y))
+    return {"positions": session.positions.view()}
+
+
+def _arrange(session: Session, message: Message) -> View:
+    how, drawing = message.choice("how", ARRANGEMENTS), session.drawing
+    session.positions.set(arrange(drawing.graph, drawing.knowledge.tiers, how))
+    return {"positions": session.positions.view()}
+
+
+# --- analyses ---
+
+
+def _effect(session: Session, message: Message) -> View:
+    if not message.has("of") and not message.has("on"):
+        return session.current.select_effect(None)
+    of, on = message.node("of"), message.node("on")
+    if of == on:
+        raise BowfreeError("choose two different variables")
+    return session.current.select_effect((of, on))
+
+
+def _separation(session: Session, message: Message) -> View:
+    a, b, given = message.node("a"), message.node("b"), message.nodes("given")
+    unique = tuple(dict.fromkeys(given))
+    return {"separation": separation_view(session.drawing.graph, session.moments, a, b, unique)}
+
+
+# --- other graphs ---
+
+
+def _compare(session: Session, message: Message) -> View:
+    other = _other_graph(session, message)
+    # Vuong's test needs the rows, which moments of complete rows do not contain.
+    rows = session.moments if session.rows is None else session.rows
+    with ignore_warnings():
+        graphs = {"current": session.drawing.graph, "other": other}
+        found = compare(graphs, rows, penalty=session.current.penalty)
+    return {"other": graph_view(other), "comparison": comparison_view(found)}
+
+
+def _use(session: Session, message: Message) -> View:
+    graph = _other_graph(session, message)
+    return session.current.edit(session.drawing.with_graph(graph), "another graph chosen")
+
+
+def _other_graph(session: Session, message: Message) -> MixedGraph:
+    """Return the pinned graph, or one of those found by a search."""
+    if message.content.get("which") == "pinned":
+        if session.pinned is None:
+            raise BowfreeError("no graph was kept for comparison")
+        return session.pinned
+    found = session.jobs.candidates
+    if not found:
+        raise BowfreeError("there are no graphs to choose from: search first")
+    return found[message.integer("which", 0, len(found) - 1)][0].graph
+
+
+# --- long computations ---
+
+
+def _budget(session: Session, message: Message) -> dict[str, Any]:
+    """Return seed, penalty and time limit, where they are not the default."""
+    options: dict[str, Any] = {"rng": message.seed()}
+    if session.current.penalty != 1.0:
+        options["penalty"] = session.current.penalty
+    if message.has("seconds"):
+        options["time_limit"] = message.number("seconds", 0.1, _MAX_SECONDS)
+    return options
+
+
+def _search(session: Session, message: Message) -> View:
+    from_current = message.boolean("from_current")
+    return session.jobs.search(session.drawing, _budget(session, message), from_current)
+
+
+def _bootstrap(session: Session, message: Message) -> View:
+    n = message.integer("resamples", 40, 10_000)
+    return session.jobs.bootstrap(session.drawing, session.current.penalty, n, message.seed())
+
+
+def _report(session: Session, message: Message) -> View:
+    if session.fit is None:
+        raise BowfreeError("the current graph could not be fitted: there is nothing to report")
+    return session.jobs.report(session.fit, f"A graph for {session.origin.name}", session.rows)
+
+
+def _report_file(session: Session, message: Message) -> View:
+    if session.jobs.report_file is None:
+        raise BowfreeError("no report was written")
+    return {"file": session.jobs.report_file, "name": "report.html"}
+
+
+# --- files ---
+
+
+def _save(session: Session, message: Message) -> View:
+    current, centers = session.current, session.positions.current.centers
+    saved = Saved(current.drawing, session.pinned, current.penalty, centers, current.effect)
+    return {"file": write_saved(saved), "name": "workbench.json"}
+
+
+def _load(session: Session, message: Message) -> View:
+    saved = read_saved(message.text("text"), session.names)
+    session.current.penalty, session.current.effect = saved.penalty, saved.effect
+    session.positions.set(replace(session.positions.current, centers=saved.centers, bands=()))
+    session.set_pinned(saved.pinned)
+    return session.current.edit(saved.drawing, "a session loaded", force=True)
+
+
+def _read(session: Session, message: Message) -> View:
+    text, format = message.text("text"), message.choice("format", FORMATS)
+    what = "a graph read"
+    if format == "lavaan":
+        model = read_lavaan(text)
+        graph = model.graph
+        if model.not_written:
+            what += f", with {count(len(model.not_written), 'covariance')} that sem() adds"
+    else:
+        graph = read(text, format=format)
+    answer = session.current.edit(session.drawing.with_graph(graph), what)
+    session.positions.set(arrange(session.drawing.graph, session.drawing.knowledge.tiers))
+    return answer
+
+
+def _export(session: Session, message: Message) -> View:
+    format = message.choice("format", FORMATS)
+    return {"file": write(session.drawing.graph, format=format), "name": f"graph-{format}.txt"}
+
+
+def _code(session: Session, message: Message) -> View:
+    text = python_code(
+        session.drawing,
+        session.origin,
+        session.moments,
+        session.options,
+        penalty=session.current.penalty,
+        effect=session.current.effect,
+        search=session.jobs.last_search,
+    )
+    return {"file": text, "name": "workbench.py"}
+
+
+Handler = Callable[["Session", Message], View]
+
+HANDLERS: dict[str, Handler] = {
+    "undo": lambda session, _: session.current.undo(),
+    "redo": lambda session, _: session.current.redo(),
+    "pin": lambda session, _: session.set_pinned(session.drawing.graph),
+    "average": lambda session, message: session.jobs.average(_budget(session, message)),
+    "stop": lambda session, _: session.jobs.stop(),
+    **{
+        handler.__name__.removeprefix("_"): handler
+        for handler in (
+            *(_draw, _change, _penalty, _lock, _forbid, _allow, _confounded, _tier, _tiers),
+            *(_position, _arrange, _effect, _separation, _compare, _use),
+            *(_search, _bootstrap, _report, _report_file, _save, _load, _read, _export, _code),
+        )
+    },
+}
+"""The functions that answer messages, by the field ``do``."""

@@ -1,18 +1,21 @@
-"""A session in a file: what is drawn and known, where it stands, what was kept beside it.
+"""Files of a session: the session itself, and a Python script that repeats the analysis.
 
-JSON, versioned; the data are not in it. A file may come from anywhere: all of it is checked before
-any of it is used, and what is wrong becomes one sentence.
+A session file is JSON with a version number; it does not contain the data. Files may come from
+anywhere, so everything is validated before anything is used.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bowfree.app.editing import Board
-from bowfree.app.positions import FARTHEST
+from bowfree.app.editing import KNOWLEDGE_FIELDS, Drawing
+from bowfree.app.positions import MAX_COORDINATE, Pair
+from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, ParseError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.space.knowledge import Knowledge
@@ -20,138 +23,232 @@ from bowfree.text_reading import join_names, load_json, short_repr
 from bowfree.validation import as_float, check_penalty, is_number
 
 _KIND, _VERSION = "bowfree workbench", 1
-
-Edges = list[tuple[str, str, str]]
+_LITERALS = (str, int, float, tuple, list)  # option values that can be written as code
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a file holds.
+    """The content of a session file.
 
     Attributes
     ----------
-    board : Board
-        The drawn graph and what is known.
+    drawing : Drawing
+        The graph and the knowledge.
     pinned : MixedGraph or None
-        The graph kept for comparison.
+        The graph that is kept for comparison.
     penalty : float
-        Of the score.
+        Penalty of the score.
     centers : tuple of pairs of float
-        Where the variables stand.
+        Positions of the variables.
     effect : (str, str) or None
-        The chosen cause and what it acts on.
+        The selected cause and effect.
     """
 
-    board: Board
+    drawing: Drawing
     pinned: MixedGraph | None
     penalty: float
-    centers: tuple[tuple[float, float], ...]
+    centers: tuple[Pair, ...]
     effect: tuple[str, str] | None
 
 
 def write_saved(saved: Saved) -> str:
-    """Return the text of a file; `read_saved` reads it back."""
-    graph = saved.board.graph
+    """Return the text of a session file."""
+    graph = saved.drawing.graph
     content = {
         "kind": _KIND,
         "version": _VERSION,
         "names": list(graph.nodes),
         "edges": [list(edge) for edge in graph.edges],
-        "knowledge": saved.board.knowledge.to_dict(),
+        "knowledge": saved.drawing.knowledge.to_dict(),
         "pinned": None if saved.pinned is None else [list(edge) for edge in saved.pinned.edges],
         "penalty": saved.penalty,
-        "places": [list(center) for center in saved.centers],
+        "positions": [list(center) for center in saved.centers],
         "effect": None if saved.effect is None else list(saved.effect),
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 def read_saved(text: str, names: tuple[str, ...]) -> Saved:
-    """Return what a file holds, if it is about these variables.
+    """Return the content of a session file about these variables.
 
     Raises
     ------
     BowfreeError
-        When it is not a saved session, is of another version or about other variables, or holds
-        what no session can hold.
+        If it is not a session file, has another version, is about other variables, or is invalid.
     """
     content = load_json(text)
     if not isinstance(content, dict) or content.get("kind") != _KIND:
-        raise ParseError("this is not a session of the workbench: save one to see what it has")
+        raise ParseError("this is not a session file of the workbench")
     if content.get("version") != _VERSION:
-        raise ParseError(
-            f"version {short_repr(content.get('version'))} of a session; this bowfree reads {_VERSION}"
-        )
-    held = content.get("names")
-    if not isinstance(held, list) or not all(isinstance(name, str) for name in held):
-        raise ParseError(f"names = {short_repr(held)}: a list of texts is wanted")
-    if sorted(held) != sorted(names):
+        version = short_repr(content.get("version"))
+        raise ParseError(f"session file of version {version}; this bowfree reads {_VERSION}")
+    saved_names = content.get("names")
+    if not isinstance(saved_names, list) or not all(isinstance(x, str) for x in saved_names):
+        raise _invalid(content, "names", "a list of strings")
+    if sorted(saved_names) != sorted(names):
         raise BowfreeError(
-            f"the session is about {join_names(held)}, the data have {join_names(names)}: open it with "
-            "the data that it was saved with"
+            f"the session is about {join_names(saved_names)}, the data contain "
+            f"{join_names(names)}: open it with the data it was saved with"
         )
-    graph = _graph(names, content.get("edges"), "edges")
-    known = content.get("knowledge")
-    if not isinstance(known, Mapping):
-        raise ParseError(f"knowledge = {short_repr(known)}: an object is wanted")
-    knowledge = Knowledge.from_dict(known)
-    empty = Board(MixedGraph(names), Knowledge())
-    board = empty.with_graph(graph).with_knowledge(knowledge)
+    if not isinstance(content.get("knowledge"), Mapping):
+        raise _invalid(content, "knowledge", "an object")
+    empty = Drawing(MixedGraph(names), Knowledge())
+    drawing = empty.with_graph(_read_graph(content, "edges", names))
+    drawing = drawing.with_knowledge(Knowledge.from_dict(content["knowledge"]))
     pinned = None
     if content.get("pinned") is not None:
-        pinned = empty.with_graph(_graph(names, content["pinned"], "pinned")).graph
+        pinned = empty.with_graph(_read_graph(content, "pinned", names)).graph
     effect = content.get("effect")
     if effect is not None:
-        effect = _effect(effect, names)
-    places = dict(zip(held, _places(content.get("places"), len(held)), strict=True))
+        pair = isinstance(effect, list) and len(effect) == 2
+        if not pair or effect[0] == effect[1] or not all(name in names for name in effect):
+            raise _invalid(content, "effect", f"two different variables of {join_names(names)}")
+        effect = effect[0], effect[1]
+    positions = content.get("positions")
+    if not isinstance(positions, list) or len(positions) != len(names):
+        raise _invalid(content, "positions", f"a list of {len(names)} pairs of numbers")
+    if not all(map(_is_position, positions)):
+        limit = f"{MAX_COORDINATE:g}"
+        raise _invalid(content, "positions", f"pairs of numbers from -{limit} to {limit}")
+    centers = {
+        name: (float(x), float(y)) for name, (x, y) in zip(saved_names, positions, strict=True)
+    }
     return Saved(
-        board,
+        drawing,
         pinned,
         check_penalty(content.get("penalty")),
-        tuple(places[name] for name in names),
+        tuple(centers[name] for name in names),
         effect,
     )
 
 
-def _graph(names: tuple[str, ...], edges: Any, where: str) -> MixedGraph:
+def _invalid(content: Mapping[str, Any], field: str, expected: str) -> ParseError:
+    return ParseError(f"{field} = {short_repr(content.get(field))}: must be {expected}")
+
+
+def _read_graph(content: Mapping[str, Any], field: str, names: tuple[str, ...]) -> MixedGraph:
+    edges = content.get(field)
     if not isinstance(edges, list):
-        raise ParseError(f"{where} = {short_repr(edges)}: a list of edges is wanted")
+        raise _invalid(content, field, "a list of edges")
     found: dict[str, list[tuple[str, str]]] = {"->": [], "<->": []}
     for edge in edges:
-        texts = isinstance(edge, list) and all(isinstance(part, str) for part in edge)
-        if not texts or len(edge) != 3 or edge[1] not in found:
+        strings = isinstance(edge, list) and all(isinstance(part, str) for part in edge)
+        if not strings or len(edge) != 3 or edge[1] not in found:
             raise ParseError(
-                f'{where} has {short_repr(edge)}: an edge is written ["x", "->", "y"] or '
+                f'{field} contains {short_repr(edge)}: an edge is written ["x", "->", "y"] or '
                 '["x", "<->", "y"]'
             )
         found[edge[1]].append((edge[0], edge[2]))
     return MixedGraph(names, found["->"], found["<->"])
 
 
-def _effect(effect: Any, names: tuple[str, ...]) -> tuple[str, str]:
-    if not isinstance(effect, list) or len(effect) != 2 or effect[0] == effect[1]:
-        raise ParseError(f"effect = {short_repr(effect)}: two different variables are wanted")
-    for name in effect:
-        if name not in names:
-            raise ParseError(
-                f"effect = {short_repr(effect)}: the variables are {join_names(names)}"
-            )
-    return effect[0], effect[1]
+def _is_position(value: Any) -> bool:
+    pair = isinstance(value, list) and len(value) == 2
+    return pair and all(is_number(x) and abs(as_float(x)) <= MAX_COORDINATE for x in value)
 
 
-def _places(places: Any, count: int) -> list[tuple[float, float]]:
-    if not isinstance(places, list) or len(places) != count:
-        raise ParseError(
-            f"places = {short_repr(places)}: one for each of {count} variables is wanted"
-        )
-    return [checked_place(place) for place in places]
+# --- scripts ---
 
 
-def checked_place(place: Any) -> tuple[float, float]:
-    """Return a place on the canvas, or say what is wrong with it."""
-    pair = isinstance(place, list) and len(place) == 2
-    if not pair or not all(is_number(x) and abs(as_float(x)) <= FARTHEST for x in place):
-        raise ParseError(
-            f"{short_repr(place)} is no place: give two numbers between {-FARTHEST:g} and {FARTHEST:g}"
-        )
-    return float(place[0]), float(place[1])
+@dataclass(frozen=True)
+class Origin:
+    """The source of the data.
+
+    Attributes
+    ----------
+    lines : tuple of str
+        Python code that assigns the observations to ``data``. If empty, the script contains the
+        covariance matrix.
+    name : str
+        Name of the data in the page, such as that of a file.
+    """
+
+    lines: tuple[str, ...] = ("data = ...  # the data of the workbench",)
+    name: str = "data"
+
+
+def python_code(
+    drawing: Drawing,
+    origin: Origin,
+    moments: Moments,
+    options: DataOptions,
+    *,
+    penalty: float,
+    effect: tuple[str, str] | None,
+    search: tuple[Mapping[str, Any], Drawing] | None,
+) -> str:
+    """Return a script that repeats the analysis, with the same numbers.
+
+    It fits the graph, lists the best changes, and computes the class and the selected effect.
+    `search` has the options of the last search, and the drawing in which it was started.
+    """
+    lines = ["import bowfree as bf", "", *_graph_lines("graph", drawing.graph), ""]
+    changed = options.changed()
+    literal = all(isinstance(value, _LITERALS) for value in changed.values())
+    if origin.lines and literal and options.cov is None:
+        arguments = "".join(f", {name}={value!r}" for name, value in changed.items())
+        lines += [*origin.lines, f"moments = bf.moments(data{arguments})"]
+    else:
+        n = "float('inf')" if math.isinf(moments.n) else repr(moments.n)
+        lines += [
+            f"S = {moments.S.tolist()!r}",
+            f"moments = bf.moments(cov=S, n={n}, ddof=0, graph=graph)",
+        ]
+    knowledge, permitted = "", ""
+    if drawing.knowledge != Knowledge():
+        lines += ["", *_knowledge_lines("knowledge", drawing.knowledge)]
+        knowledge, permitted = ", knowledge=knowledge", ".permitted_by(knowledge)"
+    score = "" if penalty == 1.0 else f", penalty={penalty!r}"
+    lines += [
+        "",
+        f"fit = bf.fit(graph, moments{score})",
+        "print(fit.summary())",
+        "",
+        "# the best next changes",
+        f"changes = bf.edge_changes(graph, moments{knowledge}{score})",
+        "for change in changes[:10]:",
+        "    print(change)",
+        "",
+        "# the equivalent graphs",
+        f"members = bf.equivalence_class(graph){permitted}",
+        "print(members.summary())",
+    ]
+    if effect is not None:
+        of, on = effect
+        lines += [
+            "",
+            "bounds = bf.effect_bounds(members, moments)",
+            f"print(bounds.effect(of={of!r}, on={on!r}))",
+        ]
+    if search is not None:
+        search_options, start = search
+        lines += ["", "# the last search"]
+        call = [f"{name}={value!r}" for name, value in search_options.items() if name != "starts"]
+        if search_options.get("starts"):
+            lines += _graph_lines("start", start.graph)
+            call.insert(0, "starts=[start]")
+        if start.knowledge != Knowledge():
+            lines += _knowledge_lines("known", start.knowledge)
+            call.insert(0, "knowledge=known")
+        lines += [f"result = bf.greedy_search(moments, {', '.join(call)})", "print(result)"]
+    return "\n".join(lines) + "\n"
+
+
+def _graph_lines(name: str, graph: MixedGraph) -> list[str]:
+    """Return code for the graph, with its nodes in the order of the columns."""
+    return [
+        f"{name} = bf.MixedGraph(",
+        f"    {list(graph.nodes)!r},",
+        f"    directed={list(graph.directed)!r},",
+        f"    bidirected={list(graph.bidirected)!r},",
+        ")",
+    ]
+
+
+def _knowledge_lines(name: str, knowledge: Knowledge) -> list[str]:
+    def literal(values: Sequence[Any]) -> str:
+        return repr([list(value) if isinstance(value, tuple) else value for value in values])
+
+    fields = {field: getattr(knowledge, field) for field in KNOWLEDGE_FIELDS}
+    arguments = [f"    {field}={literal(values)}," for field, values in fields.items() if values]
+    return [f"{name} = bf.Knowledge(", *arguments, ")"]

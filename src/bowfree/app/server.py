@@ -1,14 +1,13 @@
-"""The server of ``bowfree app``: one session, for browsers on this machine and nobody else.
+"""The server of ``bowfree app``: one session, for browsers on this machine only.
 
-It listens on 127.0.0.1. The address has a random token in it, and everything that does not begin
-with that token is answered with 404, whatever it is. A page of another site that runs in the same
-browser must not get in, so the ``Host`` header has to be ours (a name that was made to point here,
-by DNS rebinding, is not) and so has ``Origin`` where there is one; to say something it is required.
-Four texts can be read, which are in memory; no file is. ``Content-Security-Policy`` keeps the page
-from asking anybody else.
+It listens on 127.0.0.1. The address contains a random token, and every path that does not start
+with it is answered with 404. Pages of other sites in the same browser must not get access: the
+``Host`` header must be ours (which protects against DNS rebinding), and so must ``Origin`` if there
+is one; a POST requires it. Only four texts in memory can be read, no files.
+``Content-Security-Policy`` keeps the page from loading anything from elsewhere.
 
-Questions come by POST, what the session has to tell goes out as server-sent events: both need no
-more than starlette and uvicorn.
+Messages of the page are POST requests, messages of the session are server-sent events: both need
+only starlette and uvicorn.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from bowfree.app.front_end import page_files
-from bowfree.app.messages import LONGEST
+from bowfree.app.messages import MAX_TEXT
 from bowfree.app.session import Session
 from bowfree.errors import BowfreeError
 from bowfree.text_reading import load_json
@@ -41,12 +40,12 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
-_PULSE = 2.0  # seconds between signs of life where there is nothing to tell
-_GRACE = 1  # seconds that open connections have when the server ends
+_HEARTBEAT = 2.0  # seconds between events without a message
+_SHUTDOWN_SECONDS = 1  # for open connections when the server ends
 
 
-def _listening(port: int) -> socket.socket:
-    """Return a socket that listens on this machine only."""
+def _listen(port: int) -> socket.socket:
+    """Return a socket that accepts connections from this machine only."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -55,8 +54,7 @@ def _listening(port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise BowfreeError(
-            f"port {port} cannot be used ({error.strerror}): leave the port out to take any that "
-            "is free"
+            f"port {port} cannot be used ({error.strerror}): omit the port to use any free one"
         ) from None
     return listening
 
@@ -67,14 +65,14 @@ class Server:
     Parameters
     ----------
     session : Session
-        What is served.
+        The session to serve.
     port : int
-        Where to listen; 0 is any port that is free.
+        The port; 0 is any free port.
 
     Raises
     ------
     BowfreeError
-        When starlette or uvicorn is not installed, or another program has the port.
+        If starlette or uvicorn is not installed, or the port is in use.
     """
 
     def __init__(self, session: Session, port: int = 0) -> None:
@@ -83,16 +81,16 @@ class Server:
             from starlette.applications import Starlette
         except ImportError as error:
             raise BowfreeError(
-                f"the workbench needs starlette and uvicorn ({error}): run "
+                f"the workbench requires starlette and uvicorn ({error}): run "
                 '`pip install "bowfree[app]"`'
             ) from error
         self.session = session
         self.token = secrets.token_urlsafe(24)
-        self._socket = _listening(port)
+        self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
         self._files = page_files()
         self._hosts = {f"{HOST}:{self.port}", f"localhost:{self.port}"}
-        # One route for all: what is not ours is refused before anything else is looked at.
+        # One route for all paths: requests are checked before anything else.
         app = Starlette()
         app.add_route("/{path:path}", self._answer, methods=["GET", "POST"])
         config = uvicorn.Config(
@@ -100,7 +98,7 @@ class Server:
             log_level="warning",
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=_GRACE,
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
             lifespan="off",
             ws="none",
         )
@@ -108,100 +106,98 @@ class Server:
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         return f"http://{HOST}:{self.port}/{self.token}/"
 
     def run(self) -> None:
         """Serve until Ctrl-C, or until :meth:`end` is called from another thread."""
         try:
             self._server.run(sockets=[self._socket])
-        except KeyboardInterrupt:  # uvicorn has ended, and passes the signal on
+        except KeyboardInterrupt:  # uvicorn has ended and raises the signal again
             pass
         finally:
             self._socket.close()
             self.session.close()
 
     def end(self) -> None:
-        """Have `run` come back."""
+        """Make `run` return."""
         self._server.should_exit = True
 
     # --- requests ---
 
     async def _answer(self, request: Any) -> Any:
-        from starlette.responses import Response
-
         token, _, name = request.path_params["path"].partition("/")
         known = secrets.compare_digest(token.encode(), self.token.encode())
         if not known or request.headers.get("host") not in self._hosts:
-            return Response("not found", 404, _HEADERS, "text/plain")
+            return _respond("not found", 404)
         origin = request.headers.get("origin")
         ours = {f"http://{host}" for host in self._hosts}
         if (origin is not None or request.method == "POST") and origin not in ours:
-            return Response("another site may not ask here", 403, _HEADERS, "text/plain")
-        if request.method == "POST":
-            return await self._asked(request) if name == "do" else self._no_such()
-        if name == "events":
+            return _respond("requests from other sites are refused", 403)
+        if request.method == "POST" and name == "do":
+            return await self._answer_message(request)
+        if request.method == "GET" and name == "events":
             return self._events()
-        if name in self._files:
+        if request.method == "GET" and name in self._files:
             kind, text = self._files[name]
-            return Response(text, 200, _HEADERS, kind)
-        return self._no_such()
+            return _respond(text, 200, kind)
+        return _respond("not found", 404)
 
-    def _no_such(self) -> Any:
-        from starlette.responses import Response
-
-        return Response("not found", 404, _HEADERS, "text/plain")
-
-    async def _asked(self, request: Any) -> Any:
+    async def _answer_message(self, request: Any) -> Any:
         from starlette.concurrency import run_in_threadpool
-        from starlette.responses import Response
 
-        body, most = b"", 4 * LONGEST
-        said = request.headers.get("content-length", "0")
-        if not said.isdecimal() or len(said) > 12 or int(said) > most:
-            return Response("too long", 413, _HEADERS, "text/plain")
+        body, limit = b"", 4 * MAX_TEXT
+        length = request.headers.get("content-length", "0")
+        if not length.isdecimal() or len(length) > 12 or int(length) > limit:
+            return _respond("too long", 413)
         async for chunk in request.stream():
             body += chunk
-            if len(body) > most:
-                return Response("too long", 413, _HEADERS, "text/plain")
+            if len(body) > limit:
+                return _respond("too long", 413)
         try:
             message = load_json(body)
         except BowfreeError as error:
-            answer = {"re": None, "error": str(error)}
+            answer = {"reply_to": None, "error": str(error)}
         else:
             answer = await run_in_threadpool(self.session.answer, message)
-        return Response(_json(answer), 200, _HEADERS, "application/json")
+        return _respond(_json(answer), 200, "application/json")
 
     def _events(self) -> Any:
         from starlette.responses import StreamingResponse
 
         loop = asyncio.get_running_loop()
-        news: asyncio.Queue[str] = asyncio.Queue()
+        queue: asyncio.Queue[str] = asyncio.Queue()
 
-        def hear(message: dict[str, Any]) -> None:
+        def receive(message: dict[str, Any]) -> None:
             # Called from the threads of the session.
             if not loop.is_closed():
-                loop.call_soon_threadsafe(news.put_nowait, _json(message))
+                loop.call_soon_threadsafe(queue.put_nowait, _json(message))
 
         async def stream() -> AsyncIterator[str]:
-            leave = self.session.listen(hear)
+            leave = self.session.listen(receive)
             try:
-                yield ": here\n\n"
-                quiet = 0.0
+                yield ": connected\n\n"
+                idle = 0.0
                 while not self._server.should_exit:
                     try:
-                        text = await asyncio.wait_for(news.get(), timeout=0.25)
+                        text = await asyncio.wait_for(queue.get(), timeout=0.25)
                         yield f"data: {text}\n\n"
-                        quiet = 0.0
+                        idle = 0.0
                     except TimeoutError:
-                        quiet += 0.25
-                        if quiet >= _PULSE:
-                            quiet = 0.0
-                            yield ": here\n\n"
+                        idle += 0.25
+                        if idle >= _HEARTBEAT:
+                            idle = 0.0
+                            yield ": connected\n\n"
             finally:
                 leave()
 
         return StreamingResponse(stream(), 200, _HEADERS, "text/event-stream")
+
+
+def _respond(text: str, status: int, kind: str = "text/plain") -> Any:
+    from starlette.responses import Response
+
+    return Response(text, status, _HEADERS, kind)
 
 
 def _json(message: dict[str, Any]) -> str:

@@ -1,56 +1,64 @@
-"""The workbench in a notebook: Jupyter, VS Code, marimo, or whatever else shows an anywidget."""
+"""The workbench in notebooks: Jupyter, VS Code, marimo, and others that support anywidget."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from bowfree.app import front_end
 from bowfree.app.session import Session
+from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError
 from bowfree.graph.graph_like import GraphLike
+from bowfree.parameters import Correlation, Means, Missing, public
 from bowfree.space.knowledge import Knowledge
-from bowfree.validation import DataOptions
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
     from bowfree.model.fit_result import Fit
 
 
+@public
 def workbench(
     data: Any = None,
     *,
     graph: GraphLike | None = None,
     knowledge: Knowledge | None = None,
     penalty: float = 1.0,
-    **options: Unpack[DataOptions],
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
 ) -> Any:
-    """Open a workbench in a notebook: draw a graph over data, fit, search and compare it live.
+    """Open the workbench in a notebook: draw a graph over data; fit, search and compare it live.
 
     Parameters
     ----------
-    data : array_like of shape (n, d), data frame or Moments, optional
-        Observations in rows.
     graph : MixedGraph, or a result that has one, optional
-        What to begin with; by default no edges. Its nodes are columns of the data.
+        The first graph; by default without edges. Its nodes are columns of the data.
     knowledge : Knowledge, optional
-        Locked and forbidden edges, tiers and unconfounded variables.
+        Required and forbidden edges, tiers and unconfounded variables.
     penalty : float
-        Weight of ``log n`` per node and edge in the score: 1 is the paper's, 0.5 the usual BIC.
-    **options
-        Those of :func:`bowfree.moments` (:class:`~bowfree.validation.DataOptions`).
+        Weight of ``log n`` for each node and edge in the score: 1 is the paper's, 0.5 the usual
+        BIC.
 
     Returns
     -------
     anywidget.AnyWidget
-        The last line of a cell shows it. Its ``graph`` is the drawn graph, its ``fit`` how well
-        that fits and its ``knowledge`` what is known, at any time; ``close()`` ends it.
+        The last line of a cell displays it. Its ``graph``, ``fit`` and ``knowledge`` are always
+        the current ones; ``close()`` ends it.
 
     Raises
     ------
     BowfreeError
-        When anywidget is not installed, or the graph is no BAP of these variables.
+        If anywidget is not installed, or the graph is not a BAP of these variables.
     DataError
-        When the data cannot be used.
+        If the data cannot be used.
 
     See Also
     --------
@@ -68,8 +76,8 @@ def workbench(
         import anywidget
     except ImportError as error:
         raise BowfreeError(
-            "the workbench needs anywidget, which is not installed: run `pip install "
-            '"bowfree[notebook]"`, or `bowfree app` for one in a browser'
+            "the workbench requires anywidget, which is not installed: run `pip install "
+            '"bowfree[notebook]"`, or use `bowfree app` in a browser'
         ) from error
 
     class Workbench(anywidget.AnyWidget):  # type: ignore[misc]
@@ -86,22 +94,23 @@ def workbench(
 
         @property
         def graph(self) -> MixedGraph:
-            """The drawn graph."""
-            return self.session.board.graph
+            """The current graph."""
+            return self.session.drawing.graph
 
         @property
         def fit(self) -> Fit | None:
-            """The fit of the drawn graph; None where it cannot be fitted."""
+            """The fit of the current graph; None if it could not be fitted."""
             return self.session.fit
 
         @property
         def knowledge(self) -> Knowledge:
-            """What is known."""
-            return self.session.board.knowledge
+            """The current knowledge."""
+            return self.session.drawing.knowledge
 
         def close(self) -> None:
             """End the session and the widget."""
             self.session.close()
             super().close()
 
-    return Workbench(Session(data, graph=graph, knowledge=knowledge, penalty=penalty, **options))
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    return Workbench(Session(data, options, graph=graph, knowledge=knowledge, penalty=penalty))

@@ -34,6 +34,7 @@ def app(penalty: Penalty, port: int, no_browser: bool, **given: Any) -> None:
 
     from bowfree.app.server import Server
     from bowfree.app.session import Session
+    from bowfree.data.options import DataOptions
 
     text = given["graph"]
     if text is not None and given["graph_file"] is None and Path(text).is_file():
@@ -45,7 +46,10 @@ def app(penalty: Penalty, port: int, no_browser: bool, **given: Any) -> None:
         for name in ("graph", "graph_file", "graph_format", "auto"):
             given.pop(name)
     source = read_source(given)
-    session = Session(graph=graph, penalty=penalty, origin=origin(source), **source.arguments())
+    arguments = source.arguments()
+    data = arguments.pop("data", None)
+    options = DataOptions(**arguments)
+    session = Session(data, options, graph=graph, penalty=penalty, origin=origin(source))
     server = Server(session, port)
     warnings.simplefilter("ignore")  # the page shows the warnings of each fit
     # The matrices of a graph that people draw are small: more threads would slow it down.
@@ -60,7 +64,7 @@ def app(penalty: Penalty, port: int, no_browser: bool, **given: Any) -> None:
 
 def origin(source: Source) -> Any:
     """Return Python code that reads the data as the command did, if a few lines suffice."""
-    from bowfree.app.reproduce import Origin
+    from bowfree.app.saved import Origin
 
     if source.cov is not None or len(source.paths) > 1:
         return Origin((), source.name)

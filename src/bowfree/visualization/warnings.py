@@ -14,6 +14,7 @@ from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import Estimate
 from bowfree.results.display import p_text, percent
 from bowfree.search.result import SearchResult
+from bowfree.text_reading import join_names
 from bowfree.uncertainty.average_result import AveragedEffects
 
 if TYPE_CHECKING:
@@ -33,10 +34,9 @@ def result_warnings(
     checks: DataChecks | None = None,
 ) -> list[str]:
     """Return one sentence for each reason why the numbers are less certain than they look."""
-    found = certificate_warnings(fit)
+    found = fit_warnings(fit, estimates)
     if search is not None:
-        found += [_sentence(note) for note in search.notes]
-        found += _search_warnings(search)
+        found += search_warnings(search)
     if not summary.complete:
         found.append(
             "The equivalence class is larger than the part that was enumerated; shares and bounds "
@@ -52,6 +52,20 @@ def result_warnings(
             f"{bounds.n_uncertified} of {bounds.n_fits} fits behind the bounds of effects are not "
             "certified to be a maximum of the likelihood."
         )
+    return found + data_warnings(fit, checks) + ([] if checks is None else checks.warnings())
+
+
+def fit_warnings(fit: Fit, estimates: Sequence[Estimate]) -> list[str]:
+    """Return warnings about the maximum of the likelihood, standard errors and the fit."""
+    found = []
+    for district in fit.certificate:
+        where = f"District {{{join_names(district.nodes)}}}"
+        if district.diverging:
+            found.append(f"{where}: a coefficient tends to infinity; there is no finite maximum.")
+        elif not district.converged:
+            found.append(f"{where}: the fit is not certified to be a maximum of the likelihood.")
+        if district.n_optima > 1:
+            found.append(f"{where}: the likelihood has {district.n_optima} local maxima.")
     if math.isfinite(fit.n) and any(math.isnan(row.se) for row in estimates):
         found.append(
             "There are no standard errors: the information matrix is singular at the estimate, so "
@@ -62,9 +76,9 @@ def result_warnings(
             f"{fit.n:.0f} observations for {fit.n_parameters} parameters: with fewer than five "
             "observations per parameter, standard errors and tests are rough."
         )
-    found += data_warnings(fit, checks)
-    if _is_rejected(fit):
-        rejected = f"The chi-square test rejects the graph ({p_text(_p_value(fit), 3)})"
+    p_value = fit.p_value if fit.scaled is None else fit.p_value_scaled
+    if math.isfinite(p_value) and p_value < 0.01:
+        rejected = f"The chi-square test rejects the graph ({p_text(p_value, 3)})"
         joint = isinstance(fit.moments, JointMoments) and fit.moments.targets
         where = "worst pairs of the conditions" if joint else "residual correlations"
         found.append(
@@ -73,20 +87,6 @@ def result_warnings(
             if fit.rmsea < NEGLIGIBLE
             else f"{rejected}: the {where} show where it does not fit."
         )
-    return found + ([] if checks is None else checks.warnings())
-
-
-def certificate_warnings(fit: Fit) -> list[str]:
-    """Return warnings about the maximum of the likelihood, by district."""
-    found = []
-    for district in fit.certificate:
-        where = f"District {{{', '.join(district.nodes)}}}"
-        if district.diverging:
-            found.append(f"{where}: a coefficient tends to infinity; there is no finite maximum.")
-        elif not district.converged:
-            found.append(f"{where}: the fit is not certified to be a maximum of the likelihood.")
-        if district.n_optima > 1:
-            found.append(f"{where}: the likelihood has {district.n_optima} local maxima.")
     return found
 
 
@@ -104,14 +104,6 @@ def average_warnings(average: AveragedEffects) -> list[str]:
             "out some probable graphs."
         )
     return found
-
-
-def _p_value(fit: Fit) -> float:
-    return fit.p_value if fit.scaled is None else fit.p_value_scaled
-
-
-def _is_rejected(fit: Fit) -> bool:
-    return math.isfinite(_p_value(fit)) and _p_value(fit) < 0.01
 
 
 def _sentence(note: str) -> str:
@@ -158,8 +150,9 @@ def data_warnings(fit: Fit, checks: DataChecks | None) -> list[str]:
     return found
 
 
-def _search_warnings(search: SearchResult) -> list[str]:
-    found = []
+def search_warnings(search: SearchResult) -> list[str]:
+    """Return warnings about a search, and about a graph that was chosen by it."""
+    found = [_sentence(note) for note in search.notes]
     if not search.complete:
         found.append("The search was ended early: a longer one may find a better graph.")
     confidence = search.confidence

@@ -1,11 +1,11 @@
-// --- bends: edges around the boxes of others ---
+// --- bends: curves of edges around other boxes ---
 
 const CLEARANCE = 5;
 const STRAIGHT_FIRST = [0, 0.08, -0.08, 0.16, -0.16, 0.25, -0.25, 0.36, -0.36, 0.5, -0.5];
 const BENT_FIRST = [0.2, -0.2, 0.14, -0.14, 0.28, -0.28, 0.38, -0.38, 0.5, -0.5];
 
-// How much a curve between two nodes runs into the boxes of others, and along other lines.
-function hits(curve, a, b, centers, sizes, lines) {
+// How much a curve between two nodes overlaps other boxes, and runs along other edges.
+function overlap(curve, a, b, centers, sizes, lines) {
   let cost = 0;
   const points = [];
   for (let k = 1; k < 16; k++) points.push(at(curve, k / 16));
@@ -28,14 +28,14 @@ function hits(curve, a, b, centers, sizes, lines) {
   return cost;
 }
 
-// The bend that hits least, where a detour counts, too; one that was clear before is kept.
+// The bend with the least overlap and detour; a bend that is still clear is kept.
 function chooseBend([a, mark, b], before, centers, sizes, lines) {
   const usual = mark === "<->" ? BENT_FIRST : STRAIGHT_FIRST;
   const length = Math.hypot(centers[a][0] - centers[b][0], centers[a][1] - centers[b][1]);
   let best = usual[0],
     least = Infinity;
   for (const bend of before === undefined ? usual : [before, ...usual]) {
-    const hit = hits(fullCurve(centers[a], centers[b], bend), a, b, centers, sizes, lines);
+    const hit = overlap(fullCurve(centers[a], centers[b], bend), a, b, centers, sizes, lines);
     if (hit === 0 && bend === before) return bend;
     const cost = hit + (20 + 0.15 * length) * Math.abs(bend - usual[0]);
     if (cost < least) [best, least] = [bend, cost];

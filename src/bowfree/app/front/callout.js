@@ -1,4 +1,4 @@
-// --- callout: why a change was refused, said on the canvas ---
+// --- callout: why a change is impossible, shown on the canvas ---
 
 class Callout {
   constructor(bench) {
@@ -6,42 +6,42 @@ class Callout {
     this.element = make("div", { class: "callout", role: "alert", hidden: true });
   }
 
-  // Say it between the variables that it is about, and offer what could be done instead.
-  refuse(answer, pair = null) {
+  // Show an error between two variables, with a possible alternative.
+  show(answer, pair = null) {
     const { bench, element } = this,
       { error } = answer;
-    bench.canvas.blame(answer.path || []);
+    bench.canvas.highlight(answer.path || []);
     const sentence = error[0].toUpperCase() + error.slice(1) + (/[.!?]$/.test(error) ? "" : ".");
     const parts = [make("p", {}, sentence)];
-    if (answer.instead) {
-      const [a, mark, b] = answer.instead;
+    if (answer.alternative) {
+      const [a, mark, b] = answer.alternative;
       parts.push(
         button(`Change it to ${bench.names[a]} ${ARROWS[mark]} ${bench.names[b]}`, () =>
           bench.ask({ do: "change", a, mark, b }, [a, b]),
         ),
       );
     }
-    parts.push(button("Close", () => this.excuse(), { class: "close" }));
+    parts.push(button("Close", () => this.hide(), { class: "close" }));
     element.replaceChildren(...parts);
     element.hidden = false;
     const frame = bench.stage.getBoundingClientRect();
-    let place = [frame.left + frame.width / 2, frame.top + 40];
+    let point = [frame.left + frame.width / 2, frame.top + 40];
     if (pair) {
       const [p, q] = pair.map((v) => bench.canvas.toScreen(bench.canvas.centers[v]));
-      place = [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2 + 14];
+      point = [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2 + 14];
     }
-    const inside = (wanted, room) => Math.max(6, Math.min(wanted, room - 6));
+    const inside = (wanted, size) => Math.max(6, Math.min(wanted, size - 6));
     const left = inside(
-      place[0] - frame.left - element.offsetWidth / 2,
+      point[0] - frame.left - element.offsetWidth / 2,
       frame.width - element.offsetWidth,
     );
     element.style.left = `${left}px`;
-    element.style.top = `${inside(place[1] - frame.top, frame.height - element.offsetHeight)}px`;
+    element.style.top = `${inside(point[1] - frame.top, frame.height - element.offsetHeight)}px`;
   }
 
-  excuse() {
+  hide() {
     if (this.element.hidden) return;
     this.element.hidden = true;
-    this.bench.canvas.blame([]);
+    this.bench.canvas.highlight([]);
   }
 }

@@ -1,36 +1,36 @@
-// --- canvas: a picture to be drawn on ---
+// --- canvas: a graph view that can be edited ---
 
-class Canvas extends Picture {
-  // `hand` says what a hand may do: draw(a, mark, b), place(v, x, y), edgeMenu(k, place),
-  // nodeMenu(v, place), pairMenu(a, b, place), edgeKey(k, key), say(text).
-  constructor(host, about, name, hand) {
-    super(host, about, name);
-    Object.assign(this, { hand, mode: "->", from: null, held: null });
+class Canvas extends GraphView {
+  // `actions` are draw(a, mark, b), move(v, x, y), edgeMenu(k, point), nodeMenu(v, point),
+  // pairMenu(a, b, point), edgeKey(k, key), say(text).
+  constructor(host, variables, name, actions) {
+    super(host, variables, name);
+    Object.assign(this, { actions, mode: "->", from: null, dragged: null });
     this.svg.addEventListener("pointermove", (event) => this.drag(event));
     this.svg.addEventListener("pointerup", (event) => this.drop(event));
-    this.svg.addEventListener("pointercancel", () => this.letGo());
+    this.svg.addEventListener("pointercancel", () => this.endDrag());
     this.boxes.forEach((box, v) => {
-      box.addEventListener("pointerdown", (event) => this.hold(v, event));
-      box.addEventListener("keydown", (event) => this.boxKey(v, event));
+      box.addEventListener("pointerdown", (event) => this.startDrag(v, event));
+      box.addEventListener("keydown", (event) => this.onBoxKey(v, event));
     });
   }
 
   makeEdge(pair) {
     const part = super.makeEdge(pair);
     part.addEventListener("click", (event) =>
-      this.hand.edgeMenu(part.place, [event.clientX, event.clientY]),
+      this.actions.edgeMenu(part.index, [event.clientX, event.clientY]),
     );
-    part.addEventListener("keydown", (event) => this.edgeKey(part.place, event));
+    part.addEventListener("keydown", (event) => this.onEdgeKey(part.index, event));
     return part;
   }
 
   notesOf(v) {
     this.boxes[v].classList.toggle("from", this.from === v);
-    return this.from === v ? ["an edge begins here"] : [];
+    return this.from === v ? ["an edge starts here"] : [];
   }
 
-  touchRule(a, b, place) {
-    this.hand.pairMenu(a, b, place);
+  onRuleClick(a, b, point) {
+    this.actions.pairMenu(a, b, point);
   }
 
   boxAt(point) {
@@ -39,61 +39,61 @@ class Canvas extends Picture {
 
   // --- pointer: drag from box to box to draw, or drag a box to move it ---
 
-  hold(v, event) {
+  startDrag(v, event) {
     if (event.button) return;
-    const place = this.fromScreen(event);
-    this.held = {
+    const point = this.fromScreen(event);
+    this.dragged = {
       v,
       start: [event.clientX, event.clientY],
       moved: false,
       moving: this.mode === "move" || event.altKey,
       mark: event.shiftKey ? (this.mode === "->" ? "<->" : "->") : this.mode,
-      grip: [this.centers[v][0] - place[0], this.centers[v][1] - place[1]],
+      grip: [this.centers[v][0] - point[0], this.centers[v][1] - point[1]],
     };
     this.svg.setPointerCapture(event.pointerId);
   }
 
   drag(event) {
-    const held = this.held;
-    if (!held) return;
-    const place = this.fromScreen(event);
-    held.moved ||= Math.hypot(event.clientX - held.start[0], event.clientY - held.start[1]) > 4;
-    if (!held.moved) return;
-    if (held.moving) {
-      this.moveBox(held.v, place[0] + held.grip[0], place[1] + held.grip[1]);
+    const dragged = this.dragged;
+    if (!dragged) return;
+    const point = this.fromScreen(event);
+    dragged.moved ||= Math.hypot(event.clientX - dragged.start[0], event.clientY - dragged.start[1]) > 4;
+    if (!dragged.moved) return;
+    if (dragged.moving) {
+      this.moveBox(dragged.v, point[0] + dragged.grip[0], point[1] + dragged.grip[1]);
       return;
     }
-    const target = this.boxAt(place);
-    this.boxes.forEach((box, v) => box.classList.toggle("target", v === target && v !== held.v));
-    const end = target >= 0 && target !== held.v ? this.centers[target] : place;
-    const bend = held.mark === "<->" ? 0.2 : 0;
-    const [a, b, c] = fullCurve(this.centers[held.v], end, bend);
+    const target = this.boxAt(point);
+    this.boxes.forEach((box, v) => box.classList.toggle("target", v === target && v !== dragged.v));
+    const end = target >= 0 && target !== dragged.v ? this.centers[target] : point;
+    const bend = dragged.mark === "<->" ? 0.2 : 0;
+    const [a, b, c] = fullCurve(this.centers[dragged.v], end, bend);
     this.groups.rubber.replaceChildren(
       make("svg:path", {
-        class: held.mark === "<->" ? "bidirected" : held.mark === "--" ? "rule" : "directed",
+        class: dragged.mark === "<->" ? "bidirected" : dragged.mark === "--" ? "rule" : "directed",
         d: `M${xy(a)} Q${xy(b)} ${xy(c)}`,
       }),
     );
   }
 
   drop(event) {
-    const held = this.held;
-    if (!held) return;
-    this.letGo();
-    const { v } = held;
-    if (!held.moved) {
+    const dragged = this.dragged;
+    if (!dragged) return;
+    this.endDrag();
+    const { v } = dragged;
+    if (!dragged.moved) {
       this.boxes[v].focus();
-      this.hand.nodeMenu(v, this.toScreen(this.centers[v]));
-    } else if (held.moving) {
-      this.hand.place(v, ...this.centers[v]);
+      this.actions.nodeMenu(v, this.toScreen(this.centers[v]));
+    } else if (dragged.moving) {
+      this.actions.move(v, ...this.centers[v]);
     } else {
       const target = this.boxAt(this.fromScreen(event));
-      if (target >= 0 && target !== v) this.hand.draw(v, held.mark, target);
+      if (target >= 0 && target !== v) this.actions.draw(v, dragged.mark, target);
     }
   }
 
-  letGo() {
-    this.held = null;
+  endDrag() {
+    this.dragged = null;
     this.groups.rubber.replaceChildren();
     for (const box of this.boxes) box.classList.remove("target");
   }
@@ -110,7 +110,7 @@ class Canvas extends Picture {
 
   // --- keys ---
 
-  boxKey(v, event) {
+  onBoxKey(v, event) {
     const step = {
       ArrowLeft: [-1, 0],
       ArrowRight: [1, 0],
@@ -119,7 +119,7 @@ class Canvas extends Picture {
     }[event.key];
     if (step && event.shiftKey) {
       this.moveBox(v, this.centers[v][0] + 12 * step[0], this.centers[v][1] + 12 * step[1]);
-      this.hand.place(v, ...this.centers[v]);
+      this.actions.move(v, ...this.centers[v]);
     } else if (step) {
       const next = this.nearest(v, step);
       if (next >= 0) this.boxes[next].focus();
@@ -129,10 +129,10 @@ class Canvas extends Picture {
         const from = this.from,
           mark = event.key === "b" ? "<->" : this.mode === "move" ? "->" : this.mode;
         this.setFrom(null);
-        if (from !== v) this.hand.draw(from, mark, v);
+        if (from !== v) this.actions.draw(from, mark, v);
       }
     } else if (event.key === " " || event.key === "ContextMenu") {
-      this.hand.nodeMenu(v, this.toScreen(this.centers[v]));
+      this.actions.nodeMenu(v, this.toScreen(this.centers[v]));
     } else if (event.key === "Escape" && this.from !== null) {
       this.setFrom(null);
     } else return;
@@ -144,14 +144,14 @@ class Canvas extends Picture {
     this.from = v;
     if (before !== null) this.describeBox(before);
     if (v !== null) this.describeBox(v);
-    this.hand.say(
+    this.actions.say(
       v === null
-        ? "No edge is begun."
-        : `From ${this.names[v]}: go to another variable with the arrow keys and press Enter, or b for ↔.`,
+        ? "No edge was started."
+        : `From ${this.names[v]}: move to another variable with the arrow keys and press Enter, or b for ↔.`,
     );
   }
 
-  // The nearest box in a direction: near, and not too far to the side.
+  // The nearest box in a direction; distances to the side count twice.
   nearest(v, [dx, dy]) {
     let best = -1,
       least = Infinity;
@@ -164,22 +164,22 @@ class Canvas extends Picture {
     return best;
   }
 
-  edgeKey(k, event) {
+  onEdgeKey(k, event) {
     const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
     if (event.key in steps) {
       this.parts[(k + steps[event.key] + this.parts.length) % this.parts.length].focus();
     } else if (event.key === "Enter" || event.key === " ") {
-      this.hand.edgeMenu(k, this.middleOf(k));
-    } else if (!this.hand.edgeKey(k, event)) return;
+      this.actions.edgeMenu(k, this.middleOf(k));
+    } else if (!this.actions.edgeKey(k, event)) return;
     event.preventDefault();
   }
 
-  // Light up the edges that are the reason for a refusal.
-  blame(pairs) {
+  // Highlight the edges that make a change impossible.
+  highlight(pairs) {
     (this.parts || []).forEach((part, k) => {
       const [a, , b] = this.edges[k];
       part.classList.toggle(
-        "blamed",
+        "highlighted",
         pairs.some(([x, y]) => (x === a && y === b) || (x === b && y === a)),
       );
     });

@@ -1,4 +1,4 @@
-// --- frame: the page around the canvas ---
+// --- frame: the elements around the canvas ---
 
 const MODES = [
   ["->", "→ effect", "Draw effects: drag from cause to effect"],
@@ -7,28 +7,28 @@ const MODES = [
   ["move", "✥ move", "Move variables"],
 ];
 const KEYS = [
-  ["arrow keys", "to the next variable, or edge"],
-  ["Enter", "begin an edge at a variable, end it at another"],
+  ["arrow keys", "go to the next variable or edge"],
+  ["Enter", "start an edge at a variable, end it at another"],
   ["b", "end it as ↔"],
   ["Shift + arrows", "move a variable"],
   ["Space", "menu of a variable or an edge"],
-  ["t, c, l, f, Delete", "turn, change the kind of, lock, forbid, delete an edge"],
+  ["t, c, l, f, Delete", "reverse, change the kind of, lock, forbid, delete an edge"],
   ["1, 2, 3, 4", "effect, hidden cause, forbid, move"],
   ["Ctrl+Z, Ctrl+Y", "undo, redo"],
-  ["Escape", "leave a menu, or an edge begun"],
+  ["Escape", "close a menu, or cancel an edge"],
 ];
 
-// Make the elements of the page, and put those that change into the workbench.
+// Create the elements of the page; those that change are fields of the workbench.
 function buildFrame(bench) {
-  bench.status = make("p", { class: "said", role: "status", "aria-live": "polite" });
-  bench.numbers = make("dl", { class: "numbers", "aria-label": "How well the graph fits" });
+  bench.status = make("p", { class: "status", role: "status", "aria-live": "polite" });
+  bench.numbers = make("dl", { class: "numbers", "aria-label": "Fit of the graph" });
   bench.stage = make("div", { class: "stage" });
   bench.lost = make("p", { class: "lost", role: "alert", hidden: true });
   bench.undoButton = button("↶ Undo", () => bench.ask({ do: "undo" }));
   bench.redoButton = button("↷ Redo", () => bench.ask({ do: "redo" }));
   const modes = make(
     "div",
-    { class: "modes", role: "radiogroup", "aria-label": "What dragging does" },
+    { class: "modes", role: "radiogroup", "aria-label": "Action of dragging" },
     MODES.map(([mode, text, title]) =>
       button(text, () => bench.setMode(mode), {
         role: "radio",
@@ -63,7 +63,7 @@ function buildFrame(bench) {
       ["none", "no labels"],
     ],
     "auto",
-    (event) => bench.show("labels", event.target.value),
+    (event) => bench.setDisplay("labels", event.target.value),
     { "aria-label": "Labels of edges" },
   );
   const marks = make(
@@ -71,9 +71,9 @@ function buildFrame(bench) {
     {},
     make("input", {
       type: "checkbox",
-      onchange: (event) => bench.show("marks", event.target.checked),
+      onchange: (event) => bench.setDisplay("marks", event.target.checked),
     }),
-    " class marks",
+    " marks of the class",
   );
   const tiers = make(
     "span",
@@ -81,7 +81,7 @@ function buildFrame(bench) {
     button(
       "+ tier",
       () => bench.ask({ do: "tiers", count: bench.state.knowledge.tiers.length + 1 }),
-      { title: "One more tier, as a band" },
+      { title: "Add a tier" },
     ),
     button(
       "− tier",
@@ -90,15 +90,15 @@ function buildFrame(bench) {
           do: "tiers",
           count: Math.max(0, bench.state.knowledge.tiers.length - 1),
         }),
-      { title: "One tier less" },
+      { title: "Remove the last tier" },
     ),
   );
   const zoom = make(
     "span",
     { class: "zoom" },
-    button("−", () => bench.zoom(1 / 1.25), { "aria-label": "Smaller picture" }),
-    button("+", () => bench.zoom(1.25), { "aria-label": "Larger picture" }),
-    button("Whole", () => bench.zoom(0)),
+    button("−", () => bench.zoom(1 / 1.25), { "aria-label": "Zoom out" }),
+    button("+", () => bench.zoom(1.25), { "aria-label": "Zoom in" }),
+    button("Fit", () => bench.zoom(0), { title: "Show the whole graph" }),
   );
   const keys = make(
     "details",
@@ -112,14 +112,14 @@ function buildFrame(bench) {
   );
   bench.tabs = make(
     "div",
-    { class: "tabs", role: "tablist", "aria-label": "About the graph" },
+    { class: "tabs", role: "tablist", "aria-label": "Panels" },
     PANELS.map(([id, text]) =>
       button(text, () => bench.setPanel(id), {
         role: "tab",
         id: `${bench.id}-tab-${id}`,
         "data-panel": id,
         "aria-controls": `${bench.id}-panel`,
-        onkeydown: (event) => bench.tabKey(event),
+        onkeydown: (event) => bench.onTabKey(event),
       }),
     ),
   );
@@ -163,12 +163,12 @@ function buildFrame(bench) {
         bench.stage,
         bench.status,
       ),
-      make("aside", { "aria-label": "About the graph" }, bench.tabs, bench.page),
+      make("aside", { "aria-label": "Panels" }, bench.tabs, bench.page),
     ),
     bench.menus.element,
   );
-  const host = make("figure", { class: "drawn" }, make("figcaption", {}, "The drawn graph"));
+  const host = make("figure", { class: "current" }, make("figcaption", {}, "The current graph"));
   bench.stage.append(host, zoom, bench.callout.element);
-  bench.canvas = new Canvas(host, bench.about(), "The drawn graph", bench.hand());
+  bench.canvas = new Canvas(host, bench.variables(), "The current graph", bench.canvasActions());
   bench.setPanel("fit");
 }

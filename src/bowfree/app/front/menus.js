@@ -1,4 +1,4 @@
-// --- menus: what can be done with an edge, a variable, or a forbidden pair ---
+// --- menus of edges, variables and forbidden edges ---
 
 class Menus {
   constructor(bench) {
@@ -13,27 +13,27 @@ class Menus {
       locked = bench.canvas.isLocked(bench.state.graph[k]);
     const change = (to) => () => bench.ask({ do: "change", a, mark: to, b }, pair);
     return [
-      mark === "->" ? ["t", "Turn around", change("<-")] : null,
+      mark === "->" ? ["t", "Reverse", change("<-")] : null,
       mark === "->"
-        ? ["c", "Make it ↔, a hidden cause", change("<->")]
-        : ["c", `Make it ${bench.names[a]} → ${bench.names[b]}`, change("->")],
-      mark === "<->" ? ["t", `Make it ${bench.names[a]} ← ${bench.names[b]}`, change("<-")] : null,
+        ? ["c", "Change to ↔ (hidden cause)", change("<->")]
+        : ["c", `Change to ${bench.names[a]} → ${bench.names[b]}`, change("->")],
+      mark === "<->" ? ["t", `Change to ${bench.names[a]} ← ${bench.names[b]}`, change("<-")] : null,
       ["Delete", "Delete", change("")],
       [
         "l",
-        locked ? "Unlock" : "Lock: every graph has it",
+        locked ? "Unlock" : "Lock: require it in searches",
         () => bench.ask({ do: "lock", a, b }, pair),
       ],
-      ["f", "Forbid: no graph has it", () => bench.ask({ do: "forbid", a, mark, b }, pair)],
-      mark === "->" ? ["e", "Follow this effect", () => this.follow(a, b)] : null,
+      ["f", "Forbid: exclude it from searches", () => bench.ask({ do: "forbid", a, mark, b }, pair)],
+      mark === "->" ? ["e", "Show this effect", () => this.selectEffect(a, b)] : null,
     ].filter(Boolean);
   }
 
-  edgeMenu(k, place) {
+  edgeMenu(k, point) {
     const { bench } = this;
     const [a, mark, b] = bench.state.graph[k];
     this.open(
-      place,
+      point,
       `${bench.names[a]} ${ARROWS[mark]} ${bench.names[b]}`,
       this.edgeActions(k).map(([key, text, act]) => [text, act, key]),
     );
@@ -47,25 +47,25 @@ class Menus {
     return Boolean(action);
   }
 
-  nodeMenu(v, place) {
+  nodeMenu(v, point) {
     const { bench } = this;
     const { tiers, unconfounded } = bench.state.knowledge,
       free = !unconfounded.includes(v);
     const tier = tiers.findIndex((names) => names.includes(v));
     const effect = bench.state.effect || [null, null];
     this.open(
-      place,
+      point,
       bench.names[v],
       [
         [
-          "Begin an edge here",
+          "Start an edge here",
           () => {
             bench.canvas.boxes[v].focus();
             bench.canvas.setFrom(v);
           },
         ],
         [
-          free ? "Mark as unconfounded" : "May be confounded again",
+          free ? "Mark as unconfounded" : "Mark as possibly confounded",
           () => bench.ask({ do: "confounded", node: v, possible: !free }),
         ],
         ...(tiers.length
@@ -76,25 +76,25 @@ class Menus {
                   : [`Move to tier ${k + 1}`, () => bench.ask({ do: "tier", node: v, tier: k })],
               ),
               tier >= 0
-                ? ["Take out of the tiers", () => bench.ask({ do: "tier", node: v, tier: null })]
+                ? ["Remove from the tiers", () => bench.ask({ do: "tier", node: v, tier: null })]
                 : null,
             ]
           : []),
-        ["Follow effects of it", () => this.follow(v, effect[1] === v ? null : effect[1])],
-        ["Follow effects on it", () => this.follow(effect[0] === v ? null : effect[0], v)],
+        ["Show an effect of it", () => this.selectEffect(v, effect[1] === v ? null : effect[1])],
+        ["Show an effect on it", () => this.selectEffect(effect[0] === v ? null : effect[0], v)],
       ].filter(Boolean),
     );
   }
 
-  pairMenu(a, b, place) {
+  pairMenu(a, b, point) {
     const { bench } = this;
-    this.open(place, `Forbidden between ${bench.names[a]} and ${bench.names[b]}`, [
-      ["Allow all edges again", () => bench.ask({ do: "allow", a, b }, [a, b])],
+    this.open(point, `Forbidden between ${bench.names[a]} and ${bench.names[b]}`, [
+      ["Allow all edges", () => bench.ask({ do: "allow", a, b }, [a, b])],
     ]);
   }
 
-  // Show the bounds of an effect, or ask for the other end of it.
-  follow(of, on) {
+  // Show the bounds of an effect, or let the user choose its other end.
+  selectEffect(of, on) {
     const { bench } = this;
     bench.setPanel("class");
     if (of === null || on === null) {
@@ -103,7 +103,7 @@ class Menus {
     } else bench.ask({ do: "effect", of, on });
   }
 
-  open(place, title, actions) {
+  open(point, title, actions) {
     const { bench, element } = this;
     this.returnTo = bench.focused();
     element.replaceChildren(
@@ -128,10 +128,10 @@ class Menus {
     element.setAttribute("aria-label", title);
     element.hidden = false;
     const frame = bench.element.getBoundingClientRect();
-    const left = Math.min(place[0] - frame.left + 6, frame.width - element.offsetWidth - 8);
-    const below = place[1] + element.offsetHeight + 20 < innerHeight;
+    const left = Math.min(point[0] - frame.left + 6, frame.width - element.offsetWidth - 8);
+    const below = point[1] + element.offsetHeight + 20 < innerHeight;
     element.style.left = `${Math.max(8, left)}px`;
-    element.style.top = `${Math.max(4, place[1] - frame.top + (below ? 10 : -element.offsetHeight - 10))}px`;
+    element.style.top = `${Math.max(4, point[1] - frame.top + (below ? 10 : -element.offsetHeight - 10))}px`;
     element.querySelector("button").focus();
   }
 
@@ -142,8 +142,8 @@ class Menus {
     if (inside && this.returnTo && this.returnTo.isConnected) this.returnTo.focus();
   }
 
-  // What a key does inside the menu; false for those that it has no use for.
-  key({ key }) {
+  // Handle a key inside the menu; return false for other keys.
+  onKey({ key }) {
     const items = [...this.element.querySelectorAll("button")],
       now = items.indexOf(this.bench.focused());
     const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: items.length - 1 }[key];

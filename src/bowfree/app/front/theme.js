@@ -1,11 +1,11 @@
 // --- theme: light or dark ---
-// As the button says; before it was pressed, as the notebook around the page is, or the system.
+// The choice of the user; without one, that of the notebook or the system.
 
 class Theme {
   constructor(element) {
     this.element = element;
     this.chosen = null;
-    this.button = button("", () => this.turn(), { class: "theme" });
+    this.button = button("", () => this.toggle(), { class: "theme" });
     this.system = matchMedia("(prefers-color-scheme: dark)");
     this.follow = () => this.show();
     this.system.addEventListener("change", this.follow);
@@ -29,7 +29,7 @@ class Theme {
     return named ? named === "dark" : this.system.matches;
   }
 
-  turn() {
+  toggle() {
     this.chosen = this.isDark() ? "light" : "dark";
     this.show();
   }
@@ -38,7 +38,7 @@ class Theme {
     const dark = this.isDark();
     this.element.dataset.theme = dark ? "dark" : "light";
     this.button.textContent = dark ? "Light" : "Dark";
-    this.button.setAttribute("aria-label", `Show the page ${dark ? "light" : "dark"}`);
+    this.button.setAttribute("aria-label", `Use the ${dark ? "light" : "dark"} theme`);
   }
 
   close() {

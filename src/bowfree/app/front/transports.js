@@ -1,14 +1,14 @@
-// --- transports: how messages travel ---
-// Both have ask(message), a promise of the answer; listen(hear, alive), for what comes by itself and
-// for whether anybody is there; close(); and `lost`, what to say when nobody is.
+// --- transports: exchange of messages with the session ---
+// Both have ask(message), a promise of the answer; listen(receive, connected), callbacks for messages
+// of the session and for the state of the connection; close(); and `lost`, the text when it is lost.
 
-// To the server of `bowfree app`: questions by POST, news by server-sent events.
+// The server of `bowfree app`: POST requests and server-sent events.
 class ServerTransport {
   constructor(base) {
     this.base = base;
     this.lost =
-      "The server does not answer: `bowfree app` has ended. What is drawn stays in sight, but " +
-      "cannot be changed; start it again for a new page.";
+      "The server does not answer: `bowfree app` has ended. The graph stays visible, but cannot be " +
+      "changed. Start `bowfree app` again for a new page.";
   }
 
   async ask(message) {
@@ -21,16 +21,16 @@ class ServerTransport {
     return response.json();
   }
 
-  listen(hear, alive) {
+  listen(receive, connected) {
     const events = (this.events = new EventSource(`${this.base}events`));
-    events.onopen = () => alive(true);
+    events.onopen = () => connected(true);
     events.onerror = () => {
-      alive(false);
-      // The browser tries again by itself, unless the server answered with a refusal.
+      connected(false);
+      // The browser reconnects by itself, unless the server refused the request.
       if (events.readyState === EventSource.CLOSED)
-        setTimeout(() => this.listen(hear, alive), 2000);
+        setTimeout(() => this.listen(receive, connected), 2000);
     };
-    events.onmessage = (event) => hear(JSON.parse(event.data));
+    events.onmessage = (event) => receive(JSON.parse(event.data));
   }
 
   close() {
@@ -38,32 +38,32 @@ class ServerTransport {
   }
 }
 
-// To a notebook's kernel, by the messages of anywidget.
+// The kernel of a notebook, with the messages of anywidget.
 class WidgetTransport {
   constructor(model) {
     this.model = model;
     this.waiting = new Map();
     this.lost = "The kernel does not answer: run the cell again.";
     this.number = 0;
-    this.own = Math.random().toString(36).slice(2); // one widget may be shown in several cells
+    this.prefix = Math.random().toString(36).slice(2); // a widget may be shown in several cells
   }
 
   ask(message) {
-    const id = `${this.own}-${++this.number}`;
+    const id = `${this.prefix}-${++this.number}`;
     this.model.send({ ...message, id });
     return new Promise((resolve) => this.waiting.set(id, resolve));
   }
 
-  listen(hear, alive) {
+  listen(receive, connected) {
     this.receive = (message) => {
-      if (message.re === undefined) hear(message);
-      else if (this.waiting.has(message.re)) {
-        this.waiting.get(message.re)(message);
-        this.waiting.delete(message.re);
+      if (message.reply_to === undefined) receive(message);
+      else if (this.waiting.has(message.reply_to)) {
+        this.waiting.get(message.reply_to)(message);
+        this.waiting.delete(message.reply_to);
       }
     };
     this.model.on("msg:custom", this.receive);
-    queueMicrotask(() => alive(true));
+    queueMicrotask(() => connected(true));
   }
 
   close() {
@@ -79,7 +79,7 @@ export default {
   render({ model, el }) {
     const bench = new Workbench(el, new WidgetTransport(model));
     bench.element.classList.add("in-cell");
-    // Notebooks have commands on plain keys: what is pressed in here is meant for here.
+    // Notebooks have shortcuts on plain keys, which must not react to keys pressed here.
     bench.element.addEventListener("keydown", (event) => event.stopPropagation());
     return () => bench.close();
   },

@@ -1,45 +1,46 @@
-// --- workbench: one page, its state, and the messages to and from the session ---
+// --- workbench: the page, its state, and the messages to and from the session ---
 
 class Workbench {
-  static count = 0; // a notebook may show several
+  static count = 0; // a notebook may contain several
 
   constructor(root, transport) {
     this.transport = transport;
     this.id = `bf-${++Workbench.count}`;
-    this.later = {};
+    this.analyses = {};
     this.version = 0;
     this.panel = "fit";
     this.separation = { a: 0, b: 1, given: [], found: null };
-    this.searchFields = { seed: 1, seconds: "", drawn: true };
+    this.searchFields = { seed: 1, seconds: "", fromCurrent: true };
     this.format = "text";
-    this.kept = null;
-    // JupyterLab keeps its shortcuts to itself where it sees the second attribute.
+    this.text = null; // in the box of the panel "Files"
+    this.dataWarnings = [];
+    // JupyterLab disables its shortcuts inside elements with the second attribute.
     this.element = make("div", { class: "bf-workbench", "data-lm-suppress-shortcuts": "true" });
     root.append(this.element);
     this.theme = new Theme(this.element);
     this.menus = new Menus(this);
     this.callout = new Callout(this);
-    this.beside = new Beside(this);
-    this.errands = new Errands(this);
+    this.comparison = new Comparison(this);
+    this.jobs = new Jobs(this);
     this.element.append(make("p", { class: "hint" }, "Waiting for the data …"));
-    this.element.addEventListener("keydown", (event) => this.key(event));
-    this.touch = (event) => this.touchElsewhere(event);
-    document.addEventListener("pointerdown", this.touch, true);
+    this.element.addEventListener("keydown", (event) => this.onKey(event));
+    this.onPointer = (event) => this.closePopups(event);
+    document.addEventListener("pointerdown", this.onPointer, true);
     transport.listen(
-      (message) => this.hear(message),
-      (alive) => this.setAlive(alive),
+      (message) => this.receive(message),
+      (connected) => this.setConnected(connected),
     );
   }
 
-  // Take the page away.
+  // Remove the page.
   close() {
-    document.removeEventListener("pointerdown", this.touch, true);
+    document.removeEventListener("pointerdown", this.onPointer, true);
     this.theme.close();
     this.transport.close();
     this.element.remove();
   }
 
-  async begin() {
+  async start() {
     const answer = await this.transport.ask({ do: "hello" });
     if (!answer.hello) return;
     const first = !this.names;
@@ -54,21 +55,22 @@ class Workbench {
       candidates: h.candidates,
       shares: h.shares,
       pinned: h.pinned,
-      moves: h.places.moves,
+      dataWarnings: h.data_warnings,
+      moves: h.positions.moves,
     });
     this.version = 0;
-    this.errands.now = h.errand;
+    this.jobs.current = h.job;
     if (first) buildFrame(this);
     this.canvas.setGraph(h.state.graph, { knowledge: h.state.knowledge });
-    this.canvas.setPlaces(h.places.centers, h.places.bands);
+    this.canvas.setPositions(h.positions.centers, h.positions.bands);
     this.setState(h.state, true);
-    for (const message of h.later) this.later[message.kind] = message;
+    for (const message of h.analyses) this.analyses[message.kind] = message;
     this.render();
   }
 
-  // --- the frame of the page ---
+  // --- elements ---
 
-  about() {
+  variables() {
     return { names: this.names, labels: this.labels, sizes: this.sizes };
   }
 
@@ -76,41 +78,41 @@ class Workbench {
     return this.element.querySelector(`[data-field="${name}"]`);
   }
 
-  // What has the focus; in the tree of a widget of its own, if a notebook made one.
+  // The focused element; notebooks may render a widget in a shadow tree.
   focused() {
     return this.element.getRootNode().activeElement;
   }
 
-  hand() {
+  canvasActions() {
     const { menus } = this;
     return {
       say: (text) => this.say(text),
       draw: (a, mark, b) =>
         this.ask(mark === "--" ? { do: "forbid", a, mark, b } : { do: "draw", a, mark, b }, [a, b]),
-      place: (v, x, y) => this.placeBox(v, x, y),
-      edgeMenu: (k, place) => menus.edgeMenu(k, place),
-      nodeMenu: (v, place) => menus.nodeMenu(v, place),
-      pairMenu: (a, b, place) => menus.pairMenu(a, b, place),
+      move: (v, x, y) => this.moveVariable(v, x, y),
+      edgeMenu: (k, point) => menus.edgeMenu(k, point),
+      nodeMenu: (v, point) => menus.nodeMenu(v, point),
+      pairMenu: (a, b, point) => menus.pairMenu(a, b, point),
       edgeKey: (k, event) => menus.edgeKey(k, event),
     };
   }
 
   // --- messages ---
 
-  // Ask the session; a refusal is shown on the canvas, between the variables it is about.
+  // Send a message to the session; errors are shown on the canvas, between the variables.
   async ask(message, pair = null) {
-    this.callout.excuse();
+    this.callout.hide();
     let answer;
     try {
       answer = await this.transport.ask(message);
     } catch {
-      this.setAlive(false);
+      this.setConnected(false);
       return { error: "lost" };
     }
-    if (answer.error) this.callout.refuse(answer, pair);
+    if (answer.error) this.callout.show(answer, pair);
     if (answer.state) this.setState(answer.state);
-    if (answer.places) this.setPlaces(answer.places);
-    if ("errand" in answer) this.errands.begin(answer.errand);
+    if (answer.positions) this.setPositions(answer.positions);
+    if ("job" in answer) this.jobs.start(answer.job);
     if (answer.pinned) {
       this.pinned = answer.pinned;
       this.renderPanel();
@@ -118,16 +120,19 @@ class Workbench {
     return answer;
   }
 
-  hear(message) {
+  receive(message) {
     if (!this.names) return;
     const { kind } = message;
     if (kind === "state") this.setState(message.state);
-    else if (kind === "places") this.setPlaces(message.places);
-    else if (kind === "errand") this.errands.set(message.errand);
-    else if (kind === "ended") this.errands.end(message);
+    else if (kind === "positions") this.setPositions(message.positions);
+    else if (kind === "job") this.jobs.update(message.job);
+    else if (kind === "job_ended") this.jobs.end(message);
     else if (kind === "candidates") {
       this.candidates = message.candidates;
-      this.renderPanel(["search"]);
+      this.renderPanel(["search", "fit"]);
+    } else if (kind === "data_warnings") {
+      this.dataWarnings = message.warnings;
+      this.renderPanel(["fit"]);
     } else if (kind === "shares") {
       this.shares = message.shares;
       this.render();
@@ -135,10 +140,10 @@ class Workbench {
       this.pinned = message.graph;
       this.renderPanel(["compare"]);
     } else if (message.version === this.version) {
-      this.later[kind] = message;
+      this.analyses[kind] = message;
       if (kind === "class") {
         this.drawGraph();
-        this.renderNumbers();
+        this.renderSummary();
       }
       this.renderPanel({ changes: ["next"], class: ["class"], effect: ["class"] }[kind]);
     }
@@ -146,55 +151,55 @@ class Workbench {
 
   setState(state, quiet = false) {
     if (state.version < this.version) return;
-    const fresh = state.version > this.version;
+    const isNew = state.version > this.version;
     this.state = state;
     this.version = state.version;
-    if (fresh) this.later = {};
-    if (fresh && !quiet && state.change.what) this.say(this.summary(state));
+    if (isNew) this.analyses = {};
+    if (isNew && !quiet && state.change.description) this.say(this.describeChange(state));
     this.render();
-    if (fresh && this.beside.which !== null) this.beside.look(this.beside.which);
-    if (fresh && this.panel === "test") this.askSeparation();
+    if (isNew && this.comparison.which !== null) this.comparison.show(this.comparison.which);
+    if (isNew && this.panel === "test") this.askSeparation();
   }
 
-  summary(state) {
+  describeChange(state) {
     const { fit, change } = state;
-    if (!fit) return `${change.what}. ${state.problem}`;
-    const moved = this.moved(change) ? `, ${signed(change.score, 4)}` : "";
+    if (!fit) return `${change.description}. ${state.problem}`;
+    const gain = this.hasGain(change) ? `, ${signed(change.score, 4)}` : "";
     const test = fit.df ? `, ${pText(fit.p_value)}` : "";
-    const square = `chi-square ${fixed(fit.chi2, 1)} on ${fit.df} df${test}`;
-    return `${change.what}. Score ${fixed(fit.score, 4)}${moved}; ${square}.`;
+    const chiSquare = `chi-square ${fixed(fit.chi2, 1)} on ${fit.df} df${test}`;
+    return `${change.description}. Score ${fixed(fit.score, 4)}${gain}; ${chiSquare}.`;
   }
 
-  // Whether the last change is worth a number: those with four zeros are the same model, or nearly.
-  moved(change) {
-    return Boolean(change.what) && !missing(change.score) && Math.abs(change.score) >= 5e-5;
+  // Whether the score has changed: with four zeros the models are the same, or nearly.
+  hasGain(change) {
+    return Boolean(change.description) && !missing(change.score) && Math.abs(change.score) >= 5e-5;
   }
 
-  setPlaces(places) {
-    if (places.moves <= this.moves || this.canvas.held) return;
-    this.moves = places.moves;
-    for (const picture of this.pictures()) picture.setPlaces(places.centers, places.bands);
+  setPositions(positions) {
+    if (positions.moves <= this.moves || this.canvas.dragged) return;
+    this.moves = positions.moves;
+    for (const view of this.views()) view.setPositions(positions.centers, positions.bands);
   }
 
-  setAlive(alive) {
-    const back = this.alive === false && alive;
-    this.alive = alive;
+  setConnected(connected) {
+    const reconnected = this.connected === false && connected;
+    this.connected = connected;
     if (this.lost) {
-      this.lost.hidden = alive;
-      if (!alive) this.lost.textContent = this.transport.lost;
+      this.lost.hidden = connected;
+      if (!connected) this.lost.textContent = this.transport.lost;
     }
-    if (alive && (back || !this.names)) this.begin();
+    if (connected && (reconnected || !this.names)) this.start();
   }
 
   say(text) {
     this.status.textContent = text;
   }
 
-  // --- what is drawn ---
+  // --- rendering ---
 
   render() {
     this.drawGraph();
-    this.renderNumbers();
+    this.renderSummary();
     this.undoButton.disabled = !this.state.undo;
     this.redoButton.disabled = !this.state.redo;
     this.undoButton.title = this.state.undo ? `Undo: ${this.state.undo}` : "Nothing to undo";
@@ -204,40 +209,40 @@ class Workbench {
 
   drawGraph() {
     const { graph, knowledge, edges } = this.state,
-      found = this.later.class;
+      found = this.analyses.class;
     this.canvas.setGraph(graph, {
       knowledge,
       estimates: edges,
       shares: this.shares,
       ends: found && !found.problem ? found.ends : null,
-      differs: this.beside.marked(graph, this.beside.graph),
+      differs: this.comparison.markDifferences(graph, this.comparison.graph),
     });
     this.canvas.svg.setAttribute(
       "aria-label",
-      `The drawn graph: ${counted(this.names.length, "variable")}, ${counted(graph.length, "edge")}`,
+      `The current graph: ${counted(this.names.length, "variable")}, ${counted(graph.length, "edge")}`,
     );
-    this.beside.draw();
+    this.comparison.draw();
   }
 
-  renderNumbers() {
-    this.numbers.replaceChildren(...numberParts(this));
+  renderSummary() {
+    this.numbers.replaceChildren(...summaryParts(this));
   }
 
-  pictures() {
-    return [this.canvas, this.beside.picture].filter(Boolean);
+  views() {
+    return [this.canvas, this.comparison.view].filter(Boolean);
   }
 
-  show(what, value) {
-    for (const picture of this.pictures()) {
-      picture.shown[what] = value;
-      picture.drawAll();
+  setDisplay(option, value) {
+    for (const view of this.views()) {
+      view.display[option] = value;
+      view.drawAll();
     }
   }
 
   zoom(factor) {
-    for (const picture of this.pictures()) {
-      if (factor) picture.setScale(picture.scale * factor);
-      else picture.fit(0);
+    for (const view of this.views()) {
+      if (factor) view.setScale(view.scale * factor);
+      else view.fit(0);
     }
   }
 
@@ -249,29 +254,29 @@ class Workbench {
     }
   }
 
-  placeBox(v, x, y) {
+  moveVariable(v, x, y) {
     const tier = this.canvas.bands.findIndex(([top, bottom]) => y >= top && y < bottom);
-    const now = this.state.knowledge.tiers.findIndex((names) => names.includes(v));
-    if (this.canvas.bands.length && tier !== now) {
+    const oldTier = this.state.knowledge.tiers.findIndex((names) => names.includes(v));
+    if (this.canvas.bands.length && tier !== oldTier) {
       this.ask({ do: "tier", node: v, tier: tier < 0 ? null : tier }).then((answer) => {
         if (answer.error) {
           this.moves = -1;
           this.ask({ do: "arrange", how: "bands" });
-          this.callout.refuse(answer, [v, v]);
+          this.callout.show(answer, [v, v]);
         }
       });
-    } else this.ask({ do: "place", node: v, x, y });
+    } else this.ask({ do: "position", node: v, x, y });
   }
 
-  // --- keys, and touches elsewhere ---
+  // --- keyboard and pointer ---
 
-  key(event) {
+  onKey(event) {
     const typing = event.target.matches("input, textarea, select");
     const command = event.ctrlKey || event.metaKey;
     if (this.menus.element.contains(event.target)) {
-      if (!this.menus.key(event)) return;
+      if (!this.menus.onKey(event)) return;
     } else if (event.key === "Escape") {
-      this.callout.excuse();
+      this.callout.hide();
       return;
     } else if (command && !typing && event.key.toLowerCase() === "z")
       this.ask({ do: event.shiftKey ? "redo" : "undo" });
@@ -282,11 +287,11 @@ class Workbench {
     event.preventDefault();
   }
 
-  // A touch outside of a menu or a callout closes it.
-  touchElsewhere(event) {
+  // A click outside a menu or a callout closes it.
+  closePopups(event) {
     const path = event.composedPath();
     if (!path.includes(this.menus.element)) this.menus.close();
-    if (!path.includes(this.callout.element)) this.callout.excuse();
+    if (!path.includes(this.callout.element)) this.callout.hide();
   }
 
   // --- panels ---
@@ -303,7 +308,7 @@ class Workbench {
     if (id === "test" && this.state) this.askSeparation();
   }
 
-  tabKey(event) {
+  onTabKey(event) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
     const tabs = [...this.tabs.children],
@@ -313,7 +318,7 @@ class Workbench {
     event.preventDefault();
   }
 
-  // Render the panel that is seen; with `which`, only if it is one of these.
+  // Render the visible panel; with `which`, only if it is one of these.
   renderPanel(which = null) {
     if ((which && !which.includes(this.panel)) || !this.state) return;
     const seed = this.field("seed");
@@ -321,11 +326,11 @@ class Workbench {
       this.searchFields = {
         seed: seed.value,
         seconds: this.field("seconds").value,
-        drawn: this.field("from-drawn").checked,
+        fromCurrent: this.field("from-current").checked,
       };
     const focus = this.focused(),
       inside = this.page.contains(focus) && focus !== this.page;
-    const again =
+    const selector =
       inside &&
       (focus.dataset.field
         ? `[data-field="${focus.dataset.field}"]`
@@ -336,8 +341,8 @@ class Workbench {
     const top = this.page.scrollTop;
     this.page.replaceChildren(...PANELS.find(([id]) => id === this.panel)[2](this));
     this.page.scrollTop = top;
-    // What had the focus has been made anew: it, or its neighbor, has it again.
-    if (again && this.page.querySelector(again)) this.page.querySelector(again).focus();
+    // The focused element was replaced: focus the new one, or its neighbor.
+    if (selector && this.page.querySelector(selector)) this.page.querySelector(selector).focus();
     else if (number >= 0) (this.page.querySelectorAll("button")[number] || this.page).focus();
   }
 
@@ -358,19 +363,19 @@ class Workbench {
     this.renderPanel(["test"]);
   }
 
-  // --- to keep ---
+  // --- files ---
 
   async load(file) {
     if (file.size > 4e6) {
-      this.callout.refuse({ error: `${file.name} is too large for a session` });
+      this.callout.show({ error: `${file.name} is too large for a session file` });
       return;
     }
     const answer = await this.ask({ do: "load", text: await file.text() });
-    if (!answer.error) this.say(`${file.name} is loaded.`);
+    if (!answer.error) this.say(`${file.name} was loaded.`);
   }
 
   async pin() {
     await this.ask({ do: "pin" });
-    this.say("The drawn graph is kept for comparison.");
+    this.say("The current graph was kept for comparison.");
   }
 }

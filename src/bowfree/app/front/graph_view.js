@@ -1,16 +1,16 @@
-// --- picture: a graph to be looked at ---
+// --- graph view: a drawing of a graph ---
 
 const READABLE = 0.75,
-  LARGEST = 3; // scales at which names can be read, and beyond which nobody goes
+  LARGEST = 3; // smallest scale with readable names, and largest scale
 
-class Picture {
-  constructor(host, about, name) {
-    Object.assign(this, { host, ...about, scale: null });
+class GraphView {
+  constructor(host, variables, name) {
+    Object.assign(this, { host, ...variables, scale: null });
     this.edges = [];
     this.bends = new Map();
     this.centers = [];
     this.bands = [];
-    this.shown = { labels: "auto", marks: false };
+    this.display = { labels: "auto", marks: false };
     this.groups = Object.fromEntries(
       ["bands", "rules", "lines", "labels", "boxes", "rubber"].map((part) => [
         part,
@@ -27,7 +27,7 @@ class Picture {
     this.boxes = this.names.map((_, v) => this.makeBox(v));
     this.groups.boxes.append(...this.boxes);
     new ResizeObserver(() => {
-      if (!this.chosenScale) this.fit();
+      if (!this.userScale) this.fit();
     }).observe(this.pan);
   }
 
@@ -42,11 +42,12 @@ class Picture {
       make("svg:text", { dy: "0.35em" }, this.labels[v]),
       make("svg:title", {}, this.names[v]),
     );
-    box.addEventListener("focus", () => this.rove(this.boxes, v));
+    box.addEventListener("focus", () => this.setTabStop(this.boxes, v));
     return box;
   }
 
-  rove(parts, chosen) {
+  // Make one of the elements reachable with the Tab key.
+  setTabStop(parts, chosen) {
     parts.forEach((part, k) => part.setAttribute("tabindex", k === chosen ? 0 : -1));
   }
 
@@ -68,26 +69,26 @@ class Picture {
     this.boxes[v].classList.toggle("unconfounded", this.knowledge.unconfounded.includes(v));
   }
 
-  // What else there is to say about a box.
+  // Further notes about a box.
   notesOf() {
     return [];
   }
 
-  // --- what is shown ---
+  // --- content ---
 
-  setPlaces(centers, bands) {
+  setPositions(centers, bands) {
     this.centers = centers.map((center) => [...center]);
     this.bands = bands;
     this.bends.clear();
-    this.chosenScale = false;
+    this.userScale = false;
     this.drawAll();
     this.fit();
   }
 
-  // `about` has knowledge, estimates, ends, shares, and `differs`: edges by which another graph is
-  // another one.
-  setGraph(edges, about) {
-    Object.assign(this, { edges, knowledge: about.knowledge, about });
+  // `details` has knowledge, estimates, ends, shares, and `differs`, the differences from another
+  // graph.
+  setGraph(edges, details) {
+    Object.assign(this, { edges, knowledge: details.knowledge, details });
     this.drawAll();
   }
 
@@ -102,7 +103,7 @@ class Picture {
       lines.push(at(fullCurve(this.centers[edge[0]], this.centers[edge[2]], bend), 0.5));
     }
     this.bends = kept;
-    this.takeParts();
+    this.updateParts();
     this.drawRules();
     this.groups.bands.replaceChildren(...bandParts(this));
     this.boxes.forEach((box, v) => {
@@ -121,29 +122,28 @@ class Picture {
     this.groups.rules.replaceChildren(...ruleParts(this));
   }
 
-  // One element for each pair that has an edge. It stays as long as the pair has one: whoever is
-  // clicking on it, or has the focus there, does not notice that it changes.
-  takeParts() {
+  // One element for each adjacent pair. It is kept while the pair is adjacent, with its focus.
+  updateParts() {
     const before = this.partOf || new Map(),
-      home = this.svg.getRootNode().activeElement;
+      focused = this.svg.getRootNode().activeElement;
     this.partOf = new Map();
     this.parts = this.edges.map(([a, , b], k) => {
       const pair = `${Math.min(a, b)},${Math.max(a, b)}`;
       const part = before.get(pair) || this.makeEdge(pair);
       this.partOf.set(pair, part);
-      part.place = k;
+      part.index = k;
       return part;
     });
     for (const [pair, part] of before) {
       if (this.partOf.has(pair)) continue;
       part.remove();
-      if (part === home) this.boxes[Number(pair.split(",")[0])].focus();
+      if (part === focused) this.boxes[Number(pair.split(",")[0])].focus();
     }
     this.parts.forEach((part, k) => {
       if (!part.isConnected) this.groups.lines.append(part);
-      this.dressEdge(part, k);
+      this.updateEdge(part, k);
     });
-    if (!this.parts.some((part) => part.getAttribute("tabindex") === "0")) this.rove(this.parts, 0);
+    if (!this.parts.some((part) => part.getAttribute("tabindex") === "0")) this.setTabStop(this.parts, 0);
   }
 
   isLocked([a, , b]) {
@@ -168,13 +168,13 @@ class Picture {
       }),
       make("svg:title"),
     );
-    part.addEventListener("focus", () => this.rove(this.parts, part.place));
+    part.addEventListener("focus", () => this.setTabStop(this.parts, part.index));
     return part;
   }
 
-  dressEdge(part, k) {
+  updateEdge(part, k) {
     const locked = this.isLocked(this.edges[k]),
-      differs = this.about.differs ? this.about.differs[k] : null;
+      differs = this.details.differs ? this.details.differs[k] : null;
     const kind = this.edges[k][1] === "->" ? "directed" : "bidirected",
       text = this.describeEdge(k, locked, differs);
     part.setAttribute(
@@ -188,29 +188,33 @@ class Picture {
   describeEdge(k, locked, differs) {
     const [a, mark, b] = this.edges[k];
     const notes = [`${this.names[a]} ${ARROWS[mark]} ${this.names[b]}`];
-    const e = this.about.estimates && this.about.estimates[k];
+    const e = this.details.estimates && this.details.estimates[k];
     if (e) {
       notes.push(
         `${significant(e.estimate)} (${significant(e.low)} to ${significant(e.high)})`,
-        `standardized ${fixed(e.std, 2)}`,
+        `standardized ${fixed(e.standardized, 2)}`,
         pText(e.p_value),
       );
     }
     const share = this.shareOf(k);
     if (!missing(share))
       notes.push(
-        `${percent(share)} of ${this.about.shares.of === "resamples" ? "the resamples" : "probability"}`,
+        this.details.shares.of === "resamples"
+          ? `in ${percent(share)} of the resamples`
+          : `probability ${percent(share)}`,
       );
-    if (this.about.ends)
-      notes.push(this.about.ends[k].includes("circle") ? "not settled by any data" : "settled");
+    if (this.details.ends)
+      notes.push(this.details.ends[k].includes("circle")
+          ? "differs between equivalent graphs"
+          : "same in all equivalent graphs");
     if (locked) notes.push("locked");
     if (differs)
-      notes.push(differs === "only" ? "only in this graph" : "another edge in the other graph");
+      notes.push(differs === "only" ? "only in this graph" : "different in the other graph");
     return notes.filter(Boolean).join(", ");
   }
 
   shareOf(k) {
-    const shares = this.about.shares;
+    const shares = this.details.shares;
     if (!shares) return null;
     const [a, mark, b] = this.edges[k];
     const row = shares.rows.find(
@@ -240,16 +244,16 @@ class Picture {
     part.style.visibility = points ? "" : "hidden";
     if (!points) return;
     const own = this.edges[k][1] === "->" ? ["tail", "head"] : ["head", "head"];
-    const marks = this.shown.marks && this.about.ends ? this.about.ends[k] : own;
+    const marks = this.display.marks && this.details.ends ? this.details.ends[k] : own;
     part.classList.toggle("varying", marks.includes("circle"));
     const drawn = edgeShape(points, marks);
     const [touch, line, ...heads] = part.querySelectorAll("path");
     touch.setAttribute("d", drawn.line);
     line.setAttribute("d", drawn.line);
-    const e = this.about.estimates && this.about.estimates[k];
+    const e = this.details.estimates && this.details.estimates[k];
     line.setAttribute(
       "stroke-width",
-      (1.2 + 1.7 * Math.min(Math.abs((e && e.std) || 0), 1)).toFixed(2),
+      (1.2 + 1.7 * Math.min(Math.abs((e && e.standardized) || 0), 1)).toFixed(2),
     );
     part.querySelectorAll("circle").forEach((circle, side) => {
       const center = drawn.circles[side];
@@ -263,8 +267,8 @@ class Picture {
     part.querySelector(".lock").setAttribute("transform", `translate(${xy(at(points, 0.13))})`);
   }
 
-  // A forbidden edge was touched: in a picture that is only looked at, nothing happens.
-  touchRule() {}
+  // A forbidden edge was clicked; nothing happens in a view that cannot be edited.
+  onRuleClick() {}
 
   // --- size ---
 
@@ -298,12 +302,12 @@ class Picture {
   fit(least = READABLE) {
     if (!this.centers.length || !this.pan.clientWidth) return;
     const [, , width, height] = this.frame();
-    const below = parseFloat(getComputedStyle(this.pan).paddingBottom); // the buttons are there
-    const room = this.pan.clientHeight - below;
-    const most = Math.min(1.3, this.pan.clientWidth / width, room / height);
+    const below = parseFloat(getComputedStyle(this.pan).paddingBottom); // covered by the zoom buttons
+    const free = this.pan.clientHeight - below;
+    const most = Math.min(1.3, this.pan.clientWidth / width, free / height);
     this.setScale(Math.max(most, least));
-    this.chosenScale = false;
-    // Where not all of it can be seen, there is at least something: the middle of the first rows.
+    this.userScale = false;
+    // If not everything is visible, show the middle of the first rows.
     const [left, top] = this.frame(),
       high = Math.min(...this.centers.map((center) => center[1]));
     const near = this.centers.filter(
@@ -316,7 +320,7 @@ class Picture {
 
   setScale(scale) {
     this.scale = Math.min(Math.max(scale, 0.1), LARGEST);
-    this.chosenScale = true;
+    this.userScale = true;
     const frame = this.frame();
     this.svg.setAttribute("viewBox", frame.map((x) => x.toFixed(1)).join(" "));
     this.svg.style.width = `${Math.round(this.scale * frame[2])}px`;

@@ -1,33 +1,33 @@
-// --- notes: what stands beside boxes and edges: labels, forbidden edges, bands ---
+// --- decorations: labels of edges, forbidden edges, bands ---
 
-const MOST_INTERVALS = 14,
-  MOST_WEIGHTS = 45; // edges with labels, unless the user asks for them
+const MAX_INTERVALS = 14,
+  MAX_ESTIMATES = 45; // edges that are labeled by default
 
-// Labels of edges, where they hide least.
-function labelParts(picture) {
-  const few = picture.edges.length;
-  let kind = picture.shown.labels;
+// Labels of edges, placed where they hide least.
+function labelParts(view) {
+  const n = view.edges.length;
+  let kind = view.display.labels;
   if (kind === "auto")
-    kind = few <= MOST_INTERVALS ? "intervals" : few <= MOST_WEIGHTS ? "estimates" : "none";
+    kind = n <= MAX_INTERVALS ? "intervals" : n <= MAX_ESTIMATES ? "estimates" : "none";
   const labels = [],
     taken = [],
-    lines = picture.edges.map((_, k) => pointsOn(picture.curveOf(k)));
-  picture.edges.forEach((edge, k) => {
-    const e = picture.about.estimates && picture.about.estimates[k],
-      share = picture.shareOf(k);
+    lines = view.edges.map((_, k) => pointsOn(view.curveOf(k)));
+  view.edges.forEach((edge, k) => {
+    const e = view.details.estimates && view.details.estimates[k],
+      share = view.shareOf(k);
     let text = "";
     if (kind === "shares") text = missing(share) ? "" : percent(share);
-    else if (e && kind === "standardized") text = fixed(e.std, 2);
+    else if (e && kind === "standardized") text = fixed(e.standardized, 2);
     else if (e && kind !== "none") text = significant(e.estimate);
     const more =
       e && kind === "intervals" && !missing(e.low)
         ? `${significant(e.low, 2)} to ${significant(e.high, 2)}`
         : "";
-    const points = text && picture.curveOf(k);
+    const points = text && view.curveOf(k);
     if (!points) return;
     const size = [6.6 * Math.max(text.length, 0.72 * more.length) + 6, more ? 24 : 13];
     const others = lines.filter((_, other) => other !== k).flat();
-    const spot = labelSpot(picture, points, size, taken, others);
+    const spot = labelSpot(view, points, size, taken, others);
     taken.push([spot, size]);
     labels.push(
       make(
@@ -56,12 +56,12 @@ function pointsOn(curve) {
   return curve ? Array.from({ length: 19 }, (_, k) => at(curve, (k + 1) / 20)) : [];
 }
 
-// The place where a label hides least: on its curve, or beside one that is too short for it.
-function labelSpot(picture, points, size, taken, others = []) {
+// The position where a label hides least: on its curve, or beside a curve that is too short.
+function labelSpot(view, points, size, taken, others = []) {
   const chord = [points[2][0] - points[0][0], points[2][1] - points[0][1]],
     length = Math.hypot(...chord) || 1;
   const across = [-chord[1] / length, chord[0] / length];
-  // How far a label on the curve reaches along it, and how far away one beside it has to be.
+  // Length of the curve under a label on it, and distance of a label beside it.
   const along = Math.min(
     (length * size[0]) / Math.abs(chord[0]),
     (length * size[1]) / Math.abs(chord[1]),
@@ -78,7 +78,7 @@ function labelSpot(picture, points, size, taken, others = []) {
       if (x > 0 && y > 0) cost += Math.min(x, y);
     };
     for (const [center, other] of taken) over(center, other);
-    picture.centers.forEach((center, v) => over(center, picture.sizes[v]));
+    view.centers.forEach((center, v) => over(center, view.sizes[v]));
     for (const [x, y] of others) {
       if (Math.abs(x - spot[0]) < size[0] / 2 && Math.abs(y - spot[1]) < size[1] / 2) cost += 1.5;
     }
@@ -92,23 +92,23 @@ function labelSpot(picture, points, size, taken, others = []) {
   return best;
 }
 
-// Forbidden edges: dashed lines that cannot be mistaken for edges.
-function ruleParts(picture) {
-  const lines = picture.edges.map((edge) =>
+// Forbidden edges, as dashed lines.
+function ruleParts(view) {
+  const lines = view.edges.map((edge) =>
     at(
-      fullCurve(picture.centers[edge[0]], picture.centers[edge[2]], picture.bends.get(edge.join())),
+      fullCurve(view.centers[edge[0]], view.centers[edge[2]], view.bends.get(edge.join())),
       0.5,
     ),
   );
-  return picture.knowledge.forbidden.map(([a, mark, b]) => {
-    const bend = chooseBend([a, "->", b], undefined, picture.centers, picture.sizes, lines);
+  return view.knowledge.forbidden.map(([a, mark, b]) => {
+    const bend = chooseBend([a, "->", b], undefined, view.centers, view.sizes, lines);
     const points = clipped(
-      fullCurve(picture.centers[a], picture.centers[b], bend),
-      [a, b].map((v) => [picture.centers[v], picture.sizes[v]]),
+      fullCurve(view.centers[a], view.centers[b], bend),
+      [a, b].map((v) => [view.centers[v], view.sizes[v]]),
     );
-    const text = `forbidden: ${picture.names[a]} ${ARROWS[mark]} ${picture.names[b]}`;
+    const text = `forbidden: ${view.names[a]} ${ARROWS[mark]} ${view.names[b]}`;
     const line = points ? `M${xy(points[0])} Q${xy(points[1])} ${xy(points[2])}` : "";
-    const spot = points ? labelSpot(picture, points, [20, 20], []) : picture.centers[a];
+    const spot = points ? labelSpot(view, points, [20, 20], []) : view.centers[a];
     const rule = make(
       "svg:g",
       { class: "rule", tabindex: 0, role: "button", "aria-label": text },
@@ -129,22 +129,22 @@ function ruleParts(picture) {
       make("svg:title", {}, text),
     );
     rule.addEventListener("click", (event) =>
-      picture.touchRule(a, b, [event.clientX, event.clientY]),
+      view.onRuleClick(a, b, [event.clientX, event.clientY]),
     );
     rule.addEventListener("keydown", (event) => {
       if (!["Enter", " ", "Delete", "Backspace"].includes(event.key)) return;
       event.preventDefault();
       const r = rule.getBoundingClientRect();
-      picture.touchRule(a, b, [(r.left + r.right) / 2, (r.top + r.bottom) / 2]);
+      view.onRuleClick(a, b, [(r.left + r.right) / 2, (r.top + r.bottom) / 2]);
     });
     return rule;
   });
 }
 
 // Tiers, as bands.
-function bandParts(picture) {
-  const [left, , width] = picture.frame();
-  return picture.bands.flatMap(([top, bottom], k) => [
+function bandParts(view) {
+  const [left, , width] = view.frame();
+  return view.bands.flatMap(([top, bottom], k) => [
     make("svg:rect", {
       class: k % 2 ? "odd" : "even",
       x: left,

@@ -1,9 +1,9 @@
-// --- parts: elements, and numbers as people write them ---
-// Names of variables come from data: they are only ever written as text, never as markup.
+// --- elements: creating elements, and formatting numbers ---
+// Names of variables come from data: they are written as text, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-// An element with attributes, listeners (on...) and children; texts become text.
+// Create an element with attributes, listeners (on...) and children; strings become text nodes.
 function make(tag, attributes = {}, ...children) {
   const names = tag.split(":");
   const element =
@@ -30,8 +30,8 @@ function significant(x, digits = 3) {
   if (x !== 0 && (Math.abs(x) < 1e-5 || Math.abs(x) >= 1e5)) {
     return x.toExponential(digits - 1).replace("-", MINUS);
   }
-  const whole = Math.abs(x) >= 10 ** digits;
-  return (whole ? x.toFixed(0) : x === 0 ? "0" : x.toPrecision(digits)).replace("-", MINUS);
+  const isLarge = Math.abs(x) >= 10 ** digits;
+  return (isLarge ? x.toFixed(0) : x === 0 ? "0" : x.toPrecision(digits)).replace("-", MINUS);
 }
 
 const pText = (p) => (missing(p) ? "" : p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`);
@@ -40,7 +40,7 @@ const counted = (n, word) =>
   `${typeof n === "number" ? n.toLocaleString("en") : n} ${word}${n === 1 ? "" : "s"}`;
 
 const ARROWS = { "->": "→", "<-": "←", "<->": "↔", "--": "—", "": "…" };
-const TURNED = { "->": "<-", "<-": "->", "<->": "<->", "--": "--", "": "" };
+const REVERSED = { "->": "<-", "<-": "->", "<->": "<->", "--": "--", "": "" };
 
 function table(headings, rows, caption) {
   return make(

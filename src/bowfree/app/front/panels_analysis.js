@@ -1,6 +1,6 @@
-// --- panels to look at: fit, next changes, class, test ---
-// A panel is a function of the workbench that returns the elements of its page; it is called when
-// the panel is seen and something in it has changed.
+// --- panels with analyses: fit, next changes, class, test ---
+// A panel is a function of the workbench that returns elements. It is called when the panel is
+// visible and its content has changed.
 
 const select = (names, chosen, onchange, more = {}) =>
   make(
@@ -17,14 +17,16 @@ const row = (label, ...fields) =>
 function fitPanel(bench) {
   const { fit, problem, graph, edges } = bench.state;
   if (!fit) return [make("p", { class: "problem" }, problem)];
-  const parts = fit.doubts.map((doubt) => make("p", { class: "problem" }, doubt));
+  const parts = [...fit.warnings, ...searchWarnings(bench), ...bench.dataWarnings].map((text) =>
+    make("p", { class: "problem" }, text),
+  );
   parts.push(make("h3", {}, "Estimates"));
   if (!graph.length) {
     parts.push(
       make(
         "p",
         { class: "hint" },
-        "There are no edges yet: drag from one variable to another, or take one of the next changes.",
+        "There are no edges: drag from one variable to another, or choose one of the next changes.",
       ),
     );
   } else {
@@ -50,7 +52,7 @@ function fitPanel(bench) {
                   ? null
                   : make("small", {}, ` ${significant(e.low)} to ${significant(e.high)}`),
               ),
-              fixed(e.std, 2),
+              fixed(e.standardized, 2),
               missing(e.p_value) ? "–" : e.p_value < 0.001 ? "< 0.001" : e.p_value.toFixed(3),
             ];
           }),
@@ -67,7 +69,7 @@ function fitPanel(bench) {
   pairs.sort((x, y) => Math.abs(y[2]) - Math.abs(x[2]));
   parts.push(
     make("h3", {}, "Residual correlations"),
-    make("p", { class: "hint" }, "In the data minus in the fit; the largest."),
+    make("p", { class: "hint" }, "Correlation in the data minus correlation in the fit; the largest ones."),
     make(
       "div",
       { class: "bars" },
@@ -86,7 +88,7 @@ function fitPanel(bench) {
     make(
       "details",
       {},
-      make("summary", {}, "All of them as a map"),
+      make("summary", {}, "All residual correlations"),
       residualMap(bench, fit.residuals),
     ),
   );
@@ -94,6 +96,14 @@ function fitPanel(bench) {
     row("Penalty", penaltyField(bench), make("small", {}, "1 is the paper's, 0.5 the usual BIC")),
   );
   return parts;
+}
+
+// Warnings of the last search, if it found the current graph.
+function searchWarnings(bench) {
+  const { candidates, state } = bench;
+  const found =
+    candidates && candidates.graphs.some((c) => !differences(state.graph, c.graph).length);
+  return found ? candidates.warnings : [];
 }
 
 function penaltyField(bench) {
@@ -156,35 +166,41 @@ function residualMap(bench, residuals) {
 }
 
 function nextPanel(bench) {
-  const found = bench.later.changes;
+  const found = bench.analyses.changes;
   if (!bench.state.fit) return [make("p", { class: "problem" }, bench.state.problem)];
-  if (!found) return [make("p", { class: "hint" }, "Working …")];
+  if (!found) return [make("p", { class: "hint" }, "Computing …")];
   if (found.problem) return [make("p", { class: "problem" }, found.problem)];
   return [
     make(
       "p",
       { class: "hint" },
-      "Every change of one edge was tried, and the graph fitted again. The ten best, by the score.",
+      found.changes.some((change) => change.score > 1e-9)
+        ? "All changes of one edge were refitted. The ten best by score:"
+        : "All changes of one edge were refitted. None increases the score; the ten best:",
     ),
     make(
       "ol",
       { class: "changes" },
       found.changes.map((change) => {
         const { a, b, before, after } = change;
-        const now = `${bench.names[a]} ${ARROWS[before]} ${bench.names[b]}`,
-          then = `${bench.names[a]} ${ARROWS[after]} ${bench.names[b]}`;
-        const text = !before ? `Add ${then}` : !after ? `Delete ${now}` : `${now} becomes ${then}`;
+        const old = `${bench.names[a]} ${ARROWS[before]} ${bench.names[b]}`,
+          changed = `${bench.names[a]} ${ARROWS[after]} ${bench.names[b]}`;
+        const text = !before
+          ? `Add ${changed}`
+          : !after
+            ? `Delete ${old}`
+            : `${old} to ${changed}`;
         return make(
           "li",
           {},
           button(text, () => bench.ask({ do: "change", a, mark: after, b }), {
             class: change.score > 1e-9 ? "better" : null,
           }),
-          make("span", { class: "number" }, change.same ? "same model" : signed(change.score, 4)),
+          make("span", { class: "number" }, change.equivalent ? "equivalent" : signed(change.score, 4)),
           make(
             "small",
             {},
-            change.same
+            change.equivalent
               ? ""
               : `χ² ${signed(change.chi2, 1)}${missing(change.p_value) ? "" : `, ${pText(change.p_value)}`}`,
           ),
@@ -195,10 +211,10 @@ function nextPanel(bench) {
 }
 
 function classPanel(bench) {
-  const found = bench.later.class,
+  const found = bench.analyses.class,
     parts = [];
   if (!bench.state.fit) return [make("p", { class: "problem" }, bench.state.problem)];
-  if (!found) parts.push(make("p", { class: "hint" }, "Working …"));
+  if (!found) parts.push(make("p", { class: "hint" }, "Computing …"));
   else if (found.problem) parts.push(make("p", { class: "problem" }, found.problem));
   else {
     const more = found.complete ? "" : "at least ";
@@ -207,13 +223,13 @@ function classPanel(bench) {
         "p",
         {},
         found.size === 1 && found.complete
-          ? "No other graph fits all data as well as this one."
-          : `${more}${counted(found.size, "graph")} fit all data as well as this one, itself included${found.known === found.size ? "" : `; ${found.known} of them within what is known`}.`,
+          ? "No other graph fits all data equally well."
+          : `${more}${counted(found.size, "graph")} fit all data equally well, including this one${found.permitted === found.size ? "" : `; the knowledge permits ${found.permitted} of them`}.`,
       ),
       make(
         "p",
         {},
-        `${found.settled} of ${counted(found.ends.length, "edge")} ${found.settled === 1 ? "is" : "are"} the same in all of them: settled by the model, if the class is right.`,
+        `${found.n_same} of ${counted(found.ends.length, "edge")} ${found.n_same === 1 ? "is" : "are"} the same in all of ${found.complete ? "them" : "those found in one second"}.`,
       ),
     );
     const open = bench.state.graph
@@ -223,7 +239,7 @@ function classPanel(bench) {
       const left = { head: "<", tail: "–", circle: "o" },
         right = { head: ">", tail: "–", circle: "o" };
       parts.push(
-        make("p", { class: "hint" }, "Not settled, with a circle at an end that varies:"),
+        make("p", { class: "hint" }, "Edges that differ, with o at ends that differ:"),
         make(
           "ul",
           { class: "open" },
@@ -253,8 +269,8 @@ function classPanel(bench) {
       row("on", select(names, on, choose, { "data-field": "effect-on" })),
     ),
   );
-  const effect = bench.later.effect;
-  if (bench.state.effect && !effect) parts.push(make("p", { class: "hint" }, "Working …"));
+  const effect = bench.analyses.effect;
+  if (bench.state.effect && !effect) parts.push(make("p", { class: "hint" }, "Computing …"));
   if (effect && bench.state.effect) {
     parts.push(
       effect.problem
@@ -265,7 +281,7 @@ function classPanel(bench) {
             make(
               "div",
               {},
-              make("dt", {}, "in the drawn graph"),
+              make("dt", {}, "in the current graph"),
               make(
                 "dd",
                 {},
@@ -278,20 +294,20 @@ function classPanel(bench) {
             make(
               "div",
               {},
-              make("dt", {}, `over ${counted(effect.members, "graph")} that fit as well`),
+              make("dt", {}, `over ${counted(effect.members, "equivalent graph")}`),
               make("dd", {}, `${significant(effect.lower)} to ${significant(effect.upper)}`),
             ),
             make(
               "div",
               {},
-              make("dt", {}, "an effect in"),
+              make("dt", {}, "non-zero in"),
               make("dd", {}, `${percent(effect.nonzero)} of them`),
             ),
           ),
     );
     if (!effect.problem && !effect.complete)
       parts.push(
-        make("p", { class: "hint" }, "Not all of them were looked at: the bounds may be wider."),
+        make("p", { class: "hint" }, "Not all equivalent graphs were used: the bounds may be wider."),
       );
   }
   return parts;
@@ -299,26 +315,26 @@ function classPanel(bench) {
 
 function testPanel(bench) {
   const names = bench.names.map((name, v) => [v, name]),
-    asked = bench.separation;
-  const again = () => {
-    asked.a = Number(bench.field("sep-a").value);
-    asked.b = Number(bench.field("sep-b").value);
-    asked.given = [...bench.element.querySelectorAll("[data-given]:checked")]
+    query = bench.separation;
+  const update = () => {
+    query.a = Number(bench.field("sep-a").value);
+    query.b = Number(bench.field("sep-b").value);
+    query.given = [...bench.element.querySelectorAll("[data-given]:checked")]
       .map((box) => Number(box.dataset.given))
-      .filter((v) => v !== asked.a && v !== asked.b);
+      .filter((v) => v !== query.a && v !== query.b);
     bench.askSeparation();
   };
   const parts = [
     make(
       "p",
       { class: "hint" },
-      "Does the graph say that two variables are unrelated, given others? And what do the data say?",
+      "Are two variables independent given others, according to the graph and to the data?",
     ),
     make(
       "div",
       { class: "pairing" },
-      row("between", select(names, asked.a, again, { "data-field": "sep-a" })),
-      row("and", select(names, asked.b, again, { "data-field": "sep-b" })),
+      row("between", select(names, query.a, update, { "data-field": "sep-a" })),
+      row("and", select(names, query.b, update, { "data-field": "sep-b" })),
     ),
     make(
       "fieldset",
@@ -334,9 +350,9 @@ function testPanel(bench) {
             make("input", {
               type: "checkbox",
               "data-given": v,
-              checked: asked.given.includes(v),
-              disabled: v === asked.a || v === asked.b,
-              onchange: again,
+              checked: query.given.includes(v),
+              disabled: v === query.a || v === query.b,
+              onchange: update,
             }),
             ` ${name}`,
           ),
@@ -344,7 +360,7 @@ function testPanel(bench) {
       ),
     ),
   ];
-  const found = asked.found;
+  const found = query.found;
   if (found && found.error) parts.push(make("p", { class: "problem" }, found.error));
   else if (found) {
     const holds = !missing(found.p_value) && found.p_value >= 0.05;
@@ -353,20 +369,20 @@ function testPanel(bench) {
         "p",
         { class: "verdict" },
         found.separated
-          ? "The graph says: m-separated, the partial correlation is zero."
-          : "The graph says: not m-separated, they may be correlated.",
+          ? "Graph: m-separated, so the partial correlation is zero."
+          : "Graph: not m-separated, so they may be correlated.",
       ),
       make(
         "p",
         { class: "verdict" },
-        `The data say: partial correlation ${fixed(found.r, 3)}, ${pText(found.p_value)}. `,
+        `Data: partial correlation ${fixed(found.r, 3)}, ${pText(found.p_value)}. `,
         found.separated
           ? holds
-            ? "The data do not speak against the graph here."
-            : "That speaks against the graph."
+            ? "The data do not contradict the graph here."
+            : "This contradicts the graph."
           : holds
-            ? "The data would permit them to be unrelated."
-            : "They are related in the data, too.",
+            ? "Independence is not rejected."
+            : "They are dependent in the data, too.",
       ),
     );
   }

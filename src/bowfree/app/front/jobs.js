@@ -1,26 +1,26 @@
-// --- errands: long work under way, and how it ended ---
+// --- jobs: the running search, bootstrap, average or report, and how the last one ended ---
 
-class Errands {
+class Jobs {
   constructor(bench) {
-    Object.assign(this, { bench, now: null, ended: null, wantsReport: false });
+    Object.assign(this, { bench, current: null, ended: null, wantsReport: false });
   }
 
-  begin(errand) {
-    this.now = errand;
+  start(job) {
+    this.current = job;
     this.ended = null;
     this.bench.renderPanel();
   }
 
-  set(errand) {
-    const before = this.now;
-    this.now = errand;
+  update(job) {
+    const before = this.current;
+    this.current = job;
     const part = this.bench.field("progress");
-    if (before && errand && part) part.replaceWith(this.progress());
-    else this.bench.renderPanel(["search", "keep"]);
+    if (before && job && part) part.replaceWith(this.progress());
+    else this.bench.renderPanel(["search", "files"]);
   }
 
   progress() {
-    const { errand, progress, stopping } = this.now;
+    const { kind, progress, stopping } = this.current;
     const best =
       progress && !missing(progress.best_score)
         ? `, best score ${fixed(progress.best_score, 4)}`
@@ -28,7 +28,7 @@ class Errands {
     const text = stopping
       ? "stopping …"
       : !progress
-        ? `${errand} …`
+        ? `${kind} …`
         : `${progress.done} of ${progress.planned} ${progress.what}, ${progress.seconds.toFixed(0)} s${best}`;
     return make(
       "div",
@@ -36,25 +36,25 @@ class Errands {
       make(
         "progress",
         progress && progress.planned
-          ? { max: progress.planned, value: progress.done, "aria-label": errand }
-          : { "aria-label": errand },
+          ? { max: progress.planned, value: progress.done, "aria-label": kind }
+          : { "aria-label": kind },
       ),
       make("span", {}, text),
     );
   }
 
   end(message) {
-    this.now = null;
+    this.current = null;
     this.ended = message;
-    this.bench.say(`${message.errand}: ${message.said}`);
-    if (message.errand === "report" && this.wantsReport) {
+    this.bench.say(`${message.job}: ${message.text}`);
+    if (message.job === "report" && this.wantsReport) {
       this.wantsReport = false;
       if (!message.failed)
-        this.bench.transport.ask({ do: "written" }).then((answer) => {
+        this.bench.transport.ask({ do: "report_file" }).then((answer) => {
           if (answer.file) download(answer.file, answer.name, "text/html");
         });
     }
-    this.bench.renderPanel(["search", "keep"]);
+    this.bench.renderPanel(["search", "files"]);
   }
 
   async report() {

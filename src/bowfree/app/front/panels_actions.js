@@ -1,20 +1,20 @@
-// --- panels to do something: search, compare, keep ---
+// --- panels with actions: search, compare, files ---
 
 function searchPanel(bench) {
-  const { errands, beside, candidates, shares } = bench,
-    busy = Boolean(errands.now);
+  const { jobs, comparison, candidates, shares } = bench,
+    busy = Boolean(jobs.current);
   const number = (field, value, label, more) =>
     row(label, make("input", { type: "number", "data-field": field, value, ...more }));
   const seed = () => Math.max(0, Math.floor(Number(bench.field("seed").value) || 0));
   const seconds = () =>
     Number(bench.field("seconds").value) > 0 ? Number(bench.field("seconds").value) : null;
-  const remembered = bench.searchFields;
+  const fields = bench.searchFields;
   const parts = [
     make(
       "div",
       { class: "pairing" },
-      number("seed", remembered.seed, "Seed", { min: 0, step: 1 }),
-      number("seconds", remembered.seconds, "At most, in seconds", {
+      number("seed", fields.seed, "Seed", { min: 0, step: 1 }),
+      number("seconds", fields.seconds, "Time limit in seconds", {
         min: 1,
         step: 1,
         placeholder: "no limit",
@@ -25,27 +25,27 @@ function searchPanel(bench) {
       { class: "check" },
       make("input", {
         type: "checkbox",
-        "data-field": "from-drawn",
-        checked: remembered.drawn,
+        "data-field": "from-current",
+        checked: fields.fromCurrent,
       }),
-      " also begin at the drawn graph",
+      " also start from the current graph",
     ),
     make(
       "p",
       { class: "hint" },
-      "Locked and forbidden edges, tiers and unconfounded variables are kept to.",
+      "Only graphs with all locked and no forbidden edges, in agreement with tiers and unconfounded variables.",
     ),
     make(
       "p",
       { class: "actions" },
       button(
-        "Start searching",
+        "Start search",
         () =>
           bench.ask({
             do: "search",
             seed: seed(),
             seconds: seconds(),
-            from_drawn: bench.field("from-drawn").checked,
+            from_current: bench.field("from-current").checked,
           }),
         { disabled: busy, class: "main" },
       ),
@@ -55,26 +55,26 @@ function searchPanel(bench) {
       }),
       button("Average", () => bench.ask({ do: "average", seed: seed(), seconds: seconds() }), {
         disabled: busy || !candidates,
-        title: "Probabilities of edges, over all graphs that come close",
+        title: "Probabilities of edges, averaged over all probable graphs",
       }),
       button("Stop", () => bench.ask({ do: "stop" }), { disabled: !busy }),
     ),
   ];
-  if (busy) parts.push(errands.progress());
-  if (errands.ended)
+  if (busy) parts.push(jobs.progress());
+  if (jobs.ended)
     parts.push(
-      make("p", { class: errands.ended.failed ? "problem" : "verdict" }, errands.ended.said),
+      make("p", { class: jobs.ended.failed ? "problem" : "verdict" }, jobs.ended.text),
     );
   if (candidates) {
     parts.push(
-      make("h3", {}, "Found, the best first"),
+      make("h3", {}, "Graphs found, best first"),
       make(
         "div",
         { class: "actions" },
-        button("‹ Previous", () => beside.step(-1)),
-        button("Next ›", () => beside.step(1)),
-        button("Take it", () => beside.take(), {
-          disabled: beside.which === null,
+        button("‹ Previous", () => comparison.step(-1)),
+        button("Next ›", () => comparison.step(1)),
+        button("Use it", () => comparison.use(), {
+          disabled: comparison.which === null,
           class: "main",
         }),
       ),
@@ -85,8 +85,8 @@ function searchPanel(bench) {
           make(
             "li",
             {},
-            button(`${fixed(found.score, 4)}`, () => beside.look(k), {
-              "aria-pressed": String(beside.which === k),
+            button(`${fixed(found.score, 4)}`, () => comparison.show(k), {
+              "aria-pressed": String(comparison.which === k),
             }),
             make(
               "span",
@@ -96,7 +96,7 @@ function searchPanel(bench) {
             make(
               "small",
               {},
-              `${counted(found.graph.length, "edge")}, ${counted(differences(bench.state.graph, found.graph).length, "difference")}${found.alike > 1 ? `; ${found.alike} graphs alike` : ""}`,
+              `${counted(found.graph.length, "edge")}, ${counted(differences(bench.state.graph, found.graph).length, "difference")}${found.count > 1 ? `; ${found.count} graphs with this score` : ""}`,
             ),
           ),
         ),
@@ -105,12 +105,12 @@ function searchPanel(bench) {
   }
   if (shares) {
     parts.push(
-      make("h3", {}, shares.of === "resamples" ? "Edges over resamples" : "Probabilities of edges"),
+      make("h3", {}, shares.of === "resamples" ? "Frequencies of edges in resamples" : "Probabilities of edges"),
       make(
         "div",
         { class: "scroll" },
         table(
-          ["Edge", "Share", "Drawn"],
+          ["Edge", shares.of === "resamples" ? "Share" : "Probability", "In the graph"],
           shares.rows.map(([a, mark, b, share]) => [
             make("span", {}, `${bench.names[a]} ${ARROWS[mark]} ${bench.names[b]}`),
             percent(share),
@@ -130,30 +130,30 @@ function searchPanel(bench) {
 }
 
 function comparePanel(bench) {
-  const { beside } = bench;
+  const { comparison } = bench;
   const parts = [
     make(
       "p",
       { class: "actions" },
-      button("Keep the drawn graph for comparison", () => bench.pin(), { class: "main" }),
-      button("Show the kept one", () => beside.look("pinned"), { disabled: !bench.pinned }),
-      button("Close", () => beside.close(), { disabled: beside.which === null }),
+      button("Keep the current graph for comparison", () => bench.pin(), { class: "main" }),
+      button("Show the kept graph", () => comparison.show("pinned"), { disabled: !bench.pinned }),
+      button("Close", () => comparison.close(), { disabled: comparison.which === null }),
     ),
   ];
-  if (beside.which === null) {
+  if (comparison.which === null) {
     return [
       ...parts,
       make(
         "p",
         { class: "hint" },
-        "Keep the graph, go on drawing, and show the kept one beside it; or choose one of those that a search has found.",
+        "Keep the current graph, change it, and show the kept one beside it; or choose a graph that a search found.",
       ),
     ];
   }
-  const { graph: otherGraph, comparison } = beside;
+  const { graph: otherGraph, result } = comparison;
   const different = differences(bench.state.graph, otherGraph);
-  const said = ([a, b, here, there]) =>
-    `${bench.names[a]}, ${bench.names[b]}: ${here ? ARROWS[here] : "no edge"} here, ${there ? ARROWS[there] : "no edge"} there`;
+  const describe = ([a, b, here, there]) =>
+    `${bench.names[a]}, ${bench.names[b]}: ${here ? ARROWS[here] : "no edge"} in the current graph, ${there ? ARROWS[there] : "no edge"} in the other`;
   parts.push(
     make(
       "h3",
@@ -163,11 +163,11 @@ function comparePanel(bench) {
     make(
       "ul",
       { class: "open" },
-      different.map((d) => make("li", {}, said(d))),
+      different.map((d) => make("li", {}, describe(d))),
     ),
   );
-  if (comparison) {
-    const c = comparison;
+  if (result) {
+    const c = result;
     parts.push(
       make(
         "dl",
@@ -175,8 +175,8 @@ function comparePanel(bench) {
         make(
           "div",
           {},
-          make("dt", {}, "score of the other"),
-          make("dd", {}, `${signed(c.score, 4)} against the drawn one`),
+          make("dt", {}, "score of the other graph"),
+          make("dd", {}, `${signed(c.score, 4)} compared with the current one`),
         ),
         make(
           "div",
@@ -185,34 +185,34 @@ function comparePanel(bench) {
           make("dd", {}, `${fixed(c.chi2, 1)} on ${c.other_df} df, ${pText(c.other_p)}`),
         ),
       ),
-      make("p", { class: "verdict" }, verdict(comparison)),
+      make("p", { class: "verdict" }, verdict(result)),
     );
   }
   parts.push(
     make(
       "p",
       { class: "actions" },
-      button("Take the other graph", () => beside.take()),
+      button("Use the other graph", () => comparison.use()),
     ),
   );
   return parts;
 }
 
-// What the test between the drawn graph and the other one says.
+// The result of the test between the current and the other graph.
 function verdict({ relation, test, smaller, statistic, df, p_value }) {
-  if (relation === "same model") return "No data can tell them apart.";
-  if (!test) return "Not nested; a test would need the rows.";
+  if (relation === "same model") return "The graphs are equivalent: no data can distinguish them.";
+  if (!test) return "Not nested; the test needs the rows of the data.";
   const clear = p_value < 0.05;
   if (test === "Vuong") {
-    const closer = `the ${statistic > 0 ? "other" : "drawn"} one is closer to the data`;
-    const found = clear ? closer : "the data do not prefer one";
+    const closer = `the ${statistic > 0 ? "other" : "current"} graph fits better`;
+    const found = clear ? closer : "the data do not favor either";
     return `Not nested; Vuong's z = ${fixed(statistic, 2)}, ${pText(p_value)}: ${found}.`;
   }
-  const inner = smaller === 0 ? ["The drawn", "other"] : ["The other", "drawn"];
+  const inner = smaller === 0 ? ["The current", "other"] : ["The other", "current"];
   return (
-    `${inner[0]} model lies inside the ${inner[1]} one; chi-square difference ` +
+    `${inner[0]} model is nested in the ${inner[1]} one; chi-square difference ` +
     `${fixed(statistic, 2)} on ${df} df, ${pText(p_value)}: ` +
-    `the smaller one ${clear ? "is too small" : "will do"}.`
+    `the smaller model is ${clear ? "" : "not "}rejected.`
   );
 }
 
@@ -221,7 +221,7 @@ function differences(here, there) {
   const marks = (edges) => {
     const found = new Map();
     for (const [a, mark, b] of edges)
-      found.set(Math.min(a, b) + "," + Math.max(a, b), a < b ? mark : TURNED[mark]);
+      found.set(Math.min(a, b) + "," + Math.max(a, b), a < b ? mark : REVERSED[mark]);
     return found;
   };
   const [x, y] = [marks(here), marks(there)];
@@ -230,15 +230,15 @@ function differences(here, there) {
     .map((key) => [...key.split(",").map(Number), x.get(key) || "", y.get(key) || ""]);
 }
 
-function keepPanel(bench) {
+function filesPanel(bench) {
   const formats = bench.formats.map((name) => [name, name]);
   const show = (answer) => {
     if (answer.error) return;
-    bench.kept = answer;
+    bench.text = answer;
     bench.renderPanel();
   };
   const parts = [
-    make("h3", {}, "The session"),
+    make("h3", {}, "Session"),
     make(
       "p",
       { class: "actions" },
@@ -256,7 +256,7 @@ function keepPanel(bench) {
         "data-field": "load",
         accept: ".json,application/json",
         hidden: true,
-        "aria-label": "A saved session",
+        "aria-label": "A session file",
         onchange: async (event) => {
           const [file] = event.target.files;
           event.target.value = "";
@@ -264,7 +264,7 @@ function keepPanel(bench) {
         },
       }),
     ),
-    make("h3", {}, "The graph"),
+    make("h3", {}, "Graph"),
     make(
       "p",
       { class: "actions" },
@@ -282,54 +282,54 @@ function keepPanel(bench) {
       button("Export", async () => show(await bench.ask({ do: "export", format: bench.format })), {
         class: "main",
       }),
-      button("Read from the box below", () =>
-        bench.ask({ do: "read", text: bench.field("kept").value, format: bench.format }),
+      button("Read the text below", () =>
+        bench.ask({ do: "read", text: bench.field("text").value, format: bench.format }),
       ),
     ),
-    make("h3", {}, "The work"),
+    make("h3", {}, "Analysis"),
     make(
       "p",
       { class: "actions" },
       button("Python code", async () => show(await bench.ask({ do: "code" })), {
         class: "main",
       }),
-      button("Report", () => bench.errands.report(), {
-        disabled: Boolean(bench.errands.now),
+      button("Report", () => bench.jobs.report(), {
+        disabled: Boolean(bench.jobs.current),
       }),
     ),
     make(
       "label",
       { class: "box" },
-      make("span", {}, bench.kept ? bench.kept.name : "a text to read, or what was exported"),
+      make("span", {}, bench.text ? bench.text.name : "graph to read, or exported text"),
       make("textarea", {
-        "data-field": "kept",
+        "data-field": "text",
         rows: 14,
         spellcheck: "false",
         oninput: (event) => {
-          bench.kept = {
-            name: bench.kept ? bench.kept.name : "graph.txt",
+          bench.text = {
+            name: bench.text ? bench.text.name : "graph.txt",
             file: event.target.value,
           };
         },
       }),
     ),
   ];
-  parts[parts.length - 1].lastChild.value = bench.kept ? bench.kept.file : "";
-  if (bench.kept) {
+  parts[parts.length - 1].lastChild.value = bench.text ? bench.text.file : "";
+  if (bench.text) {
     parts.push(
       make(
         "p",
         { class: "actions" },
         button("Download", () =>
-          download(bench.field("kept").value, bench.kept.name, "text/plain"),
+          download(bench.field("text").value, bench.text.name, "text/plain"),
         ),
         button("Copy", async () => {
-          bench.field("kept").select();
+          bench.field("text").select();
           try {
-            await navigator.clipboard.writeText(bench.field("kept").value);
+            await navigator.clipboard.writeText(bench.field("text").value);
             bench.say("Copied.");
           } catch {
-            bench.say("The browser does not permit copying; the text is selected, press Ctrl+C.");
+            bench.say("The browser does not allow copying. The text is selected: press Ctrl+C.");
           }
         }),
       ),
@@ -345,5 +345,5 @@ const PANELS = [
   ["test", "Test", testPanel],
   ["search", "Search", searchPanel],
   ["compare", "Compare", comparePanel],
-  ["keep", "Keep", keepPanel],
+  ["files", "Files", filesPanel],
 ];

@@ -1,9 +1,9 @@
-// --- numbers: how well the drawn graph fits ---
+// --- summary: the numbers above the canvas ---
 
-// The facts above the canvas, and what the last change was worth.
-function numberParts(bench) {
+// Fit of the current graph, and the gain of the last change.
+function summaryParts(bench) {
   const { fit, change, problem } = bench.state,
-    found = bench.later.class;
+    found = bench.analyses.class;
   const fact = (name, value, small) =>
     make(
       "div",
@@ -11,25 +11,25 @@ function numberParts(bench) {
       make("dt", {}, name),
       make("dd", {}, value, small ? make("small", {}, " ", small) : null),
     );
-  // Its words stay together: a line ends before it or after it.
+  // No line break inside.
   const together = (text) => make("span", { class: "together" }, text);
   if (!fit) {
     return [fact("No fit", problem)];
   }
-  const moved = !bench.moved(change)
+  const gain = !bench.hasGain(change)
     ? null
     : make(
         "small",
         { class: change.score > 1e-9 ? "up" : change.score < -1e-9 ? "down" : null },
         ` ${signed(change.score, 4)}`,
       );
-  const alike = !found
+  const size = !found
     ? "…"
     : found.problem
       ? "–"
-      : `${found.complete ? "" : "≥ "}${typeof found.known === "number" ? found.known.toLocaleString("en") : found.known}`;
+      : `${found.complete ? "" : "≥ "}${typeof found.permitted === "number" ? found.permitted.toLocaleString("en") : found.permitted}`;
   return [
-    make("div", {}, make("dt", {}, "Score"), make("dd", {}, fixed(fit.score, 4), moved)),
+    make("div", {}, make("dt", {}, "Score"), make("dd", {}, fixed(fit.score, 4), gain)),
     fact(
       "Chi-square",
       fixed(fit.chi2, 1),
@@ -39,11 +39,11 @@ function numberParts(bench) {
     ),
     fact("RMSEA", fixed(fit.rmsea, 3)),
     fact("CFI", fixed(fit.cfi, 3)),
-    fact("Fit as well", alike, alike === "1" ? "graph" : "graphs"),
+    fact("Equivalent", size, size === "1" ? "graph" : "graphs"),
     fact(
-      "Settled",
-      found && !found.problem ? `${found.settled} / ${found.ends.length}` : "…",
-      "edges",
+      "Same in all",
+      found && !found.problem ? `${found.n_same} / ${found.ends.length}` : "…",
+      found && !found.problem && !found.complete ? "edges, of the part found" : "edges",
     ),
   ];
 }
