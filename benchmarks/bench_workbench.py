@@ -98,9 +98,9 @@ def check(session, state):
     """Assert that what was told is what the package says."""
     graph = session.drawing.graph
     assert state["fit"]["score"] == bf.fit(graph, session.moments, n_starts=1).score
-    later = {m["kind"]: m for m in session.answer({"do": "hello"})["hello"]["later"]}
+    analyses = {m["kind"]: m for m in session.answer({"do": "hello"})["hello"]["analyses"]}
     expected = [c.score for c in bf.edge_changes(graph, session.moments)[:10]]
-    assert [c["score"] for c in later["changes"]["changes"]] == expected
+    assert [c["score"] for c in analyses["changes"]["changes"]] == expected
 
 
 def main():
