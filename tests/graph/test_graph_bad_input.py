@@ -86,8 +86,8 @@ SEMS = {
         lambda: bf.LinearSEM(G, pd.DataFrame(B, columns=XYZ, index=["z", "y", "x"]), OMEGA),
         "B has rows ['z', 'y', 'x'] but the nodes are ['x', 'y', 'z']",
     ),
-    "no observations": (lambda: bf.LinearSEM(G, B, OMEGA).sample(0), "not 0"),
-    "half an observation": (lambda: bf.LinearSEM(G, B, OMEGA).sample(2.5), "not 2.5"),
+    "no observations": (lambda: bf.LinearSEM(G, B, OMEGA).sample(0), "got 0"),
+    "half an observation": (lambda: bf.LinearSEM(G, B, OMEGA).sample(2.5), "got 2.5"),
 }
 
 
@@ -103,7 +103,7 @@ def test_bad_graphs(name):
 @pytest.mark.parametrize("name", SEMS)
 def test_bad_sems(name):
     call, words = SEMS[name]
-    with pytest.raises(bf.errors.DataError) as caught:
+    with pytest.raises(bf.BowfreeError) as caught:
         call()
     assert words in str(caught.value)
 
