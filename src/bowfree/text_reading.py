@@ -1,16 +1,14 @@
-"""What every reader of text and files shares: bytes, numbers, sizes, and what an error repeats.
+"""Shared functions of all readers of text and files: bytes, numbers, limits, and error messages.
 
-A file may come from anywhere. Whatever is in it, a reader takes time in proportion to its length
-and either understands it or says in one short sentence why not. The rules for that stand here once:
+A file may contain anything. A reader takes time proportional to its length and returns its content
+or raises an error with a short message:
 
-- bytes are UTF-8 (`decode`, `read_text`), JSON is neither bottomless nor endless (`load_json`);
-- a number is written in ASCII digits, without underscores (`number`, `whole_number`), although
-  Python's ``float`` takes more than that;
-- a few characters do not make a graph that fills the memory (`check_nodes`);
-- an error repeats at most `SHOWN` characters of what it found (`shown`, `brief`, `listed`).
-
-The readers are :mod:`bowfree.graph.text`, the files in :mod:`bowfree.formats`,
-:mod:`bowfree.datasets.tables` and :class:`bowfree.Knowledge`.
+- files are UTF-8 (`decode`, `read_text`), and the depth and numbers of JSON are limited
+  (`load_json`);
+- a number has ASCII digits and no underscores (`number`), although Python's ``float`` accepts more;
+- a short text cannot create a graph that fills the memory (`check_nodes`);
+- a message repeats at most `MAX_SHOWN` characters of a value (`short_repr`, `truncate`,
+  `join_names`).
 """
 
 from __future__ import annotations
@@ -26,17 +24,16 @@ from typing import Any
 
 from bowfree.errors import ParseError
 
-SHOWN = 80
-"""The most characters of a value that an error repeats."""
+MAX_SHOWN = 80
+"""Largest number of characters of a value in a message."""
 
-MOST_NODES = 10_000
-"""The most nodes of a graph that is read from text.
+MAX_NODES = 10_000
+"""Largest number of nodes of a graph that is read from text.
 
-A graph keeps one bit per pair of nodes, so memory grows with the square of a number that costs a
-text a few characters. At this size it is 25 MB.
+A graph stores one bit for each pair of nodes: 25 MB at this size.
 """
 
-_MOST_DIGITS = 1_000  # of an integer in JSON; Python itself refuses to read more than 4,300
+_MAX_DIGITS = 1_000  # of an integer in JSON; Python itself reads at most 4,300
 _LINE_END = re.compile(r"\r\n?|\n")
 
 
@@ -47,27 +44,27 @@ def decode(content: bytes, what: str) -> str:
     except UnicodeDecodeError as error:
         line, column = line_and_column(error.object[: error.start].decode("utf-8", "replace"), None)
         raise ParseError(
-            f"{what} is not a text in UTF-8: found the byte 0x{error.object[error.start]:02x}; "
-            "save it as UTF-8",
+            f"{what} is not UTF-8 text: found the byte 0x{error.object[error.start]:02x}; save it "
+            "as UTF-8",
             line=line,
             column=column,
         ) from None
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file; line ends stay as they are."""
+    """Return the text of a file, with its line ends unchanged."""
     return decode(path.read_bytes(), path.name)
 
 
 def check_text(text: object, what: str) -> str:
-    """Return what was given if it is a text."""
+    """Return the argument, or raise a ParseError if it is not a string."""
     if not isinstance(text, str):
         raise ParseError(f"{what} is read from a string, not from {type(text).__name__}")
     return text
 
 
 def load_json(text: str | bytes) -> Any:
-    """Decode JSON; whatever is wrong with it becomes a ParseError."""
+    """Return decoded JSON, or raise a ParseError."""
     if isinstance(text, bytes | bytearray):
         text = decode(text, "JSON")
     try:
@@ -80,13 +77,13 @@ def load_json(text: str | bytes) -> Any:
 
 
 def _json_integer(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
-        raise ParseError(f"JSON has a number of {len(digits):,} digits; the most is {_MOST_DIGITS}")
+    if len(digits) > _MAX_DIGITS:
+        raise ParseError(f"JSON has a number of {len(digits):,} digits; the limit is {_MAX_DIGITS}")
     return int(digits)
 
 
 def number(text: str) -> float:
-    """Return the number that a text is; blanks around it are allowed.
+    """Return a string as a number; spaces around it are allowed.
 
     Raises
     ------
@@ -94,7 +91,7 @@ def number(text: str) -> float:
         The message is the end of a sentence about the text: ``is not a number``, or that it is too
         large. ``inf`` and ``nan`` are numbers here.
     """
-    # float() also takes 1_000 and the digits of other scripts.
+    # float() also accepts 1_000 and the digits of other scripts.
     if not text.isascii() or "_" in text:
         raise ValueError("is not a number")
     try:
@@ -106,28 +103,19 @@ def number(text: str) -> float:
     return value
 
 
-def whole_number(text: str) -> int:
-    """Return the natural number that a text is; raises ValueError as `number` does."""
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError("is not a number from 0 on")
-    if len(text) > 18:
-        raise ValueError("is too large for a count")
-    return int(text)
-
-
 def check_nodes(count: int, what: str, *, line: int | None = None, column: int = 1) -> None:
-    """Refuse a graph that is larger than any text should make it."""
-    if count > MOST_NODES:
+    """Raise a ParseError if a text has too many nodes."""
+    if count > MAX_NODES:
         raise ParseError(
-            f"{what}: {count:,} nodes; a graph that is read from text has at most "
-            f"{MOST_NODES:,} nodes, so make a larger one with MixedGraph",
+            f"{what}: {count:,} nodes; a graph that is read from text has at most {MAX_NODES:,} "
+            "nodes, so create a larger one with MixedGraph",
             line=line,
             column=column,
         )
 
 
 def split_lines(text: str) -> list[str]:
-    r"""Cut a text at ``\n``, ``\r\n`` and ``\r``, unlike `str.splitlines` at nothing else."""
+    r"""Split a text at ``\n``, ``\r\n`` and ``\r`` (`str.splitlines` splits at more)."""
     return _LINE_END.split(text)
 
 
@@ -138,50 +126,50 @@ def line_and_column(text: str, position: int | None) -> tuple[int, int]:
     return len(ends) + 1, len(before) - (ends[-1] if ends else 0) + 1
 
 
-class _Short(reprlib.Repr):
-    """Python's `repr`, cut short inside lists and texts, and for numbers of any length."""
+class _ShortRepr(reprlib.Repr):
+    """Python's `repr`, shortened inside lists and strings, and for large integers."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.maxlevel, self.maxstring, self.maxother = 3, SHOWN, SHOWN
+        self.maxlevel, self.maxstring, self.maxother = 3, MAX_SHOWN, MAX_SHOWN
 
     def repr_int(self, x: int, level: int) -> str:
         return repr(x) if x.bit_length() < 256 else f"<integer of {x.bit_length():,} bits>"
 
 
-_SHORT = _Short()
+_SHORT_REPR = _ShortRepr()
 
 
 def short_repr(value: object) -> str:
-    """Return the `repr` of a value for an error, at most `SHOWN` characters of it."""
+    """Return the `repr` of a value for a message, shortened to `MAX_SHOWN` characters."""
     if isinstance(value, str):
-        more = f"... ({len(value):,} characters)" if len(value) > SHOWN else ""
-        return repr(value[:SHOWN]) + more
-    text = _SHORT.repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+        more = f"... ({len(value):,} characters)" if len(value) > MAX_SHOWN else ""
+        return repr(value[:MAX_SHOWN]) + more
+    text = _SHORT_REPR.repr(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 def truncate(text: str) -> str:
-    """Return a text for an error without quotes, at most `SHOWN` characters of it."""
-    cut = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    """Return a string for a message, without quotes, shortened to `MAX_SHOWN` characters."""
+    cut = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
     return cut.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def join_names(names: Collection[str]) -> str:
-    """Return the first names of many for an error."""
+    """Return names for a message, separated by commas; at most ten of them."""
     first = ", ".join(truncate(name) for name in islice(names, 10))
     return first if len(names) <= 10 else f"{first}, ... ({len(names):,} in all)"
 
 
 def similar_names(name: str, names: Iterable[str], *, n: int = 1) -> list[str]:
-    """Return the known names that were perhaps meant, ignoring case.
+    """Return the names that are most similar to an unknown one, ignoring case.
 
-    Long names are passed over: comparing two takes time in proportion to the product of their
-    lengths.
+    Long names are skipped, because comparing two names takes time proportional to the product of
+    their lengths.
     """
-    from difflib import get_close_matches  # rarely needed, and not free to import
+    from difflib import get_close_matches  # rarely needed, and slow to import
 
-    if len(name) > SHOWN:
+    if len(name) > MAX_SHOWN:
         return []
-    folded = {known.casefold(): known for known in names if len(known) <= SHOWN}
+    folded = {known.casefold(): known for known in names if len(known) <= MAX_SHOWN}
     return [folded[close] for close in get_close_matches(name.casefold(), folded, n=n)]

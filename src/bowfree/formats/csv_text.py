@@ -1,16 +1,12 @@
-r"""CSV text: cells that know their place, and names that no spreadsheet takes for a formula.
+r"""CSV text: cells with line and column, and names that no spreadsheet runs as a formula.
 
-A cell is bare or in double quotes. Blanks around a bare cell do not count; what stands in quotes
-counts as it is, line ends included, and ``""`` is one quote. Lines end with ``\n``, ``\r\n`` or
-``\r``.
+A cell is bare or in double quotes. Spaces around a bare cell are ignored; a quoted cell is read as
+it is, including line ends, with ``""`` for a quote. Lines end with ``\n``, ``\r\n`` or ``\r``.
 
-Spreadsheets run a cell that begins with ``=``, ``+``, ``-`` or ``@`` as a formula, and a name may
-come from anybody. So a name that begins like that, or with a tab or a line end, is written with an
-apostrophe in front, which spreadsheets take for "this is text"; `read_name` takes it off again. A
-name that begins with apostrophes and then like a formula gets one more, so no two names are written
-alike.
-
-The matrix formats (:mod:`bowfree.formats.matrix`) and :mod:`bowfree.datasets.tables` use this file.
+Spreadsheets run a cell that starts with ``=``, ``+``, ``-`` or ``@`` as a formula. A name that
+starts like this, or with a tab or line end, is therefore written with an apostrophe in front, which
+spreadsheets treat as "this is text" and `read_name` removes. A name that starts with apostrophes
+and then like a formula gets one more, so that different names are written differently.
 """
 
 from __future__ import annotations
@@ -23,12 +19,12 @@ from bowfree.errors import ParseError
 from bowfree.text_reading import check_text, line_and_column
 
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n?|\n|\Z)")
-# Full-width signs count as well: spreadsheets of some countries take them for the plain ones.
+# Full-width signs count as well: some spreadsheets convert them to the plain ones.
 _FORMULA = re.compile(r"[\s']*[=+\-@＝＋－＠\t\r\n]")
 
 
 def write_name(name: str) -> str:
-    """Return a name as text that no spreadsheet takes for a formula; `read_name` is the inverse."""
+    """Return a name as text that no spreadsheet runs as a formula; `read_name` is the inverse."""
     return f"'{name}" if _FORMULA.match(name) else name
 
 
@@ -48,23 +44,23 @@ def _quoted(cell: str) -> str:
 
 
 class Row(NamedTuple):
-    """The cells of a line, and the position in the text where it starts."""
+    """The cells of a row, and the position in the text where it starts."""
 
     start: int
     cells: list[str]
 
 
 class CsvReader:
-    """The rows of a CSV text, without the empty ones.
+    """The rows of a CSV text, without empty lines.
 
     Parameters
     ----------
     text : str
-        What is read.
+        The text.
     separator : str
-        One character: what stands between two cells.
+        The character between two cells.
     what : str
-        What to call the text in messages.
+        Name of the text in messages.
     """
 
     def __init__(self, text: str, *, separator: str = ",", what: str) -> None:
@@ -73,7 +69,7 @@ class CsvReader:
         self.what = what
         blank = {"\t": " ", " ": "\t"}.get(separator, "[ \t]")
         mark = re.escape(separator)
-        # No part of it can be given back (`*+`), so a match takes linear time.
+        # Possessive quantifiers (`*+`): a match takes linear time.
         self._cell = re.compile(
             rf'{blank}*+(?:"([^"]*+(?:""[^"]*+)*+)"{blank}*+|(?!")([^{mark}\r\n]*+))'
             rf"({mark}|\r\n?|\n|\Z)"
@@ -84,9 +80,9 @@ class CsvReader:
         while position < len(self.text):
             start = position
             line = _LINE.match(self.text, start)
-            assert line is not None  # it matches the empty text, too
+            assert line is not None  # it matches the empty string
             content, position = line.group(1), line.end()
-            if '"' in content:  # the row may go on in the next line
+            if '"' in content:  # the row may continue in the next line
                 found = list(self._cells(start))
                 position = found[-1].end()
                 yield Row(start, [_content(cell) for cell in found])
@@ -94,7 +90,7 @@ class CsvReader:
                 yield Row(start, [cell.strip() for cell in content.split(self._separator)])
 
     def _cells(self, position: int) -> Iterator[re.Match[str]]:
-        """Return the matches of all cells of the row that starts here."""
+        """Yield the matches of all cells of the row that starts here."""
         while True:
             cell = self._cell.match(self.text, position)
             if cell is None:

@@ -8,7 +8,7 @@ the nodes in the first line and the first column.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -134,7 +134,7 @@ def _decode(
             )
         for j in range(i + 1, len(names)):
             b = names[j]
-            found = marks.get((values[i, j], values[j, i]))  # type: ignore[call-overload]
+            found = marks.get((values[i, j], values[j, i]))
             if found is None:
                 raise _EntryError(
                     f"{format.name}: entries [{truncate(a)}, {truncate(b)}] = {entries[i, j]:g} "
@@ -394,7 +394,7 @@ def from_lingam(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
     return _decode(_LINGAM, codes, names, entries=values)
 
 
-MATRIX_FORMATS = {
+MATRIX_FORMATS: dict[str, tuple[Callable[..., MixedGraph], Callable[..., Any]]] = {
     "ggm": (from_ggm, to_ggm),
     "pcalg": (from_pcalg, to_pcalg),
     "causal-learn": (from_causal_learn, to_causal_learn),
@@ -460,7 +460,7 @@ def write_matrix(graph: PAGLike, format: str) -> str:
     names = [write_name(name) for name in nodes]
     lines = [write_line(["", *names])]
     to_matrix = MATRIX_FORMATS[format][1]
-    for name, row in zip(names, to_matrix(graph).tolist(), strict=True):  # type: ignore[operator]
+    for name, row in zip(names, to_matrix(graph).tolist(), strict=True):
         lines.append(write_line([name, *(f"{value:.17g}" for value in row)]))
     return "".join(lines)
 

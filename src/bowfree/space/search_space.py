@@ -110,13 +110,14 @@ class SearchSpace:
 
     def rules(self, names: tuple[str, ...]) -> _core.Rules:
         """Return the space for these variables as the core stores it."""
-        limits = (self.max_in_degree, self.max_edges, self.max_district)
-        known = self.knowledge != _NO_KNOWLEDGE
-        return _core.Rules(
-            GRAPH_CLASSES.index(self.graph_class),
-            *(-1 if limit is None else limit for limit in limits),
-            self.knowledge.masks(names) if known else np.zeros((0, 0), dtype=np.uint8),
+        in_degree, edges, district = (
+            -1 if limit is None else limit
+            for limit in (self.max_in_degree, self.max_edges, self.max_district)
         )
+        known = self.knowledge != _NO_KNOWLEDGE
+        masks = self.knowledge.masks(names) if known else np.zeros((0, 0), dtype=np.uint8)
+        graph_class = GRAPH_CLASSES.index(self.graph_class)
+        return _core.Rules(graph_class, in_degree, edges, district, masks)
 
     def required_graph(self, names: tuple[str, ...]) -> MixedGraph:
         """Return the graph of the required edges, at which chains and searches start."""
