@@ -36,8 +36,7 @@ import numpy as np
 import bowfree as bf
 from bench_latent import Truth, call_apart, compare, draw, graph_marks, open_tetrad, warm_up
 from bowfree import _core
-from bowfree.search.plan import order_kicks_for, plateau_for
-from bowfree.search.result import TOLERANCE
+from bowfree.search.plan import DAG_FIRST, Strategy, plateau_for
 
 PENALTY = 1.0
 OURS = "orders"
@@ -50,18 +49,20 @@ def load_orders() -> Stage:
     def run(X: np.ndarray) -> Arrows:
         n, d = X.shape
         names = tuple(f"x{i}" for i in range(d))
-        found = _core.best_over_orders(
+        # A dag-first run over DAGs: no bidirected edge comes after the search over orders.
+        options = Strategy().run_options(d, n)
+        search = _core.Search(
             np.cov(X.T, ddof=0),
             n,
             PENALTY,
-            bf.SearchSpace().rules(names),
-            0,
-            order_kicks_for(d),
-            TOLERANCE,
             2**28,
+            bf.SearchSpace("dag").rules(names),
+            _core.RunOptions(**options | {"plateau": 1}),
+            bf.MixedGraph(names)._bits(),
         )
-        assert found is not None
-        graph = bf.MixedGraph._from_bits(names, *found[1])
+        search.launch([_core.Task(DAG_FIRST, 0, 0)], 1)
+        (run,) = search.collect(1e6)
+        graph = bf.MixedGraph._from_bits(names, *run["end"])
         return [(int(a[1:]), int(b[1:])) for a, b in graph.directed]
 
     return run

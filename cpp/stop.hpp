@@ -48,10 +48,6 @@ class Stop {
     explicit Stop(Look look, Clock::time_point deadline = Clock::time_point::max())
         : look_(std::move(look)), deadline_(deadline) {}
 
-    /// Raised when it is asked for the n-th time, whatever the clock says: for tests that count how
-    /// often a kernel asks.
-    static Stop at_ask(int n) { return Stop(n); }
-
     void request() { requested_.store(true, std::memory_order_relaxed); }
 
     bool requested() const {
@@ -77,9 +73,6 @@ class Stop {
     }
 
   private:
-    explicit Stop(int asks)
-        : look_([](std::uint64_t) {}), deadline_(Clock::time_point::min()), asks_left_(asks) {}
-
     static constexpr auto look_every = std::chrono::milliseconds(50);
     /// Reading the clock costs as much as a small kernel's unit of work, so that while units are
     /// short it is read once in so many.

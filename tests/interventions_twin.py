@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
+from field_twin import PRIME
+
 
 def slots(graph, conditions):
     """Return for each condition where the numbers of a parameter vector go, and its length.
@@ -73,6 +75,26 @@ def population(graph, conditions, rng):
         E = np.linalg.inv(np.eye(len(B)) - B)
         Sigma.append(E @ Omega @ E.T)
     return Sigma
+
+
+def field_population(graph, conditions, rng):
+    """Return Sigma of each condition at random parameters modulo ``PRIME``, as lists of lists."""
+    d = len(graph)
+    where, size = slots(graph, conditions)
+    theta = [int(x) for x in rng.integers(1, PRIME, size)]
+    found = []
+    for here in where:
+        B, Omega, E = (np.zeros((d, d), dtype=object) for _ in range(3))
+        for matrix, i, j, number in here:
+            if matrix == "B":
+                B[i, j] = theta[number]
+            else:
+                Omega[i, j] = Omega[j, i] = theta[number]
+        for v in map(graph.nodes.index, graph.topological_order()):
+            E[v, v] = 1
+            E[v] = (E[v] + B[v] @ E) % PRIME
+        found.append((E @ Omega @ E.T % PRIME).tolist())
+    return found
 
 
 def intercepts_agree(g, h, conditions, rng):

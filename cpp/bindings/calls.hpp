@@ -56,16 +56,4 @@ inline Stop patient(std::optional<double> seconds) {
     return Stop([](std::uint64_t) { handle_signals(); }, deadline_in(seconds));
 }
 
-/// `interruptibly` where tests may want the work to end when it asks for the n-th time; 0: never
-/// mind.
-template <class Work>
-auto until_ask(int n, std::optional<double> seconds, Work&& work) {
-    return n > 0 ? work(Stop::at_ask(n)) : interruptibly(seconds, std::forward<Work>(work));
-}
-
-template <class Work>
-auto until_ask(int n, Work&& work) {
-    return until_ask(n, std::nullopt, std::forward<Work>(work));
-}
-
 }  // namespace bowfree::bindings

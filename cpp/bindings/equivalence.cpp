@@ -21,12 +21,6 @@ namespace bowfree::bindings {
 
 namespace {
 
-using Answer = std::tuple<bool, int, int>;  // inside?, and if not the pair that fails
-
-Answer to_answer(const InclusionTest& test) {
-    return {test.answer == Inclusion::yes, test.a, test.b};
-}
-
 /// Edges, orbit, n_baps, n_classes, largest_class, n_split, marks of an example of a split class.
 using AtlasRow = std::tuple<std::vector<std::pair<int, int>>, std::uint64_t, std::uint64_t,
                             std::uint64_t, std::uint64_t, std::uint64_t, std::vector<int>>;
@@ -99,47 +93,6 @@ std::tuple<bool, int, int, int, int, int> decide_under(const Bits& parents_g, co
 
 void bind_equivalence(nb::module_& m) {
     m.def(
-        "random_covariance",
-        [](const Bits& parents, const Bits& spouses, std::uint64_t seed, int end_at_ask) {
-            const Graph graph = to_graph(parents, spouses);
-            const auto d = static_cast<std::size_t>(graph.d());
-            return to_numpy(until_ask(end_at_ask,
-                                      [&](const Stop& stop) {
-                                          return random_covariance(graph, topological_order(graph),
-                                                                   seed, stop);
-                                      }),
-                            {d, d});
-        },
-        nb::arg("parents"), nb::arg("spouses"), nb::arg("seed"), nb::arg("end_at_ask") = 0,
-        "Sigma of the graph at random parameters modulo 2^61 - 1. `end_at_ask`: see stop.hpp.");
-    m.def(
-        "produces",
-        [](const Bits& parents, const Bits& spouses, const Array<Word, 2>& Sigma,
-           int end_at_ask) -> std::optional<Answer> {
-            const Graph H = to_graph(parents, spouses);
-            const auto d = static_cast<std::size_t>(H.d());
-            expect_shape(Sigma, {d, d}, "Sigma must have shape (d, d)");
-            const InclusionTest test = until_ask(end_at_ask, [&](const Stop& stop) {
-                return produces(H, topological_order(H), Sigma.data(), stop);
-            });
-            if (test.answer == Inclusion::singular) return std::nullopt;
-            return to_answer(test);
-        },
-        nb::arg("parents"), nb::arg("spouses"), nb::arg("Sigma"), nb::arg("end_at_ask") = 0,
-        "Can the BAP produce Sigma (modulo 2^61 - 1)? None when a system is singular.");
-    m.def(
-        "field_dot",
-        [](const std::vector<Word>& a, const std::vector<Word>& b, bool two_words) {
-            const auto dot = [&](auto sum) {
-                for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) sum.add(a[i], b[i]);
-                return sum.value();
-            };
-            return two_words ? dot(field::SumOfProducts<TwoWords>{}) : dot(field::Sum{});
-        },
-        nb::arg("a"), nb::arg("b"), nb::arg("two_words"),
-        "Sum of products modulo 2^61 - 1, with numbers of 128 bits made of two words or as the "
-        "core has them: for the test that both agree.");
-    m.def(
         "decide", &decide, nb::arg("d"), nb::arg("parents_g"), nb::arg("spouses_g"),
         nb::arg("parents_h"), nb::arg("spouses_h"), nb::arg("seed"), nb::arg("equivalence"),
         "Is the model of G inside that of H (`equivalence`: the same as that of H)?\n\n"
@@ -152,21 +105,6 @@ void bind_equivalence(nb::module_& m) {
         nb::arg("equivalence"),
         "The same under several conditions, (kind, targets) each, for an acyclic G and a BAP H.\n\n"
         "Returns (answer, clash, condition, other, a, b), see cpp/equivalence/interventions.hpp.");
-    m.def(
-        "random_covariances",
-        [](const Bits& parents, const Bits& spouses, const GivenConditions& given,
-           std::uint64_t seed) {
-            const Graph graph = to_graph(parents, spouses);
-            const auto d = static_cast<std::size_t>(graph.d());
-            const Conditions conditions = to_conditions(graph.d(), given);
-            std::vector<Word> flat;
-            for (const auto& Sigma :
-                 random_covariances(graph, topological_order(graph), conditions, seed, Stop()))
-                flat.insert(flat.end(), Sigma.begin(), Sigma.end());
-            return to_numpy(std::move(flat), {conditions.size(), d, d});
-        },
-        nb::arg("parents"), nb::arg("spouses"), nb::arg("conditions"), nb::arg("seed"),
-        "Sigma of each condition at random parameters modulo 2^61 - 1.");
     m.def(
         "split_members",
         [](const Bits& parents, const Bits& spouses, const Bytes& marks,
@@ -196,37 +134,6 @@ void bind_equivalence(nb::module_& m) {
         nb::arg("additions"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("seconds").none(),
         "Members of a class (their marks on the edges of the skeleton) sorted into classes, once "
         "for each condition that may be added: int32, (members, additions). None: time was up.");
-    nb::class_<Witness>(m, "Witness", "Sigma of one graph at two random points.")
-        .def(
-            "__init__",
-            [](Witness* self, const Bits& parents, const Bits& spouses, std::uint64_t seed) {
-                const Graph graph = to_graph(parents, spouses);
-                new (self) Witness(
-                    interruptibly([&](const Stop& stop) { return Witness(graph, seed, stop); }));
-            },
-            nb::arg("parents"), nb::arg("spouses"), nb::arg("seed"))
-        .def(
-            "inside",
-            [](const Witness& self, const Bits& parents, const Bits& spouses) {
-                const Graph H = to_graph(parents, spouses);
-                return to_answer(
-                    interruptibly([&](const Stop& stop) { return self.inside(H, stop); }));
-            },
-            nb::arg("parents"), nb::arg("spouses"), "Is the model inside that of the BAP?")
-        .def(
-            "inside_each",
-            [](const Witness& self, const BitStack& parents, const BitStack& spouses) {
-                return to_numpy(interruptibly([&](const Stop& stop) {
-                    std::vector<std::uint8_t> answers;
-                    for_each_graph(self.d(), parents, spouses, [&](const Graph& H) {
-                        stop.check();
-                        answers.push_back(self.inside(H, stop).answer == Inclusion::yes);
-                    });
-                    return answers;
-                }));
-            },
-            nb::arg("parents"), nb::arg("spouses"),
-            "The same for many BAPs, stacked along the first axis: uint8, 1 means inside.");
     m.def(
         "class_factors",
         [](const Bits& parents, const Bits& spouses, bool exact, std::uint64_t seed,

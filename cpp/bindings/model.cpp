@@ -90,7 +90,7 @@ struct GraphFit {
 
 GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
                    const std::string& method, int max_iter, double tol, int n_starts,
-                   std::uint64_t seed, bool look, std::optional<double> seconds, int end_at_ask) {
+                   std::uint64_t seed, bool look, std::optional<double> seconds) {
     const Graph graph = to_graph(parents, spouses);
     const int d = graph.d();
     const JointData conditions = to_conditions(data, d);
@@ -98,7 +98,7 @@ GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
         throw std::invalid_argument("method must be 'newton' or 'ricf', got '" + method + "'");
     if (method == "ricf") expect_plain(conditions);
 
-    return until_ask(end_at_ask, seconds, [&](const Stop& stop) {
+    return interruptibly(seconds, [&](const Stop& stop) {
         GraphFit result{d, {}, {}};
         DistrictFitter fitter(conditions, &stop);
         for (const auto& members : districts(graph)) {
@@ -107,39 +107,6 @@ GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
             result.fits.push_back(method == "ricf" ? ricf(conditions.all[0].S.data(), d, district,
                                                           max_iter, tol, &stop)
                                                    : fitter.fit(district, {n_starts, seed, look}));
-        }
-        return result;
-    });
-}
-
-/// Some sweeps over every district, from B = 0.
-GraphFit sweep_groups(const Data& data, const Bits& parents, const Bits& spouses, int n_sweeps,
-                      int end_at_ask) {
-    const Graph graph = to_graph(parents, spouses);
-    const JointData conditions = to_conditions(data, graph.d());
-    return until_ask(end_at_ask, [&](const Stop& stop) {
-        GraphFit result{graph.d(), {}, {}};
-        GroupSweeps sweeps;
-        for (const auto& members : districts(graph)) {
-            const District given = conditions.district(graph, members);
-            std::vector<Pooled> groups = pool(conditions, given);
-            double share = 0.0;  // of the observations that tell of the district
-            for (const Pooled& group : groups) share += group.weight;
-            for (Pooled& group : groups) group.weight /= share;
-            const District district = told_of(given, groups);
-            const int k = district.k, m = district.m();
-            DistrictFit fit;
-            fit.B.assign(k * m, 0.0);
-            sweeps.reset(district, groups, &stop);
-            sweeps.start(fit.B.data());
-            while (fit.n_iter < n_sweeps && sweeps.sweep()) ++fit.n_iter;
-            for (int v = 0; v < k; ++v)
-                for (int j = 0; j < m; ++j)
-                    fit.B[v * m + j] = (v == j ? 1.0 : 0.0) - sweeps.A()[v * m + j];
-            fit.Omega = sweeps.Omega();
-            fit.objective = share * sweeps.objective();
-            result.districts.push_back(district);
-            result.fits.push_back(std::move(fit));
         }
         return result;
     });
@@ -201,18 +168,13 @@ void bind_model(nb::module_& m) {
 
     m.def("fit_graph", &fit_graph, "S"_a, "parents"_a, "spouses"_a, nb::kw_only(),
           "method"_a = "newton", "max_iter"_a = 10, "tol"_a = 1e-6, "n_starts"_a = 1, "seed"_a = 0,
-          "look"_a = false, "seconds"_a.none() = nb::none(), "end_at_ask"_a = 0,
+          "look"_a = false, "seconds"_a.none() = nb::none(),
           "Maximum likelihood fit of a BAP to the covariance matrix S (divisor n).\n\n"
           "`max_iter` and `tol` are those of method 'ricf', the paper's; `n_starts` and `seed`\n"
           "those of 'newton', and with `look` gross misfits are fitted from further starts, the "
           "best\n"
           "end of which is returned. After so many `seconds`, TimeIsUp is raised. Parents and "
           "spouses are bitsets of shape (d, words).");
-
-    m.def("sweep_groups", &sweep_groups, "S"_a, "parents"_a, "spouses"_a, "n_sweeps"_a,
-          "end_at_ask"_a = 0,
-          "Sweeps over the districts of a BAP from B = 0, as cpp/model/group_sweeps.hpp has them;\n"
-          "`n_iter` of a district is smaller where there are none, or one failed.");
 }
 
 }  // namespace bowfree::bindings

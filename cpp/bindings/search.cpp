@@ -17,8 +17,6 @@
 #include "graph/key.hpp"
 #include "search/edge_changes.hpp"
 #include "search/exhaustive.hpp"
-#include "search/orders.hpp"
-#include "search/screen.hpp"
 
 namespace bowfree::bindings {
 
@@ -110,46 +108,6 @@ auto changes_of_edges(const Data& data, const Bits& parents, const Bits& spouses
     });
     const std::size_t size = gains.size();
     return std::pair(to_numpy(std::move(moves), {size, 3}), to_numpy(std::move(gains)));
-}
-
-/// What the screen says of every new edge: (d, d) of j -> i, and of i <-> j; zero where the pair
-/// has an edge.
-auto least_gains(const Matrix& S, const Bits& parents, const Bits& spouses) {
-    const Graph graph = to_graph(parents, spouses);
-    const std::size_t d = graph.d();
-    const Scorer scorer(JointData(to_square(S, graph.d()), graph.d()), 2.0, 0.0, 0);
-    std::vector<double> directed(d * d), bidirected(d * d);
-    interruptibly([&](const Stop& stop) {
-        Workspace workspace(scorer, stop);
-        Screen screen(scorer, workspace);
-        for (int i = 0; i < graph.d(); ++i)
-            for (int j = 0; j < graph.d(); ++j) {
-                if (i == j || graph.adjacent(i, j)) continue;
-                directed[i * d + j] = screen.directed(graph, j, i);
-                bidirected[i * d + j] = screen.bidirected(graph, i, j);
-            }
-    });
-    return std::pair(to_numpy(std::move(directed), {d, d}),
-                     to_numpy(std::move(bidirected), {d, d}));
-}
-
-/// The best DAG over orders, from a random order on: the order it ends with and its bits, or none
-/// where the rules are beyond orders.
-std::optional<std::pair<std::vector<int>, BitArrays>> best_over_orders(
-    const Matrix& S, double n, double penalty, const Rules& rules, std::uint64_t seed, int kicks,
-    double tolerance, std::size_t bytes) {
-    const int d = static_cast<int>(S.shape(0));
-    expect_nodes(rules, d);
-    if (!OrderSearch::can_honor(rules, d)) return std::nullopt;
-    const Scorer scorer(JointData(to_square(S, d), d), n, penalty, 0);
-    Rng rng(seed);
-    const auto [order, graph] = interruptibly([&](const Stop& stop) {
-        OrderSearch orders(scorer, rules, rng, stop, bytes);
-        orders.improve(tolerance);
-        orders.kick(kicks, tolerance);
-        return std::pair(orders.order(), orders.graph());
-    });
-    return std::pair(order, to_bits(graph));
 }
 
 }  // namespace
@@ -272,17 +230,6 @@ void bind_search(nb::module_& m) {
             },
             "All graphs on at most 5 nodes, as (codes, scores); see cpp/search/exhaustive.hpp.")
         .def("cache_bytes", [](Search& self) { return self.scorer().cache_bytes(); });
-
-    m.def("best_over_orders", &best_over_orders, nb::arg("S"), nb::arg("n"), nb::arg("penalty"),
-          nb::arg("rules"), nb::arg("seed"), nb::arg("kicks"), nb::arg("tolerance"),
-          nb::arg("bytes") = OrderSearch::default_bytes,
-          "The best DAG over orders as (order, (parents, spouses)), see cpp/search/orders.hpp; "
-          "None where "
-          "the rules are beyond orders.");
-
-    m.def("least_gains", &least_gains, nb::arg("S"), nb::arg("parents"), nb::arg("spouses"),
-          "At least what a new edge gains in log-likelihood per observation, as (matrix of j -> i, "
-          "matrix of i <-> j); see cpp/search/screen.hpp.");
 
     m.def("edge_changes", &changes_of_edges, nb::arg("S"), nb::arg("parents"), nb::arg("spouses"),
           nb::arg("rules"), nb::arg("sweeps") = 0,

@@ -12,12 +12,12 @@ namespace {
 
 BitArrays sample_mcmc(const Bits& parents, const Bits& spouses, const Rules& rules,
                       std::size_t size, std::int64_t burn_in, std::int64_t thin, bool printed_step,
-                      std::uint64_t seed, int end_at_ask) {
+                      std::uint64_t seed) {
     const Graph start = to_graph(parents, spouses);
     expect_nodes(rules, start.d());
     const WalkStep step = printed_step ? WalkStep::printed : WalkStep::symmetric;
     GraphStack found(start.d());
-    until_ask(end_at_ask, [&](const Stop& stop) {
+    interruptibly([&](const Stop& stop) {
         if (thin > 0) {
             Walk walk(start, rules, step, Rng(seed));
             for (std::size_t s = 0; s < size; ++s) {
@@ -78,7 +78,7 @@ void bind_space(nb::module_& m) {
             nb::arg("parents"), nb::arg("spouses"), "True when the graph satisfies every rule.");
     m.def("sample_mcmc", &sample_mcmc, nb::arg("parents"), nb::arg("spouses"), nb::arg("rules"),
           nb::arg("size"), nb::arg("burn_in"), nb::arg("thin"), nb::arg("printed_step"),
-          nb::arg("seed"), nb::arg("end_at_ask") = 0,
+          nb::arg("seed"),
           "Graphs from the walk that starts at the given one: one walk with `thin` steps between "
           "samples, or, with thin = 0, independent walks. Returns (parents, spouses), each "
           "(size, d, words).");

@@ -102,8 +102,8 @@ class HeldChains {
         });
     }
 
-    bool begin_leg(std::optional<double> seconds, int end_at_ask) {
-        return until_ask(end_at_ask, seconds, [&](const Stop& stop) {
+    bool begin_leg(std::optional<double> seconds) {
+        return interruptibly(seconds, [&](const Stop& stop) {
             try {
                 chains_.begin_leg(stop);
                 return true;
@@ -339,7 +339,6 @@ void bind_uncertainty(nb::module_& m) {
              "Every chain takes so many steps and notes every thin-th graph; with thin = 0 none. "
              "False when time was up.")
         .def("begin_leg", &HeldChains::begin_leg, nb::arg("seconds").none() = nb::none(),
-             nb::arg("end_at_ask") = 0,
              "From here on the chains jump among the best graphs that are known by now and those "
              "sampled so far; these samples are forgotten. False when time was up: then all is as "
              "before.")

@@ -68,13 +68,10 @@ enum class Step : std::uint8_t {
     placed_opened,  ///< a node is placed, none waited, and a new one is opened
 };
 
-/// Thrown inside a search when a system is singular: the search starts again with another draw.
-struct SingularDraw {};
-
 /// The search over canonical topological orders described in the header.
-class OrderSearch {
+class ClassSearch {
   public:
-    OrderSearch(const Graph& graph, std::uint64_t seed, const ClassOptions& options,
+    ClassSearch(const Graph& graph, std::uint64_t seed, const ClassOptions& options,
                 const Stop& stop)
         : n_(graph.d()),
           edges_(skeleton_edges(graph)),
@@ -288,20 +285,10 @@ class OrderSearch {
     }
 
     bool place_row(int t) {
-        const int k = static_cast<int>(parents_.size());
-        M_.resize(static_cast<std::size_t>(k) * (k + 1));
-        a_.resize(k + 1);
-        for (int i = 0; i < k; ++i) {
-            for (int j = 0; j < k; ++j) M_[i * (k + 1) + j] = R_[at(parents_[i], parents_[j])];
-            M_[i * (k + 1) + k] = R_[at(parents_[i], t)];
-        }
-        if (!field::null_vector(M_.data(), k, a_.data(), stop_)) throw SingularDraw{};
+        if (!field::solve_row(R_.data(), n_, t, parents_, M_, a_, stop_)) throw SingularDraw{};
         for (int u : order_) {
             if (adjacent_[at(u, t)]) continue;
-            field::Sum sum;
-            for (int i = 0; i < k; ++i) sum.add(a_[i], R_[at(u, parents_[i])]);
-            sum.add(a_[k], R_[at(u, t)]);
-            if (sum.value() != 0) return false;
+            if (field::error_covariance(R_.data() + at(u, 0), t, parents_, a_) != 0) return false;
         }
         field::combine(Sigma_.data(), n_, parents_, a_.data(), t, R_.data() + at(t, 0));
         return true;
@@ -361,7 +348,7 @@ class OrderSearch {
 ClassMembers exact_class(const Graph& graph, const ClassOptions& options, const Stop& stop) {
     for (int draw = 0; draw < max_draws; ++draw) {
         try {
-            return OrderSearch(graph, draw_seed(options.seed, 2 * draw), options, stop).run();
+            return ClassSearch(graph, draw_seed(options.seed, 2 * draw), options, stop).run();
         } catch (const SingularDraw&) {
         } catch (const Stopped&) {  // before the search began
             return {};

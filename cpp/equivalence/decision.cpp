@@ -7,7 +7,7 @@ namespace bowfree {
 
 using field::Element;
 
-Parameters random_parameters(const Graph& graph, field::Draw& draw) {
+FieldModel random_parameters(const Graph& graph, field::Draw& draw) {
     const int d = graph.d();
     const auto at = [d](int i, int j) { return static_cast<std::size_t>(i) * d + j; };
     std::vector<Element> B(static_cast<std::size_t>(d) * d), Omega(B.size());
@@ -21,22 +21,18 @@ Parameters random_parameters(const Graph& graph, field::Draw& draw) {
     return {std::move(B), std::move(Omega)};
 }
 
-std::vector<Element> covariance(const Graph& graph, const std::vector<int>& order,
-                                Parameters parameters, const Stop& stop) {
+std::vector<Element> covariance(const Graph& graph, const std::vector<int>& order, FieldModel model,
+                                const Stop& stop) {
     const int d = graph.d();
     assert(static_cast<int>(order.size()) == d);
     const auto at = [d](int i, int j) { return static_cast<std::size_t>(i) * d + j; };
-    const std::vector<Element>& B = parameters.B;
-    std::vector<Element> Sigma = std::move(parameters.Omega);
+    const std::vector<Element>& B = model.B;
+    std::vector<Element> Sigma = std::move(model.Omega);
     std::vector<int> P;
-    const auto list_parents = [&](int v) {
-        P.clear();
-        for_each_node(graph.parents(v), graph.words(), [&](int p) { P.push_back(p); });
-    };
     // (I-B)^-1 Omega, row by row along the order: X_v = eps_v + sum_p B_vp X_p ...
     for (int v : order) {
         if (d >= field::long_work) stop.check();
-        list_parents(v);
+        list_nodes(graph.parents(v), graph.words(), P);
         if (P.empty()) continue;
         for (int w = 0; w < d; ++w) {
             field::Sum sum(Sigma[at(v, w)]);
@@ -49,7 +45,7 @@ std::vector<Element> covariance(const Graph& graph, const std::vector<int>& orde
     for (int position = 0; position < d; ++position) {
         if (d >= field::long_work) stop.check();
         const int w = order[position];
-        list_parents(w);
+        list_nodes(graph.parents(w), graph.words(), P);
         for (int later = position; later < d; ++later) {
             const int v = order[later];
             field::Sum sum(Sigma[at(v, w)]);
@@ -71,29 +67,18 @@ InclusionTest produces(const Graph& H, const std::vector<int>& order, const Elem
     const int d = H.d();
     assert(static_cast<int>(order.size()) == d);
     std::vector<Element> R(static_cast<std::size_t>(d) * d);  // R_v = cov(eps_v, X)
-    std::vector<Element> M, a(d + 1);
+    std::vector<Element> M, a;
     std::vector<int> P;
     for (int step = 0; step < d; ++step) {
         if (d >= field::long_work) stop.check();
         const int v = order[step];
-        P.clear();
-        for_each_node(H.parents(v), H.words(), [&](int p) { P.push_back(p); });
-        const int k = static_cast<int>(P.size());
-        M.resize(static_cast<std::size_t>(k) * (k + 1));
-        for (int i = 0; i < k; ++i) {
-            const Element* row = R.data() + static_cast<std::size_t>(P[i]) * d;
-            for (int j = 0; j < k; ++j) M[i * (k + 1) + j] = row[P[j]];
-            M[i * (k + 1) + k] = row[v];
-        }
-        if (!field::null_vector(M.data(), k, a.data(), stop)) return {Inclusion::singular};
+        list_nodes(H.parents(v), H.words(), P);
+        if (!field::solve_row(R.data(), d, v, P, M, a, stop)) return {Inclusion::singular};
         for (int before = 0; before < step; ++before) {
             const int u = order[before];
             if (H.adjacent(u, v)) continue;
             const Element* row = R.data() + static_cast<std::size_t>(u) * d;
-            field::Sum sum;
-            for (int i = 0; i < k; ++i) sum.add(a[i], row[P[i]]);
-            sum.add(a[k], row[v]);
-            if (sum.value() != 0) return {Inclusion::no, u, v};
+            if (field::error_covariance(row, v, P, a) != 0) return {Inclusion::no, u, v};
         }
         if (step + 1 < d)  // nobody comes after the last one to ask for its errors
             field::combine(Sigma, d, P, a.data(), v, R.data() + static_cast<std::size_t>(v) * d);

@@ -35,17 +35,17 @@ struct InclusionTest {
 };
 
 /// Coefficients and error covariances, d x d and row-major; `B[i][j]` is the effect of j on i.
-struct Parameters {
+struct FieldModel {
     std::vector<field::Element> B, Omega;
 };
 
 /// Random parameters of a graph, bows allowed.
-Parameters random_parameters(const Graph& graph, field::Draw& draw);
+FieldModel random_parameters(const Graph& graph, field::Draw& draw);
 
 /// Sigma = (I - B)^-1 Omega (I - B)^-T, d x d, of an acyclic graph. Here and below `order` is the
 /// graph's topological order, and a raised `stop` ends the work by `Stopped`.
 std::vector<field::Element> covariance(const Graph& graph, const std::vector<int>& order,
-                                       Parameters parameters, const Stop& stop);
+                                       FieldModel model, const Stop& stop);
 
 /// Sigma at random parameters.
 std::vector<field::Element> random_covariance(const Graph& graph, const std::vector<int>& order,
@@ -77,6 +77,9 @@ class Witness {
     std::vector<int> order_;
     std::array<std::vector<field::Element>, 2> Sigma_;
 };
+
+/// Thrown when a system is singular at the random point drawn: the caller tries another draw.
+struct SingularDraw {};
 
 /// Thrown after several draws in a row were singular, which has probability below 1e-90.
 class NoRegularDraw : public std::runtime_error {

@@ -129,6 +129,33 @@ inline bool null_vector(Element* M, int k, Element* x, const Stop& stop) {
     return true;
 }
 
+/// Solves for the error of v: the combination of v and its parents that is uncorrelated with the
+/// errors of the parents. `R` is d x d, row p being cov(eps_p, X), known for the parents. `a` gets
+/// the factors of the parents, in their order, and that of v, up to a common factor. `M` is scratch.
+/// Returns false when the system is singular.
+inline bool solve_row(const Element* R, int d, int v, const std::vector<int>& parents,
+                      std::vector<Element>& M, std::vector<Element>& a, const Stop& stop) {
+    const int k = static_cast<int>(parents.size());
+    M.resize(static_cast<std::size_t>(k) * (k + 1));
+    a.resize(k + 1);
+    for (int i = 0; i < k; ++i) {
+        const Element* row = R + static_cast<std::size_t>(parents[i]) * d;
+        for (int j = 0; j < k; ++j) M[i * (k + 1) + j] = row[parents[j]];
+        M[i * (k + 1) + k] = row[v];
+    }
+    return null_vector(M.data(), k, a.data(), stop);
+}
+
+/// The covariance, up to a factor, of the errors of u and v, `a` being that of `solve_row` for v and
+/// `row` the row of u in R.
+inline Element error_covariance(const Element* row, int v, const std::vector<int>& parents,
+                                const std::vector<Element>& a) {
+    Sum sum;
+    for (std::size_t i = 0; i < parents.size(); ++i) sum.add(a[i], row[parents[i]]);
+    sum.add(a[parents.size()], row[v]);
+    return sum.value();
+}
+
 /// Row v of `a Sigma`, Sigma being d x d, for a combination of rows: those of `others`, in their
 /// order, and v itself with the last factor. One of v alone has the factor one, see above.
 inline void combine(const Element* Sigma, int d, const std::vector<int>& others, const Element* a,

@@ -34,10 +34,10 @@ Covariances random_covariances(const Graph& graph, const std::vector<int>& order
     const int d = graph.d();
     const auto at = [d](int i, int j) { return static_cast<std::size_t>(i) * d + j; };
     field::Draw draw(seed);
-    const Parameters shared = random_parameters(graph, draw);
+    const FieldModel shared = random_parameters(graph, draw);
     Covariances Sigma;
     for (const Condition& condition : conditions) {
-        Parameters here = shared;
+        FieldModel here = shared;
         const auto change = [&](Element& value, Use use) {
             if (use == Use::absent) value = 0;
             if (use == Use::own) value = draw();
@@ -64,13 +64,7 @@ RowSolver::RowSolver(int d, std::vector<Element> Sigma)
 
 bool RowSolver::solve(int v, const std::vector<int>& parents, const Stop& stop) {
     const int k = static_cast<int>(parents.size());
-    M_.resize(static_cast<std::size_t>(k) * (k + 1));
-    b_.resize(k + 1);
-    for (int i = 0; i < k; ++i) {
-        for (int j = 0; j < k; ++j) M_[i * (k + 1) + j] = row(parents[i])[parents[j]];
-        M_[i * (k + 1) + k] = row(parents[i])[v];
-    }
-    if (!field::null_vector(M_.data(), k, b_.data(), stop)) return false;
+    if (!field::solve_row(R_.data(), d_, v, parents, M_, b_, stop)) return false;
     // The solution has a factor of its own, and conditions are to be compared.
     if (k > 0) {
         const Element scale = field::negate(field::inverse(b_[k]));
@@ -155,22 +149,17 @@ std::vector<std::uint8_t> adjacency(const Graph& graph) {
 
 }  // namespace
 
-std::vector<int> parents_of(const Graph& graph, int v) {
-    std::vector<int> parents;
-    for_each_node(graph.parents(v), graph.words(), [&](int p) { parents.push_back(p); });
-    return parents;
-}
-
 ConditionsTest produces(const Graph& H, const std::vector<int>& order, const Conditions& conditions,
                         const Covariances& Sigma, const Stop& stop) {
     const int d = H.d();
     ConditionRows rows(d, conditions, Sigma);
     const std::vector<std::uint8_t> adjacent = adjacency(H);
-    std::vector<int> before;
+    std::vector<int> before, parents;
     for (int v : order) {
         stop.check();
-        const ConditionsTest test = rows.place(
-            v, parents_of(H, v), before, adjacent.data() + static_cast<std::size_t>(v) * d, stop);
+        list_nodes(H.parents(v), H.words(), parents);
+        const ConditionsTest test =
+            rows.place(v, parents, before, adjacent.data() + static_cast<std::size_t>(v) * d, stop);
         if (test.answer != Inclusion::yes) return test;
         before.push_back(v);
     }

@@ -139,7 +139,4 @@ ConditionsTest equal_models(const Graph& G, const std::vector<int>& order_G, con
                             const std::vector<int>& order_H, const Conditions& conditions,
                             std::uint64_t seed, const Stop& stop);
 
-/// The parents of a node in ascending order.
-std::vector<int> parents_of(const Graph& graph, int v);
-
 }  // namespace bowfree

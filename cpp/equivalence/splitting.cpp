@@ -14,9 +14,6 @@ using field::Element;
 
 namespace {
 
-/// Thrown when a system is singular at the point drawn; another draw is tried.
-struct SingularDraw {};
-
 /// What is known of one member at a point Sigma that belongs to all of them: its own parameters.
 struct MemberParameters {
     std::vector<int> order;
@@ -29,7 +26,7 @@ struct MemberParameters {
         RowSolver solver(member.d(), Sigma);
         for (std::size_t step = 0; step < order.size(); ++step) {
             const int v = order[step];
-            parents[v] = parents_of(member, v);
+            list_nodes(member.parents(v), member.words(), parents[v]);
             if (!solver.solve(v, parents[v], stop)) throw SingularDraw{};
             b[v] = solver.b();
             errors.push_back({{v, v}, solver.error(v)});

@@ -28,6 +28,12 @@ void for_each_node(const Word* set, int words, Visit&& visit) {
             visit(64 * w + std::countr_zero(rest));
 }
 
+/// Writes the nodes of the set in ascending order into `nodes`.
+inline void list_nodes(const Word* set, int words, std::vector<int>& nodes) {
+    nodes.clear();
+    for_each_node(set, words, [&](int j) { nodes.push_back(j); });
+}
+
 inline bool contains(const Word* set, int j) {
     return (set[j >> 6] >> (j & 63)) & 1u;
 }

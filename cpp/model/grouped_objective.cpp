@@ -41,15 +41,16 @@ void GroupedObjective::reset(const District& district, const std::vector<Group>&
     take_up(district, stop);
     std::vector<int> in_A(k_ * m_, -1), in_R(k_ * k_, -1);  // number of the parameter at each entry
     for (int i = 0; i < n_; ++i)
-        (i < n_rows_ ? in_A[entries_[i].row * m_ + entries_[i].column]
-                     : in_R[entries_[i].row * k_ + entries_[i].column]) = i;
+        (i < n_rows_ ? in_A[shared_.entries[i].row * m_ + shared_.entries[i].column]
+                     : in_R[shared_.entries[i].row * k_ + shared_.entries[i].column]) = i;
     for (const Group& group : groups) {
         Term& term = add_term(group.weight);
         const std::vector<int>& nodes = group.district.nodes;
         term.f.reset(group.district, group.S.data(), group.X.data(), stop_);
         term.rows.assign(nodes.begin(), nodes.begin() + group.district.k);
         index_parameters(term, group, in_A, in_R);
-        for (auto* vector : {&term.theta, &term.gradient}) vector->resize(term.f.size());
+        for (auto* vector : {&term.theta, &term.gradient})
+            vector->resize(term.f.parameters().size());
     }
 }
 
@@ -67,13 +68,13 @@ void GroupedObjective::index_parameters(Term& term, const Group& group,
     const bool noise = pooled.condition >= 0 && pooled.kind == Kind::noise;
     for (int v = 0; noise && v < group.district.k; ++v)
         if (pooled.is_target(nodes[v])) ratio[v] = add(-1);
-    const int n = term.f.size();
+    const int n = term.f.parameters().size();
     term.index.resize(n);
     term.base.resize(n);
     term.ratios.clear();
     for (int i = 0; i < n; ++i) {
-        const auto [a, b] = term.f.entries()[i];
-        const bool in_row = i < term.f.n_rows();
+        const auto [a, b] = term.f.parameters().entries[i];
+        const bool in_row = i < term.f.parameters().n_rows;
         const int base = in_row ? in_A[nodes[a] * m_ + nodes[b]] : in_R[nodes[a] * k_ + nodes[b]];
         const Use use = in_row && a != b ? pooled.coefficient(nodes[b], nodes[a])
                                          : pooled.error(nodes[a], nodes[b]);
@@ -90,14 +91,9 @@ void GroupedObjective::take_up(const District& district, const Stop* stop) {
     m_ = district.m();
     n_terms_ = 0;
 
-    entries_.clear();
-    for (int v = 0; v < k_; ++v) {
-        entries_.push_back({v, v});
-        for (int p : district.parents[v]) entries_.push_back({v, p});
-    }
-    n_rows_ = static_cast<int>(entries_.size());
-    for (auto [a, b] : district.spouse_pairs) entries_.push_back({a, b});
-    n_ = n_shared_ = static_cast<int>(entries_.size());
+    shared_.list(district);
+    n_rows_ = shared_.n_rows;
+    n_ = n_shared_ = shared_.size();
     in_use_.assign(n_shared_, false);
     begins_as_.clear();
     stop_ = n_ > soon_done ? stop : nullptr;
@@ -124,9 +120,10 @@ void GroupedObjective::scale(const double* A, const double* Omega,
                              std::vector<double>& theta) const {
     const auto u = [&](int v) { return 1.0 / std::sqrt(Omega[v * k_ + v]); };
     for (int i = 0; i < n_rows_; ++i)
-        theta[i] = u(entries_[i].row) * A[entries_[i].row * m_ + entries_[i].column];
+        theta[i] =
+            u(shared_.entries[i].row) * A[shared_.entries[i].row * m_ + shared_.entries[i].column];
     for (int i = n_rows_; i < n_shared_; ++i) {
-        const auto [a, b] = entries_[i];
+        const auto [a, b] = shared_.entries[i];
         theta[i] = u(a) * u(b) * Omega[a * k_ + b];
     }
     begin_alike(theta);
@@ -137,7 +134,7 @@ void GroupedObjective::unscale(const std::vector<double>& theta, double* A, doub
     std::fill_n(Omega, k_ * k_, 0.0);
     double u = 1.0;
     for (int i = 0; i < n_rows_; ++i) {
-        const auto [v, j] = entries_[i];
+        const auto [v, j] = shared_.entries[i];
         if (v == j) {  // u_v comes first in its row
             u = theta[i];
             Omega[v * k_ + v] = 1.0 / (u * u);
@@ -145,7 +142,7 @@ void GroupedObjective::unscale(const std::vector<double>& theta, double* A, doub
         A[v * m_ + j] = theta[i] / u;
     }
     for (int i = n_rows_; i < n_shared_; ++i) {
-        const auto [a, b] = entries_[i];
+        const auto [a, b] = shared_.entries[i];
         Omega[a * k_ + b] = Omega[b * k_ + a] =
             theta[i] * std::sqrt(Omega[a * k_ + a] * Omega[b * k_ + b]);
     }
@@ -163,7 +160,7 @@ void GroupedObjective::unscale(int group, const std::vector<double>& theta, doub
 void GroupedObjective::scale_uncorrelated(const double* B, std::vector<double>& theta) {
     std::fill(theta.begin(), theta.end(), 0.0);
     for (int i = 0; i < n_rows_; ++i) {
-        const auto [v, j] = entries_[i];
+        const auto [v, j] = shared_.entries[i];
         theta[i] = v == j ? 1.0 : -B[v * m_ + j];
     }
     begin_alike(theta);
@@ -175,7 +172,7 @@ void GroupedObjective::scale_uncorrelated(const double* B, std::vector<double>& 
         for (const int v : term.rows) weight[v] += term.weight;
     }
     for (int i = 0; i < n_rows_; ++i) {
-        const int v = entries_[i].row;
+        const int v = shared_.entries[i].row;
         theta[i] /= std::sqrt(std::max(variance[v] / weight[v], rounding_share));
     }
     begin_alike(theta);
@@ -199,7 +196,7 @@ void GroupedObjective::differentiate(const std::vector<double>& theta,
     if (hessian) std::fill(hessian->begin(), hessian->end(), 0.0);
     for (int t = 0; t < n_terms_; ++t) {
         Term& term = terms_[t];
-        const int n = term.f.size();
+        const int n = term.f.parameters().size();
         resize_large(term.hessian, hessian ? static_cast<std::size_t>(n) * n : 0, stop_);
         term.f.differentiate(term.own(theta), term.gradient.data(),
                              hessian ? term.hessian.data() : nullptr);
@@ -216,7 +213,7 @@ void GroupedObjective::add_derivatives(const Term& term, const std::vector<doubl
                                        std::vector<double>& gradient,
                                        std::vector<double>* hessian) const {
     const bool twice = hessian != nullptr;
-    const int n = term.f.size();
+    const int n = term.f.parameters().size();
     const auto H = [&](int p, int q) -> double& {
         return (*hessian)[static_cast<std::ptrdiff_t>(std::max(p, q)) * n_ + std::min(p, q)];
     };
@@ -280,7 +277,7 @@ double GroupedObjective::smallest_eigenvalue(const std::vector<double>& theta) c
     std::vector<double> R(k_ * k_);
     for (int v = 0; v < k_; ++v) R[v * k_ + v] = 1.0;
     for (int i = n_rows_; i < n_shared_; ++i) {
-        const auto [a, b] = entries_[i];
+        const auto [a, b] = shared_.entries[i];
         R[a * k_ + b] = R[b * k_ + a] = theta[i];
     }
     return bowfree::smallest_eigenvalue(R.data(), k_, stop_);

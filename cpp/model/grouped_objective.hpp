@@ -24,8 +24,6 @@ namespace bowfree {
 /// The objective of one district after another; buffers are kept between districts.
 class GroupedObjective {
   public:
-    using Entry = HalfObjective::Entry;
-
     /// Takes up a district. `S` and its Cholesky factor `X` are m x m, row-major; they must outlive
     /// the work on it, and so must `stop`, upon which `Stopped` is thrown.
     void reset(const District& district, const double* S, const double* X, const Stop* stop);
@@ -33,11 +31,10 @@ class GroupedObjective {
     /// The same with a covariance matrix for each group of conditions.
     void reset(const District& district, const std::vector<Group>& groups, const Stop* stop);
 
-    int size() const { return n_; }                      ///< all parameters
-    int n_rows() const { return n_rows_; }               ///< the first: free entries of A
-    bool all_shared() const { return n_ == n_shared_; }  ///< no group has any to itself
-    const std::vector<Entry>& entries() const { return entries_; }  ///< of the shared ones
-    const Stop* stop() const { return stop_; }                      ///< null where all is soon done
+    int size() const { return n_; }                             ///< all parameters
+    bool all_shared() const { return n_ == n_shared_; }         ///< no group has any to itself
+    const ScaledParameters& shared() const { return shared_; }  ///< the first of them
+    const Stop* stop() const { return stop_; }                  ///< null where all is soon done
 
     /// f at theta; infinity outside the domain.
     double evaluate(const std::vector<double>& theta);
@@ -97,7 +94,7 @@ class GroupedObjective {
     int k_ = 0, m_ = 0, n_rows_ = 0, n_ = 0;  // members, variables, free entries of A, parameters
     int n_shared_ = 0;  // the first of them: entries of A and R; those of single groups follow
 
-    std::vector<Entry> entries_;  // as those of HalfObjective, for the whole district
+    ScaledParameters shared_;     // of the whole district
     std::vector<char> in_use_;    // by shared parameter: whether some group has it
     std::vector<int> begins_as_;  // by other parameter: a shared one, or -1 for a ratio
     std::vector<Term> terms_;     // the first n_terms_ are in use, the others keep their buffers

@@ -16,6 +16,16 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
+void ScaledParameters::list(const District& district) {
+    entries.clear();
+    for (int v = 0; v < district.k; ++v) {
+        entries.push_back({v, v});
+        for (const int p : district.parents[v]) entries.push_back({v, p});
+    }
+    n_rows = size();
+    for (const auto& [a, b] : district.spouse_pairs) entries.push_back({a, b});
+}
+
 void HalfObjective::reset(const District& district, const double* S, const double* X,
                           const Stop* stop) {
     S_ = S;
@@ -23,14 +33,9 @@ void HalfObjective::reset(const District& district, const double* S, const doubl
     stop_ = stop;
     k_ = district.k;
     m_ = district.m();
-    entries_.clear();
-    for (int v = 0; v < k_; ++v) {
-        entries_.push_back({v, v});
-        for (int p : district.parents[v]) entries_.push_back({v, p});
-    }
-    n_rows_ = size();
-    for (auto [a, b] : district.spouse_pairs) entries_.push_back({a, b});
-    n_ = size();
+    parameters_.list(district);
+    n_rows_ = parameters_.n_rows;
+    n_ = parameters_.size();
     for (auto* matrix : {&L_, &W_, &Q_}) matrix->resize(k_ * k_);
     for (auto* matrix : {&T_, &WY_, &G_}) matrix->resize(k_ * m_);
 }
@@ -40,13 +45,14 @@ double HalfObjective::evaluate(const double* theta) {
     if (stop_) stop_->check();
     std::fill(L_.begin(), L_.end(), 0.0);
     for (int v = 0; v < k_; ++v) L_[v * k_ + v] = 1.0;
-    for (int i = n_rows_; i < n_; ++i) L_[entries_[i].column * k_ + entries_[i].row] = theta[i];
+    for (int i = n_rows_; i < n_; ++i)
+        L_[parameters_.entries[i].column * k_ + parameters_.entries[i].row] = theta[i];
     if (cholesky(L_.data(), k_) < k_) return infinity;
 
     std::fill(T_.begin(), T_.end(), 0.0);
     double value = 0.0, product = 1.0;
     for (int i = 0; i < n_rows_; ++i) {
-        const auto [v, j] = entries_[i];
+        const auto [v, j] = parameters_.entries[i];
         axpy(theta[i], X_ + j * m_, &T_[v * m_], j + 1);  // row j of X ends at its diagonal
         if (v != j) continue;
         if (!(theta[i] > 0.0)) return infinity;
@@ -78,36 +84,37 @@ void HalfObjective::differentiate(const double* theta, double* gradient, double*
     }
 
     for (int i = 0; i < n_rows_; ++i) {
-        const auto [v, j] = entries_[i];
+        const auto [v, j] = parameters_.entries[i];
         gradient[i] = G_[v * m_ + j];
         if (v == j) gradient[i] -= 1.0 / theta[i];
     }
     for (int i = n_rows_; i < n_; ++i) {
-        const auto [a, b] = entries_[i];
+        const auto [a, b] = parameters_.entries[i];
         gradient[i] = W_[a * k_ + b] - Q_[a * k_ + b];
     }
     if (!hessian) return;
 
     for (int i = 0; i < n_rows_; ++i) {
-        const auto [v, j] = entries_[i];
+        const auto [v, j] = parameters_.entries[i];
         if (stop_) stop_->check();
         double* H = hessian + static_cast<std::ptrdiff_t>(i) * n_;
         const double *Wv = &W_[v * k_], *Sj = S_ + j * m_;
-        for (int c = 0; c <= i; ++c) H[c] = Wv[entries_[c].row] * Sj[entries_[c].column];
+        for (int c = 0; c <= i; ++c)
+            H[c] = Wv[parameters_.entries[c].row] * Sj[parameters_.entries[c].column];
         if (v == j) H[i] += 1.0 / (theta[i] * theta[i]);
     }
     for (int i = n_rows_; i < n_; ++i) {
-        const auto [a, b] = entries_[i];
+        const auto [a, b] = parameters_.entries[i];
         if (stop_) stop_->check();
         double* H = hessian + static_cast<std::ptrdiff_t>(i) * n_;
         const double *Wa = &W_[a * k_], *Wb = &W_[b * k_], *Qa = &Q_[a * k_], *Qb = &Q_[b * k_];
         const double *Ga = &G_[a * m_], *Gb = &G_[b * m_];
         for (int c = 0; c < n_rows_; ++c) {
-            const auto [v, j] = entries_[c];
+            const auto [v, j] = parameters_.entries[c];
             H[c] = -(Wa[v] * Gb[j] + Wb[v] * Ga[j]);
         }
         for (int r = n_rows_; r <= i; ++r) {
-            const auto [c, d] = entries_[r];
+            const auto [c, d] = parameters_.entries[r];
             H[r] =
                 Wa[c] * (Qb[d] - Wb[d]) + Wa[d] * (Qb[c] - Wb[c]) + Qa[c] * Wb[d] + Qa[d] * Wb[c];
         }
@@ -118,7 +125,7 @@ void HalfObjective::add_variances(const double* theta, double weight, const std:
                                   double* variances) {
     std::fill(T_.begin(), T_.end(), 0.0);
     for (int i = 0; i < n_rows_; ++i) {
-        const auto [v, j] = entries_[i];
+        const auto [v, j] = parameters_.entries[i];
         axpy(theta[i], X_ + j * m_, &T_[v * m_], j + 1);
     }
     for (int v = 0; v < k_; ++v) variances[rows[v]] += weight * dot(&T_[v * m_], &T_[v * m_], m_);

@@ -23,23 +23,26 @@
 
 namespace bowfree {
 
-/// f of one district after another; buffers are kept between districts.
-class HalfObjective {
-  public:
-    /// A parameter: the entry of A, or of R, that it is.
+/// The free parameters of a district in scaled form, each by its entry of A or of R.
+struct ScaledParameters {
     struct Entry {
         int row, column;
     };
+    std::vector<Entry> entries;  ///< A row by row (u_v, then the parents of v), then R
+    int n_rows = 0;              ///< how many are entries of A
 
+    void list(const District& district);
+    int size() const { return static_cast<int>(entries.size()); }
+};
+
+/// f of one district after another; buffers are kept between districts.
+class HalfObjective {
+  public:
     /// Takes up a district. `S` and its Cholesky factor `X` are m x m, row-major; they must outlive
     /// the work on it, and so must `stop`, upon which `Stopped` is thrown.
     void reset(const District& district, const double* S, const double* X, const Stop* stop);
 
-    /// theta: the free entries of A (row by row: u_v, then its parents), then the correlations in
-    /// R.
-    const std::vector<Entry>& entries() const { return entries_; }
-    int n_rows() const { return n_rows_; }  ///< free entries of A
-    int size() const { return static_cast<int>(entries_.size()); }
+    const ScaledParameters& parameters() const { return parameters_; }
 
     /// f at theta; infinity outside the domain.
     double evaluate(const double* theta);
@@ -60,8 +63,8 @@ class HalfObjective {
     const double* S_ = nullptr;
     const double* X_ = nullptr;
     const Stop* stop_ = nullptr;
-    int k_ = 0, m_ = 0, n_rows_ = 0, n_ = 0;  // members, variables, free entries of A, parameters
-    std::vector<Entry> entries_;
+    int k_ = 0, m_ = 0, n_rows_ = 0, n_ = 0;  // members, variables, entries of A, parameters
+    ScaledParameters parameters_;
     std::vector<double> L_, T_, W_, WY_, G_, Q_;  // see `evaluate` and `differentiate`
 };
 

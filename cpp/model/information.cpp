@@ -13,8 +13,8 @@ namespace bowfree {
 namespace {
 
 /// The free parameters: B at (child, parent), then Omega at (a, b), a <= b. Local numbers.
-struct Parameters {
-    explicit Parameters(const District& district) {
+struct ParameterList {
+    explicit ParameterList(const District& district) {
         for (int v = 0; v < district.k; ++v)
             for (const int p : district.parents[v]) at.emplace_back(v, p);
         n_coefficients = size();
@@ -99,7 +99,7 @@ std::vector<double> product(const std::vector<double>& X, const std::vector<doub
 ///     B_ij, B_kl      W_ik S_jl
 ///     B_ij, Omega_ab  W_ia G_bj + W_ib G_aj
 ///     Omega, Omega'   1/2 tr(D W D' Q + D Q D' W - D W D' W)
-std::vector<double> information(const Scaled& at, const Parameters& parameters) {
+std::vector<double> information(const Scaled& at, const ParameterList& parameters) {
     const int k = at.k, m = at.m, q = parameters.size(), p = parameters.n_coefficients;
     std::vector<double> L = at.Omega, W(k * k), AT(m * k);
     if (cholesky(L.data(), k) < k) return {};
@@ -136,7 +136,7 @@ std::vector<double> information(const Scaled& at, const Parameters& parameters) 
 /// dg/dS for the half gradient g of F, one row for each parameter and one column for each entry
 /// (i, j), i >= j, of S. With U = W A, the gradient is linear in S: -(U S)_ab for B_ab, and
 /// -1/2 tr(D U S U^T) for a parameter of Omega.
-std::vector<double> score_slopes(const Scaled& at, const Parameters& parameters) {
+std::vector<double> score_slopes(const Scaled& at, const ParameterList& parameters) {
     const int k = at.k, m = at.m, q = parameters.size(), n_entries = m * (m + 1) / 2;
     std::vector<double> L = at.Omega, U = at.A;
     if (cholesky(L.data(), k) < k) return {};
@@ -166,7 +166,7 @@ std::vector<double> coefficient_slopes(const JointData& data, const District& di
     const std::vector<Pooled> groups = pool(data, district);
     const int m = district.m(), n_entries = m * (m + 1) / 2;
     const std::vector<double> sd = scales(groups, m);
-    const Parameters parameters(district);
+    const ParameterList parameters(district);
     const int p = parameters.n_coefficients, q = parameters.size();
     const Scaled at(groups.front(), district_in_local_numbers(district),
                     Estimates::of(fit, groups.front()), sd);
@@ -188,14 +188,14 @@ std::vector<double> coefficient_covariance(const JointData& data, const District
                                            const DistrictFit& fit) {
     const std::vector<Pooled> groups = pool(data, district);
     const std::vector<double> sd = scales(groups, district.m());
-    const Parameters parameters(told_of(district, groups));
+    const ParameterList parameters(told_of(district, groups));
     const int p = parameters.n_coefficients;
     int q = parameters.size();  // and those that a group has to itself
     std::vector<char> in_use(q);
     std::vector<std::vector<int>> indices;  // by group: the number of each of its parameters
     for (const Pooled& group : groups) {
         const District left = members_left(district, group.set);
-        const Parameters own(left);
+        const ParameterList own(left);
         std::vector<int>& index = indices.emplace_back();
         for (int s = 0; s < own.size(); ++s) {
             const int a = left.nodes[own.at[s].first], b = left.nodes[own.at[s].second];
@@ -216,7 +216,7 @@ std::vector<double> coefficient_covariance(const JointData& data, const District
         if (!in_use[s]) H[s * q + s] = 1.0;  // nothing depends on it
     for (std::size_t g = 0; g < groups.size(); ++g) {
         const District left = members_left(district, groups[g].set);
-        const Parameters own(left);
+        const ParameterList own(left);
         const std::vector<int>& index = indices[g];
         const std::vector<double> part =
             information({groups[g], left, Estimates::of(fit, groups[g]), sd}, own);

@@ -203,8 +203,8 @@ double Newton::leap() {
     double best = value_;
     for (const double length : leaps) {
         for (int i = 0; i < n_; ++i) {
-            const auto [a, b] = f_.entries()[i];
-            const bool free = a == v || (i >= f_.n_rows() && b == v);
+            const auto [a, b] = f_.shared().entries[i];
+            const bool free = a == v || (i >= f_.shared().n_rows && b == v);
             trial_[i] = free ? (a == b ? 1.0 : 0.0) : theta_[i] + length * step_[i];
         }
         if (evaluate(trial_) == infinity) break;

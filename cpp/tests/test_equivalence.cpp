@@ -75,6 +75,35 @@ TEST(a_singular_system_is_no_answer) {
     CHECK(answer(collider) == Inclusion::no);
 }
 
+TEST(decisions_are_an_equivalence_relation) {
+    // All BAPs of each skeleton on four nodes with at most five edges, by the table of decisions.
+    for (const char* skeleton : {"0->1 1->2 2->3", "0->1 1->2 2->3 0->3", "0->1 0->2 1->2 2->3",
+                                 "0->1 0->2 1->2 1->3 2->3"}) {
+        const auto edges = skeleton_edges(graph_of(4, skeleton));
+        std::vector<Graph> graphs;
+        Marks marks(edges.size());
+        int n_codes = 1;
+        for (std::size_t e = 0; e < edges.size(); ++e) n_codes *= 3;
+        for (int code = 0; code < n_codes; ++code) {
+            for (int e = 0, rest = code; e < static_cast<int>(edges.size()); ++e, rest /= 3)
+                marks[e] = edge_kinds[rest % 3];
+            const Graph graph = marked_graph(4, edges, marks.data());
+            if (!topological_order(graph).empty()) graphs.push_back(graph);
+        }
+        std::vector<std::vector<bool>> rows;
+        for (const Graph& graph : graphs) {
+            const Witness witness(graph, 7, Stop());
+            std::vector<bool>& row = rows.emplace_back();
+            for (const Graph& other : graphs)
+                row.push_back(witness.inside(other, topological_order(other), Stop()).answer ==
+                              Inclusion::yes);
+        }
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            for (std::size_t j = 0; j < rows.size(); ++j)
+                if (rows[i][j]) CHECK(rows[i] == rows[j]);
+    }
+}
+
 TEST(the_class_of_a_path) {
     // A root, or a bidirected edge: d + (d - 1) members.
     Graph path(12);

@@ -81,13 +81,13 @@ TEST(half_objective_derivatives_agree_with_differences) {
     CHECK_EQUAL(cholesky(X.data(), 4), 4);
     HalfObjective f;
     f.reset(district, S.data(), X.data(), nullptr);
-    const int n = f.size();
+    const int n = f.parameters().size();
     Rng rng(2);
     std::vector<double> theta(n), gradient(n), other(n), hessian(n * n);
     for (int i = 0; i < n; ++i) {
-        const auto [row, column] = f.entries()[i];
+        const auto [row, column] = f.parameters().entries[i];
         const double u = 2.0 * rng.uniform() - 1.0;
-        theta[i] = i >= f.n_rows() ? 0.2 * u : row == column ? 1.0 + 0.3 * u : 0.5 * u;
+        theta[i] = i >= f.parameters().n_rows ? 0.2 * u : row == column ? 1.0 + 0.3 * u : 0.5 * u;
     }
     f.evaluate(theta.data());
     f.differentiate(theta.data(), gradient.data(), hessian.data());
@@ -246,6 +246,91 @@ TEST(sweeps_over_groups_descend_to_the_fit) {
         before = sweeps.objective();
     }
     CHECK_CLOSE(before, DistrictFitter(data).fit(district).objective, 1e-7);
+}
+
+TEST(a_step_over_groups_minimizes_the_expected_objective_of_its_row) {
+    // EM: the errors of set members are replaced by their expectations given the others; row v of
+    // B and Omega then minimizes the expected objective, which is checked by differences.
+    const Graph graph = hard_graph();
+    std::vector<ConditionData> conditions;
+    for (const int target : {-1, 0, 2}) {
+        ConditionData condition{1.0 / 3.0, sample_of(graph, 200, 10 + target),
+                                std::vector<char>(4)};
+        if (target >= 0) condition.target[target] = 1;
+        conditions.push_back(std::move(condition));
+    }
+    const JointData data(std::move(conditions), 4);
+    const District district = data.district(graph, {0, 1, 2, 3});
+    const std::vector<Pooled> groups = pool(data, district);
+    GroupSweeps sweeps;
+    sweeps.reset(district, groups, nullptr);
+    const Matrix zero(16);
+    sweeps.start(zero.data());
+    CHECK(sweeps.sweep() && sweeps.sweep());
+    const Matrix A = sweeps.A(), Omega = sweeps.Omega();  // of the expectations
+    const auto expected = [&](const Matrix& A_now, const Matrix& Omega_now) {
+        double total = 0.0;
+        for (const Pooled& group : groups) {
+            // Errors as linear forms in x, and the variance that is left of a set member's own.
+            Matrix form = A_now, left(16);
+            for (int t = 0; t < 4; ++t) {
+                if (!group.set[t]) continue;
+                std::vector<int> others;
+                for (int v = 0; v < 4; ++v)
+                    if (v != t) others.push_back(v);
+                Matrix L(9), K(3);
+                for (int a = 0; a < 3; ++a) {
+                    for (int b = 0; b < 3; ++b) L[a * 3 + b] = Omega[others[a] * 4 + others[b]];
+                    K[a] = Omega[others[a] * 4 + t];
+                }
+                CHECK_EQUAL(cholesky(L.data(), 3), 3);
+                solve_lower(L.data(), 3, K.data());
+                solve_lower_transposed(L.data(), 3, K.data());
+                left[t * 4 + t] = Omega[t * 4 + t];
+                for (int j = 0; j < 4; ++j) form[t * 4 + j] = 0.0;
+                for (int a = 0; a < 3; ++a) {
+                    left[t * 4 + t] -= K[a] * Omega[others[a] * 4 + t];
+                    axpy(K[a], &A[others[a] * 4], &form[t * 4], 4);
+                }
+            }
+            Matrix L = Omega_now, E = left;
+            CHECK_EQUAL(cholesky(L.data(), 4), 4);
+            for (int v = 0; v < 4; ++v)
+                for (int w = 0; w < 4; ++w)
+                    for (int i = 0; i < 4; ++i)
+                        for (int j = 0; j < 4; ++j)
+                            E[v * 4 + w] += form[v * 4 + i] * group.S[i * 4 + j] * form[w * 4 + j];
+            solve_lower(L.data(), 4, E.data(), 4);
+            solve_lower_transposed(L.data(), 4, E.data(), 4);
+            for (int v = 0; v < 4; ++v)
+                total += group.weight * (2.0 * std::log(L[v * 4 + v]) + E[v * 4 + v]);
+        }
+        return total;
+    };
+    for (int v = 0; v < 4; ++v) {
+        CHECK(sweeps.start(A.data(), Omega.data()));
+        CHECK(sweeps.step(v));
+        constexpr double h = 1e-5;
+        const auto slope = [&](auto change) {
+            double F[2];
+            for (const int side : {0, 1}) {
+                Matrix A_now = sweeps.A(), Omega_now = sweeps.Omega();
+                change(A_now, Omega_now, side == 0 ? -h : h);
+                F[side] = expected(A_now, Omega_now);
+            }
+            return (F[1] - F[0]) / (2 * h);
+        };
+        for (const int p : district.parents[v])
+            CHECK_CLOSE(slope([&](Matrix& A_now, Matrix&, double by) { A_now[v * 4 + p] += by; }),
+                        0.0, 1e-7);
+        for (int w = 0; w < 4; ++w)
+            if (w == v || graph.bidirected(v, w))
+                CHECK_CLOSE(slope([&](Matrix&, Matrix& Omega_now, double by) {
+                                Omega_now[v * 4 + w] += by;
+                                if (w != v) Omega_now[w * 4 + v] += by;
+                            }),
+                            0.0, 1e-7);
+    }
 }
 
 TEST(equal_conditions_are_one) {

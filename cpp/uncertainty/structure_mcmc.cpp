@@ -35,15 +35,6 @@ std::size_t memory_size(int d, std::size_t keep) {
     return std::min(sampled_share * keep, most_states / std::max<std::size_t>(1, n_pairs(d)));
 }
 
-int n_edges(const Graph& graph) {
-    int directed = 0, ends = 0;  // ends of bidirected edges
-    for (int v = 0; v < graph.d(); ++v) {
-        directed += count(graph.parents(v), graph.words());
-        ends += count(graph.spouses(v), graph.words());
-    }
-    return directed + ends / 2;
-}
-
 }  // namespace
 
 StructureChains::StructureChains(Scorer& scorer, Rules rules, const std::vector<Graph>& starts,
@@ -62,7 +53,8 @@ StructureChains::StructureChains(Scorer& scorer, Rules rules, const std::vector<
 
 void StructureChains::offer(const Graph& graph, const Stop& stop) {
     Workspace workspace(scorer_, stop);
-    known_.offer(graph_key(graph), law_(scorer_.score(graph, workspace), n_edges(graph)), graph);
+    known_.offer(graph_key(graph), law_(scorer_.score(graph, workspace), count_edges(graph)),
+                 graph);
 }
 
 void StructureChains::walk(std::int64_t steps, std::int64_t thin, int n_threads, const Stop& stop) {
@@ -196,7 +188,7 @@ void StructureChains::splice(Chain& chain, MoveTable& table, Workspace& workspac
     if (share_before == 0.0) return;
     const auto share_after = static_cast<double>(memory_.count(pairs, after));
     const double its_score = scorer_.score(next, workspace);
-    const double weight = law_(its_score, n_edges(next));
+    const double weight = law_(its_score, count_edges(next));
     const double gain = weight - law_(score, table.n_edges());
     if (chain.notes.pool.wants(weight)) chain.notes.pool.offer(graph_key(next), weight, next);
     if (chance < std::exp(gain) * share_before / share_after) {
@@ -214,7 +206,7 @@ void StructureChains::offer_samples(const ChainNotes& notes, Pool& pool, const S
         Graph graph(d);
         for (int j = 1; j < d; ++j)
             for (int i = 0; i < j; ++i) add_edge(graph, i, j, static_cast<Edge>(*state++));
-        pool.offer(graph_key(graph), law_(score, n_edges(graph)), graph);
+        pool.offer(graph_key(graph), law_(score, count_edges(graph)), graph);
     }
 }
 
@@ -252,7 +244,7 @@ void StructureChains::set_list(std::vector<Scored> list) {
     in_list_.clear();
     double total = 0.0, first = 0.0;  // weights are relative to the first one's
     for (const Scored& scored : list_) {
-        const double weight = law_(scored.score, n_edges(scored.graph));
+        const double weight = law_(scored.score, count_edges(scored.graph));
         if (in_list_.empty()) first = weight;
         in_list_.insert(graph_key(scored.graph));
         cumulated_.push_back(total += std::exp(weight - first));

@@ -11,11 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from bowfree import _core
 from bowfree.equivalence.targets import Kind, Targets, given_targets
 from field_twin import produces_under
 from graph_strategies import all_baps
-from interventions_twin import intercepts_agree, lack_of_fit, population, slots
+from interventions_twin import (
+    field_population,
+    intercepts_agree,
+    lack_of_fit,
+    population,
+    slots,
+)
 from random_models import random_bap
 
 KINDS = get_args(Kind)
@@ -149,7 +154,7 @@ def test_agrees_with_the_slow_twin(kind):
         h = random_member(rng, g)
         sets = [T for T in subsets(g.nodes) if rng.random() < 3 / 2**d] or [(g.nodes[0],)]
         conditions = given_targets(sets, kind, g.nodes)
-        Sigma = _core.random_covariances(*g._bits(), conditions.core, int(rng.integers(2**60)))
+        Sigma = field_population(g, [(kind, T) for T in conditions.sets], rng)
         where, _ = slots(h, [(kind, T) for T in conditions.sets])
         answer = bf.is_submodel(g, h, targets=sets, kind=kind)
         assert answer == produces_under(h, where, Sigma)

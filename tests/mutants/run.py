@@ -81,7 +81,7 @@ class Workshop:
             *("cmake", "-S", self.root, "-B", self.build, "-G", "Ninja"),
             *("-DCMAKE_BUILD_TYPE=Release", f"-DPython_EXECUTABLE={sys.executable}"),
             *("-DSKBUILD_PROJECT_NAME=bowfree", "-DSKBUILD_PROJECT_VERSION=0.1.0"),
-            f"-Dnanobind_DIR={nanobind}",
+            *(f"-Dnanobind_DIR={nanobind}", "-DBOWFREE_TESTS=ON"),
         )
 
     def make(self) -> None:
@@ -92,7 +92,18 @@ class Workshop:
     def failures(
         self, tests: tuple[str, ...], *options: str, seconds: float | None = None
     ) -> list[str]:
-        """Run some tests; return a line for each failure, none when all pass."""
+        """Run some tests; return a line for each failure, none when all pass.
+
+        Tests named ``core_tests::NAME`` are those of ``cpp/tests``.
+        """
+        of_core = [test.split("::")[1] for test in tests if test.startswith("core_tests::")]
+        for name in of_core:
+            done = subprocess.run([self.build / "core_tests", name], capture_output=True, text=True)
+            if done.returncode:
+                return [f"FAILED {name}: {(done.stderr.splitlines() or ['crashed'])[0]}"]
+        tests = tuple(test for test in tests if not test.startswith("core_tests::"))
+        if not tests:
+            return []
         try:
             done = self._pytest(
                 "-q", "-rfE", "-p", "no:cacheprovider", *options, *tests, seconds=seconds
