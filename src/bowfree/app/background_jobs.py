@@ -171,6 +171,7 @@ class BackgroundJobs:
         self._moments, self._data, self._options = moments, data, options
         self._lock, self._tell = lock, tell
         self._job: Job | None = None
+        self._n_jobs = 0
         self._result: SearchResult | None = None
         self.candidates: list[tuple[ScoredGraph, int]] = []
         self.last_search: tuple[Mapping[str, Any], Drawing] | None = None  # options, and the start
@@ -204,7 +205,12 @@ class BackgroundJobs:
         if job is None:
             return None
         progress = None if job.progress is None else to_plain(job.progress)
-        return {"kind": job.kind, "progress": progress, "stopping": job.stopping}
+        return {
+            "number": self._n_jobs,
+            "kind": job.kind,
+            "progress": progress,
+            "stopping": job.stopping,
+        }
 
     def _announce(self) -> View:
         self._tell({"kind": "job", "job": self.job_view()})
@@ -223,6 +229,7 @@ class BackgroundJobs:
         """
         if self._job is not None:
             raise BowfreeError(f"a {self._job.kind} is running: stop it first, or wait")
+        self._n_jobs = number = self._n_jobs + 1
 
         def finish(result: Any, problem: BaseException | None) -> None:
             stopped = isinstance(problem, KeyboardInterrupt)
@@ -239,7 +246,8 @@ class BackgroundJobs:
                 else:
                     text = internal_error(problem, f"{kind} failed")
             failed = problem is not None and not stopped
-            self._tell({"kind": "job_ended", "job": kind, "text": text, "failed": failed})
+            ended = {"job": kind, "number": number, "text": text, "failed": failed}
+            self._tell({"kind": "job_ended", **ended})
             self._tell({"kind": "candidates", "candidates": self.candidates_view()})
             if self.shares is not None:
                 self._tell({"kind": "shares", "shares": self.shares})

@@ -2,16 +2,23 @@
 
 class Jobs {
   constructor(bench) {
-    Object.assign(this, { bench, current: null, ended: null, wantsReport: false });
+    Object.assign(this, { bench, current: null, ended: null, lastEnded: 0, wantsReport: false });
+  }
+
+  // An answer may arrive after the message that its job has ended.
+  isOutdated(job) {
+    return job && job.number <= this.lastEnded;
   }
 
   start(job) {
+    if (this.isOutdated(job)) return;
     this.current = job;
     this.ended = null;
     this.bench.renderPanel();
   }
 
   update(job) {
+    if (this.isOutdated(job)) return;
     const before = this.current;
     this.current = job;
     const part = this.bench.field("progress");
@@ -45,6 +52,7 @@ class Jobs {
 
   end(message) {
     this.current = null;
+    this.lastEnded = message.number;
     this.ended = message;
     this.bench.say(`${message.job}: ${message.text}`);
     if (message.job === "report" && this.wantsReport) {

@@ -15,7 +15,8 @@ const row = (label, ...fields) =>
   make("label", { class: "row" }, make("span", {}, label), ...fields);
 
 function fitPanel(bench) {
-  const { fit, problem, graph, edges } = bench.state;
+  const { fit, problem, graph, edges } = bench.state,
+    { shares } = bench;
   if (!fit) return [make("p", { class: "problem" }, problem)];
   const parts = [...fit.warnings, ...searchWarnings(bench), ...bench.dataWarnings].map((text) =>
     make("p", { class: "problem" }, text),
@@ -35,7 +36,10 @@ function fitPanel(bench) {
         "div",
         { class: "scroll" },
         table(
-          ["Edge", "Estimate, 95\u00a0%\u00a0interval", "Std.", "p"],
+          [
+            ...["Edge", "Estimate, 95\u00a0%\u00a0interval", "Std.", "p"],
+            ...(shares ? [shares.of === "resamples" ? "Resamples" : "Probability"] : []),
+          ],
           graph.map(([a, mark, b], k) => {
             const e = edges[k];
             return [
@@ -54,6 +58,7 @@ function fitPanel(bench) {
               ),
               fixed(e.standardized, 2),
               missing(e.p_value) ? "–" : e.p_value < 0.001 ? "< 0.001" : e.p_value.toFixed(3),
+              ...(shares ? [percent(bench.canvas.shareOf(k))] : []),
             ];
           }),
         ),
@@ -189,7 +194,7 @@ function nextPanel(bench) {
           ? `Add ${changed}`
           : !after
             ? `Delete ${old}`
-            : `${old} to ${changed}`;
+            : `Change ${old} to ${changed}`;
         return make(
           "li",
           {},
@@ -236,8 +241,9 @@ function classPanel(bench) {
       .map((edge, k) => [edge, found.ends[k]])
       .filter(([, ends]) => ends.includes("circle"));
     if (open.length) {
-      const left = { head: "<", tail: "–", circle: "o" },
-        right = { head: ">", tail: "–", circle: "o" };
+      const left = { head: "←", tail: "", circle: "o" },
+        right = { head: "→", tail: "", circle: "o" };
+      const mark = (ends) => (left[ends[0]] + right[ends[1]]).replace("oo", "o–o");
       parts.push(
         make("p", { class: "hint" }, "Edges that differ, with o at ends that differ:"),
         make(
@@ -247,7 +253,7 @@ function classPanel(bench) {
             make(
               "li",
               {},
-              `${bench.names[a]} ${left[ends[0]]}–${right[ends[1]]} ${bench.names[b]}`,
+              `${bench.names[a]} ${mark(ends)} ${bench.names[b]}`,
             ),
           ),
         ),
