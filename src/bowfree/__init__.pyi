@@ -23,11 +23,6 @@ from .data.conditions import (
     Condition as Condition,
     conditions as conditions,
 )
-from .data.joint_moments import (
-    ConditionMoments as ConditionMoments,
-    JointMoments as JointMoments,
-)
-from .data.missing_values import Gaps as Gaps
 from .model.linear_sem import (
     LinearSEM as LinearSEM,
     random_sem as random_sem,
@@ -119,6 +114,7 @@ from .errors import BowfreeError as BowfreeError
 
 # rooms of their own
 from . import errors as errors
+from . import data as data
 from . import graph as graph
 from . import model as model
 from . import effects as effects

@@ -221,7 +221,7 @@ def test_repairs_are_said(tmp_path):
     rows = np.random.default_rng(1).normal(size=(30, 2)).tolist()
     path.write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in rows) + ",\n,2.5\n")
     found = run("fit", path, "--graph", "a -> b", "--missing", "fiml")
-    assert "note: 1 row without any value is left out" in found.stderr
+    assert "note: 1 row without observed values dropped" in found.stderr
     Z = np.random.default_rng(0).normal(size=(14, 6))
     codes = (Z @ np.random.default_rng(1).normal(size=(6, 6)) > 0.3).astype(int)
     path.write_text("a,b,c,d,e,f\n" + "".join(",".join(map(str, r)) + "\n" for r in codes))

@@ -95,7 +95,9 @@ def test_the_graph_picks_its_columns():
     assert fit.graph.nodes == ("y", "z")
     joint = bf.moments(given(targets=["y"]))
     assert bf.moments(joint, graph=bf.parse("z <- y")).names == ("z", "y")
-    with pytest.raises(bf.errors.DataError, match=r"condition 'treated' .*'y', which is left out"):
+    with pytest.raises(
+        bf.errors.DataError, match=r"condition 'treated' has the target 'y', which affects"
+    ):
         joint.take(["x", "z"])
 
 
@@ -128,7 +130,7 @@ def test_joint_moments_are_an_object_like_others():
     assert again._same_as(moments)
     assert json.loads(json.dumps(moments.to_dict()))["conditions"][1]["targets"] == ["y"]
     assert moments.without_rows().conditions[0].deviations is None
-    assert bf.JointMoments(moments.conditions)._same_as(moments)
+    assert bf.data.JointMoments(moments.conditions)._same_as(moments)
 
 
 # --- what needs one covariance matrix ---
@@ -147,7 +149,7 @@ def test_joint_moments_are_an_object_like_others():
 )
 def test_with_targets_there_is_no_single_matrix(call):
     with pytest.raises(
-        bf.errors.DataError, match=r"interventions \(on y\) have no single covariance"
+        bf.errors.DataError, match=r"interventions \(on y\) have no common covariance"
     ):
         call(given(targets=["y"]))
 
@@ -157,11 +159,11 @@ def test_with_targets_there_is_no_single_matrix(call):
 BAD = {
     "unknown target": (
         lambda: given(targets=["q"]),
-        r"condition 'treated': targets has 'q', which is no variable; there are 'x', 'y', 'z'",
+        r"condition 'treated': targets: no variable 'q'; there are 'x', 'y', 'z'",
     ),
     "a target everywhere": (
         lambda: [bf.Condition(WATCHED, targets=["y"]), bf.Condition(TREATED, targets=["y", "x"])],
-        "'y' is a target in every condition: nothing says what acts on it",
+        "'y' is a target in every condition",
     ),
     "a target in the only condition": (
         lambda: bf.Condition(WATCHED, targets=["y"]),
@@ -169,30 +171,30 @@ BAD = {
     ),
     "constant, and no target": (
         lambda: [bf.Condition(WATCHED), bf.Condition(TREATED.assign(y=3.0), targets=["x"])],
-        "condition '2': constant column 'y': if it was held fixed, name it in `targets`",
+        "condition '2': constant column 'y': if it was held fixed, add it to `targets`",
     ),
     "constant where another is free": (
         lambda: [
             bf.Condition(WATCHED, targets=["x"]),
             bf.Condition(TREATED.assign(y=3.0), targets=["y"]),
         ],
-        "'y' does not vary in the conditions that leave 'x' alone",
+        "'y' is constant in all conditions without the target 'x'",
     ),
     "other columns": (
         lambda: [bf.Condition(WATCHED), bf.Condition(TREATED.rename(columns={"z": "w"}))],
-        "conditions with different columns: '2' has not 'z' and has 'w', unlike '1'",
+        "conditions '1' and '2' have different columns .'w', 'z'",
     ),
     "other columns in an array": (
         lambda: [bf.Condition(np.array(WATCHED)), bf.Condition(np.array(TREATED)[:, :2])],
-        "conditions with different columns: '2' has not 'x3'",
+        "conditions '1' and '2' have different columns .'x3'",
     ),
     "two of one name": (
         lambda: [bf.Condition(WATCHED, name="a"), bf.Condition(TREATED, name="a")],
-        "two conditions are called 'a'",
+        "two conditions are named 'a'",
     ),
     "gaps": (
         lambda: [bf.Condition(WATCHED), bf.Condition(TREATED.mask(TREATED > 1))],
-        "condition '2': missing or infinite values in 'x'.*: with several conditions rows have to",
+        "condition '2': missing or infinite values in 'x'.*: rows of several conditions must be complete",
     ),
     "one row": (
         lambda: [bf.Condition(WATCHED), bf.Condition(TREATED[:1])],
@@ -200,22 +202,22 @@ BAD = {
     ),
     "something else among them": (
         lambda: [bf.Condition(WATCHED), TREATED],
-        "entry 1 of the data is of type DataFrame, beside conditions",
+        "entry 1 of the data is of type DataFrame, others are conditions",
     ),
     "a population": (
         lambda: [bf.Condition(WATCHED), bf.Condition(cov=np.eye(3), n=np.inf)],
-        "condition '2': n = inf: with several conditions",
+        "condition '2': n = inf: several conditions need",
     ),
     "moments with gaps": (
         lambda: [
             bf.Condition(WATCHED),
             bf.Condition(bf.moments(TREATED.mask(TREATED > 6), missing="fiml")),
         ],
-        "condition '2': with several conditions moments have to be those of complete rows",
+        "condition '2': moments of several conditions must be those of complete",
     ),
     "conditions in a condition": (
         lambda: [bf.Condition(WATCHED), bf.Condition(bf.moments(given()))],
-        "several conditions already",
+        "its data are several conditions",
     ),
     "variance without covariances": (
         lambda: [
@@ -243,16 +245,16 @@ def test_bad_conditions_are_refused(case):
     [
         ({}, "neither was given"),
         ({"data": WATCHED, "cov": np.eye(3)}, "both were given"),
-        ({"data": WATCHED, "n": 40}, "n = 40 was given with `data`"),
+        ({"data": WATCHED, "n": 40}, "n = 40: cannot be combined with `data`"),
         ({"cov": np.eye(3), "n": 40, "ddof": 2}, "ddof = 2"),
         (
             {"data": WATCHED, "targets": "y"},
-            r"targets = 'y': give a list .* as \['y'\]",
+            r"targets = 'y': must be a list of names, such as \['y'\]",
         ),
         ({"data": WATCHED, "targets": 3}, "targets = 3: must be a list of names"),
-        ({"data": WATCHED, "targets": ["y", "y"]}, "give each variable once"),
+        ({"data": WATCHED, "targets": ["y", "y"]}, "a variable is listed twice"),
         ({"data": WATCHED, "kind": "magic"}, "unknown kind 'magic'"),
-        ({"data": WATCHED, "name": 3}, "name = 3: must be a text"),
+        ({"data": WATCHED, "name": 3}, "name = 3: must be a string"),
     ],
 )
 def test_bad_options_of_a_condition(options, message):
@@ -263,13 +265,13 @@ def test_bad_options_of_a_condition(options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"column": "day"}, "column = 'day': no such column; there are"),
-        ({"column": 3}, "column = 3: no such column"),
-        ({"column": "batch", "targets": {"b": ["y"]}}, "targets has the condition 'b', which"),
-        ({"column": "batch", "kind": {"b": "noise"}}, "kind has the condition 'b', which column"),
+        ({"column": "day"}, "column = 'day': the frame has no such column"),
+        ({"column": 3}, "column = 3: the frame has no such column"),
+        ({"column": "batch", "targets": {"b": ["y"]}}, "targets: no condition 'b'"),
+        ({"column": "batch", "kind": {"b": "noise"}}, "kind: no condition 'b' in column"),
         ({"column": "batch", "kind": {"treated": "magic"}}, "unknown kind 'magic'"),
-        ({"column": "batch", "targets": ["y"]}, "must be a mapping from names of conditions"),
-        ({"column": "batch", "targets": {"treated": "y"}}, "give a list of names"),
+        ({"column": "batch", "targets": ["y"]}, "must be a mapping from conditions"),
+        ({"column": "batch", "targets": {"treated": "y"}}, "must be a list of names"),
     ],
 )
 def test_bad_options_of_a_table(options, message):
@@ -280,7 +282,7 @@ def test_bad_options_of_a_table(options, message):
 def test_a_row_without_condition():
     frame = table().assign(batch=lambda t: t.batch.where(t.batch != "treated"))
     with pytest.raises(
-        bf.errors.DataError, match="column 'batch' has 30 gaps, the first in row 40"
+        bf.errors.DataError, match="column 'batch' has 30 missing values, the first in row 40"
     ):
         bf.conditions(frame, column="batch")
     with pytest.raises(bf.errors.DataError, match="frame is an object of type ndarray"):
@@ -311,6 +313,6 @@ def test_what_is_for_one_table_is_refused(options):
 def test_tables_whose_columns_have_odd_names(columns):
     table = pd.DataFrame(np.eye(4)[:, :3], columns=columns)
     with pytest.raises(
-        bf.errors.DataError, match=r"no such column; there are 1, None|two columns of one"
+        bf.errors.DataError, match=r"no such column, only 1, None|two columns of the same"
     ):
         bf.conditions(table, column="batch")

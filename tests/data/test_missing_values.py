@@ -10,8 +10,7 @@ from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
 import bowfree as bf
-from bowfree.data.missing_patterns import Patterns, saturated
-from bowfree.data.missing_values import IncompleteRows
+from bowfree.data.missing_values import IncompleteRows, Patterns, saturated
 from bowfree.model.fiml import curvature
 
 NAN = math.nan
@@ -129,14 +128,14 @@ def test_em_never_goes_downhill_and_newton_ends_at_its_limit():
 def test_many_variables_go_without_newton(monkeypatch):
     patterns = Patterns.of(X)
     expected = saturated(patterns)
-    monkeypatch.setattr("bowfree.data.missing_patterns._MOST_FOR_NEWTON", 1)
+    monkeypatch.setattr("bowfree.data.missing_values._MOST_FOR_NEWTON", 1)
     assert_allclose(saturated(patterns).Sigma, expected.Sigma, rtol=1e-3)
 
 
 def test_patterns_in_parts_are_the_same(monkeypatch):
     patterns = Patterns.of(X)
     whole = patterns.information(np.zeros(3), np.eye(3))
-    monkeypatch.setattr("bowfree.data.missing_patterns._STACK", 9)  # one pattern at a time
+    monkeypatch.setattr("bowfree.data.missing_values._STACK", 9)  # one pattern at a time
     assert_allclose(patterns.information(np.zeros(3), np.eye(3)), whole, rtol=1e-10)
 
 
@@ -195,7 +194,7 @@ def test_gaps_only_where_they_do_not_matter_change_nothing():
     complete = named(np.random.default_rng(6).normal(size=(60, 3)))
     gappy = pd.concat([complete, named(np.full((1, 3), NAN))])
     fit, plain = bf.fit(GRAPH, gappy, missing="fiml"), bf.fit(GRAPH, complete)
-    assert fit.moments.notes == ("1 row without any value is left out",)
+    assert fit.moments.notes == ("1 row without observed values dropped",)
     assert_allclose(fit.B, plain.B, atol=1e-9)
     assert_allclose(fit.loglik, plain.loglik)
 
@@ -256,7 +255,7 @@ def test_a_graph_with_fewer_variables_forgets_the_others():
 
 def test_gaps_are_described_and_tested():
     data = named(X)
-    gaps = bf.moments(data, missing="fiml").gaps
+    gaps = bf.moments(data, missing="fiml").missing_values
     assert gaps.missing == tuple(data.isna().sum())
     assert sum(gaps.rows) == len(data)
     found = saturated(Patterns.of(X))
@@ -270,8 +269,8 @@ def test_gaps_are_described_and_tested():
     assert_allclose(gaps.statistic, statistic, rtol=1e-6)
     assert gaps.df == (~gaps.patterns).sum() - 3
     assert "Little's test" in str(gaps)
-    assert "nothing" in str(gaps)
-    assert bf.moments(data.dropna()).gaps is None
+    assert "none" in str(gaps)
+    assert bf.moments(data.dropna()).missing_values is None
 
 
 def test_littles_test_sees_gaps_that_depend_on_values():
@@ -280,8 +279,8 @@ def test_littles_test_sees_gaps_that_depend_on_values():
     chance, dependent = Z.copy(), Z.copy()
     chance[rng.random(400) < 0.3, 1] = NAN
     dependent[Z[:, 0] > 0.8, 1] = NAN
-    assert bf.moments(chance, missing="fiml").gaps.p_value > 0.05
-    assert bf.moments(dependent, missing="fiml").gaps.p_value < 1e-6
+    assert bf.moments(chance, missing="fiml").missing_values.p_value > 0.05
+    assert bf.moments(dependent, missing="fiml").missing_values.p_value < 1e-6
 
 
 def test_weights_and_gaps_go_together():
@@ -313,16 +312,16 @@ def with_column(values, name="b"):
 
 half = np.arange(len(X)) % 2 == 0
 BAD_TABLES = {
-    "empty column": (with_column(NAN), "column 'b' has no value at all: drop it"),
-    "empty table": (named(X) * NAN, "columns 'a', 'b', 'c' have no value at all: drop them"),
-    "constant": (with_column(np.where(half, 1.0, NAN)), "constant column 'b' .where it is observ"),
+    "empty column": (with_column(NAN), "no observed values in 'b': drop"),
+    "empty table": (named(X) * NAN, "no observed values in 'a', 'b', 'c': drop"),
+    "constant": (with_column(np.where(half, 1.0, NAN)), "constant column 'b' .observed values"),
     "never together": (
         named(X).assign(b=np.where(half, X[:, 0], NAN), c=np.where(half, NAN, X[:, 0] ** 2)),
-        "'b' and 'c': fewer than two rows have both",
+        "'b' and 'c': observed together in fewer than two rows",
     ),
     "infinite": (with_column(np.where(half, np.inf, NAN)), "missing or infinite values in 'a'"),
     "too large": (with_column(X[:, 0] * 1e200), "column 'b' has values up to"),
-    "duplicates": (with_column(X[:, 0]), "duplicated columns 'a' and 'b'|no maximum that could"),
+    "duplicates": (with_column(X[:, 0]), "duplicated columns 'a' and 'b'|no maximum of the"),
 }
 
 
@@ -341,14 +340,14 @@ def test_nothing_left_by_listwise():
 def test_the_pair_that_fewest_rows_have_is_named():
     few = [[NAN, 1.0, 2.0], [1.0, 2.0, 2.5], [3.0, 2.5, 1.0]]
     with pytest.raises(
-        bf.errors.DataError, match=r"only 2 of them have both 'x1' and 'x2'\); use fewer"
+        bf.errors.DataError, match=r"'x1' and 'x2' are observed together in 2 of them\); use fewer"
     ):
         bf.moments(few, missing="fiml")
 
 
 def test_too_many_gaps():
     gappy = rows_with_gaps(8, 5, seed=1, share=0.5)
-    with pytest.raises(bf.errors.DataError, match=r"no maximum that|rows have both|singul"):
+    with pytest.raises(bf.errors.DataError, match=r"no maximum of|observed together|singul"):
         bf.moments(gappy, missing="fiml")
 
 

@@ -285,7 +285,7 @@ BAD_INPUT = {
     "NaN in cov": ({"cov": _cov_with(0, 2, np.nan), "n": 20}, r"'a' \(1 entry, first in row 2\)"),
     "constant": ({"data": _with(slice(None), 1, 0.1)}, "constant column 'b'"),
     "zero variance": ({"cov": _cov_with(1, 1, 0.0), "n": 20}, "the variance of 'b' is 0"),
-    "duplicated": ({"data": X[:, [0, 1, 1]]}, "duplicated columns 'b' and 'c': .* is 1, keep one"),
+    "duplicated": ({"data": X[:, [0, 1, 1]]}, "duplicated columns 'b' and 'c': .* is 1; drop one"),
     "mirrored": ({"data": X[:, [0, 1, 1]] * [1, 1, -2]}, "duplicated columns 'b' and 'c': .* -1"),
     "collinear": (
         {"data": np.column_stack([X[:, 0], X[:, 1], X[:, 0] - 2 * X[:, 1]])},
@@ -349,17 +349,20 @@ BAD_INPUT = {
     "boolean column": ({"data": NAMED.assign(b=True)}, r"non-numeric column 'b' \(Boolean\)"),
     "values of 1e307": (
         {"data": X * [1, 1e307, 1]},
-        r"column 'b' has values up to .*e\+307: its covariances are larger .*; rescale it",
+        r"column 'b' has values up to .*e\+307: its covariances are too large .*; rescale it",
     ),
     "values that no difference can hold": (
         {"data": _with([0, -1, 3], 1, [1e308, 1e308, -1e308])},
-        r"column 'b' has values up to 1e\+308: .* larger",
+        r"column 'b' has values up to 1e\+308: .* too large",
     ),
-    "table times 1e153": ({"data": X * 1e153}, r"column 'a' has values up to .*e\+153: .* larger"),
+    "table times 1e153": (
+        {"data": X * 1e153},
+        r"column 'a' has values up to .*e\+153: .* too large",
+    ),
     "table times 1e-200": ({"data": X * 1e-200}, "column 'a' has values up to .*e-200"),
     "column times 1e-200": (
         {"data": X * [1, 1e-200, 1]},
-        "column 'b' has values up to .*e-200: its covariances are smaller .*; rescale it",
+        "column 'b' has values up to .*e-200: its covariances are too small .*; rescale it",
     ),
     "cov times 1e306": ({"cov": S * 1e306, "n": 20}, r"'a' has a standard deviation of .*e\+15"),
     "cov times 1e-306": ({"cov": S * 1e-306, "n": 20}, r"'a' has a standard deviation of .*e-15"),
@@ -385,15 +388,15 @@ BAD_INPUT = {
     ),
     "column without a name": (
         {"data": pd.DataFrame(X, columns=["a", "", "c"]), "graph": None},
-        "column 1 of data has no name: give it one",
+        "column 1 of data has no name: rename it",
     ),
     "masked column of a mapping": (
         {"data": {"a": np.ma.masked_equal(np.arange(20), 7), "b": X[:, 1], "c": X[:, 2]}},
         r"missing or infinite values in 'a' \(1 value, first in row 7\)",
     ),
     "masked texts": ({"data": np.ma.masked_equal([["u", "v"]], "u")}, "non-numeric"),
-    "text": ({"data": "data.csv"}, "data is the text or path 'data.csv': read the file first"),
-    "path": ({"data": Path("data.csv")}, "text or path .*data.csv.*: read the file first"),
+    "text": ({"data": "data.csv"}, "data is the string or path 'data.csv': read the file first"),
+    "path": ({"data": Path("data.csv")}, "string or path .*data.csv.*: read the file first"),
     "complex": ({"data": X + 1j}, "non-numeric .an array of complex128"),
     "complex column": (
         {"data": {"a": X[:, 0] * 1j, "b": X[:, 1], "c": X[:, 2]}},
@@ -407,20 +410,20 @@ BAD_INPUT = {
     "objects in a frame": ({"data": NAMED.astype(object)}, r"non-numeric column 'a' \(Object\)"),
     "truth values": ({"data": X > 0}, "non-numeric .an array of bool"),
     "None among numbers": ({"data": [[1.0, None, 2.0]] * 3}, "non-numeric .an array of object"),
-    "number": ({"data": 7.0}, "data is of type float: an array, a data frame, or a mapping"),
-    "set": ({"data": {1.0, 2.0}}, "data is of type set: an array, a data frame, or a mapping"),
-    "three axes": ({"data": X[:, :, None]}, r"data has shape \(20, 3, 1\): a table with rows"),
-    "one axis": ({"data": X[:, 0]}, r"shape \(20,\): .* \(one column is x.reshape\(-1, 1\)\)"),
+    "number": ({"data": 7.0}, "data is of type float: pass an array, a data frame, or a mapping"),
+    "set": ({"data": {1.0, 2.0}}, "data is of type set: pass an array, a data frame, or a mapping"),
+    "three axes": ({"data": X[:, :, None]}, r"data has shape \(20, 3, 1\): pass a table of rows"),
+    "one axis": ({"data": X[:, 0]}, r"shape \(20,\): .* \(for one column, x.reshape\(-1, 1\)\)"),
     "no rows": ({"data": X[:0]}, "n = 0: data need at least 2 rows"),
     "empty frame": ({"data": pd.DataFrame(), "graph": None}, "data has no columns"),
     "empty mapping": ({"data": {}}, "data has no columns"),
     "columns of unequal length": (
         {"data": {"a": [1, 2], "b": [1, 2, 3]}, "graph": None},
-        r"columns of data have shapes \[\(2,\), \(3,\)\]: they must be equally long",
+        r"columns of data have shapes \[\(2,\), \(3,\)\]: they must have equal length",
     ),
     "too wide": (
         {"data": np.zeros((2, 10_001)), "graph": None},
-        "data has 10,001 columns, and 10,000 is the most there can be: select some",
+        "data has 10,001 columns, at most 10,000 are allowed: select some",
     ),
     "shrinkage by itself": ({"data": X, "shrinkage": "much"}, "shrinkage = 'much': must be a numb"),
     "shrinkage > 1": ({"data": X, "shrinkage": 1.5}, "shrinkage = 1.5: must be a number between"),
@@ -435,7 +438,7 @@ BAD_INPUT = {
     "ddof is a list": ({"cov": S, "n": 20, "ddof": [1]}, r"ddof = \[1\]: must be 1"),
     "object array": ({"data": X.astype(object)}, "non-numeric .an array of object.: convert"),
     "ragged": ({"data": [[1.0, 2.0], [3.0]]}, "data is not a table"),
-    "not a table": ({"data": X[:, 0]}, r"data has shape \(20,\): a table with rows and columns"),
+    "not a table": ({"data": X[:, 0]}, r"data has shape \(20,\): pass a table of rows and columns"),
 }
 
 
@@ -448,7 +451,7 @@ def test_bad_data(arguments, message):
 BAD_MOMENTS = {
     "names": ((5, S, 20), "names = 5: must be a tuple of strings"),
     "one text": (("abc", S, 20), "names = 'abc': must be a tuple of strings"),
-    "name twice": ((["a", "a", "b"], S, 20), "node 'a' is given twice"),
+    "name twice": ((["a", "a", "b"], S, 20), "node 'a' is listed twice"),
     "size": (("ab", S, 20), "names"),
     "shape": ((["a", "b"], S, 20), "array of 3 columns and the graph has 2 nodes"),
     "not symmetric": ((list("abc"), np.triu(S), 20), "not symmetric"),
@@ -547,7 +550,7 @@ BAD_GRAPHS = {
     ),
     "cycle": (
         bf.MixedGraph(list("abc"), directed=[("a", "b"), ("b", "c"), ("c", "a")]),
-        "directed cycle .* -> .*; drop or turn one of its edges",
+        "directed cycle .* -> .*; drop or reverse one of its edges",
     ),
 }
 

@@ -16,8 +16,7 @@ from scipy.special import ndtr
 from scipy.stats import norm
 
 import bowfree as bf
-from bowfree.data.bivariate_normal import binormal_cdf, binormal_density
-from bowfree.data.ordinal import MixedRows, polychoric, polyserial
+from bowfree.data.ordinal import MixedRows, binormal_cdf, binormal_density, polychoric, polyserial
 
 FOLDER = Path(__file__).parents[1] / "reference" / "ordinal"
 CASES = json.loads((FOLDER / "correlations.json").read_text())["cases"]
@@ -230,7 +229,7 @@ def test_an_empty_cell_of_two_by_two_gets_half_a_row():
 def test_unused_categories_are_said():
     codes = frame().a
     data = frame().assign(a=pd.Categorical.from_codes(codes, list("pqrs"), ordered=True))
-    assert "'a' has no row in the category 's'" in bf.moments(data).notes
+    assert "'a' has no rows of category 's'" in bf.moments(data).notes
 
 
 def test_bootstrap_of_categories():
@@ -259,7 +258,7 @@ BAD = {
         "ordinal column 'a' has more than 50 values",
     ),
     "one category": (frame().assign(a=1.0), ["a"], "constant column 'a'"),
-    "same order": (same, ["a", "b"], "'b' and 'a': their categories have the same order"),
+    "same order": (same, ["a", "b"], "'b' and 'a': their polychoric correlation is 1 or -1"),
     "no order": (
         frame().assign(a=pd.Categorical(frame().a)),
         [],

@@ -127,7 +127,7 @@ def test_fit_chooses_the_sandwich():
     fit = bf.fit(CHAIN, distorted(Z), correlation="kendall")
     assert (fit.se, fit.test) == ("robust", "satorra-bentler")
     assert fit.n == 500
-    assert "Kendall's correlations of 500 rows" in str(fit.summary())
+    assert "Kendall correlations of 500 rows" in str(fit.summary())
     naive = bf.fit(CHAIN, cov=fit.S, n=500, ddof=0)
     assert_array_equal(naive.B, fit.B)
     # The effect of x1 is the correlation itself, which is more precise than a slope.
@@ -183,7 +183,7 @@ def test_a_repair_is_said():
 def test_few_values_are_said():
     X = pd.DataFrame(normal_rows(100, 1), columns=list("abc")).assign(c=lambda t: t.c > 0)
     moments = bf.moments(X.astype(float), correlation="spearman")
-    assert moments.notes == ("'c' has few values: ranks assume many, `ordinal` does not",)
+    assert moments.notes == ("'c' has few different values; for ordered categories use `ordinal`",)
 
 
 def test_order_of_columns():

@@ -159,7 +159,7 @@ def test_a_search_reads_pieces_once_and_looks_at_the_first_rows(only_sums):
     ("pieces", "options", "message"),
     [
         (lambda: iter([]), {}, "has no pieces"),
-        (lambda: iter(["data.csv"]), {}, "piece 1 of data is the text or path"),
+        (lambda: iter(["data.csv"]), {}, "piece 1 of data is the string or path"),
         (lambda: iter([[1.0, 2.0]]), {}, "piece 1 of data has shape"),
         (lambda: iter([frame(ROWS), frame(ROWS)[["a", "b"]]]), {}, "piece 2 of data has other"),
         (

@@ -118,7 +118,7 @@ def test_the_order_of_columns_and_conditions_does_not_matter():
         [graph.nodes[i] for i in order], directed=graph.directed, bidirected=graph.bidirected
     )
     moments = bf.moments(given, graph=graph)
-    again = bf.fit(turned, bf.JointMoments([moments.conditions[k] for k in (2, 0, 3, 1)]))
+    again = bf.fit(turned, bf.data.JointMoments([moments.conditions[k] for k in (2, 0, 3, 1)]))
     assert again.loglik == pytest.approx(fit.loglik, abs=1e-8)
     np.testing.assert_allclose(again.B, fit.B[np.ix_(order, order)], atol=1e-5)
 
@@ -265,5 +265,5 @@ def test_what_is_for_one_sample_is_refused():
     fit = bf.fit(bf.parse("x -> y"), given)
     with pytest.raises(bf.errors.DataError, match="is for one sample"):
         _ = replace(fit, test="satorra-bentler").scaled
-    with pytest.raises(bf.BowfreeError, match="method='ricf' is the paper's"):
+    with pytest.raises(bf.BowfreeError, match="method='ricf' needs a single covariance matrix"):
         bf.fit(bf.parse("x -> y"), given, method="ricf")

@@ -93,7 +93,7 @@ def results() -> dict[type, Any]:
         GRAPH.pag(), GRAPH.identified(), bf.atlas(2), bf.Progress("runs", 1, 2, 0.5, 0.5),
         bf.search.SearchInterrupted(search), bf.errors.WorkInterrupted(search), bf.design(GRAPH),
         next(GRAPH.paths("a", "b")), next(GRAPH.treks("b", "c")),
-        robust.scaled, robust.moments.gaps,
+        robust.scaled, robust.moments.missing_values,
         bf.BAPLearner(random_state=1, **QUICK).fit(DATA), GRAPH, bf.Moments(GRAPH.nodes, COV, 60),
         fit.modification_indices(), fit.predict(DATA, of="a"), fit.residuals(DATA),
         bf.edge_changes(GRAPH, DATA), bf.compare({"a": GRAPH, "b": bf.parse("a, b, c")}, DATA),

@@ -45,7 +45,7 @@ def results(graph, data):
     made = [
         left_out, left_out.conditions[0], left_out.effects[0],
         joint, joint.conditions[1], joint.sharing_test(), joint.moments.conditions[1],
-        robust.scaled, robust.moments.gaps,
+        robust.scaled, robust.moments.missing_values,
         search, search.runs[0], fit, fit.summary(), fit.indices, fit.certificate[0],
         fit.estimates()[0], fit.standard_errors(), fit.total_effects(),
         fit.total_effects().effect(of=a, on=b), fit.sem(), members, summary, summary.edges[0],

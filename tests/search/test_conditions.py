@@ -168,7 +168,7 @@ def test_chains_walk_over_conditions():
 def test_the_paper_s_method_is_for_one_matrix():
     data = conditions(np.random.default_rng(10), bf.parse("x -> y"), [(), (1,)])
     for search in (bf.greedy_search, bf.exhaustive_search):
-        with pytest.raises(bf.BowfreeError, match="method='ricf' is the paper's"):
+        with pytest.raises(bf.BowfreeError, match="method='ricf' needs a single covariance matrix"):
             search(data, method="ricf")
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import bowfree as bf
-from bowfree.data.holdout import split_rows
+from bowfree.data.conditions import split_rows
 
 QUICK = {"restarts": 2, "rounds": 0}
 NAMES = ("x1", "x2", "x3", "x4")
@@ -104,7 +104,7 @@ def test_what_is_said_by_rows_put_aside_is_true():
         ({"data": np.eye(4), "holdout": 1.5}, "holdout = 1.5: must be a number between 0 and 1"),
         ({"data": np.eye(4), "holdout": "half"}, "holdout = 'half'"),
         ({"cov": np.eye(4), "n": 50, "holdout": 0.5}, "holdout needs observations in rows"),
-        ({"data": {"x": [1.0], "y": [1.0, 2.0]}, "holdout": 0.5}, "must be equally long"),
+        ({"data": {"x": [1.0], "y": [1.0, 2.0]}, "holdout": 0.5}, "must have equal length"),
     ],
 )
 def test_bad_input(options, message):

@@ -154,7 +154,7 @@ def test_map_of_missing_values():
     a = NORMAL["a"]
     gappy = NORMAL.assign(b=NORMAL["b"].where(a < 0), c=NORMAL["c"].where(a < a.quantile(0.9)))
     fit = bf.fit(GRAPH, gappy, missing="fiml")
-    gaps = fit.moments.gaps
+    gaps = fit.moments.missing_values
     found = missing_map(gaps)
     assert found.names == ["a", "b", "c"]
     assert [cells for _, _, cells in found.patterns] == sorted(
@@ -172,6 +172,6 @@ def test_map_of_missing_values():
 def test_rare_patterns_are_counted():
     X = np.random.default_rng(1).normal(size=(500, 8))
     X[np.random.default_rng(2).random(X.shape) < 0.2] = np.nan
-    found = missing_map(bf.moments(X, missing="fiml").gaps)
+    found = missing_map(bf.moments(X, missing="fiml").missing_values)
     assert len(found.patterns) == 25
     assert f"{500 - sum(float(rows) for rows, _, _ in found.patterns):g} rows" in found.omitted

@@ -228,7 +228,7 @@ def _observations(result: SearchResult) -> str:
     if result.holdout is None:
         rows = result.moments.sample
         if rows is not None and not rows.plain:  # n is the effective sample size
-            return f"{rows.says()}, {variables}"
+            return f"{rows.describe()}, {variables}"
         return f"{result.moments.n:.0f} observations of {variables}"
     return (
         f"{result.moments.n:.0f} observations of {variables} for the search; estimates and tests "

@@ -1,6 +1,6 @@
-"""What a covariance matrix must be: finite, symmetric, positive definite, and of sensible units.
+"""Validation of covariance matrices: finite, symmetric, positive definite, of representable size.
 
-The core assumes all of it. Where something is wrong, the error names the variables at fault.
+The core assumes all of this. Errors name the variables that are the cause.
 """
 
 from __future__ import annotations
@@ -23,24 +23,34 @@ from bowfree.validation import is_number
 
 Floats = npt.NDArray[np.float64]
 
-# Eigenvalues of a correlation matrix carry a rounding error of about d * 1e-16; below this bound
-# the residual variance of some combination of variables has no digit left that could be trusted.
+# Eigenvalues of a correlation matrix have a rounding error of about d * 1e-16; below this bound the
+# residual variance of some combination of variables has no correct digit.
 SINGULAR = 1e-12
-# Difference of S[i, j] and S[j, i] that printing (relative to the entry) and rounding (relative to
-# the standard deviations) may leave.
+# Largest differences of S[i, j] and S[j, i] due to printing (relative to the entry) and to rounding
+# (relative to the standard deviations).
 _PRINTING, _ROUNDING = 1e-8, 1e-12
-# Values and standard deviations within these bounds have covariances whose products are neither
-# infinite nor zero: a double ends at 2^1024 and 2^-1022.
+# The products of covariances of values within these bounds are neither infinite nor zero: a double
+# ends at 2^1024 and 2^-1022.
 SMALLEST, LARGEST = 2.0**-250, 2.0**250
+
+
+def check_ddof(ddof: Any) -> None:
+    """Raise an error unless `ddof` is 0 or 1."""
+    if not is_number(ddof) or ddof not in (0, 1):
+        raise DataError(f"ddof = {short_repr(ddof)}: must be 1 (divisor n - 1) or 0 (divisor n)")
 
 
 def read_covariance(
     cov: Any, n: Any, ddof: int, graph: MixedGraph | None
 ) -> tuple[tuple[str, ...], Floats, float]:
-    """Return names, the matrix with divisor n, and n."""
+    """Return the names, the covariance matrix with divisor n, and n."""
     if n is None:
         raise DataError("`cov` needs `n`, the number of observations (inf for a population)")
-    if not is_number(n) or not (n == math.inf or n == _whole(n)):
+    try:
+        whole = is_number(n) and (n == math.inf or n == float(int(n)))
+    except (OverflowError, ValueError):
+        whole = False
+    if not whole:
         raise DataError(
             f"n = {short_repr(n)}: must be a whole number, or inf for a population covariance"
         )
@@ -56,7 +66,7 @@ def read_covariance(
         i = int(variances.argmin())
         raise DataError(
             f"cov is not positive definite: the variance of {names[i]!r} is {variances[i]:g}; "
-            "a constant variable must be dropped"
+            "drop constant variables"
         )
     sd = np.sqrt(variances)
     check_scale(names, sd, "a standard deviation of")
@@ -78,14 +88,6 @@ def _check_symmetric(names: Sequence[str], C: Floats, sd: Floats) -> None:
         )
 
 
-def _whole(n: float) -> float | None:
-    """Return the whole number below n, None when there is none or it is too large for a float."""
-    try:
-        return float(int(n))
-    except (OverflowError, ValueError):
-        return None
-
-
 def missing_values(
     names: Sequence[str], values: Floats, what: str, *, use_fiml: bool = True
 ) -> DataError:
@@ -96,9 +98,8 @@ def missing_values(
         f"{names[i]!r} ({count[i]} {what}{'s' if count[i] > 1 else ''}, first in row {first[i]})"
         for i in map(int, np.flatnonzero(count))
     ]
-    listed = ", ".join(places[:12]) + (
-        f" and {len(places) - 12} more columns" if len(places) > 12 else ""
-    )
+    more = f" and {len(places) - 12} more columns" if len(places) > 12 else ""
+    listed = ", ".join(places[:12]) + more
     remedy = "drop or impute those observations"
     if what == "value" and not np.isinf(values).any():
         fiml = "missing='fiml' uses all observed values, " if use_fiml else ""
@@ -110,25 +111,25 @@ def missing_values(
 
 
 def check_scale(names: Sequence[str], size: Floats, what: str) -> None:
-    """Exclude columns that are too large or too small to be squared."""
+    """Raise an error if columns are too large or too small to be squared."""
     if ((size >= SMALLEST) & (size <= LARGEST)).all():
         return
     i = int(np.flatnonzero((size < SMALLEST) | (size > LARGEST))[0])
     raise DataError(
         f"column {names[i]!r} has {what} {size[i]:.3g}: its covariances are "
-        f"{'larger' if size[i] > 1 else 'smaller'} than numbers on a computer can be; rescale it "
-        "(choose a unit in which it is about 1)"
+        f"too {'large' if size[i] > 1 else 'small'} for floating-point numbers; rescale it (choose a "
+        "unit in which it is about 1)"
     )
 
 
 def check_cases(names: Sequence[str], X: Floats) -> None:
-    """Exclude cases of a fitted model with values too large to be squared; gaps pass."""
+    """Raise an error if cases have values that are too large to be squared; NaN is allowed."""
     size = np.fmax.reduce(np.abs(X), axis=0, initial=0.0)
     check_scale(names, np.where(size > LARGEST, size, 1.0), "values up to")
 
 
 def check_definite(names: tuple[str, ...], S: Floats, n: float, graph: MixedGraph | None) -> None:
-    """Exclude a singular S, where the likelihood has no maximum."""
+    """Raise an error if S is singular, so that the likelihood has no maximum."""
     R = _correlations(names, S, n)
     if graph is None or n > len(names):
         _check_block(names, n, R, range(len(names)), "")
@@ -138,7 +139,7 @@ def check_definite(names: tuple[str, ...], S: Floats, n: float, graph: MixedGrap
 
 
 def check_semidefinite(names: tuple[str, ...], S: Floats, n: float) -> None:
-    """Exclude an S that no n <= d observations can have; singular it may be, as it has to be."""
+    """Raise an error if S is indefinite; with n <= d observations it must be singular."""
     R = _correlations(names, S, n)
     if is_definite(S):
         return
@@ -148,7 +149,7 @@ def check_semidefinite(names: tuple[str, ...], S: Floats, n: float) -> None:
 
 
 def is_definite(S: Floats) -> bool:
-    """Tell whether a covariance matrix is positive definite, and not by rounding only."""
+    """Return whether a covariance matrix is positive definite beyond rounding errors."""
     sd = np.sqrt(S.diagonal())
     return _has_factor(S / (sd[:, None] * sd))
 
@@ -163,20 +164,20 @@ def _has_factor(R: Floats) -> bool:
 
 
 def _correlations(names: tuple[str, ...], S: Floats, n: float) -> Floats:
-    """Return the correlations, or raise when two variables are the same."""
+    """Return the correlations; raise an error if two variables are the same."""
     sd = np.sqrt(S.diagonal())
     R: Floats = S / (sd[:, None] * sd)
     same = np.abs(R) > 1 - SINGULAR
     if np.count_nonzero(same) > len(names):
         if n == 2:
             raise DataError(
-                "n = 2 observations: whatever they are, the correlation of any two variables is 1 "
-                "or -1; more complete observations are needed"
+                "n = 2 observations: the correlation of any two variables is 1 or -1; more complete "
+                "observations are needed"
             )
         i, j = np.argwhere(np.triu(same, 1))[0]
         raise DataError(
             f"duplicated columns {names[i]!r} and {names[j]!r}: their correlation is "
-            f"{'1' if R[i, j] > 0 else '-1'}, keep one of them"
+            f"{'1' if R[i, j] > 0 else '-1'}; drop one of them"
         )
     return R
 
@@ -184,28 +185,27 @@ def _correlations(names: tuple[str, ...], S: Floats, n: float) -> Floats:
 def _check_block(
     names: tuple[str, ...], n: float, R: Floats, block: Sequence[int], where: str
 ) -> None:
-    """Raise when the correlation matrix of some variables is not positive definite."""
+    """Raise an error if the correlation matrix of some variables is not positive definite."""
     if _has_factor(R):
         return
     eigenvalues, vectors = np.linalg.eigh(R)
     if n <= len(block):
         raise DataError(
             f"n = {n:g} observations of {len(block)} variables{where}: the covariance "
-            "matrix is singular and the likelihood unbounded; use fewer variables, `shrinkage=` "
-            "where the function has it, or pass a shrunk (positive definite) matrix as `cov`"
+            "matrix is singular and the likelihood unbounded; use fewer variables, or `shrinkage=`"
         )
     loading = np.abs(vectors[:, 0])
-    guilty = [names[block[k]] for k in map(int, np.flatnonzero(loading > 0.01 * loading.max()))]
+    loaded = [names[block[k]] for k in map(int, np.flatnonzero(loading > 0.01 * loading.max()))]
     kind = "collinear variables" if abs(eigenvalues[0]) <= SINGULAR else "indefinite matrix"
     raise DataError(
         f"covariance matrix not positive definite ({kind}): the smallest eigenvalue of the "
         f"correlation matrix is {eigenvalues[0]:.3g}, and the variables that load on it are "
-        f"{quoted(guilty)}; drop one of them"
+        f"{quoted(loaded)}; drop one of them"
     )
 
 
 def _families(graph: MixedGraph, n: float) -> list[tuple[list[int], str]]:
-    """Return every district with its parents: the blocks of S that its likelihood depends on."""
+    """Return each district with its parents, the block of S that its likelihood depends on."""
     families = []
     for district in district_masks(graph):
         parents = union(graph._parents, district) & ~district
@@ -215,7 +215,7 @@ def _families(graph: MixedGraph, n: float) -> list[tuple[list[int], str]]:
         if n <= parents.bit_count():
             raise DataError(
                 f"n = {n:g} observations, but the district {{{inside}}} has "
-                f"{parents.bit_count()} parents ({outside}): more observations, fewer parents"
+                f"{parents.bit_count()} parents ({outside}); use a graph with fewer parents"
             )
         block = list(members(district | parents))
         families.append((block, f" (the district {{{inside}}} with its parents)"))
@@ -223,23 +223,23 @@ def _families(graph: MixedGraph, n: float) -> list[tuple[list[int], str]]:
 
 
 def safe_inverse(information: Floats) -> Floats:
-    """Inverse of a positive definite matrix, scaled first so that units do not matter."""
+    """Return the inverse of a positive definite matrix; units do not matter. NaN if singular."""
     with np.errstate(invalid="ignore"):
         scale = 1 / np.sqrt(information.diagonal())
     if np.isfinite(scale).all():
         units = scale[:, None] * scale
-        # By Cholesky: eigenvalues would take ten times as long, deaf to Ctrl-C.
+        # By Cholesky: eigenvalues would take ten times as long, and could not be interrupted.
         try:
             root = np.linalg.inv(np.linalg.cholesky(information * units))
         except np.linalg.LinAlgError:
             root = np.full_like(information, np.nan)
         inverse: Floats = root.T @ root
-        # The trace is at least the inverse of the smallest eigenvalue; the largest is at least one.
+        # The trace is at least the inverse of the smallest eigenvalue; the largest is at least 1.
         if len(scale) * np.finfo(float).eps * inverse.trace() < 1:
             return inverse * units
     warn(
-        "the information matrix is not positive definite: the parameters are not identified at "
-        "this point, or it is no maximum of the likelihood; standard errors are NaN",
+        "the information matrix is not positive definite: the parameters are not identified, or "
+        "this is not a maximum of the likelihood; standard errors are NaN",
         FitWarning,
     )
     return np.full_like(information, np.nan)

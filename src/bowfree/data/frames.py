@@ -1,17 +1,15 @@
-"""Tables of any kind: names and numbers of the columns that are needed, or an error.
+"""Tables in memory: names and values of the columns that are needed.
 
-Arrays, data frames of any kind that narwhals reads, and mappings from names to columns. Ordered
-categories become the numbers 0, 1, 2, ...; they are the only columns without numbers that are
-understood, because only there is the order declared.
-
-Next: :mod:`bowfree.data.loader`, which makes moments of what is read here.
+A table is an array, a data frame of any library that narwhals supports, or a mapping from names to
+columns. Ordered categoricals are read as the numbers 0, 1, 2 and so on. They are the only columns
+without numbers that are accepted, because only their order is declared.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,16 +20,17 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.text_reading import short_repr, similar_names
 
 Floats = npt.NDArray[np.float64]
+_Read = tuple[tuple[str, ...], Floats]
 
-# A covariance matrix of this many variables takes 800 MB; a search is lost long before.
+# The covariance matrix of this many variables takes 800 MB; a search would never end.
 _MOST_VARIABLES = 10_000
-# Floating-point numbers hold all integers up to here.
+# Floating-point numbers represent all integers up to here.
 _LARGEST_INTEGER = 2**53
 
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """A table that has been read: for whoever looks at the same one twice.
+    """A table that has been read.
 
     Attributes
     ----------
@@ -40,7 +39,7 @@ class Observations:
     values : ndarray of shape (n, d)
         Observations in rows; ordered categories as numbers.
     categories : dict
-        The labels of those, by column.
+        The labels of ordered categories, by column.
     """
 
     names: tuple[str, ...]
@@ -57,26 +56,26 @@ def read_observations(
     what: str,
     *,
     categories: dict[str, tuple[str, ...]] | None = None,
-) -> tuple[tuple[str, ...], Floats]:
-    """Names and values of the columns that are needed; for `cov` the rows are selected alike.
+) -> _Read:
+    """Return names and values of the columns for the nodes of a graph, or of all columns.
 
-    The values may be the user's own array: read them, do not write to them. Columns of ordered
-    categories are refused, unless there is a dictionary for `categories`: it is told those of
-    every such column, whose values are their numbers.
+    The values may be the user's own array and must not be changed. If `what` is "cov", rows are
+    selected as well. Ordered categories are refused, unless `categories` is a dictionary, which
+    receives their labels by column.
     """
     if isinstance(table, str | bytes | os.PathLike):
         raise DataError(
-            f"{what} is the text or path {short_repr(table)}: read the file first, for example with "
-            "pandas.read_csv; on the command line, `bowfree learn data.csv` does"
+            f"{what} is the string or path {short_repr(table)}: read the file first, for example with "
+            "bowfree.datasets.read_table"
         )
     if isinstance(table, Iterator):
         raise DataError(
-            f"{what} comes in pieces that can be read only once: make moments of them first, "
-            "`bf.moments(pieces)`, and give these"
+            f"{what} is an iterator, which can be read only once: compute its moments first, "
+            "`bf.moments(pieces)`, and pass these"
         )
     try:
         if isinstance(table, Observations):
-            names, values = _reselect(table, graph, what)
+            names, values = _select(table, graph, what)
             if categories is not None:
                 categories.update(table.categories)
         elif isinstance(table, np.ndarray | list | tuple):
@@ -87,22 +86,20 @@ def read_observations(
             names, values = _read_frame(table, graph, what, categories)
     except (BowfreeError, MemoryError):
         raise
-    except Exception as error:  # of whatever library the object is from
+    except Exception as error:  # raised by the library that the object is from
         raise DataError(
-            f"{what} cannot be read as a table ({type(error).__name__}: {str(error)[:200]}); give "
+            f"{what} cannot be read as a table ({type(error).__name__}: {str(error)[:200]}); pass "
             "an array, a data frame, or a mapping from names to columns"
         ) from error
     if len(names) > _MOST_VARIABLES:
         raise DataError(
-            f"{what} has {len(names):,} columns, and {_MOST_VARIABLES:,} is the most there can be: "
-            "select some (are the observations in rows?)"
+            f"{what} has {len(names):,} columns, at most {_MOST_VARIABLES:,} are allowed: select "
+            "some (are the observations in rows?)"
         )
     return names, values
 
 
-def _reselect(
-    table: Observations, graph: MixedGraph | None, what: str
-) -> tuple[tuple[str, ...], Floats]:
+def _select(table: Observations, graph: MixedGraph | None, what: str) -> _Read:
     if graph is None or graph.nodes == table.names:
         return table.names, table.values
     position = {name: k for k, name in enumerate(table.names)}
@@ -110,42 +107,35 @@ def _reselect(
     return graph.nodes, table.values[:, [position[name] for name in graph.nodes]]
 
 
-def _read_array(table: Any, graph: MixedGraph | None, what: str) -> tuple[tuple[str, ...], Floats]:
+def _read_array(table: Any, graph: MixedGraph | None, what: str) -> _Read:
     try:
         values = _unmasked(table)
     except ValueError as error:
         raise DataError(f"{what} is not a table: {error}") from None
     if values.ndim == 0:
         raise DataError(
-            f"{what} is of type {type(table).__name__}: an array, a data frame, or a mapping from "
-            "names to columns is needed"
+            f"{what} is of type {type(table).__name__}: pass an array, a data frame, or a mapping "
+            "from names to columns"
         )
     if values.ndim != 2 or values.shape[1] == 0:
-        raise DataError(
-            f"{what} has shape {values.shape}: a table with rows and columns is needed"
-            + (" (one column is x.reshape(-1, 1))" if values.ndim == 1 else "")
-        )
+        hint = " (for one column, x.reshape(-1, 1))" if values.ndim == 1 else ""
+        raise DataError(f"{what} has shape {values.shape}: pass a table of rows and columns{hint}")
     if values.dtype.kind not in "iuf":
         raise DataError(
             f"{what} is non-numeric (an array of {values.dtype}): convert it with astype(float), "
-            "or pass a data frame so that the column at fault can be named"
+            "or pass a data frame, so that the message can name the column"
         )
     d = values.shape[1]
-    if graph is None:
-        names = tuple(f"x{i + 1}" for i in range(d))
-    elif len(graph.nodes) == d:
-        names = graph.nodes
-    else:
+    if graph is not None and len(graph.nodes) != d:
         raise DataError(
             f"{what} is an array of {d} columns and the graph has {len(graph.nodes)} nodes: pass a "
             "data frame, whose columns are matched by name, or select the columns"
         )
+    names = tuple(f"x{i + 1}" for i in range(d)) if graph is None else graph.nodes
     return names, _as_floats(values, what)
 
 
-def _read_columns(
-    table: Mapping[Any, Any], graph: MixedGraph | None, what: str
-) -> tuple[tuple[str, ...], Floats]:
+def _read_columns(table: Mapping[Any, Any], graph: MixedGraph | None, what: str) -> _Read:
     """Read a mapping from names to columns; the rows of `cov` are in the order of its columns."""
     position = _positions(list(table), what)
     columns = [_unmasked(column) for column in table.values()]
@@ -154,18 +144,11 @@ def _read_columns(
     sizes = {column.shape for column in columns}
     if len(sizes) != 1 or len(next(iter(sizes))) != 1:
         raise DataError(
-            f"columns of {what} have shapes {short_repr(sorted(sizes))}: they must be equally long"
+            f"columns of {what} have shapes {short_repr(sorted(sizes))}: they must have equal length"
         )
-    used = [columns[position[name]] for name in names]
-    strange = {
-        name: column.dtype
-        for name, column in zip(names, used, strict=True)
-        if column.dtype.kind not in "iuf"
-    }
-    _check_numeric(strange, what)
-    values = np.column_stack(
-        [_as_floats(column, f"column {name!r}") for name, column in zip(names, used, strict=True)]
-    )
+    used = {name: columns[position[name]] for name in names}
+    _check_numeric({n: c.dtype for n, c in used.items() if c.dtype.kind not in "iuf"}, what)
+    values = np.column_stack([_as_floats(c, f"column {name!r}") for name, c in used.items()])
     if what == "cov" and len(values) == len(columns):
         values = values[[position[name] for name in names]]
     return names, values
@@ -176,7 +159,7 @@ def _read_frame(
     graph: MixedGraph | None,
     what: str,
     categories: dict[str, tuple[str, ...]] | None,
-) -> tuple[tuple[str, ...], Floats]:
+) -> _Read:
     import narwhals as nw
 
     if type(table).__name__ == "RecordBatch" and type(table).__module__.startswith("pyarrow"):
@@ -188,29 +171,25 @@ def _read_frame(
         frame = frame.collect()
     if not isinstance(frame, nw.DataFrame):
         return _read_array(table, graph, what)
-    schema = frame.schema
-    columns = list(frame.columns)
+    schema, columns = frame.schema, list(frame.columns)
     position = _positions(columns, what)
     names = tuple(position) if graph is None else graph.nodes
     _check_names(names, position, what)
     used = [columns[position[name]] for name in names]
-    ordered = {c: dtype for c in used if isinstance(dtype := schema[c], nw.Enum)}
-    if categories is None:
-        ordered = {}
+    ordered = set() if categories is None else {c for c in used if isinstance(schema[c], nw.Enum)}
     _check_numeric(
-        {str(c): dtype for c in used if c not in ordered and not (dtype := schema[c]).is_numeric()},
-        what,
+        {str(c): schema[c] for c in used if c not in ordered and not schema[c].is_numeric()}, what
     )
     values = np.empty((len(frame), len(used)))
     for k, column in enumerate(used):
-        series = frame.get_column(column)
-        if column in ordered and categories is not None:
-            labels = ordered[column].categories
+        series, dtype = frame.get_column(column), schema[column]
+        if column in ordered and categories is not None and isinstance(dtype, nw.Enum):
+            labels = dtype.categories
             number = {label: float(i) for i, label in enumerate(labels)}
             values[:, k] = [number.get(label, np.nan) for label in series.to_list()]
             categories[str(column)] = tuple(map(str, labels))
         else:
-            if schema[column].is_integer() and len(series) > series.null_count():
+            if dtype.is_integer() and len(series) > series.null_count():
                 warn_of_rounding(int(series.min()), int(series.max()), f"column {column!r}")
             values[:, k] = series.cast(nw.Float64).to_numpy()
     if what == "cov":
@@ -221,7 +200,7 @@ def _read_frame(
 def _row_positions(
     table: Any, position: dict[str, int], names: Sequence[str], n_rows: int
 ) -> list[int]:
-    """Rows of a covariance data frame: by their labels where it has some, else as its columns."""
+    """Return the rows of a covariance data frame, by their labels or in the order of its columns."""
     if n_rows != len(position):
         raise DataError(f"cov has shape {(n_rows, len(position))}: a covariance matrix is square")
     labels = list(getattr(table, "index", range(n_rows)))
@@ -235,28 +214,28 @@ def _row_positions(
 
 
 def _positions(columns: Sequence[Any], what: str) -> dict[str, int]:
-    """Return the place of each column by its name as text."""
+    """Return the index of each column by its name as a string."""
     if not columns:
-        raise DataError(f"{what} has no columns: a table with rows and columns is needed")
+        raise DataError(f"{what} has no columns: pass a table of rows and columns")
     position = {str(column): k for k, column in enumerate(columns)}
     if len(position) < len(columns):
         names = [str(column) for column in columns]
         twice = [name for name, k in position.items() if names.index(name) != k]
         raise DataError(f"{what} has several columns named {quoted(sorted(twice))}: rename them")
     if "" in position:
-        raise DataError(f"column {position['']} of {what} has no name: give it one")
+        raise DataError(f"column {position['']} of {what} has no name: rename it")
     return position
 
 
 def _unmasked(table: Any) -> npt.NDArray[Any]:
-    """Return an array, with NaN where it is masked: `asarray` would show what is behind."""
+    """Return an array with NaN in place of masked values, which `asarray` would reveal."""
     if isinstance(table, np.ma.MaskedArray) and table.dtype.kind in "iuf":
         return np.ma.filled(_as_floats(table, "the masked array"), np.nan)
     return np.asarray(table)
 
 
 def _as_floats(values: npt.NDArray[Any], what: str) -> Floats:
-    """Return an array as float64, without a copy if it is; large numbers become infinite."""
+    """Return an array as float64, without a copy if it is; too large numbers become infinite."""
     if values.dtype == np.float64:
         return values
     if values.dtype.kind in "iu" and values.size:
@@ -282,11 +261,8 @@ def _check_names(names: Sequence[str], available: dict[str, int], what: str) -> 
     hints = []
     for name in missing[:12]:
         close = similar_names(name, available)
-        hints.append(
-            f"{short_repr(name)} (did you mean {short_repr(close[0])}?)"
-            if close
-            else short_repr(name)
-        )
+        hint = f" (did you mean {short_repr(close[0])}?)" if close else ""
+        hints.append(short_repr(name) + hint)
     more = f" and {len(missing) - 12} more" if len(missing) > 12 else ""
     raise DataError(
         f"{what} has no column for the graph's node {', '.join(hints)}{more}; its columns are "
@@ -299,12 +275,46 @@ def _check_numeric(strange: Mapping[str, Any], what: str) -> None:
         listed = ", ".join(f"{name!r} ({dtype})" for name, dtype in list(strange.items())[:12])
         more = f" and {len(strange) - 12} more" if len(strange) > 12 else ""
         raise DataError(
-            f"non-numeric column {listed}{more} in {what}: drop it or code it as numbers; "
-            "categories that have an order are understood as ordered categoricals of a data frame"
+            f"non-numeric column {listed}{more} in {what}: drop it or code it as numbers; ordered "
+            "categories are accepted as ordered categoricals of a data frame"
         )
 
 
 def quoted(names: Sequence[str]) -> str:
-    """Return the first dozen names, in quotation marks, and how many there are besides."""
+    """Return the first dozen names in quotation marks, and the number of the others."""
     listed = ", ".join(short_repr(name) for name in names[:12])
     return listed + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+def split_table(data: Any, part: float, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return two tables of the given type: the rows to keep, and a random `part` as holdout."""
+    n = _n_rows(data)
+    aside = np.zeros(n, dtype=bool)
+    aside[rng.permutation(n)[: round(part * n)]] = True
+    return _filter(data, ~aside), _filter(data, aside)
+
+
+def _n_rows(data: Any) -> int:
+    if isinstance(data, Mapping):
+        lengths = {np.asarray(column).shape[:1] for column in data.values()}
+        if len(lengths) == 1 and (only := lengths.pop()):
+            return int(only[0])
+    elif hasattr(data, "__len__") or hasattr(data, "__array__"):
+        return len(data) if hasattr(data, "__len__") else len(np.asarray(data))
+    raise DataError(
+        "holdout needs observations in rows; for a covariance matrix or moments, compute them from "
+        "a part of the rows, and fit the graph to the others"
+    )
+
+
+def _filter(data: Any, chosen: npt.NDArray[np.bool_]) -> Any:
+    import narwhals as nw
+
+    if isinstance(data, Observations):
+        return replace(data, values=data.values[chosen])
+    if isinstance(data, Mapping):
+        return {name: np.asarray(column)[chosen] for name, column in data.items()}
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame.filter(chosen.tolist()).to_native()
+    return np.asarray(data)[chosen]

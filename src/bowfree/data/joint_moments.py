@@ -1,17 +1,14 @@
 """Moments of several conditions: batches, experiments, interventions with known targets.
 
-A condition is a sample of its own, with its own mean. Its *targets* were intervened on: set from
-outside (kind "perfect"), when they have lost every edge with a head at them and have a variance of
-their own; or changed in their mechanism, their activity or their noise, when some parameters are
-the condition's own. All other entries of B and Omega are the same in all conditions, so what they
-are is learned from all of them.
+Each condition is a sample with its own mean. Its *targets* were intervened on. A "perfect"
+intervention removes all edges into its targets, which then have a variance of their own. Other
+kinds change the mechanism, the activity or the noise of their targets, so that some parameters
+differ between conditions. All other entries of B and Omega are the same in all conditions and are
+estimated from all of them.
 
-Without targets the pooled covariance matrix, about the means of the conditions, says everything,
-and :class:`JointMoments` are like any other moments. With targets no single matrix does:
-`JointMoments.S` then is an error, so that nothing that knows of one matrix only can give an answer
-about a mixture. Whoever can deal with conditions asks for `_core_data`.
-
-Next: :mod:`bowfree.data.conditions` (how they are read), :mod:`bowfree.model.joint_fit`.
+Without targets, the pooled covariance matrix (about the means of the conditions) is sufficient, and
+:class:`JointMoments` are like other moments. With targets no single matrix is sufficient;
+`JointMoments.S` is then an error, and functions that support conditions use `_core_data`.
 """
 
 from __future__ import annotations
@@ -48,27 +45,26 @@ _USES: tuple[Use, ...] = get_args(Use)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConditionMoments(TextDisplay, Frozen):
-    """What the likelihood needs to know of one condition.
+    """The moments of one condition.
 
     Attributes
     ----------
     name : str
-        What the condition is called.
+        Name of the condition.
     names : tuple of str
         The variables, in the order of the rows of `S`.
     n : float
         Number of observations.
     S : ndarray of shape (d, d)
-        Covariance matrix about the condition's own mean, divisor n; zero for a target that was held
-        constant.
+        Covariance matrix about the mean of the condition, divisor n; zero for constant targets.
     targets : tuple of str
-        The variables that were intervened on.
+        The variables intervened on.
     mean : ndarray of shape (d,) or None
-        Means of the columns; None where a covariance matrix was given.
+        Means of the columns; None for a covariance matrix.
     deviations : ndarray of shape (n, d) or None
-        The rows minus their mean, where there are rows.
+        The rows minus their mean; None for a covariance matrix.
     kind : {"perfect", "mechanism", "activity", "noise"}
-        What was done to the targets.
+        What the intervention does to its targets.
     """
 
     name: str
@@ -89,47 +85,38 @@ class ConditionMoments(TextDisplay, Frozen):
 
     @cached_property
     def varies(self) -> npt.NDArray[np.bool_]:
-        """Which of the variables vary; a target may have been held constant."""
+        """Which of the variables vary; targets may be constant."""
         mask = np.asarray(np.diag(self.S) > 0)
         lock_arrays(mask)
         return mask
 
     def _take(self, order: Sequence[int]) -> ConditionMoments:
-        """Return the moments of some of the variables, all targets among them."""
+        """Return the moments of some of the variables, which must include all targets."""
         chosen = list(order)
         names = tuple(self.names[i] for i in chosen)
         lost = [name for name in self.targets if name not in names]
         if lost:
             raise DataError(
-                f"condition {self.name!r} has the target {quoted(lost)}, which is left out: what "
-                "was done to it acts on the others; keep it, or leave out the condition"
+                f"condition {self.name!r} has the target {quoted(lost)}, which affects the other "
+                "variables: keep it, or drop the condition"
             )
-        return ConditionMoments(
-            self.name,
-            names,
-            self.n,
-            self.S[np.ix_(chosen, chosen)],
-            self.targets,
-            None if self.mean is None else self.mean[chosen],
-            None if self.deviations is None else self.deviations[:, chosen],
-            self.kind,
+        return replace(
+            self,
+            names=names,
+            S=self.S[np.ix_(chosen, chosen)],
+            mean=None if self.mean is None else self.mean[chosen],
+            deviations=None if self.deviations is None else self.deviations[:, chosen],
         )
 
     def _of_rows(self, chosen: npt.NDArray[Any]) -> ConditionMoments:
         """Return the moments of some of the rows, about their own mean; not checked."""
-        assert self.deviations is not None  # whoever draws rows has seen that there are some
+        assert self.deviations is not None  # checked by the callers
         rows = self.deviations[chosen]
         shift = rows.mean(axis=0)
         rows = rows - shift
         S = rows.T @ rows / len(rows)
         mean = None if self.mean is None else self.mean + shift
-        return ConditionMoments(
-            self.name, self.names, float(len(rows)), S, self.targets, mean, rows, self.kind
-        )
-
-    def _without_rows(self) -> ConditionMoments:
-        """Return the same without the rows."""
-        return replace(self, deviations=None)
+        return replace(self, n=float(len(rows)), S=S, mean=mean, deviations=rows)
 
     @cached_property
     def _uses(self) -> dict[str, npt.NDArray[np.uint8]]:
@@ -147,29 +134,29 @@ class ConditionMoments(TextDisplay, Frozen):
         return _USES[int(self._uses[what][i, j])]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the condition as plain lists and numbers, without its rows."""
+        """Return the condition as a dictionary of lists and numbers, without its rows."""
         content: dict[str, Any] = to_plain(
             {word: getattr(self, word) for word in ("name", "n", "targets", "kind", "mean", "S")}
         )
         return content
 
     def _headline(self) -> str:
-        told = f"targets {', '.join(self.targets)}" if self.targets else "no targets"
-        return f"{self.name}: {self.n:.0f} observations, {told}"
+        targets = f"targets {', '.join(self.targets)}" if self.targets else "no targets"
+        return f"{self.name}: {self.n:.0f} observations, {targets}"
 
 
 def _mean_of(condition: ConditionMoments) -> Floats:
-    assert condition.mean is not None  # checked where means are shared
+    assert condition.mean is not None  # see _check_means
     return condition.mean
 
 
 def _check_means(conditions: Sequence[ConditionMoments]) -> None:
-    """Refuse shared means where a condition has none, or a target was held constant."""
+    """Raise an error if a condition has no means, or a constant target."""
     for condition in conditions:
         if condition.mean is None:
             raise DataError(
                 f"means = 'shared': condition {condition.name!r} has a covariance matrix and no "
-                "means; give its rows, or leave means free"
+                "means; pass its rows, or use means='free'"
             )
         if not condition.varies.all():
             still = [
@@ -177,22 +164,23 @@ def _check_means(conditions: Sequence[ConditionMoments]) -> None:
             ]
             raise DataError(
                 f"means = 'shared': {quoted(still)} was held constant in condition "
-                f"{condition.name!r}; leave means free"
+                f"{condition.name!r}; use means='free'"
             )
 
 
 class JointMoments(Moments):
-    """Moments of several conditions; made by :func:`bowfree.moments` of a list of conditions.
+    """Moments of several conditions, as :func:`bowfree.moments` computes them.
 
-    Every function that takes data takes them, too; one that needs a single covariance matrix
-    refuses conditions with targets.
+    Every function that takes data accepts them; functions that need a single covariance matrix
+    raise an error if there are targets.
 
     Parameters
     ----------
     conditions : sequence of ConditionMoments
-        The conditions, all of them with the same variables in the same order.
+        The conditions, with the same variables in the same order.
     means : {"free", "shared"}
-        Whether each has its own mean, or intercepts are shared except where an intervention acts.
+        Each condition has its own mean, or all conditions share their intercepts except where an
+        intervention acts.
 
     Attributes
     ----------
@@ -203,18 +191,18 @@ class JointMoments(Moments):
     conditions : tuple of ConditionMoments
         The conditions.
     means : {"free", "shared"}
-        What is assumed of their means.
+        As above.
     mean : None
-        Every condition has its own.
+        There is no common mean.
     notes : tuple of str
-        What could not go without saying.
+        Empty.
 
     Examples
     --------
     >>> import bowfree as bf
-    >>> watched = bf.Condition(cov=[[1.0, 0.5], [0.5, 1.0]], n=100, name="watched")
-    >>> set_x2 = bf.Condition(cov=[[1.0, 0.0], [0.0, 4.0]], n=50, targets=["x2"], name="set")
-    >>> bf.moments([watched, set_x2])
+    >>> control = bf.Condition(cov=[[1.0, 0.5], [0.5, 1.0]], n=100, name="control")
+    >>> treated = bf.Condition(cov=[[1.0, 0.0], [0.0, 4.0]], n=50, targets=["x2"], name="treated")
+    >>> bf.moments([control, treated])
     <JointMoments: 150 observations of 2 variables in 2 conditions, targets x2>
     """
 
@@ -225,8 +213,8 @@ class JointMoments(Moments):
         given = tuple(as_list("conditions", conditions, "ConditionMoments", DataError))
         if not given or not all(isinstance(c, ConditionMoments) for c in given):
             raise DataError(
-                f"conditions = {short_repr(conditions)}: a list of ConditionMoments is needed; of rows "
-                "or covariance matrices, bowfree.moments makes them"
+                f"conditions = {short_repr(conditions)}: must be a list of ConditionMoments; see "
+                "bowfree.moments for rows and covariance matrices"
             )
         check_choice("means", means, get_args(Means), DataError)
         if means == "shared":
@@ -245,25 +233,24 @@ class JointMoments(Moments):
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """What was done to the targets of each condition; "perfect" where there are none."""
+        """The kind of intervention of each condition; "perfect" for those without targets."""
         return tuple(c.kind if c.targets else "perfect" for c in self.conditions)
 
     @property
     def _alike(self) -> bool:
-        """Whether B and Omega are the same in all conditions, but for variables that were set."""
+        """Whether B and Omega are the same in all conditions, except for perfect targets."""
         return all(kind == "perfect" for kind in self.kinds)
 
     @property
     def S(self) -> Floats:
-        """Covariance matrix about the means of the conditions; an error where there are targets.
+        """Covariance matrix about the means of the conditions; raises an error if there are targets.
 
-        With shared means, about the mean of all.
+        With shared means, about the overall mean.
         """
         if self.targets:
             raise DataError(
-                f"several conditions with interventions (on {join_names(self.targets)}) have no single "
-                "covariance matrix, and this needs one: give one of the conditions, or leave out "
-                "those with targets"
+                f"conditions with interventions (on {join_names(self.targets)}) have no common covariance "
+                "matrix, which is needed here: pass one of the conditions, or those without targets"
             )
         return self._pooled
 
@@ -280,10 +267,10 @@ class JointMoments(Moments):
 
     @cached_property
     def _center(self) -> Floats:
-        """What second moments are taken about where means are shared: the mean of all conditions.
+        """The point about which second moments are taken if means are shared: the overall mean.
 
-        Intercepts take up any shift of the origin, but for `kind="activity"`: where a coefficient
-        is another, so is what a shift of its variable amounts to. There the origin stays.
+        Intercepts absorb any shift of the origin, except for `kind="activity"`, where a shift
+        interacts with coefficients that differ. There the origin stays.
         """
         if self.means == "free" or "activity" in self.kinds:
             return np.zeros(len(self.names))
@@ -291,13 +278,13 @@ class JointMoments(Moments):
         return center
 
     def _mean(self, condition: ConditionMoments) -> Floats:
-        """Return the mean of a condition, from the center."""
+        """Return the mean of a condition, relative to the center."""
         return _mean_of(condition) - self._center
 
     def _second_moments(self, condition: ConditionMoments) -> Floats:
         """Return the covariance matrix of a condition; with shared means, its second moments.
 
-        These are about the center, and the last variable is always one.
+        These are about the center, with the constant 1 as last variable.
         """
         if self.means == "free":
             return condition.S
@@ -306,22 +293,21 @@ class JointMoments(Moments):
 
     @property
     def variances(self) -> Floats:
-        """Variances about the means of the conditions: what is a large or a small number."""
+        """Variances about the means of the conditions."""
         return np.diag(self._pooled)
 
     @cached_property
     def targets(self) -> tuple[str, ...]:
-        """The variables that are a target in some condition."""
+        """The targets of all conditions."""
         return tuple(name for name in self.names if any(name in c.targets for c in self.conditions))
 
     def _core_data(self, method: Method = "newton") -> Any:
-        """Return what the core takes for data: the pooled matrix, or all conditions."""
+        """Return the pooled matrix, or all conditions, in the form that the core takes."""
         if not self.targets:
             return np.ascontiguousarray(self.S)
         if method == "ricf":
             raise BowfreeError(
-                "method='ricf' is the paper's, for one covariance matrix: with targets of "
-                "interventions leave it out"
+                "method='ricf' needs a single covariance matrix; omit it for conditions with targets"
             )
         return _core.JointData(
             np.stack([self._second_moments(c) for c in self.conditions]),
@@ -332,11 +318,11 @@ class JointMoments(Moments):
         )
 
     def _set_terms(self) -> tuple[Floats, npt.NDArray[np.int_]]:
-        """Return what each variable has to itself where it is a target, whatever the graph.
+        """Return the terms of the objective that belong to perfect targets, for any graph.
 
-        That is ``w (log s + 1)`` for each condition in which it was set, w being its share of the
-        observations and s the variance there; and the number of these variances. A target that was
-        held constant has no density, so that its ``log 2 pi`` is taken back.
+        Each variable has ``w (log s + 1)`` for each condition in which it was set, with w the share
+        of the observations and s the variance there. Also returns the number of these variances. A
+        constant target has no density, so its ``log 2 pi`` is subtracted.
         """
         objective, number = np.zeros(len(self.names)), np.zeros(len(self.names), dtype=int)
         for condition in self.conditions:
@@ -396,17 +382,17 @@ class JointMoments(Moments):
         return (*(self._second_moments(c) for c in self.conditions), sizes, targets, kinds)
 
     def take(self, names: Sequence[str]) -> JointMoments:
-        """Return the moments of some of the variables, in this order; all targets among them."""
+        """Return the moments of some of the variables, in the given order, with all targets."""
         wanted = self._chosen(names)
         order = [self.names.index(name) for name in wanted]
         return self._like(condition._take(order) for condition in self.conditions)
 
     def without_rows(self) -> JointMoments:
-        """Return the moments alone, without the observations behind them."""
-        return self._like(condition._without_rows() for condition in self.conditions)
+        """Return the moments without the rows, which takes less memory."""
+        return self._like(replace(condition, deviations=None) for condition in self.conditions)
 
     def _like(self, conditions: Iterable[ConditionMoments]) -> JointMoments:
-        """Return moments of other conditions, with means as here."""
+        """Return the moments of other conditions, with the same `means`."""
         return JointMoments(tuple(conditions), means=self.means)
 
     def _with_targets(self, targets: Sequence[tuple[str, ...]]) -> JointMoments:
@@ -416,7 +402,7 @@ class JointMoments(Moments):
         )
 
     def _of_rows(self, chosen: Sequence[npt.NDArray[Any]]) -> JointMoments:
-        """Return the moments of some of the rows of each condition, or raise."""
+        """Return the moments of some of the rows of each condition."""
         found = self._like(
             c._of_rows(rows) for c, rows in zip(self.conditions, chosen, strict=True)
         )
@@ -428,10 +414,13 @@ class JointMoments(Moments):
         return found
 
     def _check(self, graph: MixedGraph | None) -> None:
-        """Exclude what has no maximum of the likelihood, each variable by what tells of it."""
+        """Raise an error if the likelihood has no maximum.
+
+        Each variable is checked in the conditions that do not intervene on it.
+        """
         checked = set()
         for condition in self.conditions:
-            # A variance of its own runs to zero where the rows are few.
+            # With few rows, a variance of its own would converge to zero.
             if condition.targets and condition.kind in ("mechanism", "noise"):
                 try:
                     check_definite(self.names, condition.S, condition.n, graph)
@@ -444,8 +433,8 @@ class JointMoments(Moments):
             telling = tuple(k for k, c in enumerate(self.conditions) if not c.is_target[i])
             if not telling:
                 raise DataError(
-                    f"{name!r} is a target in every condition: nothing says what acts on it; give "
-                    "a condition that leaves it alone, or leave out the variable"
+                    f"{name!r} is a target in every condition, so that its causes are not identified: "
+                    "add a condition without this target, or drop the variable"
                 )
             if telling in checked:
                 continue
@@ -456,8 +445,8 @@ class JointMoments(Moments):
             still = [self.names[k] for k in np.flatnonzero(np.diag(S) <= 0)]
             if still:
                 raise DataError(
-                    f"{quoted(still)} does not vary in the conditions that leave {name!r} alone: "
-                    "drop it, or give a condition in which both vary by themselves"
+                    f"{quoted(still)} is constant in all conditions without the target {name!r}: drop "
+                    "it, or add a condition in which both vary"
                 )
             try:
                 check_definite(self.names, S, n - len(left) + 1, graph)
@@ -465,12 +454,12 @@ class JointMoments(Moments):
                 if len(left) == len(self.conditions):
                     raise
                 raise DataError(
-                    f"in the conditions that leave {name!r} alone ({join_names([c.name for c in left])}"
-                    f"): {error}"
+                    f"conditions without the target {name!r} ({join_names([c.name for c in left])}): "
+                    f"{error}"
                 ) from None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the moments as plain lists and numbers."""
+        """Return the moments as a dictionary of lists and numbers, ready for ``json.dumps``."""
         return {
             "names": list(self.names),
             "n": self.n,
@@ -479,14 +468,14 @@ class JointMoments(Moments):
         }
 
     def _headline(self) -> str:
-        told = f", targets {', '.join(self.targets)}" if self.targets else ""
+        targets = f", targets {', '.join(self.targets)}" if self.targets else ""
         return (
             f"{self.n:.0f} observations of {count(len(self.names), 'variable')} in "
-            f"{count(len(self.conditions), 'condition')}{told}"
+            f"{count(len(self.conditions), 'condition')}{targets}"
         )
 
     def _sections(self, most: int = 12) -> Iterator[str | Table]:
-        """Show the size and the targets of each condition."""
+        """Yield the size and the targets of each condition."""
         yield self._headline()
         rows = [(c.name, f"{c.n:.0f}", ", ".join(c.targets)) for c in self.conditions]
         yield Table(("condition", "n", "targets"), rows, left=(0, 2), most=most, rest="more")

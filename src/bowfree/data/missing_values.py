@@ -1,14 +1,25 @@
-"""Rows with gaps: their moments, how precise they are, and what the gaps look like.
+"""Rows with missing values: their normal likelihood, their moments, and tests of them.
 
-The mean and covariance matrix are those of largest likelihood given the cells that are there
-(:mod:`bowfree.data.missing_patterns`), which is right whenever the gaps depend on observed values only
-("missing at random"). ``Gamma`` is a sandwich of the observed information of this first stage; the
-expected information would be inconsistent then. :func:`bowfree.fit` takes the matrix for the data
-(``missing="two-stage"``) or maximizes the likelihood of the cells itself (``missing="fiml"``,
+Rows that lack the same cells have the same likelihood function, which depends on their number,
+mean and second moments only (:class:`Patterns`). With W the inverse of the observed block of Sigma
+(zero elsewhere), z the deviation of the mean of a pattern from mu, and T its second moments about
+mu,
+
+    l = -1/2 sum over patterns of m (k log 2 pi + log |Sigma_oo| + tr(W T)),
+
+for a pattern of m rows with k observed cells each. The saturated mean and covariance matrix are
+found by EM, followed by Newton steps; derivatives are with respect to mu and to the entries of
+Sigma in the lower triangle. All patterns are processed at once, as stacks of d x d matrices.
+
+The estimates are consistent if missingness depends on observed values only ("missing at random").
+``Gamma`` is a sandwich with the observed information; the expected information would be
+inconsistent. :func:`bowfree.fit` uses the saturated covariance matrix as data
+(``missing="two-stage"``), or maximizes the likelihood of the observed cells (``missing="fiml"``,
 :mod:`bowfree.model.fiml`).
 
 References
 ----------
+R. Little and D. Rubin, Statistical Analysis with Missing Data, 3rd ed. 2019, chapter 11;
 V. Savalei and P. Bentler, A two-stage approach to missing data, Structural Equation Modeling 2009;
 R. Little, A test of missing completely at random for multivariate data with missing values,
 JASA 1988.
@@ -16,6 +27,7 @@ JASA 1988.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,8 +38,7 @@ import numpy.typing as npt
 
 from bowfree.data.covariance import LARGEST, check_scale, safe_inverse
 from bowfree.data.frames import quoted
-from bowfree.data.missing_patterns import Patterns, Saturated, saturated
-from bowfree.data.sample import Summary, lower_triangle
+from bowfree.data.sample import Summary, chunks, lower_triangle
 from bowfree.errors import DataError
 from bowfree.graph.text import quote
 from bowfree.results.display import (
@@ -43,20 +54,288 @@ from bowfree.results.frozen import Frozen
 from bowfree.results.serialization import ToDict
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
+
+# Largest number of entries of a stack of d x d matrices (64 MB), and of multiplications in one
+# product of stacks, which Ctrl-C cannot interrupt.
+_STACK = 2**23
+_PRODUCTS = 10**8
+# Newton steps need a matrix of d^4 entries: 160 MB for 67 variables. Beyond that, EM alone.
+_MOST_FOR_NEWTON = 60
+# EM steps before the first Newton step, which bring any start into its region of convergence.
+_EM_FIRST = 5
+_MOST_STEPS = 10_000
+# Gain of log-likelihood per row at which iterations stop: predicted (Newton), or seen (EM alone).
+_NEWTON_GAIN, _EM_GAIN = 1e-15, 1e-11
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """Rows with missing values by pattern; all entries of missing cells are zero.
+
+    Attributes
+    ----------
+    observed : ndarray of bool, shape (P, d)
+        The observed cells of each pattern.
+    count : ndarray of shape (P,)
+        Number of rows of each pattern, or sum of their weights.
+    mean : ndarray of shape (P, d)
+        Means of each pattern.
+    scatter : ndarray of shape (P, d, d)
+        Covariance matrices of each pattern (divisor `count`).
+    row_pattern : ndarray of shape (n,)
+        The pattern of each row.
+    """
+
+    observed: Bools
+    count: Floats
+    mean: Floats
+    scatter: Floats
+    row_pattern: npt.NDArray[np.intp]
+
+    @classmethod
+    def of(cls, X: Floats, weights: Floats | None = None) -> Patterns:
+        """Group rows by pattern, the most complete pattern first."""
+        present = np.isfinite(X)
+        packed = np.packbits(present, axis=1)
+        keys = packed.view(np.dtype((np.void, packed.shape[1]))).reshape(-1)
+        _, first, row_pattern = np.unique(keys, return_index=True, return_inverse=True)
+        observed = present[first]
+        order = np.lexsort((*(~observed).T[::-1], -observed.sum(axis=1)))
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        observed, row_pattern = observed[order], place[row_pattern]
+        P, d = observed.shape
+        w = np.ones(len(X)) if weights is None else weights
+        count = np.bincount(row_pattern, weights=w, minlength=P).astype(np.float64)
+        mean, scatter = np.zeros((P, d)), np.zeros((P, d, d))
+        sorted_rows = np.argsort(row_pattern, kind="stable")
+        ends = np.searchsorted(row_pattern[sorted_rows], np.arange(P + 1))
+        filled = np.where(present, X, 0.0)
+        for p in range(P):
+            rows = sorted_rows[ends[p] : ends[p + 1]]
+            share = w[rows] / count[p]
+            mean[p] = share @ filled[rows]
+            deviations = (filled[rows] - mean[p]) * observed[p]
+            scatter[p] = (deviations * share[:, None]).T @ deviations
+        return cls(observed, count, mean, scatter, row_pattern)
+
+    @property
+    def total(self) -> float:
+        """Number of rows, or sum of their weights."""
+        return float(self.count.sum())
+
+    def precisions(self, Sigma: Floats) -> Floats:
+        """Return the inverse of the observed block of each pattern, shape (P, d, d)."""
+        W = np.empty((*self.observed.shape, len(Sigma)))
+        for some in self._slices():
+            W[some] = _precision(Sigma, self.observed[some])[0]
+        return W
+
+    def loglik(self, mu: Floats, Sigma: Floats) -> float:
+        """Return the log-likelihood; minus infinity if Sigma is not positive definite."""
+        total = 0.0
+        for part in self._parts(mu):
+            try:
+                W, log_det = part.precision(Sigma)
+            except np.linalg.LinAlgError:
+                return -math.inf
+            trace = np.einsum("pij,pij->p", W, part.T)
+            total -= float(part.count @ (part.cells * math.log(2 * math.pi) + log_det + trace)) / 2
+        return total
+
+    def gradient(self, mu: Floats, Sigma: Floats) -> tuple[Floats, Floats]:
+        """Return the derivative with respect to mu, and G with ``dl = tr(G dSigma)``."""
+        by_mu, G = np.zeros_like(mu), np.zeros_like(Sigma)
+        for part in self._parts(mu):
+            W, _ = part.precision(Sigma)
+            by_mu += np.einsum("p,pij,pj->i", part.count, W, part.z, optimize=True)
+            G += np.tensordot(part.count, W @ part.T @ W - W, 1) / 2
+        return by_mu, G
+
+    def information(self, mu: Floats, Sigma: Floats) -> Floats:
+        """Return minus the Hessian with respect to (mu, lower triangle of Sigma).
+
+        For directions H and K of Sigma a pattern contributes ``m/2 tr(H W K (2 W T W - W))``; for K
+        and mu, ``m W K W z``; for mu, ``m W``. The first is summed over patterns as one product of
+        stacks.
+        """
+        d = len(mu)
+        by_mu = np.zeros((d, d))
+        mixed = np.zeros((d * d, d))
+        outer = np.zeros((d * d, d * d))
+        for part in self._parts(mu):
+            W, _ = part.precision(Sigma)
+            weighted = W * part.count[:, None, None]
+            by_mu += weighted.sum(axis=0)
+            v = np.einsum("pij,pj->pi", W, part.z)
+            flat = weighted.reshape(len(W), d * d).T
+            mixed += flat @ v
+            outer += flat @ (2 * W @ part.T @ W - W).reshape(len(W), d * d)
+        a, b = lower_triangle(d)
+        counted = np.where(a == b, 0.5, 1.0)
+        M = mixed.reshape(d, d, d)
+        by_both = (M[:, a, b] + M[:, b, a]) * counted
+        F = outer.reshape(d, d, d, d)
+        a1, b1, a2, b2 = a[:, None], b[:, None], a[None], b[None]
+        form = F[b1, a2, b2, a1] + F[b1, b2, a2, a1] + F[a1, a2, b2, b1] + F[a1, b2, a2, b1]
+        by_Sigma = form / 2 * counted * counted[:, None]
+        return np.block([[by_mu, by_both], [by_both.T, (by_Sigma + by_Sigma.T) / 2]])
+
+    def score_products(
+        self, X: Floats, mu: Floats, Sigma: Floats, weights: Floats | None = None
+    ) -> Floats:
+        """Return the sum over rows of the outer products of their scores."""
+        d = len(mu)
+        a, b = lower_triangle(d)
+        counted = np.where(a == b, 0.5, 1.0)
+        total = np.zeros((d + len(a), d + len(a)))
+        W = self.precisions(Sigma)
+        entries = W[:, a, b]
+        z = np.where(np.isfinite(X), X - mu, 0.0)
+        u = np.empty_like(z)
+        order = np.argsort(self.row_pattern, kind="stable")
+        ends = np.searchsorted(self.row_pattern[order], np.arange(len(W) + 1))
+        for p, precision in enumerate(W):
+            rows = order[ends[p] : ends[p + 1]]
+            u[rows] = z[rows] @ precision
+        for some in chunks(len(X)):
+            by_Sigma = (u[some][:, a] * u[some][:, b] - entries[self.row_pattern[some]]) * counted
+            scores = np.hstack([u[some], by_Sigma])
+            if weights is not None:
+                scores *= weights[some, None]
+            total += scores.T @ scores
+        return total
+
+    def em_step(self, mu: Floats, Sigma: Floats) -> tuple[Floats, Floats]:
+        """Replace missing cells by their expectations, and return mean and covariance matrix."""
+        shift, second = np.zeros_like(mu), np.zeros_like(Sigma)
+        for part in self._parts(mu):
+            W, _ = part.precision(Sigma)
+            K = Sigma @ W  # regression on the observed cells; the identity on these
+            shift += np.einsum("p,pij,pj->i", part.count, K, part.z, optimize=True)
+            filled = K @ part.T @ K.transpose(0, 2, 1) + Sigma - K @ Sigma
+            second += np.tensordot(part.count, filled, 1)
+        shift /= self.total
+        second = second / self.total - np.outer(shift, shift)
+        return mu + shift, (second + second.T) / 2
+
+    def _slices(self) -> Iterator[slice]:
+        P, d = self.observed.shape
+        size = max(1, min(_STACK // d**2, _PRODUCTS // d**3))
+        for start in range(0, P, size):
+            yield slice(start, start + size)
+
+    def _parts(self, mu: Floats) -> Iterator[_Part]:
+        for some in self._slices():
+            observed = self.observed[some]
+            z = (self.mean[some] - mu) * observed
+            T = self.scatter[some] + z[:, :, None] * z[:, None]
+            yield _Part(observed, self.count[some], z, T)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A slice of patterns, with the deviations z of their means and second moments T about mu."""
+
+    observed: Bools
+    count: Floats
+    z: Floats
+    T: Floats
+
+    @property
+    def cells(self) -> Floats:
+        return np.asarray(self.observed.sum(axis=1), dtype=np.float64)
+
+    def precision(self, Sigma: Floats) -> tuple[Floats, Floats]:
+        return _precision(Sigma, self.observed)
+
+
+def _precision(Sigma: Floats, observed: Bools) -> tuple[Floats, Floats]:
+    """Return W and ``log |Sigma_oo|`` of each pattern; LinAlgError if Sigma is not definite."""
+    both = observed[:, :, None] & observed[:, None]
+    blocks = np.where(both, Sigma, np.eye(len(Sigma)))  # identity where missing: log det adds 0
+    diagonal = np.linalg.cholesky(blocks).diagonal(axis1=1, axis2=2)
+    W: Floats = np.where(both, np.linalg.inv(blocks), 0.0)
+    return W, 2 * np.log(diagonal).sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Saturated:
+    """The maximum of the likelihood without a graph, and the number of EM and Newton steps."""
+
+    mean: Floats
+    Sigma: Floats
+    loglik: float
+    n_iter: int
+    converged: bool
+
+
+def saturated(patterns: Patterns) -> Saturated:
+    """Return the saturated mean and covariance matrix."""
+    share = patterns.count[:, None] * patterns.observed
+    weight = share.sum(axis=0)
+    mu = (share * patterns.mean).sum(axis=0) / weight
+    z = (patterns.mean - mu) * patterns.observed
+    squares = patterns.scatter.diagonal(axis1=1, axis2=2) + z**2
+    Sigma = np.diag((share * squares).sum(axis=0) / weight)
+    value = patterns.loglik(mu, Sigma)
+    newton = len(mu) <= _MOST_FOR_NEWTON
+    for step in range(_MOST_STEPS):
+        if newton and step >= _EM_FIRST:
+            ahead = _newton_step(patterns, mu, Sigma, value)
+            if ahead is not None:
+                mu, Sigma, value, predicted = ahead
+                if predicted <= _NEWTON_GAIN * patterns.total:
+                    return Saturated(mu, Sigma, value, step + 1, True)
+                continue
+        mu, Sigma = patterns.em_step(mu, Sigma)
+        before, value = value, patterns.loglik(mu, Sigma)
+        if not math.isfinite(value):
+            return Saturated(mu, Sigma, value, step + 1, False)
+        if not newton and value - before <= _EM_GAIN * patterns.total:
+            return Saturated(mu, Sigma, value, step + 1, True)
+    return Saturated(mu, Sigma, value, _MOST_STEPS, False)
+
+
+def _newton_step(
+    patterns: Patterns, mu: Floats, Sigma: Floats, value: float
+) -> tuple[Floats, Floats, float, float] | None:
+    """Return the next point, its log-likelihood and the predicted gain; None if the step fails."""
+    d = len(mu)
+    a, b = lower_triangle(d)
+    by_mu, G = patterns.gradient(mu, Sigma)
+    gradient = np.concatenate([by_mu, np.where(a == b, 1.0, 2.0) * G[a, b]])
+    J = patterns.information(mu, Sigma)
+    scale = np.sqrt(np.abs(np.diag(J)))
+    try:
+        root = np.linalg.cholesky(J / scale / scale[:, None])
+    except np.linalg.LinAlgError:
+        return None
+    half = np.linalg.solve(root, gradient / scale)
+    predicted = float(half @ half) / 2
+    step = np.linalg.solve(root.T, half) / scale
+    change = np.zeros_like(Sigma)
+    change[a, b] = change[b, a] = step[d:]
+    noise = 1e-14 * abs(value)  # rounding error of the log-likelihood
+    reached = patterns.loglik(mu + step[:d], Sigma + change)
+    if reached < value - noise:
+        return None
+    return mu + step[:d], Sigma + change, reached, predicted
 
 
 @dataclass(frozen=True, eq=False)
 class IncompleteRows(Frozen):
-    """Rows with gaps.
+    """Rows with missing values.
 
     Attributes
     ----------
     X : ndarray of shape (n, d)
-        Deviations from the means of the observed cells in units of their standard deviations, NaN
-        where a cell is missing: in these the likelihood is of the same shape for all tables.
+        Standardized values: deviations from the means of the observed cells divided by their
+        standard deviations; NaN for missing cells.
     center, scale : ndarray of shape (d,)
-        Those means and standard deviations.
+        These means and standard deviations.
     approach : {"fiml", "two-stage"}
         How graphs are fitted.
     weights : ndarray of shape (n,) or None
@@ -76,7 +355,7 @@ class IncompleteRows(Frozen):
         approach: Literal["fiml", "two-stage"],
         weights: Floats | None = None,
     ) -> IncompleteRows:
-        """Standardize the columns by what is observed of them."""
+        """Standardize the columns by their observed cells."""
         center, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
         return cls((values - center) / scale, center, scale, approach, weights)
 
@@ -87,17 +366,17 @@ class IncompleteRows(Frozen):
 
     @property
     def plain(self) -> bool:
-        """False: S does not vary like that of complete rows."""
+        """False: S does not have the sampling distribution of complete rows."""
         return False
 
     @cached_property
     def patterns(self) -> Patterns:
-        """The rows by pattern, in standard units."""
+        """The standardized rows by pattern."""
         return Patterns.of(self.X, self.weights)
 
     @cached_property
     def saturated(self) -> Saturated:
-        """The maximum without a graph, in standard units."""
+        """The maximum of the likelihood without a graph, in standardized units."""
         return saturated(self.patterns)
 
     def moments(self) -> tuple[Floats, Floats]:
@@ -107,7 +386,7 @@ class IncompleteRows(Frozen):
         return self.center + found.mean * self.scale, S
 
     def gamma(self) -> Floats:
-        """Return the sandwich of the first stage: observed information around scores."""
+        """Return the sandwich covariance matrix of the saturated estimates of Sigma."""
         found, d = self.saturated, self.X.shape[1]
         J = safe_inverse(self.patterns.information(found.mean, found.Sigma))
         meat = self.patterns.score_products(self.X, found.mean, found.Sigma, self.weights)
@@ -117,13 +396,13 @@ class IncompleteRows(Frozen):
         return G
 
     def pairs(self) -> Floats:
-        """Return for each pair of variables the number of rows that have both."""
+        """Return the number of rows in which both variables of a pair are observed."""
         observed = np.isfinite(self.X).astype(np.float64)
         together: Floats = observed.T @ observed
         return together
 
     def effective_n(self) -> float:
-        """Return the number of rows that have a pair of variables, on average over the pairs."""
+        """Return the number of rows in which a pair is observed, averaged over pairs."""
         together = self.pairs()
         d = len(together)
         if d == 1:
@@ -131,7 +410,7 @@ class IncompleteRows(Frozen):
         return float(np.round(together[np.tril_indices(d, -1)].mean()))
 
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, IncompleteRows]:
-        """Return the same rows of some of the variables, their gaps filled by these alone."""
+        """Return the rows of some of the variables, and moments computed from these only."""
         some = list(order)
         X, weights = self.X[:, some], self.weights
         if len(some) < self.X.shape[1]:
@@ -152,9 +431,9 @@ class IncompleteRows(Frozen):
         drawn = IncompleteRows(self.X[rows], self.center, self.scale, self.approach, weights)
         return drawn.moments()[1], drawn
 
-    def says(self) -> str:
-        """Tell the number of rows, and how much of them is missing."""
-        return f"{self.n_rows} rows with {percent(np.isnan(self.X).mean())} of cells missing"
+    def describe(self) -> str:
+        """Return the number of rows, and the share of missing values."""
+        return f"{self.n_rows} rows with {percent(np.isnan(self.X).mean())} of values missing"
 
 
 def read_incomplete(
@@ -163,29 +442,23 @@ def read_incomplete(
     approach: Literal["fiml", "two-stage"],
     weights: Floats | None,
 ) -> tuple[Summary, IncompleteRows, tuple[str, ...]]:
-    """Return the moments, the rows and what there is to say; or say what is wrong."""
+    """Return the moments, the rows and notes; raise an error if the rows do not suffice."""
     there = np.isfinite(values)
     empty = [names[i] for i in np.flatnonzero(~there.any(axis=0))]
     if empty:
-        one = len(empty) == 1
-        raise DataError(
-            f"column{'' if one else 's'} {quoted(empty)} {'has' if one else 'have'} no value at "
-            f"all: drop {'it' if one else 'them'}"
-        )
+        raise DataError(f"no observed values in {quoted(empty)}: drop such columns")
     some = there.any(axis=1)
     notes: tuple[str, ...] = ()
     if not some.all():
-        dropped = int((~some).sum())
-        verb = "is" if dropped == 1 else "are"
-        notes = (f"{count(dropped, 'row')} without any value {verb} left out",)
+        notes = (f"{count(int((~some).sum()), 'row')} without observed values dropped",)
         values, there = values[some], there[some]
         weights = None if weights is None else weights[some] / weights[some].mean()
     low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
     constant = [names[i] for i in np.flatnonzero(low == high)]
     if constant:
         raise DataError(
-            f"constant column {quoted(constant)} (where it is observed): drop it, it has no "
-            "variance to explain"
+            f"constant column {quoted(constant)} (observed values): drop it, it has no variance to "
+            "explain"
         )
     if max(-float(low.min()), float(high.max())) > LARGEST:
         check_scale(names, np.maximum(-low, high), "values up to")
@@ -196,41 +469,41 @@ def read_incomplete(
         listed = ", ".join(f"{names[j]!r} and {names[i]!r}" for i, j in apart[:12])
         more = f" and {len(apart) - 12} more pairs" if len(apart) > 12 else ""
         raise DataError(
-            f"{listed}{more}: fewer than two rows have both, so that nothing is known about their "
-            "covariance; drop one of them"
+            f"{listed}{more}: observed together in fewer than two rows, so that their covariance is "
+            "unknown; drop one of them"
         )
     found = rows.saturated
     if not found.converged:
         pairs = together + np.triu(np.full_like(together, np.inf))
         fewest = np.unravel_index(np.argmin(pairs), pairs.shape)
         raise DataError(
-            "the likelihood of the observed cells has no maximum that could be found: too many "
-            f"gaps for {len(values)} rows (only {together[fewest]:.0f} of them have both "
-            f"{names[fewest[1]]!r} and {names[fewest[0]]!r}); use fewer variables, or leave out "
-            "the rows with gaps"
+            "no maximum of the likelihood of the observed values was found: too many missing values "
+            f"for {len(values)} rows ({names[fewest[1]]!r} and {names[fewest[0]]!r} are observed "
+            f"together in {together[fewest]:.0f} of them); use fewer variables, or "
+            "missing='listwise'"
         )
     mean, S = rows.moments()
     return Summary(S, rows.effective_n(), mean), rows, notes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Gaps(TextDisplay, ToDict, Frozen):
-    """What is missing in a table, and whether the gaps depend on its values; ``print`` it.
+class MissingSummary(TextDisplay, ToDict, Frozen):
+    """Patterns of missing values, and a test of missingness completely at random.
 
     Attributes
     ----------
     names : tuple of str
         The variables.
     missing : tuple of int
-        Number of missing cells of each.
+        Number of missing values of each variable.
     patterns : ndarray of bool, shape (P, d)
-        True where a pattern lacks the cell; the most complete patterns come first.
+        True where a value is missing; the most complete patterns come first.
     rows : tuple of float
         Number of rows (sum of weights) of each pattern.
     statistic, df, p_value : float, int, float
-        Little's test that cells are missing completely at random: the means of the patterns differ
-        no more than chance has it. A small p-value says that leaving out rows would distort means;
-        that gaps do not depend on the missing values themselves, no test can say.
+        Little's test that values are missing completely at random, which compares the means of the
+        patterns. A small p-value means that dropping incomplete rows would bias the results. No
+        test can tell whether missingness depends on the missing values themselves.
     """
 
     names: tuple[str, ...]
@@ -250,13 +523,13 @@ class Gaps(TextDisplay, ToDict, Frozen):
         names = [quote(name) for name in self.names]
         rows = []
         for size, pattern in zip(self.rows, self.patterns, strict=True):
-            lacking = ", ".join(name for name, gap in zip(names, pattern, strict=True) if gap)
-            rows.append((f"{size:g}", shorten_list(lacking or "nothing", "more", most=100)))
-        yield Table(("rows", "lack"), rows, left=(1,), most=MOST_ROWS, rest="more patterns")
+            missing = ", ".join(name for name, gap in zip(names, pattern, strict=True) if gap)
+            rows.append((f"{size:g}", shorten_list(missing or "none", "more", most=100)))
+        yield Table(("rows", "missing"), rows, left=(1,), most=MOST_ROWS, rest="more patterns")
 
 
-def describe_gaps(names: tuple[str, ...], sample: IncompleteRows) -> Gaps:
-    """Describe rows, and test them."""
+def summarize_missing(names: tuple[str, ...], sample: IncompleteRows) -> MissingSummary:
+    """Return the patterns of missing values, and Little's test."""
     from scipy.special import chdtrc
 
     found, patterns = sample.saturated, sample.patterns
@@ -266,7 +539,7 @@ def describe_gaps(names: tuple[str, ...], sample: IncompleteRows) -> Gaps:
         block = found.Sigma[np.ix_(observed, observed)]
         statistic += float(rows * (z @ np.linalg.solve(block, z)))
     df = int(patterns.observed.sum()) - len(names)
-    return Gaps(
+    return MissingSummary(
         names,
         tuple(int(k) for k in np.isnan(sample.X).sum(axis=0)),
         ~patterns.observed,

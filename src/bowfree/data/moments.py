@@ -1,9 +1,8 @@
-"""Moments: what a Gaussian likelihood needs to know of the data, and how sure we are of it.
+"""Moments: everything that a Gaussian likelihood needs of the data, and its precision.
 
-Whatever the user has, rows, rows with gaps, ranks, ordered categories, weighted rows or a
-covariance matrix, becomes :class:`Moments` at the gate (:mod:`bowfree.data.loader`), and nobody
-behind the gate needs to know what it was: searches and scores use `S` and `n`, standard errors and
-tests use `Gamma`, the covariance matrix of the entries of S. Next: :mod:`bowfree.model.fitting`.
+Complete and incomplete rows, ranks, ordered categories, weighted rows and covariance matrices all
+become :class:`Moments` (:mod:`bowfree.data.options`). Searches and scores use `S` and `n`; standard
+errors and tests use `Gamma`, the covariance matrix of the entries of S.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy.typing as npt
 
 from bowfree.data.covariance import is_definite, read_covariance
 from bowfree.data.frames import quoted, read_observations
-from bowfree.data.missing_values import Gaps, IncompleteRows, describe_gaps
+from bowfree.data.missing_values import IncompleteRows, MissingSummary, summarize_missing
 from bowfree.data.sample import Sample, Summary, normal_gamma
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
@@ -34,28 +33,28 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Moments(TextDisplay, Frozen):
-    """What a Gaussian likelihood needs to know of the data; made by :func:`bowfree.moments`.
+    """The moments of data that a Gaussian likelihood depends on; see :func:`bowfree.moments`.
 
-    Every function that takes data takes moments in their place. Moments made by hand, of `names`,
-    `S`, `n` and `mean`, are checked and copied.
+    Every function that takes data accepts moments in its place. The constructor takes `names`, `S`,
+    `n` and `mean`; it validates and copies them.
 
     Attributes
     ----------
     names : tuple of str
-        The variables, in the order of the rows of `S` (the graph's order when there is a graph).
+        The variables, in the order of the rows of `S`.
     S : ndarray of shape (d, d)
-        Covariance matrix with divisor n; read-only. Of ranks it is a correlation matrix, of ordered
-        categories that of the normal variables behind them.
+        Covariance matrix with divisor n; read-only. For ranks it is a correlation matrix, for
+        ordered categories that of the underlying normal variables.
     n : float
-        Number of observations, which searches and scores go by; ``inf`` for a population
-        covariance matrix. Where cells are missing or rows have weights it is the number of complete
-        rows that would determine the correlations as precisely (effective sample size).
+        Number of observations in scores; ``inf`` for a population covariance matrix. If values are
+        missing or rows are weighted it is the effective sample size: the number of complete rows
+        that would determine the correlations with the same precision.
     mean : ndarray of shape (d,) or None
-        Means of the columns, read-only; None where there are none, as for a covariance matrix.
+        Means of the columns, read-only; None if unknown, as for a covariance matrix.
     n_rows : float
-        Number of rows: `n`, where every row is complete and counts once.
+        Number of rows; equal to `n` if the rows are complete and unweighted.
     notes : tuple of str
-        What was done to the data on the way and could not go without saying.
+        Remarks on how the data were processed, such as the number of rows dropped.
     """
 
     names: tuple[str, ...]
@@ -104,9 +103,8 @@ class Moments(TextDisplay, Frozen):
     def Gamma(self) -> Floats:
         """Asymptotic covariance matrix of the entries of ``sqrt(n_rows) S``.
 
-        Rows and columns belong to ``S[0, 0]``, ``S[1, 0]``, ``S[1, 1]``, ``S[2, 0]``, ..., as
-        :func:`numpy.tril_indices` has them. Where a covariance matrix is all there is, it is the
-        one of complete normal data.
+        Rows and columns belong to ``S[0, 0]``, ``S[1, 0]``, ``S[1, 1]``, ``S[2, 0]``, ..., the
+        order of :func:`numpy.tril_indices`. Without rows it is that of complete normal data.
         """
         G = normal_gamma(self.S) if self.sample is None else self.sample.gamma()
         lock_arrays(G)
@@ -114,22 +112,22 @@ class Moments(TextDisplay, Frozen):
 
     @property
     def plain(self) -> bool:
-        """Whether normal theory needs no more than S and n: complete rows, each counted once."""
+        """Whether the rows are complete and unweighted, so that normal theory needs S and n only."""
         return self.sample is None or self.sample.plain
 
     @cached_property
-    def gaps(self) -> Gaps | None:
-        """Patterns of missing cells, and Little's test; None where no cell is missing."""
+    def missing_values(self) -> MissingSummary | None:
+        """Patterns of missing values, and Little's test; None if the rows are complete."""
         rows = self.sample
-        return describe_gaps(self.names, rows) if isinstance(rows, IncompleteRows) else None
+        return summarize_missing(self.names, rows) if isinstance(rows, IncompleteRows) else None
 
     @cached_property
     def definite(self) -> bool:
-        """Whether S is positive definite; with no more observations than variables it is not."""
+        """Whether S is positive definite; it is singular if ``n <= d``."""
         return self.n > len(self.names) or is_definite(self.S)
 
     def _require_definite(self, what: str) -> None:
-        """Raise where `what` is about graphs that a singular S leaves open."""
+        """Raise an error that begins with `what` if S is singular."""
         if not self.definite:
             raise DataError(
                 f"n = {self.n:g} observations of {len(self.names)} variables: {what}, and the "
@@ -138,7 +136,7 @@ class Moments(TextDisplay, Frozen):
             )
 
     def take(self, names: Sequence[str]) -> Moments:
-        """Return the moments of some of the variables, in this order.
+        """Return the moments of some of the variables, in the given order.
 
         Examples
         --------
@@ -161,14 +159,16 @@ class Moments(TextDisplay, Frozen):
         for name in wanted:
             if not isinstance(name, str) or name not in self.names:
                 raise DataError(
-                    f"the moments have {quoted(self.names)}, and not {short_repr(name)}"
+                    f"there is no variable {short_repr(name)}, only {quoted(self.names)}"
                 )
         if not wanted or len(set(wanted)) < len(wanted):
-            raise DataError(f"names = {short_repr(wanted)}: give each variable once, one at least")
+            raise DataError(
+                f"names = {short_repr(wanted)}: must be different variables, at least one"
+            )
         return wanted
 
     def _core_data(self, method: Method = "newton") -> Any:
-        """Return what the core takes for data, for fits by this method."""
+        """Return the data in the form that the core takes."""
         return np.ascontiguousarray(self.S)
 
     def _numbers(self) -> tuple[Floats, ...]:
@@ -176,25 +176,25 @@ class Moments(TextDisplay, Frozen):
         return (self.S,)
 
     def _same_as(self, other: Moments) -> bool:
-        """Tell whether the likelihood is the same, to the last bit."""
+        """Return whether the likelihood is the same, to the last bit."""
         mine, others = self._numbers(), other._numbers()
         same = len(mine) == len(others) and all(map(np.array_equal, mine, others))
         return same and self.n == other.n
 
     @property
     def variances(self) -> Floats:
-        """Variances of the variables, which tell what is a large or a small number."""
+        """Variances of the variables."""
         return np.diag(self.S)
 
     def without_rows(self) -> Moments:
-        """Return the moments alone, without the observations behind them: lighter to send around.
+        """Return the moments without the rows, which takes less memory.
 
-        `Gamma` is then the one of complete normal data.
+        `Gamma` is then that of complete normal data.
         """
         return Moments._unchecked(self.names, self.S, self.n, self.mean, None, self.notes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the moments as plain lists and numbers."""
+        """Return the moments as a dictionary of lists and numbers, ready for ``json.dumps``."""
         return {
             "names": list(self.names),
             "n": self.n,
@@ -208,12 +208,12 @@ class Moments(TextDisplay, Frozen):
         variables = count(len(self.names), "variable")
         if math.isinf(self.n):
             return f"population covariance of {variables}"
-        behind = f"{self.n:.0f} observations" if self.sample is None else self.sample.says()
-        worth = "" if self.n == self.n_rows else f", worth {self.n:.0f} complete ones"
-        return f"{behind} of {variables}{worth}"
+        rows = f"{self.n:.0f} observations" if self.sample is None else self.sample.describe()
+        effective = "" if self.n == self.n_rows else f", effective sample size {self.n:.0f}"
+        return f"{rows} of {variables}{effective}"
 
     def _sections(self, most: int = 12) -> Iterator[str | Table]:
-        """Show means, standard deviations and correlations of the first variables."""
+        """Yield means, standard deviations and correlations of the first variables."""
         yield self._headline()
         yield from self.notes
         sd = np.sqrt(np.diag(self.S))[:most]
@@ -227,4 +227,4 @@ class Moments(TextDisplay, Frozen):
         mean = () if self.mean is None else ("mean",)
         yield Table(("variable", *mean, "sd", *names[:-1]), rows)
         if len(self.names) > most:
-            yield f"... and {len(self.names) - most} more: `names`, `mean` and `S` have all"
+            yield f"... and {len(self.names) - most} more variables (see `names`, `mean`, `S`)"

@@ -30,6 +30,7 @@ from bowfree.data.conditions import are_conditions, listed_conditions, read_cond
 from bowfree.data.covariance import (
     LARGEST,
     SMALLEST,
+    check_ddof,
     check_definite,
     check_scale,
     check_semidefinite,
@@ -43,7 +44,6 @@ from bowfree.data.moments import Moments
 from bowfree.data.ordinal import read_mixed
 from bowfree.data.ranks import read_ranks
 from bowfree.data.sample import CompleteRows, Shrunk, row_slices, shrink
-from bowfree.data.shrinkage import ledoit_wolf_shrinkage
 from bowfree.data.streaming import Sums, is_stream, read_stream
 from bowfree.errors import DataError
 from bowfree.graph.graph_like import GraphLike, graph_of
@@ -132,10 +132,7 @@ class DataOptions:
 
     def __post_init__(self) -> None:
         ddof, shrinkage, ordinal = self.ddof, self.shrinkage, self.ordinal
-        if not is_number(ddof) or ddof not in (0, 1):
-            raise DataError(
-                f"ddof = {short_repr(ddof)}: must be 1 (divisor n - 1) or 0 (divisor n)"
-            )
+        check_ddof(ddof)
         auto = isinstance(shrinkage, str) and shrinkage == "auto"
         if not auto and not (is_number(shrinkage) and 0.0 <= shrinkage <= 1.0):
             raise DataError(
@@ -408,7 +405,10 @@ def _ledoit_wolf(found: Moments) -> float:
             "shrinkage = 'auto' needs complete unweighted rows of numbers; pass such `data`, or a "
             "number"
         )
-    return ledoit_wolf_shrinkage(rows.deviations)
+    from sklearn.covariance import ledoit_wolf_shrinkage
+
+    # Of correlations, whose shrinkage toward the identity leaves the variances unchanged.
+    return float(ledoit_wolf_shrinkage(rows.deviations / rows.deviations.std(axis=0)))
 
 
 def _reorder(given: Any, graph: MixedGraph | None) -> Any:

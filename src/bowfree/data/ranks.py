@@ -1,13 +1,13 @@
-"""Rank correlations: what monotone distortions cannot hide.
+"""Rank correlations, which are invariant under monotone transformations.
 
-If the columns are increasing functions of jointly normal variables (a Gaussian copula), ranks tell
-the correlations of those variables, whatever the functions are: ``2 sin(pi rho / 6)`` of Spearman's
-rho, ``sin(pi tau / 2)`` of Kendall's tau. The matrix of these need not be positive definite; then
-the nearest correlation matrix takes its place, and the moments say so.
+If the columns are increasing functions of jointly normal variables (a Gaussian copula), ranks
+identify the correlations of these variables: ``2 sin(pi rho / 6)`` for Spearman's rho,
+``sin(pi tau / 2)`` for Kendall's tau. The resulting matrix need not be positive definite; it is
+then replaced by the nearest correlation matrix, with a note.
 
-Both coefficients are, but for terms of order 1/n, means over rows of an influence (a row's share in
-the deviation from the truth), and the covariance matrix of the influences is ``Gamma``. Ties count
-half: midranks for Spearman, tau-b for Kendall.
+Up to terms of order 1/n, both coefficients are means over rows of an influence function; ``Gamma``
+is the covariance matrix of the influences. Ties are treated by midranks (Spearman) and tau-b
+(Kendall).
 
 References
 ----------
@@ -37,7 +37,7 @@ Ranks = npt.NDArray[np.int32]
 
 # Smallest eigenvalue of a correlation matrix that has been made positive definite.
 _SMALLEST_EIGENVALUE = 1e-4
-# With this many values the ties of a normal variable cut into equal shares change Spearman's
+# If a normal variable is cut into this many equally frequent values, the ties change Spearman's
 # correlation by about one percent.
 _FEW_VALUES = 10
 
@@ -51,7 +51,7 @@ class RankedRows(Frozen):
     ranks : ndarray of int, shape (n, d)
         Dense ranks of each column from 0: equal values have equal ranks.
     coefficient : {"spearman", "kendall"}
-        What is made of them.
+        The coefficient.
     """
 
     ranks: Ranks
@@ -71,16 +71,16 @@ class RankedRows(Frozen):
 
     @property
     def plain(self) -> bool:
-        """False: rank correlations do not vary like covariances."""
+        """False: rank correlations do not have the sampling distribution of covariances."""
         return False
 
     @cached_property
     def _found(self) -> tuple[Floats, Floats]:
-        """Return the correlations in the lower triangle, and the rows' influences on them."""
+        """Return the correlations in the lower triangle, and the influences of the rows."""
         return _kendall(self.ranks) if self.coefficient == "kendall" else _spearman(self.ranks)
 
     def correlations(self) -> Floats:
-        """Return the matrix, which need not be positive definite."""
+        """Return the correlation matrix, which need not be positive definite."""
         d = self.ranks.shape[1]
         R = np.eye(d)
         i, j = np.tril_indices(d, -1)
@@ -88,7 +88,7 @@ class RankedRows(Frozen):
         return R
 
     def effective_n(self) -> float:
-        """Return the number of normal rows whose correlations would be as precise, on average."""
+        """Return the number of normal rows with equally precise correlations, on average."""
         r, influence = self._found
         if not len(r):
             return float(self.n_rows)
@@ -96,7 +96,7 @@ class RankedRows(Frozen):
         return float(max(2.0, np.round(self.n_rows * min(share.mean(), 1.0))))
 
     def gamma(self) -> Floats:
-        """Return the covariance matrix of the influences; variances are one and do not vary."""
+        """Return the covariance matrix of the influences; the variances are constant."""
         influence = self._found[1]
         return among_correlations(influence.T @ influence / self.n_rows, self.ranks.shape[1])
 
@@ -109,15 +109,15 @@ class RankedRows(Frozen):
         drawn = RankedRows.of(self.ranks[rows].astype(np.float64), self.coefficient)
         return nearest_correlation(drawn.correlations())[0], drawn
 
-    def says(self) -> str:
-        """Tell the number of rows, and what was made of them."""
-        return f"{self.coefficient.capitalize()}'s correlations of {self.n_rows} rows"
+    def describe(self) -> str:
+        """Return the coefficient and the number of rows."""
+        return f"{self.coefficient.capitalize()} correlations of {self.n_rows} rows"
 
 
 def read_ranks(
     names: tuple[str, ...], X: Floats, coefficient: Literal["spearman", "kendall"]
 ) -> tuple[Summary, RankedRows, tuple[str, ...]]:
-    """Return the correlations, the ranks and what there is to say."""
+    """Return the correlations, the ranks and notes."""
     rows = RankedRows.of(X, coefficient)
     R, repaired = nearest_correlation(rows.correlations())
     few = [
@@ -125,7 +125,11 @@ def read_ranks(
         for name, top in zip(names, rows.ranks.max(axis=0), strict=True)
         if top + 1 < min(_FEW_VALUES, len(X))
     ]
-    notes = (f"{quoted(few)} has few values: ranks assume many, `ordinal` does not",) if few else ()
+    notes = (
+        (f"{quoted(few)} has few different values; for ordered categories use `ordinal`",)
+        if few
+        else ()
+    )
     return Summary(R, rows.effective_n(), None), rows, notes + repaired
 
 
@@ -139,23 +143,10 @@ def among_correlations(G: Floats, d: int) -> Floats:
 
 
 def nearest_correlation(R: Floats) -> tuple[Floats, tuple[str, ...]]:
-    """Return a positive definite correlation matrix, and a note where it is not the one given.
+    """Return the nearest positive definite correlation matrix, and a note if it is not the same.
 
-    Alternating projections with Dykstra's correction (Higham 2002): on matrices with eigenvalues of
-    at least 1e-4, and on those with a unit diagonal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bowfree.data.ranks import nearest_correlation
-    >>> R = np.array([[1.0, 0.9, 0.3], [0.9, 1.0, 0.9], [0.3, 0.9, 1.0]])
-    >>> near, notes = nearest_correlation(R)
-    >>> near.round(2)
-    array([[1.  , 0.82, 0.35],
-           [0.82, 1.  , 0.82],
-           [0.35, 0.82, 1.  ]])
-    >>> print(*notes)
-    the correlations were not positive definite (smallest eigenvalue -0.13): ...
+    Alternating projections with Dykstra's correction (Higham 2002) onto the matrices with
+    eigenvalues of at least 1e-4, and onto those with a unit diagonal.
     """
     smallest = float(np.linalg.eigvalsh(R)[0])
     if smallest >= _SMALLEST_EIGENVALUE:
@@ -171,18 +162,18 @@ def nearest_correlation(R: Floats) -> tuple[Floats, tuple[str, ...]]:
         if np.abs(Y - X).max() < 1e-9:
             break
     note = (
-        f"the correlations were not positive definite (smallest eigenvalue {smallest:.2g}): the "
-        f"nearest matrix that is takes their place, changed by up to {np.abs(Y - R).max():.2g}"
+        f"the correlations were not positive definite (smallest eigenvalue {smallest:.2g}) and were "
+        f"replaced by the nearest correlation matrix, changed by up to {np.abs(Y - R).max():.2g}"
     )
     return (Y + Y.T) / 2, (note,)
 
 
 def _kendall(ranks: Ranks) -> tuple[Floats, Floats]:
-    """Return Kendall's tau-b, mapped, and its influences.
+    """Return the correlations from Kendall's tau-b, and their influences.
 
     With h the mean of ``sign(x - x') sign(y - y')`` over pairs of rows and t those of the squared
-    signs, tau is ``h / sqrt(t_x t_y)``. Each is a U-statistic, to which a row contributes twice the
-    deviation of its own mean.
+    signs, tau is ``h / sqrt(t_x t_y)``. Each is a U-statistic, on which the influence of a row is
+    twice the deviation of its own mean.
     """
     n, d = ranks.shape
     columns = [np.ascontiguousarray(column) for column in ranks.T]
@@ -205,10 +196,10 @@ def _kendall(ranks: Ranks) -> tuple[Floats, Floats]:
 
 
 def _spearman(ranks: Ranks) -> tuple[Floats, Floats]:
-    """Return Spearman's rho, mapped, and its influences.
+    """Return the correlations from Spearman's rho, and their influences.
 
     It is the correlation of the distribution functions F and G at the rows. A row contributes to
-    the covariance of F and G by its own product, and by moving the functions for all others.
+    the covariance of F and G by its own product, and by its effect on F and G at the others.
     """
     n, d = ranks.shape
     grades, orders = [], []
@@ -218,7 +209,7 @@ def _spearman(ranks: Ranks) -> tuple[Floats, Floats]:
         orders.append(counts)
 
     def moved(i: int, j: int) -> Floats:
-        """Return what each row, as a value of i, adds to the grades of larger ones, times j's."""
+        """Return the effect of each row, by the grades of i in larger rows, on the product with j."""
         sums = np.bincount(ranks[:, i], weights=grades[j], minlength=len(orders[i]))
         after = sums.sum() - np.cumsum(sums)
         return np.asarray((after + sums / 2)[ranks[:, i]] / n, dtype=np.float64)

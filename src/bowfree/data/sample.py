@@ -1,13 +1,13 @@
-"""What stands behind moments: observations, and how precisely they determine S.
+"""The observations behind moments, and the precision with which they determine S.
 
 A likelihood needs S and n. Standard errors and tests that do not rely on normal, complete data
-need one thing more, ``Gamma``: the covariance matrix of the entries of ``sqrt(n) S``. Only the
-observations can tell it, and every kind of observations has its own way: complete rows (here),
-rows with gaps (:mod:`bowfree.data.missing_values`), ranks (:mod:`bowfree.data.ranks`), ordered
-categories (:mod:`bowfree.data.ordinal`). Whoever has :class:`bowfree.Moments` need not know which.
+also need ``Gamma``, the covariance matrix of the entries of ``sqrt(n) S``, which is estimated from
+the observations: complete rows (here), rows with missing values
+(:mod:`bowfree.data.missing_values`), ranks (:mod:`bowfree.data.ranks`) or ordered categories
+(:mod:`bowfree.data.ordinal`).
 
-The entries of a symmetric matrix are taken row by row from the lower triangle, ``S[0, 0]``,
-``S[1, 0]``, ``S[1, 1]``, ``S[2, 0]``, ..., as :func:`numpy.tril_indices` has them.
+The entries of a symmetric matrix are in the order of :func:`numpy.tril_indices`: ``S[0, 0]``,
+``S[1, 0]``, ``S[1, 1]``, ``S[2, 0]``, ...
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ Indices = npt.NDArray[np.intp]
 
 # Rows whose products are formed at a time: 4096 rows of 20 variables take 7 MB.
 _CHUNK = 4096
-# Products summed in one go, during which nobody listens for Ctrl-C: a tenth of a second or so.
+# Products summed in one call, which Ctrl-C cannot interrupt: about a tenth of a second.
 _PRODUCTS = 3 * 10**8
-# Cells that are read or written in one go: 8 MB, some hundredths of a second where memory is new.
+# Cells that are read or written in one call: 8 MB, some hundredths of a second.
 _CELLS = 2**20
-# Times the largest deviation in the first rows: from such a mean on the sums of a million rows lose
-# digits of S.
-_FAR, _GLANCE = 1e4, 64
+# If a mean exceeds _FAR times the largest deviation in the first rows, the mean of a million rows is
+# rounded so much that S loses digits.
+_FAR, _FIRST_ROWS = 1e4, 64
 
 
 class Summary(NamedTuple):
-    """What the likelihood needs of observations: S, the n that they are worth, and the mean."""
+    """S, the (effective) sample size, and the mean."""
 
     S: Floats
     n: float
@@ -53,7 +53,7 @@ class Sample(Protocol):
 
     @property
     def plain(self) -> bool:
-        """Whether normal theory needs no more than S and n: complete rows, each counted once."""
+        """Whether the rows are complete and unweighted, so that normal theory needs S and n only."""
         ...
 
     def gamma(self) -> Floats:
@@ -61,21 +61,21 @@ class Sample(Protocol):
         ...
 
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, Sample]:
-        """Return the same observations of some variables; `taken` has the blocks of S and mean."""
+        """Return the observations of some variables; `taken` has their block of S and mean."""
         ...
 
     def redrawn(self, rows: Indices) -> tuple[Floats, Sample]:
-        """Return S of a sample that consists of these rows, and that sample."""
+        """Return S of a sample that consists of these rows, and the sample."""
         ...
 
-    def says(self) -> str:
-        """Tell what is behind the moments, as in "300 observations"."""
+    def describe(self) -> str:
+        """Return a short description, such as "300 observations"."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class CompleteRows(Frozen):
-    """Rows without gaps.
+    """Complete rows.
 
     Attributes
     ----------
@@ -95,10 +95,10 @@ class CompleteRows(Frozen):
         deviations = np.empty_like(X)
         for rows in row_slices(X):
             np.subtract(X[rows], mean, out=deviations[rows])
-        # Far from zero the mean itself is rounded, which is seen from close by. That nothing is far
-        # is usually seen in one row.
+        # Far from zero the mean is rounded; the mean of the deviations corrects it. One row usually
+        # shows that this is not necessary.
         if _is_far(mean, np.abs(deviations[0])) and _is_far(
-            mean, np.abs(deviations[:_GLANCE]).max(axis=0)
+            mean, np.abs(deviations[:_FIRST_ROWS]).max(axis=0)
         ):
             rest = np.average(deviations, axis=0, weights=weights)
             for rows in row_slices(X):
@@ -132,15 +132,14 @@ class CompleteRows(Frozen):
         return S / self.n_rows
 
     def table(self, names: Sequence[str], mean: Floats | None) -> dict[str, Floats]:
-        """Return the rows as they came, by column."""
+        """Return the original rows, by column."""
         X = self.deviations if mean is None else self.deviations + mean
         return dict(zip(names, X.T, strict=True))
 
     def gamma(self) -> Floats:
-        """Return the covariance matrix of the products of deviations: fourth moments.
+        """Return the covariance matrix of the products of deviations (fourth moments).
 
-        With weights w it is the mean of ``w^2 (z z^T - S)(z z^T - S)^T``: a row that stands for
-        many brings the noise of one.
+        With weights w it is the mean of ``w^2 (z z^T - S)(z z^T - S)^T``.
         """
         i, j = lower_triangle(self.deviations.shape[1])
         s = self.covariance()[i, j]
@@ -153,7 +152,7 @@ class CompleteRows(Frozen):
         return total / self.n_rows
 
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, CompleteRows]:
-        """Return the same rows of some of the variables."""
+        """Return the rows of some of the variables."""
         return taken, replace(self, deviations=self.deviations[:, list(order)])
 
     def redrawn(self, rows: Indices) -> tuple[Floats, CompleteRows]:
@@ -165,11 +164,9 @@ class CompleteRows(Frozen):
         drawn = CompleteRows(X - np.average(X, axis=0, weights=weights), weights)
         return drawn.covariance(), drawn
 
-    def says(self) -> str:
-        """Tell the number of rows."""
-        if self.weights is None:
-            return f"{self.n_rows} observations"
-        return f"{self.n_rows} weighted observations"
+    def describe(self) -> str:
+        """Return the number of rows, and whether they are weighted."""
+        return f"{self.n_rows} {'' if self.weights is None else 'weighted '}observations"
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,18 +183,18 @@ class Shrunk:
 
     @property
     def plain(self) -> bool:
-        """Whether S and n would have been all that is needed."""
+        """Whether the rows are complete and unweighted."""
         return self.sample.plain
 
     def gamma(self) -> Floats:
-        """Return the matrix of the unshrunk entries, those of covariances scaled alike."""
+        """Return the matrix of the unshrunk entries, scaled like the entries."""
         G = self.sample.gamma()
         i, j = lower_triangle(int(np.sqrt(2 * len(G))))
         scale = np.where(i == j, 1.0, self.factor)
         return G * scale * scale[:, None]
 
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, Shrunk]:
-        """Return the same for some of the variables."""
+        """Return the rows of some of the variables."""
         _, sample = self.sample.take(order, taken)
         return taken, Shrunk(sample, self.factor)
 
@@ -206,9 +203,9 @@ class Shrunk:
         S, sample = self.sample.redrawn(rows)
         return shrink(S, self.factor), Shrunk(sample, self.factor)
 
-    def says(self) -> str:
-        """Tell what was shrunk, and by how much."""
-        return f"{self.sample.says()}, covariances multiplied by {self.factor:g}"
+    def describe(self) -> str:
+        """Return a description of the rows, and the factor."""
+        return f"{self.sample.describe()}, covariances multiplied by {self.factor:g}"
 
 
 def _is_far(mean: Floats, spread: Floats) -> bool:
@@ -223,7 +220,7 @@ def shrink(S: Floats, factor: float) -> Floats:
 
 
 def row_slices(X: Floats) -> Iterator[slice]:
-    """Yield slices of rows with so few cells that Ctrl-C is heard in between."""
+    """Yield slices of rows that are small enough for Ctrl-C to be heard in between."""
     some = max(1, _CELLS // X.shape[1])
     for start in range(0, len(X), some):
         yield slice(start, start + some)
@@ -236,22 +233,12 @@ def chunks(n: int) -> Iterator[slice]:
 
 
 def lower_triangle(d: int) -> tuple[Indices, Indices]:
-    """Return row and column of each entry of the lower triangle, row by row."""
+    """Return the row and column of each entry of the lower triangle, row by row."""
     return np.tril_indices(d)
 
 
 def normal_gamma(S: Floats) -> Floats:
-    """Return Gamma of complete normal data: ``S_ik S_jl + S_il S_jk`` for entries ij and kl.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bowfree.data.sample import normal_gamma
-    >>> normal_gamma(np.array([[2.0, 0.0], [0.0, 1.0]]))
-    array([[8., 0., 0.],
-           [0., 2., 0.],
-           [0., 0., 2.]])
-    """
+    """Return Gamma of complete normal data: ``S_ik S_jl + S_il S_jk`` for entries ij and kl."""
     i, j = lower_triangle(len(S))
     G: Floats = S[np.ix_(i, i)] * S[np.ix_(j, j)] + S[np.ix_(i, j)] * S[np.ix_(j, i)]
     return G

@@ -1,6 +1,6 @@
 """Full-information maximum likelihood: a graph fitted to the observed values of incomplete rows.
 
-With missing values (:mod:`bowfree.data.missing_patterns`) the likelihood does not decompose over
+With missing values (:mod:`bowfree.data.missing_values`) the likelihood does not decompose over
 districts, so all parameters and the means are estimated jointly: Newton's method from the two-stage
 estimates, with the exact Hessian
 

@@ -228,7 +228,7 @@ def fit_facts(fit: Fit) -> list[tuple[str, str]]:
     optima = max(district.n_optima for district in fit.certificate)
     facts = [
         ("Observations", "population" if population else f"{fit.n:.0f}"),
-        ("Data", "" if rows is None or rows.plain else rows.says()),
+        ("Data", "" if rows is None or rows.plain else rows.describe()),
         ("Free parameters", str(fit.n_parameters)),
         ("Districts", "" if fit.full_information else str(len(fit.certificate))),
         ("Local maxima found (worst district)", str(optima) if optima > 1 else ""),

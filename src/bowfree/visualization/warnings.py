@@ -113,7 +113,7 @@ def _sentence(note: str) -> str:
 def data_warnings(fit: Fit, checks: DataChecks | None) -> list[str]:
     """Return notes on preprocessing and missing values, and how robust inference would differ."""
     found = [_sentence(note) for note in fit.moments.notes]
-    gaps = fit.moments.gaps
+    gaps = fit.moments.missing_values
     if gaps is not None:
         share = sum(gaps.missing) / (sum(gaps.rows) * len(gaps.names))
         found.append(

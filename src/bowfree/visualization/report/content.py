@@ -174,7 +174,9 @@ def report_content(
         "has_knowledge": space.knowledge != Knowledge(),
         "checks": checks,
         "unchecked": _reason_unchecked(fit),
-        "missing": None if fit.moments.gaps is None else tables.missing_map(fit.moments.gaps),
+        "missing": None
+        if fit.moments.missing_values is None
+        else tables.missing_map(fit.moments.missing_values),
         "variables": tables.variable_table(fit, checks),
         "edges": tables.edge_table(edges, summary, average, inputs.bootstrap),
         "classes": tables.class_table(summary),
@@ -212,7 +214,7 @@ def _reason_unchecked(fit: Fit) -> str:
     if fit.moments.sample is not None:
         reason = "The rows were not passed to the report"
         if not checkable(fit.moments):
-            reason = f"The data are {fit.moments.sample.says()}"
+            reason = f"The data are {fit.moments.sample.describe()}"
     return f"{reason}, so normality and outliers were not checked."
 
 
@@ -235,7 +237,7 @@ def _settings(
         settings |= search.settings
     rows = fit.moments.sample
     if rows is not None and not rows.plain:
-        settings["data"] = rows.says()
+        settings["data"] = rows.describe()
     if isinstance(rows, IncompleteRows):
         settings["missing"] = rows.approach
     if (fit.se, fit.test) != ("standard", "standard"):

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.data.missing_patterns import Patterns
+from bowfree.data.missing_values import Patterns
 from bowfree.data.sample import chunks
 
 Floats = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bowfree.data.missing_values import Gaps
+from bowfree.data.missing_values import MissingSummary
 from bowfree.effects.bounds_result import EffectBounds
 from bowfree.effects.design_result import Design
 from bowfree.equivalence.class_summary import ClassSummary
@@ -443,7 +443,7 @@ class MissingMap:
     test: str
 
 
-def missing_map(gaps: Gaps) -> MissingMap:
+def missing_map(gaps: MissingSummary) -> MissingMap:
     """Return the patterns of missing values."""
     total = sum(gaps.rows)
     order = sorted(range(len(gaps.rows)), key=lambda k: (-gaps.rows[k], k))
