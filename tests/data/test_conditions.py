@@ -285,7 +285,7 @@ def test_a_row_without_condition():
         bf.errors.DataError, match="column 'batch' has 30 missing values, the first in row 40"
     ):
         bf.conditions(frame, column="batch")
-    with pytest.raises(bf.errors.DataError, match="frame is an object of type ndarray"):
+    with pytest.raises(bf.errors.DataError, match="frame is of type ndarray"):
         bf.conditions(np.array(WATCHED), column="x")
 
 

@@ -230,7 +230,7 @@ def test_effective_n():
     assert moments.n == round(np.mean(pairs))
     assert moments.n_rows == len(X)
     assert bf.fit(GRAPH, moments).n == len(X)
-    assert f"worth {moments.n:.0f} complete ones" in repr(moments)
+    assert f"effective sample size {moments.n:.0f}" in repr(moments)
 
 
 def test_search_and_scores_use_the_first_stage():

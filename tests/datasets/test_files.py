@@ -216,7 +216,7 @@ def test_numbers_are_those_of_the_csv_module(tmp_path_factory, rows):
     cells = [
         row
         for row in csv.reader(io.StringIO(text))
-        if any(cell.strip(" ") for cell in row) or len(row) > 1
+        if any(cell.strip() for cell in row) or len(row) > 1
     ]
     missing = ("", "na", "nan", "n/a", "null", "none", ".")
     cells = [row[len(row) == 3 :] for row in cells]  # without row names

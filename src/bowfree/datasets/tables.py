@@ -238,7 +238,7 @@ class InvalidCells:
         rows = invalid.arg_true().to_list()
         if not rows:
             return
-        first = [str(cells[row]).strip() for row in rows[:3]]
+        first = [str(cells[row]).strip(" ") for row in rows[:3]]
         listed = ", ".join(
             f"{short_repr(cell)} in {place}"
             for cell, place in zip(first, self.place(rows[:3]), strict=True)

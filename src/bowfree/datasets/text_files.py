@@ -394,14 +394,15 @@ class TextTable:
             if caught or separators != len(frame) * (self._width - 1):
                 if self._drop_blank_lines():
                     return self._parse(columns, dtype)
-                self._check_rows()
+                self._check_rows(len(frame))
         return [frame[str(k)] for k in columns]
 
     def _drop_blank_lines(self) -> bool:
-        self._body, dropped = re.subn(rb"(?m)^ *\n", b"", self._body)
+        space = rb"[ \v\f]" if self.separator == "\t" else rb"[ \t\v\f]"
+        self._body, dropped = re.subn(rb"(?m)^%s*\n" % space, b"", self._body)
         return dropped > 0
 
-    def _check_rows(self) -> None:
+    def _check_rows(self, n_rows: int | None = None) -> None:
         """Raise an error that lists the rows with too few or too many cells."""
         rows = list(self._reader())[1:]
         odd = [k for k, row in enumerate(rows) if len(row.cells) != self._width]
@@ -414,6 +415,8 @@ class TextTable:
             raise self._error(
                 f"expected {count(self._width, 'cell')} in each line, found {listed}{more}"
             )
+        if n_rows not in (None, len(rows)):
+            raise self._error("quotation marks or blank lines are ambiguous; remove them")
 
     def lines(self, rows: Sequence[int]) -> list[str]:
         """Return the places of rows, such as "line 7"; a row that has several lines begins there."""
