@@ -237,7 +237,7 @@ def bench_atlas() -> None:
     print("\natlas")
     for d in (2, 3, 4, 5):
         start = time.perf_counter()
-        atlas = bf.atlas(d)
+        atlas = bf.equivalence.atlas(d)
         print(f"  {atlas}: {time.perf_counter() - start:.3f} s")
         assert atlas.n_classes == {2: 2, 3: 11, 4: 368, 5: 87_219}[d]
 

@@ -200,13 +200,15 @@ def calls(d: int) -> dict[str, tuple[Callable[[], Call], bool]]:
             False,
         ),
         "markov_equivalent": (
-            lambda: partial(bf.markov_equivalent, sparse(d), sparse(d).reorder(names(d)[::-1])),
+            lambda: partial(
+                bf.equivalence.markov_equivalent, sparse(d), sparse(d).reorder(names(d)[::-1])
+            ),
             False,
         ),
         "compare": (lambda: partial(bf.compare, [sparse(d), path(d)], **cov), False),
         "constraints": (lambda: partial(bf.constraints, sparse(d)), False),
         "constraint_tests": (lambda: partial(bf.constraint_tests, sparse(d), sample(d)), False),
-        "atlas (d = 5)": (lambda: partial(bf.atlas, 5), False),
+        "atlas (d = 5)": (lambda: partial(bf.equivalence.atlas, 5), False),
         "design": (
             lambda: partial(bf.design, bf.equivalence_class(clique(7), limit=10**5), max_targets=3),
             True,

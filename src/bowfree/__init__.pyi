@@ -34,49 +34,20 @@ from .model.resampling import bootstrap_fit as bootstrap_fit
 
 # equivalence
 from .equivalence.decision import (
-    is_submodel as is_submodel,
-    distinguishing_subgraph as distinguishing_subgraph,
     equivalent as equivalent,
-    same_skeleton_and_colliders as same_skeleton_and_colliders,
-    same_skeleton_and_v_structures as same_skeleton_and_v_structures,
+    is_submodel as is_submodel,
 )
-from .equivalence.explanation import (
-    EquivalenceVerdict as EquivalenceVerdict,
-    explain_equivalence as explain_equivalence,
-)
-from .equivalence.markov import (
-    markov_equivalent as markov_equivalent,
-)
-from .equivalence.class_members import (
-    EquivalenceClass as EquivalenceClass,
-)
-from .equivalence.class_summary import (
-    ClassSummary as ClassSummary,
-    EdgeSummary as EdgeSummary,
-)
+from .equivalence.explanation import explain_equivalence as explain_equivalence
+from .equivalence.class_members import EquivalenceClass as EquivalenceClass
 from .equivalence.classes import (
+    empirical_class as empirical_class,
     equivalence_class as equivalence_class,
 )
-from .equivalence.empirical import (
-    EmpiricalClass as EmpiricalClass,
-    empirical_class as empirical_class,
-)
 from .equivalence.equations import (
-    Constraint as Constraint,
-    ConstraintTests as ConstraintTests,
     constraint_tests as constraint_tests,
     constraints as constraints,
 )
-from .equivalence.comparison import (
-    Comparison as Comparison,
-    GraphPair as GraphPair,
-    compare as compare,
-)
-from .equivalence.atlas import (
-    Atlas as Atlas,
-    SkeletonEntry as SkeletonEntry,
-    atlas as atlas,
-)
+from .equivalence.comparison import compare as compare
 
 # search
 from .search.greedy import greedy_search as greedy_search
@@ -117,6 +88,7 @@ from . import errors as errors
 from . import data as data
 from . import graph as graph
 from . import model as model
+from . import equivalence as equivalence
 from . import effects as effects
 from . import search as search
 from . import uncertainty as uncertainty

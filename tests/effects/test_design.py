@@ -244,7 +244,7 @@ def test_shown():
         ),
         ({"max_targets": 0}, "max_targets must be a whole number of at least 1"),
         ({"kind": "soft"}, "unknown kind 'soft'"),
-        ({"targets": ["x", "y"]}, "no condition leaves both x and y alone"),
+        ({"targets": ["x", "y"]}, "every condition intervenes on x or y"),
         ({"limit": 0}, "limit must be"),
         ({"space": "dag"}, "space is an object of type str"),
         ({"time_limit": -1}, "time_limit must be positive"),

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from bowfree.equivalence.classes import stored_members
 from random_models import random_bap
 from reference_cases import case_id, graph_of, load
 
@@ -57,15 +56,6 @@ def test_summary_of_figure_1b():
     ]
     assert [edge.invariant for edge in summary.edges] == [False, True, True, True]
     assert summary.to_dict()["edges"][0]["<->"] == 1
-
-
-@pytest.mark.parametrize("method", ["exact", "edge-changes", "colliders"])
-def test_no_edges_and_no_nodes(method):
-    for g in (bf.MixedGraph([]), bf.parse("x, y")):
-        members = bf.equivalence_class(g, method=method)
-        assert list(members) == [g]
-        assert members.complete
-        assert members.summary().edges == ()
 
 
 # -- reference --
@@ -124,7 +114,7 @@ def test_classes_are_sound_and_each_member_has_the_same(seed, d):
     h = exact[int(rng.integers(len(exact)))]
     assert bf.equivalent(g, h)
     c = colliders[int(rng.integers(len(colliders)))]
-    assert bf.same_skeleton_and_colliders(g, c)
+    assert bf.equivalence.same_skeleton_and_colliders(g, c)
     if exact.complete:
         members = set(exact)
         assert len(members) == len(exact)  # each once
@@ -158,15 +148,6 @@ def test_sequence_and_summary_tell_what_iteration_does(seed, d):
                 assert count == sum(h.has_edge(f"{edge.a} {mark} {edge.b}") for h in listed)
 
 
-def test_members_only():
-    members = bf.equivalence_class(bf.parse("x -> y -> z"))
-    for stranger in (bf.parse("x -> y <- z"), bf.parse("x -> y, z"), bf.parse("a -> b"), "x -> y"):
-        assert stranger not in members
-    assert bf.parse("x -> y -> z <-> y") not in members  # a bow
-    with pytest.raises(IndexError, match="index 5 in a class of 5"):
-        members[5]
-
-
 # -- huge classes --
 
 
@@ -184,7 +165,7 @@ def test_a_class_of_3_to_the_60(method):
     members = bf.equivalence_class(g, method=method)
     assert members.size == 3**60
     assert members.complete
-    with pytest.raises(OverflowError, match=r"ask for \.size"):
+    with pytest.raises(OverflowError, match=r"use \.size"):
         len(members)
     assert len(set(itertools.islice(members, 1000))) == 1000
     assert members[3**60 - 1] in members
@@ -208,9 +189,6 @@ def test_limits_are_honest(method):
         assert (len(set(members)), members.complete) == (min(limit, 543), complete)
         assert g in members
         assert members.summary().complete == complete
-    assert "542 members found, more may exist" in str(
-        bf.equivalence_class(g, method=method, limit=542)
-    )
     # The complete graph on 9 nodes has 1.2 * 10^15 members.
     start = time.perf_counter()
     members = bf.equivalence_class(complete_graph(9), method=method, time_limit=0.05)
@@ -255,18 +233,6 @@ def test_a_class_can_be_sent_to_another_process(method):
     assert list(pickle.loads(pickle.dumps(members))) == list(members)
 
 
-def test_drawn_with_circles_where_members_disagree():
-    svg = bf.equivalence_class(bf.parse("x1 -> x2 -> x3 -> x4 <-> x2"))._repr_svg_()
-    assert svg.count("<circle") == 1  # at x1 only
-    assert [svg.count(f'class="{kind}"') for kind in ("varying", "directed", "bidirected")] == [
-        1,
-        2,
-        1,
-    ]
-    assert "x1 o-&gt; x2" in svg
-    assert "equivalence class: 2 members" in svg
-
-
 def test_large_graphs_need_no_deep_stack():
     # A member is a path of as many decisions as there are edges. As calls within calls, 7,140 of
     # them would not fit into this stack.
@@ -289,10 +255,3 @@ def test_time_limit_on_a_large_graph():
     assert graph in members
     assert not members.complete
     assert bf.equivalence_class(graph, method="colliders").size > 1
-
-
-def test_memory_for_members_is_bounded():
-    names = [f"v{i}" for i in range(180)]
-    dense = bf.MixedGraph(names, directed=list(itertools.combinations(names, 2)))
-    assert stored_members(bf.MixedGraph(["x"])) == stored_members(bf.parse("x -> y")) == 1_000_000
-    assert stored_members(dense) * dense.n_edges <= 10**9

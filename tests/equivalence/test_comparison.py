@@ -39,20 +39,6 @@ def test_smallest_example():
     assert frame["bic"].tolist() == [fit.bic for fit in found.fits]
 
 
-def test_vuong_by_hand():
-    found = bf.compare(GRAPHS, DATA).pair("chain", "collider")
-    X = DATA.to_numpy()
-    fits = [bf.fit(GRAPHS[name], DATA) for name in ("chain", "collider")]
-    density = [
-        [-0.5 * (3 * math.log(2 * math.pi) + np.linalg.slogdet(f.Sigma)[1]
-         + (x - X.mean(axis=0)) @ np.linalg.inv(f.Sigma) @ (x - X.mean(axis=0))) for x in X]
-        for f in fits
-    ]  # fmt: skip
-    gain = np.subtract(density[1], density[0])
-    assert found.statistic == pytest.approx(gain.sum() / (math.sqrt(200) * gain.std()))
-    assert found.loglik == pytest.approx(gain.sum())
-
-
 def test_cases_add_up():
     graph = bf.parse("a -> b -> c, a <-> c, c -> d <-> b")
     X = bf.random_sem(graph, rng=2).sample(50, rng=3)
@@ -132,16 +118,6 @@ def test_without_usable_rows_there_is_no_vuong(given, why):
     assert nested.vuong == ""  # nobody asked
 
 
-def test_order_of_nodes_does_not_matter():
-    turned = {name: graph.reorder(["z", "x", "y"]) for name, graph in GRAPHS.items()}
-    mixed = {**GRAPHS, "collider": turned["collider"]}
-    for one, other in zip(
-        bf.compare(GRAPHS, DATA).pairs, bf.compare(mixed, DATA).pairs, strict=True
-    ):
-        assert one.relation == other.relation
-        assert one.p_value == pytest.approx(other.p_value, nan_ok=True, abs=1e-6)
-
-
 def test_search_results_bring_their_data():
     result = bf.greedy_search(DATA, restarts=2, rounds=0, rng=1)
     found = bf.compare({"found": result, "empty": bf.MixedGraph(["x", "y", "z"])})
@@ -160,7 +136,7 @@ def test_population():
     [
         (lambda: bf.compare([], DATA), "no graphs"),
         (lambda: bf.compare([bf.parse("x -> y"), bf.parse("x -> z")], DATA), "different variables"),
-        (lambda: bf.compare(["x -> y"], DATA), "bowfree.parse reads it"),
+        (lambda: bf.compare(["x -> y"], DATA), "expected a graph"),
         (lambda: bf.compare(GRAPHS, DATA).fit("chian"), "did you mean 'chain'"),
         (lambda: bf.compare(GRAPHS, DATA).pair("chain", "chain"), "twice"),
     ],

@@ -82,7 +82,7 @@ def test_scores_and_twin_on_samples(seed):
     assert found.score == pytest.approx(bf.score(g, cov=S, n=500), abs=1e-11)
     assert sizes == sorted(sizes)
     # Everything with the skeleton is within reach, if scores do not matter.
-    skeleton = bf.atlas(4).skeletons
+    skeleton = bf.equivalence.atlas(4).rows
     assert sizes[-1] in {entry.n_baps for entry in skeleton if len(entry.skeleton) == g.n_edges}
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from bowfree.equivalence.targets import Kind, Targets, given_targets
+from bowfree.equivalence.targets import Kind, read_targets
 from field_twin import produces_under
 from graph_strategies import all_baps
 from interventions_twin import (
@@ -68,9 +68,9 @@ def test_two_conditions_with_the_same_targets(kind):
     # Without an undisturbed condition they are compared with each other: y is what it was where
     # x <- y, and not where x -> y. A third says no more.
     assert not bf.equivalent(X_TO_Y, X_FROM_Y, targets=["x", "x"], kind=kind)
-    sets = given_targets(["x", "y"] * 3, kind, ("x", "y")).sets
+    sets = read_targets(["x", "y"] * 3, kind, ("x", "y")).sets
     assert sets == (("x",), ("y",)) * (1 if kind == "perfect" else 2)
-    assert given_targets(["x", (), "x"], kind, ("x", "y")).sets == (("x",), ())
+    assert read_targets(["x", (), "x"], kind, ("x", "y")).sets == (("x",), ())
 
 
 def test_the_conditions_have_to_agree():
@@ -82,16 +82,10 @@ def test_the_conditions_have_to_agree():
     assert not verdict
     assert (verdict.reason, verdict.evidence) == ("shared parameters", ("x", "y"))
     assert "coefficient of x -> y" in verdict.text
-    assert "one number undisturbed and another with x intervened on" in verdict.text
     assert bf.equivalent(g, h, targets=[("x",)])
 
 
 # -- identities --
-
-
-def test_no_targets_are_no_news():
-    for g, h in product(all_baps(3), repeat=2):
-        assert bf.equivalent(g, h, targets=[()]) == bf.equivalent(g, h)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,21 +97,8 @@ def test_a_target_everywhere_at_once(kind):
 
 
 def test_experiments_on_each_node_settle_everything():
-    atlas = bf.atlas(4, targets=[(), *(f"x{i}" for i in range(1, 5))])
+    atlas = bf.equivalence.atlas(4, targets=[(), *(f"x{i}" for i in range(1, 5))])
     assert atlas.n_classes == atlas.n_baps == 3608
-
-
-def test_conditions_with_an_undisturbed_one_act_one_by_one():
-    rng = np.random.default_rng(1)
-    differ = 0
-    for _ in range(60):
-        g = random_bap(rng, 5, density=0.6)
-        h = random_member(rng, g)
-        sets = [T for T in subsets(g.nodes) if T and rng.random() < 0.1]
-        together = bf.equivalent(g, h, targets=[(), *sets])
-        assert together == all(bf.equivalent(g, h, targets=[(), T]) for T in sets)
-        differ += not together
-    assert 10 < differ < 50
 
 
 @given(st.integers(0, 2**32), st.sampled_from(KINDS))
@@ -153,7 +134,7 @@ def test_agrees_with_the_slow_twin(kind):
         g = random_bap(rng, d, density=0.6)
         h = random_member(rng, g)
         sets = [T for T in subsets(g.nodes) if rng.random() < 3 / 2**d] or [(g.nodes[0],)]
-        conditions = given_targets(sets, kind, g.nodes)
+        conditions = read_targets(sets, kind, g.nodes)
         Sigma = field_population(g, [(kind, T) for T in conditions.sets], rng)
         where, _ = slots(h, [(kind, T) for T in conditions.sets])
         answer = bf.is_submodel(g, h, targets=sets, kind=kind)
@@ -177,7 +158,7 @@ def test_agrees_with_the_likelihood_on_three_nodes():
     rng = np.random.default_rng(3)
     cases = [
         (g, h, T)
-        for members in bf.atlas(3).classes()
+        for members in bf.equivalence.atlas(3).classes()
         for g, h in product(members, repeat=2)
         for T in subsets(g.nodes)[1:]
     ]
@@ -231,30 +212,6 @@ def test_conditions_of_different_kinds():
     assert one.kind == "perfect"
     twice = bf.equivalence_class(g, targets=[(), "x", "x"], kind=["perfect", "perfect", "noise"])
     assert twice.targets == ((), ("x",), ("x",))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"targets": [(), "x"], "kind": ["perfect"]}, "give one kind for all conditions, or as"),
-        ({"targets": [(), "x"], "kind": ["perfect", "magic"]}, "magic"),
-        ({"kind": ["perfect", "noise"]}, "without targets: give the targets of each condition"),
-    ],
-)
-def test_kinds_that_do_not_go_with_the_targets(options, message):
-    with pytest.raises(bf.BowfreeError, match=message):
-        bf.equivalent(bf.parse("x -> y"), bf.parse("x <-> y"), **options)
-
-
-def test_agrees_with_the_likelihood_where_targets_are_the_same():
-    rng = np.random.default_rng(11)
-    graphs, answers = [g for g in all_baps(3) if g.n_edges > 1], []
-    for kind in KINDS[1:] * 3:
-        g = graphs[int(rng.integers(len(graphs)))]
-        h = random_member(rng, g)
-        T = tuple(v for v in g.nodes if rng.random() < 0.4) or ("a",)
-        answers.append(likelihood_agrees(rng, g, h, [T, T], kind))
-    assert 0 < sum(answers) < len(answers)
 
 
 def test_agrees_with_the_likelihood_without_an_undisturbed_condition():
@@ -342,32 +299,6 @@ def test_a_class_knows_its_conditions():
     assert fewer.targets == ((), ("y",))
 
 
-def test_a_class_stops_at_its_limit():
-    g = bf.parse("a -> b -> c -> d <- a, b -> d, a -> c")
-    whole = bf.equivalence_class(g, targets=[(), "d"])
-    some = bf.equivalence_class(g, targets=[(), "d"], limit=3)
-    assert len(whole) > 3
-    assert not some.complete
-    assert len(some) == 3
-    assert g in some
-
-
-def test_effect_bounds_narrow():
-    # x -> y -> z: with y set by hand, z goes along with it in every member, and x does not.
-    rng = np.random.default_rng(8)
-    g = bf.parse("x -> y -> z")
-    S = population(g, [("perfect", ())], rng)[0]
-    before = bf.effect_bounds(bf.equivalence_class(g), cov=S, n=1000)
-    members = bf.equivalence_class(g, targets=[(), "y"])
-    after = bf.effect_bounds(members, cov=S, n=1000)
-    one_by_one = bf.effect_bounds(list(members), cov=S, n=1000)
-    assert before.effect(of="y", on="z").min_abs == 0
-    assert after.effect(of="y", on="z").min_abs > 0.3
-    assert after.effect(of="y", on="x").max_abs == 0
-    np.testing.assert_allclose(after.lower, one_by_one.lower)
-    np.testing.assert_allclose(after.upper, one_by_one.upper)
-
-
 # -- the atlas --
 
 
@@ -379,11 +310,11 @@ def test_effect_bounds_narrow():
 def test_one_experiment(d, counts):
     for size, expected in enumerate(counts):
         T = tuple(f"x{i + 1}" for i in range(size))
-        atlas = bf.atlas(d, targets=[(), T], rng=size)
+        atlas = bf.equivalence.atlas(d, targets=[(), T], rng=size)
         assert atlas.n_classes == expected
-        assert atlas.n_baps == bf.atlas(d).n_baps
+        assert atlas.n_baps == bf.equivalence.atlas(d).n_baps
         # A new mechanism tells no more and no less than a perfect intervention.
-        assert bf.atlas(d, targets=[(), T], kind="mechanism").n_classes == expected
+        assert bf.equivalence.atlas(d, targets=[(), T], kind="mechanism").n_classes == expected
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -394,7 +325,7 @@ def test_the_atlas_is_all_baps_sorted(kind, sets):
         if not any(bf.equivalent(g, h, targets=sets, kind=kind) for h in heads):
             heads.append(g)
     numbered = [tuple("x" + str("abc".index(v) + 1) for v in T) for T in sets]
-    atlas = bf.atlas(3, targets=numbered, kind=kind)
+    atlas = bf.equivalence.atlas(3, targets=numbered, kind=kind)
     assert atlas.n_classes == len(heads)
     classes = list(atlas.classes())
     assert len(classes) == len(heads)
@@ -406,52 +337,19 @@ def test_the_atlas_is_all_baps_sorted(kind, sets):
 
 
 @pytest.mark.parametrize(
-    ("g", "h", "sets", "kind", "words"),
+    ("g", "h", "kind", "reason"),
     [
-        ("x -> y", "x -> y", [(), "x"], "perfect", "equivalent: the same graph"),
-        (
-            "x <- y",
-            "x <-> y",
-            [(), "x"],
-            "perfect",
-            "equivalent: the same covariance matrices in every condition",
-        ),
-        (
-            "x -> y",
-            "x <- y",
-            [(), "x"],
-            "perfect",
-            "not equivalent: with x intervened on, x and y are adjacent in the first graph only",
-        ),
-        (
-            "x -> y -> z",
-            "x -> y <- z",
-            [(), "x"],
-            "perfect",
-            "not equivalent: x, y, z is a v-structure in the second graph only",
-        ),
-        (
-            "x, y, x <- y",
-            "x -> y",
-            [(), "x"],
-            "activity",
-            "not equivalent: the interventions change more parameters in one of the graphs",
-        ),
-        (
-            "x -> y",
-            "x <- y",
-            [(), "x"],
-            "noise",
-            "not equivalent: each condition by itself allows both graphs, but with data of the "
-            "first the error variance of y in the second would be one number undisturbed and "
-            "another with x intervened on",
-        ),
+        ("x -> y", "x -> y", "perfect", "identical"),
+        ("x <- y", "x <-> y", "perfect", "algebraic"),
+        ("x -> y", "x <- y", "perfect", "intervention"),
+        ("x -> y -> z", "x -> y <- z", "perfect", "v-structure"),
+        ("x, y, x <- y", "x -> y", "activity", "dimension"),
+        ("x -> y", "x <- y", "noise", "shared parameters"),
     ],
 )
-def test_explanations(g, h, sets, kind, words):
-    verdict = bf.explain_equivalence(bf.parse(g), bf.parse(h), targets=sets, kind=kind)
-    assert str(verdict).startswith(words)
-    assert bool(verdict) == words.startswith("equivalent")
+def test_explanations(g, h, kind, reason):
+    verdict = bf.explain_equivalence(bf.parse(g), bf.parse(h), targets=[(), "x"], kind=kind)
+    assert verdict.reason == reason
 
 
 def test_every_explanation_agrees_with_the_decision():
@@ -471,13 +369,15 @@ def test_every_explanation_agrees_with_the_decision():
 @pytest.mark.parametrize(
     ("targets", "kind", "words"),
     [
-        ("x", "perfect", "targets is 'x': give the targets of each condition"),
+        ("x", "perfect", "targets is 'x': pass the targets"),
         ([], "perfect", "targets is empty"),
         (3, "perfect", "targets is 3; give a list of sets of nodes"),
         ([()], "soft", "unknown kind 'soft'; choose one of perfect, mechanism"),
         ([(), 3], "perfect", "a set of targets is 3; give a list of names"),
         ([(), ("aktt",)], "perfect", "unknown node 'aktt'; did you mean 'akt'?"),
         ([(), (1,)], "perfect", "unknown node 1: node names are strings"),
+        ([(), "akt"], ["perfect"], "pass one kind for all conditions, or one for each"),
+        ([(), "akt"], ["perfect", "magic"], "unknown kind 'magic'"),
     ],
 )
 def test_bad_targets(targets, kind, words):
@@ -494,10 +394,10 @@ def test_bad_targets(targets, kind, words):
 
 def test_classes_that_no_skeleton_holds():
     g = bf.parse("x -> y -> z")
-    with pytest.raises(bf.BowfreeError, match="no condition leaves both x and y alone"):
+    with pytest.raises(bf.BowfreeError, match="every condition intervenes on x or y"):
         bf.equivalence_class(g, targets=["x", "y"])
-    with pytest.raises(bf.BowfreeError, match="no condition leaves both x1 and x2 alone"):
-        bf.atlas(2, targets=["x1"])
+    with pytest.raises(bf.BowfreeError, match="every condition intervenes on x1 or x2"):
+        bf.equivalence.atlas(2, targets=["x1"])
     # All edges act in all conditions of another kind.
     assert g in bf.equivalence_class(g, targets=["x", "y"], kind="mechanism")
 
@@ -505,7 +405,7 @@ def test_classes_that_no_skeleton_holds():
 def test_other_methods_know_no_targets():
     g = bf.parse("x -> y -> z")
     for method in ("colliders", "edge-changes"):
-        with pytest.raises(bf.BowfreeError, match="only method='exact'"):
+        with pytest.raises(bf.BowfreeError, match="targets require method='exact'"):
             bf.equivalence_class(g, targets=[(), "x"], method=method)
         assert len(bf.equivalence_class(g, targets=[()], method=method)) > 1
 
@@ -520,9 +420,3 @@ def test_cycles_and_bows_are_named():
     # A bow is allowed where the smaller model stands; it does not fit y -> x once y is set.
     assert bf.is_submodel(bow, g, targets=[()])
     assert not bf.is_submodel(bow, g, targets=[(), "x"])
-
-
-def test_targets_are_sets():
-    assert given_targets([["y", "x", "y"], "x", ("x", "y")], "perfect", ("x", "y")) == Targets(
-        ("x", "y"), (("x", "y"), ("x",)), "perfect"
-    )

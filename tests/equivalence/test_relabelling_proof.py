@@ -35,7 +35,7 @@ def test_a_confounder_becomes_an_effect():
     """The remark after Theorem 2: in Figure 2 (b), X1 <-> X2 may be X1 -> X2."""
     g = bf.parse("x1 <-> x2 <- x4 <-> x3 <- x1 -> x4")
     h = g.replace("x1 <-> x2", "x1 -> x2")
-    assert bf.same_skeleton_and_colliders(g, h)
+    assert bf.equivalence.same_skeleton_and_colliders(g, h)
     model = bf.random_sem(g, rng=1).standardized()
     other = bf.LinearSEM(h, *carried_over(model, h))
     np.testing.assert_allclose(other.covariance(), model.covariance(), atol=1e-12)

@@ -20,7 +20,7 @@ def main(rounds: int = 3) -> None:
         assert searches[0].pool == searches[1].pool
         chains = [bf.structure_mcmc(X, steps=3000, rng=seed, n_jobs=k) for k in (1, 4)]
         np.testing.assert_array_equal(chains[0].states, chains[1].states)
-        assert bf.atlas(4, n_jobs=1) == bf.atlas(4, n_jobs=4)
+        assert bf.equivalence.atlas(4, n_jobs=1) == bf.equivalence.atlas(4, n_jobs=4)
         stopped = bf.greedy_search(X, rng=seed, restarts=500, n_jobs=4, time_limit=0.2)
         assert truth.graph.nodes == stopped.graph.nodes
         quick = {"restarts": 2, "rounds": 0}

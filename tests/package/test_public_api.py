@@ -90,7 +90,7 @@ def results() -> dict[type, Any]:
         average.effect(**pair), average.edge("a -> b"), again, again.effect(**pair), exact,
         exact.classes(), bf.choose_penalty(DATA, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),
         bf.stability_selection(DATA, n_halves=2, search=QUICK, rng=1),
-        GRAPH.pag(), GRAPH.identified(), bf.atlas(2), bf.Progress("runs", 1, 2, 0.5, 0.5),
+        GRAPH.pag(), GRAPH.identified(), bf.equivalence.atlas(2), bf.Progress("runs", 1, 2, 0.5, 0.5),
         bf.search.SearchInterrupted(search), bf.errors.WorkInterrupted(search), bf.design(GRAPH),
         next(GRAPH.paths("a", "b")), next(GRAPH.treks("b", "c")),
         robust.scaled, robust.moments.missing_values,

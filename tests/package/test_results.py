@@ -73,7 +73,7 @@ def results(graph, data):
             refits, refits.effect(of=a, on=b),
             bf.choose_penalty(data, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),
             bf.stability_selection(data, n_halves=4, search=QUICK, rng=1),
-            bf.atlas(2), bf.atlas(2).skeletons[1],
+            bf.equivalence.atlas(2), bf.equivalence.atlas(2).rows[1],
         ]  # fmt: skip
     found = {}
     for result in made:
@@ -438,11 +438,15 @@ GRAPH_FUNCTIONS = {
     "constraint_tests": lambda given: bf.constraint_tests(given, DATA).rows,
     "equivalent": lambda given: bf.equivalent(given, given),
     "is_submodel": lambda given: bf.is_submodel(given, given),
-    "markov_equivalent": lambda given: bf.markov_equivalent(given, given),
+    "markov_equivalent": lambda given: bf.equivalence.markov_equivalent(given, given),
     "explain_equivalence": lambda given: bf.explain_equivalence(given, given),
-    "distinguishing_subgraph": lambda given: bf.distinguishing_subgraph(given, GRAPH),
-    "same_skeleton_and_colliders": lambda given: bf.same_skeleton_and_colliders(given, GRAPH),
-    "same_skeleton_and_v_structures": lambda g: bf.same_skeleton_and_v_structures(g, GRAPH),
+    "distinguishing_subgraph": lambda given: bf.equivalence.distinguishing_subgraph(given, GRAPH),
+    "same_skeleton_and_colliders": lambda given: bf.equivalence.same_skeleton_and_colliders(
+        given, GRAPH
+    ),
+    "same_skeleton_and_v_structures": lambda g: bf.equivalence.same_skeleton_and_v_structures(
+        g, GRAPH
+    ),
 }
 
 

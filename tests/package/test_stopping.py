@@ -106,7 +106,7 @@ LONG_CALLS = {
             for _ in range(50)
         ]
     ),
-    "atlas": lambda: lambda: [bf.atlas(5, n_jobs=2) for _ in range(50)],
+    "atlas": lambda: lambda: [bf.equivalence.atlas(5, n_jobs=2) for _ in range(50)],
     "exhaustive_search": lambda: partial(bf.exhaustive_search, cov=correlated(5), n=500),
     "structure_mcmc": lambda: partial(
         bf.structure_mcmc, cov=correlated(10), n=500, steps=10**7, n_jobs=2, rng=0

@@ -31,7 +31,7 @@ def leave_room_for(threads):
     resource.setrlimit(resource.RLIMIT_AS, (room, room))
 
 S = np.eye(5) + 0.5
-whole_atlas = str(bf.atlas(4, n_jobs=1))
+whole_atlas = str(bf.equivalence.atlas(4, n_jobs=1))
 CHAINS = dict(cov=S, n=200, steps=2_000, rng=1)
 chains = bf.structure_mcmc(**CHAINS, n_jobs=1).scores
 SEARCH = dict(cov=S, n=200, rng=1)
@@ -59,7 +59,7 @@ def test_the_threads_there_are_do_the_work(threads):
     printed = run_with_room_for(
         threads,
         """
-        print(str(bf.atlas(4, n_jobs=4)) == whole_atlas)
+        print(str(bf.equivalence.atlas(4, n_jobs=4)) == whole_atlas)
         print((bf.structure_mcmc(**CHAINS, n_jobs=4).scores == chains).all())
         try:
             print(bf.greedy_search(**SEARCH, n_jobs=4).score == score)

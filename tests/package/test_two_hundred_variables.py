@@ -41,7 +41,7 @@ def test_decisions(found):
     other = graph.remove(f"{a} -> {b}")
     assert bf.equivalent(graph, turned, rng=0) or graph.spouses(a) or graph.spouses(b)
     assert not bf.equivalent(graph, other, rng=0)
-    assert not bf.markov_equivalent(graph, other)
+    assert not bf.equivalence.markov_equivalent(graph, other)
 
 
 def test_a_fit_with_all_that_hangs_on_it(found):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from bowfree.equivalence.targets import given_targets
+from bowfree.equivalence.targets import read_targets
 from bowfree.uncertainty.averaging import first_of_class
 from random_models import random_bap
 
@@ -146,7 +146,7 @@ def test_grouping_is_exact(seed):
         for targets in ([(), nodes[:1]], [(nodes[0],), (nodes[1],), nodes[2:]]):
             if kind == "perfect" and () not in targets:
                 targets = [(nodes[0],), (nodes[1],), (nodes[2],)]
-            conditions = given_targets(targets, kind, nodes)
+            conditions = read_targets(targets, kind, nodes)
             bits = zip(*(graph._bits() for graph in graphs), strict=True)
             first = first_of_class(*map(np.stack, bits), conditions)
             for k, graph in enumerate(graphs):

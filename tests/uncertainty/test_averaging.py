@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 import bowfree as bf
-from bowfree.equivalence.targets import given_targets
+from bowfree.equivalence.targets import read_targets
 from bowfree.uncertainty.averaging import first_of_class
 from random_models import random_bap, random_covariance, random_parameters, sample_covariance
 from twins import graph_matrices, implied_covariance
@@ -401,7 +401,7 @@ def test_grouping_is_exact(seed):
     rng = np.random.default_rng(seed)
     graphs = list({random_bap(rng, 4, density=0.6) for _ in range(25)})
     bits = (np.stack(stack) for stack in zip(*(graph._bits() for graph in graphs), strict=True))
-    first = first_of_class(*bits, given_targets(None, "perfect", graphs[0].nodes))
+    first = first_of_class(*bits, read_targets(None, "perfect", graphs[0].nodes))
     for k, graph in enumerate(graphs):
         same = [j for j, other in enumerate(graphs) if bf.equivalent(graph, other)]
         assert first[k] == same[0]

@@ -23,7 +23,7 @@ from bowfree.cli.options import (
     time_limit_option,
 )
 from bowfree.cli.terminal import naming, print_json, show, show_or_json
-from bowfree.equivalence.classes import Method
+from bowfree.equivalence.classes import ClassMethod
 from bowfree.formats.text_formats import FORMATS, write
 from bowfree.graph.text import parse
 from bowfree.parameters import Kind
@@ -42,7 +42,7 @@ from bowfree.text_reading import decode
 @kind_option
 @click.option(
     "--method",
-    type=click.Choice(get_args(Method)),
+    type=click.Choice(get_args(ClassMethod)),
     default="exact",
     show_default=True,
     help="All equivalent graphs, or those that a faster method finds.",
@@ -57,7 +57,7 @@ def equiv(
     other: str | None,
     experiments: tuple[str, ...],
     kind: Kind,
-    method: Method,
+    method: ClassMethod,
     n_listed: int,
     time_limit: float | None,
     svg: Path | None,

@@ -29,13 +29,14 @@ from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.effects.bounds_result import EffectBounds, Formula
-from bowfree.equivalence.class_components import (
+from bowfree.equivalence.class_members import (
+    EquivalenceClass,
     batch_size,
     class_components,
     count_options,
+    marks_of,
     member_batches,
 )
-from bowfree.equivalence.class_members import EquivalenceClass, marks_of
 from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.decision import aligned
 from bowfree.errors import BowfreeError, FitWarning, warn

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from bowfree.equivalence.targets import said, target_set
+from bowfree.equivalence.targets import target_names, target_set
 from bowfree.errors import BowfreeError
 from bowfree.parameters import Kind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count
@@ -109,7 +109,7 @@ class Design(TextDisplay, ToDict):
         numbers = ("n_classes", "resolved_ends", "members_left")
         return data_frame(
             {
-                "targets": [said(row.targets) for row in self.experiments],
+                "targets": [target_names(row.targets) for row in self.experiments],
                 "n_targets": [len(row.targets) for row in self.experiments],
                 **{name: [getattr(row, name) for row in self.experiments] for name in numbers},
             },
@@ -117,7 +117,7 @@ class Design(TextDisplay, ToDict):
         )
 
     def _headline(self) -> str:
-        first = f", best: {said(self.best.targets)}" if self.experiments else ""
+        first = f", best: {target_names(self.best.targets)}" if self.experiments else ""
         return f"{count(len(self), 'experiment')}{first}" + ", not complete" * (not self.complete)
 
     def _sections(self) -> Iterator[str | Table]:
@@ -131,7 +131,10 @@ class Design(TextDisplay, ToDict):
         if self.n_members == 1 and self.resolved_ends == self.n_ends:
             yield "the class has a single member: no experiment is needed"
         rows = [
-            (said(row.targets), *map(_number, (row.n_classes, row.resolved_ends, row.members_left)))
+            (
+                target_names(row.targets),
+                *map(_number, (row.n_classes, row.resolved_ends, row.members_left)),
+            )
             for row in self.experiments
         ]
         yield Table(

@@ -24,17 +24,22 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.effects.design_result import Design
-from bowfree.equivalence.class_components import class_components, count_options, member_batches
-from bowfree.equivalence.class_members import EquivalenceClass, marks_of
+from bowfree.equivalence.class_members import (
+    EquivalenceClass,
+    class_components,
+    count_options,
+    marks_of,
+    member_batches,
+)
 from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.decision import algebra_seed
 from bowfree.equivalence.targets import (
     Targets,
     TargetSets,
-    given_targets,
+    informative,
+    read_targets,
     target_set,
     targets_of,
-    telling,
 )
 from bowfree.errors import BowfreeError
 from bowfree.graph.encodings import BACKWARD, FORWARD
@@ -187,7 +192,7 @@ def _present_conditions(
     nodes: Names,
 ) -> Targets:
     """Return the conditions that the user names, or those of the class, the average or the data."""
-    found = given_targets(targets, kind, nodes)
+    found = read_targets(targets, kind, nodes)
     if isinstance(graph, EquivalenceClass):
         if graph.method == "empirical":
             raise BowfreeError(
@@ -204,7 +209,7 @@ def _present_conditions(
         found = Targets(nodes, average.targets, average.kind)
     elif targets is None:
         found = targets_of(getattr(graph, "moments", None), nodes)
-    found.check_seen("a design")
+    found.check_identified_skeleton("a design")
     return found
 
 
@@ -309,7 +314,7 @@ def _components(members: EquivalenceClass, present: Targets, limit: int) -> Iter
         marks = np.concatenate(list(member_batches(edges, own, factors, min(n_options, limit))))
         names = [graph.nodes[v] for v in sorted({v for pair in pairs for v in pair})]
         index = {name: i for i, name in enumerate(names)}
-        conditions = telling(
+        conditions = informative(
             (kind, tuple(name for name in targets if name in index))
             for kind, targets in zip(present.kinds, present.sets, strict=True)
         )

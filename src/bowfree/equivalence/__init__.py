@@ -1,9 +1,12 @@
-"""Which graphs no data can tell apart (sections 2.4 and 3.3 of the paper).
+"""Equivalence of graphs (sections 2.4 and 3.3 of the paper).
 
-``decision`` answers it for two graphs and ``explanation`` says why, ``markov`` compares their
-m-separations. ``classes`` finds all graphs equivalent to one, ``class_members`` keeps them and
-``class_summary`` counts what they agree on; ``targets`` says under which interventions.
-``empirical`` finds the graphs that given data cannot tell apart, ``constraints`` writes down the
-equations behind it, ``comparison`` puts several graphs beside each other on data, and ``atlas``
-lists all classes on a few nodes.
+``decision`` decides whether two graphs are equivalent, ``explanation`` explains why; ``targets`` has
+the interventions under which. ``classes`` enumerates all graphs equivalent to one, exactly or by the
+scores of data, ``class_members`` stores them and ``class_summary`` counts the marks they share.
+``equations`` lists and tests the constraints of a graph, ``comparison`` compares several graphs on
+data, and ``skeleton_atlas`` lists all classes on a few nodes.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,17 +1,17 @@
-"""The members of an equivalence class, kept as a product.
+"""The members of an equivalence class, stored as a product.
 
-Components of the skeleton, and the free choices among the collider-invariant graphs, vary
-independently. So a class is kept as its factors: one of 10^12 members is counted, summarized and
-asked for membership as easily as a small one, and its members are made one by one.
-
-Next: :mod:`bowfree.equivalence.classes`, which finds them.
+Connected components of the skeleton, and the free choices among the collider-invariant graphs, vary
+independently. A class is therefore stored as its factors: one of 10^12 members is counted,
+summarized and tested for membership as easily as a small one, and its members are generated one by
+one. Quantities that concern one component, such as effects, are computed component by component
+(:func:`class_components`, :func:`member_batches`).
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
@@ -33,12 +33,15 @@ from bowfree.results.graph_display import GraphDisplay
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 
+_BATCH = 512  # members per call of the core
+
 
 @dataclass(frozen=True, eq=False)
 class Factor(Frozen):
-    """Edges whose marks vary together, and the ways they do.
+    """Edges whose marks vary together.
 
-    `marks` is (options, edges); a mark is the state of a pair, see `bowfree.graph.encodings`.
+    `marks` has a row for each option and a column for each edge; a mark is the state of a pair, see
+    `bowfree.graph.encodings`.
     """
 
     edges: tuple[int, ...]
@@ -52,16 +55,16 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
     Attributes
     ----------
     graph : MixedGraph
-        The graph that was asked about; a member.
+        The graph whose class it is; a member.
     method : str
-        How the members were found.
+        Method of the enumeration.
     complete : bool
-        Whether these are all members that the method can find; False when `limit` or `time_limit`
-        ended the search.
+        Whether these are all members that the method can find; False if `limit` or `time_limit`
+        ended the enumeration.
     targets : tuple of tuple of str
-        The nodes intervened on in each condition; ``((),)`` for one without.
+        The nodes intervened on in each condition; ``((),)`` is one observational condition.
     kind : {"perfect", "mechanism", "activity", "noise"} or tuple of them
-        What the interventions do; one for each condition where they differ.
+        Kind of the interventions; one for each condition if they differ.
     source : Context or None
         Data, search space and scoring rule of the result that the class was made from.
 
@@ -75,7 +78,7 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
     (True, False)
     >>> print(cls.summary())
     5 members
-    edge  a -> b  a <- b  a <-> b  in all members
+    edge  a -> b  a <- b  a <-> b  same in all equivalent graphs
     x, y       1       3        1  x o-o y
     y, z       3       1        1  y o-o z
     """
@@ -83,14 +86,19 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
     graph: MixedGraph
     method: str
     complete: bool
-    _sizes: tuple[int, ...]
-    _listed: tuple[Factor, ...] | None  # None: the collider-invariant graphs, made when needed
+    _listed: tuple[Factor, ...] | None  # None: the collider-invariant graphs, computed on demand
     targets: tuple[tuple[str, ...], ...] = field(default=OBSERVED, kw_only=True)
     kind: Kinds = field(default="perfect", kw_only=True)
     source: Context | None = field(default=None, kw_only=True, repr=False)
 
     def _context(self) -> Context:
         return replace(self.source, graph=self.graph) if self.source else Context(self.graph)
+
+    @cached_property
+    def _sizes(self) -> tuple[int, ...]:
+        if self._listed is not None:
+            return tuple(len(factor.marks) for factor in self._listed)
+        return tuple(_core.collider_sizes(*self.graph._bits()))
 
     @cached_property
     def _factors(self) -> tuple[Factor, ...]:
@@ -100,16 +108,18 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
 
     @cached_property
     def _edges(self) -> list[tuple[int, int]]:
-        return _skeleton_edges(self.graph)
+        """The adjacent pairs (i, j), i < j, in lexicographic order."""
+        neighbors = adjacency(self.graph)
+        return [(i, j) for i, mask in enumerate(neighbors) for j in members(mask >> i << i)]
 
     @property
     def size(self) -> int:
-        """The number of members; as ``len``, which cannot tell numbers above ``sys.maxsize``."""
+        """Number of members; unlike ``len`` it may exceed ``sys.maxsize``."""
         return math.prod(self._sizes)
 
     def __len__(self) -> int:
         if self.size > sys.maxsize:
-            raise OverflowError(f"the class has {self.size} members; ask for .size instead of len")
+            raise OverflowError(f"the class has {self.size} members; use .size instead of len")
         return self.size
 
     def __iter__(self) -> Iterator[MixedGraph]:
@@ -145,7 +155,7 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
 
     @cached_property
     def _fixed(self) -> tuple[list[int], list[int]]:
-        """The masks of the edges that no factor touches: those of the graph itself."""
+        """Masks of the edges that are in no factor."""
         parents, spouses = list(self.graph._parents), list(self.graph._spouses)
         for factor in self._factors:
             for e in factor.edges:
@@ -186,7 +196,7 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
         for e, mark in enumerate(marks_of(self.graph, self._edges)):
             counts[e, mark] = self.size
         for factor, size in zip(self._factors, self._sizes, strict=True):
-            times = self.size // max(size, 1)  # a class may be empty after permitted_by
+            times = self.size // max(size, 1)  # a class may be empty, see permitted_by
             for column, e in enumerate(factor.edges):
                 seen = np.bincount(factor.marks[:, column], minlength=counts.shape[1])
                 counts[e] = [times * int(k) for k in seen]
@@ -202,11 +212,10 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
         )
 
     def permitted_by(self, given: SearchSpace | Knowledge) -> EquivalenceClass:
-        """Return the members that agree with knowledge, or lie in a search space; maybe none.
+        """Return the members that agree with knowledge or a search space; possibly none.
 
-        Knowledge speaks of one pair at a time, so the product stays a product. Of a space count its
-        knowledge and the classes ``"dag"`` and ``"bidirected"``, which leave the members with such
-        edges only: see :meth:`bowfree.SearchSpace.member_masks`.
+        The knowledge of a space is used, and the classes ``"dag"`` and ``"bidirected"``, but not its
+        limits: see :meth:`bowfree.SearchSpace.member_masks`.
 
         Parameters
         ----------
@@ -241,27 +250,49 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
         for factor in self._factors:
             rows = permitted[list(factor.edges), factor.marks].all(axis=1)
             kept.append(Factor(factor.edges, factor.marks[rows & possible]))
-        sizes = tuple(len(f.marks) for f in kept)
         if not possible and not kept:
-            sizes, kept = (0,), [Factor((), np.zeros((0, 0), dtype=np.uint8))]
+            kept = [Factor((), np.zeros((0, 0), dtype=np.uint8))]
+        return self._with(tuple(kept))
+
+    def _with(
+        self, factors: tuple[Factor, ...], *, complete: bool | None = None
+    ) -> EquivalenceClass:
+        """Return a class with other factors."""
         return EquivalenceClass(
             self.graph,
             self.method,
-            self.complete,
-            sizes,
-            tuple(kept),
+            self.complete if complete is None else complete,
+            factors,
             targets=self.targets,
             kind=self.kind,
             source=self.source,
         )
 
+    def first(self, limit: int) -> EquivalenceClass:
+        """Return the class of the first `limit` members, one of which is the graph itself."""
+        if self.size <= limit:
+            return self
+        own = marks_of(self.graph, self._edges)
+        marks = np.tile(np.array(own, dtype=np.uint8), (limit, 1))
+        index = np.arange(limit)
+        for factor in reversed(self._factors):
+            index, digit = np.divmod(index, len(factor.marks))
+            marks[:, list(factor.edges)] = factor.marks[digit]
+        if not (marks == own).all(axis=1).any():
+            marks[-1] = own
+        return self._with((single_factor(marks),), complete=False)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return the edges of the skeleton as a data frame, as ``summary().to_frame()``."""
+        return self.summary().to_frame(backend)
+
     def to_svg(self, *, layout: str = "auto") -> str:
-        """Return one picture of the class: circles where the members disagree about a mark.
+        """Return a picture of the class as SVG, with circles at marks that differ among members.
 
         Parameters
         ----------
         layout : {"auto", "layered", "circle"}
-            As for :meth:`MixedGraph.to_svg`; the boxes are placed as in that of ``self.graph``.
+            As for :meth:`MixedGraph.to_svg`.
         """
         ends = {(e.a, e.b): (e.end_at_a, e.end_at_b) for e in self.summary().edges}
         caption = f"equivalence class: {member_count(self.size, self.complete)}"
@@ -288,7 +319,7 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
         yield f"{member_count(self.size, self.complete)} ({self.method}) of the class of {graph}"
         conditions = Targets(self.graph.nodes, self.targets, self.kind)
         if conditions.any:
-            yield conditions.words()
+            yield conditions.describe()
 
     def _repr_svg_(self) -> str:
         return self.to_svg()
@@ -297,22 +328,14 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
         return self.to_svg()
 
 
-def class_of_marks(
-    graph: MixedGraph, method: str, complete: bool, marks: npt.NDArray[np.uint8]
-) -> tuple[MixedGraph, str, bool, tuple[int, ...], tuple[Factor, ...]]:
-    """Return the fields of a class whose members are listed one by one, (members, edges)."""
-    factor = Factor(tuple(range(marks.shape[1])), marks)
-    return graph, method, complete, (len(marks),), (factor,)
+def single_factor(marks: npt.NDArray[np.uint8]) -> Factor:
+    """Return one factor for members that are listed one by one, shape (members, edges)."""
+    return Factor(tuple(range(marks.shape[1])), marks)
 
 
 def to_factors(found: Sequence[tuple[Sequence[int], Any, bool]]) -> tuple[Factor, ...]:
-    """Read what the core has found: edges, their marks in each option, whether these are all."""
+    """Convert the core's list of edges, their marks in each option, whether these are all."""
     return tuple(Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found)
-
-
-def _skeleton_edges(graph: MixedGraph) -> list[tuple[int, int]]:
-    """Return the pairs (i, j), i < j, of adjacent nodes in lexicographic order."""
-    return [(i, j) for i, mask in enumerate(adjacency(graph)) for j in members(mask >> i << i)]
 
 
 def marks_of(graph: MixedGraph, edges: list[tuple[int, int]]) -> list[int]:
@@ -325,3 +348,60 @@ def marks_of(graph: MixedGraph, edges: list[tuple[int, int]]) -> list[int]:
         else BIDIRECTED
         for i, j in edges
     ]
+
+
+# --- components ---
+
+
+def class_components(members: EquivalenceClass) -> Iterator[tuple[list[int], list[Factor]]]:
+    """Yield the edges of each connected component of the skeleton, and its factors.
+
+    A factor of several components (an empirical class is one factor) joins them.
+    """
+    part = list(range(len(members.graph)))  # union-find: nodes point to the smallest of their part
+
+    def root(v: int) -> int:
+        while part[v] != v:
+            v = part[v]
+        return v
+
+    def join(nodes: Iterable[int]) -> None:
+        roots = sorted({root(v) for v in nodes})
+        for other in roots[1:]:
+            part[other] = roots[0]
+
+    edges = members._edges
+    for pair in edges:
+        join(pair)
+    for factor in members._factors:
+        join(v for e in factor.edges for v in edges[e])
+    for home in sorted({root(i) for i, _ in edges}):
+        own = [e for e, (i, _) in enumerate(edges) if root(i) == home]
+        factors = [f for f in members._factors if f.edges and root(edges[f.edges[0]][0]) == home]
+        yield own, factors
+
+
+def count_options(factors: list[Factor]) -> int:
+    """Return the number of combinations of options."""
+    return math.prod(len(factor.marks) for factor in factors)
+
+
+def batch_size(seen: int) -> int:
+    """Return the number of members of the next batch; the first one has a single member."""
+    return _BATCH if seen else 1
+
+
+def member_batches(
+    edges: list[int], own: npt.NDArray[np.uint8], factors: list[Factor], size: int
+) -> Iterator[npt.NDArray[np.uint8]]:
+    """Yield the marks, shape (members, edges), of the first `size` combinations of options."""
+    column = {e: k for k, e in enumerate(edges)}
+    start = 0
+    while start < size:
+        index = np.arange(start, min(start + batch_size(start), size))
+        start += len(index)
+        marks = np.tile(own, (len(index), 1))
+        for factor in reversed(factors):
+            index, digit = np.divmod(index, len(factor.marks))
+            marks[:, [column[e] for e in factor.edges]] = factor.marks[digit]
+        yield marks

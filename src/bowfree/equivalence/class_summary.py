@@ -1,7 +1,7 @@
-"""What the members of an equivalence class agree on: the marks of each edge, counted.
+"""Summary of an equivalence class: the marks of each edge, counted over the members.
 
-A mark at the end of an edge that all members share is settled by the model, whatever the data; the
-others are drawn as circles.
+A mark at the end of an edge is either the same in all equivalent graphs, or drawn as a circle. That
+all members agree does not mean that the edge is certain: another class may fit as well.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from bowfree.results.display import Table, TextDisplay, count
 from bowfree.results.frames import data_frame
 from bowfree.results.serialization import ToDict
 
+End = Literal["head", "tail", "circle"]
+
 
 @dataclass(frozen=True, repr=False)
 class EdgeSummary(TextDisplay, ToDict):
-    """What the members of a class say about one edge of the skeleton.
+    """The marks of one edge of the skeleton, counted over the members of a class.
 
     Attributes
     ----------
     a, b : str
         The ends, in node order.
     n_forward, n_backward, n_bidirected : int
-        How many members have a -> b, a <- b and a <-> b.
+        Number of members with a -> b, a <- b and a <-> b.
     """
 
     a: str
@@ -39,13 +41,13 @@ class EdgeSummary(TextDisplay, ToDict):
     n_bidirected: int
 
     @property
-    def end_at_a(self) -> Literal["head", "tail", "circle"]:
-        """The mark at a: the same in all members, or a circle."""
+    def end_at_a(self) -> End:
+        """The mark at a if it is the same in all members, otherwise "circle"."""
         return _end(self.n_backward + self.n_bidirected, self.n_forward)
 
     @property
-    def end_at_b(self) -> Literal["head", "tail", "circle"]:
-        """The mark at b: the same in all members, or a circle."""
+    def end_at_b(self) -> End:
+        """The mark at b if it is the same in all members, otherwise "circle"."""
         return _end(self.n_forward + self.n_bidirected, self.n_backward)
 
     @property
@@ -55,21 +57,21 @@ class EdgeSummary(TextDisplay, ToDict):
 
     @property
     def mark(self) -> str:
-        """What all members agree on: ``->``, ``<-``, ``<->``, with ``o`` where they differ."""
+        """The common mark: ``->``, ``<-``, ``<->``, with ``o`` at ends that differ."""
         left = {"head": "<", "tail": "-", "circle": "o"}[self.end_at_a]
         right = {"head": ">", "tail": "-", "circle": "o"}[self.end_at_b]
-        # `a -> b`, not `a --> b`: the language of bowfree.parse where all is known.
+        # `a -> b`, not `a --> b`, as in bowfree.parse.
         return f"{left}-{right}".replace("-->", "->").replace("<--", "<-")
 
-    def turned(self) -> EdgeSummary:
-        """Return the same seen from b: a and b exchanged."""
+    def reversed(self) -> EdgeSummary:
+        """Return the summary with a and b exchanged."""
         return EdgeSummary(self.b, self.a, self.n_backward, self.n_forward, self.n_bidirected)
 
     def _headline(self) -> str:
         return f"{quote(self.a)} {self.mark} {quote(self.b)}"
 
 
-def _end(heads: int, tails: int) -> Literal["head", "tail", "circle"]:
+def _end(heads: int, tails: int) -> End:
     return "circle" if heads and tails else "head" if heads else "tail"
 
 
@@ -82,9 +84,9 @@ class ClassSummary(TextDisplay):
     n_members : int
         Number of members counted.
     complete : bool
-        Whether these are all that the method looks for.
+        Whether these are all members that the method can find.
     edges : tuple of EdgeSummary
-        One per edge of the skeleton, in node order.
+        One for each edge of the skeleton, in node order.
     names : tuple of str
         The nodes.
     """
@@ -95,7 +97,7 @@ class ClassSummary(TextDisplay):
     names: tuple[str, ...]
 
     def edge(self, a: str, b: str) -> EdgeSummary:
-        """Return what the members say about the edge between two nodes, seen from `a`.
+        """Return the summary of the edge between two nodes, with `a` as its first end.
 
         Raises
         ------
@@ -111,10 +113,8 @@ class ClassSummary(TextDisplay):
         """
         node_index(a, self.names), node_index(b, self.names)
         for edge in self.edges:
-            if (edge.a, edge.b) == (a, b):
-                return edge
-            if (edge.a, edge.b) == (b, a):
-                return edge.turned()
+            if {edge.a, edge.b} == {a, b}:
+                return edge if edge.a == a else edge.reversed()
         raise GraphError(f"{quote(a)} and {quote(b)} are not adjacent in any member of the class")
 
     def to_frame(self, backend: str = "pandas") -> Any:
@@ -123,29 +123,30 @@ class ClassSummary(TextDisplay):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}
-            The library of the data frame.
+            Library of the data frame.
 
         Returns
         -------
         data frame
-            Columns a, b; n_forward, n_backward, n_bidirected: how many members have a -> b,
-            a <- b, a <-> b (as floats when they are too large for 64 bits); end_at_a, end_at_b.
+            Columns a, b; n_forward, n_backward, n_bidirected (numbers of members with a -> b,
+            a <- b, a <-> b, as floats if they exceed 64 bits); end_at_a, end_at_b.
         """
-        # Twenty edges that vary freely already have more members than that.
         number = float if self.n_members > np.iinfo(np.int64).max else int
         counts = ("n_forward", "n_backward", "n_bidirected")
         return data_frame(
             {
                 **{name: [getattr(e, name) for e in self.edges] for name in ("a", "b")},
                 **{name: [number(getattr(e, name)) for e in self.edges] for name in counts},
-                "end_at_a": [e.end_at_a for e in self.edges],
-                "end_at_b": [e.end_at_b for e in self.edges],
+                **{
+                    name: [getattr(e, name) for e in self.edges]
+                    for name in ("end_at_a", "end_at_b")
+                },
             },
             backend,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, as for JSON."""
+        """Return plain lists and numbers, ready for ``json.dumps``."""
         return {
             "n_members": self.n_members,
             "complete": self.complete,
@@ -176,10 +177,11 @@ class ClassSummary(TextDisplay):
             )
             for e in self.edges
         ]
-        yield Table(("edge", "a -> b", "a <- b", "a <-> b", "in all members"), rows, left=(0, 4))
+        headings = ("edge", "a -> b", "a <- b", "a <-> b", "same in all equivalent graphs")
+        yield Table(headings, rows, left=(0, 4))
 
 
 def member_count(n_members: int, complete: bool) -> str:
-    """Say how many members there are, or have been found."""
+    """Return "5 members", or "5 members found, more may exist"."""
     some = count(n_members, "member")
     return some if complete else f"{some} found, more may exist"

@@ -1,35 +1,39 @@
-"""All BAPs that are equivalent to one: the class as a whole (section 2.4).
+"""Enumeration of equivalence classes (sections 2.4 and 3.3).
 
-Three methods list members, all of the same skeleton:
+:func:`equivalence_class` lists the BAPs that are equivalent to a graph, all with the same skeleton,
+by one of three methods:
 
 - ``"exact"``: all of them, by a search over the orientations of the skeleton that builds a graph
-  ancestors first and checks each constraint as soon as it can be (``cpp/equivalence/classes.hpp``);
-- ``"edge-changes"``: those that a walk reaches by changing one edge at a time with the exact test.
-  Up to four nodes these are all; from five nodes on some classes fall apart;
-- ``"colliders"``: those with the same collider triples (Theorem "sufficient"), which may be few of
-  the class, but are known without any search (``cpp/equivalence/colliders.hpp``).
+  ancestors first and checks each constraint as early as possible (``cpp/equivalence/classes.hpp``);
+- ``"edge-changes"``: those reached by changes of single edges with the exact test. Up to four nodes
+  these are all; some classes on five nodes are not connected;
+- ``"colliders"``: those with the same collider triples (Theorem "sufficient"), possibly few of the
+  class, without any search (``cpp/equivalence/colliders.hpp``).
 
-With ``targets`` the class is that of the graphs that no data can tell apart, had from several
-conditions with interventions (:mod:`bowfree.equivalence.targets`): a part of the class without
-them.
-
-Next: :mod:`bowfree.equivalence.class_members` for how they are kept,
-:mod:`bowfree.equivalence.empirical` for the class that data cannot tell apart,
-:mod:`bowfree.equivalence.atlas` for all classes on a few nodes.
+:func:`empirical_class` lists the graphs that the data do not distinguish. It starts from the graphs
+with the same skeleton and collider triples, which are equivalent by the theorem, and repeatedly
+changes single edges, keeping graphs whose score is within epsilon of the original. Scores must have
+converged: an error larger than epsilon loses members or adds other graphs. With a tiny epsilon and a
+population covariance matrix the result approximates the exact class; a larger epsilon includes
+neighboring classes, which makes bounds on effects conservative (section 4.1).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.data.options import DataOptions
 from bowfree.equivalence.class_members import (
     EquivalenceClass,
-    class_of_marks,
-    marks_of,
+    Factor,
+    single_factor,
     to_factors,
 )
 from bowfree.equivalence.decision import algebra_seed
@@ -37,24 +41,32 @@ from bowfree.equivalence.targets import (
     Kind,
     Targets,
     TargetSets,
-    given_targets,
+    read_targets,
     targets_of,
 )
-from bowfree.errors import BowfreeError
+from bowfree.errors import BowfreeError, DataError
 from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.context import context_of
+from bowfree.model.context import Context, context_of
 from bowfree.parallel.budget import Budget, Progress
-from bowfree.parameters import Rng, public
-from bowfree.validation import check_choice, check_count
+from bowfree.parameters import (
+    Correlation,
+    Means,
+    Method,
+    Missing,
+    Penalty,
+    Rng,
+    public,
+)
+from bowfree.validation import check_choice, check_count, check_nonnegative
 
-Method = Literal["exact", "edge-changes", "colliders"]
+ClassMethod = Literal["exact", "edge-changes", "colliders"]
 
 STORED_MEMBERS = 1_000_000
-"""Most members that a search keeps per component of the skeleton."""
+"""Default limit of the number of members per component of the skeleton."""
 
 _STORED_BYTES = 10**9
-"""And most memory for them; a member takes a byte per edge."""
+"""Limit of the memory of all members; a member takes a byte per edge."""
 
 
 @public
@@ -63,7 +75,7 @@ def equivalence_class(
     *,
     targets: TargetSets | None = None,
     kind: Kind | Sequence[Kind] = "perfect",
-    method: Method = "exact",
+    method: ClassMethod = "exact",
     limit: int | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -74,68 +86,63 @@ def equivalence_class(
     Parameters
     ----------
     graph : MixedGraph, or a result that has one
-        A BAP. The result of a search stands for its best graph *within its search space*: what the
-        search took for granted holds for the members, too. So they keep to its knowledge, and after
-        a search over DAGs (or bidirected graphs) they are such graphs. An ancestral or arid search
-        and the limits on in-degree and districts do not narrow the class: these say where it was
-        worth looking, and equivalent BAPs outside fit as well. All BAPs, whatever was taken for
-        granted: ``bowfree.equivalence_class(result.graph)``.
+        A BAP. The class of the result of a search is restricted to its search space: members agree
+        with its knowledge, and after a search over DAGs (or bidirected graphs) they are such
+        graphs. An ancestral or arid search and the limits on in-degree and districts do not restrict
+        the class, because equivalent BAPs beyond them fit equally well. Without any restriction:
+        ``bowfree.equivalence_class(result.graph)``.
     targets : sequence of sets of str, optional
-        The nodes intervened on in each condition under which data could be had, ``()`` for none:
-        ``[(), ("x",)]`` means undisturbed, and with x intervened on. By default those of the data
-        that the graph was learned from or fitted to, or one condition without targets. Only with
-        ``method="exact"``.
+        The nodes intervened on in each condition, ``()`` for an observational one: ``[(), ("x",)]``
+        are observational data, and data with an intervention on x. By default those of the data of
+        the result, or one observational condition. Only with ``method="exact"``.
     kind : {"perfect", "mechanism", "activity", "noise"} or sequence of them
-        What an intervention does (:mod:`bowfree.equivalence.targets`): by default a target loses
-        every edge with a head at it. A sequence has one for each condition.
+        Kind of the interventions (:mod:`bowfree.equivalence.targets`), one for all conditions or
+        one for each. A perfect intervention removes all edges with an arrowhead at the target.
     method : {"exact", "edge-changes", "colliders"}
-        All members; those within reach of single-edge changes; those with the same collider
-        triples.
+        All members; those reached by changes of single edges; those with the same collider triples.
     limit : int, optional
-        At most this many members. Without it a search keeps up to 1,000,000 members per component
-        of the skeleton, fewer for graphs of more than 1,000 edges: as many as a gigabyte holds.
-    time_limit : float, optional
-        Seconds after which the search ends with what it has found.
+        Largest number of members. By default 1,000,000 for each component of the skeleton, fewer
+        for graphs with more than 1,000 edges: as many as fit in a gigabyte.
     progress : callable, optional
         Called with a :class:`bowfree.Progress` several times a second: members found so far.
-    rng : int or numpy.random.Generator, optional
+    rng
         As for :func:`bowfree.equivalent`.
 
     Returns
     -------
     EquivalenceClass
-        Holds the graph itself in any case; ``complete`` tells whether a limit cut it short.
+        It contains the graph itself; ``complete`` is False if a limit ended the enumeration.
 
     Raises
     ------
     GraphError
-        When it has a directed cycle or a bow, or a target is none of its nodes.
+        A directed cycle, a bow, or a target that is not a node.
     BowfreeError
-        Conditions that never show a pair of nodes undisturbed: graphs with and without an edge
-        ``<->`` there would be equivalent, and no skeleton holds them all.
+        Every condition intervenes on one of two nodes, so that an edge ``<->`` between them cannot
+        be detected and the class has no common skeleton.
 
     Examples
     --------
-    All 25 BAPs with three nodes and three edges are equivalent, five have g's collider triples:
+    All 25 BAPs with three nodes and three edges are equivalent; five have the collider triples of g:
 
     >>> import bowfree as bf
     >>> g = bf.parse("x -> y -> z <- x")
     >>> len(bf.equivalence_class(g)), len(bf.equivalence_class(g, method="colliders"))
     (25, 5)
 
-    Thirty separate edges, each of which can be drawn in three ways:
+    Thirty separate edges, each with three possible marks:
 
     >>> many = bf.MixedGraph([f"v{i}" for i in range(60)],
     ...                      directed=[(f"v{2 * i}", f"v{2 * i + 1}") for i in range(30)])
     >>> bf.equivalence_class(many).size == 3**30
     True
 
-    What is still open when y was set by hand, too:
+    With an additional experiment on y:
 
     >>> chain = bf.parse("x -> y -> z")
     >>> print(bf.equivalence_class(chain, targets=[(), ("y",)]).summary())
     2 members
-    edge  a -> b  a <- b  a <-> b  in all members
+    edge  a -> b  a <- b  a <-> b  same in all equivalent graphs
     x, y       1       0        1  x o-> y
     y, z       2       0        0  y -> z
 
@@ -146,24 +153,19 @@ def equivalence_class(
     context = context_of(graph)
     g = context.graph
     g.check_bap()
-    check_choice("method", method, get_args(Method))
+    check_choice("method", method, get_args(ClassMethod))
     conditions = (
         targets_of(context.moments, g.nodes)
         if targets is None
-        else given_targets(targets, kind, g.nodes)
+        else read_targets(targets, kind, g.nodes)
     )
     if conditions.any and method != "exact":
-        raise BowfreeError(
-            f"method = {method!r}: with targets there is only method='exact', which finds all "
-            "members"
-        )
-    conditions.check_seen("a class")
+        raise BowfreeError(f"method = {method!r}: targets require method='exact'")
+    conditions.check_identified_skeleton("a class")
     limit = None if limit is None else check_count("limit", limit, 1)
     budget = Budget(time_limit=time_limit, progress=progress)
-    if method == "colliders":
-        sizes = tuple(_core.collider_sizes(*g._bits()))
-        whole = EquivalenceClass(g, method, True, sizes, None, source=context)
-    else:
+    factors, complete = None, True
+    if method != "colliders":
         found = _core.class_factors(
             *g._bits(),
             method == "exact",
@@ -171,23 +173,12 @@ def equivalence_class(
             limit or stored_members(g),
             budget.time_limit,
             conditions.core,
-            count_teller(budget),
+            _progress(budget),
         )
-        factors = to_factors(found)
-        complete = all(done for _, _, done in found)
-        sizes = tuple(len(f.marks) for f in factors)
-        whole = EquivalenceClass(
-            g,
-            method,
-            complete,
-            sizes,
-            factors,
-            targets=conditions.sets,
-            kind=conditions.kind,
-            source=context,
-        )
-    cut = whole if limit is None or whole.size <= limit else _first_members(whole, limit)
-    return cut if context.space is None else cut.permitted_by(context.space)
+        factors, complete = to_factors(found), all(done for _, _, done in found)
+    made = _class(context, method, complete, factors, conditions)
+    made = made if limit is None else made.first(limit)
+    return made if context.space is None else made.permitted_by(context.space)
 
 
 def class_by_components(
@@ -205,45 +196,170 @@ def class_by_components(
     context = context_of(graph)
     g = context.graph
     conditions = conditions or targets_of(context.moments, g.nodes)
-    conditions.check_seen("a class")
-    listed = _core.class_factors(*g._bits(), True, 0, limit, time_limit, conditions.core)
-    factors = to_factors(listed)
-    sizes = tuple(len(factor.marks) for factor in factors)
-    complete = all(done for _, _, done in listed)
-    found = EquivalenceClass(
-        g,
-        "exact",
+    conditions.check_identified_skeleton("a class")
+    found = _core.class_factors(*g._bits(), True, 0, limit, time_limit, conditions.core)
+    complete = all(done for _, _, done in found)
+    made = _class(context, "exact", complete, to_factors(found), conditions)
+    return made if context.space is None else made.permitted_by(context.space)
+
+
+def _class(
+    context: Context,
+    method: str,
+    complete: bool,
+    factors: tuple[Factor, ...] | None,
+    conditions: Targets,
+) -> EquivalenceClass:
+    return EquivalenceClass(
+        context.graph,
+        method,
         complete,
-        sizes,
         factors,
         targets=conditions.sets,
         kind=conditions.kind,
         source=context,
     )
-    return found if context.space is None else found.permitted_by(context.space)
 
 
 def stored_members(graph: MixedGraph) -> int:
-    """Return how many members of a class are kept when nobody says how many."""
+    """Return the default limit of the number of members."""
     return min(STORED_MEMBERS, _STORED_BYTES // max(graph.n_edges, 1))
 
 
-def count_teller(budget: Budget) -> Callable[[int], None] | None:
-    """Return what the core calls with the number of members found; None when nobody is told."""
+def _progress(budget: Budget) -> Callable[[int], None] | None:
+    """Return the callback of the core for the number of members found, if there is one."""
     if budget.progress is None:
         return None
     return lambda found: budget.report_progress("members", found, found)
 
 
-def _first_members(whole: EquivalenceClass, limit: int) -> EquivalenceClass:
-    """Return a class of the first `limit` members, and of the graph itself."""
-    own = marks_of(whole.graph, whole._edges)
-    marks = np.tile(np.array(own, dtype=np.uint8), (limit, 1))
-    index = np.arange(limit)
-    for factor in reversed(whole._factors):
-        index, digit = np.divmod(index, len(factor.marks))
-        marks[:, list(factor.edges)] = factor.marks[digit]
-    if not (marks == own).all(axis=1).any():
-        marks[-1] = own
-    fields = class_of_marks(whole.graph, whole.method, False, marks)
-    return EquivalenceClass(*fields, targets=whole.targets, kind=whole.kind, source=whole.source)
+@dataclass(frozen=True, eq=False, repr=False)
+class EmpiricalClass(EquivalenceClass):
+    """The empirical class of a graph: an :class:`~bowfree.EquivalenceClass` with scores.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (members,)
+        The score of each member, in the order of iteration; the first member is the graph itself.
+    score : float
+        Score of the graph itself.
+    epsilon : float
+        Largest difference of scores.
+    """
+
+    scores: npt.NDArray[np.float64]
+    score: float
+    epsilon: float
+
+
+@public
+def empirical_class(
+    graph: GraphLike,
+    data: Any = None,
+    *,
+    epsilon: float = 1e-10,
+    limit: int | None = None,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
+    penalty: Penalty | None = None,
+    gamma: float | None = None,
+    smallest_effect: float = 0.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> EmpiricalClass:
+    """Collect the graphs with the same skeleton whose score is within epsilon of the graph's.
+
+    Parameters
+    ----------
+    graph : MixedGraph, or a result that has one
+        A BAP. The result of a search brings its data.
+    epsilon : float
+        Largest difference of scores. A score is per observation.
+    limit : int, optional
+        Largest number of members; by default 1,000,000, or as many as a gigabyte holds.
+    penalty : float or "ebic", optional
+        Weight of ``log n`` for each node and edge; by default that of the result, or 1, the
+        paper's. It shifts all scores alike, because the number of edges is fixed.
+    method : {"newton", "ricf"}
+        "newton" compares maxima of the likelihood. ``method="ricf", max_iter=10`` is the paper's
+        program, which misses members whose scores have not converged.
+
+    Returns
+    -------
+    EmpiricalClass
+        Its first member is the graph.
+
+    Raises
+    ------
+    DataError
+        Invalid data, or a score of the graph that is not finite.
+
+    Examples
+    --------
+    With the population covariance matrix of a chain, the chains, the fork, and the two graphs with a
+    bidirected edge have the same score:
+
+    >>> import bowfree as bf
+    >>> S = [[1.0, 0.5, 0.2], [0.5, 1.0, 0.4], [0.2, 0.4, 1.0]]
+    >>> found = bf.empirical_class(bf.parse("x -> y -> z"), cov=S, n=1000)
+    >>> len(found), bf.parse("x <- y -> z") in found
+    (5, True)
+    >>> len(bf.empirical_class(bf.parse("x -> y -> z"), cov=S, n=1000, epsilon=0.5))
+    9
+
+    References
+    ----------
+    Section 3.3 of the paper.
+    """
+    epsilon = check_nonnegative("epsilon", epsilon)
+    limit = None if limit is None else check_count("limit", limit, 1)
+    budget = Budget(time_limit=time_limit, progress=progress)
+    context = context_of(graph)
+    g = context.graph
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    moments = context.read(data, options)
+    moments._require_definite("districts of other graphs may be larger")
+    d = len(g)
+    rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
+    rule = rule.resolve(moments.n, d)
+    marks, objective, own, complete = _core.empirical_class(
+        moments.S,
+        *g._bits(),
+        epsilon,
+        d * (d - 1) // 2,
+        limit or stored_members(g),
+        budget.time_limit,
+        rule.sweeps,
+        _progress(budget),
+    )
+    penalty_term = 0.0
+    if moments.n != math.inf:
+        penalty_term = rule.weight * math.log(moments.n) / moments.n * (d + g.n_edges)
+
+    def score(F: Any) -> Any:
+        return -0.5 * (d * math.log(2 * math.pi) + F) - penalty_term
+
+    if not math.isfinite(score(own)):
+        raise DataError(
+            f"the score of the graph is {score(own)} with penalty = {rule.weight}: check the "
+            "penalty and the scale of the variables"
+        )
+    return EmpiricalClass(
+        g,
+        "empirical",
+        complete,
+        (single_factor(marks),),
+        scores=score(objective),
+        score=score(own),
+        epsilon=float(epsilon),
+        source=Context(g, moments, space=context.space, rule=rule),
+    )

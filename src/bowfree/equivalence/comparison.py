@@ -1,17 +1,14 @@
-"""Several graphs on the same data: how well each fits, and which pairs the data can tell apart.
+"""Comparison of several graphs on the same data.
 
-Whether one model lies inside another is not a question of edges: ``x -> y`` and ``x <-> y`` are one
-model, and a graph with other edges may contain another (section 2.4). :func:`bowfree.contains`
-decides it exactly. Nested pairs are then compared by the difference of their chi-squares, and all
-others by Vuong's test, which looks at the log-likelihoods case by case and therefore needs the rows
-themselves::
+Nesting of models is not a matter of edges: ``x -> y`` and ``x <-> y`` are the same model, and a
+graph with other edges may contain another (section 2.4). :func:`bowfree.is_submodel` decides it
+exactly. Nested pairs are compared by the difference of their chi-squares, all others by Vuong's
+test, which tests whether the mean of the differences of case-wise log-likelihoods is zero::
 
-    l_i(G) - l_i(H)  for every case i: is its mean zero?
+    l_i(G) - l_i(H)    for every case i
 
-Before its mean can be judged it has to vary at all: two graphs may meet in a distribution that both
-describe, and then the data cannot tell them apart. Vuong's first step tests that.
-
-Next: :mod:`bowfree.search.neighbors`, for all graphs one edge away.
+It requires the rows. Two graphs may have a distribution in common, so that the differences do not
+vary and the data cannot distinguish the graphs; the first step of Vuong's procedure tests that.
 """
 
 from __future__ import annotations
@@ -38,57 +35,18 @@ from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_moments, warn_if_doubtful
 from bowfree.model.inference import observed_information
 from bowfree.parameters import Correlation, Means, Method, Missing, Penalty, Rng, public
-from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_cell, p_text
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_cell
 from bowfree.results.frames import data_frame
+from bowfree.results.rows import Row
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names, short_repr, similar_names
 from bowfree.validation import as_list
 
 Floats = npt.NDArray[np.float64]
-Relation = Literal["same model", "nested", "not nested"]
-Test = Literal["chi-square difference", "Vuong", ""]
 
 _NUMBERS = ("n_parameters", "loglik", "df", "chi2", "p_value", "aic", "bic", "score")
-# Weights of a sum of chi-squares below this part of the largest are rounding.
+# Weights of a sum of chi-squares below this fraction of the largest are rounding.
 _NO_WEIGHT = 1e-8
-
-
-@dataclass(frozen=True, repr=False)
-class GraphPair(TextDisplay, ToDict):
-    """Two graphs, and the test between them.
-
-    Attributes
-    ----------
-    a, b : str
-        The graphs. Of a nested pair, `a` is the smaller model.
-    relation : {"same model", "nested", "not nested"}
-        Decided exactly, from the graphs alone.
-    loglik : float
-        Log-likelihood of `b` minus that of `a`.
-    test : {"chi-square difference", "Vuong", ""}
-        The test that was made; none for the same model, nor without the rows.
-    statistic, df, p_value : float, int, float
-        Nested: difference of the chi-squares, of the degrees of freedom, and the upper tail
-        probability; small when `a` is too small a model. Vuong: a z-value, positive in favor of
-        `b`, and its two-sided p-value; small when one of the two is closer to the truth.
-    p_distinguishable : float
-        Vuong only: small when the data can tell the two apart at all. If it is not, the z-value
-        says nothing.
-    """
-
-    a: str
-    b: str
-    relation: Relation
-    loglik: float
-    test: Test
-    statistic: float
-    df: int
-    p_value: float
-    p_distinguishable: float
-
-    def _headline(self) -> str:
-        what = f"{self.a} and {self.b}: {self.relation}"
-        return what if not self.test else f"{what}, {self.test}, {p_text(self.p_value)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,18 +56,24 @@ class Comparison(TextDisplay, ToDict):
     Attributes
     ----------
     names : tuple of str
-        What the graphs are called.
+        Names of the graphs.
     fits : tuple of Fit
         Their fits.
-    pairs : tuple of GraphPair
-        All pairs of them.
+    pairs : tuple of Row
+        All pairs: ``a``, ``b`` (names; `a` is the smaller model of a nested pair), ``relation``
+        ("same model", "nested" or "not nested"), ``loglik`` (log-likelihood of b minus that of a),
+        ``test`` ("chi-square difference", "Vuong", or "" if there is none), ``statistic``, ``df``,
+        ``p_value`` and ``p_distinguishable``. Nested: difference of the chi-squares and of the
+        degrees of freedom; a small p-value is evidence against `a`. Vuong: a z-value, positive in
+        favor of b, with a two-sided p-value; ``p_distinguishable`` is small if the data can
+        distinguish the graphs, and the z-value is meaningless otherwise.
     vuong : str
-        Why there are no tests of graphs that are not nested; empty when there are.
+        Why there is no Vuong test; empty if there is one.
     """
 
     names: tuple[str, ...]
     fits: tuple[Fit, ...]
-    pairs: tuple[GraphPair, ...]
+    pairs: tuple[Row, ...]
     vuong: str
 
     def __len__(self) -> int:
@@ -117,17 +81,17 @@ class Comparison(TextDisplay, ToDict):
 
     def fit(self, name: str) -> Fit:
         """Return the fit of one graph."""
-        return self.fits[self._place(name)]
+        return self.fits[self._index(name)]
 
-    def pair(self, a: str, b: str) -> GraphPair:
+    def pair(self, a: str, b: str) -> Row:
         """Return the test between two graphs, in either order."""
-        ends = {self.names[self._place(name)] for name in (a, b)}
+        ends = {self.names[self._index(name)] for name in (a, b)}
         for pair in self.pairs:
             if {pair.a, pair.b} == ends:
                 return pair
-        raise BowfreeError(f"{short_repr(a)} twice: a pair has two different graphs")
+        raise BowfreeError(f"{short_repr(a)} twice: a pair consists of two different graphs")
 
-    def _place(self, name: object) -> int:
+    def _index(self, name: object) -> int:
         if isinstance(name, str) and name in self.names:
             return self.names.index(name)
         close = similar_names(name, self.names) if isinstance(name, str) else []
@@ -140,7 +104,7 @@ class Comparison(TextDisplay, ToDict):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}
-            The library of the data frame.
+            Library of the data frame.
 
         Returns
         -------
@@ -165,7 +129,7 @@ class Comparison(TextDisplay, ToDict):
         return {"n": self.fits[0].n, "graphs": graphs, "pairs": self.pairs, "vuong": self.vuong}
 
     def _headline(self) -> str:
-        # Equivalent graphs differ in the last digits only: the first of them is named.
+        # Equivalent graphs differ by rounding only.
         best = min(range(len(self)), key=lambda k: round(self.fits[k].bic, 6))
         least = "" if math.isnan(self.fits[best].bic) else f", lowest BIC: {self.names[best]}"
         return f"{count(len(self), 'graph')}, n = {self.fits[0].n:g}{least}"
@@ -202,7 +166,7 @@ class Comparison(TextDisplay, ToDict):
             for pair in self.pairs
         ]
         if pairs:
-            headings = ("pair", "models", "test", "statistic", "df", "p", "p (told apart)")
+            headings = ("pair", "models", "test", "statistic", "df", "p", "p (distinguishable)")
             yield ""
             yield Table(headings, pairs, left=(0, 1, 2), most=MOST_ROWS - 6, rest="more: .pairs")
         if self.vuong:
@@ -265,8 +229,9 @@ def compare(
     >>> import bowfree as bf
     >>> graphs = {"chain": bf.parse("x -> y -> z"), "full": bf.parse("x -> y -> z <-> x")}
     >>> S = [[1.0, 0.5, 0.4], [0.5, 1.0, 0.6], [0.4, 0.6, 1.0]]
-    >>> print(bf.compare(graphs, cov=S, n=200).pair("chain", "full"))
-    chain and full: nested, chi-square difference, p = 0.0402
+    >>> pair = bf.compare(graphs, cov=S, n=200).pair("chain", "full")
+    >>> pair.relation, round(pair.p_value, 4)
+    ('nested', 0.0402)
     """
     named = (
         {str(name): graph for name, graph in graphs.items()}
@@ -277,14 +242,14 @@ def compare(
         }
     )
     if not named:
-        raise BowfreeError("no graphs to compare: give a mapping from names to graphs, or a list")
+        raise BowfreeError("no graphs to compare: pass a mapping from names to graphs, or a list")
     first, *others = (graph_of(graph) for graph in named.values())
     for other in others:
         if set(other.nodes) != set(first.nodes):
             odd = sorted(set(other.nodes) ^ set(first.nodes))
             raise GraphError(
-                f"the graphs have different variables, {join_names(odd)}: models of other variables "
-                "cannot be compared by their likelihoods"
+                f"the graphs have different variables, {join_names(odd)}: models of different "
+                "variables cannot be compared by their likelihoods"
             )
     contexts = [context_of(graph) for graph in named.values()]
     if data is None and cov is None:
@@ -301,27 +266,27 @@ def compare(
     pairs = tuple(
         _pair(one, other) for one, other in combinations(zip(named, fits, cases, strict=True), 2)
     )
-    apart = any(pair.relation == "not nested" for pair in pairs)
-    return Comparison(tuple(named), tuple(fits), pairs, why if apart else "")
+    needed = any(pair.relation == "not nested" for pair in pairs)
+    return Comparison(tuple(named), tuple(fits), pairs, why if needed else "")
 
 
 def _cases(fits: Sequence[Fit], data: Any, options: DataOptions) -> tuple[list[Floats | None], str]:
-    """Return the rows in the order of each graph's nodes, or why there are none to be used."""
+    """Return the rows in the node order of each graph, or the reason why they cannot be used."""
     nothing: list[Floats | None] = [None] * len(fits)
     if isinstance(fits[0].moments, JointMoments):
-        _ = fits[0].moments.S  # an error with targets: which models are nested is another question
-        return nothing, "no Vuong test: it is for one table, and these are several conditions"
+        _ = fits[0].moments.S  # raises an error with targets, where nesting is another question
+        return nothing, "no Vuong test: it is for one table, not for several conditions"
     if data is None or isinstance(data, Moments):
         return nothing, (
-            "graphs that are not nested are compared by Vuong's test, which needs the rows: give "
-            "`data` in place of a covariance matrix or moments"
+            "graphs that are not nested are compared by Vuong's test, which needs the rows: pass "
+            "`data` instead of a covariance matrix or moments"
         )
     table = listed_conditions(data)[0].data if are_conditions(data) else data
     rows = [read_observations(table, fit.graph, "data")[1] for fit in fits]
     if options.shrinkage or not np.isfinite(rows[0]).all() or len(rows[0]) != fits[0].n:
         return nothing, (
-            "no Vuong test: the likelihood that was maximized is not that of these rows (missing "
-            "values, weights or shrinkage)"
+            "no Vuong test: the maximized likelihood is not that of these rows (missing values, "
+            "weights or shrinkage)"
         )
     return list(rows), ""
 
@@ -329,37 +294,46 @@ def _cases(fits: Sequence[Fit], data: Any, options: DataOptions) -> tuple[list[F
 Fitted = tuple[str, Fit, Floats | None]
 
 
-def _pair(one: Fitted, other: Fitted) -> GraphPair:
+def _pair(one: Fitted, other: Fitted) -> Row:
+    from scipy.special import chdtrc, ndtr
+
     inside = is_submodel(one[1].graph, other[1].graph, rng=0)
     around = is_submodel(other[1].graph, one[1].graph, rng=0)
     if around and not inside:
         one, other = other, one
     (a, small, X), (b, large, Y) = one, other
-    loglik = large.loglik - small.loglik
+    loglik, df = large.loglik - small.loglik, small.df - large.df
+    relation, test, statistic, p_value, p_distinct = "not nested", "", math.nan, math.nan, math.nan
     if inside and around:
-        return GraphPair(a, b, "same model", loglik, "", math.nan, 0, math.nan, math.nan)
-    from scipy.special import chdtrc, ndtr
-
-    if inside or around:
-        df = small.df - large.df
-        chi2 = max(2 * loglik, 0.0) if math.isfinite(small.n) else math.nan
-        test: Test = "" if math.isnan(chi2) else "chi-square difference"
-        return GraphPair(a, b, "nested", loglik, test, chi2, df, float(chdtrc(df, chi2)), math.nan)
-    df = small.df - large.df
-    if X is None or Y is None:
-        return GraphPair(a, b, "not nested", loglik, "", math.nan, df, math.nan, math.nan)
-    difference = case_logliks(large, Y) - case_logliks(small, X)
-    variance = float(np.var(difference))
-    z = float(difference.sum() / math.sqrt(len(X) * variance))
-    weights = _vuong_weights(case_scores(small, X), case_scores(large, Y), small, large)
-    told_apart = weighted_chi2_tail(weights**2, len(X) * variance)
-    return GraphPair(
-        a, b, "not nested", loglik, "Vuong", z, df, 2 * float(ndtr(-abs(z))), told_apart
+        relation, df = "same model", 0
+    elif inside or around:
+        relation = "nested"
+        if math.isfinite(small.n):
+            test, statistic = "chi-square difference", max(2 * loglik, 0.0)
+            p_value = float(chdtrc(df, statistic))
+    elif X is not None and Y is not None:
+        test = "Vuong"
+        difference = case_logliks(large, Y) - case_logliks(small, X)
+        variance = float(np.var(difference))
+        statistic = float(difference.sum() / math.sqrt(len(X) * variance))
+        p_value = 2 * float(ndtr(-abs(statistic)))
+        weights = _vuong_weights(case_scores(small, X), case_scores(large, Y), small, large)
+        p_distinct = weighted_chi2_tail(weights**2, len(X) * variance)
+    return Row(
+        a=a,
+        b=b,
+        relation=relation,
+        loglik=loglik,
+        test=test,
+        statistic=statistic,
+        df=df,
+        p_value=p_value,
+        p_distinguishable=p_distinct,
     )
 
 
 def case_logliks(fit: Fit, X: Floats) -> Floats:
-    """Return the log-likelihood of every case; their sum is ``fit.loglik``."""
+    """Return the log-likelihood of every row; their sum is ``fit.loglik``."""
     errors = (X - X.mean(axis=0)) @ (np.eye(len(fit.B)) - fit.B).T
     distance = np.sum(errors * np.linalg.solve(fit.Omega, errors.T).T, axis=1)
     constant = len(fit.B) * math.log(2 * math.pi) + np.linalg.slogdet(fit.Omega)[1]
@@ -368,10 +342,10 @@ def case_logliks(fit: Fit, X: Floats) -> Floats:
 
 
 def case_scores(fit: Fit, X: Floats) -> Floats:
-    """Return the gradient of every case's log-likelihood in the parameters, shape (n, q).
+    """Return the gradient of the log-likelihood of every row, shape (n, q).
 
     With errors ``e = (I - B) x`` and ``g = Omega^-1 e`` it is ``g_i x_j`` for ``B[i, j]``, and
-    ``g_i g_j - Omega^-1[i, j]`` for ``Omega[i, j]``, of which a variance gets one half.
+    ``g_i g_j - Omega^-1[i, j]`` for ``Omega[i, j]``, half of it for a variance.
     """
     deviations = X - X.mean(axis=0)
     W = np.linalg.inv(fit.Omega)
@@ -386,7 +360,7 @@ def case_scores(fit: Fit, X: Floats) -> Floats:
 
 
 def _vuong_weights(small: Floats, large: Floats, one: Fit, other: Fit) -> Floats:
-    """Return the eigenvalues of the matrix W of Vuong's theorem 3.3."""
+    """Return the eigenvalues of the matrix W in Vuong's theorem 3.3."""
     n, q = len(small), small.shape[1]
     scores = np.hstack([small, large])
     outer = scores.T @ scores / n
@@ -410,11 +384,11 @@ def weighted_chi2_tail(weights: Floats, x: float) -> float:
     bound = float(chdtrc(k, x))  # as if all weights were the largest
     if k == 1 or bound < 1e-9:
         return bound
-    # What lies beyond `far` is at most 2 / (pi k) far^(-k/2) / prod sqrt(w), and less by far where
-    # few weights are left, because it oscillates.
+    # The integral beyond `far` is at most 2 / (pi k) far^(-k/2) / prod sqrt(w), and much smaller
+    # for few weights, because the integrand oscillates.
     spread = math.sqrt(float(np.prod(np.maximum(w, 1e-3))))
     far = min((2e8 / (math.pi * k * spread)) ** (2 / k), 5e3)
-    # Pieces over which the sine turns once at most, each integrated with 16 nodes.
+    # Intervals with at most one period of the sine, each integrated with 16 nodes.
     nodes, node_weights = np.polynomial.legendre.leggauss(16)
     half = far / math.ceil(far * (x + w.sum()) / 12) / 2
     centers = np.arange(half, far, 2 * half)

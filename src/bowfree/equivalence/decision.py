@@ -1,6 +1,6 @@
-"""When two BAPs describe the same distributions (section 2.4).
+"""Distributional equivalence of two BAPs (section 2.4).
 
-The paper gives conditions from both sides, and the model itself an exact answer between them::
+The paper has necessary and sufficient conditions; an algebraic test is exact::
 
     distinguishing_subgraph          necessary   (Theorem: equivalent in all induced subgraphs)
     same_skeleton_and_v_structures   necessary   (Corollary: the same for two and three nodes)
@@ -8,24 +8,19 @@ The paper gives conditions from both sides, and the model itself an exact answer
     equivalent                       exact
     same_skeleton_and_colliders      sufficient  (Theorem, from Wright's formula)
 
-The exact answer compares the polynomial equations that the covariance matrices of the two models
+The exact test compares the polynomial equations that the covariance matrices of the two models
 satisfy. Draw random parameters of G in the field of p = 2^61 - 1 elements and compute Sigma there.
-If H can produce Sigma, its parameters follow node by node, parents first: row v of I - B is the
-combination of v and its parents that is uncorrelated with the errors of the parents. H contains the
-model of G exactly when these errors are uncorrelated at every pair that H does not join. A wrong
-answer has probability about d^3 / p for one draw, and two are made. Graphs of one skeleton have one
-dimension, so for them one inclusion decides equality.
+If Sigma is in the model of H, the parameters of H follow node by node, parents first: row v of I - B
+is the combination of v and its parents that is uncorrelated with the errors of the parents. H
+contains the model of G if and only if these errors are uncorrelated at every non-adjacent pair of H.
+The answer is wrong with a probability of about d^3 / p for one draw, and two draws are made. Graphs
+with the same skeleton have the same dimension, so that one inclusion implies equality.
 
-Under interventions there is one Sigma for each condition, and the parameters that H finds in them
-have to agree (:mod:`bowfree.equivalence.targets`): ``equivalent``, ``is_submodel`` and
-``explain_equivalence`` take the targets of each condition.
+Under interventions there is one Sigma for each condition, and the parameters of H that follow from
+them have to agree (:mod:`bowfree.equivalence.targets`).
 
-Equality is that of the algebraic models (Zariski closures). Almost every covariance matrix of the
-one model is then one of the other, with a positive definite Omega; exceptions have measure zero.
-
-Next: :mod:`bowfree.equivalence.explanation` for the reasons, :mod:`bowfree.equivalence.markov` for
-m-separations, :mod:`bowfree.equivalence.classes` for all graphs equivalent to one,
-:mod:`bowfree.equivalence.equations` for the equations themselves.
+Equality is that of the algebraic models (Zariski closures). Almost every covariance matrix of one
+model is then in the other, with a positive definite Omega; exceptions have measure zero.
 """
 
 from __future__ import annotations
@@ -35,15 +30,17 @@ from itertools import combinations
 from typing import Any
 
 from bowfree import _core
-from bowfree.equivalence.targets import Kind, Targets, TargetSets, given_targets
+from bowfree.equivalence.targets import Kind, Targets, TargetSets, read_targets
 from bowfree.errors import GraphError
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.separation import minimal_separator
 from bowfree.parallel.budget import Budget
-from bowfree.parameters import Rng
+from bowfree.parameters import Rng, public
 from bowfree.validation import check_count
 
 
+@public
 def equivalent(
     graph: GraphLike,
     other: GraphLike,
@@ -59,15 +56,15 @@ def equivalent(
     graph, other : MixedGraph, or results that have one
         BAPs on the same nodes, in any order.
     targets : sequence of sets of str, optional
-        The nodes intervened on in each condition under which data could be had, ``()`` for none:
-        ``[(), ("x",)]`` means undisturbed, and with x intervened on. By default one condition
-        without targets. Say ``()`` if there is such a condition; it is not taken for granted.
+        The nodes intervened on in each condition, ``()`` for an observational one: ``[(), ("x",)]``
+        are observational data, and data with an intervention on x. By default one observational
+        condition; with targets, it must be listed if there is one.
     kind : {"perfect", "mechanism", "activity", "noise"} or sequence of them
-        What an intervention does (:mod:`bowfree.equivalence.targets`): by default a target loses
-        every edge with a head at it. A sequence has one for each condition.
+        Kind of the interventions (:mod:`bowfree.equivalence.targets`), one for all conditions or
+        one for each. A perfect intervention removes all edges with an arrowhead at the target.
     rng : int or numpy.random.Generator, optional
-        Where the random parameters come from. The answer does not depend on it, except with a
-        probability of about d^6 / 10^36.
+        Source of the random parameters. The answer depends on it with a probability of about
+        d^6 / 10^36.
 
     Returns
     -------
@@ -80,7 +77,7 @@ def equivalent(
 
     Examples
     --------
-    Which of x and y comes first cannot be seen in x -> y -> z, but a collider can:
+    The direction of x -> y in x -> y -> z is not identified, but a collider is:
 
     >>> import bowfree as bf
     >>> bf.equivalent(bf.parse("x -> y -> z"), bf.parse("x <- y -> z"))
@@ -88,7 +85,7 @@ def equivalent(
     >>> bf.equivalent(bf.parse("x -> y -> z"), bf.parse("x -> y <- z"))
     False
 
-    An experiment on y sees it, as x no longer goes along with y:
+    An experiment on y identifies it, because x is then independent of y:
 
     >>> targets = [(), ("y",)]
     >>> bf.equivalent(bf.parse("x -> y -> z"), bf.parse("x <- y -> z"), targets=targets)
@@ -100,12 +97,13 @@ def equivalent(
     acyclic path diagrams, UAI 2024.
     """
     g, h = graph_of(graph), graph_of(other)
-    conditions = _asked_for(targets, kind, g)
+    conditions = _conditions(targets, kind, g)
     if conditions is not None:
         return decide_under(conditions, g, h, rng, equivalence=True)[0]
     return decide(g, h, rng, equivalence=True)[0] == 1
 
 
+@public
 def is_submodel(
     graph: GraphLike,
     other: GraphLike,
@@ -122,9 +120,7 @@ def is_submodel(
         An acyclic graph; bows are allowed.
     other : MixedGraph, or a result that has one
         A BAP on the same nodes.
-    targets, kind
-        As for :func:`equivalent`.
-    rng : int or numpy.random.Generator, optional
+    targets, kind, rng
         As for :func:`equivalent`.
 
     Returns
@@ -138,7 +134,7 @@ def is_submodel(
     >>> bf.is_submodel(chain, full), bf.is_submodel(full, chain)
     (True, False)
 
-    An instrument z, with x and y confounded, puts no equation on the covariances:
+    An instrument z with confounded x and y imposes no equation on the covariances:
 
     >>> bf.is_submodel(bf.parse("x, y, z -> x -> y, x <-> y"), bf.parse("x -> y -> z <- x"))
     True
@@ -148,23 +144,26 @@ def is_submodel(
     Section 2.4 of the paper; van Ommen (2024).
     """
     g, h = graph_of(graph), graph_of(other)
-    conditions = _asked_for(targets, kind, g)
+    conditions = _conditions(targets, kind, g)
     if conditions is not None:
         return decide_under(conditions, g, h, rng, equivalence=False)[0]
     return decide(g, h, rng, equivalence=False)[0] == 1
 
 
+@public
 def same_skeleton_and_v_structures(graph: GraphLike, other: GraphLike) -> bool:
-    """Tell whether two BAPs have the same skeleton and v-structures: necessary for equivalence.
+    """Return whether two BAPs have the same skeleton and v-structures.
+
+    This is necessary for equivalence.
 
     Examples
     --------
-    Figure "counterexample" (a) and (b) of the paper agree in both, and yet are not equivalent:
+    Figure "counterexample" (a) and (b) of the paper agree in both, but are not equivalent:
 
     >>> import bowfree as bf
     >>> a = bf.parse("x1 <-> x2 <- x4 <-> x3 <- x1 <-> x4")
     >>> b = a.replace("x1 <-> x4", "x1 -> x4")
-    >>> bf.same_skeleton_and_v_structures(a, b), bf.equivalent(a, b)
+    >>> bf.equivalence.same_skeleton_and_v_structures(a, b), bf.equivalent(a, b)
     (True, False)
 
     References
@@ -175,16 +174,19 @@ def same_skeleton_and_v_structures(graph: GraphLike, other: GraphLike) -> bool:
     return adjacency(g) == adjacency(h) and g.v_structures() == h.v_structures()
 
 
+@public
 def same_skeleton_and_colliders(graph: GraphLike, other: GraphLike) -> bool:
-    """Tell whether two BAPs have the same skeleton and collider triples: enough for equivalence.
+    """Return whether two BAPs have the same skeleton and collider triples.
+
+    This is sufficient for equivalence.
 
     Examples
     --------
-    All BAPs with an edge at each of three pairs are equivalent, whatever their collider triples:
+    All BAPs with three edges on three nodes are equivalent, whatever their collider triples:
 
     >>> import bowfree as bf
     >>> g, h = bf.parse("x -> y -> z <- x"), bf.parse("x <-> y <-> z <-> x")
-    >>> bf.same_skeleton_and_colliders(g, h), bf.equivalent(g, h)
+    >>> bf.equivalence.same_skeleton_and_colliders(g, h), bf.equivalent(g, h)
     (False, True)
 
     References
@@ -195,32 +197,33 @@ def same_skeleton_and_colliders(graph: GraphLike, other: GraphLike) -> bool:
     return adjacency(g) == adjacency(h) and g.collider_triples() == h.collider_triples()
 
 
+@public
 def distinguishing_subgraph(
     graph: GraphLike, other: GraphLike, *, size: int | None = None, rng: Rng = None
 ) -> tuple[str, ...] | None:
-    """Find nodes on which the induced subgraphs of two BAPs are not equivalent, if there are some.
+    """Find a set of nodes on which the induced subgraphs of two BAPs are not equivalent.
 
     Parameters
     ----------
     graph, other : MixedGraph, or results that have one
         BAPs on the same nodes.
     size : int, optional
-        Look at all sets of up to this many nodes, the smaller ones first. By default nodes are left
-        out of the whole set one by one, which takes one test per node.
-    rng : int or numpy.random.Generator, optional
+        Examine all sets of up to this many nodes, the smaller ones first. By default nodes are
+        removed from the whole set one by one, which takes one test per node.
+    rng
         As for :func:`equivalent`.
 
     Returns
     -------
     tuple of str or None
-        Nodes of which none can be left out; None when there are none (of the given size). Without
-        `size`, None means that the graphs are equivalent.
+        A minimal set of nodes; None if there is none (of the given size). Without `size`, None
+        means that the graphs are equivalent.
 
     Examples
     --------
     >>> import bowfree as bf
     >>> g, h = bf.parse("w -> x -> y -> z"), bf.parse("w -> x -> y <- z")
-    >>> bf.distinguishing_subgraph(g, h), bf.distinguishing_subgraph(g, h, size=2)
+    >>> bf.equivalence.distinguishing_subgraph(g, h), bf.equivalence.distinguishing_subgraph(g, h, size=2)
     (('x', 'y', 'z'), None)
 
     References
@@ -237,8 +240,8 @@ def distinguishing_subgraph(
         return None
     if equivalent(g, h, rng=seed):
         return None
-    # By the theorem a set that contains a differing subgraph differs itself, so a node that cannot
-    # be left out once never can.
+    # By the theorem a superset of a differing set differs, so a node that cannot be removed once
+    # never can.
     nodes = g.nodes
     for node in g.nodes:
         fewer = tuple(v for v in nodes if v != node)
@@ -247,21 +250,108 @@ def distinguishing_subgraph(
     return nodes
 
 
-# -- how the graphs reach the core --
+@public
+def markov_equivalent(graph: GraphLike, other: GraphLike) -> bool:
+    """Return whether two acyclic graphs have the same m-separations.
+
+    This is necessary for equivalence, but not sufficient, because BAPs also impose constraints that
+    are not independences.
+
+    Parameters
+    ----------
+    graph, other : MixedGraph, or results that have one
+        Acyclic graphs on the same nodes; bows are allowed.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    Some set that contains k separates nodes a and b if and only if the ancestors of a, b and k do.
+    If two graphs agree on this for all k that may be the middle of a triple or the end of a
+    discriminating path, their maximal ancestral graphs have the same adjacencies, unshielded
+    colliders, and colliders at the ends of discriminating paths, and therefore the same
+    m-separations (Spirtes and Richardson 1996).
+
+    Examples
+    --------
+    Figure "counterexample" (a) and (c): no m-separations at all in either, and not equivalent:
+
+    >>> import bowfree as bf
+    >>> a = bf.parse("x1 <-> x2 <- x4 <-> x3 <- x1 <-> x4")
+    >>> c = a.add("x2 <-> x3")
+    >>> bf.equivalence.markov_equivalent(a, c), bf.equivalent(a, c)
+    (True, False)
+
+    References
+    ----------
+    Section 2.4 of the paper, Lemma "m-sep".
+    """
+    g, h = graph_of(graph), graph_of(other)
+    g.check_acyclic()
+    h.check_acyclic()
+    return separation_difference(g, aligned(g, h)) is None
 
 
-def _asked_for(targets: TargetSets | None, kind: Any, graph: MixedGraph) -> Targets | None:
-    """Return conditions with targets; None where there are none, soon found out in most calls."""
+def separation_difference(
+    g: MixedGraph, h: MixedGraph
+) -> tuple[str, str, tuple[str, ...], bool] | None:
+    """Return an m-separation of only one of the graphs, as (a, b, given, whether of the first)."""
+    near: dict[str, set[str]] = {v: set() for v in g.nodes}  # nodes that no set separates from v
+    apart = []
+    for a, b in combinations(g.nodes, 2):
+        in_g = _separable(g, a, b)
+        if in_g != _separable(h, a, b):
+            return _witness(g, h, a, b, in_g=in_g)
+        if in_g:
+            apart.append((a, b))
+        else:
+            near[a].add(b)
+            near[b].add(a)
+    for a, b in apart:
+        # The middle of an unshielded triple is near both ends. On a discriminating path from a to
+        # b, all nodes but the last are parents of b, so the one next to a is near both, too.
+        if near[a].isdisjoint(near[b]):
+            continue
+        for k in sorted(near[a] | near[b], key=g._node):
+            in_g = _separable(g, a, b, k)
+            if in_g != _separable(h, a, b, k):
+                return _witness(g, h, a, b, k, in_g=in_g)
+    return None
+
+
+def _witness(
+    g: MixedGraph, h: MixedGraph, a: str, b: str, *including: str, in_g: bool
+) -> tuple[str, str, tuple[str, ...], bool]:
+    """Return an m-separation of one of the graphs."""
+    given = minimal_separator(g if in_g else h, a, b, including=including)
+    assert given is not None
+    return a, b, given, in_g
+
+
+def _separable(graph: MixedGraph, a: str, b: str, *including: str) -> bool:
+    """Return whether some set that includes these nodes separates a and b."""
+    if graph.adjacent(a, b):
+        return False
+    return graph.m_separated(a, b, graph.ancestors((a, b, *including)) - {a, b})
+
+
+# --- calls of the core ---
+
+
+def _conditions(targets: TargetSets | None, kind: Any, graph: MixedGraph) -> Targets | None:
+    """Return the conditions if there are targets; otherwise None, quickly."""
     if targets is None and isinstance(kind, str) and kind == "perfect":
         return None
-    conditions = given_targets(targets, kind, graph.nodes)
+    conditions = read_targets(targets, kind, graph.nodes)
     return conditions if conditions.any else None
 
 
 def decide_under(
     conditions: Targets, g: MixedGraph, h: MixedGraph, rng: Rng, *, equivalence: bool
 ) -> tuple[bool, int, int, int, int, int]:
-    """Ask the core about several conditions: (answer, clash, condition, other, a, b)."""
+    """Decide under several conditions: (answer, difference, condition, other, a, b)."""
     if equivalence:
         g.check_bap()
     g.check_acyclic()
@@ -273,7 +363,7 @@ def decide_under(
 
 
 def decide(g: MixedGraph, h: MixedGraph, rng: Any, *, equivalence: bool) -> tuple[int, int, int]:
-    """Ask the core; cycles and bows are noticed there, and named here."""
+    """Decide equivalence or inclusion: (answer, a, b). The core detects cycles and bows."""
     h = aligned(g, h)
     decision = _core.decide(len(g), *_words(g), *_words(h), algebra_seed(rng), equivalence)
     if decision[0] == -1:
@@ -284,7 +374,7 @@ def decide(g: MixedGraph, h: MixedGraph, rng: Any, *, equivalence: bool) -> tupl
 
 
 def _words(graph: MixedGraph) -> tuple[Sequence[int], Sequence[int]]:
-    """Return parents and spouses as the words of all rows; up to 64 nodes these are the masks."""
+    """Return parents and spouses as 64-bit words; up to 64 nodes these are the masks."""
     if len(graph._nodes) <= 64:
         return graph._parents, graph._spouses
     parents, spouses = graph._bits()
@@ -292,10 +382,9 @@ def _words(graph: MixedGraph) -> tuple[Sequence[int], Sequence[int]]:
 
 
 def algebra_seed(rng: Rng) -> int:
-    """Return the seed of the parameters behind an exact test.
+    """Return the seed of the random parameters of an exact test.
 
-    The answer depends on it with a probability below 1e-15, so that None may stand for one fixed
-    draw: a decision takes microseconds, and a fresh seed would take longer than that.
+    None is one fixed seed, because drawing a fresh one would take longer than the test.
     """
     if rng is None:
         return 0
@@ -311,12 +400,13 @@ def aligned(g: MixedGraph, h: MixedGraph) -> MixedGraph:
         only_h = sorted(set(h.nodes) - set(g.nodes))
         raise GraphError(
             f"the graphs have different nodes: only the first has {only_g}, only the second "
-            f"{only_h}; compare graphs on one set of nodes (add(nodes=...) or subgraph)"
+            f"{only_h}; use add(nodes=...) or subgraph"
         )
     return h.reorder(g.nodes)
 
 
 def aligned_baps(graph: GraphLike, other: GraphLike) -> tuple[MixedGraph, MixedGraph]:
+    """Return two BAPs with the same order of nodes."""
     g, h = graph_of(graph), graph_of(other)
     g.check_bap()
     h.check_bap()

@@ -1,18 +1,18 @@
-"""What a BAP claims about covariances: one equation per pair of nodes it does not join.
+"""Constraints of a BAP on the covariance matrix: one equation per non-adjacent pair of nodes.
 
-A BAP with m edges on d nodes has d + m parameters, and as many equations on the covariance matrix
-as there are non-adjacent pairs. For a pair {a, b} that can be m-separated the equation is a
-vanishing partial correlation. Other pairs have a *Verma-type* equation: the errors
+A BAP with m edges on d nodes has d + m parameters, and one equation on the covariance matrix for
+each non-adjacent pair. If the pair {a, b} can be m-separated, it is a vanishing partial correlation.
+Otherwise it is a *Verma-type* equation: the errors
 
     eps_v = v - sum over parents p of B[v, p] p
 
 of a and b are uncorrelated, where B is not a regression but solves, parents first, the linear
 equations "eps_v is uncorrelated with eps_p for every parent p". Near the identity matrix these
-equations cut out exactly the model, as each is the only one that involves its covariance to first
-order.
+equations define exactly the model, because each is the only one that involves its covariance to
+first order.
 
-The equations can be tested on data one by one, which tells where a graph misfits; the likelihood
-ratio test of :func:`bowfree.fit` judges the graph as a whole.
+Tests of single equations show where a graph misfits; the likelihood-ratio test of
+:func:`bowfree.fit` is for the graph as a whole.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Constraint(TextDisplay, ToDict):
 
     @property
     def text(self) -> str:
-        """The equation as readable text."""
+        """The equation as text."""
         if self.kind == "partial correlation":
             behind = f" | {', '.join(map(quote, self.given))}" if self.given else ""
             return f"corr({quote(self.a)}, {quote(self.b)}{behind}) = 0"
@@ -87,12 +87,12 @@ class Constraint(TextDisplay, ToDict):
         )
 
     def value(self, S: npt.ArrayLike) -> float:
-        """Evaluate the left-hand side, as a correlation, on a covariance matrix in node order."""
+        """Evaluate the left-hand side, a correlation, at a covariance matrix in node order."""
         moments = read_moments(cov=S, n=math.inf, graph=self.graph)
         return float(self._correlation(moments.S))
 
     def _correlation(self, S: npt.NDArray[Any]) -> Any:
-        """Real or complex: differentiated by complex steps below, so nothing is conjugated."""
+        """Evaluate it at a real or complex matrix, without conjugation (see `_gradient`)."""
         i, j = self.graph._node(self.a), self.graph._node(self.b)
         if self.kind == "partial correlation":
             C = [self.graph._node(v) for v in self.given]
@@ -115,11 +115,10 @@ def _error_name(graph: MixedGraph, v: str) -> str:
 
 
 def error_rows(graph: MixedGraph, S: npt.NDArray[Any], nodes: set[str]) -> npt.NDArray[Any]:
-    """Return I - B as the BAP would have it on S, for the ancestors of some nodes; else zero rows.
+    """Return the rows of I - B that belong to S, for ancestors of some nodes; other rows are zero.
 
     Row v is the combination of v and its parents that is uncorrelated with the errors of the
-    parents: the computation of the exact test (``cpp/equivalence/decision.cpp``) in floating
-    point.
+    parents, as in the exact test (``cpp/equivalence/decision.cpp``).
     """
     needed = graph.ancestors(nodes)
     A = np.zeros_like(S)
@@ -254,10 +253,11 @@ def constraint_tests(
 
     Notes
     -----
-    Partial correlations r given k nodes: Fisher's z, sqrt(n - k - 3) atanh(r). Verma type: the
-    error correlation r as a function of the sample covariances, whose asymptotic variance under
-    normality is (2/n) tr(G S G S) with the gradient G (delta method, on the scale of atanh r).
-    Robust tests have g^T Gamma g / n for both, with g the gradient by the entries of S.
+    Partial correlations r given k nodes are tested by Fisher's z, sqrt(n - k - 3) atanh(r).
+    Verma-type error correlations r are functions of the sample covariances, with asymptotic variance
+    (2/n) tr(G S G S) under normality, where G is the gradient (delta method, on the scale of
+    atanh r). Robust tests have the variance g^T Gamma g / n for both, with g the gradient by the
+    entries of S.
 
     Examples
     --------

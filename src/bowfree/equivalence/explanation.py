@@ -1,7 +1,4 @@
-"""Why two BAPs are equivalent, or are not: the plainest reason that there is.
-
-:mod:`bowfree.equivalence.decision` has the answers, this puts them into words.
-"""
+"""Explanations of equivalence: the simplest reason why two BAPs are equivalent or not."""
 
 from __future__ import annotations
 
@@ -15,13 +12,13 @@ from bowfree.equivalence.decision import (
     decide,
     decide_under,
     distinguishing_subgraph,
+    separation_difference,
 )
-from bowfree.equivalence.markov import separation_difference
-from bowfree.equivalence.targets import Kind, Targets, TargetSets, given_targets, said
+from bowfree.equivalence.targets import Kind, Targets, TargetSets, read_targets, target_names
 from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
-from bowfree.parameters import Rng
+from bowfree.parameters import Rng, public
 from bowfree.results.display import TextDisplay
 from bowfree.results.serialization import ToDict
 
@@ -38,13 +35,13 @@ Reason = Literal[
     "dimension",
 ]
 
-# What the core reports when it tells two graphs apart (cpp/equivalence/interventions.hpp).
+# Codes of the core for the difference of two graphs (cpp/equivalence/interventions.hpp).
 _COEFFICIENT, _ERROR = 2, 3
 
 
 @dataclass(frozen=True, repr=False)
 class EquivalenceVerdict(TextDisplay, ToDict):
-    """An answer to "are these graphs equivalent?" with its reason; true if they are.
+    """The answer to "are these graphs equivalent?" with a reason; true if they are.
 
     Attributes
     ----------
@@ -52,15 +49,15 @@ class EquivalenceVerdict(TextDisplay, ToDict):
         The answer.
     reason : str
         ``"identical"``, ``"colliders"`` or ``"algebraic"`` for equivalent graphs; ``"skeleton"``,
-        ``"v-structure"``, ``"m-separation"``, ``"induced subgraph"`` or ``"algebraic"`` else. With
-        targets also ``"intervention"``, when one condition with targets tells the graphs apart,
-        ``"shared parameters"``, when it takes two, and ``"dimension"``.
+        ``"v-structure"``, ``"m-separation"``, ``"induced subgraph"`` or ``"algebraic"`` otherwise.
+        With targets also ``"intervention"`` (one condition with targets distinguishes the graphs),
+        ``"shared parameters"`` (two conditions do) and ``"dimension"``.
     text : str
         The reason in words.
     evidence : tuple of str
-        The nodes that the reason names: an edge, a triple, a separated pair followed by its
-        separating set, the nodes of an induced subgraph, or the pair whose constraint fails. With
-        ``"intervention"`` the targets come first.
+        The nodes involved: an edge, a triple, a separated pair followed by its separating set, the
+        nodes of an induced subgraph, or the pair whose constraint fails. With ``"intervention"`` the
+        targets come first.
     reference : str
         The theorem used.
     """
@@ -79,6 +76,7 @@ class EquivalenceVerdict(TextDisplay, ToDict):
         return f"{answer}: {self.text} ({self.reference})"
 
 
+@public
 def explain_equivalence(
     graph: GraphLike,
     other: GraphLike,
@@ -89,19 +87,15 @@ def explain_equivalence(
 ) -> EquivalenceVerdict:
     """Decide whether two BAPs are equivalent, and say why.
 
-    The reasons are tried from the plainest to the least plain: skeleton, v-structures, collider
-    triples, m-separations, and last the exact test. If only the last one tells the graphs apart,
-    the verdict names an induced subgraph that still differs and of which no node can be left out.
-
-    With targets the conditions are looked at one by one in the same way, and then together.
+    The reasons are tried in the order skeleton, v-structures, collider triples, m-separations,
+    exact test. If only the exact test distinguishes the graphs, the verdict names a minimal induced
+    subgraph that differs. With targets the conditions are examined one by one, then together.
 
     Parameters
     ----------
     graph, other : MixedGraph, or results that have one
         BAPs on the same nodes.
-    targets, kind
-        As for :func:`equivalent`.
-    rng : int or numpy.random.Generator, optional
+    targets, kind, rng
         As for :func:`equivalent`.
 
     Returns
@@ -125,7 +119,7 @@ def explain_equivalence(
     Section 2.4 of the paper.
     """
     g, h = aligned_baps(graph, other)
-    conditions = given_targets(targets, kind, g.nodes)
+    conditions = read_targets(targets, kind, g.nodes)
     return _explain_under(conditions, g, h, rng) if conditions.any else _explain(g, h, rng)
 
 
@@ -169,7 +163,7 @@ def _explain(g: MixedGraph, h: MixedGraph, rng: Rng) -> EquivalenceVerdict:
         )
     a, b = g.nodes[min(i, j)], g.nodes[max(i, j)]
     text = (
-        f"no m-separation and no smaller induced subgraph tells them apart, but the constraint of "
+        f"no m-separation and no smaller induced subgraph distinguishes them, but the constraint of "
         f"the second graph at its non-adjacent pair {quote(a)}, {quote(b)} fails in the first"
     )
     return EquivalenceVerdict(False, "algebraic", text, (a, b), exact)
@@ -181,7 +175,7 @@ def _explain_under(
     if g == h:
         return EquivalenceVerdict(True, "identical", "the same graph", (), "by definition")
     exact = "exact test under interventions"
-    same, clash, here, there, i, j = decide_under(conditions, g, h, rng, equivalence=True)
+    same, difference, here, there, i, j = decide_under(conditions, g, h, rng, equivalence=True)
     if same:
         text = "the same covariance matrices in every condition"
         return EquivalenceVerdict(True, "algebraic", text, (), exact)
@@ -193,27 +187,27 @@ def _explain_under(
             return EquivalenceVerdict(
                 False,
                 "intervention",
-                f"with {said(names)} intervened on, {verdict.text}",
+                f"with {target_names(names)} intervened on, {verdict.text}",
                 (*names, *verdict.evidence),
                 verdict.reference,
             )
-    if clash not in (_COEFFICIENT, _ERROR):
+    if difference not in (_COEFFICIENT, _ERROR):
         text = "the interventions change more parameters in one of the graphs than in the other"
         return EquivalenceVerdict(False, "dimension", text, (), exact)
     a, b = g.nodes[i], g.nodes[j]
     what = (
         f"coefficient of {quote(a)} -> {quote(b)}"
-        if clash == _COEFFICIENT
+        if difference == _COEFFICIENT
         else f"error covariance of {quote(a)} and {quote(b)}"
         if a != b
         else f"error variance of {quote(a)}"
     )
     where = [
-        f"with {said(names)} intervened on" if names else "undisturbed"
+        f"with {target_names(names)} intervened on" if names else "in observational data"
         for names in (conditions.sets[there], conditions.sets[here])
     ]
     text = (
-        f"each condition by itself allows both graphs, but with data of the first the {what} in "
-        f"the second would be one number {where[0]} and another {where[1]}"
+        f"each condition alone allows both graphs, but with data of the first the {what} in the "
+        f"second would have different values {where[0]} and {where[1]}"
     )
     return EquivalenceVerdict(False, "shared parameters", text, (a, b), exact)

@@ -1,11 +1,11 @@
-"""Conditions as the exact test sees them: which nodes were intervened on in each, and how.
+"""Conditions of the exact test: the targets of interventions, and their kinds.
 
-Observe a system undisturbed, then with one variable set by hand, then with two: three conditions,
-``targets=[(), ("akt",), ("pkc", "mek")]``. Coefficients and error covariances are the same in all
-of them but for what the interventions do. Four kinds of intervention are known:
+Observational data, data with an intervention on one variable, and with one on two are three
+conditions, ``targets=[(), ("akt",), ("pkc", "mek")]``. Coefficients and error covariances are the
+same in all of them except for the effects of the interventions, of which there are four kinds:
 
 =============  ====================================================================
-``perfect``    a target loses every edge with a head at it: it is set from outside, at random
+``perfect``    a target loses all edges with an arrowhead at it; it is set from outside, at random
 ``mechanism``  coefficients, error variance and error covariances of a target are new
 ``activity``   the coefficients of the edges out of a target are new
 ``noise``      the error variance of a target is new
@@ -13,10 +13,10 @@ of them but for what the interventions do. Four kinds of intervention are known:
 
 Conditions may be of different kinds, ``kind=["perfect", "perfect", "noise"]``.
 
-The algebra is in ``cpp/equivalence/interventions.hpp``. In short: what is left of a BAP in a
-condition is a BAP, so its parameters there follow from the covariance matrix of that condition; two
-graphs are told apart by an error covariance that should be zero, or by two conditions that should
-share a parameter and do not. No condition without targets is needed for that.
+The algebra is in ``cpp/equivalence/interventions.hpp``. The remainder of a BAP in a condition is a
+BAP, so that its parameters there follow from the covariance matrix of that condition. Two graphs are
+distinguished by an error covariance that should be zero, or by two conditions that should share a
+parameter and do not. An observational condition is not required.
 """
 
 from __future__ import annotations
@@ -35,32 +35,22 @@ from bowfree.parameters import Kind
 from bowfree.text_reading import short_repr
 from bowfree.validation import as_list, check_choice
 
-_KINDS = get_args(Kind)  # in the order of the core's
+_KINDS = get_args(Kind)  # in the order of the core
 
 TargetSets = Iterable[Iterable[str] | str]
-"""What a user may give as ``targets``: a set of names for each condition."""
+"""The argument ``targets``: a set of names for each condition."""
 
 Kinds = Kind | tuple[Kind, ...]
-"""What interventions do: all the same, or one for each condition."""
+"""One kind for all conditions, or one for each."""
 
 Names = tuple[str, ...]
 OBSERVED: tuple[Names, ...] = ((),)
-"""One condition, and no targets in it."""
+"""One observational condition."""
 
 
 @dataclass(frozen=True)
 class Targets:
-    """The conditions, about given nodes.
-
-    Attributes
-    ----------
-    nodes : tuple of str
-        The nodes of the graphs.
-    sets : tuple of tuple of str
-        The targets of each condition, in the order of the nodes.
-    kind : str or tuple of str
-        What the interventions do; one for each condition where they differ.
-    """
+    """The targets (`sets`) and kinds of interventions in each condition, for graphs on `nodes`."""
 
     nodes: Names
     sets: tuple[Names, ...]
@@ -68,17 +58,17 @@ class Targets:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """What was done in each condition."""
+        """Kind of the intervention in each condition."""
         return (self.kind,) * len(self.sets) if isinstance(self.kind, str) else self.kind
 
     @property
     def any(self) -> bool:
-        """Whether there is a target at all."""
+        """Whether some condition has a target."""
         return any(self.sets)
 
     @property
     def core(self) -> list[tuple[int, list[int]]]:
-        """The same for the core: (kind, targets) of each condition; none without any target."""
+        """(kind, targets) of each condition, for the core; empty without any target."""
         if not self.any:
             return []
         at = {name: i for i, name in enumerate(self.nodes)}
@@ -88,7 +78,7 @@ class Targets:
         ]
 
     def cut(self, graph: MixedGraph, condition: int) -> MixedGraph:
-        """Return what is left of a graph in the condition of this number."""
+        """Return the remainder of a graph in the condition with this number."""
         if self.kinds[condition] != "perfect":
             return graph
         heads = set(self.sets[condition])
@@ -98,112 +88,107 @@ class Targets:
             bidirected=[(a, b) for a, b in graph.bidirected if not heads & {a, b}],
         )
 
-    def check_seen(self, what: str) -> None:
-        """Refuse conditions that hide an edge: its graphs would not share a skeleton."""
+    def check_identified_skeleton(self, what: str) -> None:
+        """Raise an error if an edge is never visible, so that a class would have no one skeleton."""
         if any(kind != "perfect" for kind in self.kinds) or () in self.sets:
             return
         for a, b in combinations(self.nodes, 2):
             if not any(a not in names and b not in names for names in self.sets):
                 raise BowfreeError(
-                    f"no condition leaves both {quote(a)} and {quote(b)} alone, so that an edge "
-                    f"{quote(a)} <-> {quote(b)} would never show; {what} needs a condition "
-                    "without targets, (), or one without these two (bowfree.equivalent compares "
-                    "two graphs under any conditions)"
+                    f"every condition intervenes on {quote(a)} or {quote(b)}, so that an edge "
+                    f"{quote(a)} <-> {quote(b)} cannot be detected; {what} requires an "
+                    "observational condition, (), or one without these targets "
+                    "(bowfree.equivalent compares two graphs under any conditions)"
                 )
 
-    def words(self) -> str:
-        """Say what the conditions are."""
+    def describe(self) -> str:
+        """Return the conditions as text."""
         if isinstance(self.kind, str):
-            sets = "; ".join(said(names) for names in self.sets)
+            sets = "; ".join(target_names(names) for names in self.sets)
             return f"{self.kind} interventions, targets by condition: {sets}"
         parts = [
-            f"{said(names)} ({kind})" if names else said(names)
+            f"{target_names(names)} ({kind})" if names else "none"
             for kind, names in zip(self.kinds, self.sets, strict=True)
         ]
         return f"interventions, targets by condition: {'; '.join(parts)}"
 
 
-def said(names: Sequence[str]) -> str:
-    """Return the targets of one condition as a text."""
+def target_names(names: Sequence[str]) -> str:
+    """Return the targets of one condition as text, "none" without any."""
     return ", ".join(map(quote, names)) if names else "none"
 
 
-def given_targets(targets: TargetSets | None, kind: Kind | Sequence[Kind], nodes: Names) -> Targets:
-    """Return what a user gave, checked; None is one condition without targets.
+def read_targets(targets: TargetSets | None, kind: Kind | Sequence[Kind], nodes: Names) -> Targets:
+    """Validate targets and kinds; None is one observational condition.
 
-    A condition without targets has no kind to speak of, and what says nothing new is left out.
-
-    Raises
-    ------
-    BowfreeError
-        Something else than a list of sets, no condition at all, or kinds that are not as many.
-    GraphError
-        A target that is no node.
+    Conditions that are redundant are dropped (:func:`informative`).
     """
-    given: list[Kind]
-    given = [kind] if isinstance(kind, str) else [*as_list("kind", kind, "kinds of interventions")]
-    for word in given:
+    kinds_given: list[Kind]
+    kinds_given = (
+        [kind] if isinstance(kind, str) else [*as_list("kind", kind, "kinds of interventions")]
+    )
+    for word in kinds_given:
         check_choice("kind", word, _KINDS)
     if targets is None and isinstance(kind, str):
         return Targets(nodes, OBSERVED, kind)
     if targets is None:
         raise BowfreeError(
-            f"kind = {short_repr(kind)} without targets: give the targets of each condition, too, as in "
+            f"kind = {short_repr(kind)} requires targets: pass those of each condition, as in "
             "[(), ('x',)]"
         )
     if isinstance(targets, str):
         raise BowfreeError(
-            f"targets is {short_repr(targets)}: give the targets of each condition, as in "
-            "[(), ('x',)]; () is a condition without any"
+            f"targets is {short_repr(targets)}: pass the targets of each condition, as in "
+            "[(), ('x',)]; () is an observational condition"
         )
     found = [target_set(item, nodes) for item in as_list("targets", targets, "sets of nodes")]
     if not found:
         raise BowfreeError(
-            "targets is empty: give the targets of each condition, as in [(), ('x',)]; () is a "
-            "condition without any"
+            "targets is empty: pass the targets of each condition, as in [(), ('x',)]; () is an "
+            "observational condition"
         )
     if isinstance(kind, str):
-        pairs = telling([(kind, names) for names in found])
+        pairs = informative([(kind, names) for names in found])
         return Targets(nodes, tuple(names for _, names in pairs), kind)
-    if len(given) != len(found):
+    if len(kinds_given) != len(found):
         raise BowfreeError(
-            f"kind = {short_repr(kind)} for targets = {short_repr(targets)}: give one kind for all "
-            "conditions, or as many as there are conditions"
+            f"kind = {short_repr(kind)} for targets = {short_repr(targets)}: pass one kind for all "
+            "conditions, or one for each"
         )
     kinds: list[Kind] = [
-        word if names else "perfect" for word, names in zip(given, found, strict=True)
+        word if names else "perfect" for word, names in zip(kinds_given, found, strict=True)
     ]
-    pairs = telling(zip(kinds, found, strict=True))
-    words = list(dict.fromkeys(word for word, names in pairs if names)) or given[:1]
+    pairs = informative(zip(kinds, found, strict=True))
+    words = list(dict.fromkeys(word for word, names in pairs if names)) or kinds_given[:1]
     chosen = words[0] if len(words) == 1 else tuple(word for word, _ in pairs)
     return Targets(nodes, tuple(names for _, names in pairs), chosen)
 
 
-def telling(conditions: Iterable[tuple[Kind, Names]]) -> list[tuple[Kind, Names]]:
-    """Return the conditions, those that repeat another only where two say more than one.
+def informative(conditions: Iterable[tuple[Kind, Names]]) -> list[tuple[Kind, Names]]:
+    """Return the conditions without redundant repetitions.
 
-    Two conditions with the same targets can be compared with each other: what differs is what the
-    intervention changed. A condition without targets is as good for that, and so is one in which
-    variables were set, because nothing else of it is its own than how these vary.
+    A second condition with the same targets is informative: it differs from the first in the
+    parameters that the intervention changes. It is redundant if there is an observational condition
+    or if the intervention is perfect, because then only the variances of the targets differ.
     """
     given = list(conditions)
-    undisturbed = any(not names for _, names in given)
+    observational = any(not names for _, names in given)
     return [
         (kind, names)
         for k, (kind, names) in enumerate(given)
-        if given[:k].count((kind, names)) < (1 if undisturbed or kind == "perfect" else 2)
+        if given[:k].count((kind, names)) < (1 if observational or kind == "perfect" else 2)
     ]
 
 
 def targets_of(moments: Any, nodes: Names) -> Targets:
-    """Return the conditions that data are from; one without targets, unless they say otherwise."""
+    """Return the conditions of the data; by default one observational condition."""
     if isinstance(moments, JointMoments) and moments.targets:
-        return given_targets([c.targets for c in moments.conditions], moments.kinds, nodes)
+        return read_targets([c.targets for c in moments.conditions], moments.kinds, nodes)
     return Targets(nodes, OBSERVED, "perfect")
 
 
 def target_set(item: Any, nodes: Names) -> Names:
-    """Return the targets of one condition in the order of the nodes; a name alone is a set."""
+    """Return the targets of one condition in node order; a single name is a set."""
     names = [item] if isinstance(item, str) else as_list("a set of targets", item, "names of nodes")
     places = {node_index(name, nodes) for name in names}
     return tuple(nodes[i] for i in sorted(places))

@@ -28,8 +28,7 @@ from bowfree.data.loader import read_moments
 from bowfree.data.moments import Moments
 from bowfree.effects.bounds import effect_bounds
 from bowfree.equivalence.class_members import EquivalenceClass
-from bowfree.equivalence.classes import equivalence_class
-from bowfree.equivalence.empirical import empirical_class
+from bowfree.equivalence.classes import empirical_class, equivalence_class
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.context import ScoringRule

@@ -427,6 +427,6 @@ def _normalize(log_weights: Floats) -> Floats:
 
 def first_of_class(parents: Bits, spouses: Bits, conditions: Targets) -> npt.NDArray[np.intp]:
     """Return for each graph the index of the first graph that is equivalent to it; exact."""
-    conditions.check_seen("an average over classes")
+    conditions.check_identified_skeleton("an average over classes")
     found = _core.first_of_class(parents, spouses, 0, conditions.core)
     return np.asarray(found, dtype=np.intp)

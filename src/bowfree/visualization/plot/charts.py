@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from bowfree.effects.design_result import Design
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.class_summary import ClassSummary
-from bowfree.equivalence.targets import said
+from bowfree.equivalence.targets import target_names
 from bowfree.errors import BowfreeError
 from bowfree.parameters import public
 from bowfree.results.display import count
@@ -227,7 +227,7 @@ def design(result: Design, *, max_rows: int = 20, ax: Axes | None = None) -> Axe
         )
     ax.set_xlim(0, max(result.n_ends, 1) * 1.15)
     label = f"expected number of {result.n_ends:g} edge ends; {result.n_members:,.4g} members now"
-    _label_bars(ax, [said(e.targets) for e in experiments], label, 2)
+    _label_bars(ax, [target_names(e.targets) for e in experiments], label, 2)
     return ax
 
 

@@ -16,7 +16,7 @@ from bowfree.data.missing_values import MissingSummary
 from bowfree.effects.bounds_result import EffectBounds
 from bowfree.effects.design_result import Design
 from bowfree.equivalence.class_summary import ClassSummary
-from bowfree.equivalence.targets import said
+from bowfree.equivalence.targets import target_names
 from bowfree.model.effect_tables import TotalEffects
 from bowfree.model.fit_result import Fit
 from bowfree.model.inference import normal_quantile
@@ -231,7 +231,7 @@ def design_table(design: Design) -> Table:
     ]
     rows = [
         [
-            name_cell(", ".join(e.targets) or said(e.targets)),
+            name_cell(", ".join(e.targets) or target_names(e.targets)),
             number(e.n_classes, 0),
             number(e.resolved_ends, 2),
             Cell(f"{e.members_left:,.4g}", e.members_left),

@@ -1,0 +1,13 @@
+from .class_summary import ClassSummary as ClassSummary
+from .class_summary import EdgeSummary as EdgeSummary
+from .classes import EmpiricalClass as EmpiricalClass
+from .comparison import Comparison as Comparison
+from .decision import distinguishing_subgraph as distinguishing_subgraph
+from .decision import markov_equivalent as markov_equivalent
+from .decision import same_skeleton_and_colliders as same_skeleton_and_colliders
+from .decision import same_skeleton_and_v_structures as same_skeleton_and_v_structures
+from .equations import Constraint as Constraint
+from .equations import ConstraintTests as ConstraintTests
+from .explanation import EquivalenceVerdict as EquivalenceVerdict
+from .skeleton_atlas import Atlas as Atlas
+from .skeleton_atlas import atlas as atlas
