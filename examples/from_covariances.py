@@ -1,7 +1,7 @@
 """From printed covariances
 ========================
 
-A search when all you have is a covariance matrix and n, as papers print them.
+Search with a covariance matrix and n only, as papers print them.
 """
 
 import numpy as np
@@ -20,13 +20,13 @@ R = np.array(
 )
 cov = dict(zip(names, R.T, strict=True))
 
-# Four variables: every graph can be scored, so the best one is known to be the best.
+# With four variables every graph can be scored, so the best one is known.
 every = bf.exhaustive_search(cov=cov, n=300)
 result = bf.greedy_search(cov=cov, n=300, rng=0)
 print("best of all graphs:  ", every.graph, f"(score {every.score:.5f})")
 print("found by the search: ", result.graph, f"(score {result.score:.5f})")
 
-print("\nwhat all equivalent graphs share:")
-print(bf.equivalence_class(result.graph).summary())
+print("\nmarks that all equivalent graphs share:")
+print(bf.equivalence_class(result).summary())
 print()
 print(bf.effect_bounds(result))

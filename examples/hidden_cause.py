@@ -1,10 +1,10 @@
 """A hidden cause
 ==============
 
-What a method without hidden causes makes of data that have one.
+Compare a search with and without hidden causes.
 
-The greenhouse data have a hidden cause of roots and fruit, the soil. A search over DAGs has to
-explain their correlation by arrows; the search over BAPs finds the hidden cause.
+In the greenhouse data, roots and fruit have a hidden common cause, the soil. A search over DAGs must
+explain their correlation by arrows; a search over BAPs finds the hidden cause.
 """
 
 import bowfree as bf
@@ -13,7 +13,7 @@ data = bf.datasets.load_demo()
 truth = bf.datasets.demo_model()
 
 for graph_class in ("dag", "bap"):
-    # Half of the rows are put aside: by them the fit is judged.
+    # Half of the rows are reserved for the test of the fit.
     result = bf.greedy_search(data, graph_class=graph_class, holdout=0.5, rng=0)
     fit = result.fit()
     print(f"{graph_class}: {result.graph}")

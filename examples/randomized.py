@@ -1,7 +1,7 @@
-"""What was randomized
-===================
+"""Randomized variables
+====================
 
-How knowledge of what was randomized settles effects that data alone cannot.
+Identify effects by the knowledge that some variables were randomized.
 """
 
 import bowfree as bf

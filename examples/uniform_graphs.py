@@ -1,10 +1,9 @@
 """Uniform random graphs
 =====================
 
-Uniform random graphs, and a small study with known truth.
+How often does the search find the true class, as a function of n?
 
-How often does the search find the true class, as a function of n? (Section 4.1 of the paper in
-small; `bowfree study` has the whole.)
+A small version of section 4.1 of the paper; `bowfree study effects` runs the full one.
 """
 
 import numpy as np

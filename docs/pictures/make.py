@@ -1,7 +1,6 @@
 """Draw the pictures of the documentation: ``python docs/pictures/make.py``.
 
-They are kept in the repository, so that they show where the pages are read as plain files; the
-tests check that they are what this script draws.
+They are kept in the repository; the tests check that they are current.
 """
 
 from pathlib import Path
