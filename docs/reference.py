@@ -30,11 +30,13 @@ def entries() -> dict[str, list[str]]:
     for name in bowfree.__all__:
         if name not in modules and name != "__version__":
             found[getattr(bowfree, name).__module__.split(".")[1]].append(name)
-    for module in modules:
-        names = [
-            n for n in getattr(getattr(bowfree, module), "__all__", ()) if n not in bowfree.__all__
+    for name in modules:
+        module = getattr(bowfree, name)
+        own = [
+            n for n in getattr(module, "__all__", ()) if not inspect.ismodule(getattr(module, n))
         ]
-        found.setdefault(module, []).extend(f"{module}.{name}" for name in names)
+        own = [n for n in own if getattr(bowfree, n, None) is not getattr(module, n)]
+        found.setdefault(name, []).extend(f"{name}.{n}" for n in own)
     return {package: names for package, names in found.items() if names}
 
 
