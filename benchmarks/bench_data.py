@@ -32,7 +32,6 @@ import numpy as np
 import pandas as pd
 
 import bowfree as bf
-from bowfree.data.loader import read_moments
 
 #   a -> b -> c -> e,  d -> c,  a <-> d,  b <-> e
 GRAPH = bf.MixedGraph(
@@ -274,33 +273,33 @@ RECOVERY = {
     "10 % of cells missing": (
         gaps(0.1),
         {
-            "missing='fiml'": lambda t: read_moments(t, missing="fiml"),
-            "rows left out": lambda t: read_moments(t, missing="listwise"),
-            "means filled in": lambda t: read_moments(fill_means(t)),
+            "missing='fiml'": lambda t: bf.moments(t, missing="fiml"),
+            "rows left out": lambda t: bf.moments(t, missing="listwise"),
+            "means filled in": lambda t: bf.moments(fill_means(t)),
         },
     ),
     "25 % of cells missing": (
         gaps(0.25),
         {
-            "missing='fiml'": lambda t: read_moments(t, missing="fiml"),
-            "rows left out": lambda t: read_moments(t, missing="listwise"),
-            "means filled in": lambda t: read_moments(fill_means(t)),
+            "missing='fiml'": lambda t: bf.moments(t, missing="fiml"),
+            "rows left out": lambda t: bf.moments(t, missing="listwise"),
+            "means filled in": lambda t: bf.moments(fill_means(t)),
         },
     ),
     "complete and normal": (
         as_it_is,
         {
-            "covariances": lambda t: read_moments(t),
-            "Spearman": lambda t: read_moments(t, correlation="spearman"),
-            "Kendall": lambda t: read_moments(t, correlation="kendall"),
+            "covariances": lambda t: bf.moments(t),
+            "Spearman": lambda t: bf.moments(t, correlation="spearman"),
+            "Kendall": lambda t: bf.moments(t, correlation="kendall"),
         },
     ),
     "distorted": (
         bend,
         {
-            "Spearman": lambda t: read_moments(t, correlation="spearman"),
-            "Kendall": lambda t: read_moments(t, correlation="kendall"),
-            "Pearson": lambda t: read_moments(t),
+            "Spearman": lambda t: bf.moments(t, correlation="spearman"),
+            "Kendall": lambda t: bf.moments(t, correlation="kendall"),
+            "Pearson": lambda t: bf.moments(t),
         },
     ),
 }
@@ -355,14 +354,14 @@ def times():
     cells = np.digitize(X[:10_000], [-2, -0.7, 0.5, 1.5]).astype(float)
     names = [f"x{k + 1}" for k in range(20)]
     works = {
-        "EM, 10^5 x 20, 500 patterns": (lambda: read_moments(gappy, missing="fiml"), 5),
-        "polychoric with Gamma, 10^4 x 20": (lambda: read_moments(cells, ordinal=names).Gamma, 10),
+        "EM, 10^5 x 20, 500 patterns": (lambda: bf.moments(gappy, missing="fiml"), 5),
+        "polychoric with Gamma, 10^4 x 20": (lambda: bf.moments(cells, ordinal=names).Gamma, 10),
         "Spearman with Gamma, 10^5 x 20": (
-            lambda: read_moments(X, correlation="spearman").Gamma,
+            lambda: bf.moments(X, correlation="spearman").Gamma,
             20,
         ),
-        "Kendall with Gamma, 10^5 x 20": (lambda: read_moments(X, correlation="kendall").Gamma, 20),
-        "Gamma of complete rows, 10^5 x 20": (lambda: read_moments(X).Gamma, 10),
+        "Kendall with Gamma, 10^5 x 20": (lambda: bf.moments(X, correlation="kendall").Gamma, 20),
+        "Gamma of complete rows, 10^5 x 20": (lambda: bf.moments(X).Gamma, 10),
     }
     print("\n| what | CPU seconds |\n|---|---|")
     for name, (work, most) in works.items():
@@ -420,7 +419,7 @@ def peers():
         "FIML, robust": lambda: fitted(gaps, missing="fiml", **robust),
         "two stages": lambda: fitted(gaps, missing="two-stage"),
         "MLM": lambda: fitted(complete, **mlm),
-        "polychoric": lambda: read_moments(ordinal, ordinal=list(ordinal.columns)).S[1, 0],
+        "polychoric": lambda: bf.moments(ordinal, ordinal=list(ordinal.columns)).S[1, 0],
     }
     found = {name: answered(work) for name, work in ours.items()}
     print("\n| work | program | CPU seconds | bowfree | answers differ by |\n|---|---|---|---|---|")

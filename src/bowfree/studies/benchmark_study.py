@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
-from bowfree.data.loader import read_moments
 from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
@@ -384,7 +384,7 @@ def _read_set(folder: Path, number: int) -> _Set:
         X = np.loadtxt(sample, ndmin=2)
     except (OSError, ValueError) as error:
         raise BowfreeError(f"{sample} cannot be read as a table of numbers: {error}") from error
-    moments = read_moments(X)
+    moments = DataOptions().read(X)
     text = (folder / f"graph-{number}.txt").read_text(encoding="utf-8")
     truth = read_graph(text, moments.names)
     return _Set(f"{folder.name}-{number}", moments.without_rows(), truth)

@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.data.loader import read_moments
 from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.effects.bounds import effect_bounds
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.classes import empirical_class, equivalence_class
@@ -360,7 +360,7 @@ def _simulate(
         given = {"cov": sem.covariance(), "n": n, "ddof": 0}
     else:
         given = {"cov": np.cov(sem.sample(n, rng=nature), rowvar=False), "n": n}
-    moments = read_moments(None, **given, graph=truth)
+    moments = DataOptions(**given).read(graph=truth)
     fitting: dict[str, Any] = {"method": method, "max_iter": max_iter}
 
     in_degree = max_in_degree if limit_search else None

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from bowfree.data.loader import read_moments
 from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.datasets.sachs import (
     SACHS_CONDITIONS,
     SachsCondition,
@@ -355,7 +355,7 @@ def sachs_study(
     streams = budget.generator().spawn(len(wanted))
     # All files are read before the first search: a missing one is reported at once.
     tables = [load_sachs(known.number, folder=folder) for known in wanted]
-    moments = [read_moments(table).without_rows() for table in tables]
+    moments = [DataOptions().read(table).without_rows() for table in tables]
 
     def study(rows: list[SachsRow]) -> SachsStudy:
         return SachsStudy(tuple(rows), budget.seconds, len(rows) == len(wanted))

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.joint_moments import ConditionMoments, JointMoments
-from bowfree.data.loader import read_moments
+from bowfree.data.options import DataOptions
 from bowfree.errors import DataError
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
@@ -292,7 +292,7 @@ def leave_out_conditions(
     """
     budget, recipe = Budget(**options), Recipe.of(search)
     bap = None if graph is None else graph_of(graph)
-    moments = read_moments(data, graph=bap)
+    moments = DataOptions().read(data, bap)
     if not isinstance(moments, JointMoments) or len(moments.conditions) < 3:
         raise DataError(
             f"data = {short_repr(data)}: three conditions are needed at least, to leave one out and "

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from bowfree.data.conditions import are_conditions
 from bowfree.data.frames import read_observations
 from bowfree.data.joint_moments import JointMoments
-from bowfree.data.loader import read_moments
 from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.data.sample import CompleteRows
 from bowfree.errors import BowfreeError, DataError
 from bowfree.model.context import ScoringRule
@@ -141,7 +141,7 @@ class Rows:
     def of(cls, data: Any, recipe: Recipe) -> Rows:
         """Read the data, after the checks that every function makes."""
         if isinstance(data, JointMoments) or are_conditions(data):
-            moments = read_moments(data, shrinkage=recipe.shrinkage)
+            moments = DataOptions(shrinkage=recipe.shrinkage).read(data)
             if isinstance(moments, JointMoments):
                 return JointRows.of_conditions(moments)
             data = moments
@@ -152,7 +152,7 @@ class Rows:
                 "observations are missing: resampling needs the rows themselves, not a covariance "
                 "matrix"
             )
-        read_moments(data, shrinkage=recipe.shrinkage)
+        DataOptions(shrinkage=recipe.shrinkage).read(data)
         return cls(*read_observations(data, None, "data"), recipe.shrinkage)
 
     def __len__(self) -> int:
@@ -161,7 +161,7 @@ class Rows:
     def moments(self, chosen: npt.NDArray[Any]) -> Moments:
         """Return the moments of some rows by their numbers."""
         columns = dict(zip(self.names, self.X[chosen].T, strict=True))
-        return read_moments(columns, shrinkage=self.shrinkage).without_rows()
+        return DataOptions(shrinkage=self.shrinkage).read(columns).without_rows()
 
     def draw(self, rng: np.random.Generator) -> npt.NDArray[Any]:
         """Draw as many rows as there are, with replacement."""
