@@ -26,7 +26,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.data.loader import read_moments
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, DataError
@@ -88,7 +87,7 @@ class Constraint(TextDisplay, ToDict):
 
     def value(self, S: npt.ArrayLike) -> float:
         """Evaluate the left-hand side, a correlation, at a covariance matrix in node order."""
-        moments = read_moments(cov=S, n=math.inf, graph=self.graph)
+        moments = DataOptions(cov=S, n=math.inf).read(graph=self.graph)
         return float(self._correlation(moments.S))
 
     def _correlation(self, S: npt.NDArray[Any]) -> Any:
