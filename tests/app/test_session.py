@@ -246,6 +246,8 @@ def test_warnings_of_fit_data_and_search():
         assert session.wait()
         warnings = hello(session)["candidates"]["warnings"]
         assert any("chosen on the same data" in text for text in warnings)
+        assert not hello(session)["state"]["from_search"]
+        assert ask(session, "use", which=0)["state"]["from_search"]
 
 
 def test_a_population_can_be_fitted_but_not_searched():

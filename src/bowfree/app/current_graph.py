@@ -29,6 +29,7 @@ from bowfree.effects.bounds import quick_bounds
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError
+from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly
 from bowfree.search.neighbors import edge_changes
@@ -84,6 +85,7 @@ class CurrentGraph:
         self._lock, self._tell = lock, tell
         self._past: list[tuple[str, Drawing]] = []  # descriptions of edits, and drawings before
         self._future: list[tuple[str, Drawing]] = []
+        self.from_search: set[MixedGraph] = set()  # graphs that were chosen from a search
         self.penalty = penalty
         self.effect: tuple[str, str] | None = None  # the selected cause and effect
         self.analyses: dict[str, View] = {}  # messages about the current version, by kind
@@ -163,7 +165,7 @@ class CurrentGraph:
             "version": number,
             "graph": graph_view(drawing.graph),
             "knowledge": knowledge_view(drawing.knowledge, self._names),
-            "text": str(drawing.graph),
+            "from_search": drawing.graph in self.from_search,
             "undo": self._past[-1][0] if self._past else None,
             "redo": self._future[-1][0] if self._future else None,
             "penalty": self.penalty,

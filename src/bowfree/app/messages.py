@@ -225,8 +225,10 @@ def _compare(session: Session, message: Message) -> View:
 
 
 def _use(session: Session, message: Message) -> View:
-    graph = _other_graph(session, message)
-    return session.current.edit(session.drawing.with_graph(graph), "another graph chosen")
+    drawing = session.drawing.with_graph(_other_graph(session, message))
+    if message.content.get("which") != "pinned":
+        session.current.from_search.add(drawing.graph)
+    return session.current.edit(drawing, "another graph chosen")
 
 
 def _other_graph(session: Session, message: Message) -> MixedGraph:

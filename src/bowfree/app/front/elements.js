@@ -35,7 +35,12 @@ function significant(x, digits = 3) {
 }
 
 const pText = (p) => (missing(p) ? "" : p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`);
-const percent = (x) => (x > 0 && x < 0.005 ? "< 1 %" : `${Math.round(100 * x)} %`);
+const percent = (x) =>
+  x > 0 && x < 0.005
+    ? "< 1 %"
+    : x < 1 && x >= 0.995
+      ? "> 99 %"
+      : `${Math.round(100 * x)} %`;
 const counted = (n, word) =>
   `${typeof n === "number" ? n.toLocaleString("en") : n} ${word}${n === 1 ? "" : "s"}`;
 

@@ -196,13 +196,7 @@ class GraphView {
         pText(e.p_value),
       );
     }
-    const share = this.shareOf(k);
-    if (!missing(share))
-      notes.push(
-        this.details.shares.of === "resamples"
-          ? `in ${percent(share)} of the resamples`
-          : `probability ${percent(share)}`,
-      );
+    notes.push(this.describeShare(k));
     if (this.details.ends)
       notes.push(this.details.ends[k].includes("circle")
           ? "differs between equivalent graphs"
@@ -211,6 +205,14 @@ class GraphView {
     if (differs)
       notes.push(differs === "only" ? "only in this graph" : "different in the other graph");
     return notes.filter(Boolean).join(", ");
+  }
+
+  describeShare(k) {
+    const share = this.shareOf(k);
+    if (missing(share)) return "";
+    return this.details.shares.of === "resamples"
+      ? `in ${percent(share)} of the resamples`
+      : `probability ${percent(share)}`;
   }
 
   shareOf(k) {

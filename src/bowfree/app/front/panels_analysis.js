@@ -15,8 +15,7 @@ const row = (label, ...fields) =>
   make("label", { class: "row" }, make("span", {}, label), ...fields);
 
 function fitPanel(bench) {
-  const { fit, problem, graph, edges } = bench.state,
-    { shares } = bench;
+  const { fit, problem, graph, edges } = bench.state;
   if (!fit) return [make("p", { class: "problem" }, problem)];
   const parts = [...fit.warnings, ...searchWarnings(bench), ...bench.dataWarnings].map((text) =>
     make("p", { class: "problem" }, text),
@@ -36,17 +35,19 @@ function fitPanel(bench) {
         "div",
         { class: "scroll" },
         table(
-          [
-            ...["Edge", "Estimate, 95\u00a0%\u00a0interval", "Std.", "p"],
-            ...(shares ? [shares.of === "resamples" ? "Resamples" : "Probability"] : []),
-          ],
+          ["Edge", "Estimate, 95\u00a0%\u00a0interval", "Std.", "p"],
           graph.map(([a, mark, b], k) => {
             const e = edges[k];
             return [
-              button(
-                `${bench.names[a]} ${ARROWS[mark]} ${bench.names[b]}`,
-                () => bench.showEdge(k),
-                { class: "link" },
+              make(
+                "div",
+                {},
+                button(
+                  `${bench.names[a]} ${ARROWS[mark]} ${bench.names[b]}`,
+                  () => bench.showEdge(k),
+                  { class: "link" },
+                ),
+                bench.shares ? make("small", {}, bench.canvas.describeShare(k)) : null,
               ),
               make(
                 "div",
@@ -58,7 +59,6 @@ function fitPanel(bench) {
               ),
               fixed(e.standardized, 2),
               missing(e.p_value) ? "–" : e.p_value < 0.001 ? "< 0.001" : e.p_value.toFixed(3),
-              ...(shares ? [percent(bench.canvas.shareOf(k))] : []),
             ];
           }),
         ),
@@ -103,12 +103,9 @@ function fitPanel(bench) {
   return parts;
 }
 
-// Warnings of the last search, if it found the current graph.
-function searchWarnings(bench) {
-  const { candidates, state } = bench;
-  const found =
-    candidates && candidates.graphs.some((c) => !differences(state.graph, c.graph).length);
-  return found ? candidates.warnings : [];
+// Warnings of the last search, if the current graph was chosen from its results.
+function searchWarnings({ candidates, state }) {
+  return candidates && state.from_search ? candidates.warnings : [];
 }
 
 function penaltyField(bench) {
