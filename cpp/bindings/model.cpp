@@ -106,7 +106,7 @@ GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
             const District& district = result.districts.back();
             result.fits.push_back(method == "ricf" ? ricf(conditions.all[0].S.data(), d, district,
                                                           max_iter, tol, &stop)
-                                                   : fitter.fit(district, {n_starts, seed, look}));
+                                                   : fitter.fit(district, {n_starts, seed, look, true}));
         }
         return result;
     });

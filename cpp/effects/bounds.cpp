@@ -54,7 +54,7 @@ const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
     if (stop_ != nullptr) stop_->check();
     if (known_.size() >= max_districts_) known_.clear();
     const District local = data_.district(graph, district);
-    const DistrictFit fit = fitter_.fit(local);
+    const DistrictFit fit = fitter_.fit(local, estimates_only);
     ++n_fits_;
     const std::uint64_t m = local.m();
     work_ += m * m * m * fit.n_iter;

@@ -213,7 +213,7 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
     const auto end_here = [&](bool certified) {
         best = 2.0 * newton_.value();
         best_certified = certified;
-        if (details) describe(certified, *details);
+        if (details) describe(certified, options.diagnostics, *details);
     };
     for (int start = 0; start < std::max(options.n_starts, canonical_starts); ++start) {
         if (start >= options.n_starts && best_certified) break;
@@ -266,7 +266,7 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
 
 /// Reads the end point of the last climb off the kernels, in the variables' own units and the order
 /// given.
-void DistrictFitter::describe(bool certified, DistrictFit& fit) {
+void DistrictFitter::describe(bool certified, bool diagnostics, DistrictFit& fit) {
     const District& district = data_.district();
     const std::vector<int>& given = data_.given();
     const int k = district.k, m = district.m();
@@ -299,6 +299,7 @@ void DistrictFitter::describe(bool certified, DistrictFit& fit) {
     }
     fit.converged = certified;
     fit.decrement = newton_.decrement();
+    if (!diagnostics) return;
     fit.gradient_norm = newton_.gradient_norm();
     fit.smallest_eigenvalue = newton_.smallest_eigenvalue();
     fit.diverging = !certified && fit.smallest_eigenvalue < nearly_collinear && largest > huge;
@@ -307,7 +308,7 @@ void DistrictFitter::describe(bool certified, DistrictFit& fit) {
 DistrictFit DistrictFitter::fit(const District& district, const FitOptions& options) {
     work_ = 0.0;
     DistrictFit fit = fit_parts(district, options);
-    if (district.k > 1 && peelable(district, data_.conditions()))
+    if (options.diagnostics && district.k > 1 && peelable(district, data_.conditions()))
         fit.smallest_eigenvalue = smallest_correlation_eigenvalue(fit.Omega, district.k, stop_);
     return fit;
 }

@@ -55,7 +55,13 @@ struct FitOptions {
     int n_starts = 1;        ///< best of that many starts; the first is the canonical one
     std::uint64_t seed = 0;  ///< of the random starts
     bool look = false;       ///< where the misfit is gross, try further starts, keep the best end
+    /// Compute `gradient_norm`, `smallest_eigenvalue` and `diverging`: a third of the time of a
+    /// search with 30 variables, which needs estimates only.
+    bool diagnostics = true;
 };
+
+/// Estimates without diagnostics.
+inline constexpr FitOptions estimates_only{1, 0, false, false};
 
 /// Fits districts to one covariance matrix, or to those of several conditions; holds the buffers,
 /// so use one per thread.
@@ -109,7 +115,7 @@ class DistrictFitter {
     void set_start(int start, const District& district, Rng& random);
     bool climb(int max_steps);
     double misfit(const District& district, double value);
-    void describe(bool certified, DistrictFit& fit);
+    void describe(bool certified, bool diagnostics, DistrictFit& fit);
 
     StandardizedDistrict data_;
     const Stop* stop_;

@@ -35,7 +35,7 @@ const Screen::Row& Screen::row(const Graph& graph, int node) {
 
 void Screen::settle(const Graph& graph, int node) {
     const District district = make_district(graph, district_of(graph, node));
-    const DistrictFit fit = workspace_.fitter.fit(district);
+    const DistrictFit fit = workspace_.fitter.fit(district, estimates_only);
     workspace_.count(workspace_.fitter.work());
     const int k = district.k, m = district.m();
     std::vector<double> L = fit.Omega, W(static_cast<std::size_t>(k) * k),
