@@ -98,14 +98,14 @@ def test_a_choice(value):
 
 @pytest.mark.parametrize("value", [None, 3, np.array(1.0), ...], ids=str)
 def test_a_collection(value):
-    with pytest.raises(bf.errors.GraphError, match=r"nodes is .*; give a list of names"):
+    with pytest.raises(bf.errors.GraphError, match=r"nodes is .*; (give|pass) a list of names"):
         as_list("nodes", value, "names", bf.errors.GraphError)
     assert as_list("nodes", iter("ab"), "names") == ["a", "b"]
 
 
 @pytest.mark.parametrize("value", [None, 0, True, "", b"out", "a\0b", "\ud800"], ids=ascii)
 def test_a_path(value):
-    with pytest.raises(bf.BowfreeError, match="give the path of a file"):
+    with pytest.raises(bf.BowfreeError, match="pass the path of a file"):
         check_path("path", value)
 
 

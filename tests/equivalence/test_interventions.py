@@ -371,9 +371,9 @@ def test_every_explanation_agrees_with_the_decision():
     [
         ("x", "perfect", "targets is 'x': pass the targets"),
         ([], "perfect", "targets is empty"),
-        (3, "perfect", "targets is 3; give a list of sets of nodes"),
+        (3, "perfect", "targets is 3; pass a list of sets of nodes"),
         ([()], "soft", "unknown kind 'soft'; choose one of perfect, mechanism"),
-        ([(), 3], "perfect", "a set of targets is 3; give a list of names"),
+        ([(), 3], "perfect", "a set of targets is 3; pass a list of names"),
         ([(), ("aktt",)], "perfect", "unknown node 'aktt'; did you mean 'akt'?"),
         ([(), (1,)], "perfect", "unknown node 1: node names are strings"),
         ([(), "akt"], ["perfect"], "pass one kind for all conditions, or one for each"),
