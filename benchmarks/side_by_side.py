@@ -99,7 +99,7 @@ def data():
 
 def bootstrap():
     return float(bf.bootstrap(X[:, :6], n_resamples=40, rng=0,
-                              search={"restarts": 1, "rounds": 0}).directed.sum())
+                              strategy=bf.search.Strategy(restarts=1, rounds=0)).directed.sum())
 """
 
 WORKER = (

@@ -162,8 +162,8 @@ def test_learn_obeys_knowledge_class_and_limits(plants, tmp_path):
 def test_bootstrap(plants):
     short = ("--restarts", 1, "--seed", 3)
     found = run("bootstrap", plants, "--resamples", 40, *short, "--jobs", 2, "--json").stdout
-    data, search = bf.datasets.load_demo(), {"restarts": 1}
-    expected = bf.bootstrap(data, n_resamples=40, search=search, rng=3)
+    data = bf.datasets.load_demo()
+    expected = bf.bootstrap(data, n_resamples=40, restarts=1, rng=3)
     assert json.loads(found) == expected.to_dict()
     assert str(expected) in run("bootstrap", plants, "--resamples", 40, *short).stdout
     usual = str(bf.bootstrap(data, n_resamples=40, rng=0))
@@ -189,8 +189,8 @@ def test_an_interrupted_bootstrap_shows_what_is_done(plants, monkeypatch, more):
 
 def test_stability_selection(plants):
     out = run("bootstrap", plants, "--resamples", 10, "--restarts", 1, "--max-false", 2).stdout
-    data, search = bf.datasets.load_demo(), {"restarts": 1}
-    expected = bf.stability_selection(data, n_halves=10, max_false=2, search=search, rng=0)
+    data = bf.datasets.load_demo()
+    expected = bf.stability_selection(data, n_halves=10, max_false=2, restarts=1, rng=0)
     assert str(expected) in out
 
 

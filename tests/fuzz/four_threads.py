@@ -24,7 +24,12 @@ def main(rounds: int = 3) -> None:
         stopped = bf.greedy_search(X, rng=seed, restarts=500, n_jobs=4, time_limit=0.2)
         assert truth.graph.nodes == stopped.graph.nodes
         quick = {"restarts": 2, "rounds": 0}
-        found = [bf.bootstrap(X, n_resamples=40, search=quick, rng=seed, n_jobs=k) for k in (1, 4)]
+        found = [
+            bf.bootstrap(
+                X, n_resamples=40, strategy=bf.search.Strategy(**quick), rng=seed, n_jobs=k
+            )
+            for k in (1, 4)
+        ]
         assert found[0].graphs == found[1].graphs
         print(f"round {seed + 1} of {rounds}: the same on one thread and on four", flush=True)
 

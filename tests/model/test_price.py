@@ -89,8 +89,7 @@ def test_resampled_rows_and_the_estimator_take_it():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((80, 3))
     X[:, 1] += X[:, 0]
-    quick = {"penalty": "ebic", "restarts": 2, "rounds": 0}
-    again = bf.bootstrap(X, n_resamples=3, confidence=0.1, search=quick, rng=1)
+    again = bf.bootstrap(X, n_resamples=3, confidence=0.1, penalty="ebic", restarts=2, rng=1)
     assert again.n_resamples == 3
     learner = bf.BAPLearner(penalty="ebic", smallest_effect=0.1, random_state=1).fit(X)
     assert_allclose(learner.search_result_.penalty, 0.5 + math.log(3) / math.log(80))

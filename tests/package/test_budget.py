@@ -115,7 +115,7 @@ def test_bootstrap_is_the_same_by_threads_and_by_an_executor():
     quick = {"restarts": 2, "rounds": 0}
     with ThreadPoolExecutor(2) as pool:
         found = [
-            bf.bootstrap(X, n_resamples=40, search=quick, rng=0, **where)
+            bf.bootstrap(X, n_resamples=40, strategy=bf.search.Strategy(**quick), rng=0, **where)
             for where in ({}, {"n_jobs": 2}, {"executor": pool})
         ]
     for other in found[1:]:
@@ -125,8 +125,7 @@ def test_bootstrap_is_the_same_by_threads_and_by_an_executor():
 
 def test_bootstrap_on_more_columns_than_rows_with_shrinkage():
     X = np.random.default_rng(1).normal(size=(6, 8))
-    search = {"shrinkage": 0.5, "restarts": 2, "rounds": 0, "max_in_degree": 1}
-    found = bf.bootstrap(X, n_resamples=40, search=search, rng=0)
+    found = bf.bootstrap(X, n_resamples=40, shrinkage=0.5, restarts=2, max_in_degree=1, rng=0)
     assert found.complete
     assert found.n_resamples == 40
 
@@ -137,7 +136,7 @@ def test_bootstrap_hands_over_what_was_done_in_time():
     found = bf.bootstrap(
         X,
         n_resamples=4000,
-        search={"restarts": 2, "rounds": 0},
+        strategy=bf.search.Strategy(restarts=2, rounds=0),
         time_limit=1.0,
         progress=lambda p: limit.set() if p.done > 3 else None,
         rng=0,

@@ -103,7 +103,7 @@ def when_begun(action, pieces=3):
 
 def test_killed_late_and_slow_workers_change_nothing(tmp_path):
     expected = bf.greedy_search(X, **OPTIONS)
-    resampled = bf.bootstrap(X, n_resamples=40, search=QUICK, rng=1)
+    resampled = bf.bootstrap(X, n_resamples=40, strategy=bf.search.Strategy(**QUICK), rng=1)
     with cluster(tmp_path, 2) as (made, client):
         executor = client.get_executor()
         assert same_search(bf.greedy_search(X, **OPTIONS, executor=executor), expected)
@@ -122,7 +122,12 @@ def test_killed_late_and_slow_workers_change_nothing(tmp_path):
             threading.Timer(2.0, second.kill).start()
 
         again = bf.bootstrap(
-            X, n_resamples=40, search=QUICK, rng=1, executor=executor, progress=when_begun(disturb)
+            X,
+            n_resamples=40,
+            strategy=bf.search.Strategy(**QUICK),
+            rng=1,
+            executor=executor,
+            progress=when_begun(disturb),
         )
         assert again.graphs == resampled.graphs
         assert again.complete

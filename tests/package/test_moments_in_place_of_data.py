@@ -40,13 +40,19 @@ CALLS = {
 # These draw rows anew: they take moments that have their rows with them.
 RESAMPLING = {
     "stability_selection": lambda data: (
-        bf.stability_selection(data, n_halves=4, search=QUICK, rng=1).frequency
+        bf.stability_selection(
+            data, n_halves=4, strategy=bf.search.Strategy(**QUICK), rng=1
+        ).frequency
     ),
     "bootstrap": lambda data: (
-        bf.bootstrap(data, n_resamples=20, confidence=0.9, search=QUICK, rng=1).directed
+        bf.bootstrap(
+            data, n_resamples=20, confidence=0.9, strategy=bf.search.Strategy(**QUICK), rng=1
+        ).directed
     ),
     "choose_penalty": lambda data: (
-        bf.choose_penalty(data, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1).best
+        bf.choose_penalty(
+            data, penalties=[0.5, 1.0], cv=2, strategy=bf.search.Strategy(**QUICK), rng=1
+        ).best
     ),
 }
 
@@ -71,7 +77,12 @@ def test_all_functions_are_here():
         if inspect.isroutine(getattr(bf, name))
         and "data" in inspect.signature(getattr(bf, name)).parameters
     }
-    assert functions == {*CALLS, *RESAMPLING, "leave_out_conditions"}  # which needs several
+    assert functions == {
+        *CALLS,
+        *RESAMPLING,
+        "leave_out_conditions",
+        "bootstrap_fit",
+    }  # which needs several
 
 
 @pytest.mark.parametrize("name", {**CALLS, **RESAMPLING})
@@ -89,5 +100,5 @@ def test_moments_of_any_kind(name, source):
 @pytest.mark.parametrize("name", RESAMPLING)
 def test_resampling_needs_rows(name):
     for source in ("a matrix", "weights", "ranks"):
-        with pytest.raises(bf.errors.DataError, match="resampling needs the rows themselves"):
+        with pytest.raises(bf.errors.DataError, match="resampling requires observations in rows"):
             RESAMPLING[name](SOURCES[source])

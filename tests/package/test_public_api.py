@@ -72,7 +72,9 @@ def results() -> dict[type, Any]:
     bounds = bf.effect_bounds(members, DATA)
     samples = bf.structure_mcmc(DATA, steps=60, burn_in=6, thin=3, chains=2, rng=1)
     average = bf.averaged_effects(search, steps=400, rng=1)
-    again = bf.bootstrap(DATA, n_resamples=3, confidence=0.1, search=QUICK, rng=1)
+    again = bf.bootstrap(
+        DATA, n_resamples=3, confidence=0.1, strategy=bf.search.Strategy(**QUICK), rng=1
+    )
     exact = bf.exhaustive_search(DATA)
     done = bf.intervene(fit, {"a": 1.0})
     pair = {"of": "a", "on": "b"}
@@ -88,8 +90,8 @@ def results() -> dict[type, Any]:
         bf.constraint_tests(GRAPH, DATA), bounds, bounds.effect(**pair),
         bf.model.district_scores(GRAPH, DATA), done, done.variable("b"), samples, average,
         average.effect(**pair), average.edge("a -> b"), again, again.effect(**pair), exact,
-        exact.classes(), bf.choose_penalty(DATA, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),
-        bf.stability_selection(DATA, n_halves=2, search=QUICK, rng=1),
+        exact.classes(), bf.choose_penalty(DATA, penalties=[0.5, 1.0], cv=2, strategy=bf.search.Strategy(**QUICK), rng=1),
+        bf.stability_selection(DATA, n_halves=2, strategy=bf.search.Strategy(**QUICK), rng=1),
         GRAPH.pag(), GRAPH.identified(), bf.equivalence.atlas(2), bf.Progress("runs", 1, 2, 0.5, 0.5),
         bf.search.SearchInterrupted(search), bf.errors.WorkInterrupted(search), bf.design(GRAPH),
         next(GRAPH.paths("a", "b")), next(GRAPH.treks("b", "c")),
@@ -209,7 +211,7 @@ VALID: dict[str, Callable[[], Any]] = {
     "n_jobs": lambda: 1,
     "time_limit": lambda: 0.1,
     "progress": lambda: lambda progress: None,
-    "search": lambda: QUICK,
+    "strategy": lambda: bf.search.Strategy(**QUICK),
     "strategy": lambda: "restart",
     "restarts": lambda: 1,
     "rounds": lambda: 0,
@@ -320,9 +322,9 @@ CHEAP: dict[str, tuple[str, ...]] = {
     "structure_mcmc": ("data", "steps", "burn_in", "thin", "chains", "rng"),
     "averaged_effects": ("data", "steps", "rng"),
     "leave_out_conditions": ("graph",),
-    "bootstrap": ("data", "n_resamples", "confidence", "search", "rng"),
-    "stability_selection": ("n_halves", "search", "rng"),
-    "choose_penalty": ("penalties", "cv", "search", "rng"),
+    "bootstrap": ("data", "n_resamples", "confidence", "strategy", "rng"),
+    "stability_selection": ("n_halves", "strategy", "rng"),
+    "choose_penalty": ("penalties", "cv", "strategy", "rng"),
     "empirical_class": ("data",),
     **dict.fromkeys(
         ("fit", "score", "district_scores", "constraint_tests", "moments", "effect_bounds",

@@ -66,13 +66,15 @@ def results(graph, data):
         exact = bf.exhaustive_search(data)
         average = bf.averaged_effects(search, rng=1)
         refits = bf.bootstrap_fit(graph, data, n_bootstrap=40, bollen_stine=True, rng=1)
-        again = bf.bootstrap(data, n_resamples=20, confidence=0.9, search=QUICK, rng=1)
+        again = bf.bootstrap(
+            data, n_resamples=20, confidence=0.9, strategy=bf.search.Strategy(**QUICK), rng=1
+        )
         made += [
             exact, exact.classes()[0], average, average.classes[0], average.effect(of=a, on=b),
             average.edge(a, "->", b), again, again.effect(of=a, on=b),
             refits, refits.effect(of=a, on=b),
-            bf.choose_penalty(data, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),
-            bf.stability_selection(data, n_halves=4, search=QUICK, rng=1),
+            bf.choose_penalty(data, penalties=[0.5, 1.0], cv=2, strategy=bf.search.Strategy(**QUICK), rng=1),
+            bf.stability_selection(data, n_halves=4, strategy=bf.search.Strategy(**QUICK), rng=1),
             bf.equivalence.atlas(2), bf.equivalence.atlas(2).rows[1],
         ]  # fmt: skip
     found = {}

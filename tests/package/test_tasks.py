@@ -107,10 +107,12 @@ def test_what_a_bootstrap_found_goes_with_the_error():
     quick = {"restarts": 1, "rounds": 0}
     broken = Clumsy(lambda number: number >= 50)
     with pytest.raises(bf.errors.WorkersLost) as caught:
-        bf.bootstrap(X, n_resamples=60, search=quick, rng=0, executor=broken)
+        bf.bootstrap(
+            X, n_resamples=60, strategy=bf.search.Strategy(**quick), rng=0, executor=broken
+        )
     result = caught.value.result
     assert (result.n_resamples, result.complete) == (50, False)
-    whole = bf.bootstrap(X, n_resamples=60, search=quick, rng=0)
+    whole = bf.bootstrap(X, n_resamples=60, strategy=bf.search.Strategy(**quick), rng=0)
     assert result.graphs == whole.graphs[:50]
 
 
@@ -120,7 +122,7 @@ def test_what_a_bootstrap_found_goes_with_an_interrupt(n_jobs):
         if progress.done == 45:
             raise KeyboardInterrupt
 
-    quick = {"search": {"restarts": 1, "rounds": 0}, "n_resamples": 60, "rng": 0}
+    quick = {"strategy": bf.search.Strategy(restarts=1, rounds=0), "n_resamples": 60, "rng": 0}
     with pytest.raises(bf.errors.WorkInterrupted) as caught:
         bf.bootstrap(X, **quick, n_jobs=n_jobs, progress=interrupt)
     result = caught.value.result
@@ -140,8 +142,13 @@ def test_an_interrupt_before_the_first_piece_is_plain():
 
 def test_the_order_of_arrival_does_not_matter():
     quick = {"restarts": 1, "rounds": 0}
-    found = bf.bootstrap(X, n_resamples=40, search=quick, rng=0, executor=Backwards())
-    assert found.graphs == bf.bootstrap(X, n_resamples=40, search=quick, rng=0).graphs
+    found = bf.bootstrap(
+        X, n_resamples=40, strategy=bf.search.Strategy(**quick), rng=0, executor=Backwards()
+    )
+    assert (
+        found.graphs
+        == bf.bootstrap(X, n_resamples=40, strategy=bf.search.Strategy(**quick), rng=0).graphs
+    )
 
 
 def test_an_error_in_a_piece_is_no_lost_worker():

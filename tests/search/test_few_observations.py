@@ -154,7 +154,9 @@ def test_all_that_goes_on_from_there():
     average = bf.averaged_effects(found, rng=1)
     assert average.names == tuple(names)
     quick = {"restarts": 1, "rounds": 0}
-    assert bf.bootstrap(X, n_resamples=3, confidence=0.1, search=quick, rng=1).complete
+    assert bf.bootstrap(
+        X, n_resamples=3, confidence=0.1, strategy=bf.search.Strategy(**quick), rng=1
+    ).complete
 
 
 def test_a_rank_that_the_number_of_observations_does_not_explain():

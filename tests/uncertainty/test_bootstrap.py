@@ -9,16 +9,16 @@ import pytest
 from scipy import stats
 
 import bowfree as bf
-from bowfree.uncertainty import repeated_searches as resampling
+from bowfree.uncertainty import repeated_searches
 from bowfree.uncertainty.search_bootstrap import wilson_interval
 from random_models import collider_data
 
-QUICK = {"restarts": 2, "rounds": 0}
+QUICK = bf.search.Strategy(restarts=2, rounds=0)
 
 
 def test_a_collider_is_stable():
     X = collider_data(400)
-    found = bf.bootstrap(X, n_resamples=40, search=QUICK, rng=1)
+    found = bf.bootstrap(X, n_resamples=40, strategy=QUICK, rng=1)
     x, y, z, w = range(4)
     assert found.names == ("x", "y", "z", "w")
     assert found.adjacent[x, y] == found.adjacent[y, w] == pytest.approx(1.0)
@@ -35,13 +35,15 @@ def test_a_collider_is_stable():
 def test_twin():
     X = collider_data(60)
     values = X.to_numpy()
-    found = bf.bootstrap(X, n_resamples=40, confidence=0.9, search=QUICK, rng=5)
+    found = bf.bootstrap(X, n_resamples=40, confidence=0.9, strategy=QUICK, rng=5)
     seeds = np.random.default_rng(5).integers(0, 2**63, size=40)
     frequency, lower, upper, least = np.zeros((4, 4)), [], [], []
     for seed in seeds:
         stream = np.random.default_rng(int(seed))
         rows = values[stream.integers(0, 60, size=60)]
-        graph = bf.greedy_search(dict(zip("xyzw", rows.T, strict=True)), rng=stream, **QUICK).graph
+        graph = bf.greedy_search(
+            dict(zip("xyzw", rows.T, strict=True)), rng=stream, strategy=QUICK
+        ).graph
         for a, b in graph.skeleton():
             i, j = "xyzw".index(a), "xyzw".index(b)
             frequency[i, j] += 1 / 40
@@ -68,7 +70,7 @@ def test_twin():
 def test_same_result_for_every_number_of_jobs():
     X = collider_data(80)
     one, two = (
-        bf.bootstrap(X, n_resamples=40, search=QUICK, n_jobs=jobs, rng=3) for jobs in (1, 2)
+        bf.bootstrap(X, n_resamples=40, strategy=QUICK, n_jobs=jobs, rng=3) for jobs in (1, 2)
     )
     assert one.graphs == two.graphs
     assert json.dumps(one.to_dict()) == json.dumps(two.to_dict())
@@ -82,65 +84,61 @@ def test_wilson_interval():
         np.testing.assert_allclose(interval, [exact.low, exact.high], atol=1e-12)
 
 
-@pytest.fixture
-def little_work(monkeypatch):
-    """Leave searches a thousandth of the work that is usually set aside."""
-    monkeypatch.setattr(resampling, "WORK", 5e3)
-
-
-def test_work_is_bounded_and_the_result_says_so(little_work):
-    model = bf.random_sem(bf.random_bap(8, max_in_degree=3, rng=4), rng=4)
-    X = model.sample(300, rng=4)
-    found = [bf.bootstrap(X, n_resamples=40, n_jobs=jobs, rng=2) for jobs in (1, 2)]
-    assert found[0].to_dict() == found[1].to_dict()
-    assert 0 < found[0].n_exhausted <= found[0].n_resamples == found[0].n_planned == 40
-    (said,) = found[0].notes
-    assert said.startswith(f"{found[0].n_exhausted} of 40 searches ended when the work")
-    assert said in str(found[0])
-    assert found[0].complete  # every resample has its graph
-    assert found[0].to_dict()["n_exhausted"] == found[0].n_exhausted
-    free = bf.bootstrap(X, n_resamples=40, search={"work": np.inf}, rng=2)
-    assert (free.n_exhausted, free.notes) == (0, ())
-    assert np.all(free.scores >= found[0].scores - 1e-9)
+def test_work_is_limited_and_the_result_says_so(monkeypatch):
+    monkeypatch.setattr(repeated_searches, "WORK", 5e3)  # instead of 1.7e8
+    X = bf.random_sem(bf.random_bap(8, max_in_degree=3, rng=4), rng=4).sample(300, rng=4)
+    found = bf.bootstrap(X, n_resamples=4, confidence=0.5, rng=2)
+    assert 0 < found.n_hit_work_limit <= found.n_resamples == 4
+    assert found.complete  # every resample has its graph
     halves = bf.stability_selection(X, n_halves=4, rng=2)
-    assert halves.n_exhausted > 0
-    assert halves.notes[0] in str(halves)
     choice = bf.choose_penalty(X, penalties=[0.25, 0.5], cv=2, rng=2)
-    assert choice.n_exhausted > 0
-    assert f"{choice.n_exhausted} of 4 searches ended when the work" in str(choice)
-    conditions = [bf.Condition(part) for part in np.split(X, 3)]
-    left_out = bf.leave_out_conditions(conditions, rng=2)
-    assert left_out.n_exhausted > 0
-    assert left_out.notes[0] in str(left_out)
+    for result in (found, halves, choice):
+        assert f"{result.n_hit_work_limit} of 4 searches reached the work limit" in str(result)
 
 
 @pytest.mark.parametrize(
-    ("search", "bounded"),
+    ("strategy", "limited"),
     [
-        ({}, True),
-        ({"restarts": 24}, True),
-        ({"work": 1e9}, False),
-        ({"strategy": "restart"}, False),
+        ("ils", True),
+        (bf.search.Strategy(restarts=24), True),
+        (bf.search.Strategy(work=1e9), False),
+        ("restart", False),
     ],
 )
-def test_which_searches_are_bounded(search, bounded):
-    assert resampling.Recipe.of(search).bounded == bounded
+def test_which_searches_have_a_work_limit(strategy, limited):
+    assert repeated_searches.RepeatedSearch.of(strategy=strategy).limit_work == limited
 
 
-def test_small_searches_do_not_come_to_the_bound():
-    model = bf.random_sem(bf.random_bap(6, max_in_degree=2, rng=4), rng=4)
-    X = model.sample(500, rng=4)
-    found = bf.bootstrap(X, n_resamples=40, rng=2)
-    free = bf.bootstrap(X, n_resamples=40, search={"work": np.inf}, rng=2)
-    assert found.n_exhausted == 0
+def test_small_searches_do_not_reach_the_work_limit():
+    X = bf.random_sem(bf.random_bap(5, max_in_degree=2, rng=4), rng=4).sample(500, rng=4)
+    found, free = (
+        bf.bootstrap(X, n_resamples=10, confidence=0.8, strategy=strategy, rng=2)
+        for strategy in ("ils", bf.search.Strategy(work=np.inf))
+    )
+    assert found.n_hit_work_limit == 0
     assert found.to_dict() == free.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_resamples": 10}, "at least 40"),
+        ({"n_resamples": 0}, "n_resamples"),
+        ({"confidence": 95}, "between 0 and 1"),
+        ({"data": None}, "observations in rows"),
+        ({"strategy": "best"}, "unknown strategy 'best'"),
+        ({"penalty": -1}, "penalty = -1"),
+    ],
+)
+def test_invalid_input(options, message):
+    with pytest.raises(bf.BowfreeError, match=message):
+        bf.bootstrap(**({"data": np.random.default_rng(0).normal(size=(30, 3))} | options))
 
 
 def test_time_limit_leaves_what_is_complete():
     X = collider_data(400)
-    cut = bf.bootstrap(X, n_resamples=10**6, search=QUICK, rng=1, time_limit=1.0)
+    cut = bf.bootstrap(X, n_resamples=10**6, strategy=QUICK, rng=1, time_limit=1.0)
     assert not cut.complete
     assert 0 < cut.n_resamples < cut.n_planned == 10**6
-    assert cut.notes[0].startswith(f"NOT COMPLETE: ended after {cut.n_resamples} of")
-    assert cut.notes[0] in str(cut)
+    assert f"NOT COMPLETE: ended after {cut.n_resamples} of" in str(cut)
     assert len(cut.scores) == cut.n_resamples

@@ -6,9 +6,9 @@ from scipy.stats import multivariate_normal
 
 import bowfree as bf
 from bowfree.parallel.budget import Budget
-from bowfree.uncertainty.repeated_searches import Recipe, Rows
+from bowfree.uncertainty.repeated_searches import RepeatedSearch, Rows
 
-QUICK = {"restarts": 1, "rounds": 0}
+QUICK = bf.search.Strategy(restarts=1, rounds=0)
 GRAPH = bf.parse("x -> y -> z")
 RNG = np.random.default_rng(0)
 
@@ -27,7 +27,7 @@ BATCHES = [bf.Condition(rows(60)), bf.Condition(rows(40, 9.0))]
 
 
 def test_every_resample_has_as_many_rows_of_each_condition():
-    table = Rows.of(DATA, Recipe())
+    table = Rows.of(DATA)
     drawn = table.draw(np.random.default_rng(1))
     assert len(drawn) == 100
     assert ((drawn[:60] < 60) & (drawn[:60] >= 0)).all()
@@ -41,7 +41,7 @@ def test_every_resample_has_as_many_rows_of_each_condition():
 
 
 def test_halves_have_half_of_each_condition():
-    table = Rows.of(DATA, Recipe())
+    table = Rows.of(DATA)
     first, second = table.halves(np.random.default_rng(1))
     assert not set(first) & set(second)
     for half in (first, second):
@@ -69,33 +69,33 @@ def test_one_condition_is_one_table():
 
 
 def test_searches_on_resamples():
-    again = bf.bootstrap(BATCHES, n_resamples=20, confidence=0.9, search=QUICK, rng=1)
+    again = bf.bootstrap(BATCHES, n_resamples=20, confidence=0.9, strategy=QUICK, rng=1)
     assert again.adjacent[1, 0] > 0.8
     # In one table the shift of the second batch would join x and y the other way round.
-    stable = bf.stability_selection(DATA, n_halves=4, search=QUICK, rng=1)
+    stable = bf.stability_selection(DATA, n_halves=4, strategy=QUICK, rng=1)
     assert stable.frequency[2, 1] == 1
 
 
 def test_effects_over_the_interventional_classes_of_resamples():
-    again = bf.bootstrap(DATA, n_resamples=20, confidence=0.9, search=QUICK, rng=1)
+    again = bf.bootstrap(DATA, n_resamples=20, confidence=0.9, strategy=QUICK, rng=1)
     y, z = 1, 2
     # With y set by hand every resample knows which way y acts; the watched rows alone do not.
     assert again.effect_frequency[z, y] == 1
     assert again.effect_frequency[y, z] == 0
-    alone = bf.bootstrap(DATA[0].data, n_resamples=20, confidence=0.9, search=QUICK, rng=1)
+    alone = bf.bootstrap(DATA[0].data, n_resamples=20, confidence=0.9, strategy=QUICK, rng=1)
     assert alone.effect_frequency[z, y] < 0.5
     # One resample, done by hand.
     stream = np.random.default_rng(np.random.default_rng(1).integers(0, 2**63, size=20).tolist()[0])
-    table, recipe = Rows.of(DATA, Recipe()), Recipe.of(QUICK)
+    table, search = Rows.of(DATA), RepeatedSearch.of(strategy=QUICK)
     moments = table.moments(table.draw(stream))
-    result = recipe.search(moments, Budget(stream))
+    result = search.search(moments, Budget(stream))
     assert result.graph == again.graphs[0]
     bounds = bf.effect_bounds(bf.equivalence_class(result.graph, targets=[(), ("y",)]), moments)
     assert again.total_effect_interval[0][z, y] <= bounds.lower[z, y]
 
 
 def test_folds_have_their_part_of_each_condition():
-    table = Rows.of(DATA, Recipe())
+    table = Rows.of(DATA)
     fold = table.folds(5, np.random.default_rng(1))
     assert [np.bincount(part, minlength=5).tolist() for part in (fold[:60], fold[60:])] == [
         [12] * 5,
@@ -104,16 +104,16 @@ def test_folds_have_their_part_of_each_condition():
 
 
 def test_the_penalty_is_chosen_by_rows_left_out_of_each_condition():
-    options = {"penalties": [0.5, 40.0], "cv": 3, "search": QUICK, "rng": 4}
+    options = {"penalties": [0.5, 40.0], "cv": 3, "strategy": QUICK, "rng": 4}
     choice = bf.choose_penalty(DATA, **options)
     assert choice.best == 0.5
     # The folds once more, row by row.
     generator = np.random.default_rng(4)
-    table = Rows.of(DATA, Recipe())
+    table = Rows.of(DATA)
     fold = table.folds(3, generator)
     for k in range(3):
         train = table.moments(np.flatnonzero(fold != k))
-        graph = bf.greedy_search(train, penalty=40.0, **QUICK, rng=0).graph
+        graph = bf.greedy_search(train, penalty=40.0, strategy=QUICK, rng=0).graph
         assert graph.n_edges == 0 == choice.n_edges[k, 1]
         fit = bf.fit(graph, train)
         densities = []
@@ -128,7 +128,7 @@ def test_the_penalty_is_chosen_by_rows_left_out_of_each_condition():
 
 def test_a_target_held_constant_has_no_density():
     held = bf.Condition({**DATA[1].data, "y": np.full(40, 2.0)}, targets=["y"], name="held")
-    choice = bf.choose_penalty([DATA[0], held], penalties=[0.5, 1], cv=2, search=QUICK, rng=1)
+    choice = bf.choose_penalty([DATA[0], held], penalties=[0.5, 1], cv=2, strategy=QUICK, rng=1)
     assert np.isfinite(choice.folds).all()
 
 
@@ -136,9 +136,9 @@ def test_what_cannot_be_resampled():
     matrix = [*DATA[:1], bf.Condition(bf.moments(DATA[1].data).without_rows(), name="set")]
     for call in (
         lambda: bf.bootstrap_fit(GRAPH, matrix, n_bootstrap=40, rng=1),
-        lambda: bf.stability_selection(matrix, n_halves=4, search=QUICK, rng=1),
-        lambda: bf.bootstrap(matrix, n_resamples=20, confidence=0.9, search=QUICK, rng=1),
-        lambda: bf.choose_penalty(matrix, penalties=[0.5, 1.0], cv=2, search=QUICK, rng=1),
+        lambda: bf.stability_selection(matrix, n_halves=4, strategy=QUICK, rng=1),
+        lambda: bf.bootstrap(matrix, n_resamples=20, confidence=0.9, strategy=QUICK, rng=1),
+        lambda: bf.choose_penalty(matrix, penalties=[0.5, 1.0], cv=2, strategy=QUICK, rng=1),
     ):
-        with pytest.raises(bf.errors.DataError, match="the rows themselves, in every condition"):
+        with pytest.raises(bf.errors.DataError, match="in every condition"):
             call()

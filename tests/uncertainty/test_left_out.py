@@ -54,9 +54,7 @@ def test_the_true_graph_foresees_what_pooling_cannot():
 
 def test_a_search_that_time_was_not_enough_for_foresees_nothing():
     # The very first search is cut off: nothing is complete, and nothing is said to be.
-    found = bf.leave_out_conditions(
-        experiments(), search={"restarts": 10**5}, time_limit=0.05, rng=0
-    )
+    found = bf.leave_out_conditions(experiments(), restarts=10**5, time_limit=0.05, rng=0)
     assert found.conditions == ()
     assert not found.complete
     assert str(found)
@@ -98,8 +96,8 @@ def test_measured_effects_are_regressions():
 
 def test_a_graph_is_learned_from_the_others():
     quick = {"restarts": 2, "rounds": 0}
-    found = bf.leave_out_conditions(experiments(), search=quick, rng=1)
-    again = bf.leave_out_conditions(experiments(), search=quick, rng=1)
+    found = bf.leave_out_conditions(experiments(), strategy=bf.search.Strategy(**quick), rng=1)
+    again = bf.leave_out_conditions(experiments(), strategy=bf.search.Strategy(**quick), rng=1)
     assert found == again
     for k, condition in enumerate(found.conditions):
         others = [c for j, c in enumerate(experiments()) if j != k]

@@ -9,15 +9,15 @@ import pytest
 from scipy import stats
 
 import bowfree as bf
-from bowfree.uncertainty.penalty_choice import _chosen, held_out_loglik
+from bowfree.uncertainty.penalty_choice import _choose, held_out_loglik
 from random_models import collider_data
 
-QUICK = {"restarts": 2, "rounds": 0}
+QUICK = bf.search.Strategy(restarts=2, rounds=0)
 
 
 def test_penalty_between_too_small_and_too_large():
     X = collider_data(150, seed=2)
-    choice = bf.choose_penalty(X, penalties=[100.0, 0.0, 1.0], search=QUICK, rng=0)
+    choice = bf.choose_penalty(X, penalties=[100.0, 0.0, 1.0], strategy=QUICK, rng=0)
     assert choice.penalties == (0.0, 1.0, 100.0)
     assert choice.best != 100.0
     assert choice.one_standard_error == 1.0
@@ -39,7 +39,7 @@ def test_held_out_likelihood():
 def test_penalty_twin():
     X = collider_data(90, seed=4)
     values = X.to_numpy()
-    choice = bf.choose_penalty(X, penalties=[0.5, 2.0], cv=3, search=QUICK, rng=8)
+    choice = bf.choose_penalty(X, penalties=[0.5, 2.0], cv=3, strategy=QUICK, rng=8)
     generator = np.random.default_rng(8)
     fold = np.empty(90, dtype=int)
     fold[generator.permutation(90)] = np.arange(90) % 3
@@ -48,7 +48,7 @@ def test_penalty_twin():
     for k in range(3):
         for p, penalty in enumerate((0.5, 2.0)):
             train, test = values[fold != k], values[fold == k]
-            result = bf.greedy_search(train, penalty=penalty, rng=int(seeds[k]), **QUICK)
+            result = bf.greedy_search(train, penalty=penalty, rng=int(seeds[k]), strategy=QUICK)
             Sigma = bf.fit(result.graph, train).Sigma
             law = stats.multivariate_normal(train.mean(axis=0), Sigma)
             assert choice.folds[k, p] == pytest.approx(law.logpdf(test).mean(), rel=1e-9)
@@ -62,7 +62,7 @@ def test_one_standard_error_rule(seed, chosen):
         collider_data(60, seed=seed),
         penalties=[0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0],
         cv=4,
-        search=QUICK,
+        strategy=QUICK,
         rng=seed,
     )
     best = choice.penalties.index(choice.best)
@@ -85,20 +85,34 @@ def test_one_fold_that_differs_is_within_one_standard_error(seed):
     folds[seed % 5, 2] -= 10.0 ** rng.uniform(-6, 6)
     folds[:, 3] -= 1.0
     folds[:, 1] += 1e-14 * rng.normal(size=5)  # an equivalent graph, scored in another order
-    assert _chosen(folds) == (0, 2)
+    assert _choose(folds) == (0, 2)
 
 
 def test_more_than_one_standard_error_is_not_within():
     folds = np.zeros((5, 2))
     folds[:2, 1] = (-1.0, -1e-3)
-    assert _chosen(folds) == (0, 0)
+    assert _choose(folds) == (0, 0)
 
 
 def test_same_folds_for_every_number_of_jobs():
     X = collider_data(80)
     penalties = [0.5, 1.0]
     first, second = (
-        bf.choose_penalty(X, penalties=penalties, cv=3, search=QUICK, n_jobs=jobs, rng=3)
+        bf.choose_penalty(X, penalties=penalties, cv=3, strategy=QUICK, n_jobs=jobs, rng=3)
         for jobs in (1, 2)
     )
     np.testing.assert_array_equal(first.folds, second.folds)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cv": 1}, "cv"),
+        ({"penalties": [1.0]}, "at least two"),
+        ({"penalties": [-1.0, 1.0]}, ">= 0"),
+        ({"data": collider_data(5), "cv": 2}, "fewer folds"),
+    ],
+)
+def test_invalid_input(options, message):
+    with pytest.raises(bf.BowfreeError, match=message):
+        bf.choose_penalty(**({"data": collider_data(30)} | options))

@@ -10,10 +10,10 @@ import pytest
 
 import bowfree as bf
 from bowfree.parallel.budget import Budget
-from bowfree.uncertainty.repeated_searches import Recipe, Rows
+from bowfree.uncertainty.repeated_searches import Rows
 from bowfree.uncertainty.stability import _Halves, _threshold
 
-QUICK = {"restarts": 1, "rounds": 0}
+QUICK = bf.search.Strategy(restarts=1, rounds=0)
 CHAIN = bf.LinearSEM(
     bf.parse("a -> b -> c, d, e"),
     np.array([[0, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0] * 5, [0] * 5]),
@@ -23,7 +23,7 @@ CHAIN = bf.LinearSEM(
 
 def test_halves_come_in_complementary_pairs():
     X = np.random.default_rng(0).normal(size=(11, 2))
-    halves = _Halves(Rows.of(X, Recipe.of(None)), [5, 6, 7, 8], Budget(0))
+    halves = _Halves(Rows.of(X), [5, 6, 7, 8], Budget(0))
     moments = [halves[k][0] for k in range(4)]
     assert [m.n for m in moments] == [5, 5, 5, 5]
     # The sums of squares of two halves are those of ten different rows.
@@ -50,23 +50,23 @@ def test_threshold_is_the_smallest(most):
 
 def test_threshold_and_pairs():
     data = CHAIN.sample(400, rng=1)
-    found = bf.stability_selection(data, n_halves=30, search=QUICK, rng=0)
+    found = bf.stability_selection(data, n_halves=30, strategy=QUICK, rng=0)
     graphs = found.frequency
     np.testing.assert_array_equal(graphs, graphs.T)
-    assert found.n_joined == pytest.approx(np.triu(graphs, 1).sum())
-    share = found.n_joined**2 / 10
+    assert found.n_adjacent == pytest.approx(np.triu(graphs, 1).sum())
+    share = found.n_adjacent**2 / 10
     assert bound(found.threshold, 30) * share == pytest.approx(1.0)
     assert set(found.pairs) == {("x1", "x2"), ("x2", "x3")}
     frame = found.to_frame()
     assert frame["stable"].sum() == 2
-    assert "at most 1 expected to be false" in str(found)
+    assert "at most 1 false pairs expected" in str(found)
     assert json.loads(json.dumps(found.to_dict()))["n_halves"] == 30
-    again = bf.stability_selection(data, n_halves=30, search=QUICK, rng=0, n_jobs=2)
+    again = bf.stability_selection(data, n_halves=30, strategy=QUICK, rng=0, n_jobs=2)
     np.testing.assert_array_equal(found.frequency, again.frequency)
-    strict = bf.stability_selection(data, n_halves=10, max_false=0.01, search=QUICK, rng=0)
+    strict = bf.stability_selection(data, n_halves=10, max_false=0.01, strategy=QUICK, rng=0)
     assert strict.threshold > 1
     assert strict.pairs == ()
-    assert "no pair is stable enough" in str(strict)
+    assert "no pair can be selected" in str(strict)
 
 
 def test_the_bound_is_kept():
@@ -78,7 +78,8 @@ def test_the_bound_is_kept():
                 rng.normal(size=(60, 6)),
                 n_halves=20,
                 max_false=1.0,
-                search={**QUICK, "penalty": 0.4},
+                strategy=QUICK,
+                penalty=0.4,
                 rng=k,
             ).pairs
         )
@@ -89,28 +90,28 @@ def test_the_bound_is_kept():
 
 def test_halves_that_join_nothing():
     noise = np.random.default_rng(0).normal(size=(200, 3))
-    found = bf.stability_selection(noise, n_halves=4, search=QUICK | {"penalty": 50.0}, rng=0)
-    assert found.n_joined == 0
+    found = bf.stability_selection(noise, n_halves=4, strategy=QUICK, penalty=50.0, rng=0)
+    assert found.n_adjacent == 0
     assert found.pairs == ()
-    alone = bf.stability_selection(noise[:, :1], n_halves=4, search=QUICK, rng=0)
+    alone = bf.stability_selection(noise[:, :1], n_halves=4, strategy=QUICK, rng=0)
     assert alone.pairs == ()
 
 
 @pytest.mark.parametrize("max_false", [5e-324, 10**400])
 def test_as_few_and_as_many_false_ones_as_there_are_numbers(max_false):
     data = CHAIN.sample(400, rng=1)
-    found = bf.stability_selection(data, n_halves=4, max_false=max_false, search=QUICK, rng=0)
+    found = bf.stability_selection(data, n_halves=4, max_false=max_false, strategy=QUICK, rng=0)
     assert bool(found.pairs) == (max_false > 1)
 
 
 def test_time_limit_and_bad_input():
     data = CHAIN.sample(400, rng=1)
     began = time.monotonic()
-    cut = bf.stability_selection(data, n_halves=10**6, search=QUICK, rng=0, time_limit=2.0)
+    cut = bf.stability_selection(data, n_halves=10**6, strategy=QUICK, rng=0, time_limit=2.0)
     assert time.monotonic() - began < 6
     assert not cut.complete
     assert "NOT COMPLETE" in str(cut)
-    for options in ({"max_false": 0}, {"n_halves": 1}, {"search": {"rng": 1}}, {"wild": 1}):
+    for options in ({"max_false": 0}, {"n_halves": 1}):
         with pytest.raises(bf.BowfreeError):
             bf.stability_selection(data, **options)
     with pytest.raises(bf.BowfreeError, match="at least 2"):

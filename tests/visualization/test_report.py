@@ -260,15 +260,17 @@ def test_averages_after_a_search(result):
 
 def test_bootstrap_and_stability(result):
     quick = {"restarts": 1, "rounds": 0}
-    again = bf.bootstrap(DATA, n_resamples=40, search=quick, rng=0)
-    pairs = bf.stability_selection(DATA, n_halves=10, max_false=2, search=quick, rng=0)
+    again = bf.bootstrap(DATA, n_resamples=40, strategy=bf.search.Strategy(**quick), rng=0)
+    pairs = bf.stability_selection(
+        DATA, n_halves=10, max_false=2, strategy=bf.search.Strategy(**quick), rng=0
+    )
     page = Page(bf.report.render(result, bootstrap=again, stability=pairs))
     for cells in page.rows("resampled-effects"):
         effect = again.effect(of=cells[0][1], on=cells[1][1])
         assert [float(c[0]) for c in cells[2:]] == [effect.frequency, effect.lower, effect.upper]
     assert [(cells[0][1], cells[1][1]) for cells in page.rows("stable-pairs")] == list(pairs.pairs)
     assert len(pairs.pairs) > 3
-    other = bf.bootstrap(DATA.X[:, :3], n_resamples=40, search=quick, rng=0)
+    other = bf.bootstrap(DATA.X[:, :3], n_resamples=40, strategy=bf.search.Strategy(**quick), rng=0)
     with pytest.raises(bf.BowfreeError, match="bootstrap is about other variables"):
         bf.report.render(result, bootstrap=other)
 

@@ -303,7 +303,7 @@ class BackgroundJobs:
             return bootstrap(
                 self._moments if self._data is None else self._data,
                 n_resamples=n_resamples,
-                search=search,
+                **search,
                 rng=seed,
                 n_jobs=_n_threads(),
                 progress=progress,

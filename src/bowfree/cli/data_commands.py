@@ -265,7 +265,7 @@ def bootstrap(
             data,
             n_resamples=resamples,
             confidence=confidence,
-            search=search,
+            **search,
             **budget,
         )
     else:
@@ -274,7 +274,7 @@ def bootstrap(
             data,
             max_false=max_false,
             n_halves=resamples,
-            search=search,
+            **search,
             **budget,
         )
     show_or_json(found, as_json)

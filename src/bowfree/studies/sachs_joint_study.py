@@ -389,7 +389,7 @@ def sachs_joint_study(
         if left_out and not budget.expired:
             foreseen = leave_out_conditions(
                 SETTINGS["perfect"].data(tables),
-                search={"penalty": penalty},
+                penalty=penalty,
                 rng=seeds[-1],
                 n_jobs=budget.n_jobs,
                 time_limit=budget.seconds_left,

@@ -24,9 +24,9 @@ intervention leaves what acts on its target, no regression says what the target 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,13 +38,15 @@ from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fitting import fit_moments
 from bowfree.model.joint_fit import condition_model, cut_graph
-from bowfree.parallel.budget import Budget
+from bowfree.model.context import ScoringRule
+from bowfree.parallel.budget import Budget, Progress
+from bowfree.parameters import Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number
 from bowfree.results.frames import data_frame
 from bowfree.results.serialization import ToDict
+from bowfree.search.plan import Strategy, StrategyName
 from bowfree.text_reading import short_repr
-from bowfree.uncertainty.repeated_searches import Recipe, exhausted_note
-from bowfree.validation import LocalBudgetOptions
+from bowfree.uncertainty.repeated_searches import RepeatedSearch, work_limit_note
 
 Floats = npt.NDArray[np.float64]
 
@@ -148,7 +150,7 @@ class LeftOutConditions(TextDisplay, ToDict):
     skipped : tuple of str
         Conditions that cannot be left out: only there some variable is left alone, the others have
         too few rows, or nothing is foreseen because the intervention changes all of it.
-    n_exhausted : int
+    n_hit_work_limit : int
         Searches behind `conditions` that ended when the work set aside for each was done; usually
         none.
     complete : bool
@@ -158,7 +160,7 @@ class LeftOutConditions(TextDisplay, ToDict):
     conditions: tuple[LeftOutCondition, ...]
     effects: tuple[ForeseenEffect, ...]
     skipped: tuple[str, ...]
-    n_exhausted: int
+    n_hit_work_limit: int
     complete: bool
 
     @property
@@ -167,8 +169,8 @@ class LeftOutConditions(TextDisplay, ToDict):
         found = []
         if not self.complete:
             found.append(f"NOT COMPLETE: ended after {count(len(self.conditions), 'condition')}")
-        if self.n_exhausted:
-            found.append(exhausted_note(self.n_exhausted, len(self.conditions)))
+        if self.n_hit_work_limit:
+            found.append(work_limit_note(self.n_hit_work_limit, len(self.conditions)))
         return tuple(found)
 
     @property
@@ -253,12 +255,18 @@ class LeftOutConditions(TextDisplay, ToDict):
             yield f"{name} cannot be left out: the others do not tell enough"
 
 
+@public
 def leave_out_conditions(
     data: Any,
     graph: GraphLike | None = None,
     *,
-    search: Mapping[str, Any] | None = None,
-    **options: Unpack[LocalBudgetOptions],
+    penalty: Penalty = 1.0,
+    strategy: StrategyName | Strategy = "ils",
+    restarts: int | None = None,
+    rng: Rng = None,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> LeftOutConditions:
     """Foresee each condition from the others, and compare with what was measured there.
 
@@ -270,12 +278,8 @@ def leave_out_conditions(
         (:class:`LeftOutCondition`).
     graph : MixedGraph, or a result that has one, optional
         The graph; by default the one that a search finds in the other conditions.
-    search : mapping, optional
-        Options of :func:`bowfree.greedy_search`. ``restarts`` is 3 unless it says otherwise, and
-        the work of each search is bounded as in :func:`bowfree.bootstrap`.
-    **options
-        ``rng``, ``n_jobs``, ``time_limit``, ``progress``
-            What may be spent (:class:`~bowfree.validation.LocalBudgetOptions`).
+    strategy, restarts
+        As in :func:`bowfree.bootstrap`.
 
     Returns
     -------
@@ -290,7 +294,8 @@ def leave_out_conditions(
     >>> print(found.effects[0])
     x1 on x2 in set: foreseen 0.500, measured 0.500 (s.e. 0.065)
     """
-    budget, recipe = Budget(**options), Recipe.of(search)
+    budget = Budget(rng, n_jobs, time_limit, progress)
+    search = RepeatedSearch.of(None, ScoringRule(penalty), strategy, restarts)
     bap = None if graph is None else graph_of(graph)
     moments = DataOptions().read(data, bap)
     if not isinstance(moments, JointMoments) or len(moments.conditions) < 3:
@@ -303,7 +308,7 @@ def leave_out_conditions(
     found: list[LeftOutCondition] = []
     effects: list[ForeseenEffect] = []
     skipped: list[str] = []
-    exhausted = 0
+    n_limited = 0
     seeds = budget.generator().integers(0, 2**63, size=len(moments.conditions)).tolist()
     for k, condition in enumerate(moments.conditions):
         if budget.expired:
@@ -317,20 +322,20 @@ def leave_out_conditions(
             continue
         best, cut_short = bap, False
         if best is None:
-            learned = recipe.search(others, budget.for_task(np.random.default_rng(seeds[k])))
+            learned = search.search(others, budget.for_task(np.random.default_rng(seeds[k])))
             if not learned.complete:  # a graph that time was not enough for foresees nothing
                 break
             best, cut_short = learned.graph, learned.hit_work_limit
-        fit = fit_moments(best, others, recipe.rule)
+        fit = fit_moments(best, others, search.rule)
         compared = _compared(condition, others, best, fit.B, fit.Omega)
         if not compared.foreseen:
             skipped.append(condition.name)
             continue
         found.append(compared)
-        exhausted += cut_short
+        n_limited += cut_short
         effects += _effects(condition, fit.B)
     done = len(found) + len(skipped) == len(moments.conditions)
-    return LeftOutConditions(tuple(found), tuple(effects), tuple(skipped), exhausted, done)
+    return LeftOutConditions(tuple(found), tuple(effects), tuple(skipped), n_limited, done)
 
 
 def _compared(

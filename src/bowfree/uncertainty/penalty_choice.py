@@ -1,18 +1,19 @@
-"""The weight of the penalty, chosen by the likelihood of data that the search has not seen.
+"""The penalty chosen by cross-validated likelihood: :func:`bowfree.choose_penalty`.
 
-The paper fixes the penalty at twice that of the BIC and says in a footnote that one could choose it
-by cross-validation. That is what :func:`choose_penalty` does: leave one fold out, search on the
-others at every penalty, and see how likely the fold is under the model found. Likelihood rewards
-prediction, which forgives superfluous edges; so the largest penalty that is not clearly worse (the
-one-standard-error rule) stands beside the best.
+The paper fixes the penalty at twice that of the BIC and notes that it could be chosen by
+cross-validation. For every fold and every penalty, a graph is learned from the other folds, and the
+likelihood of the fold under the fitted model is computed. Likelihood measures prediction, which is
+hardly harmed by superfluous edges; the largest penalty that is not clearly worse than the best one
+(the one-standard-error rule) is therefore returned as well.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,33 +22,28 @@ from bowfree.data.moments import Moments
 from bowfree.errors import BowfreeError, DataError
 from bowfree.model.fitting import fit_moments
 from bowfree.model.joint_fit import JointFit
-from bowfree.parallel.budget import Budget
-from bowfree.results.display import Table, TextDisplay
-from bowfree.results.frames import data_frame
+from bowfree.model.context import ScoringRule
+from bowfree.parallel.budget import Budget, Progress
+from bowfree.parameters import GraphClass, Method, Rng, public
+from bowfree.results.display import Table
 from bowfree.results.frozen import Frozen
+from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
-from bowfree.search.result import TOLERANCE
+from bowfree.search.plan import TOLERANCE, Strategy, StrategyName
+from bowfree.space.knowledge import Knowledge
+from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import short_repr
-from bowfree.uncertainty.repeated_searches import LeftOut, Recipe, Rows, exhausted_note
-from bowfree.validation import (
-    BudgetOptions,
-    as_float,
-    as_list,
-    check_count,
-    is_number,
-    split_options,
-)
+from bowfree.uncertainty.repeated_searches import HeldOut, RepeatedSearch, Rows, work_limit_note
+from bowfree.validation import as_float, as_list, check_count, is_number
 
 Floats = npt.NDArray[np.float64]
 
-PENALTIES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
-
-_ROUNDING = 1e-9  # relative; sums over folds are right to about 1e-15
+_ROUNDING = 1e-9  # relative; sums over folds are accurate to about 1e-15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PenaltyChoice(TextDisplay, ToDict, Frozen):
-    """Penalties compared by the likelihood of data left out.
+class PenaltyChoice(RowTable, ToDict, Frozen):
+    """Penalties compared by cross-validated likelihood.
 
     Attributes
     ----------
@@ -56,14 +52,13 @@ class PenaltyChoice(TextDisplay, ToDict, Frozen):
     folds : ndarray of shape (cv, penalties)
         Log-likelihood per observation of each fold under the model learned from the others.
     n_edges : ndarray of shape (cv, penalties)
-        Edges of these models.
+        Numbers of edges of these models.
     best : float
-        The penalty with the largest mean.
+        The penalty with the largest mean log-likelihood.
     one_standard_error : float
-        The largest penalty whose mean is within one standard error of that of `best`: the
-        simplest model that is not clearly worse.
-    n_exhausted : int
-        Searches that ended when the work set aside for each was done; usually none.
+        The largest penalty whose mean is within one standard error of that of `best`.
+    n_hit_work_limit : int
+        Number of searches that ended at their work limit.
     """
 
     penalties: tuple[float, ...]
@@ -71,48 +66,39 @@ class PenaltyChoice(TextDisplay, ToDict, Frozen):
     n_edges: npt.NDArray[np.int64]
     best: float
     one_standard_error: float
-    n_exhausted: int
+    n_hit_work_limit: int
 
     @property
     def mean(self) -> Floats:
-        """Mean log-likelihood per left-out observation, one for each penalty."""
+        """Mean log-likelihood per held-out observation, for each penalty."""
         mean: Floats = self.folds.mean(axis=0)
         return mean
 
     @property
     def standard_error(self) -> Floats:
-        """Standard error of the difference of each mean from the best one."""
+        """Standard error of the difference between each mean and the best one."""
         gaps = self.folds - self.folds[:, [self.penalties.index(self.best)]]
         error: Floats = gaps.std(axis=0, ddof=1) / math.sqrt(len(gaps))
         return error
 
+    @property
+    def rows(self) -> list[Row]:
+        """One row for each penalty.
+
+        ``loglik`` is the mean per held-out observation, ``standard_error`` that of its difference
+        from the best, and ``n_edges`` the mean over the folds.
+        """
+        columns = (self.mean, self.standard_error, self.n_edges.mean(axis=0))
+        return [
+            Row(penalty=penalty, loglik=loglik, standard_error=error, n_edges=edges)
+            for penalty, loglik, error, edges in zip(
+                self.penalties, *(column.tolist() for column in columns), strict=True
+            )
+        ]
+
     def _content(self) -> Any:
         names = ("penalties", "mean", "standard_error", "folds", "n_edges", "best")
         return {name: getattr(self, name) for name in (*names, "one_standard_error")}
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with one row for each penalty.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            The library of the data frame.
-
-        Returns
-        -------
-        data frame
-            Columns penalty, loglik (mean per left-out observation), standard_error (of its
-            difference from the best), n_edges (mean over the folds).
-        """
-        return data_frame(
-            {
-                "penalty": self.penalties,
-                "loglik": self.mean,
-                "standard_error": self.standard_error,
-                "n_edges": self.n_edges.mean(axis=0),
-            },
-            backend,
-        )
 
     def _headline(self) -> str:
         return (
@@ -121,53 +107,63 @@ class PenaltyChoice(TextDisplay, ToDict, Frozen):
         )
 
     def _sections(self) -> Iterator[str | Table]:
-        rows = []
-        for k, penalty in enumerate(self.penalties):
-            marks = [
-                name
-                for name, value in (("best", self.best), ("one s.e.", self.one_standard_error))
-                if value == penalty
-            ]
-            rows.append(
-                (
-                    f"{penalty:g}",
-                    f"{self.mean[k]:.4f}",
-                    f"{self.standard_error[k]:.4f}",
-                    f"{self.n_edges[:, k].mean():.1f}",
-                    ", ".join(marks),
-                )
+        marks = {self.best: ["best"]}
+        marks.setdefault(self.one_standard_error, []).append("one s.e.")
+        cells = [
+            (
+                f"{row.penalty:g}",
+                f"{row.loglik:.4f}",
+                f"{row.standard_error:.4f}",
+                f"{row.n_edges:.1f}",
+                ", ".join(marks.get(row.penalty, [])),
             )
-        headings = ("penalty", "log-likelihood", "s.e. of gap", "edges", "")
-        yield Table(headings, rows, left=(0, 4))
-        if self.n_exhausted:
-            yield exhausted_note(self.n_exhausted, self.folds.size)
+            for row in self.rows
+        ]
+        yield Table(("penalty", "log-likelihood", "s.e. of gap", "edges", ""), cells, left=(0, 4))
+        if self.n_hit_work_limit:
+            yield work_limit_note(self.n_hit_work_limit, self.folds.size)
 
 
+@public
 def choose_penalty(
     data: Any,
     *,
-    penalties: Iterable[float] = PENALTIES,
+    penalties: Iterable[float] = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0),
     cv: int = 5,
-    search: Mapping[str, Any] | None = None,
-    **options: Unpack[BudgetOptions],
+    shrinkage: float | Literal["auto"] = 0.0,
+    space: SearchSpace | None = None,
+    graph_class: GraphClass | None = None,
+    max_in_degree: int | None = None,
+    max_district: int | None = None,
+    max_edges: int | None = None,
+    knowledge: Knowledge | None = None,
+    smallest_effect: float = 0.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
+    strategy: StrategyName | Strategy = "ils",
+    restarts: int | None = None,
+    rng: Rng = None,
+    n_jobs: int | None = None,
+    executor: Executor | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> PenaltyChoice:
-    """Choose the penalty by cross-validated likelihood.
+    """Choose the penalty of a search by cross-validated likelihood.
 
     Parameters
     ----------
     data : array_like of shape (n, d), data frame, or sequence of Condition
-        Observations in rows. Of several conditions each is dealt out to the folds by itself.
+        Observations in rows. Conditions are divided into folds separately.
     penalties : iterable of float
         The penalties to compare.
     cv : int
         Number of folds.
-    search : mapping, optional
-        Options of :func:`bowfree.greedy_search`, without the penalty. ``restarts`` is 3 unless it
-        says otherwise, and the work of each search is bounded as in :func:`bowfree.bootstrap`.
-    **options
-        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``: what may be spent
-        (:class:`~bowfree.validation.BudgetOptions`). A time limit that strikes is an error: penalties
-        can only be compared on all folds.
+    strategy : {"ils", "restart"} or Strategy
+        How to search, with a work limit as in :func:`bowfree.bootstrap`.
+    restarts : int, optional
+        Number of restarts of each search; by default 3.
+    time_limit : float, optional
+        Seconds after which an error is raised: penalties can only be compared on all folds.
 
     Returns
     -------
@@ -176,76 +172,80 @@ def choose_penalty(
     Raises
     ------
     BowfreeError
-        Fewer than two penalties or folds, or a negative penalty.
+        If there are fewer than two penalties or folds, a penalty is negative, or time was up.
     DataError
-        More folds than the data allow.
+        If the folds are too small.
 
     Examples
     --------
     >>> import bowfree as bf
     >>> X = bf.random_sem(bf.parse("x -> y -> z"), rng=2).sample(200, rng=3)
-    >>> quick = {"restarts": 2, "rounds": 0}
-    >>> choice = bf.choose_penalty(X, penalties=[0.01, 0.5, 1.0, 50.0], search=quick, rng=0)
+    >>> choice = bf.choose_penalty(X, penalties=[0.01, 0.5, 1.0, 50.0], restarts=2, rng=0)
     >>> choice.best in (0.01, 0.5, 1.0), choice.one_standard_error < 50
     (True, True)
 
     References
     ----------
-    The footnote on the penalty in section 2.3 of the paper; the one-standard-error rule is that of
-    L. Breiman, J. Friedman, R. Olshen, C. Stone, Classification and Regression Trees, 1984.
+    The footnote on the penalty in section 2.3 of the paper; L. Breiman, J. Friedman, R. Olshen,
+    C. Stone, Classification and Regression Trees, 1984, for the one-standard-error rule.
     """
-    given = list(as_list("penalties", penalties, "numbers"))
-    values = tuple(sorted({as_float(value) for value in given if is_number(value)}))
-    fit = len(values) >= 2 and all(0 <= value < math.inf for value in values)
-    if not fit or not all(map(is_number, given)):
+    listed = list(as_list("penalties", penalties, "numbers"))
+    values = tuple(sorted({as_float(value) for value in listed if is_number(value)}))
+    valid = len(values) >= 2 and all(0 <= value < math.inf for value in values)
+    if not valid or not all(map(is_number, listed)):
         raise BowfreeError(
-            f"penalties = {short_repr(given)}: give at least two different finite numbers >= 0"
+            f"penalties = {short_repr(listed)}: pass at least two different finite numbers >= 0"
         )
     check_count("cv", cv, 2)
-    (budget_options,) = split_options("choose_penalty", options, BudgetOptions)
-    budget = Budget(**budget_options)
-    recipe = Recipe.of(search)
-    if search is not None and "penalty" in search:
-        raise BowfreeError("search has a penalty, which is what is to be chosen: leave it out")
-    rows = Rows.of(data, recipe)
+    budget = Budget(rng, n_jobs, time_limit, progress, executor)
+    search = RepeatedSearch.of(
+        space,
+        ScoringRule(1.0, method, max_iter, smallest_effect=smallest_effect),
+        strategy,
+        restarts,
+        graph_class=graph_class,
+        max_in_degree=max_in_degree,
+        max_district=max_district,
+        max_edges=max_edges,
+        knowledge=knowledge,
+    )
+    rows = Rows.of(data, shrinkage)
     generator = budget.generator()
     fold = rows.folds(cv, generator)
     n_train = len(rows) - math.ceil(len(rows) / cv)
-    if n_train <= len(rows.names) and not recipe.shrinkage:
+    if n_train <= len(rows.names) and not shrinkage:
         raise DataError(
             f"n = {len(rows)} in {cv} folds leaves {n_train} observations of {len(rows.names)} "
-            "variables to learn from: use fewer folds or fewer variables, or "
-            "search={'shrinkage': ...}"
+            "variables for each search: use fewer folds or variables, or `shrinkage`"
         )
-
     # One seed per fold: penalties are compared on the same random starts.
     seeds = generator.integers(0, 2**63, size=cv).tolist()
-    pieces = []
+    tasks = []
     for k in range(cv):
-        moments, left_out = rows.moments(np.flatnonzero(fold != k)), rows.left_out(fold == k)
+        moments, held_out = rows.moments(np.flatnonzero(fold != k)), rows.held_out(fold == k)
         for penalty in values:
-            one = replace(recipe, rule=replace(recipe.rule, penalty=penalty))
-            pieces.append((one, moments, left_out, budget.for_task(seeds[k])))
-    found: list[_Validated | None] = budget.run(_validate, pieces, what="folds")
-    if len(found) < len(pieces) or None in found:
+            one = replace(search, rule=replace(search.rule, penalty=penalty))
+            tasks.append((one, moments, held_out, budget.for_task(seeds[k])))
+    results: list[_Validation | None] = budget.run(_validate, tasks, what="folds")
+    found = [one for one in results if one is not None]
+    if len(found) < len(tasks):
         raise BowfreeError(
-            f"time_limit = {budget.time_limit:g}: the time was up before all folds were searched "
-            "at all penalties; give more time, fewer penalties or folds, or a quicker search"
+            f"time_limit = {budget.time_limit:g}: time was up before all searches were finished; "
+            "raise it, pass fewer penalties or folds, or use a quicker search"
         )
-    done = [one for one in found if one is not None]
-    folds = np.array([one.loglik for one in done]).reshape(cv, len(values))
-    edges = np.array([one.n_edges for one in done]).reshape(cv, len(values))
-    best, largest = _chosen(folds)
-    exhausted = sum(one.exhausted for one in done)
-    return PenaltyChoice(values, folds, edges, values[best], values[largest], exhausted)
+    folds = np.array([one.loglik for one in found]).reshape(cv, len(values))
+    edges = np.array([one.n_edges for one in found]).reshape(cv, len(values))
+    best, largest = _choose(folds)
+    limited = sum(one.hit_work_limit for one in found)
+    return PenaltyChoice(values, folds, edges, values[best], values[largest], limited)
 
 
-def _chosen(folds: Floats) -> tuple[int, int]:
-    """Return which penalty is the best, and which the largest within one standard error of it.
+def _choose(folds: Floats) -> tuple[int, int]:
+    """Return the indices of the best penalty and of the largest one within one standard error.
 
-    Two cases would be decided by the last bit. Penalties that led to equivalent graphs are equal:
-    the smallest counts as the best. And when a penalty differs in one fold alone, by g, then
-    the gap of the means is g / cv and so is its standard error, exactly: that is within.
+    Two cases would depend on rounding. Penalties that led to equivalent graphs are tied: the
+    smallest counts as the best. And if a penalty differs in one fold only, by g, then both the gap
+    of the means and its standard error are g / cv exactly: this counts as within.
     """
     mean = folds.mean(axis=0)
     best = int(np.flatnonzero(mean >= mean.max() - TOLERANCE)[0])
@@ -255,34 +255,36 @@ def _chosen(folds: Floats) -> tuple[int, int]:
     return best, int(np.flatnonzero(within)[-1])
 
 
-class _Validated(NamedTuple):
-    """What one search is worth: the log-likelihood of the fold that it has not seen."""
+class _Validation(NamedTuple):
+    """Log-likelihood of the held-out fold under the graph learned from the others."""
 
     loglik: float
     n_edges: int
-    exhausted: bool
+    hit_work_limit: bool
 
 
-def _validate(piece: tuple[Recipe, Moments, tuple[LeftOut, ...], Budget]) -> _Validated | None:
-    """Learn without one fold; None when time was not enough."""
-    recipe, moments, left_out, budget = piece
-    result = recipe.search(moments, budget)
+def _validate(
+    task: tuple[RepeatedSearch, Moments, tuple[HeldOut, ...], Budget],
+) -> _Validation | None:
+    """Learn a graph without one fold; return None if time was up."""
+    search, moments, held_out, budget = task
+    result = search.search(moments, budget)
     if not result.complete:
         return None
     fit = fit_moments(result.graph, moments)
     expected = [c.Sigma for c in fit.conditions] if isinstance(fit, JointFit) else [fit.Sigma]
-    n = sum(rows.n for rows in left_out)
+    n = sum(rows.n for rows in held_out)
     loglik = math.fsum(
         rows.n / n * held_out_loglik(rows.about_mean, Sigma)
-        for rows, Sigma in zip(left_out, expected, strict=True)
+        for rows, Sigma in zip(held_out, expected, strict=True)
     )
-    return _Validated(loglik, result.graph.n_edges, result.hit_work_limit)
+    return _Validation(loglik, result.graph.n_edges, result.hit_work_limit)
 
 
 def held_out_loglik(about_mean: Floats, Sigma: Floats) -> float:
-    """Return the mean Gaussian log-density of rows, given by their second moments.
+    """Return the mean Gaussian log-density of rows with these second moments about the mean.
 
-    A target that was held constant, whose variance is zero, has none.
+    Variables with variance zero, which an intervention has held constant, are left out.
     """
     varies = np.diag(Sigma) > 0
     if not varies.all():

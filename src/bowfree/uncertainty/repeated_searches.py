@@ -1,13 +1,14 @@
-"""What repeated searches on parts of the data share: the rows, and how to search.
+"""Searches that are repeated on parts of the data, or on resampled rows.
 
-Used by :mod:`bowfree.uncertainty.search_bootstrap` and :mod:`bowfree.uncertainty.penalty_choice`.
+Shared by :mod:`~bowfree.uncertainty.search_bootstrap`, :mod:`~bowfree.uncertainty.stability` and
+:mod:`~bowfree.uncertainty.penalty_choice`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,238 +19,166 @@ from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.data.sample import CompleteRows
-from bowfree.errors import BowfreeError, DataError
+from bowfree.errors import DataError
 from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget
 from bowfree.results.display import count
 from bowfree.search.greedy import search_moments
-from bowfree.search.plan import Strategy, work_of_search_for
+from bowfree.search.plan import Strategy, StrategyName, work_of_search_for
 from bowfree.search.result import SearchResult
 from bowfree.space.search_space import SearchSpace
-from bowfree.text_reading import short_repr
-from bowfree.validation import ScoreOptions, SpaceOptions, split_options
 
 Floats = npt.NDArray[np.float64]
-
-
-class _OtherWords(TypedDict, total=False):
-    strategy: Any
-    space: Any
-    shrinkage: float
-
+Integers = npt.NDArray[np.intp]
 
 RESTARTS = 3
-"""Runs of each repeated search, unless the caller says otherwise.
+"""Default number of restarts of each search.
 
-A single search goes on for longer, to be sure of its one graph. Frequencies over many graphs do not
-need that: at 15 variables, 20 resamples, they differ by 0.004 on average and 0.05 at most from
-those of full searches, in less than half of the time.
+Frequencies over many searches need fewer restarts than a single search: with 15 variables and 20
+resamples, they differ by 0.004 on average and 0.05 at most from those of full searches, in less
+than half of the time.
 """
 
 WORK = 1.7e8
-"""Work set aside for each of these runs and variable, with that of the kicks that come after.
+"""Work limit of a search for each restart and variable (``work`` of :class:`Strategy`).
 
-It is counted in multiplications (``work`` of :class:`bowfree.search.Strategy`), not in
-seconds, so that the same seed leads to the same graphs on every machine. Most searches need a tenth
-of it. The others have come among large districts: on a table of 569 rows and 30 columns, with
-districts of twenty variables, a search took fifty seconds without it, and five with it.
+Work is counted in multiplications and not in seconds, so that the same seed gives the same result
+on every machine. Most searches need a tenth of it; the others have large districts. With 569 rows,
+30 columns and districts of twenty variables, a search took fifty seconds without the limit and five
+with it.
 """
 
 WINDOW = 1.0
-"""Units of ``n * score`` that the graphs kept by each repeated search may be below its best one.
-
-Nobody looks at them but to choose among equals, and a few hundred graphs, the usual pool, take as
-long as a small search.
-"""
+"""Window of the pool of each search, in units of ``n * score``; the pool is used to break ties."""
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How to search, again and again, on other data each time."""
+class RepeatedSearch:
+    """Settings of a search that is repeated on different data."""
 
-    space: SearchSpace = field(default_factory=SearchSpace)
-    rule: ScoringRule = field(default_factory=ScoringRule)
-    strategy: Strategy = field(default_factory=Strategy)
-    shrinkage: float = 0.0
-    bounded: bool = True
+    space: SearchSpace
+    rule: ScoringRule
+    strategy: Strategy
+    limit_work: bool
 
     @classmethod
-    def of(cls, search: Mapping[str, Any] | None) -> Recipe:
-        """Read the options of :func:`bowfree.greedy_search`, as far as they are not ours to set.
-
-        Unless the options say how much work a search may do, it does no more than :data:`WORK` has
-        it, nor than a single search does.
-        """
-        if search is not None and not isinstance(search, Mapping):
-            raise BowfreeError(
-                f"search is an object of type {type(search).__name__}: give a mapping of options "
-                "of greedy_search, such as {'penalty': 0.5}"
-            )
-        options = dict(search or {})
-        ours = ("data", "cov", "n", "ddof", "rng", "n_jobs", "executor", "time_limit", "progress")
-        for name in (*ours, "checkpoint"):
-            if name in options:
-                raise BowfreeError(
-                    f"search may not set {short_repr(name)}: every repetition has its own; rng, n_jobs, "
-                    "time_limit and progress are options of the function itself"
-                )
-        space_options, score_options, strategy_options, other = split_options(
-            "greedy_search", options, SpaceOptions, ScoreOptions, Strategy, _OtherWords
-        )
-        strategy = Strategy.of(other.get("strategy", "ils"), **strategy_options)
+    def of(
+        cls,
+        space: SearchSpace | None = None,
+        rule: ScoringRule | None = None,
+        strategy: StrategyName | Strategy = "ils",
+        restarts: int | None = None,
+        **space_fields: Any,
+    ) -> RepeatedSearch:
+        """Return the settings, with the defaults of repeated searches."""
+        strategy = Strategy.of(strategy, restarts=restarts)
         ils = strategy.name == "ils"
         if ils and strategy.restarts is None:
             strategy = replace(strategy, restarts=RESTARTS)
         if strategy.window is None:
             strategy = replace(strategy, window=WINDOW)
-        return cls(
-            SearchSpace.of(other.get("space"), **space_options),
-            ScoringRule(**score_options),
-            strategy,
-            other.get("shrinkage", 0.0),
-            ils and strategy.work is None,
-        )
+        within = SearchSpace.of(space, **space_fields)
+        return cls(within, rule or ScoringRule(), strategy, ils and strategy.work is None)
 
     def search(self, moments: Moments, budget: Budget) -> SearchResult:
-        """Search on these moments."""
+        """Search on these moments, with a limit on the work unless the strategy has its own."""
         strategy = self.strategy
-        if self.bounded and strategy.restarts is not None:
+        if self.limit_work and strategy.restarts is not None:
             d = len(moments.names)
             work = min(strategy.restarts * WORK * d, work_of_search_for(d))
             strategy = replace(strategy, work=work)
         return search_moments(moments, self.space, self.rule, strategy, budget)
 
 
-def exhausted_note(n_exhausted: int, n_searches: int) -> str:
-    """Say that searches came to the bound of their work, and what to do about it."""
+def work_limit_note(n_limited: int, n_searches: int) -> str:
+    """Return a note on searches that reached their work limit."""
     return (
-        f"{n_exhausted} of {count(n_searches, 'search', 'searches')} ended when the work set aside "
-        "for each was done, among large districts; more `restarts` give each more work, "
-        "`max_district` or a larger `penalty` keep districts small"
+        f"{n_limited} of {count(n_searches, 'search', 'searches')} reached the work limit, because "
+        "of large districts; raise `restarts` for more work, or `penalty`, or set `max_district`"
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Observations that can be drawn anew or left out."""
-
-    names: tuple[str, ...]
-    X: Floats
-    shrinkage: float
-
-    @classmethod
-    def of(cls, data: Any, recipe: Recipe) -> Rows:
-        """Read the data, after the checks that every function makes."""
-        if isinstance(data, JointMoments) or are_conditions(data):
-            moments = DataOptions(shrinkage=recipe.shrinkage).read(data)
-            if isinstance(moments, JointMoments):
-                return JointRows.of_conditions(moments)
-            data = moments
-        if isinstance(data, Moments) and isinstance(data.sample, CompleteRows) and data.plain:
-            data = data.sample.table(data.names, data.mean)
-        if data is None or isinstance(data, Moments):
-            raise DataError(
-                "observations are missing: resampling needs the rows themselves, not a covariance "
-                "matrix"
-            )
-        DataOptions(shrinkage=recipe.shrinkage).read(data)
-        return cls(*read_observations(data, None, "data"), recipe.shrinkage)
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-    def moments(self, chosen: npt.NDArray[Any]) -> Moments:
-        """Return the moments of some rows by their numbers."""
-        columns = dict(zip(self.names, self.X[chosen].T, strict=True))
-        return DataOptions(shrinkage=self.shrinkage).read(columns).without_rows()
-
-    def draw(self, rng: np.random.Generator) -> npt.NDArray[Any]:
-        """Draw as many rows as there are, with replacement."""
-        return rng.integers(0, len(self), size=len(self))
-
-    def halves(self, rng: np.random.Generator) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return two random halves that share no row."""
-        order = rng.permutation(len(self))
-        half = len(order) // 2
-        return order[:half], order[half : 2 * half]
-
-    def folds(self, cv: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-        """Deal the rows out at random; return the number of the fold of each."""
-        fold = np.empty(len(self), dtype=np.int64)
-        fold[rng.permutation(len(self))] = np.arange(len(self)) % cv
-        return fold
-
-    def left_out(self, out: npt.NDArray[np.bool_]) -> tuple[LeftOut, ...]:
-        """Return what the likelihood of some rows needs to know of them, by condition."""
-        return (_about_mean_of_others(self.X, out),)
-
-
-class LeftOut(NamedTuple):
-    """Rows that were left out: how many, and their second moments about the mean of the others."""
+class HeldOut(NamedTuple):
+    """Rows that were left out: their number, and second moments about the mean of the others."""
 
     n: int
     about_mean: Floats
 
 
-def _about_mean_of_others(X: Floats, out: npt.NDArray[np.bool_]) -> LeftOut:
-    deviations = X[out] - X[~out].mean(axis=0)
-    return LeftOut(len(deviations), deviations.T @ deviations / max(len(deviations), 1))
-
-
 @dataclass(frozen=True, eq=False)
-class JointRows(Rows):
-    """Observations of several conditions below each other; each is drawn from by itself."""
+class Rows:
+    """Observations that can be resampled; those of several conditions are resampled separately."""
 
-    joint: JointMoments
+    names: tuple[str, ...]
+    X: Floats
+    ends: tuple[int, ...]  # of the rows of each condition
+    options: DataOptions
+    joint: JointMoments | None = None
 
     @classmethod
-    def of_conditions(cls, moments: JointMoments) -> JointRows:
-        """Take conditions that have rows, all of them."""
-        rows = [c.deviations for c in moments.conditions if c.deviations is not None]
-        if len(rows) < len(moments.conditions):
-            raise DataError("resampling needs the rows themselves, in every condition")
-        return cls(moments.names, np.concatenate(rows), 0.0, moments)
+    def of(cls, data: Any, shrinkage: Any = 0.0) -> Rows:
+        """Read and validate the data."""
+        options = DataOptions(shrinkage=shrinkage)
+        if isinstance(data, JointMoments) or are_conditions(data):
+            data = options.read(data)
+        if isinstance(data, JointMoments):
+            rows = [c.deviations for c in data.conditions if c.deviations is not None]
+            if len(rows) < len(data.conditions):
+                raise DataError("resampling requires rows in every condition, not covariances")
+            ends = tuple(np.cumsum([len(own) for own in rows]).tolist())
+            return cls(data.names, np.concatenate(rows), ends, options, data)
+        if isinstance(data, Moments) and isinstance(data.sample, CompleteRows) and data.plain:
+            data = data.sample.table(data.names, data.mean)
+        if data is None or isinstance(data, Moments):
+            raise DataError("resampling requires observations in rows, not a covariance matrix")
+        options.read(data)
+        names, X = read_observations(data, None, "data")
+        return cls(names, X, (len(X),), options)
 
-    @property
-    def _ends(self) -> npt.NDArray[np.int_]:
-        return np.cumsum([round(c.n) for c in self.joint.conditions])
+    def __len__(self) -> int:
+        return len(self.X)
 
-    def moments(self, chosen: npt.NDArray[Any]) -> Moments:
-        """Return the moments of some rows by their numbers."""
-        parts, start = [], 0
-        for end in self._ends:
-            parts.append(chosen[(chosen >= start) & (chosen < end)] - start)
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        """Yield the first row of each condition and its number of rows."""
+        start = 0
+        for end in self.ends:
+            yield start, end - start
             start = end
+
+    def moments(self, chosen: Integers) -> Moments:
+        """Return the moments of rows given by their numbers."""
+        if self.joint is None:
+            columns = dict(zip(self.names, self.X[chosen].T, strict=True))
+            return self.options.read(columns).without_rows()
+        parts = [
+            chosen[(chosen >= start) & (chosen < start + n)] - start for start, n in self._blocks()
+        ]
         return self.joint._of_rows(parts).without_rows()
 
-    def draw(self, rng: np.random.Generator) -> npt.NDArray[Any]:
-        """Draw as many rows of each condition as it has, with replacement."""
-        return np.concatenate(
-            [
-                end - round(c.n) + rng.integers(0, round(c.n), size=round(c.n))
-                for end, c in zip(self._ends, self.joint.conditions, strict=True)
-            ]
-        )
+    def draw(self, rng: np.random.Generator) -> Integers:
+        """Draw rows with replacement, as many of each condition as it has."""
+        return np.concatenate([start + rng.integers(0, n, size=n) for start, n in self._blocks()])
 
-    def halves(self, rng: np.random.Generator) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return two random halves that share no row, each with half of every condition."""
-        first, second = [], []
-        for end, condition in zip(self._ends, self.joint.conditions, strict=True):
-            order = end - round(condition.n) + rng.permutation(round(condition.n))
-            half = len(order) // 2
-            first.append(order[:half])
-            second.append(order[half : 2 * half])
+    def halves(self, rng: np.random.Generator) -> tuple[Integers, Integers]:
+        """Return two disjoint random halves of the rows, each with half of every condition."""
+        orders = [start + rng.permutation(n) for start, n in self._blocks()]
+        first = [order[: len(order) // 2] for order in orders]
+        second = [order[len(order) // 2 : len(order) // 2 * 2] for order in orders]
         return np.concatenate(first), np.concatenate(second)
 
-    def folds(self, cv: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-        """Deal out the rows of each condition by themselves."""
-        fold = np.empty(len(self), dtype=np.int64)
-        for end, condition in zip(self._ends, self.joint.conditions, strict=True):
-            n = round(condition.n)
-            fold[end - n + rng.permutation(n)] = np.arange(n) % cv
+    def folds(self, cv: int, rng: np.random.Generator) -> Integers:
+        """Return a random fold number for each row, balanced within every condition."""
+        fold = np.empty(len(self), dtype=np.intp)
+        for start, n in self._blocks():
+            fold[start + rng.permutation(n)] = np.arange(n) % cv
         return fold
 
-    def left_out(self, out: npt.NDArray[np.bool_]) -> tuple[LeftOut, ...]:
-        """Return the same for each condition."""
-        parts = zip(np.split(self.X, self._ends[:-1]), np.split(out, self._ends[:-1]), strict=True)
-        return tuple(_about_mean_of_others(X, own) for X, own in parts)
+    def held_out(self, out: npt.NDArray[np.bool_]) -> tuple[HeldOut, ...]:
+        """Return the sufficient statistics of the rows that are left out, by condition."""
+        found = []
+        for start, n in self._blocks():
+            X, own = self.X[start : start + n], out[start : start + n]
+            deviations = X[own] - X[~own].mean(axis=0)
+            size = len(deviations)
+            found.append(HeldOut(size, deviations.T @ deviations / max(size, 1)))
+        return tuple(found)

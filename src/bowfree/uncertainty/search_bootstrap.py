@@ -1,24 +1,23 @@
-"""How stable is what was found? The bootstrap.
+"""The bootstrap of a search: :func:`bowfree.bootstrap`.
 
-:func:`bootstrap` draws the observations anew, searches again, and counts: how often is there an
-edge, how often an effect in every member of the class, and how far do the effects spread. Unlike
-the averages of :mod:`bowfree.uncertainty.averaging`, which ask what the given data support, it asks
-what other data of the same kind would have led to.
+The search is repeated on resampled rows. The result has the frequencies of edges and effects, and
+intervals of the effects. The averages of :mod:`bowfree.uncertainty.averaging` are about the graphs
+that the given data support; the bootstrap is about the graphs that would be learned from other data
+from the same population.
 
-Resamples are independent searches. Each has a random stream of its own, so that the result is the
-same for every ``n_jobs`` and every executor. Next: :mod:`bowfree.uncertainty.penalty_choice`,
-which leaves observations out instead of drawing them anew.
+Every resample has its own random stream, so the result does not depend on ``n_jobs`` or the
+executor.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -32,28 +31,34 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import EdgeLookup
 from bowfree.graph.text import quote
-from bowfree.model.effect_tables import EffectMatrices, decimals, effect_pairs, effect_table
+from bowfree.model.effect_tables import (
+    EffectMatrices,
+    decimals,
+    effect_pairs,
+    effect_table,
+    quantities,
+)
+from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget, Progress
-from bowfree.parameters import Rng, public
+from bowfree.parameters import GraphClass, Method, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count
 from bowfree.results.frozen import Frozen
 from bowfree.results.rows import Row
-from bowfree.uncertainty.repeated_searches import Recipe, Rows, exhausted_note
+from bowfree.search.plan import Strategy, StrategyName
+from bowfree.space.knowledge import Knowledge
+from bowfree.space.search_space import SearchSpace
+from bowfree.uncertainty.repeated_searches import RepeatedSearch, Rows, work_limit_note
 from bowfree.validation import check_count, check_fraction, check_nonnegative
 
 Floats = npt.NDArray[np.float64]
 
-N_RESAMPLES = 100
-LIMIT = 10_000  # members of a component: a single class of a million would outlast all the searches
-
-
 _EDGES = ("directed", "bidirected", "adjacent")
-_RARE = 0.05  # what is found less often than this is not printed
+_PRINTED = 0.05  # smallest frequency of edges and effects that are printed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BootstrapResult(EffectMatrices, EdgeLookup[Row], Frozen):
-    """Frequencies and intervals over resamples; ``[i, j]`` is about j -> i, or j's effect on i.
+    """Frequencies and intervals over resamples; ``[i, j]`` is about j -> i or the effect of j on i.
 
     Attributes
     ----------
@@ -64,31 +69,29 @@ class BootstrapResult(EffectMatrices, EdgeLookup[Row], Frozen):
     scores : ndarray of shape (resamples,)
         Their scores.
     directed, bidirected, adjacent : ndarray of shape (d, d)
-        How often there is an edge j -> i, an edge i <-> j, an edge of any kind. In a resample an
-        edge counts by the share of the members of the class that have it.
+        Frequency of the edge j -> i, of the edge i <-> j, and of an edge of any kind. In each
+        resample an edge counts with the share of the members of the class that have it.
     directed_interval, bidirected_interval, adjacent_interval : ndarray of shape (2, d, d)
         Lower and upper ends of Wilson's interval for these frequencies.
     effect_frequency : ndarray of shape (d, d)
-        How often every member of the class has an effect of j on i.
+        Frequency of an effect of j on i in all members of the class.
     effect_frequency_interval : ndarray of shape (2, d, d)
-        Wilson's interval for that.
+        Wilson's interval for this frequency.
     min_abs : ndarray of shape (d, d)
         Mean of the smallest absolute effect over the class.
     min_abs_interval : ndarray of shape (2, d, d)
-        Quantiles of the same.
+        Its quantiles.
     total_effect_interval : ndarray of shape (2, d, d)
-        Percentile interval for the total effect, whichever member of the class is true: the lower
+        Percentile interval of the total effect, whichever member of the class is true: the lower
         quantile of the lower bounds and the upper quantile of the upper bounds.
     confidence : float
-        Level of all intervals.
+        Confidence level of all intervals.
     n_planned : int
-        Resamples that were asked for; after a time limit or Ctrl-C there are fewer.
-    n_exhausted : int
-        Resamples whose search ended when the work set aside for it was done, with the best graph by
-        then; a longer search may have found a better one.
+        Number of resamples that were requested.
+    n_hit_work_limit : int
+        Number of resamples whose search ended at its work limit with the best graph found by then.
     complete : bool
-        False when the time was up before the last resample, or when some class had more members
-        than were looked at.
+        False if time was up before the last resample, or a class has more members than `limit`.
     """
 
     names: tuple[str, ...]
@@ -107,7 +110,7 @@ class BootstrapResult(EffectMatrices, EdgeLookup[Row], Frozen):
     total_effect_interval: Floats
     confidence: float
     n_planned: int
-    n_exhausted: int
+    n_hit_work_limit: int
     complete: bool
 
     @property
@@ -117,18 +120,17 @@ class BootstrapResult(EffectMatrices, EdgeLookup[Row], Frozen):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was cut short, in sentences."""
-        found = []
+        """Notes on limits that were reached."""
+        notes = []
         if self.n_resamples < self.n_planned:
-            found.append(
-                f"NOT COMPLETE: ended after {self.n_resamples} of {self.n_planned} "
-                "resamples; frequencies and intervals are those of these"
+            notes.append(
+                f"NOT COMPLETE: ended after {self.n_resamples} of {self.n_planned} resamples"
             )
         elif not self.complete:
-            found.append("NOT COMPLETE: some classes have more members than `limit`")
-        if self.n_exhausted:
-            found.append(exhausted_note(self.n_exhausted, self.n_resamples))
-        return tuple(found)
+            notes.append("NOT COMPLETE: some classes have more members than `limit`")
+        if self.n_hit_work_limit:
+            notes.append(work_limit_note(self.n_hit_work_limit, self.n_resamples))
+        return tuple(notes)
 
     def _matrices(self) -> dict[str, Floats]:
         lower, upper = self.total_effect_interval
@@ -138,18 +140,11 @@ class BootstrapResult(EffectMatrices, EdgeLookup[Row], Frozen):
     def _at_edge(self, i: int, mark: str, j: int) -> Row:
         kind = "directed" if mark == "->" else "bidirected"
         lower, upper = getattr(self, f"{kind}_interval")[:, j, i].tolist()
-        frequency = float(getattr(self, kind)[j, i])
-        return Row(
-            a=self.names[i],
-            mark=mark,
-            b=self.names[j],
-            frequency=frequency,
-            lower=lower,
-            upper=upper,
-        )
+        a, b, frequency = self.names[i], self.names[j], float(getattr(self, kind)[j, i])
+        return Row(a=a, mark=mark, b=b, frequency=frequency, lower=lower, upper=upper)
 
     def _content(self) -> Any:
-        counts = ("n_resamples", "n_planned", "n_exhausted")
+        counts = ("n_resamples", "n_planned", "n_hit_work_limit")
         plain = ("names", *counts, "confidence", "complete", "notes", "graphs", "scores")
         effects = ("effect_frequency", "effect_frequency_interval", "min_abs", "min_abs_interval")
         arrays = (*_EDGES, *(f"{name}_interval" for name in _EDGES), *effects)
@@ -163,50 +158,58 @@ class BootstrapResult(EffectMatrices, EdgeLookup[Row], Frozen):
         level = f"{100 * self.confidence:g} %"
         yield f"{self.n_resamples} bootstrap resamples"
         yield from self.notes
-        yield self._edges(level)
-        lower, upper = self.total_effect_interval
+        yield self._edge_table(level)
+        lower, upper = (quantities(end, 3) for end in self.total_effect_interval)
         yield effect_table(
             "effect",
             self.names,
-            effect_pairs(self.effect_frequency >= _RARE),
+            effect_pairs(self.effect_frequency >= _PRINTED),
             {
                 "in all members": decimals(self.effect_frequency, 2),
-                f"{level} interval of its size": lambda i, j: (
-                    f"{lower[i, j]:.3f} to {upper[i, j]:.3f}"
-                ),
+                f"{level} interval": lambda i, j: f"{lower(i, j)} to {upper(i, j)}",
             },
             size=self.effect_frequency,
         )
 
-    def _edges(self, level: str) -> Table:
+    def _edge_table(self, level: str) -> Table:
         names, d = [quote(name) for name in self.names], len(self.names)
-        pairs = [(i, j) for i, j in combinations(range(d), 2) if self.adjacent[i, j] >= _RARE]
+        pairs = [(i, j) for i, j in combinations(range(d), 2) if self.adjacent[i, j] >= _PRINTED]
         if len(pairs) > MOST_ROWS:
             pairs.sort(key=lambda pair: -self.adjacent[pair])
         low, high = self.adjacent_interval
         rows = []
         for i, j in pairs:
-            numbers = (self.directed[j, i], self.directed[i, j], self.bidirected[i, j])
+            kinds = (self.directed[j, i], self.directed[i, j], self.bidirected[i, j])
+            interval = f"{low[i, j]:.2f} to {high[i, j]:.2f}"
+            numbers = (f"{x:.2f}" for x in kinds)
             rows.append(
-                (
-                    f"{names[i]}, {names[j]}",
-                    f"{self.adjacent[i, j]:.2f}",
-                    f"{low[i, j]:.2f} to {high[i, j]:.2f}",
-                    *(f"{x:.2f}" for x in numbers),
-                )
+                (f"{names[i]}, {names[j]}", f"{self.adjacent[i, j]:.2f}", interval, *numbers)
             )
         headings = ("edge", "any", f"{level} interval", "a -> b", "a <- b", "a <-> b")
-        return Table(headings, rows, most=MOST_ROWS, rest="rarer ones: to_frame() has all")
+        return Table(headings, rows, most=MOST_ROWS, rest="less frequent: see to_frame()")
 
 
 @public
 def bootstrap(
     data: Any,
     *,
-    n_resamples: int = N_RESAMPLES,
+    n_resamples: int = 100,
     confidence: float = 0.95,
-    search: Mapping[str, Any] | None = None,
-    limit: int = LIMIT,
+    shrinkage: float | Literal["auto"] = 0.0,
+    space: SearchSpace | None = None,
+    graph_class: GraphClass | None = None,
+    max_in_degree: int | None = None,
+    max_district: int | None = None,
+    max_edges: int | None = None,
+    knowledge: Knowledge | None = None,
+    penalty: Penalty = 1.0,
+    gamma: float | None = None,
+    smallest_effect: float = 0.0,
+    method: Method = "newton",
+    max_iter: int | None = None,
+    strategy: StrategyName | Strategy = "ils",
+    restarts: int | None = None,
+    limit: int = 10_000,
     zero: float = ZERO,
     rng: Rng = None,
     n_jobs: int | None = None,
@@ -214,28 +217,26 @@ def bootstrap(
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> BootstrapResult:
-    """Search on resampled data, and count edges and effects.
+    """Repeat a search on resampled rows, and count edges and effects.
 
-    The bootstrap of a given graph is :func:`bowfree.bootstrap_fit`.
+    :func:`bowfree.bootstrap_fit` is the bootstrap of a given graph.
 
     Parameters
     ----------
     data : array_like of shape (n, d), data frame, or sequence of Condition
-        Observations in rows. Of several conditions each is drawn from by itself.
+        Observations in rows. Conditions are resampled separately.
     n_resamples : int
         Number of resamples, each of n rows drawn with replacement.
     confidence : float
-        Level of the intervals. Both tails of the quantiles must hold a resample, so 95 % needs at
-        least 40 of them.
-    search : mapping, optional
-        Options of :func:`bowfree.greedy_search`, as ``{"penalty": 0.5, "max_in_degree": 2}``. The
-        searches are shorter than a single one: three restarts each, and for each of these ``work``
-        of 1.7e8 multiplications a variable, a tenth of which suffices for most. Say
-        ``{"restarts": 24}`` for the usual number, which also gives them more work.
+        Confidence level of intervals. Both tails of the quantiles must contain a resample, so 0.95
+        requires at least 40 resamples.
+    strategy : {"ils", "restart"} or Strategy
+        How to search, as in :func:`bowfree.greedy_search`. Unless it sets ``work``, each search has
+        a work limit of 1.7e8 multiplications per restart and variable, of which most need a tenth.
+    restarts : int, optional
+        Number of restarts of each search; by default 3, fewer than in a single search.
     limit : int
-        Largest number of members of each component of a class.
-    zero : float
-        Effects with an absolute value up to this count as none.
+        Largest number of members of each connected component of a class to enumerate.
 
     Returns
     -------
@@ -243,12 +244,12 @@ def bootstrap(
 
     Raises
     ------
-    WorkInterrupted
-        On Ctrl-C; a :class:`KeyboardInterrupt` with the resamples that were done in its ``result``.
     BowfreeError
-        Too few resamples for the level of confidence, or options that are not the search's.
+        If there are too few resamples for the confidence level, or an option is invalid.
     DataError
-        Data that cannot be used.
+        If the data are invalid.
+    WorkInterrupted
+        On Ctrl-C: a :class:`KeyboardInterrupt` whose ``result`` has the resamples finished so far.
 
     Examples
     --------
@@ -256,8 +257,7 @@ def bootstrap(
     >>> import numpy as np
     >>> g = bf.parse("x -> y <- z")
     >>> sem = bf.LinearSEM(g, [[0, 0, 0], [1, 0, 1], [0, 0, 0]], np.eye(3))
-    >>> quick = {"restarts": 2, "rounds": 0}
-    >>> stable = bf.bootstrap(sem.sample(300, rng=3), n_resamples=40, search=quick, rng=0)
+    >>> stable = bf.bootstrap(sem.sample(300, rng=3), n_resamples=40, restarts=2, rng=0)
     >>> x, y, z = range(3)
     >>> bool(stable.adjacent[x, y] > 0.99), bool(stable.adjacent[x, z] < 0.3)
     (True, True)
@@ -271,35 +271,123 @@ def bootstrap(
     needed = resamples_needed(confidence)
     if check_count("n_resamples", n_resamples, 1) < needed:
         raise BowfreeError(
-            f"n_resamples = {n_resamples} is too few for intervals of level {confidence:g}: at "
-            f"least {needed} are needed; raise n_resamples or lower confidence"
+            f"n_resamples = {n_resamples} is too few for intervals of level {confidence:g}, which "
+            f"need at least {needed}; raise n_resamples or lower confidence"
         )
-    budget, recipe = Budget(rng, n_jobs, time_limit, progress, executor), Recipe.of(search)
-    rows = Rows.of(data, recipe)
     check_count("limit", limit, 1)
+    search = RepeatedSearch.of(
+        space,
+        ScoringRule(penalty, method, max_iter, gamma, smallest_effect),
+        strategy,
+        restarts,
+        graph_class=graph_class,
+        max_in_degree=max_in_degree,
+        max_district=max_district,
+        max_edges=max_edges,
+        knowledge=knowledge,
+    )
+    rows, budget = Rows.of(data, shrinkage), Budget(rng, n_jobs, time_limit, progress, executor)
     seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()
     result: BootstrapResult = budget.run(
-        partial(_resample, recipe=recipe, limit=limit, zero=zero),
+        partial(_resample, search=search, limit=limit, zero=zero),
         _Resamples(rows, seeds, budget),
         what="resamples",
-        gather=partial(_counted, rows.names, n_resamples, confidence, budget),
+        gather=partial(_summarize, rows.names, n_resamples, confidence, budget),
     )
     return result
 
 
-def _counted(
+def resamples_needed(confidence: float) -> int:
+    """Return the number of resamples for which both tails of an interval contain one."""
+    return math.ceil(2.0 / (1.0 - confidence) - 1e-9)
+
+
+@dataclass(frozen=True, eq=False)
+class _Resamples(Sequence[tuple[Moments, Budget]]):
+    """The tasks, created on demand. A worker receives moments, which are small, and not rows."""
+
+    rows: Rows
+    seeds: list[int]
+    budget: Budget
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    def __getitem__(self, k: Any) -> Any:
+        stream = np.random.default_rng(self.seeds[k])
+        return self.rows.moments(self.rows.draw(stream)), self.budget.for_task(stream)
+
+
+@dataclass(frozen=True, eq=False)
+class _Resample:
+    """Result of one resample."""
+
+    graph: MixedGraph
+    score: float
+    directed: Floats
+    bidirected: Floats
+    min_abs: Floats
+    effect: Floats
+    lower: Floats
+    upper: Floats
+    hit_work_limit: bool
+    complete: bool
+
+
+def _resample(
+    task: tuple[Moments, Budget], *, search: RepeatedSearch, limit: int, zero: float
+) -> _Resample | None:
+    """Search on one resample and bound the effects; return None if time was up."""
+    moments, budget = task
+    result = search.search(moments, budget)
+    if not result.complete:
+        return None
+    counter = effect_counter(moments, "corrected", zero)
+    members = class_by_components(result, limit, budget.seconds_left)
+    bounds = class_bounds(counter, members, limit, budget, "corrected", zero)
+    parents, spouses = result.graph._bits()
+    total, parts, _ = _core.average_classes(
+        counter,
+        parents[None],
+        spouses[None],
+        shares=[1.0],
+        sizes=[1],
+        n_classes=1,
+        power=0,
+        n=moments.n,
+        level=0.95,
+        limit=limit,
+        knowledge=result.space.member_masks(result.graph.nodes),
+        conditions=targets_of(moments, moments.names).core,
+        seconds=budget.seconds_left,
+    )
+    return _Resample(
+        graph=result.graph,
+        score=result.score,
+        directed=total["directed"],
+        bidirected=total["bidirected"],
+        min_abs=bounds.min_abs,
+        effect=total["probability_all_members"],
+        lower=bounds.lower,
+        upper=bounds.upper,
+        hit_work_limit=result.hit_work_limit,
+        complete=bounds.complete and all(complete for _, _, complete in parts),
+    )
+
+
+def _summarize(
     names: tuple[str, ...],
     n_resamples: int,
     confidence: float,
     budget: Budget,
-    done: list[_Resample | None],
+    results: list[_Resample | None],
 ) -> BootstrapResult:
-    """Count over the resamples whose search came to its end."""
-    found = [one for one in done if one is not None]
+    """Summarize the resamples whose search was completed."""
+    found = [one for one in results if one is not None]
     if not found:
         raise BowfreeError(
-            f"time_limit = {budget.time_limit:g}: the time was up before the first resample was "
-            "done; give more, or a quicker search"
+            f"time_limit = {budget.time_limit:g}: time was up before the first resample was "
+            "finished; raise it, or use a quicker search"
         )
     mean = {
         name: np.mean([getattr(one, name) for one in found], axis=0)
@@ -307,10 +395,7 @@ def _counted(
     }
     adjacent = mean["directed"] + mean["directed"].T + mean["bidirected"]
     tails = ((1 - confidence) / 2, (1 + confidence) / 2)
-
-    def wilson(frequency: Floats) -> Floats:
-        return wilson_interval(frequency, len(found), confidence)
-
+    wilson = partial(wilson_interval, size=len(found), confidence=confidence)
     return BootstrapResult(
         names=names,
         graphs=tuple(one.graph for one in found),
@@ -331,92 +416,10 @@ def _counted(
                 np.quantile([one.upper for one in found], tails[1], axis=0),
             ]
         ),
-        confidence=float(confidence),
+        confidence=confidence,
         n_planned=n_resamples,
-        n_exhausted=sum(one.exhausted for one in found),
+        n_hit_work_limit=sum(one.hit_work_limit for one in found),
         complete=len(found) == n_resamples and all(one.complete for one in found),
-    )
-
-
-def resamples_needed(confidence: float) -> int:
-    """Return how many resamples it takes for both tails of an interval to hold one."""
-    return math.ceil(2.0 / (1.0 - confidence) - 1e-9)
-
-
-@dataclass(frozen=True, eq=False)
-class _Resamples(Sequence[tuple[Moments, Budget]]):
-    """The pieces of work, made when they are asked for.
-
-    A worker is sent the moments of its resample, which are small, and not the rows.
-    """
-
-    rows: Rows
-    seeds: list[int]
-    budget: Budget
-
-    def __len__(self) -> int:
-        return len(self.seeds)
-
-    def __getitem__(self, k: Any) -> Any:
-        stream = np.random.default_rng(self.seeds[k])
-        return self.rows.moments(self.rows.draw(stream)), self.budget.for_task(stream)
-
-
-@dataclass(frozen=True, eq=False)
-class _Resample:
-    """What one resample led to."""
-
-    graph: MixedGraph
-    score: float
-    directed: Floats
-    bidirected: Floats
-    min_abs: Floats
-    effect: Floats
-    lower: Floats
-    upper: Floats
-    exhausted: bool
-    complete: bool
-
-
-def _resample(
-    piece: tuple[Moments, Budget], *, recipe: Recipe, limit: int, zero: float
-) -> _Resample | None:
-    """Search on one resample, and bound the effects; None when time was up for the search."""
-    moments, budget = piece
-    result = recipe.search(moments, budget)
-    if not result.complete:
-        return None
-    counter = effect_counter(moments, "corrected", zero)
-    members = class_by_components(result, limit, budget.seconds_left)
-    bounds = class_bounds(counter, members, limit, budget, "corrected", zero)
-    parents, spouses = result.graph._bits()
-    masks = result.space.member_masks(result.graph.nodes)
-    total, parts, _ = _core.average_classes(
-        counter,
-        parents[None],
-        spouses[None],
-        shares=[1.0],
-        sizes=[1],
-        n_classes=1,
-        power=0,
-        n=moments.n,
-        level=0.95,
-        limit=limit,
-        knowledge=masks,
-        conditions=targets_of(moments, moments.names).core,
-        seconds=budget.seconds_left,
-    )
-    return _Resample(
-        graph=result.graph,
-        score=result.score,
-        directed=total["directed"],
-        bidirected=total["bidirected"],
-        min_abs=bounds.min_abs,
-        effect=total["probability_all_members"],
-        lower=bounds.lower,
-        upper=bounds.upper,
-        exhausted=result.hit_work_limit,
-        complete=bounds.complete and all(complete for _, _, complete in parts),
     )
 
 
