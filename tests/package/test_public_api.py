@@ -211,7 +211,6 @@ VALID: dict[str, Callable[[], Any]] = {
     "n_jobs": lambda: 1,
     "time_limit": lambda: 0.1,
     "progress": lambda: lambda progress: None,
-    "strategy": lambda: bf.search.Strategy(**QUICK),
     "strategy": lambda: "restart",
     "restarts": lambda: 1,
     "rounds": lambda: 0,

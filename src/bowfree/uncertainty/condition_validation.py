@@ -36,9 +36,9 @@ from bowfree.data.options import DataOptions
 from bowfree.errors import DataError
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.context import ScoringRule
 from bowfree.model.fitting import fit_moments
 from bowfree.model.joint_fit import condition_model, cut_graph
-from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number

@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from bowfree.data.moments import Moments
 from bowfree.errors import BowfreeError, DataError
+from bowfree.model.context import ScoringRule
 from bowfree.model.fitting import fit_moments
 from bowfree.model.joint_fit import JointFit
-from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import GraphClass, Method, Rng, public
 from bowfree.results.display import Table

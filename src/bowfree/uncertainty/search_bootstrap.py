@@ -31,6 +31,7 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import EdgeLookup
 from bowfree.graph.text import quote
+from bowfree.model.context import ScoringRule
 from bowfree.model.effect_tables import (
     EffectMatrices,
     decimals,
@@ -38,7 +39,6 @@ from bowfree.model.effect_tables import (
     effect_table,
     quantities,
 )
-from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import GraphClass, Method, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count
