@@ -25,7 +25,7 @@ from bowfree.data.covariance import (
 from bowfree.data.frames import quoted, read_observations, split_table
 from bowfree.data.joint_moments import ConditionMoments, JointMoments
 from bowfree.data.moments import Moments
-from bowfree.data.sample import CompleteRows
+from bowfree.data.sample import CompleteRows, cross_products
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import Kind, Means, public
@@ -329,7 +329,7 @@ def _read(condition: Condition, name: str, graph: MixedGraph | None) -> Conditio
         check_scale(names, size, "values up to")
     mean = X.mean(axis=0)
     deviations = np.where(constant, 0.0, X - mean)
-    S = deviations.T @ deviations / len(X)
+    S = cross_products(deviations, deviations) / len(X)
     if np.diag(S)[~constant].min(initial=np.inf) < SMALLEST**2:
         check_scale(names, np.where(constant, 1.0, size), "values up to")
     return ConditionMoments(

@@ -26,6 +26,7 @@ from bowfree import _core
 from bowfree.data.covariance import check_definite
 from bowfree.data.frames import quoted
 from bowfree.data.moments import Moments
+from bowfree.data.sample import cross_products
 from bowfree.errors import BowfreeError, DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import Kind, Means, Method
@@ -114,7 +115,7 @@ class ConditionMoments(TextDisplay, Frozen):
         rows = self.deviations[chosen]
         shift = rows.mean(axis=0)
         rows = rows - shift
-        S = rows.T @ rows / len(rows)
+        S = cross_products(rows, rows) / len(rows)
         mean = None if self.mean is None else self.mean + shift
         return replace(self, n=float(len(rows)), S=S, mean=mean, deviations=rows)
 
@@ -261,7 +262,7 @@ class JointMoments(Moments):
             means = np.array([_mean_of(c) for c in self.conditions])
             weights = np.array([c.n / self.n for c in self.conditions])
             shifts = means - weights @ means
-            S = S + (shifts * weights[:, None]).T @ shifts
+            S = S + cross_products(shifts * weights[:, None], shifts)
         lock_arrays(S)
         return np.asarray(S)
 

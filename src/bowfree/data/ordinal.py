@@ -41,7 +41,7 @@ import numpy.typing as npt
 
 from bowfree.data.frames import quoted
 from bowfree.data.ranks import nearest_correlation
-from bowfree.data.sample import Summary, lower_triangle
+from bowfree.data.sample import Summary, cross_products, lower_triangle
 from bowfree.errors import DataError
 from bowfree.results.display import count
 from bowfree.results.frozen import Frozen
@@ -178,7 +178,7 @@ class MixedRows(Frozen):
                 pair = next(pairs)
                 entries.append(sd[i] * sd[j] * (pair.influence + pair.r * (scale[i] + scale[j])))
         influence = np.stack(entries, axis=1)
-        G: Floats = influence.T @ influence / self.n_rows
+        G: Floats = cross_products(influence, influence) / self.n_rows
         return G
 
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, MixedRows]:

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.frames import quoted
-from bowfree.data.sample import Summary, lower_triangle
+from bowfree.data.sample import Summary, cross_products, lower_triangle
 from bowfree.results.frozen import Frozen
 
 Floats = npt.NDArray[np.float64]
@@ -98,7 +98,9 @@ class RankedRows(Frozen):
     def gamma(self) -> Floats:
         """Return the covariance matrix of the influences; the variances are constant."""
         influence = self._found[1]
-        return among_correlations(influence.T @ influence / self.n_rows, self.ranks.shape[1])
+        return among_correlations(
+            cross_products(influence, influence) / self.n_rows, self.ranks.shape[1]
+        )
 
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, RankedRows]:
         """Return the ranks of some of the variables."""

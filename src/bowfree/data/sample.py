@@ -19,6 +19,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from bowfree import _core
 from bowfree.results.frozen import Frozen
 
 Floats = npt.NDArray[np.float64]
@@ -26,8 +27,6 @@ Indices = npt.NDArray[np.intp]
 
 # Rows whose products are formed at a time: 4096 rows of 20 variables take 7 MB.
 _CHUNK = 4096
-# Products summed in one call, which Ctrl-C cannot interrupt: about a tenth of a second.
-_PRODUCTS = 3 * 10**8
 # Cells that are read or written in one call: 8 MB, some hundredths of a second.
 _CELLS = 2**20
 # If a mean exceeds _FAR times the largest deviation in the first rows, the mean of a million rows is
@@ -118,18 +117,9 @@ class CompleteRows(Frozen):
 
     def covariance(self) -> Floats:
         """Return the covariance matrix with divisor n."""
-        some = max(1, _PRODUCTS // self.deviations.shape[1] ** 2)
-
-        def products(rows: slice) -> Floats:
-            part = self.deviations[rows]
-            weighted = part if self.weights is None else part * self.weights[rows, None]
-            total: Floats = weighted.T @ part
-            return total
-
-        S = products(slice(some))
-        for start in range(some, self.n_rows, some):
-            S += products(slice(start, start + some))
-        return S / self.n_rows
+        rows = self.deviations
+        weighted = rows if self.weights is None else rows * self.weights[:, None]
+        return cross_products(weighted, rows) / self.n_rows
 
     def table(self, names: Sequence[str], mean: Floats | None) -> dict[str, Floats]:
         """Return the original rows, by column."""
@@ -148,7 +138,7 @@ class CompleteRows(Frozen):
             products = self.deviations[chunk][:, i] * self.deviations[chunk][:, j] - s
             if self.weights is not None:
                 products *= self.weights[chunk, None]
-            total += products.T @ products
+            total += cross_products(products, products)
         return total / self.n_rows
 
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, CompleteRows]:
@@ -230,6 +220,14 @@ def chunks(n: int) -> Iterator[slice]:
     """Yield slices that cover n rows, a few thousand at a time."""
     for start in range(0, n, _CHUNK):
         yield slice(start, start + _CHUNK)
+
+
+def cross_products(X: Floats, Y: Floats) -> Floats:
+    """Return ``X.T @ Y``, with the same bits on every processor, unlike a BLAS.
+
+    Searches turn differences in the last bit of a covariance matrix into different graphs.
+    """
+    return _core.cross_products(np.ascontiguousarray(X), np.ascontiguousarray(Y))
 
 
 def lower_triangle(d: int) -> tuple[Indices, Indices]:

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from bowfree.data.covariance import check_scale
 from bowfree.data.frames import Observations, quoted, read_observations
-from bowfree.data.sample import Summary
+from bowfree.data.sample import Summary, cross_products
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 
@@ -38,8 +38,6 @@ Floats = npt.NDArray[np.float64]
 KEPT = 2**24
 # Number of rows of a block, a power of two; fewer in a table with many columns (64 MB).
 _BLOCK, _BLOCK_CELLS = 2**14, 2**23
-# Size of a matrix product that OpenBLAS computes on one thread. The other cores are busy reading.
-_ONE_THREAD = 2**18
 _HEAD = 1000
 _BATCH = 2**16  # number of rows of a piece of a lazy frame
 
@@ -95,8 +93,7 @@ class Sums:
             rows -= self._base
             mean = rows.mean(axis=0)
             rows -= mean
-            self._block[m:] = 0.0
-            self._merge(m, mean, _products(self._block))
+            self._merge(m, mean, cross_products(rows, rows))
 
     def _merge(self, m: int, mean: Floats, squares: Floats) -> None:
         total = self.n + m
@@ -137,16 +134,6 @@ class Sums:
         sd = np.sqrt(np.where(np.isfinite(variances), variances, np.inf))
         check_scale(self.names, sd, "a standard deviation of")
         return Summary(S, float(self.n), self._base + self._mean)
-
-
-def _products(rows: Floats) -> Floats:
-    """Return ``rows.T @ rows``, in parts that use one thread each if there are few columns."""
-    size, d = rows.shape
-    part = _power_of_two(_ONE_THREAD // d**2)
-    if not 64 <= part < size:
-        return np.asarray(rows.T @ rows, dtype=np.float64)
-    parts = rows.reshape(-1, part, d)
-    return np.asarray((parts.transpose(0, 2, 1) @ parts).sum(axis=0), dtype=np.float64)
 
 
 def _power_of_two(most: int) -> int:
