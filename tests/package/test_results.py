@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.results import frames
+from bowfree.results import rows
 from bowfree.results.display import MOST_ROWS, Table
 from bowfree.results.graph_display import MOST_NODES
 from bowfree.results.rows import Row
@@ -412,7 +412,7 @@ def test_libraries_of_frames(monkeypatch):
 
     monkeypatch.setattr("narwhals.from_dict", not_installed)
     with pytest.raises(bf.BowfreeError, match="polars is not installed: `pip install polars`"):
-        frames.data_frame({"x": [1]}, "polars")
+        rows.data_frame({"x": [1]}, "polars")
 
 
 # --- one word, one kind of thing ---

@@ -10,8 +10,7 @@ from bowfree.equivalence.targets import target_names, target_set
 from bowfree.errors import BowfreeError
 from bowfree.parameters import Kind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count
-from bowfree.results.frames import data_frame
-from bowfree.results.rows import Row
+from bowfree.results.rows import Row, data_frame
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import short_repr
 

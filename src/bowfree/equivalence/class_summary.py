@@ -16,7 +16,7 @@ from bowfree.errors import GraphError
 from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
 from bowfree.results.display import Table, TextDisplay, count
-from bowfree.results.frames import data_frame
+from bowfree.results.rows import data_frame
 from bowfree.results.serialization import ToDict
 
 End = Literal["head", "tail", "circle"]

@@ -38,7 +38,6 @@ from bowfree.equivalence.class_members import (
 )
 from bowfree.equivalence.decision import algebra_seed
 from bowfree.equivalence.targets import (
-    Kind,
     Targets,
     TargetSets,
     read_targets,
@@ -51,6 +50,7 @@ from bowfree.model.context import Context, context_of
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import (
     Correlation,
+    Kind,
     Means,
     Method,
     Missing,

@@ -36,8 +36,7 @@ from bowfree.model.fitting import fit_moments, warn_if_doubtful
 from bowfree.model.inference import observed_information
 from bowfree.parameters import Correlation, Means, Method, Missing, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_cell
-from bowfree.results.frames import data_frame
-from bowfree.results.rows import Row
+from bowfree.results.rows import Row, data_frame
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names, short_repr, similar_names
 from bowfree.validation import as_list

@@ -14,11 +14,11 @@ from bowfree.equivalence.decision import (
     distinguishing_subgraph,
     separation_difference,
 )
-from bowfree.equivalence.targets import Kind, Targets, TargetSets, read_targets, target_names
+from bowfree.equivalence.targets import Targets, TargetSets, read_targets, target_names
 from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
-from bowfree.parameters import Rng, public
+from bowfree.parameters import Kind, Rng, public
 from bowfree.results.display import TextDisplay
 from bowfree.results.serialization import ToDict
 

@@ -17,12 +17,12 @@ from bowfree import _core
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.equivalence.decision import algebra_seed
-from bowfree.equivalence.targets import OBSERVED, Kind, Kinds, Targets, TargetSets, read_targets
+from bowfree.equivalence.targets import OBSERVED, Kinds, Targets, TargetSets, read_targets
 from bowfree.errors import BowfreeError
 from bowfree.graph.encodings import BIDIRECTED, EDGES, FORWARD
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parallel.budget import Budget
-from bowfree.parameters import Rng, public
+from bowfree.parameters import Kind, Rng, public
 from bowfree.results.display import count
 from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict

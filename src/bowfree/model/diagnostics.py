@@ -48,9 +48,8 @@ from bowfree.results.display import (
     p_cell,
     significant,
 )
-from bowfree.results.frames import data_frame
 from bowfree.results.frozen import Frozen
-from bowfree.results.rows import Row, RowTable
+from bowfree.results.rows import Row, RowTable, data_frame
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names
 from bowfree.validation import as_list
@@ -172,8 +171,8 @@ def modification_indices(fit: Fit) -> ModificationIndices:
                 std_all=float(change[s] / unit),
             )
         )
-    skipped = (tuple(parameter_edge(names, p) for p in edges) for edges in (bows, cycles))
-    return ModificationIndices(tuple(rows), *skipped, names, fit.n)
+    skipped = [tuple(parameter_edge(names, p) for p in edges) for edges in (bows, cycles)]
+    return ModificationIndices(tuple(rows), skipped[0], skipped[1], names, fit.n)
 
 
 def _absent_edges(fit: Fit) -> tuple[list[Parameter], list[Parameter], list[Parameter]]:

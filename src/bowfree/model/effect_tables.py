@@ -27,9 +27,8 @@ from bowfree.results.display import (
     p_cell,
     significant,
 )
-from bowfree.results.frames import data_frame
 from bowfree.results.frozen import Frozen
-from bowfree.results.rows import Row
+from bowfree.results.rows import Row, data_frame
 from bowfree.results.serialization import ToDict
 
 Floats = npt.NDArray[np.float64]

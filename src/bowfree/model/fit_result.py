@@ -50,9 +50,9 @@ from bowfree.model.inference import Information, MomentVariation, StandardErrors
 from bowfree.model.linear_sem import LinearSEM
 from bowfree.parameters import Method, StandardErrorKind, TestKind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, to_html
-from bowfree.results.frames import data_frame
 from bowfree.results.frozen import Frozen, lock_arrays
 from bowfree.results.graph_display import Reportable
+from bowfree.results.rows import data_frame
 from bowfree.results.serialization import ToDict
 from bowfree.validation import check_choice
 

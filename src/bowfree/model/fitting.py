@@ -52,7 +52,7 @@ from bowfree.parameters import (
     public,
 )
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, significant
-from bowfree.results.frames import data_frame
+from bowfree.results.rows import data_frame
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names
 from bowfree.validation import check_choice, check_count, check_nonnegative

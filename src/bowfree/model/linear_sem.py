@@ -28,9 +28,9 @@ from bowfree.model.effect_tables import TotalEffects
 from bowfree.parallel.budget import random_generator
 from bowfree.parameters import Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count, shorten_list
-from bowfree.results.frames import data_frame
 from bowfree.results.frozen import Frozen
 from bowfree.results.graph_display import GraphDisplay
+from bowfree.results.rows import data_frame
 from bowfree.text_reading import short_repr
 from bowfree.validation import as_list, check_count
 

@@ -42,7 +42,7 @@ from bowfree.model.fitting import (
 )
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Correlation, Means, Missing, Rng, public
-from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, significant
+from bowfree.results.display import MOST_ROWS, Table, count, significant
 from bowfree.results.frozen import Frozen
 from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
@@ -54,7 +54,7 @@ Interval = Literal["percentile", "bias-corrected"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BootstrapFit(RowTable, TextDisplay, ToDict, EdgeLookup[Row], Frozen):
+class BootstrapFit(RowTable, ToDict, EdgeLookup[Row], Frozen):
     """A given graph fitted to bootstrap samples; made by :func:`bowfree.bootstrap_fit`.
 
     Attributes
@@ -109,7 +109,7 @@ class BootstrapFit(RowTable, TextDisplay, ToDict, EdgeLookup[Row], Frozen):
         return (larger + 1) / (len(self.chi2_draws) + 1)
 
     @property
-    def rows(self) -> tuple[Row, ...]:  # type: ignore[override]
+    def rows(self) -> tuple[Row, ...]:
         """The parameters, then the total effects, as in :meth:`to_frame`."""
         return (*self.estimates(), *self.effects())
 

@@ -1,10 +1,8 @@
-"""How results show themselves: one line, a text, and the same text as HTML.
+"""Display of results: one line, text, and the same as HTML.
 
-A result says once what it has to show, as lines and tables, in ``_shown``, and what it is in a few
-words, in ``_headline``. :class:`TextDisplay` makes of this what ``repr``, ``print`` and a notebook ask for.
-A class that uses it is a dataclass with ``repr=False``; otherwise its own ``repr`` comes first.
-
-Next: :mod:`bowfree.results.frames`, which makes data frames of results.
+A result describes itself once, by ``_headline`` (one line) and ``_sections`` (lines and tables).
+:class:`TextDisplay` derives ``repr``, ``str`` and the display in notebooks from them. A class that
+uses it is a dataclass with ``repr=False``, because its own ``repr`` would take precedence.
 """
 
 from __future__ import annotations
@@ -16,29 +14,29 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 MOST_ROWS = 40
-"""Rows of a table that grows with the number of pairs; more are read as a data frame."""
+"""Largest number of printed rows of a table; data frames have all rows."""
 
 _LONGEST_REPR = 118
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts.
+    """A table of strings.
 
     Attributes
     ----------
     headings : tuple of str
-        One for each column; empty for a table without a heading.
+        One for each column; empty for a table without headings.
     rows : sequence of tuple of str
         The cells.
     left : tuple of int
-        Columns that are set to the left; numbers are set to the right.
+        Columns that are left-aligned; the others are right-aligned.
     widths : tuple of int
         Smallest widths of the first columns, in characters.
     most : int or None
-        Rows to show.
+        Largest number of rows to show.
     rest : str
-        What to say after the number of the others, such as "more: to_frame() has all".
+        Text after the number of omitted rows, such as "more: to_frame() has all".
     """
 
     headings: tuple[str, ...]
@@ -51,10 +49,7 @@ class Table:
     def lines(self, width: int | None = None) -> list[str]:
         r"""Return the table as lines with aligned columns.
 
-        Parameters
-        ----------
-        width : int, optional
-            Characters in a line. A wider table goes on below itself, with its first column again.
+        A table that is wider than `width` is continued below, with its first column repeated.
 
         Examples
         --------
@@ -71,9 +66,10 @@ class Table:
         if not rows:
             return []
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        widths = [max(*pair) for pair in zip(widths, self._least(len(widths)), strict=True)]
+        for k, least in enumerate(self.widths):
+            widths[k] = max(widths[k], least)
         lines: list[str] = []
-        for columns in column_groups(widths, width):
+        for columns in _column_groups(widths, width):
             lines += [""] * bool(lines)
             lines += [
                 "  ".join(
@@ -84,34 +80,30 @@ class Table:
             ]
         return [*lines, *self._note()]
 
-    def _least(self, columns: int) -> list[int]:
-        return [*self.widths, *[0] * (columns - len(self.widths))]
-
     def _note(self) -> list[str]:
         hidden = len(self.rows) - (len(self.rows) if self.most is None else self.most)
         return [f"... and {hidden:,} {self.rest}"] if hidden > 0 else []
 
     def html(self) -> str:
-        """Return the table as HTML; whatever a name contains, it is shown and not obeyed."""
+        """Return the table as HTML, with escaped cells."""
         head = f"<thead>{self._html_row('th', self.headings)}</thead>" if self.headings else ""
         body = "\n".join(self._html_row("td", row) for row in self.rows[: self.most])
         notes = "".join(_paragraph(note) for note in self._note())
         return f"<table>{head}<tbody>\n{body}\n</tbody></table>{notes}"
 
     def _html_row(self, tag: str, cells: tuple[str, ...]) -> str:
-        # Notebooks set cells to the right; the side is said for pages that do not.
-        side = ["left" if k in self.left else "right" for k in range(len(cells))]
+        sides = ["left" if k in self.left else "right" for k in range(len(cells))]
         written = (
-            f'<{tag} style="text-align:{where}">{html.escape(cell.strip())}</{tag}>'
-            for where, cell in zip(side, cells, strict=True)
+            f'<{tag} style="text-align:{side}">{html.escape(cell.strip())}</{tag}>'
+            for side, cell in zip(sides, cells, strict=True)
         )
         return f"<tr>{''.join(written)}</tr>"
 
 
-def column_groups(widths: Sequence[int], width: int | None, *, gap: int = 2) -> Iterator[list[int]]:
-    """Yield the columns that find room beside each other, the first one always with them.
+def _column_groups(widths: Sequence[int], width: int | None, gap: int = 2) -> Iterator[list[int]]:
+    """Yield groups of columns that fit side by side, each with the first column.
 
-    A column that has no room even beside the first one, of long texts, stands by itself.
+    A column that does not fit beside the first one is a group of its own.
     """
     columns, used = [0], widths[0]
     for k, needed in enumerate(widths[1:], start=1):
@@ -141,36 +133,36 @@ def _wrapped(text: str, width: int | None) -> list[str]:
 
 
 class TextDisplay:
-    """What can be shown on one line, as text, and as HTML."""
+    """Base of results that are displayed on one line, as text, and as HTML."""
 
     __slots__ = ()
 
     def _headline(self) -> str:
-        """Say on one line what this is."""
+        """Return a description on one line."""
         raise NotImplementedError
 
     def _sections(self) -> Iterable[str | Table]:
-        """Yield what is shown, from top to bottom: lines and tables."""
+        """Yield the lines and tables of the text, from top to bottom."""
         yield self._headline()
 
     def __str__(self) -> str:
         return self._text()
 
     def _text(self, width: int | None = None) -> str:
-        """Return all of it in lines, of this width if one is given: no word is broken."""
+        """Return the text, wrapped to a width if there is one."""
         lines: list[str] = []
         above: str | Table = ""
         for part in self._sections():
             if isinstance(above, Table) and isinstance(part, Table):
-                lines.append("")  # or the second would read like rows of the first
+                lines.append("")
             lines += _wrapped(part, width) if isinstance(part, str) else part.lines(width)
             above = part
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        name, brief = type(self).__name__, " ".join(self._headline().split())
-        room = _LONGEST_REPR - len(name) - len("<: >")
-        return f"<{name}: {brief if len(brief) <= room else brief[: room - 3] + '...'}>"
+        name, text = type(self).__name__, " ".join(self._headline().split())
+        longest = _LONGEST_REPR - len(name) - len("<: >")
+        return f"<{name}: {text if len(text) <= longest else text[: longest - 3] + '...'}>"
 
     def _repr_html_(self) -> str:
         return to_html(self._sections())
@@ -187,7 +179,7 @@ def _paragraph(line: str) -> str:
 
 
 def shorten_list(text: str, rest: str, *, most: int = 400) -> str:
-    """Return the text, cut at a comma when it is long, with a word on where the rest is.
+    """Return the text, cut at a comma if it is long, followed by `rest` in parentheses.
 
     Examples
     --------
@@ -202,57 +194,36 @@ def shorten_list(text: str, rest: str, *, most: int = 400) -> str:
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
-    """Return "1 member", "2 members", "1,000 classes".
-
-    Examples
-    --------
-    >>> from bowfree.results.display import count
-    >>> count(1, "member"), count(1000, "class", "classes")
-    ('1 member', '1,000 classes')
-    """
+    """Return "1 member", "2 members", "1,000 classes"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def percent(share: float) -> str:
-    """Return a share in percent; "100 %" and "0 %" are all and none, and nothing less.
-
-    Examples
-    --------
-    >>> from bowfree.results.display import percent
-    >>> percent(0.5), percent(0.999), percent(1.0)
-    ('50 %', '>99 %', '100 %')
-    """
+    """Return a share as "50 %"; "100 %" and "0 %" are exact, otherwise ">99 %" or "<1 %"."""
     if 0.0 < share < 0.005:
         return "<1 %"
     return ">99 %" if 0.995 <= share < 1.0 else f"{100 * share:.0f} %"
 
 
 def p_cell(p_value: float, digits: int = 4) -> str:
-    """Return a p-value to so many decimals, which is never nought; nothing for NaN.
-
-    Examples
-    --------
-    >>> from bowfree.results.display import p_cell
-    >>> p_cell(0.01234), p_cell(3e-9), p_cell(3e-9, 3)
-    ('0.0123', '< 0.0001', '< 0.001')
-    """
+    """Return a p-value as "0.0123" or "< 0.0001"; empty for NaN."""
     least = 10.0**-digits
     return f"< {least:.{digits}f}" if p_value < least else number(p_value, digits)
 
 
 def p_text(p_value: float, digits: int = 4) -> str:
-    """Return "p = 0.0123", or "p < 0.0001"."""
+    """Return "p = 0.0123" or "p < 0.0001"."""
     cell = p_cell(p_value, digits)
     return f"p {cell}" if cell.startswith("<") else f"p = {cell or '–'}"
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with this many decimals; nothing for NaN, which says "not available"."""
+    """Return a number with a fixed number of decimals; empty for NaN."""
     return "" if value != value else f"{value:.{digits}f}"
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """Return a number with this many significant digits, whatever its unit; nothing for NaN.
+    """Return a number with this many significant digits; empty for NaN.
 
     Examples
     --------
@@ -264,7 +235,7 @@ def significant(value: float, digits: int = 3) -> str:
         return ""
     if value == 0 or math.isinf(value):
         return f"{value + 0.0:g}"  # no "-0"
-    # Rounded first: 9.996 has one digit before the point more than it seems.
+    # Rounding first, because 9.996 has two digits before the point when rounded.
     exponent = int(f"{value:.{digits - 1}e}".rpartition("e")[2])
     if not -5 <= exponent <= 6:
         return f"{value:.{digits - 1}e}"

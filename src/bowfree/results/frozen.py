@@ -1,8 +1,8 @@
-"""Results that stay as they are: their arrays cannot be written to, by whatever way they came.
+"""Immutable results: read-only arrays, also after pickling and copying.
 
-A frozen dataclass protects its attributes and not what is inside them. An array can be locked, but
-the lock is lost on the way through :mod:`pickle` and :func:`copy.deepcopy`. :class:`Frozen` puts it
-on when an object is made, and again when one comes out of a pickle or a copy.
+A frozen dataclass protects its attributes but not the contents of arrays. An array can be made
+read-only, but :mod:`pickle` and :func:`copy.deepcopy` lose the flag; :class:`Frozen` sets it when an
+object is created, unpickled or copied.
 """
 
 from __future__ import annotations
@@ -14,23 +14,10 @@ import numpy as np
 
 
 class Frozen:
-    """Mixin for frozen dataclasses whose arrays are read-only too.
+    """Mixin for frozen dataclasses whose arrays are read-only, too.
 
-    A class with a ``__post_init__`` of its own ends it with ``super().__post_init__()``. The arrays
-    are locked where they are, without a copy: do not hand in one that somebody else writes to.
-
-    Examples
-    --------
-    >>> import copy
-    >>> from dataclasses import dataclass
-    >>> import numpy as np
-    >>> from bowfree.results.frozen import Frozen
-    >>> @dataclass(frozen=True, eq=False)
-    ... class Weights(Frozen):
-    ...     values: np.ndarray
-    >>> weights = copy.deepcopy(Weights(np.ones(3)))
-    >>> weights.values.flags.writeable
-    False
+    A class with its own ``__post_init__`` ends it with ``super().__post_init__()``. Arrays are not
+    copied, so do not pass one that is written to elsewhere.
     """
 
     def __post_init__(self) -> None:
@@ -44,7 +31,7 @@ class Frozen:
 def lock_arrays(value: Any) -> None:
     """Make an array read-only, or all arrays in dicts, lists and tuples, at any depth."""
     level = [value]
-    while level:  # all that lies equally deep at once: a fit has some hundred small tuples
+    while level:  # level by level, which is faster than recursion for hundreds of small tuples
         containers: list[Iterable[Any]] = []
         for value in level:
             if isinstance(value, (list, tuple)):
@@ -61,5 +48,4 @@ def lock_arrays(value: Any) -> None:
         ]
 
 
-# What nearly all parts of a result are.
 _WITHOUT_ARRAYS = frozenset({str, int, float, bool, type(None)})

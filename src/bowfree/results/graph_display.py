@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 MOST_NODES = 40
-"""Larger graphs are drawn when asked for: the picture takes seconds, and shows little."""
+"""Larger graphs are not drawn automatically, because the picture takes seconds."""
 
 
 class GraphDisplay(TextDisplay):
-    """What is shown with the picture of its graph; the class has an attribute ``graph``."""
+    """Base of results with an attribute ``graph``, displayed with its picture in notebooks."""
 
     if TYPE_CHECKING:
         graph: Any  # a MixedGraph, as a field or as a property

@@ -1,15 +1,18 @@
-"""Rows of tables: one record type for all results, and a base class of results that are tables."""
+"""Rows and data frames: one record type for all results, and the base of results that are tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from bowfree.errors import BowfreeError
 from bowfree.results.display import TextDisplay, significant
-from bowfree.results.frames import data_frame
 from bowfree.results.serialization import to_plain
+from bowfree.text_reading import short_repr
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 class Row(TextDisplay, Mapping[str, Any]):
@@ -89,7 +92,11 @@ class RowTable(TextDisplay):
     may be no row.
     """
 
-    rows: tuple[Row, ...]
+    if TYPE_CHECKING:
+
+        @property
+        def rows(self) -> Sequence[Row]: ...
+
     _columns: ClassVar[tuple[str, ...]] = ()
 
     def __iter__(self) -> Iterator[Row]:
@@ -117,3 +124,24 @@ class RowTable(TextDisplay):
             if values and isinstance(values[0], tuple):  # several names in one cell
                 columns[name] = [", ".join(map(str, value)) for value in values]
         return data_frame(columns, backend)
+
+
+def data_frame(
+    columns: Mapping[str, Any], backend: object = "pandas", *, option: str = "backend"
+) -> Any:
+    """Return a data frame of a library, which is loaded on demand.
+
+    `option` is the name of the parameter `backend` in messages.
+    """
+    import narwhals as nw
+
+    if not isinstance(backend, str) or backend not in LIBRARIES:
+        *others, last = map(repr, LIBRARIES)
+        raise BowfreeError(f"{option}={short_repr(backend)}: choose {', '.join(others)} or {last}")
+    try:
+        return nw.from_dict(dict(columns), backend=backend).to_native()  # type: ignore[arg-type]
+    except ModuleNotFoundError as error:
+        raise BowfreeError(
+            f"{option}={backend!r}, but {backend} is not installed: `pip install {backend}`, or "
+            f"choose another of {', '.join(LIBRARIES)}"
+        ) from error

@@ -1,4 +1,4 @@
-"""What ``to_dict`` returns: values that ``json.dumps(..., allow_nan=False)`` accepts."""
+"""Conversion of results to values that ``json.dumps(..., allow_nan=False)`` accepts."""
 
 from __future__ import annotations
 
@@ -11,22 +11,10 @@ import numpy as np
 
 
 class ToDict:
-    """Mixin for dataclasses: ``to_dict`` returns their fields, or what ``_content`` chooses.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> from bowfree.results.serialization import ToDict
-    >>> @dataclass
-    ... class Effect(ToDict):
-    ...     names: tuple[str, str]
-    ...     se: float
-    >>> Effect(("x", "y"), float("nan")).to_dict()
-    {'names': ['x', 'y'], 'se': None}
-    """
+    """Mixin for dataclasses: ``to_dict`` returns their fields, or the content of ``_content``."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, texts and numbers, ready for ``json.dumps`` (NaN becomes None)."""
+        """Return plain lists, strings and numbers, ready for ``json.dumps`` (NaN becomes None)."""
         content: dict[str, Any] = to_plain(self._content())
         return content
 
@@ -35,10 +23,10 @@ class ToDict:
 
 
 def to_plain(value: Any) -> Any:
-    """Return lists, dicts, texts and numbers only; NaN and infinities become None.
+    """Convert to lists, dicts, strings and numbers; NaN and infinities become None.
 
-    Arrays and tuples become lists, dataclasses become dicts of their fields, and anything else
-    that has a text of its own, such as a graph, that text.
+    Arrays and tuples become lists, dataclasses become dicts of their fields, and other objects,
+    such as graphs, their ``str``.
 
     Examples
     --------

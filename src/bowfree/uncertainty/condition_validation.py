@@ -42,7 +42,7 @@ from bowfree.model.joint_fit import condition_model, cut_graph
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number
-from bowfree.results.frames import data_frame
+from bowfree.results.rows import data_frame
 from bowfree.results.serialization import ToDict
 from bowfree.search.plan import Strategy, StrategyName
 from bowfree.text_reading import short_repr

@@ -40,9 +40,8 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import EdgeLookup
 from bowfree.graph.text import quote
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, shorten_list
-from bowfree.results.frames import data_frame
 from bowfree.results.frozen import Frozen, lock_arrays
-from bowfree.results.rows import Row
+from bowfree.results.rows import Row, data_frame
 from bowfree.results.serialization import ToDict
 from bowfree.search.result import ScoredGraph
 from bowfree.space.search_space import SearchSpace
