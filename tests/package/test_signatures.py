@@ -1,0 +1,56 @@
+"""Public functions show themselves: every option is a keyword with a default, and is described."""
+
+import inspect
+import re
+
+import jedi
+import pytest
+
+import bowfree as bf
+
+FUNCTIONS = {
+    name: getattr(bf, name) for name in bf.__all__ if inspect.isfunction(getattr(bf, name))
+}
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_every_option_is_a_parameter(name):
+    parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
+    assert not [p.name for p in parameters if p.kind is p.VAR_KEYWORD]
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_every_parameter_is_described(name):
+    doc = inspect.getdoc(FUNCTIONS[name])
+    for parameter in inspect.signature(FUNCTIONS[name]).parameters:
+        described = re.search(rf"^\*{{0,2}}(\w+, )*{parameter}(, \w+)*( :|$)", doc, re.MULTILINE)
+        assert described, f"{name} does not describe {parameter}"
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_unknown_keyword(name):
+    parameters = inspect.signature(FUNCTIONS[name]).parameters
+    required = {
+        p.name: None
+        for p in parameters.values()
+        if p.default is p.empty and p.kind is not p.VAR_POSITIONAL
+    }
+    with pytest.raises(TypeError, match=rf"{name}\(\) got an unexpected keyword argument 'wrongg'"):
+        FUNCTIONS[name](**required, wrongg=1)
+    longest = max(parameters, key=len)
+    if len(longest) > 4:
+        with pytest.raises(TypeError, match=f"did you mean '{longest}'"):
+            FUNCTIONS[name](**required, **{longest + "x": 1})
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_editors_complete_keywords(name):
+    """Jedi, which IPython and many editors use, completes every keyword."""
+    options = [
+        p.name
+        for p in inspect.signature(FUNCTIONS[name]).parameters.values()
+        if p.kind is p.KEYWORD_ONLY
+    ]
+    code = f"import bowfree as bf\nbf.{name}("
+    found = {c.name for c in jedi.Script(code).complete(2, len(f"bf.{name}("))}
+    assert not [option for option in options if f"{option}=" not in found]
