@@ -75,7 +75,7 @@ class Message:
         """Return an integer in a range."""
         value = self.content.get(field)
         valid = type(value) is int and low <= value <= high
-        return self._checked(field, valid, f"an integer from {low} to {high}")
+        return int(self._checked(field, valid, f"an integer from {low} to {high}"))
 
     def number(self, field: str, low: float, high: float) -> float:
         """Return a number in a range."""
@@ -87,17 +87,18 @@ class Message:
         """Return one of several strings."""
         value = self.content.get(field)
         valid = isinstance(value, str) and value in choices
-        return self._checked(field, valid, f"one of {', '.join(map(repr, choices))}")
+        return str(self._checked(field, valid, f"one of {', '.join(map(repr, choices))}"))
 
     def boolean(self, field: str) -> bool:
         """Return true or false."""
-        return self._checked(field, isinstance(self.content.get(field), bool), "true or false")
+        valid = isinstance(self.content.get(field), bool)
+        return bool(self._checked(field, valid, "true or false"))
 
     def text(self, field: str) -> str:
         """Return a string of at most `MAX_TEXT` characters."""
         value = self.content.get(field)
         valid = isinstance(value, str) and len(value) <= MAX_TEXT
-        return self._checked(field, valid, f"a string of at most {MAX_TEXT:,} characters")
+        return str(self._checked(field, valid, f"a string of at most {MAX_TEXT:,} characters"))
 
     def has(self, field: str) -> bool:
         """Return whether the field exists and is not null."""

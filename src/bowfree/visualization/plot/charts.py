@@ -302,8 +302,8 @@ def scores(
         clock = np.cumsum([float(run.seconds) for run in all_runs])
         ends = np.array([path.max() for path in paths])
         ax.plot(clock, ends, "o", color="0.55", ms=3, lw=0, label="end of a run", zorder=2)
-        best_so_far, style = np.maximum.accumulate(ends), {"color": BIDIRECTED_COLOR, "lw": 1.8}
-        ax.step(clock, best_so_far, where="post", label="best so far", zorder=3, **style)
+        style: dict[str, Any] = {"color": BIDIRECTED_COLOR, "lw": 1.8, "label": "best so far"}
+        ax.step(clock, np.maximum.accumulate(ends), where="post", zorder=3, **style)
         ax.set_xlim(left=0)
         ax.set_xlabel("seconds of computing")
     if reference is not None:

@@ -239,7 +239,8 @@ def _draw_edge(
 
 
 def _rounded_box(corner: Any, size: Any, radius: float, **style: Any) -> FancyBboxPatch:
-    return FancyBboxPatch(corner, *size, boxstyle=f"round,pad=0,rounding_size={radius}", **style)
+    shape = f"round,pad=0,rounding_size={radius}"
+    return FancyBboxPatch(corner, size[0], size[1], boxstyle=shape, **style)
 
 
 def _draw_node(ax: Axes, name: str, center: Floats, size: Floats, scale: float) -> None:
@@ -247,7 +248,7 @@ def _draw_node(ax: Axes, name: str, center: Floats, size: Floats, scale: float) 
     ax.add_patch(_rounded_box(tuple(center - size / 2), size, size[1] / 2, **style))
     # Boxes suit an average font: names that are wider in the font in use are written smaller.
     height = FONT_SIZE * min(1.0, (size[0] - 8) / max(_text_width(name, FONT_SIZE), 1.0))
-    text = ScaledText(*center, name, height=height, va="center_baseline")
+    text = ScaledText(center[0], center[1], name, height=height, va="center_baseline")
     text.set(color="#111111", zorder=5)
     ax.add_artist(text)
 

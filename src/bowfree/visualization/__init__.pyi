@@ -1,0 +1,2 @@
+from . import plot as plot
+from . import report as report
