@@ -1,4 +1,4 @@
-"""A server of the workbench in a thread, for tests that talk to it."""
+"""A server of the workbench in a thread."""
 
 import contextlib
 import threading

@@ -33,7 +33,7 @@ class Tab(Browser):
         return f"[...{self.root}.querySelectorAll({json.dumps(selector)})]"
 
     def until(self, expression, seconds=None):
-        """Wait until a condition holds."""
+        """Wait until an expression is true."""
         end = time.monotonic() + (seconds or self.patience)
         while not self.evaluate(f"Boolean({expression})"):
             assert time.monotonic() < end, f"{expression} did not come true; {self.errors[-5:]}"
@@ -47,7 +47,7 @@ class Tab(Browser):
         return f"({BUTTON})({self.root}, {json.dumps(text)})"
 
     def press_button(self, text):
-        """Click on what has this text, with the mouse."""
+        """Click on the button with this text."""
         self.until(self.button(text))
         self.click_on(self.button(text))
 
@@ -64,7 +64,7 @@ class Tab(Browser):
         return self.evaluate(f"({MIDDLE})({box})")
 
     def drag(self, a, b):
-        self.place(b)  # scrolls so far that both can be seen
+        self.place(b)  # scrolls until both are visible
         (x, y), (u, v) = self.place(a), self.place(b)
         self.mouse("Moved", x, y)
         self.mouse("Pressed", x, y)

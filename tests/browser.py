@@ -1,7 +1,7 @@
-"""A real browser for the tests: headless Chromium, driven over a pipe by its DevTools protocol.
+"""Headless Chromium for tests, controlled over a pipe with its DevTools protocol.
 
-No driver and no package is needed, only Debian's ``chromium`` (or Chrome). Messages are JSON, each
-ended by a zero byte; the browser reads them from file descriptor 3 and answers on 4.
+Requires only ``chromium`` (or Chrome), no driver. Messages are JSON strings that end with a zero
+byte; the browser reads them from file descriptor 3 and answers on 4.
 """
 
 import base64
@@ -18,15 +18,15 @@ import time
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# JupyterLab still goes by these numbers.
+# JupyterLab uses these numbers.
 KEY_CODES = {
     "Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36, "ArrowLeft": 37,
     "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Delete": 46,
 }  # fmt: skip
 
 
-# Run by a small Python that then becomes the browser: with `preexec_fn` this process would be
-# forked, of which libraries with threads warn.
+# Run by a Python process that becomes the browser. With `preexec_fn` this process would be forked,
+# and libraries with threads would warn.
 CONNECT = """
 import os, sys
 for end, number in zip(sys.argv[1:3], (3, 4)):
@@ -42,16 +42,16 @@ def find_browser():
 
 
 class Browser:
-    """A headless Chromium, of which one tab is driven at a time; a context manager."""
+    """A headless Chromium with one active tab; a context manager."""
 
     def __init__(self, path, profile):
         self.ids = itertools.count(1)
-        self.errors = []  # what the console complains about
-        self.requests = []  # addresses that the page asked for
+        self.errors = []  # errors and warnings of the console
+        self.requests = []  # addresses that the page requested
         self.loaded = False
         self.session = None
         self.unread = b""
-        # High numbers, so that neither end is 3 or 4 before it is put there.
+        # High numbers: neither end may be 3 or 4 already.
         theirs_in, ours_out = (fcntl.fcntl(f, fcntl.F_DUPFD, 20) for f in os.pipe())
         ours_in, theirs_out = (fcntl.fcntl(f, fcntl.F_DUPFD, 20) for f in os.pipe())
         self.ours_in, self.ours_out = ours_in, ours_out
@@ -68,7 +68,7 @@ class Browser:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=(theirs_in, theirs_out),
-            # `nox -s sanitize` preloads a library for Python that a browser does not survive.
+            # `nox -s sanitize` preloads a library that crashes browsers.
             env={name: value for name, value in os.environ.items() if name != "LD_PRELOAD"},
         )
         os.close(theirs_in)
@@ -85,7 +85,7 @@ class Browser:
 
     @contextlib.contextmanager
     def another_tab(self):
-        """Go on in another tab; `self.session` may be set to the one before, which is yielded."""
+        """Use another tab; yield the session of the one before."""
         before, self.session = self.session, None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._attach(target)
@@ -145,7 +145,7 @@ class Browser:
             self.errors.append(given["args"])
 
     def open(self, page, *, width=1200, height=900, dark=False):
-        """Load a file, or a page by its address, and wait until it is there."""
+        """Load a file, or a page by its address."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.call("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -178,6 +178,6 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type=kind, **names)
 
     def screenshot(self, file):
-        """Write what the window shows as PNG."""
+        """Write a screenshot as PNG."""
         picture = self.call("Page.captureScreenshot", format="png")["data"]
         Path(file).write_bytes(base64.b64decode(picture))

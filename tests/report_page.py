@@ -1,4 +1,4 @@
-"""The demo's data and graph, and a reader of report pages that insists on balanced elements."""
+"""Data and graph of the demo, and a parser of report pages."""
 
 from html.parser import HTMLParser
 
@@ -15,7 +15,7 @@ VOID = {"meta", "input", "path", "rect", "circle", "line", "polyline", "br"}
 
 
 class Page(HTMLParser):
-    """Reads a page, insists on balanced elements, and keeps tables, texts and attributes."""
+    """Parse a page with balanced elements; keep tables, texts and attributes."""
 
     def __init__(self, html):
         super().__init__(convert_charrefs=True)
@@ -60,5 +60,5 @@ class Page(HTMLParser):
             self.cell[1] += data
 
     def rows(self, name):
-        """Rows of a table without its heading: lists of (value or None, text)."""
+        """Return the rows of a table without its heading: lists of (value or None, text)."""
         return [[tuple(cell) for cell in row] for row in self.tables[f"table-{name}"][1:]]

@@ -1,4 +1,4 @@
-"""The page in a real browser: drawing, undoing, searching, and what can go wrong meanwhile."""
+"""The workbench in a real browser: editing, analyses, searches, and failures of the server."""
 
 import json
 import re
@@ -33,7 +33,7 @@ ARROWS = {"->": "→", "<->": "↔"}
 def tab(tmp_path_factory):
     path = find_browser()
     if path is None:
-        pytest.skip("no Chromium is installed: the workbench is not tried in a browser")
+        pytest.skip("no Chromium is installed: the workbench is not tested in a browser")
     with Tab(path, tmp_path_factory.mktemp("browser") / "profile") as browser:
         browser.names = NAMES
         yield browser
@@ -41,7 +41,7 @@ def tab(tmp_path_factory):
 
 @pytest.fixture
 def clean(tab):
-    """No test may leave complaints in the console, or ask anybody but the server."""
+    """No test may leave errors in the console, or load anything from other servers."""
     tab.errors.clear()
     tab.requests.clear()
     yield
@@ -79,7 +79,7 @@ def test_draw_undo_and_redo(tab):
 
 
 @pytest.mark.usefixtures("clean")
-def test_refusals_are_said_on_the_canvas(tab):
+def test_impossible_edits_are_explained_on_the_canvas(tab):
     with serving(session_of(bf.parse("sun -> leaves -> fruit"))) as server:
         tab.visit(server)
         tab.drag("fruit", "sun")
@@ -140,7 +140,7 @@ def test_the_menu_of_an_edge(tab):
 
 
 @pytest.mark.usefixtures("clean")
-def test_everything_by_keyboard(tab):
+def test_keyboard(tab):
     with serving(session_of()) as server:
         tab.visit(server)
         focus = "document.activeElement.getAttribute('aria-label')"
@@ -156,7 +156,7 @@ def test_everything_by_keyboard(tab):
         tab.evaluate("document.querySelector('.current .edge').focus()")
         tab.press("c")
         tab.until_edges(f"sun ↔ {other}")
-        assert tab.evaluate(focus).startswith("sun ↔")  # the edge, made anew, keeps the focus
+        assert tab.evaluate(focus).startswith("sun ↔")  # the changed edge keeps the focus
         tab.press("t")
         tab.until_edges(f"{other} → sun")
         tab.press("l")
@@ -176,13 +176,13 @@ def test_everything_by_keyboard(tab):
         tab.evaluate("document.querySelector('[role=tab][aria-selected=true]').focus()")
         tab.press("ArrowRight")
         assert tab.evaluate("document.activeElement.textContent") == "Next"
-        # One stop for all variables, one for all edges, one for the tabs.
+        # The Tab key stops once at the variables, and once at the tabs.
         assert tab.evaluate("document.querySelectorAll('.box[tabindex=\"0\"]').length") == 1
         assert tab.evaluate("document.querySelectorAll('[role=tab][tabindex=\"0\"]').length") == 1
 
 
 @pytest.mark.usefixtures("clean")
-def test_everything_has_a_name(tab):
+def test_all_controls_have_accessible_names(tab):
     with serving(session_of(TRUTH)) as server:
         tab.visit(server)
         for panel in ("fit", "next", "class", "test", "search", "compare", "files"):
@@ -201,7 +201,7 @@ def test_everything_has_a_name(tab):
 
 
 @pytest.mark.usefixtures("clean")
-def test_search_progress_stop_and_edit_meanwhile(tab):
+def test_a_search_can_be_stopped_and_the_graph_edited_meanwhile(tab):
     rng = np.random.default_rng(7)
     mixing = rng.normal(size=(18, 18)) / 4 + np.eye(18)
     with serving(Session(rng.normal(size=(400, 18)) @ mixing)) as server:
@@ -209,7 +209,7 @@ def test_search_progress_stop_and_edit_meanwhile(tab):
         tab.press_button("Search")
         tab.press_button("Start search")
         tab.until("document.querySelector('progress')")
-        server.session.answer({"do": "draw", "a": 0, "mark": "->", "b": 1})  # another hand
+        server.session.answer({"do": "draw", "a": 0, "mark": "->", "b": 1})  # another page
         tab.until_edges("x1 → x2")
         assert tab.evaluate("Boolean(document.querySelector('progress'))")
         tab.press_button("Stop")
@@ -225,7 +225,7 @@ def test_search_progress_stop_and_edit_meanwhile(tab):
 
 
 @pytest.mark.usefixtures("clean")
-def test_a_reload_and_a_second_tab_see_the_same(tab):
+def test_a_reload_and_a_second_tab_show_the_same_session(tab):
     with serving(session_of()) as server:
         tab.visit(server)
         tab.drag("sun", "leaves")
@@ -252,7 +252,7 @@ def test_a_reload_and_a_second_tab_see_the_same(tab):
             tab.until_edges("sun → leaves", "water → leaves")
 
 
-def test_a_lost_server_is_said_and_found_again(tab):
+def test_the_page_reconnects_to_the_server(tab):
     with serving(session_of()) as server:
         tab.visit(server)
         port, token = server.port, server.token
@@ -268,7 +268,7 @@ def test_a_lost_server_is_said_and_found_again(tab):
 
 
 @pytest.mark.usefixtures("clean")
-def test_hostile_names_stay_texts(tab):
+def test_names_are_not_markup(tab):
     names = ["<img src=x onerror=alert(1)>", "</text><script>alert(2)</script>", '"&quot;',
              "a -> b", "x" * 300, "\u202eabc\u0000"]  # fmt: skip
     rng = np.random.default_rng(0)
@@ -286,7 +286,7 @@ def test_hostile_names_stay_texts(tab):
 
 
 @pytest.mark.usefixtures("clean")
-def test_save_load_and_a_hostile_file(tab, tmp_path):
+def test_save_load_and_an_invalid_file(tab, tmp_path):
     with serving(session_of(bf.parse("sun -> leaves"))) as server:
         tab.visit(server)
         tab.press_button("Files")
@@ -313,7 +313,7 @@ def test_save_load_and_a_hostile_file(tab, tmp_path):
 
 
 @pytest.mark.usefixtures("clean")
-def test_a_text_of_lavaan_is_read_or_refused_with_its_line(tab):
+def test_lavaan_models_are_read(tab):
     with serving(session_of()) as server:
         tab.visit(server)
         tab.press_button("Files")
@@ -340,17 +340,17 @@ def test_a_text_of_lavaan_is_read_or_refused_with_its_line(tab):
 @pytest.mark.parametrize(
     ("width", "d", "dark"), [(1400, 5, True), (400, 5, False), (1400, 60, False), (400, 60, True)]
 )
-def test_nothing_is_cut_and_names_can_be_read(tab, width, d, dark):
+def test_layout_of_the_page(tab, width, d, dark):
     rng = np.random.default_rng(d)
     graph = bf.random_bap(d, max_in_degree=2, rng=d)
     sem = bf.random_sem(graph, rng=d)
     names = [f"variable {k}" for k in range(d)]
     data = dict(zip(names, sem.sample(300, rng=rng).T, strict=True))
-    relabelled = graph.relabel(dict(zip(graph.nodes, names, strict=True)))
-    with serving(Session(data, graph=relabelled)) as server:
+    relabeled = graph.relabel(dict(zip(graph.nodes, names, strict=True)))
+    with serving(Session(data, graph=relabeled)) as server:
         tab.visit(server, width=width, height=900, dark=dark)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        # All tabs are seen, and no number stands apart from its sign.
+        # All tabs are visible, and no line break separates a number from its sign.
         assert tab.evaluate(
             "(() => { const t = document.querySelector('.tabs');"
             "return t.scrollWidth <= t.clientWidth; })()"
@@ -360,11 +360,11 @@ def test_nothing_is_cut_and_names_can_be_read(tab, width, d, dark):
         )
         letters = "document.querySelector('.box text').getBoundingClientRect()"
         assert tab.evaluate(f"{letters}.height") >= 11
-        ground = tab.evaluate(
+        background = tab.evaluate(
             "getComputedStyle(document.querySelector('.bf-workbench')).backgroundColor"
         )
-        assert (sum(map(int, re.findall(r"\d+", ground))) < 200) == dark
-        if width == 400:  # there is no room to lie over the picture
+        assert (sum(map(int, re.findall(r"\d+", background))) < 200) == dark
+        if width == 400:  # the buttons are below the drawing
             place = "document.querySelector('{}').getBoundingClientRect()"
             assert tab.evaluate(f"{place.format('.zoom')}.top >= {place.format('.pan')}.bottom")
         tab.evaluate(f"{tab.button('Fit')}.click()")
@@ -376,7 +376,7 @@ def test_nothing_is_cut_and_names_can_be_read(tab, width, d, dark):
             " && r.bottom <= p.bottom + 1; }); })()"
         )
         assert inside
-        # No variable lies under the buttons.
+        # No variable is under the buttons.
         assert tab.evaluate(
             "(() => { const z = document.querySelector('.zoom').getBoundingClientRect();"
             "return [...document.querySelectorAll('.current .box')].every(b => {"
@@ -393,7 +393,7 @@ def test_the_widget_is_the_same_page(tab, tmp_path):
     pytest.importorskip("anywidget", reason="the extra `notebook` is not installed")
     widget = bf.workbench(DATA, graph=bf.parse("sun -> leaves"))
     sent = []
-    widget.send = sent.append  # a notebook's channel would carry it
+    widget.send = sent.append  # in place of the channel of a notebook
     page = tmp_path / "cell.html"
     page.write_text(
         f"<!DOCTYPE html><meta charset=utf-8><style>{widget._css}</style><div id=cell></div>"
@@ -404,8 +404,8 @@ def test_the_widget_is_the_same_page(tab, tmp_path):
         encoding="utf-8",
     )
 
-    def carry():
-        """Take messages both ways, as comm would."""
+    def exchange():
+        """Exchange messages, as a kernel would."""
         for message in tab.evaluate("out.splice(0)"):
             widget._handle_custom_msg(message, [])
         while sent:
@@ -417,20 +417,20 @@ def test_the_widget_is_the_same_page(tab, tmp_path):
     end = time.monotonic() + 30
     while not tab.evaluate("document.querySelectorAll('.current .edge').length"):
         assert time.monotonic() < end
-        carry()
+        exchange()
         time.sleep(0.05)
     tab.drag("fruit", "sweetness")
     while len(tab.edges()) < 2:
         assert time.monotonic() < end
-        carry()
+        exchange()
         time.sleep(0.05)
     assert widget.graph == bf.MixedGraph(NAMES, [("sun", "leaves"), ("fruit", "sweetness")])
     assert widget.knowledge == bf.Knowledge()
     widget.close()
-    tab.requests.clear()  # the file of the test itself
+    tab.requests.clear()  # the page of the test itself
 
 
-def test_a_missing_extra_is_said(monkeypatch):
+def test_a_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "anywidget", None)
     with pytest.raises(bf.BowfreeError, match=r'pip install "bowfree\[notebook\]"'):
         bf.workbench(DATA)

@@ -1,4 +1,4 @@
-"""The widget where it is used: JupyterLab and marimo, in a real browser, with their real kernels.
+"""The widget in JupyterLab and marimo, in a real browser with their own kernels.
 
 ``nox -s notebooks`` installs both; without them, or without a browser, the tests are skipped.
 """
@@ -25,14 +25,14 @@ pytest.importorskip("anywidget", reason="the extra `notebook` is not installed")
 NAMES = tuple(bf.datasets.load_demo())
 FIRST = "import bowfree as bf\nbench = bf.workbench(bf.datasets.load_demo())\nbench"
 SECOND = "print('kernel:', bench.graph)"
-PATIENCE = 180  # seconds: servers and kernels have to start, perhaps on a busy machine
+PATIENCE = 180  # seconds: servers and kernels have to start
 
 
 @pytest.fixture
 def tab(request, tmp_path):
     path = find_browser()
     if path is None:
-        pytest.skip("no Chromium is installed: the widget is not tried in a notebook")
+        pytest.skip("no Chromium is installed: the widget is not tested in a notebook")
     with Tab(path, tmp_path / "profile") as browser:
         browser.names, browser.patience = NAMES, PATIENCE
         yield browser
@@ -42,7 +42,7 @@ def tab(request, tmp_path):
 
 @contextlib.contextmanager
 def running(command, port, folder, **environment):
-    """Run a server of notebooks on this machine until the end of the block."""
+    """Run a notebook server until the end of the block."""
     log = folder / "server.log"
     with log.open("w", encoding="utf-8") as file:
         process = subprocess.Popen(
@@ -70,7 +70,7 @@ def _answers(port):
     try:
         urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5).close()
     except urllib.error.HTTPError:
-        return True  # it is there, and wants the token
+        return True  # it requires the token
     except OSError:
         return False
     return True
@@ -95,7 +95,7 @@ def jupyter(folder):
                 "nbformat_minor": 5}  # fmt: skip
     (folder / "try.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     port, token = free_port(), secrets.token_urlsafe(16)
-    quiet = "@jupyterlab/apputils-extension:announcements"  # it would ask for news elsewhere
+    quiet = "@jupyterlab/apputils-extension:announcements"  # connects to other servers
     command = [
         "jupyterlab", "--allow-root", "--no-browser", f"--ServerApp.port={port}",
         f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}",
@@ -107,7 +107,7 @@ def jupyter(folder):
 
 
 def run_cell(tab, number):
-    """Press Shift and Enter in a cell of JupyterLab; it may not be listening yet."""
+    """Press Shift+Enter in a cell of JupyterLab until it runs."""
     cell = f"document.querySelectorAll('.jp-CodeCell')[{number}]"
     tab.until(f"{cell}?.querySelector('.cm-content')")
     end = time.monotonic() + PATIENCE
@@ -122,8 +122,8 @@ def cells(tab):
     return tab.evaluate("document.querySelectorAll('.jp-Cell').length")
 
 
-def walk_through(tab):
-    """Draw, undo, be refused, use the keyboard, and search."""
+def use_workbench(tab):
+    """Draw, undo, try an impossible edge, use the keyboard, and search."""
     tab.drag("sun", "leaves")
     tab.until_edges("sun → leaves")
     assert "+0.2454" in tab.text(".numbers")
@@ -134,27 +134,27 @@ def walk_through(tab):
     tab.until_edges("sun ↔ leaves")
     tab.press_button("↶ Undo")
     tab.until_edges("sun → leaves")
-    by_keyboard(tab)
+    use_keyboard(tab)
     tab.press_button("Search")
     tab.press_button("Start search")
     tab.until(tab.one(".candidates"))
     assert "best score −8.8492" in tab.text("[role=status]").replace("-", "−")
 
 
-def by_keyboard(tab):
-    """Use keys that notebooks have a use for, too: none may reach them."""
+def use_keyboard(tab):
+    """Press keys that are shortcuts of notebooks as well: none may reach the notebook."""
     focus = f"({tab.root}.activeElement || document.body).getAttribute('aria-label')"
     tab.evaluate(f"{tab.one('.current .edge')}.focus()")
     tab.press("c")
     tab.until_edges("sun ↔ leaves")
-    assert tab.evaluate(focus).startswith("sun ↔ leaves")  # made anew, it has the focus again
+    assert tab.evaluate(focus).startswith("sun ↔ leaves")  # the changed edge keeps the focus
     tab.press("z", control=True)
     tab.until_edges("sun → leaves")
     tab.evaluate(f"{tab.one('.current .box')}.focus()")
     tab.press("Enter")
     tab.press("ArrowDown")
     other = tab.evaluate(focus).split(":")[0]
-    tab.press("a")  # nothing here, but a cell more in JupyterLab, as is the next one
+    tab.press("a")  # adds a cell in JupyterLab, as does b
     tab.press("b")
     tab.until_edges("sun → leaves", f"sun ↔ {other}")
     tab.press("z", control=True)
@@ -176,11 +176,11 @@ def test_jupyterlab(tab, tmp_path):
         run_cell(tab, 0)
         tab.until("document.querySelector('.bf-workbench .box')")
         before = cells(tab)
-        walk_through(tab)
+        use_workbench(tab)
         assert cells(tab) == before
         run_cell(tab, 1)
-        said = "document.querySelectorAll('.jp-CodeCell')[1].innerText"
-        tab.until(f"{said}.includes('kernel: ')")
+        output = "document.querySelectorAll('.jp-CodeCell')[1].innerText"
+        tab.until(f"{output}.includes('kernel: ')")
 
 
 MARIMO = """
@@ -198,7 +198,7 @@ def _():
 @app.cell
 def _(bench):
     import marimo as mo
-    ask = mo.ui.button(label="ask the kernel")
+    ask = mo.ui.button(label="print")
     ask
     return (ask,)
 
@@ -217,7 +217,7 @@ if __name__ == "__main__":
 
 @contextlib.contextmanager
 def marimo(folder):
-    """Serve a notebook in marimo, which runs its cells by itself; yield its address."""
+    """Serve a notebook in marimo, which runs its cells at once; yield its address."""
     indented = {"first": FIRST.replace("\n", "\n    "), "second": SECOND}
     file = folder / "try.py"
     file.write_text(MARIMO.format(**indented), encoding="utf-8")
@@ -233,12 +233,12 @@ def marimo(folder):
 
 def test_marimo(tab, tmp_path):
     pytest.importorskip("marimo", reason="marimo is not installed")
-    # A widget has a tree of its own there.
+    # marimo renders widgets in a shadow tree.
     tab.root = "document.querySelector('marimo-anywidget').shadowRoot"
     with marimo(tmp_path) as address:
         tab.open(address, width=1400, height=1000)
         tab.until("document.querySelector('marimo-anywidget')?.shadowRoot")
         tab.until(tab.one(".bf-workbench .box"))
-        walk_through(tab)
+        use_workbench(tab)
         tab.click_on("document.querySelector('marimo-button').shadowRoot.querySelector('button')")
         tab.until("document.body.innerText.includes('kernel: sun -> leaves')")

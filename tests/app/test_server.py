@@ -1,4 +1,4 @@
-"""The server lets in whoever has the address, on this machine, and nobody else."""
+"""The server answers requests with the right address from this machine only."""
 
 import http.client
 import json
@@ -56,7 +56,7 @@ def post(server, message, **headers):
     return ask(server, f"/{server.token}/do", method="POST", body=body, **given)
 
 
-def test_the_page_and_its_three_files_are_all_there_is(server):
+def test_only_the_page_and_its_files_are_served(server):
     for name, kind in {
         "": "text/html",
         "start.js": "text/javascript",
@@ -72,7 +72,7 @@ def test_the_page_and_its_three_files_are_all_there_is(server):
         assert ask(server, f"/{server.token}/{name}")[0] == 404, name
 
 
-def test_without_the_token_there_is_nothing(server):
+def test_the_token_is_required(server):
     wrong = server.token[:-1] + ("a" if server.token[-1] != "a" else "b")
     for token, name in product(["", wrong, server.token[:-1], server.token + "x"], ["", "events"]):
         assert ask(server, f"/{token}/{name}")[0] == 404
@@ -81,13 +81,13 @@ def test_without_the_token_there_is_nothing(server):
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:{}", "127.0.0.1", ""])
-def test_another_host_is_not_ours(server, host):
+def test_other_hosts_are_refused(server, host):
     assert ask(server, f"/{server.token}/", Host=host.format(server.port))[0] == 404
     assert ask(server, f"/{server.token}/", Host=f"localhost:{server.port}")[0] == 200
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:1", None])
-def test_another_site_may_not_ask(server, origin):
+def test_other_sites_are_refused(server, origin):
     status, _, text = post(server, {"do": "hello"}, Origin=origin)
     assert status == 403
     assert "names" not in text
@@ -95,7 +95,7 @@ def test_another_site_may_not_ask(server, origin):
         assert ask(server, f"/{server.token}/events", Origin=origin)[0] == 403
 
 
-def test_headers_keep_the_page_to_itself(server):
+def test_security_headers(server):
     for path in (f"/{server.token}/", "/nothing"):
         headers = ask(server, path)[1]
         policy = headers["content-security-policy"]
@@ -118,16 +118,16 @@ def test_messages_are_answered(server):
     assert "must be an object" in json.loads(post(server, 5)[2])["error"]
 
 
-def test_what_is_too_long_is_refused(server):
+def test_long_messages_are_refused(server):
     from bowfree.app.messages import MAX_TEXT
 
     origin = f"http://127.0.0.1:{server.port}"
     size = {"Content-Length": str(4 * MAX_TEXT + 1)}
     path = f"/{server.token}/do"
-    assert ask(server, path, method="POST", Origin=origin, **size)[0] == 413  # before it is sent
+    assert ask(server, path, method="POST", Origin=origin, **size)[0] == 413  # before it is read
 
 
-def test_news_are_told_as_events(server):
+def test_messages_of_the_session_are_events(server):
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
     connection.request("GET", f"/{server.token}/events")
     answer = connection.getresponse()

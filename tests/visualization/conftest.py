@@ -1,4 +1,4 @@
-"""One fit, one page and one search of the demo for all tests of the report."""
+"""A fit, a page and a search of the demo for all tests of the report."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The report in a real browser: no network, and what can be clicked, dragged or typed works."""
+"""The report in a real browser: no network, and all controls work."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from report_page import DATA
 def tab(result, tmp_path_factory):
     path = find_browser()
     if path is None:
-        pytest.skip("no Chromium is installed: the report is not tried in a browser")
+        pytest.skip("no Chromium is installed: the report is not tested in a browser")
     folder = tmp_path_factory.mktemp("browser")
     file = result.report(folder / "out.html", data=DATA)
     with Browser(path, folder / "profile") as browser:
@@ -47,7 +47,7 @@ def test_the_page_loads_without_errors_or_network(tab):
     assert tab.requests == [tab.file.as_uri()]
 
 
-def test_hover_shows_weight_error_and_share(tab, result):
+def test_tooltip(tab, result):
     assert tab.evaluate("document.getElementById('tip').hidden") is True
     k = 0
     x, y = tab.evaluate(
@@ -66,7 +66,7 @@ def test_hover_shows_weight_error_and_share(tab, result):
     )  # fmt: skip
     numbers = f"{significant(value[i, j], 4)} (standard error {significant(errors[i, j], 4)})"
     assert numbers in tip
-    assert "% of the equivalent graphs" in tip
+    assert "equivalent graphs" in tip
     tab.mouse("Moved", 1, 1)
     assert tab.evaluate("document.getElementById('tip').hidden") is True
 
@@ -102,7 +102,7 @@ def picture_width(tab):
     return tab.evaluate("document.getElementById('picture').getBoundingClientRect().width")
 
 
-def test_the_picture_can_be_made_larger_and_whole(tab):
+def test_zoom(tab):
     whole = picture_width(tab)
     click(tab, "#larger")
     assert picture_width(tab) == pytest.approx(1.25 * whole, abs=2)
@@ -110,7 +110,7 @@ def test_the_picture_can_be_made_larger_and_whole(tab):
     assert picture_width(tab) == pytest.approx(whole, abs=2)
 
 
-def test_names_can_be_read_on_a_telephone(tab):
+def test_names_can_be_read_on_a_phone(tab):
     tab.open(tab.file, width=400, height=800)
     height = tab.evaluate("document.querySelector('.node text').getBoundingClientRect().height")
     assert height >= 11
@@ -120,7 +120,7 @@ def test_names_can_be_read_on_a_telephone(tab):
     tab.open(tab.file)
 
 
-def test_only_what_is_around_a_variable(tab, result):
+def test_neighbors_of_a_variable(tab, result):
     tab.evaluate(
         "(() => { const s = document.getElementById('around'); s.value = '0';"
         " s.dispatchEvent(new Event('input')); })()"
@@ -214,10 +214,10 @@ def test_class_marks_are_drawn(tab, result):
 
 
 def test_dark_and_light(tab):
-    ground = "getComputedStyle(document.body).backgroundColor"
-    light = tab.evaluate(ground)
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = tab.evaluate(background)
     click(tab, "#theme")
-    dark = tab.evaluate(ground)
+    dark = tab.evaluate(background)
     assert (
         sum(map(int, re.findall(r"\d+", dark)))
         < 150
@@ -225,7 +225,7 @@ def test_dark_and_light(tab):
         < sum(map(int, re.findall(r"\d+", light)))
     )
     tab.open(tab.file, dark=True)
-    assert tab.evaluate(ground) == dark
+    assert tab.evaluate(background) == dark
     assert tab.errors == []
 
 
@@ -237,5 +237,5 @@ def test_the_script_draws_what_python_drew(tab):
     again = tab.evaluate(lines)
     numbers = [np.array(re.findall(r"-?[\d.]+", d), dtype=float) for d in drawn]
     redrawn = [np.array(re.findall(r"-?[\d.]+", d), dtype=float) for d in again]
-    # Both cut curves at boxes on grids of their own: two units at most.
+    # Both clip curves at boxes on a grid: at most two units.
     assert max(np.abs(a - b).max() for a, b in zip(numbers, redrawn, strict=True)) < 2
