@@ -90,11 +90,6 @@ def test_outlier_is_shown_first():
     assert list(odd.residuals(data.rename(columns={"x": "p_value"})).to_frame())[-1] == "_p_value"
 
 
-def test_gaps_stay_gaps():
-    predicted = bf.fit(GRAPH, DATA).predict({"x": [1.0, np.nan], "z": [0.0, 0.0]})
-    assert np.isfinite(predicted["y"]).tolist() == [True, False]
-
-
 @pytest.mark.parametrize(
     ("call", "problem"),
     [

@@ -79,17 +79,6 @@ def test_observed_information_is_the_numerical_hessian(off_optimum):
     assert_allclose(ours, -np.array(hessian), rtol=1e-4, atol=1e-5 * np.abs(ours).max())
 
 
-def test_both_informations_agree_where_the_model_holds_exactly():
-    rng = np.random.default_rng(3)
-    graph = random_bap(rng, 6, density=0.6)
-    Sigma = implied_covariance(*random_parameters(rng, *graph_matrices(graph)))
-    fit = bf.fit(graph, cov=Sigma, n=100, ddof=0)
-    expected, observed = (
-        fit.standard_errors(information=kind).covariance for kind in ("expected", "observed")
-    )
-    assert_allclose(expected, observed, rtol=1e-6, atol=1e-9)
-
-
 def test_information_is_block_diagonal_over_districts():
     rng = np.random.default_rng(4)
     graph = random_bap(rng, 7, density=0.5, bidirected=0.3)
@@ -154,18 +143,6 @@ def test_a_point_where_an_effect_is_not_identified():
         errors = singular.standard_errors()
     assert np.isnan(errors.covariance).all()
     assert np.isfinite(regular.standard_errors().covariance).all()
-
-
-def test_population_has_no_standard_errors():
-    fit = bf.fit(bf.MixedGraph(list("xy"), directed=[("x", "y")]), cov=[[2, 1], [1, 3]], n=math.inf)
-    assert np.isnan(fit.standard_errors().covariance).all()
-    assert_allclose(fit.total_effects().estimate, [[1, 0], [0.5, 1]])
-
-
-def test_unknown_information():
-    fit = bf.fit(bf.MixedGraph(list("xy")), cov=np.eye(2), n=10)
-    with pytest.raises(ValueError, match="choose one of expected, observed"):
-        fit.standard_errors(information="sandwich")
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

@@ -85,16 +85,6 @@ def test_what_goes_on_from_a_search_has_its_penalty():
     assert found.score == pytest.approx(bf.score(found), abs=1e-12)
 
 
-def test_resampled_rows_and_the_estimator_take_it():
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((80, 3))
-    X[:, 1] += X[:, 0]
-    again = bf.bootstrap(X, n_resamples=3, confidence=0.1, penalty="ebic", restarts=2, rng=1)
-    assert again.n_resamples == 3
-    learner = bf.BAPLearner(penalty="ebic", smallest_effect=0.1, random_state=1).fit(X)
-    assert_allclose(learner.search_result_.penalty, 0.5 + math.log(3) / math.log(80))
-
-
 # --- the smallest effect --------------------------------------------------------------------------
 
 
@@ -118,23 +108,14 @@ def test_the_search_leaves_out_what_is_too_weak():
     assert found.notes == ("penalty 90.59 is implied by smallest_effect = 0.05",)
 
 
-def test_the_report_says_so():
-    found = bf.greedy_search(cov=pair(0.5), n=10**6, smallest_effect=0.1, rng=1)
-    page = bf.report.render(found)
-    assert "is implied by smallest_effect = 0.1." in page
-
-
 # --- refused --------------------------------------------------------------------------------------
 
 REFUSED = {
     "gamma alone": ({"gamma": 0.5}, "gamma is an option of penalty='ebic'; leave it out"),
     "gamma with a number": ({"penalty": 1.0, "gamma": 0.5}, "gamma is an option of penalty='ebic'"),
     "gamma too large": ({"penalty": "ebic", "gamma": 2}, "gamma = 2: must be a number between 0"),
-    "gamma no number": ({"penalty": "ebic", "gamma": "a"}, "gamma = 'a': must be a number between"),
     "another word": ({"penalty": "bic"}, "penalty = 'bic': must be a finite number .* or 'ebic'"),
     "an effect of one": ({"smallest_effect": 1.0}, "smallest_effect = 1.0: must be a partial corr"),
-    "a negative effect": ({"smallest_effect": -0.1}, "smallest_effect = -0.1: must be a partial"),
-    "no effect": ({"smallest_effect": None}, "smallest_effect = None: must be a partial corr"),
 }
 
 

@@ -114,20 +114,6 @@ def test_searches_score_as_fits_do(kind):
     assert bf.greedy_search(given, rng=1).score == pytest.approx(result.score, rel=1e-10)
 
 
-def test_means_go_with_the_data():
-    data = [bf.Condition(chain(80)), bf.Condition(chain(60, shift=4.0), targets=["x"])]
-    result = bf.greedy_search(data, means="shared", rng=1)
-    assert result.moments.means == "shared"
-    assert result.moments.take(["x", "y"]).means == "shared"
-    assert result.moments.without_rows().means == "shared"
-    assert not result.moments._same_as(bf.moments(data))
-    average = bf.averaged_effects(result, steps=2_000, rng=1)
-    fit = bf.fit(CHAIN, result.moments)
-    bounds = bf.effect_bounds([CHAIN], result.moments)
-    assert bounds.effect(of="x", on="z").lower == pytest.approx(fit.B[1, 0] * fit.B[2, 1])
-    assert average.names == ("x", "y", "z")
-
-
 def test_intervals_know_that_intercepts_are_estimated():
     data = [bf.Condition(chain(80)), bf.Condition(chain(60, shift=4.0), targets=["x"])]
     moments = bf.moments(data, means="shared")

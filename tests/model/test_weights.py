@@ -77,7 +77,7 @@ def test_weights_in_a_column():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.ones(3), r"weights has shape \(3,\): one weight for each of the 200 rows"),
+        (np.ones(3), r"weights has shape \(3,\): must be one weight"),
         (np.r_[0, np.ones(199)], "weights has 0 in row 0: must be positive numbers"),
         (np.r_[np.ones(199), np.nan], "weights has nan in row 199: must be positive"),
         (["x"] * 200, "weights = .*: must be numbers"),

@@ -26,7 +26,6 @@ from bowfree.data.joint_moments import ConditionMoments, JointMoments
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_indices import (
-    Approximation,
     FitIndices,
     chi2_upper_tail,
     discrepancy,
@@ -41,7 +40,7 @@ from bowfree.model.inference import (
     expected_information,
     observed_information,
 )
-from bowfree.parameters import StandardErrorKind, TestKind
+from bowfree.parameters import StandardErrorKind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_text, to_html
 from bowfree.results.frozen import lock_arrays
 from bowfree.results.rows import Row
@@ -139,7 +138,7 @@ class JointFit(Fit):
         return self._joint._set_terms()[0], self._joint._own_numbers(self.graph)
 
     @cached_property
-    def _variation(self) -> JointVariation:
+    def _variation(self) -> JointVariation:  # type: ignore[override]  # scaled tests are refused
         alike = ConditionParameters(self.B, self.Omega, np.zeros(len(self.B)))
         parameters = self.own or (alike,) * len(self._joint.conditions)
         return JointVariation(self._joint, parameters, self._parameters)
@@ -471,15 +470,3 @@ class JointVariation:
             c.n / self.moments.n * part.misfit()
             for c, part in zip(self.moments.conditions, models, strict=True)
         )
-
-    def expected_chi2(self, test: TestKind) -> tuple[float, float]:
-        """Raise an error: scaled tests are for one sample."""
-        raise _for_one_sample(test)
-
-    def approximation(self, test: TestKind) -> Approximation:
-        """Raise an error: scaled tests are for one sample."""
-        raise _for_one_sample(test)
-
-
-def _for_one_sample(test: TestKind) -> DataError:
-    return DataError(f"test={test!r} is for one sample; omit it with several conditions")
