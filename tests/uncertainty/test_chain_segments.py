@@ -1,4 +1,4 @@
-"""Chains on executors: the same samples, bit for bit, whoever walks, and nothing lost."""
+"""Chains in segments, on threads and on executors: the same samples, and none are lost."""
 
 import os
 import pickle
@@ -19,7 +19,7 @@ from random_models import random_covariance
 from search_cases import same_samples
 
 S = random_covariance(np.random.default_rng(5), 5, 100)
-# Both halves of the burn-in and several stretches of samples; a pool so small that it is trimmed.
+# Both halves of the burn-in and several blocks of samples; a pool so small that it is trimmed.
 OPTIONS = {"cov": S, "n": 100, "steps": 6000, "thin": 7, "keep": 40, "rng": 4}
 RNG = np.random.default_rng(0)
 CONDITIONS = [
@@ -28,7 +28,7 @@ CONDITIONS = [
 ]
 
 
-def steadfast(number):
+def never(number):
     return False
 
 
@@ -40,7 +40,7 @@ def interrupt_at(done):
     return tell
 
 
-def test_the_same_samples_whoever_walks(monkeypatch):
+def test_samples_are_the_same_on_threads_and_workers(monkeypatch):
     here = bf.structure_mcmc(**OPTIONS)
     with ThreadPoolExecutor(2) as threads:
         assert same_samples(bf.structure_mcmc(**OPTIONS, executor=threads), here)
@@ -49,10 +49,9 @@ def test_the_same_samples_whoever_walks(monkeypatch):
     assert same_samples(bf.structure_mcmc(**OPTIONS, executor=Backwards()), here)
     clumsy = Clumsy(lambda number: number % 3 == 1)
     assert same_samples(bf.structure_mcmc(**OPTIONS, executor=clumsy), here)
-    # However the way is cut into stretches.
-    for stretch in (1, 10**6):
-        monkeypatch.setattr("bowfree.uncertainty.chain_segments.FIRST_BLOCK", stretch)
-        assert same_samples(bf.structure_mcmc(**OPTIONS, executor=Clumsy(steadfast)), here)
+    for first in (1, 10**6):  # however segments are divided into blocks
+        monkeypatch.setattr("bowfree.uncertainty.chain_segments.FIRST_BLOCK", first)
+        assert same_samples(bf.structure_mcmc(**OPTIONS, executor=Clumsy(never)), here)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +80,7 @@ def test_conditions_few_rows_and_searches_travel():
     for data in (CONDITIONS, few, search):
         here, there = (
             bf.structure_mcmc(data, steps=800, rng=1, executor=executor)
-            for executor in (None, Clumsy(steadfast))
+            for executor in (None, Clumsy(never))
         )
         assert same_samples(here, there)
 
@@ -105,29 +104,28 @@ def test_what_is_sent_is_small():
             return super().submit(task, *given)
 
     X = np.random.default_rng(2).normal(size=(20_000, 5))
-    bf.structure_mcmc(X, steps=6000, rng=1, executor=Scales(steadfast))
+    bf.structure_mcmc(X, steps=6000, rng=1, executor=Scales(never))
     # Neither the rows, 800 kB, nor samples: the list is the largest part.
     assert max(seen) < 100_000
 
 
 def test_progress_goes_up_to_the_end():
     told = []
-    bf.structure_mcmc(**OPTIONS, executor=Clumsy(steadfast), progress=told.append)
+    bf.structure_mcmc(**OPTIONS, executor=Clumsy(never), progress=told.append)
     assert {(p.what, p.planned) for p in told} == {("steps", 7500)}
     done = [p.done for p in told]
     assert done == sorted(done)
     assert (done[0], done[-1]) == (0, 7500)
-    assert len(done) > 12  # four chains, three legs, the last of which has several stretches
+    assert len(done) > 12  # four chains, three segments, the last of several blocks
 
 
-def test_a_time_limit_brings_back_what_there_is():
+def test_a_time_limit_returns_the_samples_so_far():
     long = OPTIONS | {"steps": 10**9, "burn_in": 100, "thin": 10}
-    with ThreadPoolExecutor(1) as one:  # four chains, and one worker for them
+    with ThreadPoolExecutor(1) as one:  # four chains and one worker
         began = time.monotonic()
-        cut = bf.structure_mcmc(**long, executor=one, time_limit=3.0)
+        cut = bf.structure_mcmc(**long, executor=one, time_limit=1.5)
         assert time.monotonic() - began < 6
     assert not cut.complete
-    assert cut.scores.shape[0] == 4
     assert cut.scores.shape[1] >= 4
 
 
@@ -142,7 +140,7 @@ def test_a_time_limit_does_not_wait_for_workers():
     assert time.monotonic() - began < 2
 
 
-# --- legs -----------------------------------------------------------------------------------------
+# --- segments -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -150,7 +148,7 @@ def never_mixed(monkeypatch):
     monkeypatch.setattr("bowfree.uncertainty.chain_segments.MIXED", 1.0)
 
 
-def test_chains_go_on_until_they_agree():
+def test_chains_are_extended_until_they_mix():
     # A covariance matrix on which chains without a list disagree for long.
     few = OPTIONS | {"steps": 300, "thin": 3, "keep": 0}
     once = bf.structure_mcmc(**few)
@@ -171,7 +169,7 @@ def test_chains_go_on_until_they_agree():
         bf.structure_mcmc(**few, max_steps=299)
 
 
-def test_legs_are_the_same_whoever_walks(never_mixed):
+def test_segments_are_the_same_on_threads_and_workers(never_mixed):
     options = OPTIONS | {"steps": 1000, "max_steps": 3000}
     here = bf.structure_mcmc(**options)
     assert (here.steps, here.burn_in, here.thin) == (2000, 1250, 14)
@@ -183,10 +181,10 @@ def test_legs_are_the_same_whoever_walks(never_mixed):
 
 
 @pytest.mark.parametrize("where", ["here", "there"])
-def test_a_leg_that_has_hardly_begun_does_not_count(never_mixed, where):
+def test_a_segment_that_has_hardly_begun_does_not_count(never_mixed, where):
     options = OPTIONS | {"steps": 1000}
     first = bf.structure_mcmc(**options)
-    executor = Clumsy(steadfast) if where == "there" else None
+    executor = Clumsy(never) if where == "there" else None
     for at, steps in ((1400, 1000), (3000, 2000)):
         with pytest.raises(bf.errors.WorkInterrupted) as caught:
             bf.structure_mcmc(
@@ -200,7 +198,7 @@ def test_a_leg_that_has_hardly_begun_does_not_count(never_mixed, where):
             assert 4 <= cut.states.shape[1] < first.states.shape[1]
 
 
-def test_the_list_has_the_heaviest_graphs_and_those_sampled():
+def test_jumps_lead_to_the_heaviest_and_to_sampled_graphs():
     def listed(chains):
         sizes, edges, scores = chains.jumps()
         parts = np.split(edges, np.cumsum(sizes)[:-1])
@@ -229,7 +227,7 @@ def test_the_list_has_the_heaviest_graphs_and_those_sampled():
     assert len(listed(made)[0] & graphs) > 12
 
 
-def test_the_memory_has_what_was_sampled_as_often():
+def test_splices_use_all_samples():
     made = chains()
     assert made.memory().shape == (0, 3)
     made.walk(60, 2, 1, None)
@@ -243,7 +241,7 @@ def test_the_memory_has_what_was_sampled_as_often():
     np.testing.assert_array_equal(made.memory(), both[1::2])
 
 
-def test_a_leg_that_time_did_not_suffice_to_begin_changes_nothing():
+def test_a_segment_that_cannot_begin_in_time_changes_nothing():
     made = chains()
     made.walk(60, 2, 1, None)
     noted = [array.tolist() for array in made.notes(0)[:2]]
@@ -256,18 +254,10 @@ def test_a_leg_that_time_did_not_suffice_to_begin_changes_nothing():
     assert len(made.jumps()[0]) > 0
 
 
-def test_of_every_chain_as_much_is_remembered():
-    made = chains(n_chains=4)
-    made.walk(60, 2, 1, None)
-    noted = np.concatenate([made.notes(c)[1] for c in range(4)])
-    made.begin_leg()
-    np.testing.assert_array_equal(made.memory(), noted[1::2][1::2])
-
-
-def test_a_splice_leads_out_of_a_valley():
-    # x1 and x2 are almost the same, and x3 goes with both: either x1 or x2 is joined with it, and
-    # both are as probable. With two edges at the most, single changes would have to leave x3
-    # alone on the way from one to the other, and 5000 observations do not let them.
+def test_splices_connect_separate_modes():
+    # x1 and x2 are nearly equal, and x3 is adjacent to one of them with probability 1/2 each. With
+    # at most two edges, single changes would have to pass through a graph without an edge at x3,
+    # which is very improbable with 5000 observations.
     cov = np.array([[1.0, 0.9, 0.6], [0.9, 1.0, 0.6], [0.6, 0.6, 1.0]])
     space = bf.SearchSpace(max_edges=2)
     setup = ChainSetup(bf.moments(cov=cov, n=5000), space, GraphPosterior(), 10, 5.0, 2**20)
@@ -284,18 +274,18 @@ def test_a_splice_leads_out_of_a_valley():
     one, other = joined(by_x1, by_x2)
     assert one + other == 1.0
     assert 0.4 < one < 0.6
-    # Samples that overrate one of them do not bend the law.
+    # Samples with other frequencies do not change the stationary distribution.
     one, other = joined(by_x1, by_x2, by_x2, by_x2)
     assert 0.4 < one < 0.6
 
 
-# --- what goes wrong on the way -------------------------------------------------------------------
+# --- interruptions -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("where", ["here", "there"])
-def test_what_was_sampled_goes_with_an_interrupt(where):
+def test_an_interrupt_has_the_samples_so_far(where):
     whole = bf.structure_mcmc(**OPTIONS)
-    executor = Clumsy(steadfast) if where == "there" else None
+    executor = Clumsy(never) if where == "there" else None
     with pytest.raises(bf.errors.WorkInterrupted) as caught:
         bf.structure_mcmc(**OPTIONS, executor=executor, progress=interrupt_at(5000))
     cut = caught.value.result
@@ -308,7 +298,7 @@ def test_what_was_sampled_goes_with_an_interrupt(where):
     assert type(early.value) is KeyboardInterrupt
 
 
-def test_what_was_sampled_goes_with_lost_workers():
+def test_lost_workers_leave_the_samples_so_far():
     whole = bf.structure_mcmc(**OPTIONS)
     with pytest.raises(bf.errors.WorkersLost) as caught:
         bf.structure_mcmc(**OPTIONS, executor=Clumsy(lambda number: number >= 20))
@@ -322,7 +312,7 @@ def test_what_was_sampled_goes_with_lost_workers():
     assert caught.value.result is None
 
 
-def test_averages_of_what_was_sampled():
+def test_averages_of_the_samples_so_far():
     search = bf.greedy_search(cov=S[:3, :3], n=100, restarts=2, rounds=0, rng=0)
     with pytest.raises(bf.errors.WorkersLost) as caught:
         bf.averaged_effects(
@@ -342,7 +332,7 @@ def test_averages_of_what_was_sampled():
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
-def test_a_process_killed_on_the_way():
+def test_a_killed_process():
     whole = bf.structure_mcmc(**OPTIONS)
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
         victim = processes.submit(os.getpid).result()
@@ -357,7 +347,7 @@ def test_a_process_killed_on_the_way():
     np.testing.assert_array_equal(cut.states, whole.states[:, : cut.states.shape[1]])
 
 
-# --- the border of the core -----------------------------------------------------------------------
+# --- the chains of the core -----------------------------------------------------------------------
 
 
 def chains(d=3, n_chains=1):
@@ -367,7 +357,7 @@ def chains(d=3, n_chains=1):
     return setup.start([bf.MixedGraph(names)._bits()] * n_chains, seed=1)
 
 
-def test_a_chain_goes_on_where_it_was():
+def test_a_chain_continues_in_another_process():
     first, second = chains(), chains()
     first.walk(100, 0, 1, None)
     first.begin_leg()
@@ -381,47 +371,3 @@ def test_a_chain_goes_on_where_it_was():
     for a, b in ((one[0], other[0]), (one[1], other[1]), *zip(one[2], other[2], strict=True)):
         np.testing.assert_array_equal(a, b)
     assert first.place(0)[1:] == second.place(0)[1:]
-
-
-def test_what_cannot_be_a_chain_is_refused():
-    made = chains()
-    made.walk(40, 1, 1, None)
-    graph, numbers, clock, steps, accepted = made.place(0)
-    scores, states, (sizes, edges, weights) = made.notes(0)
-    four = bf.parse("a, b, c, d")._bits()
-    full = bf.parse("x1 -> x2 -> x3, x1 -> x3")._bits()
-    cycle = bf.MixedGraph(["x1", "x2", "x3"], [("x1", "x2"), ("x2", "x1")])._bits()
-    for place in (
-        (four, numbers, clock, steps, accepted),
-        (full, numbers, clock, steps, accepted),
-        (cycle, numbers, clock, steps, accepted),
-        (graph, [0, 0, 0, 0], clock, steps, accepted),
-        (graph, numbers, clock, clock + 1, accepted),
-        (graph, numbers, clock, steps, steps + 1),
-        (graph, numbers, clock, steps, -1),
-    ):
-        with pytest.raises(ValueError, match=r"nodes|forbid|not the place"):
-            made.put(0, place)
-    pool = (sizes, edges, weights)
-    for notes in (
-        (scores[1:], states, pool),
-        (scores, states[:, 1:].copy(), pool),
-        (scores, states + np.uint8(4), pool),
-        (scores, states, (sizes, edges, weights[1:])),
-        (scores, states, (sizes, edges[1:], weights)),
-        (scores, states, (sizes, np.append(edges, edges[:1]), weights)),
-        (scores, states, (sizes, edges + np.uint32(12), weights)),
-        (scores, states, (sizes, edges & np.uint32(0xFFFFFFFC), weights)),
-        (scores, states, (np.array([2], np.uint32), np.array([1, 2], np.uint32), weights[:1])),
-    ):
-        with pytest.raises(ValueError, match=r"shape|states|packed"):
-            made.put(0, made.place(0), notes)
-    for memory in (states[:, 1:].copy(), states + np.uint8(4)):
-        with pytest.raises(ValueError, match="states"):
-            made.add_to_memory(memory)
-    assert made.memory().shape == (0, 3)
-    with pytest.raises(IndexError):
-        made.place(1)
-    # Nothing of all this has left a trace.
-    np.testing.assert_array_equal(made.notes(0)[0], scores)
-    assert made.place(0)[1:] == (numbers, clock, steps, accepted)
