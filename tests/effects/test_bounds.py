@@ -205,8 +205,9 @@ def test_bounds_after_a_search_refer_to_averages():
         bounds, average = bf.effect_bounds(result), bf.averaged_effects(result, rng=0)
         assert bounds.learned
         assert "averaged_effects" in str(bounds)
-        members = bf.effect_bounds(result.equivalence_class(), X)
+        members = bf.effect_bounds(bf.equivalence_class(result.graph), X)
         assert not members.learned
+        assert bf.effect_bounds(bf.equivalence_class(result)).learned  # with the same data
         assert "averaged_effects" not in str(members)
         # Both results have the same columns and say what their intervals account for.
         assert set(bounds.to_frame()) < set(average.to_frame())

@@ -41,11 +41,11 @@ from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.decision import aligned
 from bowfree.errors import BowfreeError, FitWarning, warn
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.context import context_of
 from bowfree.model.fitting import fit_cells, fit_moments
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Correlation, Means, Missing, public
-from bowfree.search.exhaustive import ExhaustiveResult
-from bowfree.search.result import SearchResult
+from bowfree.search.result import LearnedGraph
 from bowfree.text_reading import short_repr, truncate
 from bowfree.validation import check_choice, check_count, check_nonnegative
 
@@ -63,7 +63,7 @@ MATRICES = (*EXTREMES, "sum", "sum_abs", "positive", "negative")
 
 @public
 def effect_bounds(
-    graphs: EquivalenceClass | SearchResult | ExhaustiveResult | Iterable[MixedGraph],
+    graphs: EquivalenceClass | LearnedGraph | Iterable[MixedGraph],
     data: Any = None,
     *,
     cov: Any = None,
@@ -149,10 +149,9 @@ def effect_bounds(
     check_choice("formula", formula, get_args(Formula))
     zero = check_nonnegative("zero", zero)
     check_count("limit", limit, 1)
-    learned = isinstance(graphs, SearchResult | ExhaustiveResult)
     members: Any = (
         class_by_components(graphs, limit, budget.seconds_left)
-        if isinstance(graphs, SearchResult | ExhaustiveResult)
+        if isinstance(graphs, LearnedGraph)
         else check_iterable(graphs)
     )
     if isinstance(members, EquivalenceClass):
@@ -160,8 +159,12 @@ def effect_bounds(
     else:
         graph, members = split_first(members)
     options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
-    if data is None and cov is None and isinstance(graphs, SearchResult | ExhaustiveResult):
-        data = graphs.moments
+    learned = False
+    if isinstance(graphs, LearnedGraph | EquivalenceClass):
+        context = context_of(graphs)
+        learned = context.learned
+        if data is None and cov is None:
+            data = context.moments
     moments = read_moments(graph, data, options)
     if isinstance(members, EquivalenceClass) and members.method != "empirical":
         moments = _regular_moments(moments, graph)

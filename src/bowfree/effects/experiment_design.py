@@ -45,6 +45,7 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.encodings import BACKWARD, FORWARD
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.context import context_of
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Kind, Rng, public
 from bowfree.results.rows import Row
@@ -208,7 +209,7 @@ def _present_conditions(
     if targets is None and average is not None:
         found = Targets(nodes, average.targets, average.kind)
     elif targets is None:
-        found = targets_of(getattr(graph, "moments", None), nodes)
+        found = targets_of(context_of(graph).moments, nodes)
     found.check_identified_skeleton("a design")
     return found
 
