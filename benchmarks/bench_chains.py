@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import bowfree as bf
-from bowfree.studies.calibration_study import IN_DEGREES
+from study_calibration import IN_DEGREES
 
 D, ROWS, ENOUGH = 10, (200, 1000, 5000), 10.0
 

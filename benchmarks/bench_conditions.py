@@ -355,7 +355,7 @@ def run_sachs(folder: str) -> None:
     from causallearn.search.ConstraintBased.FCI import fci
 
     from bowfree.datasets.sachs import SACHS_CONDITIONS
-    from bowfree.studies.sachs_network import CONSENSUS, SACHS_TARGETS, Agreement
+    from sachs_network import CONSENSUS, SACHS_TARGETS, Agreement
 
     tables = {c.name: bf.datasets.load_sachs(c.number, folder=folder) for c in SACHS_CONDITIONS}
     names = next(iter(tables.values())).names

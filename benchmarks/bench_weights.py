@@ -29,10 +29,10 @@ import numpy as np
 
 import bowfree as bf
 from bowfree.parallel.budget import Budget
-from bowfree.studies.calibration_result import CalibrationCell, CheckedSimulation
-from bowfree.studies.calibration_study import IN_DEGREES, hold_against
 from bowfree.uncertainty.averaging import Average, AverageSettings, WeightedGraphs
 from bowfree.uncertainty.posterior import GraphPosterior
+from calibration_result import CalibrationCell, CheckedSimulation
+from study_calibration import IN_DEGREES, compare_with_truth
 
 D, KINDS = 6, [(n, density) for density in IN_DEGREES for n in (200, 1000)]
 STEPS, RESAMPLES = 40_000, 8
@@ -116,7 +116,7 @@ def main(sets: int = 20, first: int = 0) -> None:
                 began = time.process_time()
                 found = recipe(result, data, seed)
                 seconds = time.process_time() - began
-                checked[name].append(hold_against(sem, result, data, found, seconds))
+                checked[name].append(compare_with_truth(sem, result, data, found, seconds))
                 assert np.all(found.lower <= found.upper)
         for name, simulations in checked.items():
             row = CalibrationCell(D, n, density, tuple(simulations)).row()

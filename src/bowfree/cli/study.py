@@ -53,15 +53,9 @@ _sachs = click.option(
     type=click.Path(path_type=Path),
     help="Folder with the protein data. [default: BOWFREE_DATA, else a download]",
 )
-_bench = click.option(
-    "--bench",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="Folder with graph-0.txt, sample-0.txt, ...; may be repeated.",
-)
 
 
-@click.group(epilog="Example: bowfree study effects --n-sims 20 --protocol best --out results")
+@click.group(epilog="Example: bowfree study effects --n-sims 20 --out results")
 def study() -> None:
     """Repeat the studies of the paper: tables (Markdown, CSV, JSON) and figures (PNG).
 
@@ -70,32 +64,22 @@ def study() -> None:
     """
 
 
-@study.command(epilog="Example: bowfree study effects --protocol averaged --out results")
+@study.command(epilog="Example: bowfree study effects --as-published --out results")
 @_out
 @_n_sims
 @click.option(
-    "--protocol",
-    "protocols",
-    multiple=True,
-    help="Only this row of the table; may be repeated. [default: all]",
+    "--as-published",
+    is_flag=True,
+    help="Ten sweeps of RICF and the published formula of effects, in place of corrected ones.",
 )
 @budget_options
-def effects(out: Path, n_sims: int, protocols: tuple[str, ...], **given: Any) -> None:
+def effects(out: Path, n_sims: int, as_published: bool, **given: Any) -> None:
     """Estimate effects in simulated data (section 4.1, figure "simulation")."""
-    from bowfree.studies import compare_protocols
+    from bowfree.studies import causal_effect_study
 
-    _run(compare_protocols, out, given, protocols or None, n_sims=n_sims)
-
-
-@study.command(epilog="Example: bowfree study calibration --n-sims 20 --out results")
-@_out
-@_n_sims
-@budget_options
-def calibration(out: Path, n_sims: int, **given: Any) -> None:
-    """Check the coverage of intervals and probabilities in simulations."""
-    from bowfree.studies import calibration_study
-
-    _run(calibration_study, out, given, n_sims)
+    published = {"method": "ricf", "max_iter": 10, "effects": "as-published"}
+    options = published if as_published else {}
+    _run(causal_effect_study, out, given, n_sims, **options)
 
 
 @study.command(epilog="Example: bowfree study sachs --sachs data/sachs --out results")
@@ -107,17 +91,6 @@ def sachs(out: Path, sachs_folder: Path | None, **given: Any) -> None:
     from bowfree.studies import sachs_study
 
     _run(sachs_study, out, given, folder=sachs_folder)
-
-
-@study.command("sachs-joint", epilog="Example: bowfree study sachs-joint --out results")
-@_out
-@_sachs
-@budget_options
-def sachs_joint(out: Path, sachs_folder: Path | None, **given: Any) -> None:
-    """Analyze the 14 protein data sets jointly, with the targets of their interventions."""
-    from bowfree.studies import sachs_joint_study
-
-    _run(sachs_joint_study, out, given, folder=sachs_folder)
 
 
 @study.command(epilog="Example: bowfree study uniformity --out results")
@@ -138,45 +111,20 @@ def uniformity(out: Path, samples: int, seed: int) -> None:
     _save(uniformity_study(samples, rng=seed), out)
 
 
-@study.command(epilog="Example: bowfree study benchmark --bench bench/bowfree10 --out results")
-@_out
-@_bench
-@budget_options
-def benchmark(out: Path, bench: tuple[Path, ...], **given: Any) -> None:
-    """Search on the public bow-free benchmark, and compare with the true graphs."""
-    from bowfree.studies import bowfree_benchmark
-
-    if not bench:
-        raise click.UsageError("name the folder of the benchmark by --bench")
-    _prepare(out)
-    budget = read_budget(given)
-    for folder in bench:
-        _run(bowfree_benchmark, out, budget, folder)
-
-
 @study.command(epilog="Example: bowfree study all --sachs data/sachs --out results")
 @_out
 @_n_sims
 @_sachs
-@_bench
 @budget_options
-def all(
-    out: Path, n_sims: int, sachs_folder: Path | None, bench: tuple[Path, ...], **given: Any
-) -> None:
-    """Run all studies of the paper, and the benchmark if --bench names its folders.
-
-    A --time-limit applies to each study.
-    """
+def all(out: Path, n_sims: int, sachs_folder: Path | None, **given: Any) -> None:
+    """Run all studies of the paper. A --time-limit applies to each study."""
     from bowfree import studies
 
     _prepare(out)
     budget = read_budget(given)
     _save(studies.uniformity_study(rng=budget["rng"]), out)
     _run(studies.sachs_study, out, budget, folder=sachs_folder)
-    for folder in bench:
-        _run(studies.bowfree_benchmark, out, budget, folder)
-    _run(studies.compare_protocols, out, budget, n_sims=n_sims)
-    _run(studies.calibration_study, out, budget, n_sims)
+    _run(studies.causal_effect_study, out, budget, n_sims)
 
 
 def _prepare(out: Path) -> None:

@@ -1,9 +1,4 @@
-"""The demo: from data to a graph with effects, told to a newcomer.
-
-`run_demo` loads the greenhouse data, searches for the best graph, works out which of its edges data
-can settle at all, compares it with the model that the data came from, and writes a folder with the
-results. ``bowfree demo`` prints what it returns.
-"""
+"""The example analysis of ``bowfree demo``: from data to a graph with effects, for newcomers."""
 
 from __future__ import annotations
 
@@ -12,13 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from bowfree import datasets
 from bowfree.datasets.tables import Table, write_table
 from bowfree.equivalence.class_members import EquivalenceClass
-from bowfree.equivalence.class_summary import EdgeSummary
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
@@ -33,20 +24,20 @@ from bowfree.visualization.report import render
 
 @dataclass(frozen=True)
 class DemoReport:
-    """What the demo found.
+    """The result of :func:`run_demo`.
 
     Attributes
     ----------
     text : str
-        The story, ready to print.
+        A description of the results, to be printed.
     result : SearchResult
-        What the search found.
+        The result of the search.
     members : EquivalenceClass
-        The graphs that no data can tell from it.
+        The graphs that are equivalent to the best one.
     fit : Fit
-        Its fit to the demo data.
+        The fit of the best graph.
     files : tuple of Path
-        What was written.
+        The files that were written.
     """
 
     text: str
@@ -57,7 +48,7 @@ class DemoReport:
 
     @property
     def graph(self) -> MixedGraph:
-        """The graph that was found."""
+        """The best graph."""
         return self.result.graph
 
 
@@ -71,12 +62,12 @@ def free_folder(wanted: Path) -> Path:
 
 
 def run_demo(folder: Path, *, progress: Callable[[Progress], None] | None = None) -> DemoReport:
-    """Run the demo and write its results into a new folder.
+    """Analyze the greenhouse data and write the results into a new folder.
 
     Parameters
     ----------
     folder : Path
-        Must not exist yet: nothing is overwritten.
+        Must not exist.
     progress : callable, optional
         As for :func:`bowfree.greedy_search`.
 
@@ -103,9 +94,9 @@ def run_demo(folder: Path, *, progress: Callable[[Progress], None] | None = None
     began = time.monotonic()
     data = datasets.load_demo()
     result = greedy_search(data, rng=1, progress=progress)
-    members = equivalence_class(result.graph)
+    members = equivalence_class(result)
     fitted = fit_quietly(result)
-    # Everything is worked out before the first file is written: no half-filled folder on an error.
+    # All contents are computed before the first file is written, so that an error leaves no folder.
     contents = {
         "data.csv": write_table(data, decimals=4),
         "graph.txt": f"{result.graph}\n",
@@ -116,108 +107,81 @@ def run_demo(folder: Path, *, progress: Callable[[Progress], None] | None = None
         "report.html": render(result, data=data, equivalence_class=members, title="Tomato plants"),
     }
     folder.mkdir(parents=True)
-    files = []
     for name, content in contents.items():
-        path = folder / name
-        path.write_text(content, encoding="utf-8")
-        files.append(path)
-    seconds = time.monotonic() - began
-    text = _story(data, result, members, fitted, datasets.demo_model(), seconds, folder)
-    return DemoReport(text, result, members, fitted, tuple(files))
+        (folder / name).write_text(content, encoding="utf-8")
+    lines = _describe(data, result, members, fitted, datasets.demo_model())
+    lines += [
+        f"This took {time.monotonic() - began:.1f} seconds.",
+        "",
+        f"The results are in the folder {folder}: open report.html in a browser.",
+        "For your own data: bowfree learn data.csv --report report.html",
+    ]
+    files = tuple(folder / name for name in contents)
+    return DemoReport("\n".join(lines), result, members, fitted, files)
 
 
-def _story(
-    data: Table,
-    result: SearchResult,
-    members: EquivalenceClass,
-    fitted: Fit,
-    truth: LinearSEM,
-    seconds: float,
-    folder: Path,
-) -> str:
-    lines = [
+def _describe(
+    data: Table, result: SearchResult, members: EquivalenceClass, fitted: Fit, truth: LinearSEM
+) -> list[str]:
+    edges = members.summary().edges
+    same = [edge for edge in edges if edge.invariant]
+    recovered = [
+        f"    {edge!s:<24} {'true' if truth.graph.has_edge(str(edge)) else 'not in the true model'}"
+        for edge in same
+    ]
+    undetermined = []
+    for edge in edges:
+        if not edge.invariant:
+            counts = {"->": edge.n_forward, "<-": edge.n_backward, "<->": edge.n_bidirected}
+            marks = [f"{edge.a} {mark} {edge.b}" for mark, count in counts.items() if count]
+            undetermined.append(f"    {edge!s:<24} {' or '.join(marks)}")
+    return [
         f"{len(data.X)} tomato plants in a greenhouse, {len(data.names)} measurements each:",
         ", ".join(data.names) + ".",
-        "(Invented data, drawn from a known model, so that the answer can be checked.)",
+        "(Simulated from a known model, so that the result can be checked.)",
         "",
         f"The best graph of a search with {len(result.runs)} runs:",
         "",
         f"    {result.graph}",
         "",
-        "    a -> b   a acts on b           a <-> b   a hidden cause acts on both",
+        "    a -> b   a causes b           a <-> b   a hidden cause of both",
         "",
-        *_settled(members, truth),
+        "The same in all equivalent graphs:",
+        *recovered,
         "",
-        *_open(members),
+        f"Not determined by the data: {members.size} graphs are equivalent. They differ in",
+        *undetermined,
         "",
         "The true graph is one of them."
         if truth.graph in members
-        else "The true graph is not among them: the search, or chance in the data, went wrong.",
+        else "The true graph is not one of them, because of the search or of chance in the data.",
         "",
-        *_effects(fitted, members, truth),
+        *_effects(fitted, truth, {frozenset((edge.a, edge.b)) for edge in same}),
         "",
-        f"The fit: chi-square {fitted.chi2:.1f} on {fitted.df} degrees of freedom, "
+        f"Fit: chi-square {fitted.chi2:.1f} on {fitted.df} degrees of freedom, "
         f"p = {fitted.p_value:.2f}",
-        "(a small p would speak against the graph).",
-        f"All this took {seconds:.1f} seconds.",
-        "",
-        f"Results are in the folder {folder}: open report.html in a browser.",
-        "The same with data of your own: bowfree learn data.csv --report report.html",
+        "(a small p-value would be evidence against the graph).",
     ]
-    return "\n".join(lines)
 
 
-def _settled(members: EquivalenceClass, truth: LinearSEM) -> list[str]:
-    lines = ["Recovered from the data alone:"]
-    for edge in members.summary().edges:
-        if edge.invariant:
-            verdict = "true" if truth.graph.has_edge(str(edge)) else "not so in the true model"
-            lines.append(f"    {edge!s:<24} {verdict}")
-    return lines
-
-
-def _open(members: EquivalenceClass) -> list[str]:
-    lines = [
-        f"Out of reach of every method: {members.size} graphs fit all data of this kind equally "
-        "well.",
-        "They differ in",
-    ]
-    for edge in members.summary().edges:
-        if not edge.invariant:
-            lines.append(f"    {edge!s:<24} {_readings(edge)}")
-    return lines
-
-
-def _readings(edge: EdgeSummary) -> str:
-    counts = {"->": edge.n_forward, "<-": edge.n_backward, "<->": edge.n_bidirected}
-    return " or ".join(f"{edge.a} {mark} {edge.b}" for mark, count in counts.items() if count)
-
-
-def _effects(fitted: Fit, members: EquivalenceClass, truth: LinearSEM) -> list[str]:
+def _effects(fitted: Fit, truth: LinearSEM, same: set[frozenset[str]]) -> list[str]:
+    """Return the estimates of edges that are the same in all equivalent graphs."""
     errors = fitted.standard_errors()
-    index = {name: i for i, name in enumerate(fitted.graph.nodes)}
-    known = {name: i for i, name in enumerate(truth.graph.nodes)}
-    settled = {frozenset((e.a, e.b)) for e in members.summary().edges if e.invariant}
-    lines = ["How strong, with a 95 % interval, and the true value:"]
-    for a, b in fitted.graph.directed:
-        if frozenset((a, b)) not in settled:
+    lines = ["Estimates with 95 % intervals, and the true values:"]
+    for a, mark, b in fitted.graph.edges:
+        if frozenset((a, b)) not in same:
             continue
-        i, j = index[b], index[a]
-        estimate, margin = fitted.B[i, j], 1.96 * errors.B[i, j]
-        true = truth.B[known[b], known[a]]
-        lines.append(
-            f"    {a + ' -> ' + b:<24} {estimate:+.2f}  "
-            f"[{estimate - margin:+.2f}, {estimate + margin:+.2f}]   true {true:+.2f}"
-        )
-    for a, b in fitted.graph.bidirected:
-        if frozenset((a, b)) not in settled:
-            continue
-        found = _error_correlation(fitted.graph, fitted.Omega, a, b)
-        true = _error_correlation(truth.graph, truth.Omega, a, b)
-        lines.append(f"    {a + ' <-> ' + b:<24} {found:+.2f}  (correlation)    true {true:+.2f}")
+        i, j = fitted.graph.nodes.index(b), fitted.graph.nodes.index(a)
+        k, m = truth.graph.nodes.index(b), truth.graph.nodes.index(a)
+        edge = f"    {f'{a} {mark} {b}':<24}"
+        if mark == "->":
+            estimate, margin = fitted.B[i, j], 1.96 * errors.B[i, j]
+            interval = f"[{estimate - margin:+.2f}, {estimate + margin:+.2f}]"
+            lines.append(f"{edge} {estimate:+.2f}  {interval}   true {truth.B[k, m]:+.2f}")
+        else:
+            found, true = (
+                Omega[x, y] / (Omega[x, x] * Omega[y, y]) ** 0.5
+                for Omega, x, y in ((fitted.Omega, i, j), (truth.Omega, k, m))
+            )
+            lines.append(f"{edge} {found:+.2f}  (correlation)    true {true:+.2f}")
     return lines
-
-
-def _error_correlation(graph: MixedGraph, Omega: npt.NDArray[np.float64], a: str, b: str) -> float:
-    i, j = graph.nodes.index(a), graph.nodes.index(b)
-    return float(Omega[i, j] / np.sqrt(Omega[i, i] * Omega[j, j]))

@@ -7,7 +7,7 @@ import pytest
 
 import bowfree as bf
 from bowfree.studies import uniformity_study
-from bowfree.studies.uniformity_study import all_baps
+from bowfree.studies.uniformity import all_baps
 
 
 def test_counts_of_all_baps():

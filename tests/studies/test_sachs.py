@@ -96,7 +96,7 @@ def test_no_v_structure_where_the_ends_are_adjacent(study):
 
 def test_files(study, tmp_path):
     pytest.importorskip("matplotlib").use("agg")
-    paths = SachsStudy((study.row(4),), 0.0, 0.0).save(tmp_path)
+    paths = SachsStudy((study.row(4),), 0.0, True).save(tmp_path)
     assert [path.name for path in paths] == [
         "sachs.csv",
         "sachs.json",

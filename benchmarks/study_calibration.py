@@ -1,10 +1,11 @@
-"""Do stated certainties come true? Coverage of intervals, reliability of probabilities.
+"""Coverage of intervals and reliability of probabilities in simulations.
 
-One simulation: a random BAP, random parameters, data; a search on these data, and
-:func:`bowfree.averaged_effects` of its result, all by default options. Then every stated certainty
-is held against the model that the data came from. For comparison stands what the best graph alone
-would say, its estimates with their standard errors as if it had been given and not learned from the
-same data. What is counted, :mod:`bowfree.studies.calibration_result` tells.
+In each simulation, a random BAP with random parameters generates data; a search and
+:func:`bowfree.averaged_effects` are run with default options. Every interval and probability is
+compared with the true model. The intervals of the best graph, as if it had not been learned from
+the same data, are included for comparison. ``calibration_result.py`` counts.
+
+Run: ``python benchmarks/run_study.py calibration --out results [--n-sims 20] [--jobs 2]``
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import warnings
 from collections.abc import Sequence
 from itertools import combinations
 from statistics import NormalDist
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,20 +29,20 @@ from bowfree.parallel.budget import Budget
 from bowfree.search.greedy import greedy_search
 from bowfree.search.result import SearchResult
 from bowfree.space.random_graphs import random_bap
-from bowfree.studies.calibration_result import (
+from bowfree.studies.runner import simulate
+from bowfree.uncertainty.average_result import AveragedEffects
+from bowfree.uncertainty.averaging import averaged_effects
+from bowfree.validation import check_choice, check_count
+from calibration_result import (
     CalibrationCell,
     CalibrationStudy,
     CheckedIntervals,
     CheckedSimulation,
     Statements,
 )
-from bowfree.studies.simulations import simulate
-from bowfree.uncertainty.average_result import AveragedEffects
-from bowfree.uncertainty.averaging import averaged_effects
-from bowfree.validation import BudgetOptions, check_choice, check_count, split_options
 
 Floats = npt.NDArray[np.float64]
-Kind = tuple[int, int, str]  # of simulations: variables, observations, density of the true graphs
+Cell = tuple[int, int, str]  # variables, observations, density of the true graphs
 
 IN_DEGREES = {"sparse": 2, "dense": 3}
 DENSITIES = (*IN_DEGREES, "prior")
@@ -53,67 +54,44 @@ def calibration_study(
     d: Sequence[int] = (6, 10),
     n: Sequence[int] = (200, 1000, 5000),
     densities: Sequence[str] = ("sparse", "dense"),
-    **options: Unpack[BudgetOptions],
+    **budget_options: Any,
 ) -> CalibrationStudy:
-    """Simulate, search, average, and hold every stated certainty against the truth.
+    """Simulate `n_sims` times for each number of variables, of observations, and density.
 
-    Parameters
-    ----------
-    n_sims : int
-        Simulations of each cell.
-    d, n : sequence of int
-        Numbers of variables and of observations; every combination is a cell.
-    densities : sequence of {"sparse", "dense", "prior"}
-        True graphs are uniform among BAPs with in-degrees of at most 2 or 3. With "prior" they are
-        drawn from the prior that averages have by default: of the three the only law of which its
-        probabilities speak, so that they have to come true.
-    **options
-        ``rng``, ``n_jobs``, ``executor``, ``time_limit``, ``progress``
-            What may be spent (:class:`~bowfree.validation.BudgetOptions`); `n_jobs` simulations at a
-            time.
-
-    Returns
-    -------
-    CalibrationStudy
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> study = bf.studies.calibration_study(2, d=[3], n=[100], densities=["sparse"], rng=1)
-    >>> study.cells[0].coverage().value > 0.5
-    True
+    True graphs are uniform among BAPs with in-degrees of at most 2 ("sparse") or 3 ("dense"), or
+    drawn from the default prior of the averages ("prior"), for which the probabilities must be
+    calibrated. `budget_options` are rng, n_jobs, executor, time_limit and progress.
     """
-    (budget_options,) = split_options("calibration_study", options, BudgetOptions)
     budget = Budget(**budget_options)
     check_count("n_sims", n_sims, 1)
-    kinds = [(size, rows, density) for size in d for density in densities for rows in n]
-    for size, rows, density in kinds:
+    cells = [(size, rows, density) for size in d for density in densities for rows in n]
+    for size, rows, density in cells:
         check_count("d", size, 2)
         check_count("n", rows, size + 1)
         check_choice("density", density, DENSITIES)
-    streams = budget.generator().spawn(n_sims * len(kinds))
-    pieces = [(stream, kinds[k // n_sims]) for k, stream in enumerate(streams)]
+    streams = budget.generator().spawn(n_sims * len(cells))
+    tasks = [(stream, cells[k // n_sims]) for k, stream in enumerate(streams)]
 
-    def study(done: list[tuple[Kind, CheckedSimulation]]) -> CalibrationStudy:
-        cells = [
-            CalibrationCell(*kind, tuple(checked for of, checked in done if of == kind))
-            for kind in kinds
+    def gather(done: list[tuple[Cell, CheckedSimulation]]) -> CalibrationStudy:
+        found = [
+            CalibrationCell(*cell, tuple(checked for of, checked in done if of == cell))
+            for cell in cells
         ]
-        return CalibrationStudy(tuple(c for c in cells if c.simulations), len(done) == len(pieces))
+        return CalibrationStudy(tuple(c for c in found if c.simulations), len(done) == len(tasks))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
-        found: CalibrationStudy = simulate(
-            _simulate, pieces, budget, what="simulations", gather=study
+        study: CalibrationStudy = simulate(
+            _simulate, tasks, budget, what="simulations", gather=gather
         )
-    return found
+    return study
 
 
 def _simulate(
-    piece: tuple[np.random.Generator, Kind], budget: Budget
-) -> tuple[Kind, CheckedSimulation]:
-    stream, kind = piece
-    d, n, density = kind
+    task: tuple[np.random.Generator, Cell], budget: Budget
+) -> tuple[Cell, CheckedSimulation]:
+    stream, cell = task
+    d, n, density = cell
     nature, searcher = stream.spawn(2)
     truth = (
         graph_from_prior(d, nature)
@@ -126,13 +104,13 @@ def _simulate(
     result = greedy_search(data, rng=searcher, time_limit=budget.seconds_left)
     average = averaged_effects(result, rng=searcher, time_limit=budget.seconds_left)
     seconds = time.thread_time() - began
-    return kind, hold_against(sem, result, data, average, seconds)
+    return cell, compare_with_truth(sem, result, data, average, seconds)
 
 
-def hold_against(
+def compare_with_truth(
     sem: LinearSEM, result: SearchResult, data: Any, average: AveragedEffects, seconds: float
 ) -> CheckedSimulation:
-    """Hold what an average says, and the best graph alone, against the model of the data."""
+    """Compare an average, and the best graph alone, with the true model."""
     d = len(sem.B)
     pairs = ~np.eye(d, dtype=bool)
     effects = _total_effects(sem.B)
@@ -160,7 +138,8 @@ def hold_against(
 def graph_from_prior(d: int, rng: np.random.Generator) -> MixedGraph:
     """Draw a BAP from the default prior of :class:`bowfree.uncertainty.GraphPosterior`.
 
-    Every number of edges, every set of pairs, every kind of edge: until there is no cycle.
+    The number of edges, the pairs and the types of edges are uniform; graphs with cycles are
+    rejected.
     """
     names = [f"x{i + 1}" for i in range(d)]
     pairs = list(combinations(names, 2))
@@ -178,7 +157,7 @@ def graph_from_prior(d: int, rng: np.random.Generator) -> MixedGraph:
 
 
 def _total_effects(B: Floats) -> Floats:
-    """Return (I - B)^-1, exactly zero where no directed path leads."""
+    """Return (I - B)^-1, with exact zeros where there is no directed path."""
     d = len(B)
     effects = np.linalg.inv(np.eye(d) - B)
     reach = np.eye(d, dtype=bool) | (B != 0)
@@ -188,6 +167,6 @@ def _total_effects(B: Floats) -> Floats:
 
 
 def _check(effects: Floats, lower: Floats, upper: Floats) -> CheckedIntervals:
-    # An interval of a variable that is no cause in any graph is [0, 0], up to rounding.
+    # The interval is [0, 0], up to rounding, if no graph has a directed path.
     covered = (lower - ZERO <= effects) & (effects <= upper + ZERO)
     return CheckedIntervals(covered, upper - lower, (lower > 0) | (upper < 0))

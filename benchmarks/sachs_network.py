@@ -1,11 +1,8 @@
-"""What is known of the proteins of Sachs et al.: the published network, and what reagents act on.
+"""The published network of the proteins of Sachs et al., and the targets of the reagents.
 
-The network is not the truth about these cells, but what many experiments agree on; so a graph that
-was learned from the data is not right or wrong, but agrees with it more or less. Three things are
-told apart (:class:`Agreement`): pairs that are joined in both, arrows with the published direction
-among them, and arrows that the data settle, because all graphs of the class have them.
-
-:mod:`bowfree.studies.sachs_joint_study` asks these questions of its searches.
+The network is a consensus of many experiments, not the truth about these cells. :class:`Agreement`
+counts the pairs that are adjacent in a learned graph and in the network, the arrows among them with
+the published direction, and the arrows that are the same in all equivalent graphs.
 """
 
 from __future__ import annotations
@@ -28,7 +25,7 @@ SACHS_TARGETS: Mapping[str, tuple[str, ...]] = {
     "pma": ("pkc",),
     "b2camp": ("pka",),
 }
-"""What the reagents act on, of the proteins measured; LY294002 acts on PI3K, which was not."""
+"""Targets of the reagents among the measured proteins; LY294002 acts on PI3K, which is not one."""
 
 CONSENSUS = tuple(
     (cause, effect)
@@ -44,66 +41,64 @@ CONSENSUS = tuple(
     }.items()
     for effect in effects
 )
-"""The 20 published arcs: figures 2 and 3 of Sachs et al. (2005). Those 17 that their network has,
-PIP3 -> PLCg as the literature has it and not as they found it, and the three that they missed."""
+"""The 20 published arcs, figures 2 and 3 of Sachs et al. (2005): the 17 of their network, with
+PIP3 -> PLCg as in the literature, and the three that they missed."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """What a graph has in common with the published network.
+    """Agreement of a graph with the published network.
 
     Attributes
     ----------
     n_edges, n_bidirected : int
-        Edges found, and how many of them ``<->``.
+        Number of edges, and of those that are bidirected.
     n_adjacent : int
-        Pairs that are joined in both.
-    n_directed : int
-        Of these, arrows with the published direction.
-    n_turned : int
-        Arrows against it.
-    n_settled, n_settled_right : int
-        Arrows that all graphs of the class have on pairs that are joined in both, and those of them
-        with the published direction.
+        Number of pairs that are adjacent in both.
+    n_directed, n_reversed : int
+        Arrows among these with the published direction, and with the opposite one.
+    n_invariant, n_invariant_right : int
+        Arrows among these that are the same in all equivalent graphs, and those of them with the
+        published direction.
     """
 
     n_edges: int
     n_bidirected: int
     n_adjacent: int
     n_directed: int
-    n_turned: int
-    n_settled: int
-    n_settled_right: int
+    n_reversed: int
+    n_invariant: int
+    n_invariant_right: int
 
     @property
     def precision(self) -> float:
-        """Share of the pairs found that are published."""
+        """Share of the adjacent pairs that are published."""
         return self.n_adjacent / self.n_edges if self.n_edges else float("nan")
 
     @property
     def recall(self) -> float:
-        """Share of the published pairs that were found."""
+        """Share of the published pairs that are adjacent."""
         return self.n_adjacent / len(CONSENSUS)
 
     @classmethod
     def of(cls, graph: MixedGraph, summary: ClassSummary | None = None) -> Agreement:
-        """Compare a graph, and what its class leaves open."""
+        """Compare a graph and its equivalence class with the network."""
         published = set(CONSENSUS)
         both = published | {(b, a) for a, b in published}
         arrows = [(a, b) for a, b in graph.directed if (a, b) in both]
-        settled = [] if summary is None else [*_settled(summary)]
+        invariant = [] if summary is None else [*_invariant(summary)]
         return cls(
             graph.n_edges,
             graph.n_bidirected,
             len(arrows) + sum(pair in both for pair in graph.bidirected),
             sum(arrow in published for arrow in arrows),
             sum(arrow not in published for arrow in arrows),
-            sum(arrow in both for arrow in settled),
-            sum(arrow in published for arrow in settled),
+            sum(arrow in both for arrow in invariant),
+            sum(arrow in published for arrow in invariant),
         )
 
 
-def _settled(summary: ClassSummary) -> Iterable[tuple[str, str]]:
+def _invariant(summary: ClassSummary) -> Iterable[tuple[str, str]]:
     """Yield the arrows that all members have."""
     for edge in summary.edges:
         if (edge.end_at_a, edge.end_at_b) == ("tail", "head"):

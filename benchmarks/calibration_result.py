@@ -1,32 +1,28 @@
-"""What came of the simulations of a calibration study: coverage, reliability, table and figure.
+"""Coverage and reliability in the simulations of ``study_calibration.py``.
 
-Every stated certainty of a simulation was held against the model that its data came from
-(:mod:`bowfree.studies.calibration_study`). Here they are counted:
-
-- *coverage*: how many intervals hold the true total effect, among all ordered pairs and among
-  those with an effect; how wide they are; and, of the intervals that exclude zero, how many are
-  about an effect that is zero in truth;
-- *reliability*: of all statements "with probability p there is an effect" (or an edge of a kind)
-  with p in one bin, the share that is true, beside the mean of p;
-- the *Brier score*, the mean squared distance of the probabilities from what is true.
+- *coverage*: the share of intervals that contain the true total effect, among all ordered pairs and
+  among those with an effect; their width; and the share of false positives among the intervals that
+  exclude zero;
+- *reliability*: of all statements "there is an effect (or an edge) with probability p" with p in
+  one bin, the share that is true, and the mean of p;
+- the *Brier score*, the mean squared difference between probabilities and truth.
 
 Standard errors are those of ratios over independent simulations, because the statements of one
-simulation stand or fall together.
+simulation are dependent.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.studies.files import write_csv, write_figure, write_json, write_text
+from bowfree.studies.runner import Study, markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,11 +76,11 @@ class ReliabilityBin:
     true: Ratio
 
     @property
-    def kept(self) -> bool:
-        """Whether the share is within 0.05 or two standard errors of what was stated.
+    def reliable(self) -> bool:
+        """Whether the share is within 0.05 or two standard errors of the mean probability.
 
-        Of a few statements all may be true, which has no spread; then the standard error of as many
-        independent statements that are as probable as stated holds.
+        If all of a few statements are true, their spread is zero; then the standard error of
+        independent statements with these probabilities is used.
         """
         independent = math.sqrt(self.stated * (1 - self.stated) / self.count)
         return abs(self.true.value - self.stated) <= max(0.05, 2 * self.true.error, 2 * independent)
@@ -92,19 +88,19 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, eq=False)
 class Statements:
-    """Probabilities stated in one simulation, and whether each came true."""
+    """Probabilities in one simulation, and whether each statement is true."""
 
     stated: Floats
     true: Truths
 
     def brier(self) -> float:
-        """Return the mean squared distance of the probabilities from the truth."""
+        """Return the mean squared difference between probabilities and truth."""
         return float(np.mean((self.stated - self.true) ** 2))
 
 
 @dataclass(frozen=True, eq=False)
 class CheckedIntervals:
-    """Intervals of one simulation, held against the true effects."""
+    """Intervals of one simulation, compared with the true effects."""
 
     covered: Truths
     width: Floats
@@ -113,7 +109,7 @@ class CheckedIntervals:
 
 @dataclass(frozen=True, eq=False)
 class CheckedSimulation:
-    """What one simulation said, and what is true."""
+    """The statements of one simulation, and the truth."""
 
     nonzero: Truths  # true effects, by ordered pair
     averaged: CheckedIntervals
@@ -146,14 +142,14 @@ class CalibrationCell:
     simulations: tuple[CheckedSimulation, ...]
 
     def coverage(self, *, nonzero: bool = False, one_graph: bool = False) -> Ratio:
-        """Return the share of intervals that hold the true effect.
+        """Return the share of intervals that contain the true effect.
 
         Parameters
         ----------
         nonzero : bool
-            Only of effects that are not zero in truth.
+            Only for non-zero true effects.
         one_graph : bool
-            Of the best graph's intervals, as if it had been given.
+            For the intervals of the best graph, as if it had not been learned from the data.
         """
         counts, of = [], []
         for simulation in self.simulations:
@@ -164,7 +160,7 @@ class CalibrationCell:
         return _ratio(counts, of)
 
     def wrong(self, *, one_graph: bool = False) -> Ratio:
-        """Return the share of wrong ones among intervals that exclude zero: no effect in truth."""
+        """Return the share of zero effects among intervals that exclude zero."""
         counts, of = [], []
         for simulation in self.simulations:
             intervals = simulation.one_graph if one_graph else simulation.averaged
@@ -173,11 +169,11 @@ class CalibrationCell:
         return _ratio(counts, of)
 
     def excluding(self) -> float:
-        """Return how many intervals per simulation exclude zero."""
+        """Return the mean number of intervals that exclude zero in a simulation."""
         return float(np.mean([s.averaged.excludes_zero.sum() for s in self.simulations]))
 
     def width(self) -> float:
-        """Return the median width of the intervals of effects that are not zero in truth."""
+        """Return the median width of the intervals of non-zero effects."""
         return float(
             np.median(np.concatenate([s.averaged.width[s.nonzero] for s in self.simulations]))
         )
@@ -213,12 +209,12 @@ class CalibrationCell:
 
     @property
     def cpu_seconds(self) -> float:
-        """Processor time of a search and its average; with one simulation at a time."""
+        """Mean processor time of a search and its average."""
         return float(np.mean([simulation.seconds for simulation in self.simulations]))
 
     def row(self) -> dict[str, Any]:
         """Return the numbers of the table."""
-        kept = {what: [entry.kept for entry in self.reliability(what)] for what in _WHAT}
+        kept = {what: [entry.reliable for entry in self.reliability(what)] for what in _WHAT}
         return {
             "d": self.d,
             "n": self.n,
@@ -238,62 +234,85 @@ class CalibrationCell:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class CalibrationStudy:
-    """All cells of the study.
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationStudy(Study):
+    """All cells of the study; complete unless a time limit or an interrupt ended it early."""
 
-    Attributes
-    ----------
-    cells : tuple of CalibrationCell
-        In the order in which they were asked for.
-    complete : bool
-        Whether every cell has as many simulations as were asked for; False after a time limit or
-        an interruption.
-    """
+    _stem = "calibration"
 
     cells: tuple[CalibrationCell, ...]
     complete: bool
 
     def table(self) -> str:
-        """Return one line per cell, in Markdown."""
-        lines = [
-            "| variables | n | graphs | intervals cover | ... non-zero effects | one graph alone "
-            "| median width | exclude zero, of these wrong | one graph: wrong | Brier score: "
-            "effects, edges, adjacencies | bins kept: the same | mixed | CPU s |",
-            "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
-        ]
+        """Return one line for each cell, in Markdown."""
+        headings = (
+            "variables",
+            "n",
+            "graphs",
+            "coverage",
+            "... of non-zero effects",
+            "... of one graph alone",
+            "median width",
+            "exclude zero, of these wrong",
+            "one graph: wrong",
+            "Brier score: effects, edges, adjacencies",
+            "reliable bins: the same",
+            "mixed",
+            "CPU s",
+        )
+        rows = []
         for cell in self.cells:
             row = cell.row()
-            briers = ", ".join(f"{row[f'brier_{w}'].value:.3f}" for w in _WHAT)
-            bins = ", ".join(row[f"bins_{w}"] for w in _WHAT)
-            lines.append(
-                f"| {cell.d} | {cell.n} | {cell.density} | {row['coverage']} | "
-                f"{row['coverage_nonzero']} | {row['one_graph_coverage_nonzero']} | "
-                f"{row['width']:.2f} | {row['excluding_zero']:.1f}, {row['wrong']} | "
-                f"{row['one_graph_wrong']} | {briers} | {bins} | {row['mixed']:.2f} | "
-                f"{row['cpu_seconds']:.1f} |"
+            rows.append(
+                (
+                    cell.d,
+                    cell.n,
+                    cell.density,
+                    row["coverage"],
+                    row["coverage_nonzero"],
+                    row["one_graph_coverage_nonzero"],
+                    f"{row['width']:.2f}",
+                    f"{row['excluding_zero']:.1f}, {row['wrong']}",
+                    row["one_graph_wrong"],
+                    ", ".join(f"{row[f'brier_{w}'].value:.3f}" for w in _WHAT),
+                    ", ".join(row[f"bins_{w}"] for w in _WHAT),
+                    f"{row['mixed']:.2f}",
+                    f"{row['cpu_seconds']:.1f}",
+                )
             )
-        return "\n".join(lines)
+        return markdown_table(headings, rows)
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write the table, all numbers as JSON, the bins as CSV, and a figure; return the paths."""
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return the numbers of each cell."""
+        return [cell.row() for cell in self.cells]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record for each bin."""
         return [
-            write_text(folder / "calibration.md", self.table()),
-            write_json(folder / "calibration.json", [cell.row() for cell in self.cells]),
-            write_csv(folder / "calibration.csv", self._bin_rows()),
-            write_figure(folder / "calibration.png", self.figure(), dpi=150),
+            {
+                "d": cell.d,
+                "n": cell.n,
+                "graphs": cell.density,
+                "what": what,
+                "count": entry.count,
+                "stated": f"{entry.stated:.4f}",
+                "true": f"{entry.true.value:.4f}",
+                "error": f"{entry.true.error:.4f}",
+            }
+            for cell in self.cells
+            for what in _WHAT
+            for entry in cell.reliability(what)
         ]
 
-    def figure(self) -> Figure:
+    def figures(self) -> dict[str, Figure]:
         """Draw the reliability of every cell."""
         import matplotlib.pyplot as plt
 
-        rows_of_axes = -(-len(self.cells) // 3)
-        columns = min(3, len(self.cells))
+        height, width = -(-len(self.cells) // 3), min(3, len(self.cells))
         figure, axes = plt.subplots(
-            rows_of_axes,
-            columns,
-            figsize=(3.4 * columns, 3.4 * rows_of_axes),
+            height,
+            width,
+            figsize=(3.4 * width, 3.4 * height),
             layout="constrained",
             squeeze=False,
             sharex=True,
@@ -304,31 +323,19 @@ class CalibrationStudy:
         for cell, ax in zip(self.cells, axes.flat, strict=False):
             plot_reliability(cell, ax)
         axes.flat[0].legend(frameon=False, fontsize=8, loc="upper left")
-        return figure
+        return {"": figure}
 
-    def _bin_rows(self) -> Iterator[dict[str, Any]]:
-        for cell in self.cells:
-            for what in _WHAT:
-                for entry in cell.reliability(what):
-                    yield {
-                        "d": cell.d,
-                        "n": cell.n,
-                        "graphs": cell.density,
-                        "what": what,
-                        "count": entry.count,
-                        "stated": f"{entry.stated:.4f}",
-                        "true": f"{entry.true.value:.4f}",
-                        "error": f"{entry.true.error:.4f}",
-                    }
+    def _headline(self) -> str:
+        return f"calibration in {len(self.cells)} cells"
 
 
-_COLOURS = {"effects": "#0072b2", "edges": "#d55e00"}
+_COLORS = {"effects": "#0072b2", "edges": "#d55e00"}
 
 
 def plot_reliability(cell: CalibrationCell, ax: Axes) -> None:
-    """Draw the share that is true against what was stated, with two standard errors."""
+    """Draw the share of true statements against their probability, with two standard errors."""
     ax.plot([0, 1], [0, 1], color="0.6", lw=1, ls="--")
-    for what, color in _COLOURS.items():
+    for what, color in _COLORS.items():
         bins = cell.reliability(what)
         ax.errorbar(
             [entry.stated for entry in bins],

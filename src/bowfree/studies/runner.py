@@ -1,0 +1,134 @@
+"""Execution and output of studies: simulations within a budget, tables and figures as files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bowfree.errors import BowfreeError, TimeIsUp
+from bowfree.parallel.budget import Budget
+from bowfree.results.display import TextDisplay
+from bowfree.results.frames import data_frame
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def simulate(
+    function: Callable[[Any, Budget], Any],
+    tasks: Sequence[Any],
+    budget: Budget,
+    *,
+    what: str,
+    gather: Callable[[list[Any]], Any],
+) -> Any:
+    """Run the simulations of a study, and combine the results of those that finished in time.
+
+    A simulation that is cut short by the time limit would have used another method, so it is
+    dropped.
+
+    Parameters
+    ----------
+    function : callable
+        Called with a task and with the budget, for the remaining time.
+    tasks : sequence
+        Arguments of the simulations, each with its own random numbers.
+    budget : Budget
+        Threads or workers, and time.
+    what : str
+        What is counted, for progress reports: "simulations", "conditions".
+    gather : callable
+        Makes the study from the list of results. After Ctrl-C, or if all workers are lost, it is
+        called with the results so far, and the exception contains what it returns.
+    """
+
+    def combine(done: list[Any]) -> Any:
+        finished = [result for result in done if result is not None]
+        if not finished:
+            raise BowfreeError(
+                f"time_limit = {budget.time_limit:g}: no {what} finished in time; raise the limit"
+            )
+        return gather(finished)
+
+    return budget.run(partial(_run_in_time, function, budget), tasks, what=what, gather=combine)
+
+
+def _run_in_time(function: Callable[[Any, Budget], Any], budget: Budget, task: Any) -> Any:
+    try:
+        result = function(task, budget)
+    except TimeIsUp:
+        return None
+    return None if budget.expired else result
+
+
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table in Markdown."""
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join(f"| {' | '.join(map(str, cells))} |" for cells in lines)
+
+
+class Study(TextDisplay):
+    """Base of the results of studies: a table as data frame, text and files, and figures."""
+
+    _stem: ClassVar[str]  # of the names of files
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows of the data frame."""
+        raise NotImplementedError
+
+    def table(self) -> str:
+        """Return the results in Markdown."""
+        raise NotImplementedError
+
+    def to_dict(self) -> Any:
+        """Return plain lists and numbers."""
+        raise NotImplementedError
+
+    def figures(self) -> Mapping[str, Figure]:
+        """Return the figures by the suffix of their file names."""
+        raise NotImplementedError
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return the results as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Library of the data frame.
+        """
+        records = self.records()
+        return data_frame({name: [row[name] for row in records] for name in records[0]}, backend)
+
+    def save(self, folder: str | Path, stem: str | None = None) -> list[Path]:
+        """Write the results as CSV, JSON, Markdown and PNG files; return their paths.
+
+        Parameters
+        ----------
+        folder : path
+            An existing folder.
+        stem : str, optional
+            First part of the file names.
+        """
+        import matplotlib.pyplot as plt
+
+        path = Path(folder) / (stem or self._stem)
+        records = self.records()
+        files = [path.with_name(f"{path.name}.{suffix}") for suffix in ("csv", "json", "md")]
+        with files[0].open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(records[0]))
+            writer.writeheader()
+            writer.writerows(records)
+        files[1].write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+        files[2].write_text(self.table() + "\n", encoding="utf-8")
+        for suffix, figure in self.figures().items():
+            files.append(path.with_name(f"{path.name}{suffix}.png"))
+            figure.savefig(files[-1], dpi=110)
+            plt.close(figure)
+        return files
+
+    def _sections(self) -> Iterator[str]:
+        yield self.table()
