@@ -110,7 +110,7 @@ class _Submission:
         self.lost: Counter[int] = Counter()  # how often the worker of a task has died
         self.again: list[int] = []  # tasks to submit again
         self.n_started = self.n_done = 0
-        self.client = getattr(executor, "_client", None)  # of dask
+        self.client: Any = getattr(executor, "_client", None)  # of dask
         self.last_worker, self.last_look = time.monotonic(), 0.0
 
     def run(self) -> Iterator[tuple[int, Any]]:

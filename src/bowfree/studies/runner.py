@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bowfree.errors import BowfreeError, TimeIsUp
 from bowfree.parallel.budget import Budget
 from bowfree.results.display import TextDisplay
-from bowfree.results.frames import data_frame
+from bowfree.results.rows import data_frame
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
