@@ -39,6 +39,16 @@ class Tab(Browser):
             assert time.monotonic() < end, f"{expression} did not come true; {self.errors[-5:]}"
             time.sleep(0.05)
 
+    def until_visible(self, selector):
+        self.until(f"!{self.one(selector)}.hidden")
+
+    def count(self, selector):
+        """Return the number of elements that a selector finds."""
+        return self.evaluate(f"{self.each(selector)}.length")
+
+    def open_panel(self, name):
+        self.evaluate(f"{self.one(f'[data-panel={name}]')}.click()")
+
     def text(self, selector):
         return self.evaluate(f"{self.one(selector)}.innerText")
 

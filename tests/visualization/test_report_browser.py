@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import bowfree as bf
+from app_tab import MIDDLE, Tab
 from bowfree.results.display import significant
-from browser import Browser, find_browser
+from browser import find_browser
 from report_page import DATA
 
 
@@ -18,27 +19,34 @@ def tab(result, tmp_path_factory):
     if path is None:
         pytest.skip("no Chromium is installed: the report is not tested in a browser")
     folder = tmp_path_factory.mktemp("browser")
-    file = result.report(folder / "out.html", data=DATA)
-    with Browser(path, folder / "profile") as browser:
-        browser.open(file)
-        browser.file = file
+    with Tab(path, folder / "profile") as browser:
+        browser.file = result.report(folder / "out.html", data=DATA)
+        browser.open(browser.file)
         yield browser
 
 
-def middle(tab, selector):
-    """Return the middle of an element in the window, after scrolling to it."""
-    return tab.evaluate(
-        f"""(() => {{ const e = document.querySelector({json.dumps(selector)});
-        e.scrollIntoView({{block: "center", behavior: "instant"}});
-        const r = e.getBoundingClientRect();
-        return [(r.left + r.right) / 2, (r.top + r.bottom) / 2]; }})()"""
+def click(tab, selector):
+    tab.click_on(tab.one(selector))
+
+
+def choose(tab, control, value):
+    tab.evaluate(
+        f"(() => {{ const c = {tab.one('#' + control)}; c.value = {json.dumps(value)};"
+        " c.dispatchEvent(new Event('input')); })()"
     )
 
 
-def click(tab, selector):
-    x, y = middle(tab, selector)
-    for kind in ("Moved", "Pressed", "Released"):
-        tab.mouse(kind, x, y)
+def visible(tab):
+    """Return the numbers of visible directed and bidirected edges."""
+    return tuple(tab.count(f".edge.{kind}:not(.gone)") for kind in ("directed", "bidirected"))
+
+
+def numbers(text):
+    return np.array(re.findall(r"-?[\d.]+", text), dtype=float)
+
+
+def lines(tab):
+    return tab.evaluate(f"{tab.each('.edge .line')}.map(e => e.getAttribute('d'))")
 
 
 def test_the_page_loads_without_errors_or_network(tab):
@@ -47,89 +55,67 @@ def test_the_page_loads_without_errors_or_network(tab):
     assert tab.requests == [tab.file.as_uri()]
 
 
+def test_the_script_draws_the_same_as_python(tab):
+    drawn = lines(tab)
+    click(tab, "#restore")
+    # Both clip curves at boxes on a grid: at most two units.
+    for before, after in zip(drawn, lines(tab), strict=True):
+        assert np.abs(numbers(before) - numbers(after)).max() < 2
+
+
 def test_tooltip(tab, result):
-    assert tab.evaluate("document.getElementById('tip').hidden") is True
-    k = 0
+    tip = tab.one("#tip")
+    assert tab.evaluate(f"{tip}.hidden")
     x, y = tab.evaluate(
-        f"""(() => {{ const line = document.querySelectorAll(".edge .line")[{k}];
+        f"""(() => {{ const line = {tab.one(".edge .line")};
         line.scrollIntoView({{block: "center", behavior: "instant"}});
         const p = line.getPointAtLength(0.25 * line.getTotalLength());
         const q = p.matrixTransform(line.getScreenCTM()); return [q.x, q.y]; }})()"""
     )
     tab.mouse("Moved", x, y)
-    tip = tab.evaluate("document.getElementById('tip').innerText")
-    fit = result.fit()
-    a, mark, b = result.graph.edges[k]
-    i, j = (result.graph.nodes.index(v) for v in (b, a))
-    value, errors = (fit.B, fit.standard_errors().B) if mark == "->" else (
-        fit.Omega, fit.standard_errors().Omega
-    )  # fmt: skip
-    numbers = f"{significant(value[i, j], 4)} (standard error {significant(errors[i, j], 4)})"
-    assert numbers in tip
-    assert "equivalent graphs" in tip
+    text = tab.text("#tip")
+    estimate = result.fit().edge(*result.graph.edges[0])
+    assert significant(estimate.estimate, 4) in text
+    assert f"(standard error {significant(estimate.se, 4)})" in text
+    assert "equivalent graphs" in text
     tab.mouse("Moved", 1, 1)
-    assert tab.evaluate("document.getElementById('tip').hidden") is True
+    assert tab.evaluate(f"{tip}.hidden")
 
 
-def visible(tab, kind):
-    return tab.evaluate(
-        f"[...document.querySelectorAll('.edge.{kind}')]"
-        ".filter(e => getComputedStyle(e).display !== 'none').length"
-    )
-
-
-def test_toggles_and_slider_hide_edges(tab, result):
+def test_filters(tab, result):
     g = result.graph
-    assert (visible(tab, "directed"), visible(tab, "bidirected")) == (g.n_directed, g.n_bidirected)
+    assert visible(tab) == (g.n_directed, g.n_bidirected)
     click(tab, "#show-directed")
-    assert (visible(tab, "directed"), visible(tab, "bidirected")) == (0, g.n_bidirected)
-    assert tab.evaluate("document.getElementById('shown').textContent").startswith(
-        f"{g.n_bidirected} of {g.n_edges} "
-    )
+    assert visible(tab) == (0, g.n_bidirected)
+    assert tab.text("#shown").startswith(f"{g.n_bidirected} of {g.n_edges} ")
     click(tab, "#show-directed")
-    tab.evaluate(
-        "(() => { const s = document.getElementById('strength'); s.value = 0.6;"
-        "s.dispatchEvent(new Event('input')); })()"
-    )
+    choose(tab, "strength", 0.6)
     strong = sum(abs(e.std_all) >= 0.6 for e in result.fit().estimates() if e.mark != "variance")
     assert 0 < strong < g.n_edges
-    assert visible(tab, "directed") + visible(tab, "bidirected") == strong
+    assert sum(visible(tab)) == strong
     click(tab, "#restore")
-    assert visible(tab, "directed") == g.n_directed
+    assert visible(tab) == (g.n_directed, g.n_bidirected)
+    choose(tab, "around", "0")
+    assert tab.count(".node:not(.gone)") == 1 + len(g.neighbors(g.nodes[0]))
+    click(tab, "#restore")
+    assert tab.count(".node.gone") == 0
 
 
-def picture_width(tab):
-    return tab.evaluate("document.getElementById('picture').getBoundingClientRect().width")
+def test_zoom_and_a_phone(tab):
+    def width():
+        return tab.evaluate(f"{tab.one('#picture')}.getBoundingClientRect().width")
 
-
-def test_zoom(tab):
-    whole = picture_width(tab)
+    before = width()
     click(tab, "#larger")
-    assert picture_width(tab) == pytest.approx(1.25 * whole, abs=2)
+    assert width() == pytest.approx(1.25 * before, abs=2)
     click(tab, "#smaller")
-    assert picture_width(tab) == pytest.approx(whole, abs=2)
-
-
-def test_names_can_be_read_on_a_phone(tab):
+    assert width() == pytest.approx(before, abs=2)
     tab.open(tab.file, width=400, height=800)
-    height = tab.evaluate("document.querySelector('.node text').getBoundingClientRect().height")
-    assert height >= 11
+    assert tab.evaluate(f"{tab.one('.node text')}.getBoundingClientRect().height") >= 11
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400
     click(tab, "#whole")
-    assert picture_width(tab) <= 400
+    assert width() <= 400
     tab.open(tab.file)
-
-
-def test_neighbors_of_a_variable(tab, result):
-    tab.evaluate(
-        "(() => { const s = document.getElementById('around'); s.value = '0';"
-        " s.dispatchEvent(new Event('input')); })()"
-    )
-    name = result.graph.nodes[0]
-    shown = tab.evaluate("document.querySelectorAll('.node:not(.gone)').length")
-    assert shown == 1 + len(result.graph.neighbors(name))
-    click(tab, "#restore")
-    assert tab.evaluate("document.querySelectorAll('.node.gone').length") == 0
 
 
 def test_a_large_graph_is_shown_in_modules(tab, tmp_path):
@@ -142,74 +128,57 @@ def test_a_large_graph_is_shown_in_modules(tab, tmp_path):
     B = np.zeros((d, d))
     for i, j in pairs:
         B[j, i] = 0.4 * graph.adjacent(names[i], names[j])
-    sem = bf.LinearSEM(graph, B, np.eye(d))
-    fit = bf.fit(graph, cov=sem.covariance(), n=500)
+    fit = bf.fit(graph, cov=bf.LinearSEM(graph, B, np.eye(d)).covariance(), n=500)
     members = bf.equivalence_class(graph, method="colliders")
-
-    def choose(control, value):
-        tab.evaluate(
-            f"(() => {{ const c = document.getElementById('{control}'); c.value = '{value}';"
-            " c.dispatchEvent(new Event('input')); })()"
-        )
-
-    def count(selector):
-        return tab.evaluate(f"document.querySelectorAll('{selector}').length")
-
     tab.open(bf.report.write(tmp_path / "large.html", fit, equivalence_class=members))
     try:
-        assert tab.evaluate("document.getElementById('layout').value") == "modules"
-        assert count(".region") == 4
-        assert count(".edge.between") == len(bridges)
-        choose("strength", "0")
-        choose("around", "module 1")
-        assert count(".node:not(.gone)") == size + 2  # and the ends of two bridges
-        choose("layout", "layered")
-        assert (count(".region"), count(".edge.between")) == (0, 0)
+        assert tab.evaluate(f"{tab.one('#layout')}.value") == "modules"
+        assert (tab.count(".region"), tab.count(".edge.between")) == (4, len(bridges))
+        choose(tab, "strength", "0")
+        choose(tab, "around", "module 1")
+        assert tab.count(".node:not(.gone)") == size + 2  # and the ends of two bridges
+        choose(tab, "layout", "layered")
+        assert (tab.count(".region"), tab.count(".edge.between")) == (0, 0)
         assert tab.errors == []
     finally:
         tab.open(tab.file)
 
 
 def test_nodes_move_with_pointer_and_keys(tab):
-    place = "document.querySelector('.node').getAttribute('transform')"
-    lines = "[...document.querySelectorAll('.edge .line')].map(e => e.getAttribute('d')).join()"
-    home, drawn = tab.evaluate(place), tab.evaluate(lines)
-    x, y = middle(tab, ".node")
-    tab.mouse("Moved", x, y)
-    tab.mouse("Pressed", x, y)
-    tab.mouse("Dragged", x + 30, y + 20)
-    tab.mouse("Released", x + 30, y + 20)
-    moved = tab.evaluate(place)
-    assert moved != home
-    assert tab.evaluate(lines) != drawn
-    tab.evaluate("document.querySelector('.node').focus()")
+    position = f"{tab.one('.node')}.getAttribute('transform')"
+    start, drawn = tab.evaluate(position), lines(tab)
+    x, y = tab.evaluate(f"({MIDDLE})({tab.one('.node')})")
+    for kind, step in (("Moved", 0), ("Pressed", 0), ("Dragged", 30), ("Released", 30)):
+        tab.mouse(kind, x + step, y + step)
+    moved = tab.evaluate(position)
+    assert moved != start
+    assert lines(tab) != drawn
+    tab.evaluate(f"{tab.one('.node')}.focus()")
     tab.press("ArrowDown")
-    assert tab.evaluate(place) != moved
+    assert tab.evaluate(position) != moved
     click(tab, "#restore")
-    assert tab.evaluate(place) == home
+    assert tab.evaluate(position) == start
 
 
 def test_a_click_on_a_heading_sorts(tab):
-    values = (
-        "[...document.querySelectorAll('#table-edges tbody tr')]"
-        ".map(r => Number(r.cells[1].dataset.value))"
-    )
+    rows = tab.each("#table-edges tbody tr")
+    values = f"{rows}.map(r => Number(r.cells[1].dataset.value))"
     heading = "#table-edges thead th:nth-child(2)"
     click(tab, f"{heading} button")
     found = tab.evaluate(values)
     assert found == sorted(found, reverse=True)
-    assert tab.evaluate(f"document.querySelector('{heading}').ariaSort") == "descending"
+    assert tab.evaluate(f"{tab.one(heading)}.ariaSort") == "descending"
     click(tab, f"{heading} button")
     assert tab.evaluate(values) == sorted(found)
 
 
-def test_class_marks_are_drawn(tab, result):
-    circles = "document.querySelectorAll('.edge circle[visibility=visible]').length"
-    assert tab.evaluate(circles) == 0
+def test_marks_of_the_class_are_drawn(tab, result):
+    circles = ".edge circle[visibility=visible]"
+    assert tab.count(circles) == 0
     click(tab, "#show-marks")
-    summary = bf.equivalence_class(result.graph).summary()
-    expected = sum((e.end_at_a == "circle") + (e.end_at_b == "circle") for e in summary.edges)
-    assert tab.evaluate(circles) == expected > 0
+    edges = bf.equivalence_class(result.graph).summary().edges
+    ends = [end for e in edges for end in (e.end_at_a, e.end_at_b)]
+    assert tab.count(circles) == ends.count("circle") > 0
     click(tab, "#restore")
 
 
@@ -218,24 +187,7 @@ def test_dark_and_light(tab):
     light = tab.evaluate(background)
     click(tab, "#theme")
     dark = tab.evaluate(background)
-    assert (
-        sum(map(int, re.findall(r"\d+", dark)))
-        < 150
-        < 600
-        < sum(map(int, re.findall(r"\d+", light)))
-    )
+    assert numbers(dark).sum() < 150 < 600 < numbers(light).sum()
     tab.open(tab.file, dark=True)
     assert tab.evaluate(background) == dark
     assert tab.errors == []
-
-
-def test_the_script_draws_what_python_drew(tab):
-    lines = "[...document.querySelectorAll('.edge .line')].map(e => e.getAttribute('d'))"
-    tab.open(tab.file)
-    drawn = tab.evaluate(lines)
-    click(tab, "#restore")
-    again = tab.evaluate(lines)
-    numbers = [np.array(re.findall(r"-?[\d.]+", d), dtype=float) for d in drawn]
-    redrawn = [np.array(re.findall(r"-?[\d.]+", d), dtype=float) for d in again]
-    # Both clip curves at boxes on a grid: at most two units.
-    assert max(np.abs(a - b).max() for a, b in zip(numbers, redrawn, strict=True)) < 2

@@ -184,7 +184,7 @@ def _frequency_rows(frequencies: Any) -> Sequence[tuple[str, str, float, float, 
 
 @public
 def design(result: Design, *, max_rows: int = 20, ax: Axes | None = None) -> Axes:
-    """Draw the expected number of edge ends that each experiment determines, the best at the top.
+    """Draw the expected number of edge ends that each experiment resolves, the best at the top.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def design(result: Design, *, max_rows: int = 20, ax: Axes | None = None) -> Axe
     -------
     Axes
         One bar for each experiment: the ends that are the same in all equivalent graphs now, and in
-        dark those added by the experiment, with the expected number of remaining members.
+        dark those that the experiment adds, with the expected number of remaining members.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def design(result: Design, *, max_rows: int = 20, ax: Axes | None = None) -> Axe
     ax = ax or new_axes(6.0, 1.1 + 0.26 * len(experiments))
     rows, now = np.arange(len(experiments)), result.resolved_ends
     gains = [e.resolved_ends - now for e in experiments]
-    ax.barh(rows, now, height=0.72, color=_LIGHT, label="determined now")
+    ax.barh(rows, now, height=0.72, color=_LIGHT, label="resolved now")
     ax.barh(rows, gains, left=now, height=0.72, color=_DARK, label="added by the experiment")
     for row, experiment in zip(rows, experiments, strict=True):
         ax.annotate(
@@ -226,7 +226,8 @@ def design(result: Design, *, max_rows: int = 20, ax: Axes | None = None) -> Axe
             fontsize="small",
         )
     ax.set_xlim(0, max(result.n_ends, 1) * 1.15)
-    label = f"expected number of {result.n_ends:g} edge ends; {result.n_members:,.4g} members now"
+    now = f"{result.n_members:,.4g} members now"
+    label = f"expected number of resolved edge ends, of {result.n_ends:g}; {now}"
     _label_bars(ax, [target_names(e.targets) for e in experiments], label, 2)
     return ax
 

@@ -224,8 +224,9 @@ def design_table(design: Design) -> Table:
         ("Experiment on", "the variable that is set from outside, at random"),
         ("Classes", "number of classes into which the experiment splits the equivalent graphs"),
         (
-            "Ends the same in all",
-            f"expected number, of {design.n_ends:g}; now {design.resolved_ends:g}",
+            "Resolved ends",
+            "expected number of edge ends that are the same in all remaining graphs, "
+            f"of {design.n_ends:g}; now {design.resolved_ends:g}",
         ),
         ("Graphs left", f"expected number of equivalent graphs; now {design.n_members:,.6g}"),
     ]
