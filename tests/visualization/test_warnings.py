@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bowfree as bf
-from bowfree.visualization.report.data_checks import check_data, checks_if_rows
+from bowfree.data.diagnostics import diagnose, diagnose_if_rows
 from bowfree.visualization.report.tables import missing_map
 from bowfree.visualization.warnings import result_warnings
 from report_page import Page
@@ -75,15 +75,15 @@ def test_robust_numbers_are_shown_if_normality_is_rejected(missing):
     data = np.exp(NORMAL) if missing is None else with_missing(np.exp(NORMAL))
     fit = bf.fit(GRAPH, data, missing=missing)
     robust = bf.fit(GRAPH, data, missing=missing, se="robust-huber-white", test="yuan-bentler")
-    text = warnings_of(fit, checks=check_data(fit, data))
+    text = warnings_of(fit, checks=diagnose(data, fit.moments))
     assert f"{robust.chi2_scaled:.2f} in place of {fit.chi2:.2f}" in text
     assert f"in place of {fit.chi2:.2f}" in bf.report.render(fit, data=data)
-    assert "in place of" not in warnings_of(robust, checks=check_data(robust, data))
+    assert "in place of" not in warnings_of(robust, checks=diagnose(data, robust.moments))
 
 
 def test_normal_data_give_no_robust_numbers():
     fit = bf.fit(GRAPH, NORMAL)
-    assert "in place of" not in warnings_of(fit, checks=check_data(fit, NORMAL))
+    assert "in place of" not in warnings_of(fit, checks=diagnose(NORMAL, fit.moments))
 
 
 def test_missing_values_and_notes():
@@ -99,7 +99,7 @@ def test_missing_values_and_notes():
 def test_normal_rows_with_missing_values_give_no_warning(missing):
     gappy = with_missing(NORMAL, 0.25)
     fit = bf.fit(GRAPH, gappy, missing=missing)
-    checks = check_data(fit, gappy)
+    checks = diagnose(gappy, fit.moments)
     assert checks.warnings() == []
     np.testing.assert_allclose([v.mean for v in checks.variables], fit.moments.mean)
     np.testing.assert_allclose([v.sd**2 for v in checks.variables], np.diag(fit.S))
@@ -118,7 +118,7 @@ def test_outliers_are_found_by_their_observed_values():
     gappy.loc[5] = [9.0, np.nan, -9.0]
     fit = bf.fit(GRAPH, gappy, missing="fiml")
     assert fit.n == np.isfinite(gappy).any(axis=1).sum() < 400
-    checks = check_data(fit, gappy)
+    checks = diagnose(gappy, fit.moments)
     assert (checks.outliers[0].row, checks.n_outliers) == (6, 1)
 
 
@@ -127,7 +127,7 @@ def test_other_data_than_those_of_the_fit_are_refused():
     fit = bf.fit(GRAPH, gappy, missing="fiml")
     for other in (gappy.iloc[::-1].reset_index(drop=True), 2 * gappy):
         with pytest.raises(bf.errors.DataError, match="not the data of the fit"):
-            check_data(fit, other)
+            diagnose(other, fit.moments)
 
 
 def test_rows_dropped_listwise_are_not_checked():
@@ -136,18 +136,18 @@ def test_rows_dropped_listwise_are_not_checked():
     gappy.loc[0, "a"] = np.nan
     gappy.loc[5] = [30.0, -30.0, 30.0]
     fit = bf.fit(GRAPH, gappy, missing="listwise")
-    assert check_data(fit, gappy).outliers[0].row == 6
+    assert diagnose(gappy, fit.moments).outliers[0].row == 6
 
 
 def test_outliers_in_a_holdout_sample_are_counted():
     # The fit uses half of the rows, and which ones is not known.
     data = pd.concat([NORMAL, NORMAL.iloc[:2] + 40], ignore_index=True)
     result = bf.greedy_search(data, holdout=0.5, restarts=2, rounds=0, rng=4)
-    checks = checks_if_rows(result.fit(), data, result.holdout)
+    checks = diagnose_if_rows(result.fit().moments, data, result.holdout)
     assert checks.n_outliers in (1, 2)
     assert checks.outliers == ()
     assert f"{checks.n_outliers} row" in bf.report.render(result, data=data)
-    assert checks_if_rows(result.fit(), None, result.holdout) is None
+    assert diagnose_if_rows(result.fit().moments, None, result.holdout) is None
 
 
 def test_map_of_missing_values():

@@ -26,6 +26,7 @@ from bowfree.app.messages import HANDLERS, Message
 from bowfree.app.positions import Positions, arrange, labels
 from bowfree.app.saved import Origin
 from bowfree.app.views import View, graph_view
+from bowfree.data.diagnostics import diagnose_if_rows
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, DataError
@@ -38,7 +39,6 @@ from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import join_names, short_repr
 from bowfree.validation import check_penalty
-from bowfree.visualization.report.data_checks import checks_if_rows
 from bowfree.visualization.warnings import data_warnings
 
 MAX_VARIABLES = 150
@@ -240,7 +240,7 @@ class Session:
         """Check normality, outliers and columns once, and tell all pages."""
         try:
             with ignore_warnings():
-                checks = checks_if_rows(fit, self.rows)
+                checks = diagnose_if_rows(fit.moments, self.rows)
             found = data_warnings(fit, None) + ([] if checks is None else checks.warnings())
         except BowfreeError:  # the fit shows the problem
             return

@@ -186,10 +186,10 @@ def _warnings(
     data: Any,
 ) -> list[str]:
     """Return the warnings of the report."""
-    from bowfree.visualization.report.data_checks import checks_if_rows
+    from bowfree.data.diagnostics import diagnose_if_rows
     from bowfree.visualization.warnings import average_warnings, result_warnings
 
-    checks = checks_if_rows(fitted, data, result.holdout)
+    checks = diagnose_if_rows(fitted.moments, data, result.holdout)
     if checks is not None:
         checks = replace(checks, odd_columns=())  # printed when the file was read
     found = result_warnings(

@@ -27,7 +27,7 @@ from bowfree.cli.options import (
     shared_option,
 )
 from bowfree.cli.terminal import say
-from bowfree.data.column_checks import odd_columns, sentences
+from bowfree.data.diagnostics import describe_odd_columns, odd_columns
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.data.streaming import Sums
@@ -135,7 +135,7 @@ class Source:
                 measured = self._measured(table)
                 odd = odd_columns([table.names[k] for k in measured], table.X[:, measured])
                 words = {"drop": _option("--drop"), "ordinal": _option("--ordinal")}
-                for sentence in sentences(odd, **words):
+                for sentence in describe_odd_columns(odd, **words):
                     say(f"Warning: {sentence}")
                 warn = False
             if self.log:

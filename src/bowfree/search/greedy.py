@@ -28,8 +28,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, Literal
 
-from bowfree.data.column_checks import warn_about_columns
 from bowfree.data.conditions import known_targets, split_rows
+from bowfree.data.diagnostics import warn_about_columns
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions

@@ -18,7 +18,7 @@ from bowfree.text_reading import join_names
 from bowfree.uncertainty.average_result import AveragedEffects
 
 if TYPE_CHECKING:
-    from bowfree.visualization.report.data_checks import DataChecks
+    from bowfree.data.diagnostics import Diagnostics
 
 ROBUST_WORK = 2e10  # operations for robust standard errors that nobody requested: seconds
 NEGLIGIBLE = 0.01  # RMSEA below which a rejected graph still fits well enough
@@ -31,7 +31,7 @@ def result_warnings(
     *,
     search: SearchResult | None = None,
     bounds: EffectBounds | None = None,
-    checks: DataChecks | None = None,
+    checks: Diagnostics | None = None,
 ) -> list[str]:
     """Return one sentence for each reason why the numbers are less certain than they look."""
     found = fit_warnings(fit, estimates)
@@ -110,7 +110,7 @@ def _sentence(note: str) -> str:
     return f"{note[0].upper()}{note[1:]}."
 
 
-def data_warnings(fit: Fit, checks: DataChecks | None) -> list[str]:
+def data_warnings(fit: Fit, checks: Diagnostics | None) -> list[str]:
     """Return notes on preprocessing and missing values, and how robust inference would differ."""
     found = [_sentence(note) for note in fit.moments.notes]
     gaps = fit.moments.missing_values

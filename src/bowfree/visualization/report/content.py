@@ -14,6 +14,7 @@ from typing import Any
 from markupsafe import Markup
 
 from bowfree import __version__
+from bowfree.data.diagnostics import diagnose_if_rows, has_rows
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.effects.bounds import quick_bounds
@@ -37,7 +38,6 @@ from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult
 from bowfree.uncertainty.stability import StablePairs
 from bowfree.visualization.report import tables
-from bowfree.visualization.report.data_checks import checkable, checks_if_rows
 from bowfree.visualization.report.graph_view import edge_views, graph_view
 from bowfree.visualization.report.uncertainty import (
     AverageAttempt,
@@ -127,7 +127,7 @@ def report_content(
         *([] if inputs.bootstrap is None else [bootstrap_part(inputs.bootstrap)]),
         *([] if inputs.stability is None else [stability_part(inputs.stability)]),
     ]
-    checks = checks_if_rows(fit, inputs.data, None if search is None else search.holdout)
+    checks = diagnose_if_rows(fit.moments, inputs.data, None if search is None else search.holdout)
     edges = edge_views(graph, estimates, summary)
     view = graph_view(
         graph,
@@ -213,7 +213,7 @@ def _reason_unchecked(fit: Fit) -> str:
         reason = "The data consist of several conditions"
     if fit.moments.sample is not None:
         reason = "The rows were not passed to the report"
-        if not checkable(fit.moments):
+        if not has_rows(fit.moments):
             reason = f"The data are {fit.moments.sample.describe()}"
     return f"{reason}, so normality and outliers were not checked."
 

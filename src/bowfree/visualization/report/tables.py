@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bowfree.data.diagnostics import Diagnostics
 from bowfree.data.missing_values import MissingSummary
 from bowfree.effects.bounds_result import EffectBounds
 from bowfree.effects.design_result import Design
@@ -27,7 +28,6 @@ from bowfree.search.result import SearchResult
 from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult
 from bowfree.visualization.layout import Floats
-from bowfree.visualization.report.data_checks import DataChecks
 from bowfree.visualization.report.graph_view import ARROWS, EdgeView
 from bowfree.visualization.svg import printable
 
@@ -383,7 +383,7 @@ def node_note(fit: Fit, i: int) -> str:
     return f"R² {r_squared(fit, i):.2f}, {count(parents, 'parent')}, {count(spouses, 'spouse')}"
 
 
-def variable_table(fit: Fit, checks: DataChecks | None) -> Table:
+def variable_table(fit: Fit, checks: Diagnostics | None) -> Table:
     """Return one row per variable."""
     columns = [
         ("Variable", ""),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.data.column_checks import odd_columns
+from bowfree.data.diagnostics import odd_columns
 
 RNG = np.random.default_rng(1)
 N = 60
@@ -57,8 +57,8 @@ def test_a_search_warns():
     said = [str(w.message) for w in caught]
     assert len(said) == 2
     assert "column id looks like row numbers" in said[0]
-    assert "column sex has no more than 6 different values" in said[1]
-    assert said[1].endswith("ordinal=['sex']; to leave it out: data.drop(columns=['sex'])")
+    assert "column sex looks like categories" in said[1]
+    assert said[1].endswith("ordinal=['sex']; to drop it: data.drop(columns=['sex'])")
     assert all(w.filename == __file__ for w in caught)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
