@@ -1,4 +1,4 @@
-"""Tests of normality and rows far from the others: against their definitions, and in silence."""
+"""Diagnostics of rows: against their definitions, and no alarm for normal data."""
 
 import math
 import re
@@ -43,7 +43,7 @@ def test_outliers_have_the_law_of_a_row_left_out():
     # which is the row. It has the same p-value as the row's place among all rows.
     n, d = 25, 3
     X = np.random.default_rng(4).normal(size=(n, d))
-    checks = diagnose(X, bf.fit(bf.parse("x1, x2, x3").moments), X, listed=n)
+    checks = diagnose(X, n_outliers=n)
     assert sorted(outlier.row for outlier in checks.outliers) == list(range(1, n + 1))
     for outlier in checks.outliers:
         rest = np.delete(X, outlier.row - 1, axis=0)
@@ -54,11 +54,10 @@ def test_outliers_have_the_law_of_a_row_left_out():
 
 
 def test_advice_fits_the_data():
-    graph = bf.parse("x1, x2")
     rng = np.random.default_rng(1)
 
     def warnings(X):
-        return diagnose(X, bf.fit(graph, X).moments).warnings()
+        return diagnose(X).warnings()
 
     # A uniform variable is not normal, but a logarithm would not help.
     flat = np.column_stack([np.linspace(-1, 1, 800), rng.normal(size=800)])
@@ -70,20 +69,30 @@ def test_advice_fits_the_data():
     assert re.search(r"^8 rows .*: (\d, ){5}\d and 2 more\. Check them", warnings(far)[-1])
 
 
-def test_clean_data_raise_no_alarm(fit):
+def test_clean_data_raise_no_alarm():
     rng = np.random.default_rng(0)
-    g = bf.parse("x1, x2, x3")
     # At a level of 1 %, with three families of tests, about 3 of 100 clean data sets are flagged.
     alarms = 0
     for _ in range(100):
         X = rng.normal(size=(100, 3))
-        alarms += bool(diagnose(X, bf.fit(g, X).moments).warnings())
+        alarms += bool(diagnose(X).warnings())
     assert alarms <= 9
+
+
+def test_the_result_as_text_and_table():
+    X = np.random.default_rng(0).exponential(size=(200, 2))
+    found = diagnose({"x": X[:, 0], "y": X[:, 1]})
+    assert repr(found).startswith("<Diagnostics: 2 variables, 2 not normal")
+    assert "not jointly normal" in str(found)
+    assert list(found.to_frame()["name"]) == ["x", "y"]
+    assert found.to_dict()["variables"][1]["name"] == "y"
+    with pytest.raises(bf.errors.DataError, match="not the data of the fit"):
+        diagnose(2 * X, bf.moments(X))
 
 
 def test_few_rows_have_no_tests():
     X = np.random.default_rng(0).normal(size=(12, 2))
-    checks = diagnose(X, bf.fit(bf.parse("x1, x2").moments), X)
+    checks = diagnose(X)
     assert math.isnan(checks.variables[0].p_skewness)
     assert checks.warnings() == []
     Page(bf.report.render(bf.fit(bf.parse("x1, x2"), X), data=X))
