@@ -342,11 +342,10 @@ def _result(
     zero: float,
     counter: _core.EffectCounter,
 ) -> EffectBounds:
-    for matrix in total.values():
-        matrix.setflags(write=False)
+    matrices: dict[str, Any] = {name.replace("sum", "mean"): m for name, m in total.items()}
     return EffectBounds(
         names=names,
-        **{name.replace("sum", "mean"): matrix for name, matrix in total.items()},
+        **matrices,
         n_members=size,
         complete=complete,
         formula=formula,

@@ -80,8 +80,8 @@ class Design(TextDisplay, ToDict):
         Examples
         --------
         >>> import bowfree as bf
-        >>> bf.design(bf.parse("x -> y -> z")).experiment("z").members_left
-        3.4
+        >>> bf.design(bf.parse("x -> y -> z")).experiment("z").n_classes
+        2.0
         """
         wanted = target_set(targets, self.names)
         for experiment in self.experiments:

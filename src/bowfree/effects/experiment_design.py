@@ -297,7 +297,7 @@ class Component(NamedTuple):
     heads: npt.NDArray[np.bool_]  # (members, ends): whether there is an arrowhead
     now: Split  # before any experiment
     present: list[tuple[int, list[int]]]  # kind and targets of the present conditions
-    index: dict[str, int]  # of the nodes
+    numbers: dict[str, int]  # of the nodes
     complete: bool
 
     @property
@@ -351,7 +351,7 @@ def _split_classes(
 def _split_component(
     part: Component, sets: list[Names], kind: Kind, budget: Budget
 ) -> list[Split] | None:
-    local = [tuple(part.index[name] for name in names if name in part.index) for names in sets]
+    local = [tuple(part.numbers[name] for name in names if name in part.numbers) for names in sets]
     # Experiments that differ outside this component only are the same here.
     distinct = [targets for targets in dict.fromkeys(local) if targets]
     splits: dict[tuple[int, ...], Split] = {(): part.now}

@@ -137,12 +137,13 @@ def intervene(
     if not isinstance(model, Fit | LinearSEM):
         raise DataError(f"model is {short_repr(model)}: pass a Fit or a LinearSEM")
     graph = model.graph
-    if not isinstance(do, Mapping) or not do:
+    values = dict(do) if isinstance(do, Mapping) else {}  # type: ignore[redundant-expr]
+    if not values:
         raise DataError(
             f"do is {short_repr(do)}: pass at least one variable with its value, as in "
             "do={'x': 1.0}"
         )
-    values = {name: _number(f"do[{short_repr(name)}]", value) for name, value in do.items()}
+    values = {name: _number(f"do[{short_repr(name)}]", value) for name, value in values.items()}
     fixed = [graph._node(name) for name in values]
     base = _means(mean, graph.nodes)
     B, Omega = model.B.copy(), model.Omega.copy()

@@ -340,7 +340,8 @@ class Average:
     def _near(self, log_weights: Floats) -> npt.NDArray[np.intp]:
         """Return the graphs within the window, the heaviest first."""
         order = np.argsort(-log_weights, kind="stable")
-        return order[log_weights[order] >= log_weights.max() - self.settings.window]
+        near = log_weights[order] >= log_weights.max() - self.settings.window
+        return np.asarray(order[near], dtype=np.intp)
 
     def _conditions(self) -> Targets:
         return targets_of(self.moments, self.moments.names)

@@ -29,7 +29,8 @@ from bowfree.results.display import Table
 from bowfree.results.frozen import Frozen
 from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
-from bowfree.search.plan import TOLERANCE, Strategy, StrategyName
+from bowfree.search.plan import Strategy, StrategyName
+from bowfree.search.result import TOLERANCE
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import short_repr
