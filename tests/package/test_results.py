@@ -385,8 +385,8 @@ def test_frames_of_edges():
     assert choice.to_frame().penalty.tolist() == list(choice.penalties)
     assert SMALL["Intervention"].to_frame().fixed.tolist() == [True, False, False, False]
     shares = SMALL["DistrictScores"]
-    assert shares.to_frame().score.tolist() == list(shares.values())
-    assert shares.to_frame().district.tolist() == ['"<b>x</b>"', "y, w", "z"]
+    assert shares.to_frame().score.tolist() == [row.score for row in shares]
+    assert shares.to_frame().district.tolist() == [HOSTILE, "y, w", "z"]
     left_out = SMALL["LeftOutConditions"]
     for row, told in zip(left_out.to_frame().itertuples(), left_out.conditions, strict=True):
         assert (row.name, row.targets) == (told.name, ", ".join(told.targets))

@@ -19,7 +19,7 @@ So a change of one edge changes one or two terms, which makes greedy search affo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -51,8 +51,8 @@ from bowfree.parameters import (
     TestKind,
     public,
 )
-from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, significant
-from bowfree.results.rows import data_frame
+from bowfree.results.display import MOST_ROWS, Table, count, significant
+from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names
 from bowfree.validation import check_choice, check_count, check_nonnegative
@@ -61,6 +61,7 @@ Floats = npt.NDArray[np.float64]
 
 # A larger coefficient, in standard deviations, diverges.
 _DIVERGING = 1e3
+_MORE_STARTS = get_args(MoreStarts)
 
 
 @public
@@ -307,7 +308,7 @@ def fit_moments(
             core.n_iter,
             core.n_optima,
             [(high - low) / 2 for high, low in zip(core.canonical, core.objective, strict=True)],
-            [get_args(MoreStarts)[state] for state in core.more_starts],
+            [_MORE_STARTS[state] for state in core.more_starts],
             strict=True,
         )
     )
@@ -326,20 +327,14 @@ def warn_if_doubtful(certificate: tuple[Certificate, ...]) -> None:
     for district in certificate:
         if district.converged:
             continue
-        where = f"district {{{join_names(district.nodes)}}}"
-        if district.diverging:
-            warn(
-                f"{where}: a coefficient diverges, or Omega approaches a singular matrix, while "
-                "the likelihood still grows; there may be no finite maximum (try n_starts=20)",
-                FitWarning,
-            )
-        else:
-            warn(
-                f"{where}: no certified maximum after {district.n_iter} iterations (the score may "
-                f"still gain {district.decrement:.2g}); try more starts or iterations, or another "
-                "graph",
-                FitWarning,
-            )
+        problem = (
+            "a coefficient diverges, or Omega approaches a singular matrix, while the likelihood "
+            "still grows; there may be no finite maximum (try n_starts=20)"
+            if district.diverging
+            else f"no certified maximum after {district.n_iter} iterations (the score may still "
+            f"gain {district.decrement:.2g}); try more starts or iterations, or another graph"
+        )
+        warn(f"district {{{join_names(district.nodes)}}}: {problem}", FitWarning)
 
 
 def warn_if_learned(context: Context, result: Fit) -> None:
@@ -356,7 +351,6 @@ def warn_if_learned(context: Context, result: Fit) -> None:
 def _warn_if_several(certificate: tuple[Certificate, ...], n: float) -> None:
     """Warn about districts whose likelihood has several maxima, or may have."""
     for district in certificate:
-        where = f"district {{{join_names(district.nodes)}}}: the graph fits badly"
         if district.n_optima > 1:
             higher = ""
             if district.gain > 0 and math.isfinite(n):
@@ -364,82 +358,41 @@ def _warn_if_several(certificate: tuple[Certificate, ...], n: float) -> None:
                     f", {significant(n * district.gain)} log-likelihood units above the maximum "
                     "that scores use"
                 )
-            warn(
-                f"{where}, and its likelihood has several maxima ({district.n_optima} found); this "
-                f"fit is the highest of them{higher}. n_starts= tries more starting points",
-                FitWarning,
+            problem = (
+                f"its likelihood has several maxima ({district.n_optima} found); this fit is the "
+                f"highest of them{higher}. n_starts= tries more starting points"
             )
         elif district.more_starts == "too large":
-            warn(
-                f"{where}, and its likelihood may have other, higher maxima; none were looked for "
-                "because the district has too many parameters. n_starts=20 looks for them",
-                FitWarning,
+            problem = (
+                "its likelihood may have other, higher maxima; none were looked for because the "
+                "district has too many parameters. n_starts=20 looks for them"
             )
+        else:
+            continue
+        names = join_names(district.nodes)
+        warn(f"district {{{names}}}: the graph fits badly, and {problem}", FitWarning)
 
 
 # --- scores ---
 
 
 @dataclass(frozen=True, repr=False)
-class DistrictScores(TextDisplay, ToDict, Mapping[tuple[str, ...], float]):
-    """Scores by district: a mapping from the tuple of its nodes to its term of the score.
+class DistrictScores(RowTable, ToDict):
+    """The score of a graph by district; iterable, with ``len``.
 
     Attributes
     ----------
-    districts : tuple of tuple of str
-        The districts, ordered by their first node.
-    scores : tuple of float
-        Term of each.
-    certified : tuple of bool
-        Whether the fit of each is a certified maximum.
+    rows : tuple of Row
+        One for each district, ordered by their first nodes: ``district`` (its nodes), ``score``
+        (its term of the score) and ``certified`` (whether its fit is a certified maximum).
     """
 
-    districts: tuple[tuple[str, ...], ...]
-    scores: tuple[float, ...]
-    certified: tuple[bool, ...]
+    rows: tuple[Row, ...]
 
     @property
     def total(self) -> float:
         """The score of the graph."""
-        return math.fsum(self.scores)
-
-    def __getitem__(self, district: tuple[str, ...]) -> float:
-        try:
-            return self.scores[self.districts.index(district)]
-        except ValueError:
-            raise KeyError(district) from None
-
-    def __iter__(self) -> Iterator[tuple[str, ...]]:
-        return iter(self.districts)
-
-    def __len__(self) -> int:
-        return len(self.districts)
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with one row for each district.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Library of the data frame.
-
-        Returns
-        -------
-        data frame
-            Columns district (its nodes as one string), n_nodes, score, certified.
-        """
-        return data_frame(
-            {
-                "district": [", ".join(map(quote, nodes)) for nodes in self.districts],
-                "n_nodes": [len(nodes) for nodes in self.districts],
-                "score": list(self.scores),
-                "certified": list(self.certified),
-            },
-            backend,
-        )
-
-    def _content(self) -> dict[str, Any]:
-        return vars(self)  # not the mapping, whose keys are tuples
+        return math.fsum(row.score for row in self.rows)
 
     def _headline(self) -> str:
         return f"{count(len(self), 'district')}, score {self.total:.6f}"
@@ -447,10 +400,12 @@ class DistrictScores(TextDisplay, ToDict, Mapping[tuple[str, ...], float]):
     def _sections(self) -> Iterator[str | Table]:
         yield f"score {self.total:.6f}, the sum over {count(len(self), 'district')}"
         rows = [
-            (", ".join(map(quote, nodes)), f"{score:.6f}", "" if certified else "not certified")
-            for nodes, score, certified in zip(
-                self.districts, self.scores, self.certified, strict=True
+            (
+                ", ".join(map(quote, row.district)),
+                f"{row.score:.6f}",
+                "" if row.certified else "not certified",
             )
+            for row in self.rows
         ]
         rest = "more: to_frame() has all"
         yield Table(("district", "score", ""), rows, left=(0, 2), most=MOST_ROWS, rest=rest)
@@ -507,9 +462,10 @@ def district_scores(
     >>> import bowfree as bf
     >>> g = bf.parse("x -> y -> z <-> x")
     >>> S = [[1.0, 0.5, 0.7], [0.5, 1.0, 0.8], [0.7, 0.8, 2.0]]
-    >>> shares = bf.model.district_scores(g, cov=S, n=200)
-    >>> {" ".join(district): round(share, 4) for district, share in shares.items()}
-    {'x z': -3.0464, 'y': -1.3256}
+    >>> for row in bf.model.district_scores(g, cov=S, n=200):
+    ...     print(row.district, round(row.score, 4))
+    ('x', 'z') -3.0464
+    ('y',) -1.3256
     """
     context = context_of(graph)
     options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
@@ -520,7 +476,7 @@ def district_scores(
     bap = fit.graph
     price = fit.penalty * math.log(fit.n) / fit.n if math.isfinite(fit.n) else 0.0
     own, n_own = fit._set_terms()
-    scores = []
+    rows = []
     for district in fit.certificate:
         members = [bap._node(name) for name in district.nodes]
         # Each bidirected edge of a district is counted at both of its ends.
@@ -529,12 +485,9 @@ def district_scores(
         )
         objective = district.objective + float(own[members].sum())
         likelihood = -(len(members) * math.log(2 * math.pi) + objective) / 2
-        scores.append(likelihood - price * (len(members) + n_edges + int(n_own[members].sum())))
-    return DistrictScores(
-        tuple(district.nodes for district in fit.certificate),
-        tuple(scores),
-        tuple(district.converged for district in fit.certificate),
-    )
+        score = likelihood - price * (len(members) + n_edges + int(n_own[members].sum()))
+        rows.append(Row(district=district.nodes, score=score, certified=district.converged))
+    return DistrictScores(tuple(rows))
 
 
 @public

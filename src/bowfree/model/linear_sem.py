@@ -98,17 +98,15 @@ class LinearSEM(GraphDisplay, Frozen):
     Omega: Matrix
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "graph", graph_of(self.graph))
-        self.graph.check_acyclic()
-        B = square_matrix(self.B, "B", self.graph)
-        Omega = square_matrix(self.Omega, "Omega", self.graph)
-        directed, bidirected = supports(self.graph)
-        check_support(B, "B", directed, self.graph, "->")
-        Omega = symmetric(Omega, self.graph)
-        check_support(Omega, "Omega", bidirected, self.graph, "<->")
-        check_positive_definite(Omega, self.graph)
-        for name, matrix in (("B", B), ("Omega", Omega)):
-            object.__setattr__(self, name, matrix)
+        graph = graph_of(self.graph)
+        graph.check_acyclic()
+        directed, bidirected = supports(graph)
+        B = square_matrix(self.B, "B", graph)
+        check_support(B, "B", directed, graph, "->")
+        Omega = symmetric(square_matrix(self.Omega, "Omega", graph), graph)
+        check_support(Omega, "Omega", bidirected, graph, "<->")
+        check_positive_definite(Omega, graph)
+        vars(self).update(graph=graph, B=B, Omega=Omega)
         with np.errstate(over="ignore", invalid="ignore"):
             if not np.isfinite(self.covariance()).all():
                 raise DataError(
