@@ -201,7 +201,8 @@ def test_html_has_the_hostile_name():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_to_dict_is_json(name):
+def test_summary_is_text_and_to_dict_is_json(name):
+    assert str(SMALL[name].summary()).strip()
     text = json.dumps(SMALL[name].to_dict(), allow_nan=False)
     assert json.loads(text)
 

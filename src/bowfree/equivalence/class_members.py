@@ -268,7 +268,7 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
             source=self.source,
         )
 
-    def first(self, limit: int) -> EquivalenceClass:
+    def _first(self, limit: int) -> EquivalenceClass:
         """Return the class of the first `limit` members, one of which is the graph itself."""
         if self.size <= limit:
             return self

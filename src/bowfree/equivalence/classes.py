@@ -177,7 +177,7 @@ def equivalence_class(
         )
         factors, complete = to_factors(found), all(done for _, _, done in found)
     made = _class(context, method, complete, factors, conditions)
-    made = made if limit is None else made.first(limit)
+    made = made if limit is None else made._first(limit)
     return made if context.space is None else made.permitted_by(context.space)
 
 

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
+from typing import Any
 
 MOST_ROWS = 40
 """Largest number of printed rows of a table; data frames have all rows."""
@@ -132,6 +133,15 @@ def _wrapped(text: str, width: int | None) -> list[str]:
     ]
 
 
+class Text(str):
+    """A string that a console displays as it is printed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 class TextDisplay:
     """Base of results that are displayed on one line, as text, and as HTML."""
 
@@ -144,6 +154,10 @@ class TextDisplay:
     def _sections(self) -> Iterable[str | Table]:
         """Yield the lines and tables of the text, from top to bottom."""
         yield self._headline()
+
+    def summary(self) -> Any:
+        """Return the text that ``print`` shows, or an object that has it as its ``str``."""
+        return Text(self)
 
     def __str__(self) -> str:
         return self._text()
