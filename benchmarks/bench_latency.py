@@ -215,12 +215,11 @@ def calls(d: int) -> dict[str, tuple[Callable[[], Call], bool]]:
         ),
         "bootstrap": (lambda: partial(bf.bootstrap, sample(d), rng=0), True),
         "bootstrap, of a graph": (
-            lambda: partial(bf.bootstrap, sparse(d), sample(d), rng=0),
+            lambda: partial(bf.bootstrap_fit, sparse(d), sample(d), rng=0),
             True,
         ),
         "stability_selection": (lambda: partial(bf.stability_selection, sample(d), rng=0), True),
         "choose_penalty": (lambda: partial(bf.choose_penalty, sample(d), rng=0), True),
-        "leave_out_conditions": (lambda: partial(bf.leave_out_conditions, batches(d)), True),
         "fit, dense": (lambda: partial(bf.fit, dense(d), **cov), False),
         "fit, dense, 20 starts": (
             lambda: partial(bf.fit, dense(d), **cov, n_starts=20, rng=0),

@@ -29,7 +29,7 @@ from bowfree.parallel.budget import Budget
 from bowfree.parameters import GraphClass, Kind, Means
 from bowfree.search.greedy import greedy_search
 from bowfree.studies.runner import Study, markdown_table
-from bowfree.uncertainty.condition_validation import LeftOutConditions, leave_out_conditions
+from leave_out_conditions import LeftOutConditions, leave_out_conditions
 from sachs_network import SACHS_TARGETS, Agreement
 
 if TYPE_CHECKING:
@@ -180,9 +180,9 @@ class SachsJointStudy(Study):
         others = [e for e in effects if abs(e.measured) < 3 * e.se]
         return (
             len(clear),
-            sum(e.foreseen * np.sign(e.measured) >= SMALLEST_EFFECT for e in clear),
+            sum(e.predicted * np.sign(e.measured) >= SMALLEST_EFFECT for e in clear),
             len(others),
-            sum(abs(e.foreseen) >= SMALLEST_EFFECT for e in others),
+            sum(abs(e.predicted) >= SMALLEST_EFFECT for e in others),
         )
 
     def figures(self) -> dict[str, Figure]:
@@ -323,7 +323,6 @@ def sachs_joint_study(
                 SETTINGS["perfect"].data(tables),
                 penalty=penalty,
                 rng=seeds[-1],
-                n_jobs=budget.n_jobs,
                 time_limit=budget.seconds_left,
             )
             budget.report_progress("searches", planned, planned)

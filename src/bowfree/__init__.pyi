@@ -71,12 +71,6 @@ from .uncertainty.search_bootstrap import (
 )
 from .uncertainty.stability import stability_selection as stability_selection
 from .uncertainty.penalty_choice import choose_penalty as choose_penalty
-from .uncertainty.condition_validation import (
-    ForeseenEffect as ForeseenEffect,
-    LeftOutCondition as LeftOutCondition,
-    LeftOutConditions as LeftOutConditions,
-    leave_out_conditions as leave_out_conditions,
-)
 
 # the rest
 from .estimator import BAPLearner as BAPLearner

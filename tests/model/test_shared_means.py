@@ -149,9 +149,6 @@ def test_what_has_no_means():
         bf.errors.DataError, match="unknown means 'some'; choose one of free, shared"
     ):
         bf.moments([bf.Condition(chain(40)), bf.Condition(chain(50))], means="some")
-    several = [bf.Condition(chain(40)) for _ in range(3)]
-    with pytest.raises(bf.errors.DataError, match="covariances are foreseen"):
-        bf.leave_out_conditions(bf.moments(several, means="shared"))
 
 
 @pytest.mark.parametrize(("kind", "own"), [("perfect", 1), ("mechanism", 1), ("noise", 0)])

@@ -82,7 +82,6 @@ def results() -> dict[type, Any]:
     joint = bf.fit(GRAPH, CONDITIONS)
     made = [
         joint, joint.conditions, CONDITIONS[0], joint.sharing_test(),
-        bf.leave_out_conditions(CONDITIONS, GRAPH),
         search, search.confidence, fit, fit.summary(), fit.indices, *fit.estimates(),
         fit.standard_errors(),
         fit.total_effects(), fit.total_effects().effect(**pair), fit.sem(), members,
@@ -304,7 +303,6 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
     ("Comparison.fit", "name"): lambda: "a",
     ("datasets.read_table", "path"): lambda: written("table.csv", "a,b\n1,2\n"),
     ("datasets.read_table", "columns"): lambda: ["a"],
-    ("leave_out_conditions", "data"): lambda: CONDITIONS,
     ("conditions", "targets"): lambda: {"u": ["b"]},
     ("conditions", "kind"): lambda: "perfect",
     ("Condition", "targets"): lambda: ["b"],
@@ -320,7 +318,6 @@ CHEAP: dict[str, tuple[str, ...]] = {
     "random_bap": ("burn_in",),
     "structure_mcmc": ("data", "steps", "burn_in", "thin", "chains", "rng"),
     "averaged_effects": ("data", "steps", "rng"),
-    "leave_out_conditions": ("graph",),
     "bootstrap": ("data", "n_resamples", "confidence", "strategy", "rng"),
     "stability_selection": ("n_halves", "strategy", "rng"),
     "choose_penalty": ("penalties", "cv", "strategy", "rng"),

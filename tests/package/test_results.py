@@ -41,9 +41,8 @@ def results(graph, data):
     gappy = data.assign(**{a: data[a].where(data[b] < data[b].quantile(0.8))})
     robust = bf.fit(graph, gappy, missing="fiml", se="robust", test="yuan-bentler")
     conditions = [bf.Condition(data), bf.Condition(data), bf.Condition(data, targets=[b])]
-    joint, left_out = bf.fit(graph, conditions), bf.leave_out_conditions(conditions, graph)
+    joint = bf.fit(graph, conditions)
     made = [
-        left_out, left_out.conditions[0], left_out.effects[0],
         joint, joint.conditions[1], joint.sharing_test(), joint.moments.conditions[1],
         robust.scaled, robust.moments.missing_values,
         search, search.runs[0], fit, fit.summary(), fit.indices, fit.certificate[0],
@@ -388,12 +387,6 @@ def test_frames_of_edges():
     shares = SMALL["DistrictScores"]
     assert shares.to_frame().score.tolist() == [row.score for row in shares]
     assert shares.to_frame().district.tolist() == [HOSTILE, "y, w", "z"]
-    left_out = SMALL["LeftOutConditions"]
-    for row, told in zip(left_out.to_frame().itertuples(), left_out.conditions, strict=True):
-        assert (row.name, row.targets) == (told.name, ", ".join(told.targets))
-        assert (row.loglik, row.graph) == (told.loglik, str(told.graph))
-    # Conditions 1 and 2 have the same rows: nothing is left to gain on their covariance matrix.
-    assert math.isnan(left_out.conditions[0].explained)
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])

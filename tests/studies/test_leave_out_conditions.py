@@ -1,4 +1,7 @@
-"""One condition foreseen from the others."""
+"""One condition predicted from the others (benchmarks/leave_out_conditions.py)."""
+
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,6 +10,11 @@ from scipy.stats import multivariate_normal
 import bowfree as bf
 from kinds_twin import ConditionModel
 from random_models import random_bap
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+from leave_out_conditions import leave_out_conditions
+
+sys.path.pop(0)
 
 #   x -> y -> z with hidden x <-> z
 GRAPH = bf.parse("x -> y -> z, x <-> z")
@@ -34,42 +42,25 @@ def experiments(seed=0, n=2000):
     ]
 
 
-def test_the_true_graph_foresees_what_pooling_cannot():
-    found = bf.leave_out_conditions(experiments(), GRAPH)
+def test_the_true_graph_predicts_what_pooling_cannot():
+    found = leave_out_conditions(experiments(), GRAPH)
     assert [c.name for c in found.conditions] == ["watched", "x set", "y set"]
     assert found.complete
     assert found.skipped == ()
     for condition in found.conditions:
         assert condition.loglik_pooled < condition.loglik <= condition.loglik_own + 1e-12
-        assert condition.explained > 0.9
     assert found.gain > 0.05
-    assert found.effect_correlation > 0.99
     for effect in found.effects:
-        assert abs(effect.foreseen - effect.measured) < 5 * effect.se + 0.05
+        assert abs(effect.predicted - effect.measured) < 5 * effect.se + 0.05
     (through,) = (e for e in found.effects if (e.of, e.on) == ("x", "z"))
-    assert through.foreseen == pytest.approx(-0.72, abs=0.08)
+    assert through.predicted == pytest.approx(-0.72, abs=0.08)
     (back,) = (e for e in found.effects if (e.of, e.on) == ("y", "x"))
-    assert back.foreseen == 0
-
-
-def test_a_search_that_time_was_not_enough_for_foresees_nothing():
-    # The very first search is cut off: nothing is complete, and nothing is said to be.
-    found = bf.leave_out_conditions(experiments(), restarts=10**5, time_limit=0.05, rng=0)
-    assert found.conditions == ()
-    assert not found.complete
-    assert str(found)
-
-
-def test_a_wrong_graph_does_not():
-    wrong = bf.parse("x <- y <- z, x <- z")
-    right, other = (bf.leave_out_conditions(experiments(), g) for g in (GRAPH, wrong))
-    assert other.gain < right.gain
-    assert other.effect_correlation < 0.5
+    assert back.predicted == 0
 
 
 def test_the_density_is_that_of_the_others_given_the_targets():
     data = experiments(n=200)
-    found = bf.leave_out_conditions(data, GRAPH).conditions[2]
+    found = leave_out_conditions(data, GRAPH).conditions[2]
     fit = bf.fit(GRAPH, data[:2])
     X = np.column_stack(list(data[2].data.values()))
     X = X - X.mean(axis=0)
@@ -85,23 +76,11 @@ def test_the_density_is_that_of_the_others_given_the_targets():
 
 def test_measured_effects_are_regressions():
     data = experiments(n=100)
-    (effect,) = (
-        e for e in bf.leave_out_conditions(data, GRAPH).effects if (e.of, e.on) == ("y", "z")
-    )
+    (effect,) = (e for e in leave_out_conditions(data, GRAPH).effects if (e.of, e.on) == ("y", "z"))
     y, z = (data[2].data[v] - data[2].data[v].mean() for v in "yz")
     slope = y @ z / (y @ y)
     assert effect.measured == pytest.approx(slope)
     assert effect.se == pytest.approx(np.sqrt(((z - slope * y) ** 2).sum() / 98 / (y @ y)))
-
-
-def test_a_graph_is_learned_from_the_others():
-    quick = {"restarts": 2, "rounds": 0}
-    found = bf.leave_out_conditions(experiments(), strategy=bf.search.Strategy(**quick), rng=1)
-    again = bf.leave_out_conditions(experiments(), strategy=bf.search.Strategy(**quick), rng=1)
-    assert found == again
-    for k, condition in enumerate(found.conditions):
-        others = [c for j, c in enumerate(experiments()) if j != k]
-        assert condition.graph in bf.exhaustive_search(others).best_graphs
 
 
 def test_what_cannot_be_left_out_is_said():
@@ -111,22 +90,21 @@ def test_what_cannot_be_left_out_is_said():
         bf.Condition(rows(50, rng, 0), targets=["x"], name="a"),
         bf.Condition(rows(50, rng, 0), targets=["x"], name="b"),
     ]
-    found = bf.leave_out_conditions(data, GRAPH)
+    found = leave_out_conditions(data, GRAPH)
     assert found.skipped == ("watched",)
-    assert "watched cannot be left out" in str(found)
     for few in (data[:2], data[:1], rows(50, rng)):
-        with pytest.raises(bf.errors.DataError, match="three conditions are needed"):
-            bf.leave_out_conditions(few, GRAPH)
+        with pytest.raises(bf.errors.DataError, match="at least three conditions"):
+            leave_out_conditions(few, GRAPH)
 
 
-# --- what a condition has to itself is not foreseen ---
+# --- what a condition has to itself is not predicted ---
 
 #   x -> t -> y,  t <-> z: a drug acts on t
 DRUG = bf.parse("x -> t -> y, t <-> z")
 
 
 @pytest.mark.parametrize(
-    ("kind", "foreseen"),
+    ("kind", "predicted"),
     [
         ("perfect", {"x", "y", "z"}),
         ("mechanism", {"x", "y", "z"}),  # z before t, and y given all others
@@ -134,11 +112,11 @@ DRUG = bf.parse("x -> t -> y, t <-> z")
         ("activity", {"x", "t", "z"}),  # how t acts on y is new
     ],
 )
-def test_what_is_foreseen_of_each_kind(kind, foreseen):
+def test_what_is_predicted_of_each_kind(kind, predicted):
     data = drugged(kind, DRUG, [(), ("t",), ()])
-    found = bf.leave_out_conditions(data, DRUG)
-    assert set(found.conditions[1].foreseen) == foreseen
-    assert set(found.conditions[0].foreseen) == set("xyzt")
+    found = leave_out_conditions(data, DRUG)
+    assert set(found.conditions[1].predicted) == predicted
+    assert set(found.conditions[0].predicted) == set("xyzt")
     assert [e.condition for e in found.effects] == ["2"] * (3 * (kind == "perfect"))
 
 
@@ -154,19 +132,19 @@ def drugged(kind, graph, targets, seed=0, n=400):
 
 
 #   t <-> y, t -> z <-> y: everything but t hangs together with it, and there is no way around.
-def test_what_hangs_together_with_a_change_is_not_foreseen():
+def test_what_hangs_together_with_a_change_is_not_predicted():
     graph = bf.parse("t -> y, t <-> z, z <-> y")
-    found = bf.leave_out_conditions(drugged("mechanism", graph, [(), ("t",), ()]), graph)
-    assert found.conditions[1].foreseen == ("z",)
+    found = leave_out_conditions(drugged("mechanism", graph, [(), ("t",), ()]), graph)
+    assert found.conditions[1].predicted == ("z",)
     everything = bf.parse("t -> y")
     both = drugged("mechanism", everything, [(), ("t", "y"), ()])
-    assert bf.leave_out_conditions(both, everything).skipped == ("2",)
+    assert leave_out_conditions(both, everything).skipped == ("2",)
 
 
 @pytest.mark.parametrize("kind", ["perfect", "mechanism", "activity", "noise"])
 @pytest.mark.parametrize("seed", range(6))
 def test_forecasts_do_not_depend_on_what_is_not_known(kind, seed):
-    # Whatever the condition's own parameters are, the density that the model foresees is the same;
+    # Whatever the condition's own parameters are, the density that the model predicts is the same;
     # that of any other variable, given those before it, is not.
     rng = np.random.default_rng(seed)
     graph = random_bap(rng, 6, density=0.5)
@@ -178,7 +156,7 @@ def test_forecasts_do_not_depend_on_what_is_not_known(kind, seed):
     other = theta.copy()
     other[own] *= rng.uniform(1.1, 1.5, len(own))
     data = drugged(kind, graph, targets, seed=seed)
-    found = bf.leave_out_conditions(data, graph)
+    found = leave_out_conditions(data, graph)
     (left_out,) = (c for c in found.conditions if c.name == "2")
     order = order_of(graph, left_out, targets[1] if kind == "perfect" else ())
     for v, name in enumerate(order):
@@ -189,28 +167,16 @@ def test_forecasts_do_not_depend_on_what_is_not_known(kind, seed):
             slope = np.linalg.solve(Sigma[:-1, :-1], Sigma[:-1, -1])
             forms.append(np.append(slope, Sigma[-1, -1] - slope @ Sigma[:-1, -1]))
         same = np.allclose(forms[0], forms[1], atol=1e-10)
-        assert same == (name in left_out.foreseen)
+        assert same == (name in left_out.predicted)
 
 
 def order_of(graph, left_out, first):
-    """Return the order of the forecast: set targets, then what is foreseen as soon as it can be."""
-    order, waiting = list(first), list(left_out.foreseen)
+    """Return the order of the forecast: set targets, then what is predicted as soon as it can be."""
+    order, waiting = list(first), list(left_out.predicted)
     while len(order) < len(graph):
         ready = [v for v in graph.nodes if v not in order and graph.parents(v) <= set(order)]
         if waiting and waiting[0] in ready:
             order.append(waiting.pop(0))
         else:
-            order.append(next(v for v in ready if v not in left_out.foreseen))
+            order.append(next(v for v in ready if v not in left_out.predicted))
     return order
-
-
-def test_each_condition_is_foreseen_by_its_kind():
-    kinds, targets = ("perfect", "activity", "perfect", "noise"), [(), ("t",), ("x",), ("z",)]
-    found = bf.leave_out_conditions(drugged(kinds, DRUG, targets), DRUG)
-    assert [set(c.foreseen) for c in found.conditions] == [
-        set("xyzt"),
-        set("xzt"),
-        set("yzt"),
-        set("xyt"),
-    ]
-    assert {(e.condition, e.of) for e in found.effects} == {("3", "x")}
