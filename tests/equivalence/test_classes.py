@@ -46,18 +46,6 @@ def test_a_chain():
         assert set(bf.equivalence_class(bf.parse(texts[0]), method=method)) == set(members)
 
 
-def test_summary_of_figure_1b():
-    summary = bf.equivalence_class(bf.parse("x1 -> x2 -> x3 -> x4 <-> x2")).summary()
-    assert [str(edge) for edge in summary.edges] == [
-        "x1 o-> x2",
-        "x2 -> x3",
-        "x2 <-> x4",
-        "x3 -> x4",
-    ]
-    assert [edge.invariant for edge in summary.edges] == [False, True, True, True]
-    assert summary.to_dict()["edges"][0]["<->"] == 1
-
-
 # -- reference --
 
 
@@ -246,12 +234,3 @@ def test_large_graphs_need_no_deep_stack():
         threading.stack_size(before)
     assert (len(members), members.complete) == (3, False)
     assert all(bf.equivalent(member, graph) for member in members)
-
-
-def test_time_limit_on_a_large_graph():
-    names = [f"v{i}" for i in range(180)]
-    graph = bf.MixedGraph(names, directed=list(itertools.combinations(names, 2)))
-    members = bf.equivalence_class(graph, time_limit=0.5)
-    assert graph in members
-    assert not members.complete
-    assert bf.equivalence_class(graph, method="colliders").size > 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -64,24 +62,6 @@ def test_equations_tell_the_figure_counterexample2_apart():
 
 
 # -- tests on data --
-
-
-def test_partial_correlation_by_regression():
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(100, 4)) @ np.triu(rng.normal(size=(4, 4)))
-    first = bf.constraint_tests(VERMA, X)[0]
-    residual = [X[:, k] - X[:, k].mean() for k in range(4)]
-    for k in (0, 2):
-        residual[k] = residual[k] - residual[1] * (residual[k] @ residual[1]) / (
-            residual[1] @ residual[1]
-        )
-    r = (
-        residual[0]
-        @ residual[2]
-        / math.sqrt(residual[0] @ residual[0] * (residual[2] @ residual[2]))
-    )
-    assert first.value == pytest.approx(r, abs=1e-12)
-    assert first.statistic == pytest.approx(math.sqrt(100 - 1 - 3) * math.atanh(r), abs=1e-10)
 
 
 def test_gradient_by_differences():

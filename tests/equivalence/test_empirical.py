@@ -94,15 +94,3 @@ def test_limits():
     late = bf.empirical_class(g, cov=np.eye(4) + 1, n=100, time_limit=1e-9)
     assert not late.complete
     assert g in late
-
-
-def test_population_and_data_frames():
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(50, 3)) @ np.array([[1, 0.5, 0], [0, 1, 0.7], [0, 0, 1]])
-    g = bf.parse("x -> y -> z")
-    from_data = bf.empirical_class(g, X)
-    from_cov = bf.empirical_class(g, cov=np.cov(X, rowvar=False), n=50)
-    assert list(from_data) == list(from_cov)
-    assert from_data.scores == pytest.approx(from_cov.scores, abs=1e-12)
-    population = {"cov": np.cov(X, rowvar=False), "n": np.inf}
-    assert bf.empirical_class(g, **population).score == pytest.approx(bf.score(g, **population))

@@ -130,16 +130,6 @@ def test_parameters_are_as_many_as_the_matrices_have_dimensions(kind):
         assert sum(c.loglik for c in fit.conditions) == pytest.approx(fit.loglik, rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_members_of_a_class_fit_equally_well(kind):
-    for seed in range(3):
-        graph, _, _, data = sampled(kind, seed, d=4)
-        given_ = conditions(graph, kind, TARGETS, data)
-        members = bf.equivalence_class(graph, targets=TARGETS, kind=kind)
-        logliks = [bf.fit(member, given_).loglik for member in members]
-        np.testing.assert_allclose(logliks, logliks[0], rtol=1e-9)
-
-
 # --- the twin (fits: test_direct_maximization.py) ---
 
 
@@ -224,19 +214,3 @@ def test_conditions_of_different_kinds():
 
 
 # --- what is refused ---
-
-
-def test_too_few_rows_for_parameters_of_their_own():
-    X = RNG.normal(size=(53, 3))
-    for kind in ("mechanism", "noise"):
-        with pytest.raises(
-            bf.errors.DataError, match=f"parameters of its own .kind='{kind}'.: n = 3"
-        ):
-            bf.moments([bf.Condition(X[3:]), bf.Condition(X[:3], targets=["x1"], kind=kind)])
-    bf.moments([bf.Condition(X[3:]), bf.Condition(X[:3], targets=["x1"], kind="activity")])
-
-
-def test_a_held_variable_was_set():
-    held = {**TWO[1], "y": np.ones(60)}
-    with pytest.raises(bf.errors.DataError, match=r"constant column 'y': .* \(kind='perfect'\)"):
-        bf.moments([bf.Condition(TWO[0]), bf.Condition(held, targets=["y"], kind="noise")])

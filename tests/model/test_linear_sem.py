@@ -71,16 +71,6 @@ def test_sample_has_the_covariance():
     assert (np.abs(S - Sigma) / np.outer(sd, sd)).max() < 5 * np.sqrt(2 / n)
 
 
-@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
-def test_sample_as_data_frame(backend):
-    sem = bf.random_sem(CHAIN, rng=0)
-    frame = sem.sample(4, rng=1, as_frame=backend)
-    assert type(frame).__module__.split(".")[0] == backend
-    names = frame.column_names if backend == "pyarrow" else list(frame.columns)
-    assert names == ["x", "y", "z"]
-    np.testing.assert_array_equal(np.asarray(frame["y"]), sem.sample(4, rng=1)[:, 1])
-
-
 def test_random_sem_draws_as_in_section_4_1():
     g = bf.parse("a -> b <-> c <-> d")
     sems = [bf.random_sem(g, rng=seed) for seed in range(4000)]

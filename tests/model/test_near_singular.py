@@ -71,14 +71,6 @@ def test_a_parent_that_another_explains_is_left_out():
     assert_allclose(core.Omega[2, 2], 0.75)
 
 
-#   x -> y  with y = x but for rounding
-def test_a_variable_that_its_parents_explain_keeps_a_variance():
-    core = _core.fit_graph(np.ones((2, 2)), *bf.parse("x -> y")._bits())
-    assert core.converged == [True, False]
-    assert 0 < core.Omega[1, 1] < 1e-13
-    assert np.isfinite(core.objective).all()
-
-
 def test_a_singular_district_is_never_certified():
     rng = np.random.default_rng(3)
     graph = bf.parse("a <-> b <-> c <-> d, d <-> a")

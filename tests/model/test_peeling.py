@@ -29,18 +29,6 @@ def test_closed_forms(text):
     assert n_iterations(bf.parse(text)) == 0
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a <-> b <-> c <-> d, d <-> a",  # a ring: no two spouses of a node are spouses
-        "a -> b <-> c <- d",  # seemingly unrelated regressions
-        "a <-> b <-> c <-> d",  # the same, once the ends are peeled off
-    ],
-)
-def test_what_needs_iterations(text):
-    assert n_iterations(bf.parse(text)) > 0
-
-
 #   a <-> b <-> c         a -> b <- c
 def test_a_chain_of_spouses_is_a_regression():
     S = random_covariance(np.random.default_rng(2), 3, 100)

@@ -163,11 +163,6 @@ def test_a_covariance_matrix_does_not_say_how_it_varies():
         bf.fit(GRAPH, light, se="bootstrap")
 
 
-def test_no_standard_errors_of_a_population():
-    fit = bf.fit(GRAPH, cov=SEM.covariance(), n=math.inf)
-    assert math.isnan(fit.edge("a -> b").se)
-
-
 def test_a_negative_factor_is_no_scale():
     rng = np.random.default_rng(0)
     wrong = bf.parse("a, b, c")

@@ -128,29 +128,6 @@ def test_intervals_know_that_intercepts_are_estimated():
     np.testing.assert_allclose(half[found], 1.96 * se[found], rtol=1e-3)
 
 
-# --- what is refused ---
-
-
-def test_what_has_no_means():
-    matrix = bf.Condition(cov=np.eye(3), n=50)
-    rows = bf.Condition(dict(zip(("x1", "x2", "x3"), chain(40).values(), strict=True)))
-    with pytest.raises(
-        bf.errors.DataError, match="condition '1' has a covariance matrix and no means"
-    ):
-        bf.moments([matrix, rows], means="shared")
-    held = bf.Condition({**chain(40), "y": np.ones(40)}, targets=["y"])
-    with pytest.raises(bf.errors.DataError, match="'y' was held constant in condition '2'"):
-        bf.moments([bf.Condition(chain(40)), held], means="shared")
-    with pytest.raises(
-        bf.errors.DataError, match="means = 'shared': applies to several conditions"
-    ):
-        bf.fit(CHAIN, chain(40), means="shared")
-    with pytest.raises(
-        bf.errors.DataError, match="unknown means 'some'; choose one of free, shared"
-    ):
-        bf.moments([bf.Condition(chain(40)), bf.Condition(chain(50))], means="some")
-
-
 @pytest.mark.parametrize(("kind", "own"), [("perfect", 1), ("mechanism", 1), ("noise", 0)])
 def test_own_intercepts_are_counted(kind, own):
     """With shared means, the intercept of a target is a parameter: in fits, scores and searches."""
