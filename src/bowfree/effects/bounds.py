@@ -246,11 +246,20 @@ def _regular_moments(moments: Moments, graph: MixedGraph) -> Moments:
 
 
 def effect_counter(
-    moments: Moments, formula: Formula, zero: float, *, variances: bool = False
+    moments: Moments,
+    formula: Formula,
+    zero: float,
+    *,
+    variances: bool = False,
+    Gamma: Floats | None = None,
 ) -> _core.EffectCounter:
-    """Return the accumulator of the core, which caches the fits of districts."""
+    """Return the accumulator of the core, which caches the fits of districts.
+
+    Variances are those of normal data; with `Gamma`, the covariance matrix of the entries of
+    ``sqrt(n) S``, they hold for any distribution.
+    """
     sign = 1.0 if formula == "corrected" else -1.0
-    return _core.EffectCounter(moments._core_data(), sign, zero, MAX_DISTRICTS, variances)
+    return _core.EffectCounter(moments._core_data(), sign, zero, MAX_DISTRICTS, variances, Gamma)
 
 
 # --- equivalence classes, by component ------------------------------------------------------------

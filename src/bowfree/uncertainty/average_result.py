@@ -73,6 +73,8 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
         Posterior distribution of the graph: penalty, prior, temperature.
     formula : {"corrected", "as-published"}
         ``(I - B)^-1``, or the authors' ``(I + B)^-1``.
+    se : {"standard", "robust"}
+        Whether the standard errors behind the intervals assume normal data.
     complete : bool
         False if `time_limit`, `max_classes` or `limit` left out graphs.
     samples : StructureSamples or None
@@ -105,6 +107,7 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
     count: str
     posterior: GraphPosterior
     formula: Formula
+    se: str
     complete: bool
     samples: StructureSamples | None
     targets: tuple[tuple[str, ...], ...] = OBSERVED
@@ -143,7 +146,7 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
         return Row(a=self.names[i], mark=mark, b=self.names[j], probability=float(matrix[j, i]))
 
     def _content(self) -> Any:
-        numbers = ("n_graphs", "n_classes", "confidence", "count", "posterior", "formula")
+        numbers = ("n_graphs", "n_classes", "confidence", "count", "posterior", "formula", "se")
         names = (
             "names",
             *self._columns,

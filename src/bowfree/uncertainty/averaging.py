@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -63,6 +64,9 @@ from bowfree.validation import (
 
 Floats = npt.NDArray[np.float64]
 Counted = Literal["graphs", "classes"]
+AverageErrors = Literal["standard", "robust"]
+
+MAX_ROBUST = 50  # variables; Gamma has (d (d + 1) / 2)^2 entries
 
 MAX_SAMPLES = 1000  # of each chain
 MAX_ENTRIES = 10**6  # samples times squared number of variables, of each chain
@@ -80,6 +84,7 @@ class AverageSettings:
     limit: int = 300
     formula: Formula = "corrected"
     zero: float = ZERO
+    se: AverageErrors | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "confidence", check_fraction("confidence", self.confidence))
@@ -89,6 +94,8 @@ class AverageSettings:
         check_count("limit", self.limit, 1)
         check_choice("formula", self.formula, get_args(Formula))
         object.__setattr__(self, "zero", check_nonnegative("zero", self.zero))
+        if self.se is not None:
+            check_choice("se", self.se, get_args(AverageErrors))
 
 
 @public
@@ -123,6 +130,7 @@ def averaged_effects(
     limit: int = 300,
     formula: Formula = "corrected",
     zero: float = ZERO,
+    se: AverageErrors | None = None,
     rng: Rng = None,
     n_jobs: int | None = None,
     executor: Executor | None = None,
@@ -165,6 +173,11 @@ def averaged_effects(
     limit : int
         Largest number of members of each connected component of a class to enumerate. A class with
         more members is represented by the graphs that were sampled; the result says which are.
+    se : {"standard", "robust"}, optional
+        Standard errors of the estimates within a graph: those of normal theory, or sandwich
+        estimates, which hold for any distribution, for ranks, ordered categories, missing values
+        and weights. By default "robust" where the rows are known, of one condition, and there are
+        at most 50 variables; otherwise "standard".
     time_limit : float, optional
         Seconds after which the result is returned, marked as incomplete. Half of the time is for
         the chains, or for scoring the graphs of an iterable, the rest for the classes.
@@ -200,7 +213,7 @@ def averaged_effects(
     Section 4.1 of the paper has the minimal absolute effect over one class; the average over
     classes goes beyond the paper.
     """
-    settings = AverageSettings(confidence, count, window, max_classes, limit, formula, zero)
+    settings = AverageSettings(confidence, count, window, max_classes, limit, formula, zero, se)
     check_count("steps", steps, 4)
     if max_steps is not None:
         check_count("max_steps", max_steps, steps)
@@ -346,10 +359,25 @@ class Average:
     def _conditions(self) -> Targets:
         return targets_of(self.moments, self.moments.names)
 
+    @cached_property
+    def se(self) -> AverageErrors:
+        """The kind of standard errors: the one that was chosen, or the default for the data."""
+        moments = self.moments
+        known = moments.sample is not None and not isinstance(moments, JointMoments)
+        if self.settings.se == "robust" and not known:
+            raise BowfreeError(
+                "se = 'robust' requires the rows of one condition: pass the data instead of a "
+                "covariance matrix or conditions, or choose se='standard'"
+            )
+        small = len(moments.names) <= MAX_ROBUST
+        return self.settings.se or ("robust" if known and small else "standard")
+
     def _counter(self) -> _core.EffectCounter:
-        return effect_counter(
-            self.moments, self.settings.formula, self.settings.zero, variances=True
-        )
+        moments, Gamma = self.moments, None
+        if self.se == "robust":
+            Gamma = np.ascontiguousarray(moments.Gamma * (moments.n / moments.n_rows))
+        formula, zero = self.settings.formula, self.settings.zero
+        return effect_counter(moments, formula, zero, variances=True, Gamma=Gamma)
 
     def over(
         self, graphs: WeightedGraphs, counter: _core.EffectCounter | None = None
@@ -407,6 +435,7 @@ class Average:
             count=settings.count,
             posterior=graphs.samples.posterior if graphs.samples else self.posterior,
             formula=settings.formula,
+            se=self.se,
             complete=(
                 all_classes
                 and len(parts) == enumerated
