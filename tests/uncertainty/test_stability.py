@@ -11,7 +11,7 @@ import pytest
 import bowfree as bf
 from bowfree.parallel.budget import Budget
 from bowfree.uncertainty.repeated_searches import Rows
-from bowfree.uncertainty.stability import _Halves, _threshold
+from bowfree.uncertainty.stability import _half, _threshold
 
 QUICK = bf.search.Strategy(restarts=1, rounds=0)
 CHAIN = bf.LinearSEM(
@@ -23,8 +23,7 @@ CHAIN = bf.LinearSEM(
 
 def test_halves_come_in_complementary_pairs():
     X = np.random.default_rng(0).normal(size=(11, 2))
-    halves = _Halves(Rows.of(X), [5, 6, 7, 8], Budget(0))
-    moments = [halves[k][0] for k in range(4)]
+    moments = [_half(Rows.of(X), [5, 6, 7, 8], Budget(0), k)[0] for k in range(4)]
     assert [m.n for m in moments] == [5, 5, 5, 5]
     # The sums of squares of two halves are those of ten different rows.
     rng = np.random.default_rng(5)

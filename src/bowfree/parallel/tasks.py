@@ -49,6 +49,20 @@ _LOST = {"KilledWorker", "FutureCancelledError", "FuturesCancelledError", "CommC
 _HAD_WORKERS: WeakSet[Any] = WeakSet()
 
 
+@dataclass(frozen=True, eq=False)
+class LazyTasks(Sequence[Any]):
+    """Tasks that are created on demand, by a function of their number."""
+
+    size: int
+    create: Callable[[int], Any]
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, k: Any) -> Any:
+        return self.create(k)
+
+
 def run_tasks(
     function: Callable[[Any], Any], tasks: Sequence[Any], budget: Budget
 ) -> Iterator[tuple[int, Any]]:

@@ -13,7 +13,7 @@ a slice the score of the graph is computed anew, so rounding errors do not depen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from bowfree.data.moments import Moments
 from bowfree.errors import WorkersLost
 from bowfree.graph.encodings import States
 from bowfree.parallel.budget import Budget
-from bowfree.parallel.tasks import run_tasks
+from bowfree.parallel.tasks import LazyTasks, run_tasks
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.posterior import GraphPosterior
 from bowfree.uncertainty.structure_samples import MIXED, worst_edge_r_hat
@@ -156,8 +156,10 @@ def run_chains(
                 done += current.steps
             current, complete = segment, False
             steps.planned = max(steps.planned, done + segment.steps)
-            run = _run_locally if budget.executor is None else _run_on_workers
-            complete = run(chains, segment, budget, setup, steps)
+            if budget.executor is None:
+                complete = _run_locally(chains, segment, budget, steps)
+            else:
+                complete = _run_on_workers(chains, segment, budget, setup, steps)
             kept = _longer_samples(kept, chains, segment, done)
             if not complete:
                 break
@@ -203,24 +205,15 @@ class _StepCounter:
 
 
 def _run_locally(
-    chains: _core.StructureChains,
-    segment: Segment,
-    budget: Budget,
-    setup: ChainSetup,
-    steps: _StepCounter,
+    chains: _core.StructureChains, segment: Segment, budget: Budget, steps: _StepCounter | None
 ) -> bool:
     """Run a segment on threads of the core; return False if time was up before its end."""
-    return _run_slices(chains, segment, budget, lambda size: steps.add(steps.n_chains * size))
-
-
-def _run_slices(
-    chains: _core.StructureChains, segment: Segment, budget: Budget, count: Callable[[int], None]
-) -> bool:
     for size in segment.slices():
         seconds = budget.seconds_left
         if budget.expired or not chains.walk(size, segment.thin, budget.n_threads, seconds):
             return False
-        count(size)
+        if steps is not None:
+            steps.add(steps.n_chains * size)
     return True
 
 
@@ -239,7 +232,11 @@ def _run_on_workers(
     first = FIRST_BLOCK if segment.burn_in or budget.time_limit is None else 1
     for block in segment.blocks(first):
         complete = 0
-        tasks = _BlockTasks(chains, steps.n_chains, setup, lists, block, budget)
+
+        def task(chain: int, block: Segment = block) -> BlockTask:
+            return BlockTask(setup, chains.place(chain), lists, block, budget.for_task(0))
+
+        tasks = LazyTasks(steps.n_chains, task)  # their time limits depend on the clock
         for chain, result in run_tasks(run_block, tasks, budget):
             chains.put(chain, result.state, result.record)
             if result.complete:
@@ -276,24 +273,5 @@ def run_block(task: BlockTask) -> BlockResult:
     jumps, memory = task.lists
     chains.set_jumps(jumps)
     chains.add_to_memory(memory)
-    complete = _run_slices(chains, task.block, task.budget, lambda _: None)
+    complete = _run_locally(chains, task.block, task.budget, None)
     return BlockResult(chains.place(0), chains.notes(0), complete)
-
-
-@dataclass(frozen=True, eq=False)
-class _BlockTasks(Sequence[BlockTask]):
-    """A block of every chain, created on demand because its time limit depends on the clock."""
-
-    chains: _core.StructureChains
-    n_chains: int
-    setup: ChainSetup
-    lists: Any
-    block: Segment
-    budget: Budget
-
-    def __len__(self) -> int:
-        return self.n_chains
-
-    def __getitem__(self, chain: Any) -> Any:
-        state, budget = self.chains.place(chain), self.budget.for_task(0)
-        return BlockTask(self.setup, state, self.lists, self.block, budget)

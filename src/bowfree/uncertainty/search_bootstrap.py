@@ -12,7 +12,7 @@ executor.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -40,6 +40,7 @@ from bowfree.model.effect_tables import (
     quantities,
 )
 from bowfree.parallel.budget import Budget, Progress
+from bowfree.parallel.tasks import LazyTasks
 from bowfree.parameters import GraphClass, Method, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count
 from bowfree.results.frozen import Frozen
@@ -290,7 +291,7 @@ def bootstrap(
     seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()
     result: BootstrapResult = budget.run(
         partial(_resample, search=search, limit=limit, zero=zero),
-        _Resamples(rows, seeds, budget),
+        LazyTasks(n_resamples, partial(_draw, rows, seeds, budget)),
         what="resamples",
         gather=partial(_summarize, rows.names, n_resamples, confidence, budget),
     )
@@ -302,20 +303,10 @@ def resamples_needed(confidence: float) -> int:
     return math.ceil(2.0 / (1.0 - confidence) - 1e-9)
 
 
-@dataclass(frozen=True, eq=False)
-class _Resamples(Sequence[tuple[Moments, Budget]]):
-    """The tasks, created on demand. A worker receives moments, which are small, and not rows."""
-
-    rows: Rows
-    seeds: list[int]
-    budget: Budget
-
-    def __len__(self) -> int:
-        return len(self.seeds)
-
-    def __getitem__(self, k: Any) -> Any:
-        stream = np.random.default_rng(self.seeds[k])
-        return self.rows.moments(self.rows.draw(stream)), self.budget.for_task(stream)
+def _draw(rows: Rows, seeds: list[int], budget: Budget, k: int) -> tuple[Moments, Budget]:
+    """Return the moments of resample k; a worker receives these and not the rows."""
+    stream = np.random.default_rng(seeds[k])
+    return rows.moments(rows.draw(stream)), budget.for_task(stream)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ Samworth, Variable selection with error control: another look at stability selec
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -39,6 +39,7 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.text import quote
 from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget, Progress
+from bowfree.parallel.tasks import LazyTasks
 from bowfree.parameters import GraphClass, Method, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count
 from bowfree.results.frozen import Frozen
@@ -218,28 +219,17 @@ def stability_selection(
     seeds = budget.generator().integers(0, 2**63, size=n_halves).tolist()
     pairs: StablePairs = budget.run(
         partial(_search_half, search=search),
-        _Halves(rows, seeds, budget),
+        LazyTasks(n_halves, partial(_half, rows, seeds, budget)),
         what="halves",
         gather=partial(_select, rows.names, max_false, n_halves, budget),
     )
     return pairs
 
 
-@dataclass(frozen=True, eq=False)
-class _Halves(Sequence[tuple[Moments, Budget]]):
-    """The tasks, created on demand; 2 k and 2 k + 1 are disjoint halves."""
-
-    rows: Rows
-    seeds: list[int]
-    budget: Budget
-
-    def __len__(self) -> int:
-        return len(self.seeds)
-
-    def __getitem__(self, k: Any) -> Any:
-        halves = self.rows.halves(np.random.default_rng(self.seeds[k - k % 2]))
-        budget = self.budget.for_task(np.random.default_rng(self.seeds[k]))
-        return self.rows.moments(halves[k % 2]), budget
+def _half(rows: Rows, seeds: list[int], budget: Budget, k: int) -> tuple[Moments, Budget]:
+    """Return the moments of half k; 2 k and 2 k + 1 are disjoint."""
+    halves = rows.halves(np.random.default_rng(seeds[k - k % 2]))
+    return rows.moments(halves[k % 2]), budget.for_task(np.random.default_rng(seeds[k]))
 
 
 class _Half(NamedTuple):
