@@ -100,7 +100,7 @@ def test_malformed_text_is_refused_with_its_place(text, line, column, words):
         ("{}", "'format' is None"),
         ('{"format": "bowfree.MixedGraph", "version": 99}', "'version' is 99"),
         ('{"format": "bowfree.MixedGraph", "version": 1}', "'nodes' is missing"),
-        (json.dumps({**SMALL.to_dict(), "directed": [["a"]]}), "a list of two names"),
+        (json.dumps({**SMALL.to_dict(), "directed": [["a"]]}), "a pair of node names"),
         (json.dumps({**SMALL.to_dict(), "directed": [["a", "q"]]}), "unknown node 'q'"),
     ],
 )

@@ -351,7 +351,6 @@ class _Reading:
     def _add_parameter(self, left: Token, operator: Token, term: _Term) -> None:
         """Add one edge, unless it is a variance or fixed to zero."""
         a, b, right = left.text, term.variable.text, term.variable
-        parameter = f"{truncate(a)} {operator.text} {truncate(b)}"
         self.builder.node(b)
         self._add_label(term, (a, operator.text, b))
         if operator.text == "~":
@@ -363,8 +362,9 @@ class _Reading:
             without = "" if a == b else f", or 0*{truncate(b)} to leave it out"
             self.reader.refuse(
                 right,
-                f"{parameter} is fixed to {term.value:g}, but parameters are free or zero here; "
-                f"write start({term.value:g})*{truncate(b)} to have it estimated{without}",
+                f"{truncate(a)} {operator.text} {truncate(b)} is fixed to {term.value:g}, but "
+                f"parameters are free or zero here; write start({term.value:g})*{truncate(b)} to "
+                f"have it estimated{without}",
             )
         if operator.text == "~~" and a == b:
             if term.value == 0:
@@ -384,7 +384,9 @@ class _Reading:
             self.builder.edge(a, mark, b, right)
             return
         self.reader.refuse(
-            right, f"{parameter} is both free and fixed to zero; drop one of the two"
+            right,
+            f"{truncate(a)} {operator.text} {truncate(b)} is both free and fixed to zero; drop one "
+            "of the two",
         )
 
     def _add_label(self, term: _Term, parameter: tuple[str, str, str]) -> None:

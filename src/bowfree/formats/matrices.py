@@ -211,11 +211,6 @@ def from_pywhy(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
         ``[i, j] = 1``: i -> j; 20 on both sides: i <-> j.
     nodes : sequence of str, optional
         As for `from_ggm`.
-
-    Raises
-    ------
-    ParseError
-        If an entry is not a code of the format.
     """
     return _decode(_PYWHY, *_named_square(matrix, nodes, "pywhy"))
 
@@ -261,11 +256,6 @@ def from_pcalg(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
         ``[a, b]`` is the mark at b: 2 arrowhead, 3 tail, 0 no edge.
     nodes : sequence of str, optional
         As for `from_ggm`.
-
-    Raises
-    ------
-    ParseError
-        If an entry is not a code of the format, or a circle.
     """
     return _decode(_PCALG, *_named_square(matrix, nodes, "pcalg"))
 
@@ -311,11 +301,6 @@ def from_causal_learn(matrix: Any, nodes: Sequence[str] | None = None) -> MixedG
         ``[a, b]`` is the mark at a: -1 tail, 1 arrowhead, 0 no edge.
     nodes : sequence of str, optional
         As for `from_ggm`.
-
-    Raises
-    ------
-    ParseError
-        If an entry is not a code of the format, or a circle.
     """
     return _decode(_CAUSAL_LEARN, *_named_square(matrix, nodes, "causal-learn"))
 

@@ -70,19 +70,20 @@ class TokenReader:
         line, line_start, position = 1, 0, 0
         while position < len(text):
             match = pattern.match(text, position)
-            token = Token("", "", line, position - line_start + 1)
-            if match is None or match.end() == position:
-                refuse(format, token, f"unexpected character {text[position]!r}")
-            token = token._replace(kind=match.lastgroup or "", text=match.group())
-            if token.kind == "open":
-                what = "a quoted name" if token.text == '"' else "a comment"
-                refuse(format, token, f"{what} is not closed")
-            if token.kind != "skip":
+            stop = match.end() if match else position
+            kind = match.lastgroup if match and stop > position else ""
+            if kind != "skip":
+                token = Token(kind or "", text[position:stop], line, position - line_start + 1)
+                if not kind:
+                    refuse(format, token, f"unexpected character {text[position]!r}")
+                if kind == "open":
+                    what = "a quoted name" if token.text == '"' else "a comment"
+                    refuse(format, token, f"{what} is not closed")
                 self._tokens.append(token)
-            for end in _LINE_END.finditer(text, position, match.end()):
+            for end in _LINE_END.finditer(text, position, stop):
                 line += 1
                 line_start = end.end()
-            position = match.end()
+            position = stop
         self._tokens.append(Token("end", "", line, position - line_start + 1))
 
     def peek(self, ahead: int = 0) -> Token:
@@ -168,11 +169,11 @@ class GraphBuilder:
         """Add ``a -> b``, ``a <- b`` or ``a <-> b``, written at this token."""
         self.node(a)
         self.node(b)
-        edge = f"{truncate(a)} {mark} {truncate(b)}"
-        if a == b:
-            refuse(self._format, token, f"self-loop {edge}; an edge joins two nodes")
-        if self.has(a, mark, b):
-            refuse(self._format, token, f"edge {edge} is listed twice; drop one of them")
+        if a == b or self.has(a, mark, b):
+            edge = f"{truncate(a)} {mark} {truncate(b)}"
+            loop = f"self-loop {edge}; an edge joins two nodes"
+            twice = f"edge {edge} is listed twice; drop one of them"
+            refuse(self._format, token, loop if a == b else twice)
         if mark == "<->":
             self._bidirected[a, b] = None
         else:

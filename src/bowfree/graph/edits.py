@@ -202,7 +202,10 @@ def _select(graph: MixedGraph, order: list[int]) -> MixedGraph:
     keep = singletons(order)
 
     def moved(mask: int) -> int:
-        return singletons(new_index[v] for v in members(mask & keep))
+        result = 0
+        for v in members(mask & keep):
+            result |= 1 << new_index[v]
+        return result
 
     return graph._from_masks(
         tuple(graph._nodes[v] for v in order),

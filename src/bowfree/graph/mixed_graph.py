@@ -98,7 +98,7 @@ class MixedGraph:
         bidirected: Iterable[tuple[str, str]] = (),
     ) -> None:
         names = _checked_names(nodes)
-        self._set(names, {name: i for i, name in enumerate(names)}, (), ())
+        self._set(names, {name: i for i, name in enumerate(names)})
         parents, spouses = [0] * len(names), [0] * len(names)
         for pair in as_list("directed", directed, "pairs of nodes", GraphError):
             a, b = self._pair(pair)
@@ -107,7 +107,7 @@ class MixedGraph:
             a, b = self._pair(pair)
             spouses[b] |= 1 << a
             spouses[a] |= 1 << b
-        self._set(self._nodes, self._index, tuple(parents), tuple(spouses))
+        self._set(names, self._index, parents, spouses)
 
     # -- constructors for modules of this package, and encodings --
 
@@ -115,32 +115,31 @@ class MixedGraph:
         self,
         nodes: tuple[str, ...],
         index: dict[str, int],
-        parents: tuple[int, ...],
-        spouses: tuple[int, ...],
-    ) -> None:
+        parents: Sequence[int] = (),
+        spouses: Sequence[int] = (),
+    ) -> MixedGraph:
         put = object.__setattr__  # the class itself is immutable
         put(self, "_nodes", nodes)
         put(self, "_index", index)
-        put(self, "_parents", parents)
-        put(self, "_spouses", spouses)
+        put(self, "_parents", tuple(parents))
+        put(self, "_spouses", tuple(spouses))
         put(self, "_children_masks", None)
         put(self, "_peeled", None)
+        return self
 
     @classmethod
     def _from_masks(
         cls, nodes: tuple[str, ...], parents: Sequence[int], spouses: Sequence[int]
     ) -> MixedGraph:
         """Build a graph from valid bit masks: bit ``j`` of ``parents[i]`` is j -> i."""
-        graph = cls.__new__(cls)
         index = {name: i for i, name in enumerate(nodes)}
-        graph._set(nodes, index, tuple(parents), tuple(spouses))
-        return graph
+        return cls.__new__(cls)._set(nodes, index, parents, spouses)
 
     def _with(self, parents: Sequence[int], spouses: Sequence[int]) -> MixedGraph:
         """Build a graph on the same nodes."""
-        graph = self.__class__.__new__(self.__class__)
-        graph._set(self._nodes, self._index, tuple(parents), tuple(spouses))
-        return graph
+        return self.__class__.__new__(self.__class__)._set(
+            self._nodes, self._index, parents, spouses
+        )
 
     def _bits(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
         """Return parents and spouses as the core stores them, uint64 of shape (d, words)."""
@@ -321,7 +320,8 @@ class MixedGraph:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> MixedGraph:
         """Build a graph from the dictionary of :meth:`to_dict`."""
-        return cls(*text.dict_parts(data))
+        text.check_dict(data)
+        return cls(data["nodes"], data["directed"], data["bidirected"])
 
     @classmethod
     def from_json(cls, source: str | bytes) -> MixedGraph:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bowfree.errors import ParseError
@@ -186,33 +186,42 @@ def quote(name: str) -> str:
 
 def to_text(graph: MixedGraph) -> str:
     """Write a graph as text that :func:`parse` reads back, with the same order of nodes."""
-    nodes = graph.nodes
+    names = [quote(name) for name in graph.nodes]
     chains: list[list[str]] = []
-    seen: dict[int, None] = {}
+    order: list[int] = []  # nodes in the order of first appearance
+    seen = 0
     last = -1  # the node at the end of the last chain
-    waiting = -1  # a node without edges to earlier ones, which is not yet written
-    for v in range(len(nodes)):
+    waiting = -1  # the last node without edges to earlier nodes
+    masks = zip(graph._parents, graph._spouses, graph._children(), strict=True)
+    isolated = [v for v, (p, s, c) in enumerate(masks) if not p | s | c]
+    for v in range(len(names)):
         edges = _marks_to_earlier(graph, v)
-        if not edges and graph.neighbors(nodes[v]):
-            waiting = v
+        if not edges:
+            waiting = v if v not in isolated else waiting
+            continue
         # Start with the edge that keeps the order of the nodes or continues the last chain.
-        joint = last if waiting in seen else waiting
-        for u, mark in sorted(edges, key=lambda edge: edge[0] != joint):
-            seen |= {u: None, v: None}
+        # (There are edges, so a node waits.)
+        joint = last if seen >> waiting & 1 else waiting
+        if len(edges) > 1:
+            edges.sort(key=lambda edge: edge[0] != joint)
+        for u, mark in edges:
+            for w in (u, v):
+                if not seen >> w & 1:
+                    seen |= 1 << w
+                    order.append(w)
             if last == v:
-                chains[-1] += [_MIRROR[mark], quote(nodes[u])]
+                chains[-1] += [_MIRROR[mark], names[u]]
                 last = u
                 continue
             if last == u:
-                chains[-1] += [mark, quote(nodes[v])]
+                chains[-1] += [mark, names[v]]
             else:
-                chains.append([quote(nodes[u]), mark, quote(nodes[v])])
+                chains.append([names[u], mark, names[v]])
             last = v
     parts = [" ".join(chain) for chain in chains]
-    isolated = [v for v in range(len(nodes)) if v not in seen]
-    if [*seen, *isolated] == list(range(len(nodes))):
-        return ", ".join([*parts, *(quote(nodes[v]) for v in isolated)])
-    return ", ".join([*parts, f"{_NODES} {', '.join(map(quote, nodes))}"])
+    if order + isolated == list(range(len(names))):
+        return ", ".join([*parts, *(names[v] for v in isolated)])
+    return ", ".join([*parts, f"{_NODES} {', '.join(names)}"])
 
 
 def _marks_to_earlier(graph: MixedGraph, v: int) -> list[tuple[int, str]]:
@@ -270,8 +279,11 @@ def to_json(graph: MixedGraph, *, indent: int | None = None) -> str:
     return json.dumps(to_dict(graph), indent=spaces, ensure_ascii=False)
 
 
-def dict_parts(data: Any) -> tuple[list[str], list[tuple[str, str]], list[tuple[str, str]]]:
-    """Check the dictionary of :func:`to_dict`; return nodes, directed and bidirected edges."""
+def check_dict(data: Any) -> None:
+    """Raise a ParseError if an object is not a dictionary of :func:`to_dict`.
+
+    Nodes and edges are checked by the constructor of the graph.
+    """
     if not isinstance(data, Mapping):
         raise ParseError(f"a graph is stored as a JSON object, not as {type(data).__name__}")
     if data.get("format") != FORMAT:
@@ -285,13 +297,3 @@ def dict_parts(data: Any) -> tuple[list[str], list[tuple[str, str]], list[tuple[
         if not isinstance(data.get(key), list | tuple):
             raise ParseError(f"{key!r} is missing or not a list: {short_repr(data.get(key))}")
     check_nodes(len(data["nodes"]), "json")
-    return list(data["nodes"]), _pairs(data["directed"]), _pairs(data["bidirected"])
-
-
-def _pairs(edges: Iterable[Any]) -> list[tuple[str, str]]:
-    result = []
-    for edge in edges:
-        if not (isinstance(edge, list | tuple) and len(edge) == 2):
-            raise ParseError(f"an edge is stored as a list of two names, not as {short_repr(edge)}")
-        result.append((edge[0], edge[1]))
-    return result
