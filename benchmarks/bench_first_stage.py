@@ -36,7 +36,7 @@ import numpy as np
 import bowfree as bf
 from bench_latent import Truth, call_apart, compare, draw, graph_marks, open_tetrad, warm_up
 from bowfree import _core
-from bowfree.search.plan import DAG_FIRST, Strategy, plateau_for
+from bowfree.search.plan import DAG_FIRST, Strategy
 
 PENALTY = 1.0
 OURS = "orders"
@@ -115,7 +115,7 @@ def judge(truth: Truth, arrows: Arrows) -> dict[str, float]:
     dag = bf.MixedGraph(names, [(names[a], names[b]) for a, b in arrows])
     data = dict(zip(names, truth.X.T, strict=True))
     end = bf.greedy_search(
-        data, strategy="restart", starts=[dag], plateau=plateau_for(d), penalty=PENALTY, rng=0
+        data, strategy="restart", starts=[dag], plateau=max(10, 400 // d), penalty=PENALTY, rng=0
     )
     found = compare(graph_marks(end.graph), truth)
     return {

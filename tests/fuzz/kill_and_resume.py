@@ -23,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import bowfree as bf
-from bowfree.search import scheduler as conductor
+from bowfree.search import scheduler
 from search_cases import essence, simulate
 
 SIZES = (5, 6)  # enough graphs for a pool that is cut at `keep`
@@ -48,7 +48,7 @@ def begin(seed: int, n_jobs: int, checkpoint: Path) -> subprocess.Popen[bytes]:
 
 def child(seed: int, n_jobs: int, checkpoint: Path) -> None:
     """Be that other process."""
-    conductor.SAVE_EVERY = 0.0  # after every run, so that a kill can fall into a writing
+    scheduler.SAVE_SECONDS = 0.0  # after every run, so that a kill can fall into a writing
     print(flush=True)
     result = search(seed, n_jobs, checkpoint)
     sys.stdout.buffer.write(pickle.dumps(essence(result)))

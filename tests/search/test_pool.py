@@ -7,7 +7,7 @@ import pytest
 
 import bowfree as bf
 from bowfree import _core
-from bowfree.search.runs import scored
+from bowfree.search.runs import to_pool
 from search_cases import neighbors, simulate
 
 STAY = {"strategy": "restart", "restarts": 0, "plateau": 0, "keep": 10_000, "rng": 0}
@@ -45,12 +45,12 @@ def kept(offers, *, keep=10, window=4.0):
         keep=keep,
         window=window,
     )
-    ground = bf.parse("x, y, z")
-    rules = bf.SearchSpace().rules(ground.nodes)
-    core = _core.Search(np.eye(3), 50.0, 1.0, 2**16, rules, options, ground._bits())
+    empty = bf.parse("x, y, z")
+    rules = bf.SearchSpace().rules(empty.nodes)
+    core = _core.Search(np.eye(3), 50.0, 1.0, 2**16, rules, options, empty._bits())
     for text, score in offers:
         core.offer(*bf.parse(text)._bits(), score)
-    return {str(graph) for graph, _ in scored(ground.nodes, core.pool())}
+    return {str(graph) for graph, _ in to_pool(empty.nodes, core.pool())}
 
 
 @pytest.mark.parametrize("offers", [*permutations([("x -> y, z", -5.0), ("x -> y, z", -3.0)])])

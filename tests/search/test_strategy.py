@@ -11,7 +11,7 @@ from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget
 from bowfree.search import plan
 from bowfree.search.plan import Strategy
-from bowfree.search.runs import Setup, run_elsewhere
+from bowfree.search.runs import Setup, execute_run
 from search_cases import simulate
 
 
@@ -110,7 +110,7 @@ def test_of_many_variables_the_whole_graph_is_kicked_first(monkeypatch):
     setup = Setup(
         bf.moments(cov=S, n=500), bf.SearchSpace(), ScoringRule(), plan.Strategy(plateau=1000)
     )
-    found = run_elsewhere((setup, plan.Task(plan.KICKS, 0, 0, chain), Budget()))
+    found = execute_run((setup, plan.RunTask(plan.KICKS, 0, 0, chain), Budget()))
     best = {graph for graph, score in found.pool if score > found.run.score - 1e-9}
     assert best == set(bf.equivalence_class(chain))
 

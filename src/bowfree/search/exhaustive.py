@@ -1,10 +1,9 @@
-"""Every graph scored: the exact answer for up to five variables.
+"""Exhaustive search: the scores of all graphs on up to five variables.
 
-On four variables there are 3,608 BAPs, on five 765,664: few enough to score them all, since
-they share their districts. The global optimum tells how good a heuristic is, and the scores of all
-graphs give weights ``exp(n * score)`` (with ``penalty=0.5`` these are BIC approximations of
-posterior probabilities under a uniform prior) for edges and for classes of equivalent graphs.
-Beyond five variables: :func:`bowfree.greedy_search`.
+There are 3,608 BAPs on four variables and 765,664 on five. They share their districts, so that all
+of them can be scored. The weights ``exp(n * score)`` give probabilities of edges and of equivalence
+classes; with ``penalty=0.5`` these are BIC approximations of posterior probabilities under a
+uniform prior.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bowfree import _core
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
@@ -37,9 +35,10 @@ from bowfree.parameters import Correlation, GraphClass, Means, Method, Missing, 
 from bowfree.results.display import count
 from bowfree.results.frozen import Frozen
 from bowfree.results.rows import Row
-from bowfree.search.greedy import check_finite_n, settle
+from bowfree.search.greedy import adapt_to_data, check_finite_n
 from bowfree.search.plan import Strategy
 from bowfree.search.result import TOLERANCE, LearnedGraph, ScoredGraph
+from bowfree.search.runs import Setup
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.validation import check_count, check_nonnegative
@@ -51,7 +50,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExhaustiveResult(LearnedGraph, Frozen):
-    """All graphs and their scores.
+    """The result of :func:`bowfree.exhaustive_search`: all graphs and their scores.
 
     Attributes
     ----------
@@ -60,13 +59,13 @@ class ExhaustiveResult(LearnedGraph, Frozen):
     space : SearchSpace
         The graphs considered: class, limits, knowledge.
     rule : ScoringRule
-        How graphs were scored: penalty, and method of the fits.
+        The score: its penalty, and the method of the fits.
     codes : ndarray of uint32
         All graphs, best first: the pairs (1,2), (1,3), (2,3), (1,4), ... as digits in base 4.
     scores : ndarray of float
         Their scores.
     notes : tuple of str
-        What the data made of the options and could not go without saying.
+        Limits and penalties that were derived from the data.
     """
 
     moments: Moments
@@ -78,26 +77,28 @@ class ExhaustiveResult(LearnedGraph, Frozen):
 
     @property
     def graph(self) -> MixedGraph:
-        """The global optimum (the first, when several graphs have its score)."""
+        """The best graph, the first of `best_graphs`."""
         return self.graph_at(0)
 
     @property
     def score(self) -> float:
-        """Score of the global optimum."""
+        """Score of the best graph."""
         return float(self.scores[0])
 
     @property
     def best_graphs(self) -> tuple[MixedGraph, ...]:
-        """All graphs with the score of the optimum."""
+        """All graphs with the best score."""
         return tuple(graph for graph, _ in self.ranking(TOLERANCE * self.moments.n))
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def graph_at(self, rank: int) -> MixedGraph:
-        """Return the graph of the given rank, 0 for the best."""
+        """Return the graph of a rank, 0 for the best."""
         if check_count("rank", rank, 0) >= len(self):
-            raise BowfreeError(f"rank = {rank}: there are {len(self):,} graphs, 0 is the best")
+            raise BowfreeError(
+                f"rank = {rank}: must be less than {len(self):,}, the number of graphs"
+            )
         return graph_of_states(self.moments.names, self._states(rank, rank + 1)[0])
 
     def edge_counts(self) -> npt.NDArray[np.intp]:
@@ -106,7 +107,7 @@ class ExhaustiveResult(LearnedGraph, Frozen):
         return counts
 
     def parameter_counts(self) -> npt.NDArray[np.intp]:
-        """Return the number of edges, and of what conditions have of them to themselves."""
+        """Return the number of edge parameters of every graph, which conditions may have separately."""
         counts = self.edge_counts()
         if isinstance(self.moments, JointMoments) and not self.moments._alike:
             B, Omega = self.moments._own
@@ -123,7 +124,7 @@ class ExhaustiveResult(LearnedGraph, Frozen):
             yield ScoredGraph(self.graph_at(rank), float(self.scores[rank]))
 
     def weights(self) -> Floats:
-        """Weight of every graph, ``exp(n * score)`` scaled to sum 1."""
+        """Return the weight of every graph, ``exp(n * score)`` scaled to sum 1."""
         weights = np.exp(self.moments.n * (self.scores - self.scores[0]))
         normed: Floats = weights / weights.sum()
         return normed
@@ -169,7 +170,7 @@ class ExhaustiveResult(LearnedGraph, Frozen):
         )
 
     def to_dict(self, window: float = 10.0) -> dict[str, Any]:
-        """Return the graphs within `window` of the best as plain lists and numbers."""
+        """Return plain lists and numbers, with the graphs within `window` of the best."""
         return {
             "graph": str(self.graph),
             "score": self.score,
@@ -185,12 +186,12 @@ class ExhaustiveResult(LearnedGraph, Frozen):
         }
 
     def _within(self, window: float) -> int:
-        """Return how many graphs are within `window` units of ``n * score`` of the best."""
+        """Return the number of graphs within `window` units of ``n * score`` of the best."""
         gap = check_nonnegative("window", window) / self.moments.n
         return int((self.scores >= self.scores[0] - gap).sum())
 
     def _states(self, first: int = 0, last: int | None = None) -> npt.NDArray[np.uint8]:
-        """Return the states of all pairs, one row for each of the ranks first..last-1."""
+        """Return the states of all pairs, one row for each rank from `first` to `last` - 1."""
         d = len(self.moments.names)
         shifts = 2 * np.arange(d * (d - 1) // 2, dtype=np.uint32)
         states: npt.NDArray[np.uint8] = (self.codes[first:last, None] >> shifts & 3).astype(
@@ -203,7 +204,7 @@ class ExhaustiveResult(LearnedGraph, Frozen):
 
     def _sections(self) -> Iterator[str]:
         yield f"best of {len(self):,} graphs: {self.graph}"
-        yield f"score {self.score:.6f}, shared by {len(self.best_graphs)} of them"
+        yield f"score {self.score:.6f}, shared by {count(len(self.best_graphs), 'graph')}"
         yield from self.notes
 
 
@@ -266,24 +267,14 @@ def exhaustive_search(
         knowledge=knowledge,
     )
     rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
-    names, d = moments.names, len(moments.names)
+    d = len(moments.names)
     if d > MAX_NODES:
         raise DataError(
-            f"{d} variables have too many graphs to score them all; choose at most {MAX_NODES}, or "
-            "use greedy_search"
+            f"{d} variables have too many graphs to score all of them; choose at most {MAX_NODES} "
+            "variables, or use greedy_search"
         )
     check_finite_n(moments)
-    within, rule, notes = settle(moments, within, rule)
-    core = _core.Search(
-        moments._core_data(rule.method),
-        moments.n,
-        rule.weight,
-        2**28,
-        within.rules(names),
-        _core.RunOptions(**Strategy().run_options(d, moments.n)),
-        within.required_graph(names)._bits(),
-        rule.sweeps,
-    )
-    codes, scores = core.score_all()
+    within, rule, notes = adapt_to_data(moments, within, rule)
+    codes, scores = Setup(moments, within, rule, Strategy()).core().score_all()
     order = np.lexsort((codes, -scores))
-    return ExhaustiveResult(moments, within, rule, codes[order], scores[order], notes)
+    return ExhaustiveResult(moments, within, rule, codes[order], scores[order], tuple(notes))

@@ -1,23 +1,21 @@
 """Greedy search for the best-scoring graph (section 3 of the paper).
 
-Two graphs are neighbors when one edge is added, deleted, reversed or changed in type. A climb goes
-to the best neighbor until none is better. ``strategy="restart"`` climbs from the empty graph and
-from uniform random graphs, as the paper does. The default, ``strategy="ils"``, reaches the same
-scores in a small part of the time:
+Two graphs are neighbors if one edge is added, deleted, reversed or changed in type. A climb moves to
+the best neighbor until none is better. ``strategy="restart"`` climbs from the empty graph and from
+uniform random graphs, as in the paper. The default, ``strategy="ils"`` (iterated local search),
+reaches the same scores in a fraction of the time:
 
-1. *dag-first* runs: a search over orders of the variables, each with the best parents for every
-   variable among those before it, finds a DAG (up to twelve variables, iterated local search over
-   DAGs does); then bidirected edges are let in, the run climbs, and walks over the plateau of
-   neighbors with equal score (equivalent graphs) as long as that leads to better ones;
-2. *sparse* runs: the same climb and walk from small random graphs, for weakly connected data;
-3. rounds of *kicks*: the best graphs so far are disturbed and improved again, until a number of
-   rounds in a row has brought nothing.
+1. *dag-first* runs: a search over orders of the variables, with the best parents of every variable
+   among those before it, finds a DAG (up to twelve variables, iterated local search over DAGs does
+   so). Then bidirected edges are permitted: the run climbs, and explores the plateau of neighbors
+   with equal score (equivalent graphs) for better ones;
+2. *sparse* runs: the same from small random graphs, for weakly connected data;
+3. rounds of *kicks*: the best graphs are perturbed and improved again, until several rounds in a
+   row have no gain.
 
-Every run is a pure function of the data, the options and its own number. So the result is the same,
-bit for bit, for every ``n_jobs``, every size of the cache and whatever was searched before; only a
-``time_limit`` makes it depend on the machine. Here is what a user calls; the numbers of runs are in
-:mod:`bowfree.search.plan`, threads and clocks in :mod:`bowfree.search.scheduler`, and what comes
-out in :mod:`bowfree.search.result`.
+Every run is a pure function of the data, the options and its number, so that the result is the
+same, bit for bit, for every ``n_jobs``, executor and cache size. Only a ``time_limit`` makes it
+depend on the machine.
 """
 
 from __future__ import annotations
@@ -50,8 +48,8 @@ from bowfree.parameters import (
 from bowfree.search.checkpoint import Checkpoint, data_digest
 from bowfree.search.plan import Direction, Strategy, StrategyName
 from bowfree.search.result import TOLERANCE, SearchInterrupted, SearchResult
-from bowfree.search.runs import Setup
-from bowfree.search.scheduler import Conductor
+from bowfree.search.runs import Setup, to_pool
+from bowfree.search.scheduler import Scheduler
 from bowfree.search.targets import learn_targets
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
@@ -115,20 +113,20 @@ def greedy_search(
     Returns
     -------
     SearchResult
-        With no more observations than variables, ``n <= d``, the search keeps to graphs whose
-        districts are smaller than n, their parents included, and ``notes`` has the limits.
+        With no more observations than variables, ``n <= d``, the search is limited to graphs whose
+        districts, including their parents, have fewer than n nodes; see its ``notes``.
 
     Raises
     ------
     SearchInterrupted
-        On Ctrl-C; a :class:`KeyboardInterrupt` with the best so far in its ``result``.
+        On Ctrl-C, a :class:`KeyboardInterrupt` with the best graph so far in its ``result``.
     WorkersLost
-        When all workers of the executor are gone; with the best so far in its ``result``.
+        If the executor has no worker left; its ``result`` has the best graph so far.
 
     Warns
     -----
     DataWarning
-        When a column looks like row numbers, or has few values.
+        If a column looks like row numbers or has few distinct values.
 
     References
     ----------
@@ -145,7 +143,7 @@ def greedy_search(
     (2, -3.9694)
     """
     budget = Budget(rng, n_jobs, time_limit, progress, executor)
-    climbs = Strategy.of(
+    chosen = Strategy.of(
         strategy,
         starts=starts,
         restarts=restarts,
@@ -168,12 +166,12 @@ def greedy_search(
         knowledge=knowledge,
     )
     rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
-    settings = _settings(climbs, rule, budget, holdout)
+    settings = _settings(chosen, rule, budget, holdout)
     options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
     data, unknown = known_targets(data)
     if unknown and (holdout is not None or checkpoint is not None):
-        word = "checkpoint" if holdout is None else "holdout"
-        raise BowfreeError(f"{word} requires known targets: omit it with targets='learn'")
+        name = "checkpoint" if holdout is None else "holdout"
+        raise BowfreeError(f"{name} requires known targets: omit it with targets='learn'")
     used = table = options.read_table(data)
     aside = None
     if holdout is not None:
@@ -185,17 +183,17 @@ def greedy_search(
     if unknown and isinstance(moments, JointMoments):
 
         def search(data: Moments, part: Budget, start: MixedGraph | None) -> SearchResult:
-            from_there = climbs if start is None else climbs.also_from(start)
-            return search_moments(data, within, rule, from_there, part, settings=settings)
+            own = chosen if start is None else chosen.also_from(start)
+            return search_moments(data, within, rule, own, part, settings=settings)
 
-        setup = Setup(moments, *settle(moments, within, rule)[:2], climbs)
+        setup = Setup(moments, *adapt_to_data(moments, within, rule)[:2], chosen)
         result, targets = learn_targets(setup, moments, unknown, search, budget)
         return dataclasses.replace(result, targets=targets, seconds=budget.seconds)
     return search_moments(
         moments,
         within,
         rule,
-        climbs,
+        chosen,
         budget,
         checkpoint=checkpoint,
         settings=settings,
@@ -214,15 +212,15 @@ def search_moments(
     settings: Mapping[str, Any] | None = None,
     holdout: Moments | None = None,
 ) -> SearchResult:
-    """Search on moments that have passed the gate; what :func:`greedy_search` does."""
+    """Search on moments, after :func:`greedy_search` has read the data."""
     check_finite_n(moments)
     names = moments.names
-    space, rule, notes = settle(moments, space, rule)
+    space, rule, notes = adapt_to_data(moments, space, rule)
     setup = Setup(moments, space, rule, strategy)
     plan = strategy.plan(space.graph_class, len(names))
     for graph in plan.starts:
         space.check_start(graph, names)
-    memory = Checkpoint(
+    saved = Checkpoint(
         path="" if checkpoint is None else check_path("checkpoint", checkpoint),
         seed=budget.seed(),
         fingerprint={
@@ -232,37 +230,55 @@ def search_moments(
         },
     )
     if checkpoint is not None and os.path.exists(checkpoint):
-        memory.load(names, any_seed=budget.rng is None)
-    conductor = Conductor(setup, memory, budget)
-    cut: KeyboardInterrupt | WorkersLost | None = None
+        saved.load(names, any_seed=budget.rng is None)
+    scheduler = Scheduler(setup, saved, budget)
+    error: KeyboardInterrupt | WorkersLost | None = None
     try:
-        conductor.conduct(plan)
-    except (KeyboardInterrupt, WorkersLost) as error:
-        cut = error
-        conductor.halt()
-        if not conductor.runs:
-            raise  # so early that there is nothing to keep
-    result = _make_result(
-        conductor,
+        scheduler.execute(plan)
+    except (KeyboardInterrupt, WorkersLost) as stop:
+        error = stop
+        scheduler.interrupt()
+        if not scheduler.runs:
+            raise
+    at_limit = sum(run.hit_work_limit for run in scheduler.runs.values())
+    if at_limit:
+        notes.append(
+            f"{at_limit} of {len(scheduler.runs)} runs ended at their work limit; max_district "
+            "prevents large districts, which need the most work"
+        )
+    if scheduler.hit_work_limit:
+        notes.append("the search ended at its work limit")
+    pool = to_pool(names, scheduler.core.pool())
+    best = [graph for graph, score in pool if score >= pool[0].score - TOLERANCE]
+    # Independent of the last bit of a score: fewest bidirected edges, then by encoding.
+    best.sort(key=lambda graph: (graph.n_bidirected, graph._parents, graph._spouses))
+    result = SearchResult(
+        graph=best[0],
+        score=next(score for graph, score in pool if graph == best[0]),
+        runs=tuple(run for _, run in sorted(scheduler.runs.items())),
+        best_graphs=tuple(best),
+        pool=tuple(pool),
         moments=moments,
         space=space,
         rule=rule,
+        complete=not scheduler.stopped,
+        seconds=budget.seconds,
         settings=settings or {},
         holdout=holdout,
-        notes=notes,
+        notes=tuple(notes),
     )
-    if isinstance(cut, WorkersLost):
-        cut.result = result
-        raise cut
-    if cut is not None:
+    if isinstance(error, WorkersLost):
+        error.result = result
+        raise error
+    if error is not None:
         raise SearchInterrupted(result)
     return result
 
 
-def settle(
+def adapt_to_data(
     moments: Moments, space: SearchSpace, rule: ScoringRule
-) -> tuple[SearchSpace, ScoringRule, tuple[str, ...]]:
-    """Return the space and the rule as these moments want them, and what is to be said of it."""
+) -> tuple[SearchSpace, ScoringRule, list[str]]:
+    """Return the space and the rule for these moments, with notes on what was derived from them."""
     n, d, notes = moments.n, len(moments.names), []
     rule = rule.resolve(n, d)
     if rule.origin:
@@ -281,58 +297,29 @@ def settle(
                 f"be due to chance; penalty='ebic' ({extended:.4g} here) gives fewer edges, and "
                 "sooner"
             )
-    return space, rule, tuple(notes)
+    return space, rule, notes
 
 
 def check_finite_n(moments: Moments) -> None:
-    """Refuse a population: the penalty needs a number of observations."""
+    """Raise an error for a population covariance matrix."""
     if moments.n == float("inf"):
         raise DataError(
-            "n = inf: without a penalty no graph beats the complete one; give the n that the "
-            "penalty should be worked out with"
+            "n = inf: without a penalty the complete graph is the best; give the n that the penalty "
+            "should be computed with"
         )
-
-
-def _make_result(conductor: Conductor, **given: Any) -> SearchResult:
-    """Return what the conductor has, beside what the search was `given`."""
-    pool = conductor.pool()
-    best = [graph for graph, score in pool if score >= pool[0].score - TOLERANCE]
-    # A rule that does not hang on the last bit of a score: fewest bidirected edges, then by masks.
-    best.sort(key=lambda graph: (graph.n_bidirected, graph._parents, graph._spouses))
-    score = next(score for graph, score in pool if graph == best[0])
-    at_limit = sum(run.hit_work_limit for run in conductor.runs.values())
-    if at_limit:
-        given["notes"] += (
-            f"{at_limit} of {len(conductor.runs)} runs ended at their work limit; max_district "
-            "prevents large districts, which need the most work",
-        )
-    if conductor.hit_work_limit:
-        given["notes"] += ("the search ended at its work limit",)
-    return SearchResult(
-        graph=best[0],
-        score=score,
-        runs=tuple(run for _, run in sorted(conductor.runs.items())),
-        best_graphs=tuple(best),
-        pool=tuple(pool),
-        complete=not conductor.stopped,
-        seconds=conductor.budget.seconds,
-        **given,
-    )
 
 
 def _settings(
     strategy: Strategy, rule: ScoringRule, budget: Budget, holdout: float | None
 ) -> dict[str, Any]:
     """Return the options that differ from their defaults, as strings and numbers."""
-    chosen = {
+    chosen: dict[str, Any] = {
         field.name: getattr(group, field.name)
-        for group, names in (
-            (strategy, None),
-            (rule, None),
-            (budget, ("rng", "n_jobs", "time_limit")),
-        )
+        for group in (strategy, rule, budget)
         for field in dataclasses.fields(group)
-        if (names is None or field.name in names) and getattr(group, field.name) != field.default
+        if field.init
+        and field.name not in ("progress", "executor", "cancelled", "began")
+        and getattr(group, field.name) != field.default
     }
     if "name" in chosen:
         chosen["strategy"] = chosen.pop("name")

@@ -1,7 +1,9 @@
-"""What a search does in which order: the runs of the first round, and those of later ones.
+"""The plan of a search: its strategy, the runs of the first round, and those of later rounds.
 
-:mod:`bowfree.search.greedy` says what the strategies are for; here are their numbers. A plan knows
-nothing of threads or clocks: :mod:`bowfree.search.scheduler` carries it out.
+:mod:`bowfree.search.greedy` describes the strategies; this module has their numbers, tuned on both
+families of ``benchmarks/bench_strategies.py``. A perturbation ("kick") on 20 nodes costs a hundred
+times as much as on 10, so there are fewer; kicks of orders cost next to nothing.
+:mod:`bowfree.search.scheduler` executes a plan.
 """
 
 from __future__ import annotations
@@ -27,181 +29,169 @@ DIRECTIONS: tuple[Direction, ...] = get_args(Direction)  # in the order of cpp/s
 
 RANDOM_STARTS = 100  # of "restart", as in the paper
 WINDOW = 10.0  # of the pool, in units of n * score
-MOST_RUNS = 100_000  # of a first round; every one is kept in the result
+MAX_RUNS = 100_000  # in the first round; the result contains all runs
 
 RUN_KINDS = ("climb", "sparse", "dag-first", "kicks")  # as in cpp/search/run.hpp
 CLIMB, SPARSE, DAG_FIRST, KICKS = range(4)
 
-# The default strategy, tuned on both families of benchmarks/bench_strategies.py. A kick on 20 nodes
-# costs a hundred times as much as one on 10, so there are fewer, while kicks on orders cost next to
-# nothing and make the start of all the rest.
 SPARSE_SHARE = 4  # every fourth run of the first round is a sparse one...
-SPARSE_NODES = 12  # ...up to this many variables; beyond, such runs end in huge districts
-MANY_NODES = 30  # beyond these a search spares itself what costs more the larger the graph is
+FEW_NODES = 12  # ...up to this many variables; beyond, such runs end in huge districts
+MANY_NODES = 30  # beyond, a search omits steps whose cost grows fast with the graph
 
 
 def first_runs_for(d: int) -> int:
     """Return the number of runs of the first round.
 
-    Of a large graph every run gets some places right and others wrong, so that all end about
-    equally far from the best; kicks mend more than another run finds.
+    In a large graph every run gets some parts right and others wrong, and all end at about the same
+    distance from the best score; kicks then improve more than further runs.
     """
     return 24 if d <= MANY_NODES else max(2, min(8, 800 // d))
 
 
 def order_kicks_for(d: int) -> int:
-    """Return the kicks of a dag-first run among orders; -1 with few variables: it is not there.
+    """Return the kicks of a dag-first run among orders; -1 with few variables: none.
 
-    A kick goes over all places of all variables, and the trees that remember parents grow by it:
-    10 ms with 500 variables. On two sets of that size 100 kicks led to DAGs that were better by 31
-    and 22 than 6 kicks had, in units of n times the score, and 300 to another 47 and 14.
+    A kick visits all positions of all variables and takes 10 ms with 500 variables. On two data
+    sets of that size, 100 kicks led to DAGs that were better by 31 and 22 (in units of n times the
+    score) than 6 kicks, and 300 kicks to another 47 and 14.
     """
-    if d <= SPARSE_NODES:
+    if d <= FEW_NODES:
         return -1
     return 30 if d <= MANY_NODES else min(100, 50_000 // d)
 
 
 def dag_kicks_for(d: int) -> int:
-    """Return the kicks of a dag-first run among DAGs, where it is not among orders."""
+    """Return the kicks of a dag-first run among DAGs, if it does not search among orders."""
     return min(5_000, max(30, d**3 // 8))
 
 
 def kick_runs_for(d: int) -> int:
     """Return the number of runs of every later round."""
-    if d <= SPARSE_NODES:
-        return 8
-    return max(2, min(4, 800 // d))
+    return 8 if d <= FEW_NODES else max(2, min(4, 800 // d))
 
 
 def kicks_per_run_for(d: int) -> int:
-    """Return the number of kicks of each of these.
+    """Return the number of kicks in each run of a later round.
 
-    With many variables they are kicks of single places, each without a walk over the plateau.
+    With many variables, a kick changes one part of the graph and does not explore the plateau.
     """
     return 30 if d > MANY_NODES else min(30, max(5, 20_000 // d**3))
 
 
-def patience_for(d: int, first: int, agreeing: int) -> int:
-    """Return how many rounds in a row may bring no gain.
+def patience_for(d: int, independent: int, at_best: int) -> int:
+    """Return the number of rounds in a row without a gain after which the search ends.
 
-    Of the `first` runs, which are independent of each other, `agreeing` have ended at the best
-    score. Where fewer than one in eight did, what the kicks have found may be one of several such
-    places, and it is worth looking longer. (On the ten sets of bowfree10, with three seeds each,
-    fewer agreed in 16 of 30 searches, and one of these had stopped too early.) With more variables
-    a round costs more: on sixteen sets of 14 to 30 variables, two and six rounds found higher
-    scores than one and two in five, and lower ones in none.
+    `at_best` of the `independent` runs have ended at the best score. If these are fewer than one in
+    eight, there may be several optima of this kind, and the search continues for longer. (On the
+    ten data sets of bowfree10, with three seeds each, the runs disagreed in 16 of 30 searches, and
+    one of these had stopped too early.) With more variables a round costs more: on sixteen data
+    sets of 14 to 30 variables, two and six rounds found higher scores than one and two in five, and
+    lower ones in none.
     """
+    agree = runs_agree(independent, at_best)
     if d > MANY_NODES:
-        return 1 if runs_agree(first, agreeing) else 2
-    if d > SPARSE_NODES:
-        return 2 if runs_agree(first, agreeing) else 6
-    return 3 if runs_agree(first, agreeing) else 8
+        return 1 if agree else 2
+    if d > FEW_NODES:
+        return 2 if agree else 6
+    return 3 if agree else 8
 
 
 def least_gain_for(d: int, edge_cost: float) -> float:
-    """Return what a round has to gain to count as one that gained.
+    """Return the smallest gain of a round that counts as a gain.
 
-    In a large graph there is always a place where something can be mended, for less than the price
-    of an edge at last; that would go on for as many rounds as there are places.
+    In a large graph there is always a part that can be improved, in the end by less than the
+    penalty of an edge.
     """
     return TOLERANCE if d <= MANY_NODES else max(TOLERANCE, edge_cost)
 
 
 def work_for(d: int) -> float:
-    """Return the most work of one run, in multiplications by Newton's method; a second has 3e9.
+    """Return the work limit of one run, in multiplications of Newton's method (3e9 a second).
 
-    Few runs come near it: those that are caught among districts of a dozen nodes and more, where a
-    step takes a hundred times as long as elsewhere. With 20 variables ordinary runs have 1e7 to
-    2e9, with 500 variables 5e9 to 2e10. With few variables there is no bound.
+    Few runs come near it: those with districts of a dozen nodes and more, where a step takes a
+    hundred times as long. Ordinary runs need 1e7 to 2e9 with 20 variables, and 5e9 to 2e10 with
+    500. With few variables there is no limit.
     """
-    return math.inf if d <= SPARSE_NODES else min(1e7 * d**2, max(2e10, 5e7 * d))
+    return math.inf if d <= FEW_NODES else min(1e7 * d**2, max(2e10, 5e7 * d))
 
 
 def work_of_search_for(d: int) -> float:
-    """Return the work of all runs after which there are no more rounds of kicks.
+    """Return the work of all runs after which there are no further rounds.
 
-    With many variables this is half a minute: what rounds find after the first is little.
+    With many variables this is half a minute: later rounds find little.
     """
     return 20 * work_for(d) if d <= MANY_NODES else 1e11
 
 
 @dataclass(frozen=True)
 class Work:
-    """How much a search may do, in multiplications; counted, so that all machines end alike."""
+    """Work limits in multiplications, which are the same on every machine."""
 
-    of_run: float  # at most
-    of_search: float  # after which no round begins
-    shared: bool  # whether the runs of a round may do no more together than is left
+    of_run: float
+    of_search: float  # after which no round starts
+    shared: bool  # whether the runs of a round share what is left
 
     @classmethod
-    def of(cls, given: float | None, d: int) -> Work:
-        """Return the usual bounds for d variables, or those of a search that may do so much."""
-        usual = cls(work_for(d), work_of_search_for(d), shared=False)
-        return usual if given is None else cls(usual.of_run, given, shared=True)
+    def of(cls, work: float | None, d: int) -> Work:
+        """Return the default limits for d variables, or those of the option `work`."""
+        default = cls(work_for(d), work_of_search_for(d), shared=False)
+        return default if work is None else cls(default.of_run, work, shared=True)
 
     def of_each(self, done: float, n_runs: int) -> float:
-        """Return what each of the next runs may do."""
+        """Return the limit of each of the next runs."""
         return min(self.of_run, (self.of_search - done) / n_runs) if self.shared else self.of_run
 
-    def is_over(self, done: float) -> bool:
-        """Whether nothing is left for another round."""
-        return done > self.of_search
 
-
-def plateau_for(d: int) -> int:
-    """Return how many graphs of equal score are visited at a local optimum."""
-    return max(10, 400 // d)
-
-
-class Task(NamedTuple):
-    """One run: all that it depends on, besides the data and the options."""
+class RunTask(NamedTuple):
+    """Everything that a run depends on besides the data and the options."""
 
     kind: int
     seed: int
     stream: int
     start: MixedGraph | None = None
-    most_work: float = math.inf
+    max_work: float = math.inf
 
     def core(self) -> _core.Task:
-        """Return it as the core wants it."""
+        """Return the task in the form of the core."""
         bits = None if self.start is None else self.start._bits()
-        return _core.Task(self.kind, self.seed, self.stream, bits, self.most_work)
+        return _core.Task(self.kind, self.seed, self.stream, bits, self.max_work)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How many runs of which kind, in the first round and in later ones."""
+    """The runs of the first round, and limits of later rounds."""
 
     first: tuple[int, ...]  # kinds of the runs of the first round
-    starts: tuple[MixedGraph, ...]  # where the first of them begin
-    from_ground: bool  # whether the run after those begins at the required edges
-    rounds: float  # of kicks
+    starts: tuple[MixedGraph, ...]  # start graphs of the first of them
+    from_required: bool  # whether the run after those starts at the graph of required edges
+    rounds: float  # largest number of later rounds
     work: Work
 
-    def first_tasks(self, seed: int, ground: MixedGraph) -> list[Task]:
-        """Return the runs of the first round; `ground` has the required edges only."""
-        begin = [*self.starts, *([ground] if self.from_ground else [])]
-        each = self.work.of_each(0.0, len(self.first))
+    def first_tasks(self, seed: int, required_graph: MixedGraph) -> list[RunTask]:
+        """Return the runs of the first round."""
+        starts = [*self.starts, *([required_graph] if self.from_required else [])]
+        limit = self.work.of_each(0.0, len(self.first))
         return [
-            Task(kind, seed, k, begin[k] if k < len(begin) else None, each)
+            RunTask(kind, seed, k, starts[k] if k < len(starts) else None, limit)
             for k, kind in enumerate(self.first)
         ]
 
     def kick_tasks(
         self, seed: int, number: int, ends: list[ScoredGraph], done: float
-    ) -> list[Task]:
-        """Half of the runs kick the best graph, the others the next best ends.
+    ) -> list[RunTask]:
+        """Return the runs of a later round, after `done` work.
 
-        `done` is the work of all rounds before this one.
+        Half of the runs perturb the best graph, the others the next best ends of runs.
         """
-        tasks = []
         n_runs = kick_runs_for(len(ends[0].graph.nodes))
-        each = self.work.of_each(done, n_runs)
-        for k in range(n_runs):
-            rank = 0 if k % 2 == 0 else (k + 1) // 2
-            start = ends[min(rank, len(ends) - 1)].graph
-            tasks.append(Task(KICKS, seed, 1_000_000 * number + k, start, each))
-        return tasks
+        limit = self.work.of_each(done, n_runs)
+        ranks = [0 if k % 2 == 0 else (k + 1) // 2 for k in range(n_runs)]
+        return [
+            RunTask(
+                KICKS, seed, 1_000_000 * number + k, ends[min(rank, len(ends) - 1)].graph, limit
+            )
+            for k, rank in enumerate(ranks)
+        ]
 
 
 @dataclass(frozen=True)
@@ -254,9 +244,9 @@ class Strategy:
                 object.__setattr__(self, name, check_positive(name, getattr(self, name)))
         if self.starts is not None:
             object.__setattr__(self, "starts", tuple(as_list("starts", self.starts, "graphs")))
-        if isinstance(self.restarts, int) and self.restarts > MOST_RUNS:
+        if isinstance(self.restarts, int) and self.restarts > MAX_RUNS:
             raise BowfreeError(
-                f"restarts = {self.restarts}: at most {MOST_RUNS:,} runs are possible in one search; "
+                f"restarts = {self.restarts}: at most {MAX_RUNS:,} runs are possible in one search; "
                 "search several times with different seeds"
             )
         if self.name == "restart" and self.rounds is not None:
@@ -269,11 +259,11 @@ class Strategy:
 
     @property
     def cache_bytes(self) -> int:
-        """Memory for known district scores."""
+        """Memory for the scores of districts."""
         return int(min(self.cache_mb, 2**40) * 2**20)
 
     def also_from(self, graph: MixedGraph) -> Strategy:
-        """Return the same strategy with a run from this graph first; in place of the empty one."""
+        """Return this strategy with a run from `graph` first, in place of the empty graph."""
         if self.starts is None and self.name == "restart":
             restarts = RANDOM_STARTS if self.restarts is None else self.restarts
             return replace(self, starts=(graph,), restarts=restarts)
@@ -281,39 +271,30 @@ class Strategy:
 
     def plan(self, graph_class: GraphClass, d: int) -> Plan:
         """Return the runs for d variables."""
-        begin = () if self.starts is None else tuple(self.starts)
+        starts = tuple(self.starts or ())
         work = Work.of(self.work, d)
         if self.name == "restart":
             default = RANDOM_STARTS if self.starts is None else 0
-            n_random = check_count(
-                "restarts", default if self.restarts is None else self.restarts, 0
-            )
-            n_given = len(begin) if begin else 1
-            return Plan((CLIMB,) * (n_given + n_random), begin, not begin, 0, work)
-        default = first_runs_for(d)
-        n_first = check_count("restarts", default if self.restarts is None else self.restarts, 1)
-        if graph_class == "bidirected":
-            kinds = (SPARSE,) * n_first
-        else:
-            mixed = d <= SPARSE_NODES and graph_class != "dag"
-            kinds = tuple(
-                SPARSE if mixed and k % SPARSE_SHARE == SPARSE_SHARE - 1 else DAG_FIRST
-                for k in range(n_first)
-            )
+            restarts = default if self.restarts is None else self.restarts
+            n_runs = check_count("restarts", restarts, 0) + max(1, len(starts))
+            return Plan((CLIMB,) * n_runs, starts, not starts, 0, work)
+        restarts = first_runs_for(d) if self.restarts is None else self.restarts
+        n_first = check_count("restarts", restarts, 1)
+        kinds: list[int] = [SPARSE if graph_class == "bidirected" else DAG_FIRST] * n_first
+        if d <= FEW_NODES and graph_class not in ("dag", "bidirected"):
+            kinds[SPARSE_SHARE - 1 :: SPARSE_SHARE] = [SPARSE] * (n_first // SPARSE_SHARE)
         rounds = math.inf if self.rounds is None else check_count("rounds", self.rounds, 0)
-        return Plan((KICKS,) * len(begin) + kinds, begin, False, rounds, work)
+        return Plan((KICKS,) * len(starts) + tuple(kinds), starts, False, rounds, work)
 
     def run_options(self, d: int, n: float) -> dict[str, Any]:
-        """Return what every run is told, for the core."""
-        plateau = self.plateau
-        if plateau is None:
-            plateau = plateau_for(d) if self.name == "ils" else 0
+        """Return the options of every run for the core."""
+        plateau = max(10, 400 // d) if self.name == "ils" else 0
         return {
             "direction": DIRECTIONS.index(self.direction),
             "neighbors": self.neighbors or 0,
             "max_steps": -1 if self.max_steps is None else self.max_steps,
             "tolerance": TOLERANCE,
-            "plateau": plateau,
+            "plateau": plateau if self.plateau is None else self.plateau,
             "order_kicks": order_kicks_for(d),
             "dag_kicks": dag_kicks_for(d),
             "bap_kicks": kicks_per_run_for(d),

@@ -1,8 +1,8 @@
-"""One run of a search: what it is given, and what comes back, on this machine or another.
+"""One run of a search, in this process or on another machine.
 
-A run is a pure function of the moments, the options and its task. Threads of this process share
-one :class:`_core.Search`, with its memory of scores and its pool. A worker elsewhere is sent the
-:class:`Setup`, makes a core of its own, and sends back the run and the graphs that it met.
+A run is a pure function of the moments, the options and its task. Threads of this process share one
+:class:`_core.Search`, with its cache of scores and its pool. A worker elsewhere receives the
+:class:`Setup`, makes its own core, and returns the run and its pool.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from bowfree.graph.encodings import Bits, graph_of_bits, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget
-from bowfree.search.plan import RUN_KINDS, Strategy, Task
+from bowfree.search.plan import RUN_KINDS, RunTask, Strategy
 from bowfree.search.result import ScoredGraph, SearchRun
 from bowfree.space.search_space import SearchSpace
 
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What every run of a search is given."""
+    """The data and options of all runs of a search."""
 
     moments: Moments
     space: SearchSpace
@@ -32,16 +32,16 @@ class Setup:
 
     @property
     def run_options(self) -> dict[str, Any]:
-        """How a run climbs, for the core."""
+        """The options of every run for the core."""
         return self.strategy.run_options(len(self.moments.names), self.moments.n)
 
     @property
-    def ground(self) -> MixedGraph:
-        """The graph with the required edges only."""
+    def required_graph(self) -> MixedGraph:
+        """The graph of the required edges."""
         return self.space.required_graph(self.moments.names)
 
     def core(self) -> _core.Search:
-        """Return a core that does runs."""
+        """Return a core that executes runs."""
         return _core.Search(
             self.moments._core_data(self.rule.method),
             self.moments.n,
@@ -49,54 +49,49 @@ class Setup:
             self.strategy.cache_bytes,
             self.space.rules(self.moments.names),
             _core.RunOptions(**self.run_options),
-            self.ground._bits(),
+            self.required_graph._bits(),
             self.rule.sweeps,
         )
 
 
-class RunElsewhere(NamedTuple):
-    """What a worker sends back: the run, and the graphs of its pool as they are ranked."""
+class FinishedRun(NamedTuple):
+    """A run of a worker, and its pool with the scores by which it is ranked."""
 
     run: SearchRun
     pool: list[ScoredGraph]
 
 
-def run_elsewhere(piece: tuple[Setup, Task, Budget]) -> RunElsewhere | None:
-    """Do one run by itself; None when the time was up before there was anything."""
-    setup, task, budget = piece
+def execute_run(task: tuple[Setup, RunTask, Budget]) -> FinishedRun | None:
+    """Execute one run by itself; return None if the budget expired before it had a graph."""
+    setup, run_task, budget = task
     core, names = setup.core(), setup.moments.names
-    core.launch([task.core()], 1)
+    core.launch([run_task.core()], 1)
     runs = []
     while core.busy():
-        runs += [read_run(names, task.kind, found) for found in core.collect(0.05)]
+        runs += [to_run(names, run_task.kind, found) for found in core.collect(0.05)]
         if budget.expired:
             core.stop()
     if not runs:
         return None
     (run,) = runs
-    return RunElsewhere(run, scored(names, core.ranked_pool() if run.complete else core.pool()))
+    return FinishedRun(run, to_pool(names, core.ranked_pool() if run.complete else core.pool()))
 
 
-def read_run(names: tuple[str, ...], kind: int, found: dict[str, Any]) -> SearchRun:
-    """Read a run as the core describes it."""
+def to_run(names: tuple[str, ...], kind: int, found: dict[str, Any]) -> SearchRun:
+    """Convert a run from the form of the core."""
+    same = ("score", "complete", "seconds", "work", "fits", "cache_hits", "candidates")
     return SearchRun(
         strategy=RUN_KINDS[kind],
         start=graph_of_bits(names, *found["start"]),
         end=graph_of_bits(names, *found["end"]),
-        score=found["score"],
         path=tuple(found["path"].tolist()),
-        complete=found["complete"],
         hit_work_limit=found["exhausted"],
-        seconds=found["seconds"],
-        work=found["work"],
-        fits=found["fits"],
-        cache_hits=found["cache_hits"],
-        candidates=found["candidates"],
+        **{name: found[name] for name in same},
     )
 
 
-def scored(names: tuple[str, ...], found: tuple[Bits, Bits, list[float]]) -> list[ScoredGraph]:
-    """Read a pool as the core describes it: bits of shape (graphs, d, words), and scores."""
+def to_pool(names: tuple[str, ...], found: tuple[Bits, Bits, list[float]]) -> list[ScoredGraph]:
+    """Convert a pool from the form of the core: bits of shape (graphs, d, words), and scores."""
     parents, spouses, scores = found
     graphs = graphs_of_bits(names, parents, spouses)
     return [ScoredGraph(*pair) for pair in zip(graphs, scores, strict=True)]
