@@ -35,8 +35,8 @@ from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_moments, warn_if_doubtful
 from bowfree.model.inference import observed_information
 from bowfree.parameters import Correlation, Means, Method, Missing, Penalty, Rng, public
-from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_cell
-from bowfree.results.rows import Row, data_frame
+from bowfree.results.display import MOST_ROWS, Table, count, number, p_cell
+from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names, short_repr, similar_names
 from bowfree.validation import as_list
@@ -49,7 +49,7 @@ _NO_WEIGHT = 1e-8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(TextDisplay, ToDict):
+class Comparison(RowTable, ToDict):
     """Fits of several graphs to the same data; made by :func:`bowfree.compare`.
 
     Attributes
@@ -75,9 +75,6 @@ class Comparison(TextDisplay, ToDict):
     pairs: tuple[Row, ...]
     vuong: str
 
-    def __len__(self) -> int:
-        return len(self.fits)
-
     def fit(self, name: str) -> Fit:
         """Return the fit of one graph."""
         return self.fits[self._index(name)]
@@ -97,58 +94,48 @@ class Comparison(TextDisplay, ToDict):
         hint = f"did you mean {close[0]!r}?" if close else f"there are {join_names(self.names)}"
         raise BowfreeError(f"no graph is called {short_repr(name)}; {hint}")
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with one row for each graph.
+    @property
+    def rows(self) -> list[Row]:
+        """A row for each graph, as in :meth:`to_frame`.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Library of the data frame.
-
-        Returns
-        -------
-        data frame
-            Columns name, graph, n_parameters, loglik, df, chi2, p_value, aic, bic, score, and
-            d_aic, d_bic: differences to the smallest.
+        Columns name, graph, n_parameters, loglik, df, chi2, p_value, aic, bic, score, and d_aic,
+        d_bic: differences to the smallest.
         """
-        columns: dict[str, list[Any]] = {
-            "name": list(self.names),
-            "graph": [str(fit.graph) for fit in self.fits],
-            **{name: [getattr(fit, name) for fit in self.fits] for name in _NUMBERS},
-        }
-        for name in ("aic", "bic"):
-            columns[f"d_{name}"] = [value - min(columns[name]) for value in columns[name]]
-        return data_frame(columns, backend)
-
-    def _content(self) -> Any:
-        graphs = [
-            {"name": name, "graph": fit.graph, **{key: getattr(fit, key) for key in _NUMBERS}}
+        least = {name: min(getattr(fit, name) for fit in self.fits) for name in ("aic", "bic")}
+        return [
+            Row(
+                name=name,
+                graph=str(fit.graph),
+                **{key: getattr(fit, key) for key in _NUMBERS},
+                **{f"d_{key}": getattr(fit, key) - value for key, value in least.items()},
+            )
             for name, fit in zip(self.names, self.fits, strict=True)
         ]
-        return {"n": self.fits[0].n, "graphs": graphs, "pairs": self.pairs, "vuong": self.vuong}
+
+    def _content(self) -> Any:
+        return {"n": self.fits[0].n, "graphs": self.rows, "pairs": self.pairs, "vuong": self.vuong}
 
     def _headline(self) -> str:
         # Equivalent graphs differ by rounding only.
-        best = min(range(len(self)), key=lambda k: round(self.fits[k].bic, 6))
-        least = "" if math.isnan(self.fits[best].bic) else f", lowest BIC: {self.names[best]}"
-        return f"{count(len(self), 'graph')}, n = {self.fits[0].n:g}{least}"
+        best = min(self.rows, key=lambda row: round(row.bic, 6))
+        lowest = "" if math.isnan(best.bic) else f", lowest BIC: {best.name}"
+        return f"{count(len(self), 'graph')}, n = {self.fits[0].n:g}{lowest}"
 
     def _sections(self) -> Iterator[str | Table]:
         yield self._headline()
-        lowest = min(fit.bic for fit in self.fits)
         rows = [
             (
-                name,
-                str(fit.n_parameters),
-                number(fit.loglik),
-                number(fit.chi2),
-                str(fit.df),
-                p_cell(fit.p_value),
-                number(fit.aic, 2),
-                number(fit.bic, 2),
-                number(fit.bic - lowest, 2),
+                row.name,
+                str(row.n_parameters),
+                number(row.loglik),
+                number(row.chi2),
+                str(row.df),
+                p_cell(row.p_value),
+                number(row.aic, 2),
+                number(row.bic, 2),
+                number(row.d_bic, 2),
             )
-            for name, fit in zip(self.names, self.fits, strict=True)
+            for row in self.rows
         ]
         indices = ("parameters", "loglik", "chi-square", "df", "p", "AIC", "BIC", "above best")
         yield Table(("graph", *indices), rows, most=MOST_ROWS, rest="more: to_frame() has all")

@@ -75,20 +75,14 @@ class EffectMatrices(TextDisplay, ToDict):
             Columns ``of`` (the cause), ``on`` (the variable it acts on) and those of
             :meth:`effect`.
         """
-        return effect_frame(self.names, self._matrices(), backend)
+        return self._frame(self._matrices(), backend)
 
-
-def effect_frame(
-    names: Sequence[str], matrices: Mapping[str, npt.NDArray[Any]], backend: str
-) -> Any:
-    """Return a data frame with columns of, on, and one for each matrix; a row per ordered pair."""
-    d = len(names)
-    pairs = effect_pairs(np.ones((d, d), dtype=bool))
-    on, of = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-    columns = {name: matrix[on, of] for name, matrix in matrices.items()}
-    return data_frame(
-        {"of": [names[j] for j in of], "on": [names[i] for i in on], **columns}, backend
-    )
+    def _frame(self, matrices: Mapping[str, npt.NDArray[Any]], backend: str) -> Any:
+        d = len(self.names)
+        pairs = effect_pairs(np.ones((d, d), dtype=bool))
+        on, of = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        ends = {"of": [self.names[j] for j in of], "on": [self.names[i] for i in on]}
+        return data_frame(ends | {name: m[on, of] for name, m in matrices.items()}, backend)
 
 
 def effect_pairs(present: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
@@ -182,7 +176,7 @@ class TotalEffects(EffectMatrices, Frozen):
         data frame
             Columns of, on, estimate, se, z, p_value, lower, upper (the confidence interval).
         """
-        return effect_frame(self.names, self._matrices(confidence), backend)
+        return self._frame(self._matrices(confidence), backend)
 
     def _matrices(self, confidence: float = 0.95) -> dict[str, Floats]:
         half = normal_quantile(confidence) * self.se

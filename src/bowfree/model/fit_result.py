@@ -342,7 +342,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
                 covariance = np.atleast_2d(np.cov(self.resampled, rowvar=False))
             else:
                 covariance = self._variation.covariance(self.se, chosen)
-            self._standard_errors[chosen] = inference.standard_errors(
+            self._standard_errors[chosen] = StandardErrors(
                 self.graph.nodes, self._parameters, covariance, chosen, self.se
             )
         return self._standard_errors[chosen]

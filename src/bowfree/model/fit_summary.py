@@ -172,13 +172,11 @@ def text_parts(summary: FitSummary, most: int | None = None) -> Iterator[str | T
         previous = None
         for e in estimates[:most]:
             left, operator, right = e.lavaan
-            if heading == "Variances":
-                rows.append((f"  {right}", *_cells(e)))
-                continue
-            if left != previous:
+            variance = left == right
+            if not variance and left != previous:
                 rows.append((f"  {left} {operator}", *[""] * len(_COLUMNS)))
                 previous = left
-            rows.append((f"    {right}", *_cells(e)))
+            rows.append((f"  {right}" if variance else f"    {right}", *_cells(e)))
         yield ""
         yield f"{heading}:"
         yield Table(("", *_COLUMNS), rows, widths=widths)
@@ -191,10 +189,10 @@ def html_parts(summary: FitSummary, most: int | None = None) -> Iterator[str | T
     yield summary.title
     yield Table((), summary.facts)
     for heading, estimates in _tables(summary):
-        rows = []
-        for e in estimates:
-            left, operator, right = e.lavaan
-            rows.append((f"{quote(left)} {operator} {quote(right)}", *_cells(e)))
+        rows = [
+            (f"{quote(e.lavaan[0])} {e.lavaan[1]} {quote(e.lavaan[2])}", *_cells(e))
+            for e in estimates
+        ]
         yield Table((heading, *_COLUMNS), rows, most=most, rest=_REST)
 
 

@@ -37,7 +37,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -331,10 +331,6 @@ class StandardErrors(TextDisplay, ToDict, Frozen):
     ----------
     names : tuple of str
         The variables, in the order of rows and columns.
-    B : ndarray of shape (d, d)
-        Entry ``[i, j]`` belongs to the effect of j on i; NaN where the graph has no edge.
-    Omega : ndarray of shape (d, d)
-        Variances on the diagonal, bidirected edges off it; NaN where the graph has no edge.
     parameters : tuple
         ``("B", i, j)`` or ``("Omega", i, j)`` for each row of `covariance`.
     covariance : ndarray of shape (q, q)
@@ -346,8 +342,6 @@ class StandardErrors(TextDisplay, ToDict, Frozen):
     """
 
     names: tuple[str, ...]
-    B: Floats
-    Omega: Floats
     parameters: tuple[Parameter, ...]
     covariance: Floats
     information: Information
@@ -357,6 +351,27 @@ class StandardErrors(TextDisplay, ToDict, Frozen):
     def values(self) -> Floats:
         """The standard errors in the order of `parameters`."""
         return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def B(self) -> Floats:
+        """Entry ``[i, j]`` belongs to the effect of j on i; NaN without an edge."""
+        return self._matrix("B")
+
+    @property
+    def Omega(self) -> Floats:
+        """Variances on the diagonal, bidirected edges off it; NaN without an edge."""
+        Omega = self._matrix("Omega")
+        return np.fmax(Omega, Omega.T)
+
+    def _matrix(self, wanted: Literal["B", "Omega"]) -> Floats:
+        matrix = np.full((len(self.names), len(self.names)), np.nan)
+        for (kind, i, j), error in zip(self.parameters, self.values, strict=True):
+            if kind == wanted:
+                matrix[i, j] = error
+        return matrix
+
+    def _content(self) -> Any:
+        return {**vars(self), "B": self.B, "Omega": self.Omega}
 
     def _headline(self) -> str:
         kind = {"standard": "", "bootstrap": "bootstrap, "}.get(self.se, "robust, ")
@@ -371,24 +386,6 @@ class StandardErrors(TextDisplay, ToDict, Frozen):
         ]
         rest = "more: fit.to_frame() has all"
         yield Table(("parameter", "s.e."), rows, most=MOST_ROWS, rest=rest)
-
-
-def standard_errors(
-    names: tuple[str, ...],
-    parameters: tuple[Parameter, ...],
-    covariance: Floats,
-    information: Information,
-    se: StandardErrorKind,
-) -> StandardErrors:
-    """Label the square roots of variances; see :meth:`bowfree.Fit.standard_errors`."""
-    d = len(names)
-    se_B, se_Omega = np.full((d, d), np.nan), np.full((d, d), np.nan)
-    for (kind, i, j), error in zip(parameters, np.sqrt(np.diag(covariance)), strict=True):
-        if kind == "B":
-            se_B[i, j] = error
-        else:
-            se_Omega[i, j] = se_Omega[j, i] = error
-    return StandardErrors(names, se_B, se_Omega, parameters, covariance, information, se)
 
 
 def normal_quantile(confidence: float) -> float:
