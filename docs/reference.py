@@ -20,6 +20,7 @@ PACKAGES = (
     "graph", "data", "model", "equivalence", "search", "space", "effects", "uncertainty", "datasets",
     "formats", "plot", "report", "estimator", "app", "studies", "parallel", "results", "errors",
 )  # fmt: skip
+MOVED = {"plot": "visualization.plot", "report": "visualization.report"}  # bf.plot, bf.report
 TITLES = {"app": "workbench", "estimator": "estimator", "parallel": "progress"}
 
 
@@ -85,8 +86,7 @@ def members(cls: type) -> list[tuple[str, str]]:
 
 def page(package: str, names: list[str]) -> str:
     """Return the page of one package."""
-    where = {"plot": "visualization.plot", "report": "visualization.report"}.get(package, package)
-    module = importlib.import_module(f"bowfree.{where}")
+    module = importlib.import_module(f"bowfree.{MOVED.get(package, package)}")
     lines = [f"# {TITLES.get(package, package)}", "", first_line(module), ""]
     things = {name: lookup(name) for name in names}
     for title, wanted in (("Functions", inspect.isroutine), ("Classes", inspect.isclass)):
@@ -138,7 +138,8 @@ def api() -> str:
     lines = ["# Docstrings", "", "```{eval-rst}", ".. currentmodule:: bowfree", "```"]
     for package, names in entries().items():
         lines += ["", f"## {TITLES.get(package, package)}", "", "```{eval-rst}", ".. autosummary::"]
-        lines += ["   :toctree: api", "", *(f"   {name}" for name in names), "```"]
+        paths = [name.replace(f"{package}.", f"{MOVED.get(package, package)}.") for name in names]
+        lines += ["   :toctree: api", "", *(f"   {path}" for path in paths), "```"]
     return "\n".join(lines) + "\n"
 
 
