@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -112,97 +111,41 @@ def test_a_search_is_shown_even_if_the_chains_come_to_nothing(table, monkeypatch
     assert "P(edge)" not in done.stdout
 
 
-def test_the_terminal_warns_of_what_the_report_warns_of(tmp_path):
-    # Skewed data, and rows put aside, which the table as a whole does not fit.
+def skewed():
+    """Return data that are not normal."""
     x, e = np.random.default_rng(0).exponential(size=(2, 300))
-    path = tmp_path / "skewed.csv"
-    np.savetxt(path, np.c_[x, x + e], delimiter=",", header="x,y", comments="")
-    done = run("learn", path, "--restarts", 2, "--report", tmp_path / "all.html")
-    said = " ".join(done.stdout.split())
-    page = (tmp_path / "all.html").read_text(encoding="utf-8")
-    for sentence in ("2 of 2 variables are not normal", "Without the assumption of normality"):
-        assert sentence in said
-        assert sentence in page
-    half = run("learn", path, "--restarts", 2, "--holdout", 0.5, "--report", tmp_path / "half.html")
-    assert half.exit_code == 0, half.output
-    # Of these rows alone, which are half as many.
-    assert "2 of 2 variables are not normal" in " ".join(half.stdout.split())
-    assert "2 of 2 variables are not normal" in (tmp_path / "half.html").read_text(encoding="utf-8")
+    return np.c_[x, x + e]
 
 
-def early(folder, monkeypatch):
-    """Return words for a search that is ended at once."""
-    X = bf.random_sem(bf.random_bap(8, max_in_degree=2, rng=1), rng=1).sample(500, rng=1)
-    return [_csv(folder, X), "--time-limit", 0.001]
-
-
-def unsure(folder, monkeypatch):
-    """Return words for a search of two runs, and averages that are cut short."""
-    monkeypatch.setattr("bowfree.visualization.report.uncertainty.AVERAGE_SECONDS", 2.0)
-    X = bf.random_sem(bf.random_bap(14, max_in_degree=3, rng=3), rng=3).sample(300, rng=3)
-    return [_csv(folder, X), "--restarts", 2]
-
-
-def rejected(folder, monkeypatch):
-    """Return words for a class of graphs that cannot fit."""
-    X = SEM.sample(3000, rng=2)
-    return [_csv(folder, X), "--restarts", 2, "--class", "bidirected", "--max-in-degree", 1]
-
-
-def _csv(folder, X):
-    path = folder / "table.csv"
-    names = ",".join(f"v{k}" for k in range(X.shape[1]))
-    np.savetxt(path, X, delimiter=",", header=names, comments="")
-    return path
-
-
-def _cautions(page):
-    section = re.search(r'<section class="warnings".*?</section>', page, re.DOTALL)[0]
-    return [html.unescape(item) for item in re.findall(r"<li>(.*?)</li>", section)]
+def dense():
+    """Return data on which two runs do not agree."""
+    return bf.random_sem(bf.random_bap(14, max_in_degree=3, rng=3), rng=3).sample(300, rng=3)
 
 
 @pytest.mark.parametrize(
-    ("case", "words"),
-    [(early, "ended early"), (unsure, "in simulations"), (rejected, "rejects the graph (p < 0.0")],
+    ("data", "options", "warning"),
+    [
+        (skewed, (), "2 of 2 variables are not normal"),
+        (skewed, ("--holdout", 0.5), "2 of 2 variables are not normal"),
+        (dense, ("--time-limit", 0.001), "ended early"),
+        (dense, (), "in simulations"),
+        (lambda: SEM.sample(3000, rng=2), ("--class", "bidirected"), "rejects the graph (p < 0.0"),
+    ],
 )
-def test_both_warn_and_neither_calls_edges_settled(tmp_path, monkeypatch, case, words):
-    file = tmp_path / "page.html"
-    done = run("learn", *case(tmp_path, monkeypatch), "--report", file)
+def test_the_report_and_the_terminal_have_the_same_warnings(
+    tmp_path, monkeypatch, data, options, warning
+):
+    monkeypatch.setattr("bowfree.visualization.report.uncertainty.AVERAGE_SECONDS", 2.0)
+    X, path, file = data(), tmp_path / "table.csv", tmp_path / "page.html"
+    header = ",".join(f"v{k}" for k in range(X.shape[1]))
+    np.savetxt(path, X, delimiter=",", header=header, comments="")
+    limits = ("--restarts", 2, "--max-in-degree", 1) if "--class" in options else ("--restarts", 2)
+    done = run("learn", path, *limits, *options, "--report", file)
     assert done.exit_code == 0, done.output
-    said = " ".join(done.stdout.split())
-    page = file.read_text(encoding="utf-8")
-    found = _cautions(page)
-    assert any(words in sentence for sentence in found)
+    printed = " ".join(done.stdout.split())
+    page = re.search(r'<section class="warnings".*?</section>', file.read_text("utf-8"), re.DOTALL)
+    found = [html.unescape(item) for item in re.findall(r"<li>(.*?)</li>", page[0])]
+    assert any(warning in sentence for sentence in found)
     for sentence in found:
-        if "bounds" not in sentence:  # which the terminal does not show
-            assert in_options(sentence) in said
-    for text in (said, page):
-        assert "settles every edge" not in text
-        assert "settled by the model" not in text
-
-
-def test_with_a_million_rows_a_small_misfit_is_negligible(tmp_path):
-    d, r = 12, 0.0015
-    path = tmp_path / "cov.csv"
-    S = np.full((d, d), r) + (1 - r) * np.eye(d)
-    names = ",".join(f"v{k}" for k in range(d))
-    np.savetxt(path, S, delimiter=",", header=names, comments="")
-    words = ("learn", path, "--cov", "--n", 10**6, "--restarts", 2)
-    done = run(*words, "--report", tmp_path / "page.html")
-    said = " ".join(done.stdout.split())
-    assert "RMSEA 0.001" in said
-    assert "rejects the graph (p < 0.001), but with 1,000,000 observations it detects the" in said
-    assert "this one is negligible (RMSEA 0.0011)" in said
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert any("this one is negligible (RMSEA 0.0011)" in sentence for sentence in _cautions(page))
-
-
-def test_a_report_says_why_there_are_no_averages(table):
-    result = bf.greedy_search(SEM.sample(3000, rng=2, as_frame="pandas"), restarts=2, rng=0)
-    late = bf.report.render(result, average_time_limit=1e-9)
-    assert "which include both, were not computed: they take longer than 1e-09 s." in late
-    early = bf.report.render(replace(result, complete=False))
-    assert "were not computed: the search was ended early." in early
-    assert "were not computed" not in bf.report.render(result)
-    cut = replace(bf.averaged_effects(result, rng=0), complete=False)
-    assert "The averaged effects are incomplete" in bf.report.render(result, average=cut)
+        if "bounds" not in sentence:  # the terminal prints no bounds
+            assert in_options(sentence) in printed

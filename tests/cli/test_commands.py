@@ -11,21 +11,12 @@ from click.testing import CliRunner
 
 import bowfree as bf
 from bowfree.cli import COMMANDS, main
-from bowfree.datasets.tables import write_table
 
 CHAIN = "sun -> leaves -> fruit"
 
 
 def run(*arguments, text=None):
     return CliRunner().invoke(main, [str(a) for a in arguments], input=text)
-
-
-@pytest.fixture
-def plants(tmp_path):
-    """Return the path of a CSV file with the demo data."""
-    path = tmp_path / "plants.csv"
-    path.write_text(write_table(bf.datasets.load_demo()), encoding="utf-8")
-    return path
 
 
 def test_version_and_help():

@@ -59,7 +59,7 @@ def test_fit_by_condition(folder):
         (["--conditions", "batch", "--drop-missing"], "", "--conditions needs complete rows"),
         (["--conditions", "batch", "--targets", "targets.toml"], "inhibitor = 3", "give a list"),
         (["--conditions", "batch", "--targets", "targets.toml"], "inhibitor = [", "not valid TOML"),
-        (["--conditions", "batch", "--targets", "targets.toml"], 'drug = ["y"]', "'drug', which"),
+        (["--conditions", "batch", "--targets", "targets.toml"], 'drug = ["y"]', "'drug'"),
         (
             ["--conditions", "batch", "--targets", "targets.toml"],
             'inhibitor = ["q"]',

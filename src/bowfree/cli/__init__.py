@@ -109,7 +109,10 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+_SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
+
+
+@click.group(cls=_Commands, context_settings=_SETTINGS)
 @click.version_option(__version__, prog_name="bowfree")
 @click.option("--debug", is_flag=True, help="Print the traceback of an error.")
 def main(debug: bool) -> None:

@@ -8,23 +8,26 @@ from typing import Any
 
 import click
 
-from bowfree.cli.options import graph_options, penalty_option, read_graph
+from bowfree.cli import options as opt
 from bowfree.cli.tables import Source, data_options, read_source
-from bowfree.parameters import Penalty
 
 
 @click.command(epilog="Example: bowfree app plants.csv")
 @data_options
-@graph_options
-@penalty_option
+@opt.graph_options
+@click.option(
+    "--penalty",
+    type=click.FloatRange(min=0),
+    default=1.0,
+    help="Weight of log n for each node and edge in the score; 0.5 is the usual BIC.",
+)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    default=0,
     help="Port of the page. [default: any free port]",
 )
 @click.option("--no-browser", is_flag=True, help="Print the address, but do not open a browser.")
-def app(penalty: Penalty, port: int, no_browser: bool, **given: Any) -> None:
+def app(penalty: float, port: int | None, no_browser: bool, **given: Any) -> None:
     """Draw, fit, search and compare graphs for DATA in your browser.
 
     DATA is as for `bowfree fit`. --graph may also be the name of a file. Needs starlette and
@@ -41,7 +44,7 @@ def app(penalty: Penalty, port: int, no_browser: bool, **given: Any) -> None:
         given |= {"graph": None, "graph_file": Path(text)}
     graph = None
     if given["graph"] is not None or given["graph_file"] is not None:
-        graph = read_graph(given)
+        graph = opt.read_graph(given)
     else:
         for name in ("graph", "graph_file", "graph_format", "auto"):
             given.pop(name)
@@ -50,7 +53,7 @@ def app(penalty: Penalty, port: int, no_browser: bool, **given: Any) -> None:
     data = arguments.pop("data", None)
     options = DataOptions(**arguments)
     session = Session(data, options, graph=graph, penalty=penalty, origin=origin(source))
-    server = Server(session, port)
+    server = Server(session, port or 0)
     warnings.simplefilter("ignore")  # the page shows the warnings of each fit
     # The matrices of a graph that people draw are small: more threads would slow it down.
     threadpool_limits(1)

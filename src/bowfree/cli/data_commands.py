@@ -9,24 +9,7 @@ from typing import Any, get_args
 
 import click
 
-from bowfree.cli.options import (
-    EXISTING_FILE,
-    FRACTION,
-    POSITIVE,
-    budget_options,
-    exit_if,
-    graph_options,
-    json_option,
-    limit_option,
-    penalty_option,
-    read_budget,
-    read_graph,
-    read_model,
-    read_search,
-    run_search,
-    search_options,
-    shared_option,
-)
+from bowfree.cli import options as opt
 from bowfree.cli.tables import condition_options, data_options, read_source
 from bowfree.cli.terminal import naming, print_json, progress_bar, say, show, show_or_json
 from bowfree.errors import DataWarning
@@ -45,21 +28,21 @@ _NAMED_GRAPH = re.compile(r"\s*([\w.-]+)\s*=(.*)", re.DOTALL)
 )
 @data_options
 @condition_options
-@graph_options
-@shared_option("se", type=click.Choice(get_args(StandardErrorKind)))
-@shared_option("test", type=click.Choice(get_args(TestKind)))
+@opt.graph_options
+@opt.shared_option("se", type=click.Choice(get_args(StandardErrorKind)))
+@opt.shared_option("test", type=click.Choice(get_args(TestKind)))
 @click.option(
     "--resamples",
     type=click.IntRange(min=2),
     help="Number of bootstrap samples for --se bootstrap. [default: 1000]",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Seed for --se bootstrap. [default: 0]")
-@penalty_option
+@click.option("--seed", type=opt.WHOLE, help="Seed for --se bootstrap. [default: 0]")
+@opt.penalty_option
 @click.option("--indices", is_flag=True, help="Add score tests for all edges that are absent.")
 @click.option(
     "--changes", is_flag=True, help="Add exact refits with each edge added, removed or changed."
 )
-@json_option
+@opt.json_option
 def fit(
     se: str | None,
     test: str | None,
@@ -81,7 +64,7 @@ def fit(
     for name, value in (("--resamples", resamples), ("--seed", seed)):
         if value is not None and se != "bootstrap":
             raise click.UsageError(f"{name} belongs to --se bootstrap")
-    model = read_model(given)
+    model = opt.read_model(given)
     source = read_source(given)
     arguments = source.arguments(graph_of(model).nodes)
     inference: dict[str, Any] = {"se": se, "test": test}
@@ -122,7 +105,7 @@ def fit(
     "--graph-file",
     "graph_files",
     multiple=True,
-    type=EXISTING_FILE,
+    type=opt.EXISTING_FILE,
     help="A file that contains a graph; the graph is named after the file.",
 )
 @click.option(
@@ -131,7 +114,7 @@ def fit(
     type=click.Choice(FORMATS),
     help="Format of the files. [default: text]",
 )
-@json_option
+@opt.json_option
 def compare(
     graphs: tuple[str, ...],
     graph_files: tuple[Path, ...],
@@ -172,10 +155,10 @@ def compare(
 @click.command(epilog="Example: bowfree effects plants.csv --graph-file results/graph.txt")
 @data_options
 @condition_options
-@graph_options
-@limit_option
-@budget_options
-@json_option
+@opt.graph_options
+@opt.limit_option
+@opt.budget_options
+@opt.json_option
 def effects(limit: int | None, as_json: bool, **given: Any) -> None:
     """Estimate how much a change in one variable changes another.
 
@@ -192,7 +175,7 @@ def effects(limit: int | None, as_json: bool, **given: Any) -> None:
     """
     import bowfree as bf
 
-    budget = read_budget(given)
+    budget = opt.read_budget(given)
     if given["graph"] is None and given["graph_file"] is None:
         if limit is not None:
             raise click.UsageError("--limit belongs to --graph or --graph-file")
@@ -203,7 +186,7 @@ def effects(limit: int | None, as_json: bool, **given: Any) -> None:
         with progress_bar("averaging") as progress:
             show_or_json(bf.averaged_effects(result, **budget, progress=progress), as_json)
         return
-    graph = read_graph(given)
+    graph = opt.read_graph(given)
     source = read_source(given)
     arguments = source.arguments(graph.nodes)
     conditions = source.conditions
@@ -221,23 +204,19 @@ def effects(limit: int | None, as_json: bool, **given: Any) -> None:
 @click.command(epilog="Example: bowfree bootstrap plants.csv --resamples 200 --jobs -1 --seed 1")
 @data_options
 @condition_options
-@search_options
-@budget_options
+@opt.search_options
+@opt.budget_options
 @click.option(
-    "--resamples",
-    type=click.IntRange(min=1),
-    default=100,
-    show_default=True,
-    help="Number of resamples; each has its own search.",
+    "--resamples", type=opt.COUNT, default=100, help="Number of resamples; each has its own search."
 )
-@shared_option("confidence", type=FRACTION, default=0.95, show_default=True)
+@opt.shared_option("confidence", type=opt.FRACTION, default=0.95)
 @click.option(
     "--max-false",
-    type=POSITIVE,
+    type=opt.POSITIVE,
     help="Use stability selection instead: select pairs that are adjacent in most halves of the "
     "rows, with at most this many false ones on average.",
 )
-@json_option
+@opt.json_option
 def bootstrap(
     resamples: int, confidence: float, max_false: float | None, as_json: bool, **given: Any
 ) -> None:
@@ -249,7 +228,7 @@ def bootstrap(
     """
     import bowfree as bf
 
-    budget, search = read_budget(given), read_search(given)
+    budget, search = opt.read_budget(given), opt.read_search(given)
     source = read_source(given)
     if source.cov is not None:
         raise click.UsageError("bootstrap resamples rows; give a table of observations")
@@ -260,7 +239,7 @@ def bootstrap(
     if "shrinkage" in arguments:
         search["shrinkage"] = arguments["shrinkage"]
     if max_false is None:
-        found, interrupted = run_search(
+        found, interrupted = opt.run_search(
             bf.bootstrap,
             data,
             n_resamples=resamples,
@@ -269,7 +248,7 @@ def bootstrap(
             **budget,
         )
     else:
-        found, interrupted = run_search(
+        found, interrupted = opt.run_search(
             bf.stability_selection,
             data,
             max_false=max_false,
@@ -278,4 +257,4 @@ def bootstrap(
             **budget,
         )
     show_or_json(found, as_json)
-    exit_if(interrupted)
+    opt.exit_if(interrupted)

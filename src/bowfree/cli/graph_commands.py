@@ -8,20 +8,7 @@ from typing import Any, BinaryIO, get_args
 
 import click
 
-from bowfree.cli.options import (
-    NewPath,
-    experiment_option,
-    graph_options,
-    jobs_option,
-    json_option,
-    kind_option,
-    lavaan_auto_option,
-    limit_option,
-    read_format,
-    read_graph,
-    read_targets,
-    time_limit_option,
-)
+from bowfree.cli import options as opt
 from bowfree.cli.terminal import naming, print_json, show, show_or_json
 from bowfree.equivalence.classes import ClassMethod
 from bowfree.formats.text_formats import FORMATS, write
@@ -34,25 +21,24 @@ from bowfree.text_reading import decode
     epilog='Example: bowfree equiv --graph "x -> y -> z" --list 10\n\n'
     'Or: bowfree equiv --graph "x -> y -> z" --and "x <- y <- z" --experiment y'
 )
-@graph_options
+@opt.graph_options
 @click.option(
     "--and", "other", metavar="TEXT", help="A second graph: decide whether the two are equivalent."
 )
-@experiment_option
-@kind_option
+@opt.experiment_option
+@opt.kind_option
 @click.option(
     "--method",
     type=click.Choice(get_args(ClassMethod)),
     default="exact",
-    show_default=True,
     help="All equivalent graphs, or those that a faster method finds.",
 )
 @click.option(
     "--list", "n_listed", type=click.IntRange(0, 10**9), default=0, help="Print this many graphs."
 )
-@time_limit_option
-@click.option("--svg", type=NewPath(), help="A new file for a picture.")
-@json_option
+@opt.time_limit_option
+@click.option("--svg", type=opt.NewPath(), help="A new file for a picture.")
+@opt.json_option
 def equiv(
     other: str | None,
     experiments: tuple[str, ...],
@@ -71,8 +57,8 @@ def equiv(
     """
     import bowfree as bf
 
-    graph = read_graph(given)
-    targets = [(), *read_targets("--experiment", experiments, graph)]
+    graph = opt.read_graph(given)
+    targets = [(), *opt.read_targets("--experiment", experiments, graph)]
     if other is not None:
         if n_listed or svg is not None or method != "exact":
             raise click.UsageError("--list, --svg and --method do not go together with --and")
@@ -102,7 +88,7 @@ def equiv(
     epilog='Example: bowfree design --graph "x -> y -> z"\n\n'
     "Or: bowfree design --graph-file graph.txt --experiment akt --max-targets 2"
 )
-@graph_options
+@opt.graph_options
 @click.option(
     "--candidate",
     "candidates",
@@ -112,17 +98,16 @@ def equiv(
 )
 @click.option(
     "--max-targets",
-    type=click.IntRange(min=1),
+    type=opt.COUNT,
     default=1,
-    show_default=True,
     help="Largest number of variables to intervene on at once.",
 )
-@experiment_option
-@kind_option
-@limit_option
-@time_limit_option
-@jobs_option
-@json_option
+@opt.experiment_option
+@opt.kind_option
+@opt.limit_option
+@opt.time_limit_option
+@opt.jobs_option
+@opt.json_option
 def design(
     candidates: tuple[str, ...],
     max_targets: int,
@@ -142,17 +127,18 @@ def design(
     """
     import bowfree as bf
 
-    graph = read_graph(given)
-    named = read_targets("--candidate", candidates, graph)
+    graph = opt.read_graph(given)
+    named = opt.read_targets("--candidate", candidates, graph)
+    limits: dict[str, Any] = {} if limit is None else {"limit": limit}
     found = bf.design(
         graph,
         candidates=[name for names in named for name in names] or None,
         max_targets=max_targets,
         kind=kind,
-        targets=[(), *read_targets("--experiment", experiments, graph)],
+        targets=[(), *opt.read_targets("--experiment", experiments, graph)],
         n_jobs=n_jobs,
         time_limit=time_limit,
-        **({} if limit is None else {"limit": limit}),
+        **limits,
     )
     show_or_json(found, as_json)
 
@@ -161,11 +147,11 @@ def design(
 @click.argument("file", type=click.File("rb"))
 @click.option("--from", "source", type=click.Choice(FORMATS), required=True, help="Its format.")
 @click.option("--to", "target", type=click.Choice(FORMATS), required=True, help="The new format.")
-@lavaan_auto_option
+@opt.lavaan_auto_option
 def convert(file: BinaryIO, source: str, target: str, auto: str) -> None:
     """Write the graph in FILE (- for standard input) in another format."""
     with naming("FILE"):
-        graph = read_format(decode(file.read(), "FILE"), source, auto)
+        graph = opt.read_format(decode(file.read(), "FILE"), source, auto)
     with naming("--to"):
         text = write(graph, format=target)
     click.echo(text, nl=False)

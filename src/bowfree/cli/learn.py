@@ -6,23 +6,13 @@ import json
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bowfree.cli.options import (
-    FRACTION,
-    NewPath,
-    budget_options,
-    exit_if,
-    json_option,
-    read_budget,
-    read_search,
-    run_search,
-    search_options,
-)
+from bowfree.cli import options as opt
 from bowfree.cli.tables import condition_options, data_options, read_source
 from bowfree.cli.terminal import print_json, say, show, write_folder
 from bowfree.errors import DataWarning
@@ -51,22 +41,22 @@ MAX_AVERAGED = 30  # variables; averaging takes minutes beyond
 @click.command(epilog="Example: bowfree learn plants.csv --restarts 50 --seed 1 --out results")
 @data_options
 @condition_options
-@search_options
+@opt.search_options
 @click.option(
     "--holdout",
-    type=FRACTION,
+    type=opt.FRACTION,
     help="Share of the rows to reserve for standard errors and tests, such as 0.5.",
 )
-@budget_options
-@click.option("--out", type=NewPath(folder=True), help="A new folder for all results.")
-@click.option("--report", type=NewPath(), help="A new file for a report in HTML.")
+@opt.budget_options
+@click.option("--out", type=opt.NewPath(folder=True), help="A new folder for all results.")
+@click.option("--report", type=opt.NewPath(), help="A new file for a report in HTML.")
 @click.option(
     "--format",
     "graph_format",
     type=click.Choice(FORMATS),
     help="Print only the graph, in this format.",
 )
-@json_option
+@opt.json_option
 def learn(
     out: Path | None,
     report: Path | None,
@@ -90,36 +80,35 @@ def learn(
 
     if as_json and graph_format is not None:
         raise click.UsageError("choose one of --json and --format")
-    budget, search = read_budget(given), read_search(given)
+    budget, search = opt.read_budget(given), opt.read_search(given)
     source = read_source(given)
     if holdout is not None and source.cov is not None:
         raise click.UsageError("--holdout needs observations; DATA is a covariance matrix")
     arguments = source.arguments()
     warnings.simplefilter("ignore", DataWarning)  # the command has printed its own
-    result, interrupted = run_search(
+    result, interrupted = opt.run_search(
         bf.greedy_search, **arguments, **search, **budget, holdout=holdout
     )
     if not result.complete:
         say("Warning: the search ended early; a longer one may find a better graph")
-    fitted = fit_quietly(result)
-    members = bf.equivalence_class(result, time_limit=CLASS_SECONDS)
-    average = _averaged(result, budget)
     rows = None if source.conditions is not None else arguments.get("data")
+    members = bf.equivalence_class(result, time_limit=CLASS_SECONDS)
+    found = _Findings(result, fit_quietly(result), members, _averaged(result, budget), rows)
     if out is not None:
-        write_folder(out, _files(result, fitted, members, average, graph_format))
+        write_folder(out, found.files(graph_format))
     if report is not None:
         settings = {"file": source.name, "strategy": search["strategy"], "seed": budget["rng"]}
         result.report(
-            report, data=rows, equivalence_class=members, average=average, settings=settings
+            report, data=rows, equivalence_class=members, average=found.average, settings=settings
         )
         click.echo(f"wrote {report}", err=True)
     if graph_format is not None:
         click.echo(write(result.graph, format=graph_format).rstrip("\n"))
     elif as_json:
-        print_json(_document(result, fitted, members, average))
+        print_json(found.to_dict())
     else:
-        show(_sections(result, fitted, members, average, rows))
-    exit_if(interrupted)
+        show(found.sections())
+    opt.exit_if(interrupted)
 
 
 def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects | None:
@@ -137,65 +126,100 @@ def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects |
     return None
 
 
-def _sections(
-    result: SearchResult,
-    fitted: Fit,
-    members: EquivalenceClass,
-    average: AveragedEffects | None,
-    data: Any,
-) -> Iterator[str | Table]:
-    """Yield the text that the command prints."""
-    graph = result.graph
-    yield _observations(result)
-    yield f"best graph: {_edge_list(graph)}"
-    yield ""
-    if graph.n_edges:
-        yield _edge_table(fitted, members.summary(), average)
+@dataclass(frozen=True)
+class _Findings:
+    """The results of the command."""
+
+    result: SearchResult
+    fit: Fit
+    members: EquivalenceClass
+    average: AveragedEffects | None
+    rows: Any
+
+    def sections(self) -> Iterator[str | Table]:
+        """Yield the text that the command prints."""
+        result, fit, average = self.result, self.fit, self.average
+        yield _observations(result)
+        yield f"best graph: {_edge_list(result.graph)}"
         yield ""
-    yield _class_size(result, members)
-    if graph.n_edges and members.size > 1:
-        yield (
-            "class: share of these graphs that contain the edge, and the marks that are the same in "
-            "all of them (o: they differ)"
-        )
-    if graph.n_edges and average is not None:
-        yield "P(edge): probability of the edge, averaged over all graphs that the data support"
-    if not math.isnan(fitted.chi2):  # it is with few observations
-        p = f", {p_text(fitted.p_value, 3)}" if fitted.df > 0 else ""
-        yield (
-            f"chi-square {fitted.chi2:.2f} on {fitted.df} degrees of freedom{p}; "
-            f"RMSEA {fitted.rmsea:.3f}"
-        )
-    best = sum(run.score >= result.score - 1e-9 for run in result.runs)
-    yield f"score {result.score:.6f} (penalty {result.penalty:g} log n per variable and edge)"
-    yield f"{best} of {len(result.runs)} runs reached this score, in {result.seconds:.2f} s"
-    if average is not None:
+        if result.graph.n_edges:
+            yield _edge_table(fit, self.members.summary(), average)
+            yield ""
+        yield _class_size(result, self.members)
+        if result.graph.n_edges and self.members.size > 1:
+            yield (
+                "class: share of these graphs that contain the edge, and the marks that are the same "
+                "in all of them (o: they differ)"
+            )
+        if result.graph.n_edges and average is not None:
+            yield "P(edge): probability of the edge, averaged over all graphs that the data support"
+        if not math.isnan(fit.chi2):  # it is with few observations
+            p = f", {p_text(fit.p_value, 3)}" if fit.df > 0 else ""
+            yield (
+                f"chi-square {fit.chi2:.2f} on {fit.df} degrees of freedom{p}; RMSEA {fit.rmsea:.3f}"
+            )
+        found = result.confidence
+        yield f"score {result.score:.6f} (penalty {result.penalty:g} log n per variable and edge)"
+        yield f"{found.at_best} of {found.runs} runs reached this score, in {result.seconds:.2f} s"
+        if average is not None:
+            yield ""
+            yield "total effects, averaged over all graphs that the data support:"
+            yield _effect_table(average)
         yield ""
-        yield "total effects, averaged over all graphs that the data support:"
-        yield _effect_table(average)
-    yield ""
-    for sentence in _warnings(result, fitted, members, average, data):
-        yield f"! {sentence}"
+        for sentence in self.warnings():
+            yield f"! {sentence}"
 
+    def warnings(self) -> list[str]:
+        """Return the warnings of the report."""
+        from bowfree.data.diagnostics import diagnose_if_rows
+        from bowfree.visualization.warnings import average_warnings, result_warnings
 
-def _warnings(
-    result: SearchResult,
-    fitted: Fit,
-    members: EquivalenceClass,
-    average: AveragedEffects | None,
-    data: Any,
-) -> list[str]:
-    """Return the warnings of the report."""
-    from bowfree.data.diagnostics import diagnose_if_rows
-    from bowfree.visualization.warnings import average_warnings, result_warnings
+        checks = diagnose_if_rows(self.fit.moments, self.rows, self.result.holdout)
+        if checks is not None:
+            checks = replace(checks, odd_columns=())  # printed when the file was read
+        found = result_warnings(
+            self.fit,
+            self.fit.estimates(),
+            self.members.summary(),
+            search=self.result,
+            checks=checks,
+        )
+        return found + ([] if self.average is None else average_warnings(self.average))
 
-    checks = diagnose_if_rows(fitted.moments, data, result.holdout)
-    if checks is not None:
-        checks = replace(checks, odd_columns=())  # printed when the file was read
-    found = result_warnings(
-        fitted, fitted.estimates(), members.summary(), search=result, checks=checks
-    )
-    return found + ([] if average is None else average_warnings(average))
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document that ``--json`` prints."""
+        result = self.result
+        names = ("score", "penalty", "complete", "seconds")
+        return {
+            "graph": result.graph.to_dict(),
+            "text": str(result.graph),
+            **{name: getattr(result, name) for name in names},
+            "notes": list(result.notes),
+            "runs": len(result.runs),
+            "fit": self.fit.to_dict(),
+            "class": self.members.summary().to_dict(),
+            "averaged": None if self.average is None else self.average.to_dict(),
+        }
+
+    def files(self, graph_format: str | None) -> dict[str, str]:
+        """Return the files that ``--out`` writes."""
+        graph = self.result.graph
+        contents = {
+            "graph.txt": str(graph),
+            "graph.json": graph.to_json(indent=2),
+            "graph.svg": graph.to_svg(),
+            "class.svg": self.members.to_svg(),
+            "class.txt": str(self.members.summary()),
+            "summary.txt": str(self.fit.summary()),
+            "model.json": json.dumps(self.fit.sem().to_dict(), indent=2),
+            "search.json": json.dumps(self.result.to_dict(), indent=2),
+        }
+        if self.average is not None:
+            contents["averaged.txt"] = str(self.average)
+            contents["averaged.json"] = json.dumps(self.average.to_dict(), indent=2)
+        if graph_format not in (None, "text", "json"):
+            contents[f"graph.{graph_format}"] = write(graph, format=str(graph_format))
+        return {name: text.rstrip("\n") + "\n" for name, text in contents.items()}
 
 
 def _edge_list(graph: MixedGraph) -> str:
@@ -292,52 +316,3 @@ def _effect_table(average: AveragedEffects) -> str | Table:
         most=MAX_EFFECTS,
         rest="less probable ones: --json has all",
     )
-
-
-def _document(
-    result: SearchResult, fitted: Fit, members: EquivalenceClass, average: AveragedEffects | None
-) -> dict[str, Any]:
-    return {
-        "graph": result.graph.to_dict(),
-        "text": str(result.graph),
-        "score": result.score,
-        "penalty": result.penalty,
-        "notes": list(result.notes),
-        "complete": result.complete,
-        "seconds": result.seconds,
-        "runs": len(result.runs),
-        "fit": fitted.to_dict(),
-        "class": members.summary().to_dict(),
-        "averaged": None if average is None else average.to_dict(),
-    }
-
-
-def _files(
-    result: SearchResult,
-    fitted: Fit,
-    members: EquivalenceClass,
-    average: AveragedEffects | None,
-    graph_format: str | None,
-) -> dict[str, str]:
-    import bowfree as bf
-
-    def document(content: Any) -> str:
-        return json.dumps(content, indent=2) + "\n"
-
-    model = bf.LinearSEM(result.graph, fitted.B, fitted.Omega)
-    files = {
-        "graph.txt": f"{result.graph}\n",
-        "graph.json": result.graph.to_json(indent=2) + "\n",
-        "graph.svg": result.graph.to_svg(),
-        "class.svg": members.to_svg(),
-        "class.txt": f"{members.summary()}\n",
-        "summary.txt": f"{fitted.summary()}\n",
-        "model.json": document(model.to_dict()),
-        "search.json": document(result.to_dict()),
-    }
-    if average is not None:
-        files["averaged.txt"] = f"{average}\n"
-        files["averaged.json"] = document(average.to_dict())
-    if graph_format not in (None, "text", "json"):
-        files[f"graph.{graph_format}"] = write(result.graph, format=str(graph_format))
-    return files

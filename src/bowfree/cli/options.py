@@ -69,6 +69,7 @@ class NewPath(click.Path):
         return path
 
 
+WHOLE, COUNT = click.IntRange(min=0), click.IntRange(min=1)
 EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 POSITIVE = click.FloatRange(min=0, min_open=True)
 FRACTION = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
@@ -86,11 +87,11 @@ def shared_option(name: str, **settings: Any) -> Option[Any]:
     return click.option(*declared, help=text, **settings)
 
 
-def options(*group: Option[Any]) -> Option[Any]:
+def group(*added: Option[Any]) -> Option[Any]:
     """Return a decorator that adds a group of options to a command, in this order."""
 
     def add(command: Command) -> Command:
-        for option in reversed(group):
+        for option in reversed(added):
             command = option(command)
         return command
 
@@ -98,36 +99,22 @@ def options(*group: Option[Any]) -> Option[Any]:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-class_option = shared_option(
-    "graph_class", type=click.Choice(get_args(GraphClass)), default="bap", show_default=True
-)
-max_in_degree_option = shared_option("max_in_degree", type=click.IntRange(min=0))
+class_option = shared_option("graph_class", type=click.Choice(get_args(GraphClass)), default="bap")
+max_in_degree_option = shared_option("max_in_degree", type=WHOLE)
 penalty_option = shared_option(
-    "penalty",
-    type=NumberOrWord("ebic", min=0),
-    metavar="NUMBER|ebic",
-    default=1.0,
-    show_default=True,
+    "penalty", type=NumberOrWord("ebic", min=0), metavar="NUMBER|ebic", default=1.0
 )
-kind_option = shared_option(
-    "kind", type=click.Choice(get_args(Kind)), default="perfect", show_default=True
-)
-limit_option = shared_option("limit", type=click.IntRange(min=1))
+kind_option = shared_option("kind", type=click.Choice(get_args(Kind)), default="perfect")
+limit_option = shared_option("limit", type=COUNT)
 time_limit_option = shared_option("time_limit", type=POSITIVE)
 jobs_option = click.option(
-    "--jobs",
-    "n_jobs",
-    type=int,
-    default=1,
-    show_default=True,
-    help="Number of threads; -1 for one per core.",
+    "--jobs", "n_jobs", type=int, default=1, help="Number of threads; -1 for one per core."
 )
 seed_option = click.option(
     "--seed",
     "rng",
-    type=click.IntRange(min=0),
+    type=WHOLE,
     default=0,
-    show_default=True,
     help="Seed; the same seed gives the same result for any number of --jobs.",
 )
 experiment_option = click.option(
@@ -141,10 +128,9 @@ lavaan_auto_option = click.option(
     "--auto",
     type=click.Choice(["sem", "none"]),
     default="sem",
-    show_default=True,
     help="Complete a lavaan model as sem() does, or read only what is written.",
 )
-graph_options = options(
+graph_options = group(
     click.option("--graph", metavar="TEXT", help='The graph, as in "x -> y, y <-> z".'),
     click.option("--graph-file", type=EXISTING_FILE, help="A file that contains the graph."),
     click.option(
@@ -155,7 +141,7 @@ graph_options = options(
     ),
     lavaan_auto_option,
 )
-search_options = options(
+search_options = group(
     click.option(
         "--knowledge",
         type=EXISTING_FILE,
@@ -163,17 +149,16 @@ search_options = options(
     ),
     class_option,
     max_in_degree_option,
-    shared_option("max_district", type=click.IntRange(min=1)),
+    shared_option("max_district", type=COUNT),
     click.option(
         "--strategy",
         type=click.Choice(["ils", "restart"]),
         default="ils",
-        show_default=True,
         help="Iterated local search, or the paper's restarts from random graphs.",
     ),
     click.option(
         "--restarts",
-        type=click.IntRange(min=0),
+        type=WHOLE,
         help="Number of random starting graphs. [default: 24 for ils, fewer for many variables, "
         "3 on resampled data; 100 for restart]",
     ),
@@ -182,7 +167,7 @@ search_options = options(
         "smallest_effect", type=click.FloatRange(min=0, max=1, max_open=True), default=0.0
     ),
 )
-budget_options = options(
+budget_options = group(
     time_limit_option,
     jobs_option,
     click.option(

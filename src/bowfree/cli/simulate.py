@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bowfree.cli.options import (
-    EXISTING_FILE,
-    NewPath,
-    class_option,
-    graph_options,
-    max_in_degree_option,
-    read_graph,
-    shared_option,
-)
+from bowfree.cli import options as opt
 from bowfree.cli.terminal import naming, write_folder
 from bowfree.errors import ParseError
 from bowfree.parameters import GraphClass
@@ -25,27 +17,22 @@ from bowfree.text_reading import load_json, read_text
 if TYPE_CHECKING:
     from bowfree.model.linear_sem import LinearSEM
 
-_rows_option = click.option(
-    "--n", type=click.IntRange(min=1), default=1000, show_default=True, help="Number of rows."
-)
+_rows_option = click.option("--n", type=opt.COUNT, default=1000, help="Number of rows.")
 _seed_option = click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    required=True,
-    help="Seed; the same seed gives the same data.",
+    "--seed", type=opt.WHOLE, required=True, help="Seed; the same seed gives the same data."
 )
 
 
 @click.command(epilog="Example: bowfree simulate --nodes 10 --max-in-degree 2 --seed 1 --out truth")
-@click.option("--nodes", type=click.IntRange(min=1), required=True, help="Number of variables.")
+@click.option("--nodes", type=opt.COUNT, required=True, help="Number of variables.")
 @_rows_option
-@max_in_degree_option
-@shared_option("max_edges", type=click.IntRange(min=0))
-@class_option
+@opt.max_in_degree_option
+@opt.shared_option("max_edges", type=opt.WHOLE)
+@opt.class_option
 @_seed_option
 @click.option(
     "--out",
-    type=NewPath(folder=True),
+    type=opt.NewPath(folder=True),
     help="A new folder for data, graph and model. [default: data to standard output]",
 )
 def simulate(
@@ -89,15 +76,17 @@ def simulate(
 
 
 @click.command(epilog='Example: bowfree sample --graph "x -> y <-> z" --n 500 --seed 1 > data.csv')
-@graph_options
+@opt.graph_options
 @click.option(
     "--model",
-    type=EXISTING_FILE,
+    type=opt.EXISTING_FILE,
     help="A model.json of `learn` or `simulate`, in place of a graph, with its parameters.",
 )
 @_rows_option
 @_seed_option
-@click.option("--out", type=NewPath(), help="A new file for the data. [default: standard output]")
+@click.option(
+    "--out", type=opt.NewPath(), help="A new file for the data. [default: standard output]"
+)
 def sample(model: Path | None, n: int, seed: int, out: Path | None, **given: Any) -> None:
     """Draw data from a graph with random parameters (section 4.1 of the paper), as CSV."""
     import numpy as np
@@ -107,7 +96,7 @@ def sample(model: Path | None, n: int, seed: int, out: Path | None, **given: Any
 
     rng = np.random.default_rng(seed)
     if model is None:
-        sem = bf.random_sem(read_graph(given), rng=rng)
+        sem = bf.random_sem(opt.read_graph(given), rng=rng)
     elif given["graph"] is None and given["graph_file"] is None:
         with naming("--model"):
             sem = _read_model(model)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bowfree.cli.options import NewPath, budget_options, read_budget
+from bowfree.cli import options as opt
 from bowfree.cli.terminal import progress_bar
 from bowfree.errors import BowfreeError, WorkInterrupted
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command(epilog="Example: bowfree demo --out my-first-graph")
 @click.option(
     "--out",
-    type=NewPath(folder=True),
+    type=opt.NewPath(folder=True),
     help="A new folder for the results. [default: bowfree-demo, or bowfree-demo-2, ...]",
 )
 def demo(out: Path | None) -> None:
@@ -41,11 +41,7 @@ _out = click.option(
     help="A new or empty folder for tables and figures.",
 )
 _n_sims = click.option(
-    "--n-sims",
-    type=click.IntRange(min=1),
-    default=100,
-    show_default=True,
-    help="Number of simulations for each row of the table.",
+    "--n-sims", type=opt.COUNT, default=100, help="Number of simulated data sets."
 )
 _sachs = click.option(
     "--sachs",
@@ -72,37 +68,38 @@ def study() -> None:
     is_flag=True,
     help="Ten sweeps of RICF and the published formula of effects, in place of corrected ones.",
 )
-@budget_options
+@opt.budget_options
 def effects(out: Path, n_sims: int, as_published: bool, **given: Any) -> None:
     """Estimate effects in simulated data (section 4.1, figure "simulation")."""
     from bowfree.studies import causal_effect_study
 
     published = {"method": "ricf", "max_iter": 10, "effects": "as-published"}
-    options = published if as_published else {}
-    _run(causal_effect_study, out, given, n_sims, **options)
+    _prepare(out)
+    budget = opt.read_budget(given)
+    _run(causal_effect_study, out, n_sims, **budget, **(published if as_published else {}))
 
 
 @study.command(epilog="Example: bowfree study sachs --sachs data/sachs --out results")
 @_out
 @_sachs
-@budget_options
+@opt.budget_options
 def sachs(out: Path, sachs_folder: Path | None, **given: Any) -> None:
     """Find the best BAP and DAG for 14 protein data sets (section 4.2, figures "real")."""
     from bowfree.studies import sachs_study
 
-    _run(sachs_study, out, given, folder=sachs_folder)
+    _prepare(out)
+    _run(sachs_study, out, folder=sachs_folder, **opt.read_budget(given))
 
 
 @study.command(epilog="Example: bowfree study uniformity --out results")
 @_out
 @click.option(
     "--samples",
-    type=click.IntRange(min=1),
+    type=opt.COUNT,
     default=30_000,
-    show_default=True,
     help="Number of graphs that each sampler draws.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed.")
+@click.option("--seed", type=opt.WHOLE, default=0, help="Seed.")
 def uniformity(out: Path, samples: int, seed: int) -> None:
     """Count random graphs on three nodes (section 3.2, figure "uniform")."""
     from bowfree.studies import uniformity_study
@@ -115,16 +112,16 @@ def uniformity(out: Path, samples: int, seed: int) -> None:
 @_out
 @_n_sims
 @_sachs
-@budget_options
+@opt.budget_options
 def all(out: Path, n_sims: int, sachs_folder: Path | None, **given: Any) -> None:
     """Run all studies of the paper. A --time-limit applies to each study."""
     from bowfree import studies
 
     _prepare(out)
-    budget = read_budget(given)
+    budget = opt.read_budget(given)
     _save(studies.uniformity_study(rng=budget["rng"]), out)
-    _run(studies.sachs_study, out, budget, folder=sachs_folder)
-    _run(studies.causal_effect_study, out, budget, n_sims)
+    _run(studies.sachs_study, out, folder=sachs_folder, **budget)
+    _run(studies.causal_effect_study, out, n_sims, **budget)
 
 
 def _prepare(out: Path) -> None:
@@ -139,19 +136,10 @@ def _prepare(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
 
 
-def _run(
-    function: Callable[..., Any],
-    out: Path,
-    given: dict[str, Any],
-    *arguments: Any,
-    **options: Any,
-) -> None:
+def _run(function: Callable[..., Any], out: Path, *arguments: Any, **settings: Any) -> None:
     """Run a study and write its results, also after Ctrl-C."""
-    if "scheduler" in given:  # the options of a command, not yet read
-        given = read_budget(given)
-        _prepare(out)
     try:
-        found = function(*arguments, progress=_log_progress, **given, **options)
+        found = function(*arguments, progress=_log_progress, **settings)
     except WorkInterrupted as stop:
         _save(stop.result, out)
         raise

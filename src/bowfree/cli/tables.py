@@ -19,13 +19,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.cli.options import (
-    EXISTING_FILE,
-    NumberOrWord,
-    kind_option,
-    options,
-    shared_option,
-)
+from bowfree.cli import options as opt
 from bowfree.cli.terminal import say
 from bowfree.data.diagnostics import describe_odd_columns, odd_columns
 from bowfree.data.moments import Moments
@@ -232,11 +226,11 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(","))
 
 
-data_options = options(
+data_options = opt.group(
     click.argument("data", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path)),
     click.option("--cov", is_flag=True, help="DATA is a covariance matrix; needs --n."),
-    shared_option("n", type=click.FloatRange(min=2)),
-    shared_option("ddof", type=click.Choice(["0", "1"])),
+    opt.shared_option("n", type=click.FloatRange(min=2)),
+    opt.shared_option("ddof", type=click.Choice(["0", "1"])),
     # which part of the file to read, and how it is written
     click.option("--columns", metavar="A,B,...", help="Use only these columns."),
     click.option("--drop", metavar="A,B,...", help="Leave out these columns."),
@@ -254,7 +248,7 @@ data_options = options(
     click.option("--log", is_flag=True, help="Take logarithms of all variables."),
     click.option("--standardize", is_flag=True, help="Scale all variables to variance one."),
     # options of bowfree.moments
-    shared_option("missing", type=click.Choice(get_args(Missing))),
+    opt.shared_option("missing", type=click.Choice(get_args(Missing))),
     click.option("--drop-missing", is_flag=True, help="Short for --missing listwise."),
     click.option(
         "--ordinal",
@@ -262,12 +256,14 @@ data_options = options(
         metavar="A,B,...|A=LOW,...,HIGH",
         help="Columns of ordered categories: numbers, or words in the order given.",
     ),
-    shared_option("correlation", type=click.Choice(get_args(Correlation))),
+    opt.shared_option("correlation", type=click.Choice(get_args(Correlation))),
     click.option("--weights", metavar="NAME", help="Column that contains sampling weights."),
-    shared_option("shrinkage", type=NumberOrWord("auto", min=0, max=1), metavar="NUMBER|auto"),
+    opt.shared_option(
+        "shrinkage", type=opt.NumberOrWord("auto", min=0, max=1), metavar="NUMBER|auto"
+    ),
 )
 
-condition_options = options(
+condition_options = opt.group(
     click.option(
         "--conditions",
         "condition_column",
@@ -277,18 +273,18 @@ condition_options = options(
     click.option(
         "--targets",
         "targets_file",
-        type=EXISTING_FILE,
+        type=opt.EXISTING_FILE,
         help='TOML file with the targets of interventions, as in inhibitor = ["mek"].',
     ),
-    kind_option,
-    shared_option("means", type=click.Choice(get_args(Means)), default="free", show_default=True),
+    opt.kind_option,
+    opt.shared_option("means", type=click.Choice(get_args(Means)), default="free"),
 )
 
 
 def read_source(given: dict[str, Any]) -> Source:
     """Return the values of `data_options` and `condition_options`; no file is read yet."""
     value = given.pop
-    cov, n, ddof, missing = value("cov"), value("n"), value("ddof"), value("missing")
+    cov, n, ddof, missing, log = (value(k) for k in ("cov", "n", "ddof", "missing", "log"))
     if cov and n is None:
         raise click.UsageError("--cov needs --n, the number of observations")
     for name, number in {"--n": n, "--ddof": ddof}.items():
@@ -306,38 +302,33 @@ def read_source(given: dict[str, Any]) -> Source:
     if column is None and (targets is not None or means != "free"):
         name = "--targets" if targets is not None else "--means"
         raise click.UsageError(f"{name} needs --conditions, the column that names the conditions")
-    # `kind` belongs to the conditions only where the command has them.
-    conditions = None if column is None else Conditions(column, targets, value("kind"), means)
-    ordered, orders = _ordered(value("ordinal"))
-    columns, drop = value("columns"), value("drop")
-    dropped = () if drop is None else _names(drop)
-    read = ReadOptions(
-        None if columns is None else _names(columns),
-        dropped if column is None else (*dropped, column),
-        *(value(name) for name in ("na", "separator", "decimal", "encoding", "comment", "sheet")),
-        orders,
-        style="--{}",
-    )
-    chosen = {"ordinal": ordered or None} | {
-        name: value(name) for name in ("correlation", "weights", "shrinkage")
-    }
-    moment_options = {name: choice for name, choice in chosen.items() if choice is not None}
-    log = value("log")
-    for name, needs_rows in {
-        "--log": log,
-        "--missing": missing is not None,
-        "--conditions": conditions is not None,
-    }.items():
+    for name, needs_rows in {"--log": log, "--missing": missing, "--conditions": column}.items():
         if needs_rows and cov:
             raise click.UsageError(f"{name} needs observations; DATA is a covariance matrix")
-    matrix = {"n": n, "ddof": 1 if ddof is None else int(ddof)} if cov else None
-    return Source(
-        paths, read, matrix, log, value("standardize"), missing, moment_options, conditions
+    conditions = None if column is None else Conditions(column, targets, value("kind"), means)
+    ordered, orders = _ordered(value("ordinal"))
+    columns, drop = (
+        None if (names := value(name)) is None else _names(names) for name in ("columns", "drop")
     )
+    reading = {k: value(k) for k in ("na", "separator", "decimal", "encoding", "comment", "sheet")}
+    read = ReadOptions(
+        columns=columns,
+        drop=(*(drop or ()), *([] if column is None else [column])),
+        ordinal=orders,
+        style="--{}",
+        **reading,
+    )
+    chosen = {k: value(k) for k in ("correlation", "weights", "shrinkage")} | {
+        "ordinal": ordered or None
+    }
+    moment_options = {name: choice for name, choice in chosen.items() if choice is not None}
+    matrix = {"n": n, "ddof": int(ddof or 1)} if cov else None
+    standardize = value("standardize")
+    return Source(paths, read, matrix, log, standardize, missing, moment_options, conditions)
 
 
 def _ordered(given: Sequence[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Return the columns that ``--ordinal`` names, and the orders that it gives of their words."""
+    """Return the columns that ``--ordinal`` names, and the words of those that have words."""
     columns: list[str] = []
     orders: dict[str, tuple[str, ...]] = {}
     for text in given:
@@ -353,7 +344,7 @@ def _ordered(given: Sequence[str]) -> tuple[tuple[str, ...], dict[str, tuple[str
 
 
 def _option(name: str) -> Callable[[Sequence[str]], str]:
-    """Return how an option that takes columns is written, as a shell reads it."""
+    """Return a function that writes the option for some columns, quoted for a shell."""
     return lambda columns: f"{name} {shlex.quote(','.join(columns))}"
 
 
