@@ -70,15 +70,6 @@ def test_gaps_and_constant_columns_are_seen_in_every_part(row, monkeypatch):
         bf.moments(X)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("rows_at_once", [1, 7, 19, 20, 21])
-def test_a_large_table_is_summed_in_pieces(rows_at_once, weighted, monkeypatch):
-    weights = np.linspace(1, 2, num=20) if weighted else None
-    whole = bf.moments(X, weights=weights).S
-    monkeypatch.setattr(sample, "_PRODUCTS", 9 * rows_at_once)
-    assert_allclose(bf.moments(X, weights=weights).S, whole, rtol=1e-13)
-
-
 def test_a_large_mean_costs_no_digits():
     # Sums of squares would lose all of them; deviations from the mean do not.
     assert_allclose(bf.moments(X + 1e6).S, bf.moments(X).S, rtol=1e-8)

@@ -73,8 +73,8 @@ def test_influences_and_their_slow_twin(coefficient, ties):
     X = normal_rows(150, 7)
     if ties:
         X = np.round(X)
-    r, influence = RankedRows.of(X, coefficient)._found
-    without = [RankedRows.of(np.delete(X, k, axis=0), coefficient)._found[0] for k in range(150)]
+    r, influence = RankedRows.of(X, coefficient).estimates
+    without = [RankedRows.of(np.delete(X, k, axis=0), coefficient).estimates[0] for k in range(150)]
     jackknife = 149 * (r - np.array(without))
     assert_allclose(jackknife, influence - influence.mean(axis=0), atol=0.08)
 
@@ -87,7 +87,7 @@ def test_gamma_is_the_variance_over_samples(coefficient, ties):
         return RankedRows.of(np.round(X) if ties else X, coefficient)
 
     drawn = [rows(seed) for seed in range(400)]
-    over_samples = 250 * np.cov([rows._found[0] for rows in drawn], rowvar=False)
+    over_samples = 250 * np.cov([rows.estimates[0] for rows in drawn], rowvar=False)
     off = [1, 3, 4]  # places of the correlations in the lower triangle
     gamma = np.mean([rows.gamma()[np.ix_(off, off)] for rows in drawn], axis=0)
     # 400 samples know a variance to 7 %.

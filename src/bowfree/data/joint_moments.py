@@ -32,6 +32,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import Kind, Means, Method
 from bowfree.results.display import Table, TextDisplay, count
 from bowfree.results.frozen import Frozen, lock_arrays
+from bowfree.results.rows import data_frame
 from bowfree.results.serialization import to_plain
 from bowfree.text_reading import join_names, short_repr
 from bowfree.validation import as_list, check_choice
@@ -458,6 +459,22 @@ class JointMoments(Moments):
                     f"conditions without the target {name!r} ({join_names([c.name for c in left])}): "
                     f"{error}"
                 ) from None
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with the size, targets and kind of each condition.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Library of the data frame.
+        """
+        columns = {
+            "condition": [c.name for c in self.conditions],
+            "n": [c.n for c in self.conditions],
+            "targets": [", ".join(c.targets) for c in self.conditions],
+            "kind": list(self.kinds),
+        }
+        return data_frame(columns, backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the moments as a dictionary of lists and numbers, ready for ``json.dumps``."""

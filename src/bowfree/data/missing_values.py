@@ -29,16 +29,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.covariance import LARGEST, check_scale, safe_inverse
 from bowfree.data.frames import quoted
-from bowfree.data.sample import Summary, chunks, lower_triangle
+from bowfree.data.sample import Sample, Summary, chunks, lower_triangle, rescaled
 from bowfree.errors import DataError
 from bowfree.graph.text import quote
 from bowfree.results.display import (
@@ -51,6 +51,7 @@ from bowfree.results.display import (
     shorten_list,
 )
 from bowfree.results.frozen import Frozen
+from bowfree.results.rows import data_frame
 from bowfree.results.serialization import ToDict
 
 Floats = npt.NDArray[np.float64]
@@ -326,7 +327,7 @@ def _newton_step(
 
 
 @dataclass(frozen=True, eq=False)
-class IncompleteRows(Frozen):
+class IncompleteRows(Sample):
     """Rows with missing values.
 
     Attributes
@@ -361,13 +362,7 @@ class IncompleteRows(Frozen):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return len(self.X)
-
-    @property
-    def plain(self) -> bool:
-        """False: S does not have the sampling distribution of complete rows."""
-        return False
 
     @cached_property
     def patterns(self) -> Patterns:
@@ -386,7 +381,6 @@ class IncompleteRows(Frozen):
         return self.center + found.mean * self.scale, S
 
     def gamma(self) -> Floats:
-        """Return the sandwich covariance matrix of the saturated estimates of Sigma."""
         found, d = self.saturated, self.X.shape[1]
         J = safe_inverse(self.patterns.information(found.mean, found.Sigma))
         meat = self.patterns.score_products(self.X, found.mean, found.Sigma, self.weights)
@@ -410,13 +404,12 @@ class IncompleteRows(Frozen):
         return float(np.round(together[np.tril_indices(d, -1)].mean()))
 
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, IncompleteRows]:
-        """Return the rows of some of the variables, and moments computed from these only."""
         some = list(order)
         X, weights = self.X[:, some], self.weights
         if len(some) < self.X.shape[1]:
             there = np.isfinite(X).any(axis=1)
             X = X[there]
-            weights = None if weights is None else weights[there] / weights[there].mean()
+            weights = rescaled(weights, there)
         rows = IncompleteRows(X, self.center[some], self.scale[some], self.approach, weights)
         if len(some) == self.X.shape[1]:
             return taken, rows
@@ -424,15 +417,10 @@ class IncompleteRows(Frozen):
         return Summary(S, rows.effective_n(), mean), rows
 
     def redrawn(self, rows: Indices) -> tuple[Floats, IncompleteRows]:
-        """Return S of these rows, and the rows."""
-        weights = None if self.weights is None else self.weights[rows]
-        if weights is not None:
-            weights = weights / weights.mean()
-        drawn = IncompleteRows(self.X[rows], self.center, self.scale, self.approach, weights)
+        drawn = replace(self, X=self.X[rows], weights=rescaled(self.weights, rows))
         return drawn.moments()[1], drawn
 
     def describe(self) -> str:
-        """Return the number of rows, and the share of missing values."""
         return f"{self.n_rows} rows with {percent(np.isnan(self.X).mean())} of values missing"
 
 
@@ -452,7 +440,7 @@ def read_incomplete(
     if not some.all():
         notes = (f"{count(int((~some).sum()), 'row')} without observed values dropped",)
         values, there = values[some], there[some]
-        weights = None if weights is None else weights[some] / weights[some].mean()
+        weights = rescaled(weights, some)
     low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
     constant = [names[i] for i in np.flatnonzero(low == high)]
     if constant:
@@ -513,6 +501,17 @@ class MissingSummary(TextDisplay, ToDict, Frozen):
     statistic: float
     df: int
     p_value: float
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with the rows of each pattern, and which variables it lacks.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Library of the data frame.
+        """
+        missing = dict(zip(self.names, self.patterns.T, strict=True))
+        return data_frame({"rows": list(self.rows), **missing}, backend)
 
     def _headline(self) -> str:
         test = f"Little's test {self.statistic:.2f} on {self.df} df, {p_text(self.p_value)}"

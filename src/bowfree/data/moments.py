@@ -25,6 +25,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import Method
 from bowfree.results.display import Table, TextDisplay, count
 from bowfree.results.frozen import Frozen, lock_arrays
+from bowfree.results.rows import data_frame
 from bowfree.text_reading import short_repr
 from bowfree.validation import as_list
 
@@ -192,6 +193,18 @@ class Moments(TextDisplay, Frozen):
         `Gamma` is then that of complete normal data.
         """
         return Moments._unchecked(self.names, self.S, self.n, self.mean, None, self.notes)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with the mean and standard deviation of each variable.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Library of the data frame.
+        """
+        mean = np.full(len(self.names), np.nan) if self.mean is None else self.mean
+        columns = {"variable": list(self.names), "mean": mean, "sd": np.sqrt(self.variances)}
+        return data_frame(columns, backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the moments as a dictionary of lists and numbers, ready for ``json.dumps``."""

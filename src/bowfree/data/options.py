@@ -43,7 +43,7 @@ from bowfree.data.missing_values import read_incomplete
 from bowfree.data.moments import Moments
 from bowfree.data.ordinal import read_mixed
 from bowfree.data.ranks import read_ranks
-from bowfree.data.sample import CompleteRows, Shrunk, row_slices, shrink
+from bowfree.data.sample import CompleteRows, Shrunk, rescaled, row_slices, shrink
 from bowfree.data.streaming import Sums, is_stream, read_stream
 from bowfree.errors import DataError
 from bowfree.graph.graph_like import GraphLike, graph_of
@@ -316,8 +316,7 @@ class DataOptions:
                     "missing='fiml', or drop the columns with most missing values"
                 )
             note = f"{total - kept} of {total} rows with missing values were dropped"
-            weights = None if weights is None else weights[keep] / weights[keep].mean()
-            return X[keep], weights, (note,)
+            return X[keep], rescaled(weights, keep), (note,)
         if not numbers:
             what = "ordered categories" if ordered else f"correlation={self.correlation!r}"
             raise DataError(

@@ -40,11 +40,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.frames import quoted
-from bowfree.data.ranks import nearest_correlation
+from bowfree.data.ranks import CorrelatedRows, nearest_correlation
 from bowfree.data.sample import Summary, cross_products, lower_triangle
 from bowfree.errors import DataError
 from bowfree.results.display import count
-from bowfree.results.frozen import Frozen
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -97,7 +96,7 @@ class Correlation(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class MixedRows(Frozen):
+class MixedRows(CorrelatedRows):
     """Complete rows with columns of ordered categories.
 
     Attributes
@@ -113,13 +112,7 @@ class MixedRows(Frozen):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return len(self.X)
-
-    @property
-    def plain(self) -> bool:
-        """False: polychoric correlations do not have the sampling distribution of covariances."""
-        return False
 
     @cached_property
     def columns(self) -> tuple[_Column, ...]:
@@ -130,20 +123,11 @@ class MixedRows(Frozen):
         )
 
     @cached_property
-    def pairs(self) -> tuple[Correlation, ...]:
-        """The correlations of the lower triangle, row by row."""
+    def estimates(self) -> tuple[Floats, Floats]:
         columns = self.columns
-        return tuple(
-            correlation(columns[i], columns[j]) for i in range(len(columns)) for j in range(i)
-        )
-
-    def correlations(self) -> Floats:
-        """Return the correlation matrix, which need not be positive definite."""
-        d = len(self.ordinal)
-        R = np.eye(d)
-        i, j = np.tril_indices(d, -1)
-        R[i, j] = R[j, i] = [pair.r for pair in self.pairs]
-        return R
+        pairs = [correlation(columns[i], columns[j]) for i in range(len(columns)) for j in range(i)]
+        influences = [pair.influence for pair in pairs] or [np.empty((0, self.n_rows))]
+        return np.array([pair.r for pair in pairs]), np.vstack(influences).T
 
     def covariance(self) -> tuple[Floats, tuple[str, ...]]:
         """Return the covariance matrix, with variance one for categories, and notes."""
@@ -151,48 +135,28 @@ class MixedRows(Frozen):
         sd = np.array([column.sd for column in self.columns])
         return R * sd * sd[:, None], notes
 
-    def effective_n(self) -> float:
-        """Return the number of normal rows with equally precise correlations, on average."""
-        if len(self.ordinal) < 2:
-            return float(self.n_rows)
-        shares = [
-            (1 - pair.r**2) ** 2 / max(float(np.mean(pair.influence**2)), 1e-300)
-            for pair in self.pairs
-        ]
-        return float(max(2.0, np.round(self.n_rows * min(float(np.mean(shares)), 1.0))))
-
     def gamma(self) -> Floats:
-        """Return the covariance matrix of the influences on the entries of S."""
         # S_ij = s_i s_j r_ij depends on the standard deviations, too.
-        sd = [column.sd for column in self.columns]
-        scale = [
-            column.first_step()[:, 1] if column.codes is None else np.zeros(self.n_rows)
-            for column in self.columns
-        ]
-        pairs = iter(self.pairs)
-        entries = []
-        for i, j in zip(*lower_triangle(len(sd)), strict=True):
-            if i == j:
-                entries.append(2 * sd[i] ** 2 * scale[i])
-            else:
-                pair = next(pairs)
-                entries.append(sd[i] * sd[j] * (pair.influence + pair.r * (scale[i] + scale[j])))
-        influence = np.stack(entries, axis=1)
-        G: Floats = cross_products(influence, influence) / self.n_rows
-        return G
+        i, j = lower_triangle(len(self.ordinal))
+        r, influence = np.ones(len(i)), np.zeros((self.n_rows, len(i)))
+        r[i != j], influence[:, i != j] = self.estimates
+        sd = np.array([column.sd for column in self.columns])
+        of_sd = np.zeros_like(self.X)
+        for k, column in enumerate(self.columns):
+            if column.codes is None:
+                of_sd[:, k] = column.first_step()[:, 1]
+        influence = sd[i] * sd[j] * (influence + r * (of_sd[:, i] + of_sd[:, j]))
+        return cross_products(influence, influence) / self.n_rows
 
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, MixedRows]:
-        """Return the rows of some of the variables."""
         some = list(order)
         return taken, replace(self, X=self.X[:, some], ordinal=tuple(self.ordinal[k] for k in some))
 
     def redrawn(self, rows: Indices) -> tuple[Floats, MixedRows]:
-        """Return S of these rows, and the rows."""
         drawn = replace(self, X=self.X[rows])
         return drawn.covariance()[0], drawn
 
     def describe(self) -> str:
-        """Return the number of rows and of ordinal columns."""
         return f"{self.n_rows} rows with {count(sum(self.ordinal), 'ordinal column')}"
 
 
@@ -220,12 +184,10 @@ def read_mixed(
         absent = [label for k, label in enumerate(labels or ()) if k not in there]
         if absent:
             unused.append(f"{name!r} has no rows of category {quoted(absent)}")
+    i, j = np.tril_indices(len(names), -1)
     at_end = [
-        f"{names[i]!r} and {names[j]!r}"
-        for (i, j), pair in zip(
-            zip(*np.tril_indices(len(names), -1), strict=True), rows.pairs, strict=True
-        )
-        if abs(pair.r) > _LARGEST - 1e-6
+        f"{names[i[k]]!r} and {names[j[k]]!r}"
+        for k in np.flatnonzero(np.abs(rows.estimates[0]) > _LARGEST - 1e-6)
     ]
     if at_end:
         raise DataError(

@@ -28,8 +28,7 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.frames import quoted
-from bowfree.data.sample import Summary, cross_products, lower_triangle
-from bowfree.results.frozen import Frozen
+from bowfree.data.sample import Sample, Summary, cross_products, lower_triangle
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -42,8 +41,34 @@ _SMALLEST_EIGENVALUE = 1e-4
 _FEW_VALUES = 10
 
 
+class CorrelatedRows(Sample):
+    """Rows of which correlations are estimated, with an influence of each row."""
+
+    @cached_property
+    def estimates(self) -> tuple[Floats, Floats]:
+        """The correlations in the lower triangle, row by row, and the influences (n, pairs)."""
+        raise NotImplementedError
+
+    def correlations(self) -> Floats:
+        """Return the correlation matrix, which need not be positive definite."""
+        r = self.estimates[0]
+        d = round((1 + np.sqrt(1 + 8 * len(r))) / 2)
+        R = np.eye(d)
+        i, j = np.tril_indices(d, -1)
+        R[i, j] = R[j, i] = r
+        return R
+
+    def effective_n(self) -> float:
+        """Return the number of normal rows with equally precise correlations, on average."""
+        r, influence = self.estimates
+        if not len(r):
+            return float(self.n_rows)
+        share = (1 - r**2) ** 2 / np.maximum((influence**2).mean(axis=0), 1e-300)
+        return float(max(2.0, np.round(self.n_rows * min(share.mean(), 1.0))))
+
+
 @dataclass(frozen=True, eq=False)
-class RankedRows(Frozen):
+class RankedRows(CorrelatedRows):
     """The ranks of complete rows.
 
     Attributes
@@ -61,58 +86,32 @@ class RankedRows(Frozen):
     def of(cls, X: Floats, coefficient: Literal["spearman", "kendall"]) -> RankedRows:
         """Rank the columns."""
         columns = [np.unique(column, return_inverse=True)[1] for column in X.T]
-        ranks = np.ascontiguousarray(np.stack(columns).T, dtype=np.int32)
-        return cls(ranks, coefficient)
+        return cls(np.ascontiguousarray(np.stack(columns).T, dtype=np.int32), coefficient)
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return len(self.ranks)
 
-    @property
-    def plain(self) -> bool:
-        """False: rank correlations do not have the sampling distribution of covariances."""
-        return False
-
     @cached_property
-    def _found(self) -> tuple[Floats, Floats]:
-        """Return the correlations in the lower triangle, and the influences of the rows."""
+    def estimates(self) -> tuple[Floats, Floats]:
         return _kendall(self.ranks) if self.coefficient == "kendall" else _spearman(self.ranks)
 
-    def correlations(self) -> Floats:
-        """Return the correlation matrix, which need not be positive definite."""
-        d = self.ranks.shape[1]
-        R = np.eye(d)
-        i, j = np.tril_indices(d, -1)
-        R[i, j] = R[j, i] = self._found[0]
-        return R
-
-    def effective_n(self) -> float:
-        """Return the number of normal rows with equally precise correlations, on average."""
-        r, influence = self._found
-        if not len(r):
-            return float(self.n_rows)
-        share = (1 - r**2) ** 2 / np.maximum((influence**2).mean(axis=0), 1e-300)
-        return float(max(2.0, np.round(self.n_rows * min(share.mean(), 1.0))))
-
     def gamma(self) -> Floats:
-        """Return the covariance matrix of the influences; the variances are constant."""
-        influence = self._found[1]
-        return among_correlations(
-            cross_products(influence, influence) / self.n_rows, self.ranks.shape[1]
-        )
+        # The variances are constant, so their entries are zero.
+        influence = self.estimates[1]
+        i, j = lower_triangle(self.ranks.shape[1])
+        G = np.zeros((len(i), len(i)))
+        G[np.ix_(i != j, i != j)] = cross_products(influence, influence) / self.n_rows
+        return G
 
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, RankedRows]:
-        """Return the ranks of some of the variables."""
         return taken, RankedRows(np.ascontiguousarray(self.ranks[:, list(order)]), self.coefficient)
 
     def redrawn(self, rows: Indices) -> tuple[Floats, RankedRows]:
-        """Return the correlations of these rows, and the rows."""
         drawn = RankedRows.of(self.ranks[rows].astype(np.float64), self.coefficient)
         return nearest_correlation(drawn.correlations())[0], drawn
 
     def describe(self) -> str:
-        """Return the coefficient and the number of rows."""
         return f"{self.coefficient.capitalize()} correlations of {self.n_rows} rows"
 
 
@@ -133,15 +132,6 @@ def read_ranks(
         else ()
     )
     return Summary(R, rows.effective_n(), None), rows, notes + repaired
-
-
-def among_correlations(G: Floats, d: int) -> Floats:
-    """Return Gamma of a correlation matrix: zeros for the variances, G for the correlations."""
-    i, j = lower_triangle(d)
-    off = np.flatnonzero(i != j)
-    full = np.zeros((len(i), len(i)))
-    full[np.ix_(off, off)] = G
-    return full
 
 
 def nearest_correlation(R: Floats) -> tuple[Floats, tuple[str, ...]]:

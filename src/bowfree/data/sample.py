@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,38 +42,38 @@ class Summary(NamedTuple):
     mean: Floats | None
 
 
-class Sample(Protocol):
+class Sample(Frozen):
     """Observations of some kind, with the columns in the order of the moments."""
 
     @property
     def n_rows(self) -> int:
         """Number of rows, the n that `gamma` and the tests of a fit refer to."""
-        ...
+        raise NotImplementedError
 
     @property
     def plain(self) -> bool:
         """Whether the rows are complete and unweighted, so that normal theory needs S and n only."""
-        ...
+        return False
 
     def gamma(self) -> Floats:
-        """Return the asymptotic covariance matrix of ``sqrt(n_rows) S``, normal or not."""
-        ...
+        """Return the asymptotic covariance matrix of ``sqrt(n_rows) S``, without normality."""
+        raise NotImplementedError
 
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, Sample]:
         """Return the observations of some variables; `taken` has their block of S and mean."""
-        ...
+        raise NotImplementedError
 
     def redrawn(self, rows: Indices) -> tuple[Floats, Sample]:
         """Return S of a sample that consists of these rows, and the sample."""
-        ...
+        raise NotImplementedError
 
     def describe(self) -> str:
         """Return a short description, such as "300 observations"."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
-class CompleteRows(Frozen):
+class CompleteRows(Sample):
     """Complete rows.
 
     Attributes
@@ -107,12 +107,10 @@ class CompleteRows(Frozen):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return len(self.deviations)
 
     @property
     def plain(self) -> bool:
-        """Whether each row counts once."""
         return self.weights is None
 
     def covariance(self) -> Floats:
@@ -127,10 +125,7 @@ class CompleteRows(Frozen):
         return dict(zip(names, X.T, strict=True))
 
     def gamma(self) -> Floats:
-        """Return the covariance matrix of the products of deviations (fourth moments).
-
-        With weights w it is the mean of ``w^2 (z z^T - S)(z z^T - S)^T``.
-        """
+        # Fourth moments; with weights w, the mean of w^2 (z z^T - S)(z z^T - S)^T.
         i, j = lower_triangle(self.deviations.shape[1])
         s = self.covariance()[i, j]
         total = np.zeros((len(i), len(i)))
@@ -142,25 +137,20 @@ class CompleteRows(Frozen):
         return total / self.n_rows
 
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, CompleteRows]:
-        """Return the rows of some of the variables."""
         return taken, replace(self, deviations=self.deviations[:, list(order)])
 
     def redrawn(self, rows: Indices) -> tuple[Floats, CompleteRows]:
-        """Return S of these rows, and the rows."""
         X = self.deviations[rows]
-        weights = None if self.weights is None else self.weights[rows]
-        if weights is not None:
-            weights = weights / weights.mean()
+        weights = rescaled(self.weights, rows)
         drawn = CompleteRows(X - np.average(X, axis=0, weights=weights), weights)
         return drawn.covariance(), drawn
 
     def describe(self) -> str:
-        """Return the number of rows, and whether they are weighted."""
         return f"{self.n_rows} {'' if self.weights is None else 'weighted '}observations"
 
 
 @dataclass(frozen=True, eq=False)
-class Shrunk:
+class Shrunk(Sample):
     """Observations whose covariances were multiplied by a factor below one."""
 
     sample: Sample
@@ -168,34 +158,33 @@ class Shrunk:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return self.sample.n_rows
 
     @property
     def plain(self) -> bool:
-        """Whether the rows are complete and unweighted."""
         return self.sample.plain
 
     def gamma(self) -> Floats:
-        """Return the matrix of the unshrunk entries, scaled like the entries."""
         G = self.sample.gamma()
         i, j = lower_triangle(int(np.sqrt(2 * len(G))))
         scale = np.where(i == j, 1.0, self.factor)
         return G * scale * scale[:, None]
 
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, Shrunk]:
-        """Return the rows of some of the variables."""
         _, sample = self.sample.take(order, taken)
         return taken, Shrunk(sample, self.factor)
 
     def redrawn(self, rows: Indices) -> tuple[Floats, Shrunk]:
-        """Return the shrunk S of these rows, and the rows."""
         S, sample = self.sample.redrawn(rows)
         return shrink(S, self.factor), Shrunk(sample, self.factor)
 
     def describe(self) -> str:
-        """Return a description of the rows, and the factor."""
         return f"{self.sample.describe()}, covariances multiplied by {self.factor:g}"
+
+
+def rescaled(weights: Floats | None, rows: npt.NDArray[Any]) -> Floats | None:
+    """Return the weights of some rows, with mean one."""
+    return None if weights is None else weights[rows] / weights[rows].mean()
 
 
 def _is_far(mean: Floats, spread: Floats) -> bool:

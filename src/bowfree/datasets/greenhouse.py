@@ -1,20 +1,18 @@
-"""The demo: seven measurements on a thousand (invented) tomato plants in a greenhouse.
+"""Demo data: seven simulated measurements on a thousand tomato plants in a greenhouse.
 
 ::
 
-    sun ----> leaves <---- water          sun, water: at the plant's place
-                |                          pot:       size of the pot
+    sun ----> leaves <---- water          pot: size of the pot
+                |
                 v
     pot --> roots <-> fruit --> sweetness
 
-Roots and fruit share a cause that nobody measured: the soil. A method that knows no hidden causes
-has to draw an arrow between the two. Which edges can be known from data at all? ``leaves ->
-fruit``, ``fruit -> sweetness`` and ``roots <-> fruit`` can; whether ``sun``, ``water`` and
-``pot`` act on their neighbors or share hidden causes with them, no method can tell (section
-2.4).
+Roots and fruit have an unmeasured common cause, the soil. The data identify ``leaves -> fruit``,
+``fruit -> sweetness`` and ``roots <-> fruit``. Whether ``sun``, ``water`` and ``pot`` act on their
+neighbors or share hidden causes with them is not identified (section 2.4).
 
-The numbers are drawn from the model by `make_demo` and rounded to four digits, so that the file
-is the same on every machine.
+`make_demo` draws the numbers from the model and rounds them to four digits, so that the file is the
+same on every machine.
 """
 
 from __future__ import annotations
@@ -44,13 +42,13 @@ _VARIANCES = {
     "fruit": 0.8,
     "sweetness": 0.5,
 }
-_SOIL = 0.45  # covariance that the unmeasured soil gives to roots and fruit
+_SOIL = 0.45  # covariance of roots and fruit due to the soil
 _N = 1000
 _SEED = 20170
 
 
 def demo_model() -> LinearSEM:
-    """Return the model that the demo data were drawn from.
+    """Return the model of the demo data.
 
     Returns
     -------
@@ -78,12 +76,12 @@ def demo_model() -> LinearSEM:
 
 
 def make_demo() -> Table:
-    """Draw the demo data from their model, as it was done once for the file.
+    """Simulate the demo data from their model.
 
     Returns
     -------
     Table
-        Equal to `load_demo`, bit for bit.
+        The same as `load_demo`, bit for bit.
 
     Examples
     --------

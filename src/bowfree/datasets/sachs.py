@@ -189,59 +189,39 @@ def _from_folder(condition: SachsCondition, places: list[Path], origin: str) -> 
             return _checked(place / condition.file, condition.sha256)
         if (place / condition.original).is_file():
             return _converted(place / condition.original, condition)
-    if not places[0].is_dir():
-        raise BowfreeError(
-            f"the data folder {places[0]} (from {origin}) does not exist; it should contain "
-            f"{condition.file} or {condition.original!r}"
-        )
+    missing = "" if places[0].is_dir() else ", which does not exist"
     raise BowfreeError(
         f"neither {condition.file} nor {condition.original!r} was found in "
-        f"{' or '.join(map(str, places))} (from {origin}); without {origin} and with "
+        f"{' or '.join(map(str, places))} (from {origin}){missing}; without {origin} and with "
         f"{VARIABLE} unset the file is downloaded"
     )
 
 
 def _from_cache(condition: SachsCondition) -> bytes:
     """Return the CSV of a condition from the cache of pooch, after a download if necessary."""
-    by_hand = (
-        f"get {condition.original!r} from {SOURCE} or from the supplement of Sachs et al. (2005)"
+    remedy = (
+        f"get {condition.original!r} from {SOURCE} or from the supplement of Sachs et al. (2005), "
+        f"and pass its folder as folder= or in the variable {VARIABLE}"
     )
     try:
         import pooch
     except ImportError as error:
         raise BowfreeError(
             f"{condition.file} is not part of bowfree, and pooch, which downloads it, is not "
-            f"installed: run {INSTALL}; or {by_hand}, and pass its folder as folder= or in the "
-            f"variable {VARIABLE}"
+            f"installed: run {INSTALL}; or {remedy}"
         ) from error
-    cache = Path(pooch.os_cache("bowfree")) / "sachs"
-    path = cache / condition.file
-    if path.is_file():
-        return _checked(path, condition.sha256)
     try:
-        # This needs no network if the .xls file is in the cache.
         original = pooch.retrieve(
             SOURCE + quote(condition.original),
             known_hash=f"sha256:{condition.original_sha256}",
             fname=condition.original,
-            path=cache,
+            path=Path(pooch.os_cache("bowfree")) / "sachs",
         )
-    except OSError as error:
+    except (OSError, ValueError) as error:  # no network, or a wrong SHA-256 sum
         raise BowfreeError(
-            f"{condition.original!r} could not be downloaded ({error}); {by_hand}, and put it "
-            f"in {cache}, or pass its folder as folder= or in the variable {VARIABLE}"
+            f"{condition.original!r} could not be downloaded ({error}); {remedy}"
         ) from error
-    except ValueError as error:  # wrong SHA-256 sum
-        raise DataError(
-            f"the download of {condition.original!r} has a wrong SHA-256 sum ({error}); "
-            f"{by_hand}, and put it in {cache}"
-        ) from error
-    csv = _converted(Path(original), condition)
-    # Another process may do the same, and must not read half a file.
-    draft = path.with_suffix(f".{os.getpid()}")
-    draft.write_bytes(csv)
-    draft.replace(path)
-    return csv
+    return _converted(Path(original), condition)
 
 
 def _checked(path: Path, sha256: str) -> bytes:
