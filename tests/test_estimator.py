@@ -192,7 +192,7 @@ def test_before_and_after_the_fit(fitted):
         with pytest.raises(NotFittedError):
             method(bf.BAPLearner())
     assert not hasattr(bf.BAPLearner(), "equivalence_class_")
-    with pytest.raises(bf.errors.DataError, match="give the same ones"):
+    with pytest.raises(bf.errors.DataError, match="those of fit were"):
         fitted.score({"sun": [1.0], "moon": [2.0]})
 
 

@@ -1,7 +1,7 @@
-"""The exceptions and the warnings of bowfree.
+"""The exceptions and warnings of bowfree.
 
-All exceptions are :class:`ValueError`, so that code which only wants to know "the input was bad"
-needs no import from here. Each message says what was wrong, the value seen, and the way out.
+All exceptions but :class:`WorkInterrupted` are subclasses of :class:`ValueError`. Messages state
+the problem, the value and the remedy.
 """
 
 import sys
@@ -26,20 +26,20 @@ __all__ = [
 
 
 class BowfreeError(ValueError):
-    """Base class: something given to bowfree cannot be used."""
+    """Base class of the exceptions: an argument cannot be used."""
 
 
 class GraphError(BowfreeError):
-    """A graph is not what the function needs: unknown node, self-loop, cycle, bow, other nodes."""
+    """A graph that the function cannot use: unknown node, self-loop, cycle, bow, other nodes."""
 
 
 class ParseError(BowfreeError):
-    """Text that is not in the named format; the message gives line and column.
+    """A string that is not in the expected format.
 
     Attributes
     ----------
     line, column : int or None
-        Where the text went wrong, counted from 1; None when the text as a whole is the problem.
+        Position of the problem, counted from 1; None if it concerns the whole string.
     """
 
     def __init__(self, message: str, *, line: int | None = None, column: int | None = None) -> None:
@@ -54,46 +54,45 @@ class DataError(BowfreeError):
 
 
 class KnowledgeError(BowfreeError):
-    """Background knowledge that names unknown variables or contradicts itself."""
+    """Background knowledge that names unknown variables or is contradictory."""
 
 
 class CheckpointError(BowfreeError):
-    """A checkpoint that belongs to another search, another version, or is cut short."""
+    """A checkpoint of another search or version, or a damaged one."""
 
 
 class TimeIsUp(BowfreeError):
-    """A time limit was over before there was anything to return."""
+    """A time limit that passed before there was a result to return."""
 
 
 class WorkersLost(BowfreeError):
-    """All workers of an executor are gone, or it was closed, before the work was done.
+    """All workers of an executor have died, or it was closed, before all tasks were done.
 
     Attributes
     ----------
     result : object
-        What was finished by then, as the function would have returned it after a time limit; None
-        when there was nothing.
+        The result of the finished tasks, as after a time limit; None if there is none.
     """
 
     result: Any = None
 
 
 class WorkInterrupted(KeyboardInterrupt):
-    """Ctrl-C during work that falls into pieces; those that were done are in :attr:`result`.
+    """Ctrl-C during a computation that consists of tasks.
 
     Attributes
     ----------
     result : object
-        What was finished by then, as the function would have returned it after a time limit.
+        The result of the finished tasks, as after a time limit.
     """
 
     def __init__(self, result: Any) -> None:
-        super().__init__("interrupted; what was done so far is in .result")
+        super().__init__("interrupted; the result so far is in .result")
         self.result = result
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn, and point at the line outside the package that led to it."""
+    """Issue a warning that points to the line outside the package that caused it."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and _is_ours(frame):
         level, frame = level + 1, frame.f_back
@@ -105,12 +104,12 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 class DataWarning(UserWarning):
-    """Data that are probably not what they are taken for: row numbers, categories."""
+    """Data that are probably not measurements: row numbers, categories."""
 
 
 class FitWarning(UserWarning):
-    """A result worth less than it looks: no convergence, divergence, singular information."""
+    """A fit that is not reliable: no convergence, divergence, singular information."""
 
 
 class LearnedGraphWarning(FitWarning):
-    """Standard errors and tests on the rows that the graph was learned from: they say too much."""
+    """Standard errors and tests from the rows that the graph was learned from: too optimistic."""

@@ -1,15 +1,11 @@
-"""The scikit-learn estimator: a search, its fit, and what follows from both, behind ``fit(X)``.
+"""The scikit-learn estimator: a search and a fit behind ``fit(X)``.
 
-`BAPLearner` puts :func:`bowfree.greedy_search` behind the interface that Python data people know:
-options in the constructor, results in attributes with a trailing underscore, a ``score`` that
-cross-validation can use, cloning and pickling. Everything exacting happens in the functions
-underneath; use those when you have a covariance matrix instead of data.
+The options are parameters of the constructor, and the results are attributes with a trailing
+underscore. ``score`` is the log-likelihood of new observations, so that ``GridSearchCV`` can choose
+the penalty; the penalized score of the search is the attribute ``score_``. For covariance matrices,
+missing values or several conditions use :func:`bowfree.greedy_search`.
 
-``score`` is the log-likelihood of *new* observations, so that ``GridSearchCV`` can choose the
-penalty. The penalized score that the search maximizes is the attribute ``score_``.
-
-This module imports scikit-learn; ``import bowfree`` does not import this module. Next:
-:mod:`bowfree.search.greedy`.
+This module imports scikit-learn; ``import bowfree`` does not import this module.
 """
 
 from __future__ import annotations
@@ -35,15 +31,15 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly
 from bowfree.model.linear_sem import LinearSEM
-from bowfree.parameters import GraphClass, Penalty
+from bowfree.parameters import GraphClass, Penalty, complete_docstring
 from bowfree.search.greedy import greedy_search
-from bowfree.search.plan import StrategyName
+from bowfree.search.plan import Strategy, StrategyName
 from bowfree.search.result import SearchResult
 from bowfree.space.knowledge import Knowledge
 
 Floats = npt.NDArray[np.float64]
 
-# Worked out when first asked for; forgotten by the next `fit`, and not pickled.
+# Computed on first access, reset by `fit`, and not pickled.
 _LAZY = ("equivalence_class_", "effect_bounds_")
 
 
@@ -52,67 +48,44 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    penalty : float or "ebic"
-        Weight of ``log n`` per node and edge: 1 is the paper's, 0.5 the usual BIC, "ebic" the
-        extended one, for many features.
-    smallest_effect : float
-        Smallest partial correlation that is worth an edge, for very many samples.
-    strategy : {"ils", "restart"}
-        How to search, see :func:`bowfree.greedy_search`.
-    restarts : int, optional
-        Number of random starts.
-    rounds : int, optional
-        Largest number of rounds of kicks of ``strategy="ils"``.
-    graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}
-        Where to search.
-    max_in_degree, max_district : int, optional
-        Limits on the arrowheads at a node and on the nodes in a district.
-    knowledge : Knowledge, optional
-        Required and forbidden edges, tiers, unconfounded variables.
-    shrinkage : float
-        Learn from ``(1 - shrinkage) S + shrinkage diag(S)``.
-    time_limit : float, optional
-        Seconds for the search; with it the result depends on the machine.
-    n_jobs : int, optional
-        Threads; None is 1, -1 all cores. The result is the same for every number.
     random_state : int, numpy.random.Generator, RandomState, optional
-        The same number gives the same result.
+        Seed or generator. The same seed gives the same result.
 
     Attributes
     ----------
     causal_graph_ : MixedGraph
-        The best graph found. Others may be equivalent: see `equivalence_class_`.
+        The best graph found; `equivalence_class_` has the graphs that are equivalent to it.
     adjacency_matrix_ : ndarray of shape (d, d)
         lingam's convention: ``[i, j]`` is the direct effect of feature j on feature i, zero without
         an edge, NaN in both ``[i, j]`` and ``[j, i]`` for a hidden common cause (i <-> j).
     B_ : ndarray of shape (d, d)
         ``B_[i, j]`` is the direct effect of feature j on feature i.
     Omega_ : ndarray of shape (d, d)
-        Covariance matrix of the errors; an entry off the diagonal is a bidirected edge.
+        Covariance matrix of the errors; a non-zero entry off the diagonal is a bidirected edge.
     location_ : ndarray of shape (d,)
         Means of the features.
     covariance_, precision_ : ndarray of shape (d, d)
         Fitted covariance matrix ``(I-B)^-1 Omega (I-B)^-T`` and its inverse.
     score_ : float
-        Penalized score of the graph on the data of ``fit`` (what the search maximized).
+        Penalized score of the graph on the data of ``fit``, which the search has maximized.
     search_result_ : SearchResult
-        All runs, and the graphs that came close.
+        All runs, and the graphs with similar scores.
     fitted_model_ : Fit
         Standard errors, fit indices, the summary table.
     equivalence_class_ : EquivalenceClass
-        The graphs that no data can tell from `causal_graph_`, as far as the knowledge permits
-        them; worked out when asked for.
+        The graphs that are equivalent to `causal_graph_` and permitted by the knowledge; computed
+        on first access.
     effect_bounds_ : EffectBounds
-        Bounds on the total effects over that class, entry ``[i, j]`` for the effect of j on i;
-        worked out when asked for.
+        Bounds of the total effects over that class, entry ``[i, j]`` for the effect of j on i;
+        computed on first access.
     n_features_in_ : int
-        Number of features seen in ``fit``.
+        Number of features in ``fit``.
     feature_names_in_ : ndarray of shape (d,)
-        Their names; only when the data had some that are all strings.
+        Their names, if the data had names that are all strings.
 
     See Also
     --------
-    bowfree.greedy_search : The function underneath, also for covariance matrices.
+    bowfree.greedy_search : The underlying function, also for covariance matrices.
 
     References
     ----------
@@ -134,7 +107,7 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         *,
         penalty: Penalty = 1.0,
         smallest_effect: float = 0.0,
-        strategy: StrategyName = "ils",
+        strategy: StrategyName | Strategy = "ils",
         restarts: int | None = None,
         rounds: int | None = None,
         graph_class: GraphClass = "bap",
@@ -160,7 +133,6 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    # What scikit-learn sees as attributes of a fitted estimator.
     causal_graph_: MixedGraph
     adjacency_matrix_: Floats
     B_: Floats
@@ -182,40 +154,26 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         X : array_like of shape (n, d), data frame, or mapping from names to columns
             Observations in rows.
         y : None
-            Ignored; there for scikit-learn.
+            Ignored.
 
         Returns
         -------
         BAPLearner
-            Itself.
+            The estimator itself.
         """
         if isinstance(X, Moments) or are_conditions(X):
             raise DataError(
-                "BAPLearner takes one table of rows: give moments or several conditions to "
+                "BAPLearner requires one table of rows; pass moments or several conditions to "
                 "bowfree.greedy_search"
             )
         values = self._values(X, reset=True)
         for name in _LAZY:
             self.__dict__.pop(name, None)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = [f"x{i + 1}" for i in range(values.shape[1])]
-        result = greedy_search(
-            {str(name): column for name, column in zip(names, values.T, strict=True)},
-            strategy=self.strategy,
-            restarts=self.restarts,
-            rounds=self.rounds,
-            penalty=self.penalty,
-            smallest_effect=self.smallest_effect,
-            graph_class=self.graph_class,
-            max_in_degree=self.max_in_degree,
-            max_district=self.max_district,
-            knowledge=self.knowledge,
-            shrinkage=self.shrinkage,
-            time_limit=self.time_limit,
-            n_jobs=self.n_jobs,
-            rng=_rng(self.random_state),
-        )
+        names = getattr(self, "feature_names_in_", [f"x{i + 1}" for i in range(values.shape[1])])
+        options = self.get_params(deep=False)
+        rng = _rng(options.pop("random_state"))
+        columns = {str(name): column for name, column in zip(names, values.T, strict=True)}
+        result = greedy_search(columns, **options, rng=rng)
         fitted = fit_quietly(result)
         residual = np.eye(len(fitted.B)) - fitted.B
         self.location_ = values.mean(axis=0)
@@ -236,7 +194,7 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array_like of shape (n, d), data frame, or mapping from names to columns
-            Observations in rows, features as in ``fit``.
+            Observations in rows, with the features of ``fit``.
 
         Returns
         -------
@@ -245,46 +203,43 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         values = self._values(X, reset=False)
         check_cases(self.causal_graph_.nodes, values)
-        deviations = values - self.location_
-        # Whitening by the factor of Sigma; det(Sigma) = det(Omega) because det(I - B) = 1.
+        # det(Sigma) = det(Omega) because det(I - B) = 1.
         factor = np.linalg.cholesky(self.Omega_)
-        errors = deviations @ (np.eye(len(self.B_)) - self.B_).T
+        errors = (values - self.location_) @ (np.eye(len(self.B_)) - self.B_).T
         white = np.linalg.solve(factor, errors.T)
         constant = len(factor) * math.log(2 * math.pi) / 2 + np.log(np.diag(factor)).sum()
         density: Floats = -(white**2).sum(axis=0) / 2 - constant
         return density
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-density of observations, for choosing options by cross-validation.
+        """Return the mean log-density of observations, for cross-validation; higher is better.
 
         Parameters
         ----------
         X : array_like of shape (n, d), data frame, or mapping from names to columns
-            Observations in rows, features as in ``fit``.
+            Observations in rows, with the features of ``fit``.
         y : None
-            Ignored; there for scikit-learn.
+            Ignored.
 
         Returns
         -------
         float
-            Higher is better. (The penalized score of the search is the attribute ``score_``.)
         """
         return float(self.score_samples(X).mean())
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Floats:
-        """Draw observations from the fitted model.
+        """Draw observations from the fitted model, with the means of the data of ``fit``.
 
         Parameters
         ----------
         n_samples : int
-            How many.
+            Number of observations.
         random_state : int, numpy.random.Generator, RandomState, optional
-            The same number gives the same sample.
+            Seed or generator.
 
         Returns
         -------
         ndarray of shape (n_samples, d)
-            With the means of the data of ``fit``.
         """
         check_is_fitted(self)
         model = LinearSEM(self.causal_graph_, self.B_, self.Omega_)
@@ -293,13 +248,13 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     @cached_property
     def equivalence_class_(self) -> EquivalenceClass:
-        """The graphs equivalent to `causal_graph_` that the search left open."""
+        """The graphs equivalent to `causal_graph_` in the search space."""
         check_is_fitted(self)
         return self.search_result_.equivalence_class()
 
     @cached_property
     def effect_bounds_(self) -> Any:
-        """Bounds on total effects over the permitted members of the class."""
+        """Bounds of total effects over `equivalence_class_`."""
         from bowfree.effects.bounds import effect_bounds
 
         check_is_fitted(self)
@@ -310,27 +265,32 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return {name: value for name, value in state.items() if name not in _LAZY}
 
     def _values(self, X: Any, *, reset: bool) -> Floats:
-        """Return the observations as an array; scikit-learn checks names and number of features."""
+        """Return the observations as an array after a check of names and number of features."""
         options = {"dtype": np.float64, "ensure_min_samples": 2 if reset else 1}
-        # A sparse matrix of SciPy may be a dict of its entries; scikit-learn refuses all kinds.
+        # Some sparse matrices of SciPy are dicts of their entries; scikit-learn refuses all.
         if issparse(X) or not isinstance(X, Mapping):
             values: Floats = validate_data(self, X, reset=reset, **options)
             return values
-        # scikit-learn knows no mappings, which is what bowfree.datasets returns.
-        if reset:
-            self.feature_names_in_ = np.array([str(name) for name in X], dtype=object)
-            self.n_features_in_ = len(X)
+        # scikit-learn does not accept mappings, which bowfree.datasets returns.
         columns = {str(name): column for name, column in X.items()}
+        if reset:
+            self.feature_names_in_ = np.array(list(columns), dtype=object)
+            self.n_features_in_ = len(columns)
         expected = getattr(self, "feature_names_in_", None)
         if expected is None or set(columns) != set(expected):
-            seen = f"{self.n_features_in_} features without names" if expected is None else expected
-            raise DataError(f"columns are {list(columns)}, but fit saw {seen}; give the same ones")
+            of_fit = (
+                f"{self.n_features_in_} columns without names" if expected is None else expected
+            )
+            raise DataError(f"the columns are {list(columns)}, but those of fit were {of_fit}")
         named: Floats = check_array(np.column_stack([columns[k] for k in expected]), **options)
         return named
 
 
+BAPLearner.__doc__ = complete_docstring(BAPLearner).replace("; overrides that of `space`", "")
+
+
 def _rng(random_state: Any) -> Any:
-    """Return what :func:`numpy.random.default_rng` takes; the old RandomState gives a seed."""
+    """Return an argument for :func:`numpy.random.default_rng`; a RandomState draws a seed."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     return random_state
