@@ -1,4 +1,4 @@
-"""The next experiment: how it would split the graphs that are open."""
+"""Experiments compared by how they would split an equivalence class."""
 
 from __future__ import annotations
 
@@ -54,13 +54,6 @@ def test_a_chain():
     assert middle.n_classes == 3
     assert middle.resolved_ends == pytest.approx((2 * 3 + 4 + 2 * 3) / 5)
     assert middle.members_left == pytest.approx((4 + 1 + 4) / 5)
-
-
-def test_nothing_is_open():
-    found = bf.design(bf.parse("x, y"))
-    assert (found.n_members, found.n_ends) == (1, 0)
-    assert found.best.members_left == 1
-    assert "no experiment is needed" in str(found)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -199,15 +192,11 @@ def test_threads_seeds_and_progress_change_nothing():
     assert (told[0].what, told[0].done, told[-1].done) == ("experiments", 0, 10)
 
 
-def test_limits_are_told():
+def test_limits_are_reported():
     g = bf.parse("a -> b -> c -> d <- a, b -> d, a -> c")
     some = bf.design(g, limit=5)
     assert (some.n_members, some.complete) == (5, False)
     assert "NOT COMPLETE" in str(some)
-    assert "not complete" in repr(some)
-    members = bf.equivalence_class(g)
-    assert not bf.design(members, limit=5).complete
-    assert bf.design(members).complete
     hurried = bf.design(bf.equivalence_class(CLIQUE, limit=20_000), time_limit=1e-9)
     assert (len(hurried), hurried.complete) == (0, False)
     assert repr(hurried) == "<Design: 0 experiments, not complete>"
@@ -215,17 +204,10 @@ def test_limits_are_told():
         _ = hurried.best
 
 
-def test_shown():
+def test_display():
     found = bf.design(CHAIN, max_targets=2)
-    frame = found.to_frame()
-    assert list(frame.columns) == [
-        "targets",
-        "n_targets",
-        "n_classes",
-        "resolved_ends",
-        "members_left",
-    ]
-    assert frame.targets[0] == "y"
+    columns = ["targets", "n_targets", "n_classes", "resolved_ends", "members_left"]
+    assert list(found.to_frame().columns) == columns
     assert found.to_dict()["experiments"][0]["targets"] == ["y"]
     assert repr(found) == "<Design: 6 experiments, best: y>"
 
@@ -235,31 +217,25 @@ def test_shown():
     [
         ({"candidates": "x"}, "candidates is 'x'"),
         ({"candidates": []}, "needs at least one target"),
-        ({"candidates": ["x", ()]}, "needs at least one target"),
         ({"candidates": ["w"]}, "unknown node 'w'"),
-        ({"candidates": 3}, "candidates is 3"),
         (
             {"candidates": [("x", "y")], "max_targets": 2},
             "max_targets = 2 requires single variables",
         ),
-        ({"max_targets": 0}, "max_targets must be a whole number of at least 1"),
-        ({"kind": "soft"}, "unknown kind 'soft'"),
         ({"targets": ["x", "y"]}, "every condition intervenes on x or y"),
-        ({"limit": 0}, "limit must be"),
         ({"space": "dag"}, "space is an object of type str"),
-        ({"time_limit": -1}, "time_limit must be positive"),
         (
             {"space": bf.SearchSpace(knowledge=bf.Knowledge(forbidden=["x -- y"]))},
             "no member of the class is in the search space",
         ),
     ],
 )
-def test_bad_input(options, words):
+def test_invalid_options(options, words):
     with pytest.raises(bf.BowfreeError, match=words):
         bf.design(CHAIN, **options)
 
 
-def test_refused():
+def test_invalid_graphs():
     members = bf.equivalence_class(CHAIN)
     with pytest.raises(bf.BowfreeError, match="the class was computed for targets"):
         bf.design(members, targets=[()])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -65,15 +63,6 @@ def test_twin():
     np.testing.assert_allclose(
         found.min_abs_interval, np.quantile(least, [0.05, 0.95], axis=0), atol=1e-9
     )
-
-
-def test_same_result_for_every_number_of_jobs():
-    X = collider_data(80)
-    one, two = (
-        bf.bootstrap(X, n_resamples=40, strategy=QUICK, n_jobs=jobs, rng=3) for jobs in (1, 2)
-    )
-    assert one.graphs == two.graphs
-    assert json.dumps(one.to_dict()) == json.dumps(two.to_dict())
 
 
 def test_wilson_interval():

@@ -241,19 +241,6 @@ def test_splices_use_all_samples():
     np.testing.assert_array_equal(made.memory(), both[1::2])
 
 
-def test_a_segment_that_cannot_begin_in_time_changes_nothing():
-    made = chains()
-    made.walk(60, 2, 1, None)
-    noted = [array.tolist() for array in made.notes(0)[:2]]
-    assert not made.begin_leg(seconds=0.0)
-    assert [array.tolist() for array in made.notes(0)[:2]] == noted
-    assert made.memory().shape == (0, 3)
-    assert len(made.jumps()[0]) == 0
-    assert made.begin_leg()
-    assert made.memory().shape == (30, 3)
-    assert len(made.jumps()[0]) > 0
-
-
 def test_splices_connect_separate_modes():
     # x1 and x2 are nearly equal, and x3 is adjacent to one of them with probability 1/2 each. With
     # at most two edges, single changes would have to pass through a graph without an edge at x3,
@@ -355,19 +342,3 @@ def chains(d=3, n_chains=1):
     moments = bf.moments(cov=np.eye(d), n=50)
     setup = ChainSetup(moments, bf.SearchSpace(max_edges=2), GraphPosterior(), 10, 5.0, 2**20)
     return setup.start([bf.MixedGraph(names)._bits()] * n_chains, seed=1)
-
-
-def test_a_chain_continues_in_another_process():
-    first, second = chains(), chains()
-    first.walk(100, 0, 1, None)
-    first.begin_leg()
-    second.put(0, first.place(0), first.notes(0))
-    second.set_jumps(first.jumps())
-    second.add_to_memory(first.memory())
-    for each in (first, second):
-        each.walk(200, 2, 1, None)
-    one, other = first.notes(0), second.notes(0)
-    assert len(one[0]) == 100
-    for a, b in ((one[0], other[0]), (one[1], other[1]), *zip(one[2], other[2], strict=True)):
-        np.testing.assert_array_equal(a, b)
-    assert first.place(0)[1:] == second.place(0)[1:]

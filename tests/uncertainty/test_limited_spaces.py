@@ -10,9 +10,9 @@ S = [[1.0, 0.7, 0.7], [0.7, 1.0, 0.8], [0.7, 0.8, 1.0]]
 
 
 @pytest.mark.parametrize("limits", [{"max_in_degree": 1}, {"max_edges": 2}])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_both_modes_are_visited(limits, seed):
-    samples = bf.structure_mcmc(cov=S, n=150, ddof=0, rng=seed, **limits)
+    samples = bf.structure_mcmc(cov=S, n=150, ddof=0, steps=100_000, rng=seed, **limits)
     adjacent = samples.directed + samples.directed.T + samples.bidirected
     assert adjacent[0, 1] == pytest.approx(adjacent[0, 2], abs=0.02)
     assert samples.mixed

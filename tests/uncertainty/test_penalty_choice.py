@@ -94,16 +94,6 @@ def test_more_than_one_standard_error_is_not_within():
     assert _choose(folds) == (0, 0)
 
 
-def test_same_folds_for_every_number_of_jobs():
-    X = collider_data(80)
-    penalties = [0.5, 1.0]
-    first, second = (
-        bf.choose_penalty(X, penalties=penalties, cv=3, strategy=QUICK, n_jobs=jobs, rng=3)
-        for jobs in (1, 2)
-    )
-    np.testing.assert_array_equal(first.folds, second.folds)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

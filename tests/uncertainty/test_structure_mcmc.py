@@ -16,21 +16,6 @@ from bowfree.uncertainty.structure_samples import effective_sample_size, normal_
 from random_models import random_covariance
 
 
-def test_two_variables():
-    # Four graphs: none, x1 -> x2, x1 <- x2, x1 <-> x2. The last three are equivalent.
-    S, n = [[1.0, 0.3], [0.3, 1.0]], 30
-    samples = bf.structure_mcmc(
-        cov=S, n=n, steps=40_000, thin=4, chains=2, penalty=1.0, prior="flat", rng=0
-    )
-    exact = bf.exhaustive_search(cov=S, n=n)
-    weight = dict(zip((str(g) for g, _ in exact.ranking(1e9)), exact.weights(), strict=True))
-    assert len(samples.counts()) == 4
-    for graph, count in samples.counts().items():
-        assert count / 20_000 == pytest.approx(weight[str(graph)], abs=0.02)
-    assert samples.directed[1, 0] == pytest.approx(weight["x1 -> x2"], abs=0.02)
-    assert samples.bidirected[0, 1] == samples.bidirected[1, 0]
-
-
 @pytest.mark.parametrize(
     ("d", "seed", "options"),
     [
@@ -92,7 +77,7 @@ def test_chains_know_what_a_search_found():
         bf.structure_mcmc(search, n=100)
 
 
-def test_time_limit_brings_back_what_there_is():
+def test_time_limit():
     S = random_covariance(np.random.default_rng(5), 5, 100)
     began = time.monotonic()
     cut = bf.structure_mcmc(
@@ -108,7 +93,7 @@ def test_time_limit_brings_back_what_there_is():
         bf.structure_mcmc(cov=S, n=100, steps=10**9, rng=4, time_limit=0.05)
 
 
-def test_chains_that_disagree_say_so():
+def test_chains_that_have_not_mixed():
     # Two chains that hardly moved from where they began.
     S = random_covariance(np.random.default_rng(5), 6, 5000)
     far = bf.parse("x1 <-> x2 <-> x3 <-> x4 <-> x5 <-> x6")
