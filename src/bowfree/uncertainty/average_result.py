@@ -114,7 +114,7 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
     kind: Kinds = "perfect"
 
     _columns: ClassVar = (
-        "probability", "positive", "negative", "mean", "lower", "upper", "probability_all_members",
+        "probability", "mcse", "positive", "negative", "mean", "lower", "upper", "probability_all_members",
         "min_abs", "mean_abs", "max_abs", "directed", "bidirected",
     )  # fmt: skip
 
@@ -129,6 +129,16 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
     def covers(self) -> tuple[Uncertainty, ...]:
         """Sources of uncertainty that `lower` and `upper` account for: all three."""
         return ("estimates", "members", "classes")
+
+    @property
+    def mcse(self) -> Floats:
+        """Monte Carlo standard error of `probability`, shape (d, d); 0 if no graph was sampled.
+
+        It is that of the sampled graphs, and an upper bound where all members of a class count.
+        """
+        if self.samples is None:
+            return np.zeros_like(self.positive)
+        return self.samples.effect_mcse
 
     @property
     def adjacent(self) -> Floats:
@@ -172,7 +182,7 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
             "estimates, members and classes"
         )
         if not self.mixed:
-            yield "NOT MIXED: the chains disagree about edges; increase `steps` or `max_steps`"
+            yield "NOT MIXED: probabilities are not precise yet; increase `steps` or `max_steps`"
         if not self.complete:
             yield "NOT COMPLETE: `time_limit`, `max_classes` or `limit` left out graphs"
         pairs = effect_pairs(self.probability >= PRINTED)

@@ -28,7 +28,7 @@ from bowfree.parallel.budget import Budget
 from bowfree.parallel.tasks import LazyTasks, run_tasks
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.posterior import GraphPosterior
-from bowfree.uncertainty.structure_samples import MIXED, worst_edge_r_hat
+from bowfree.uncertainty.structure_samples import have_mixed
 
 SLICES = 50  # per run without extensions; progress is reported after each
 MAX_SLICE = 5000  # steps
@@ -147,7 +147,7 @@ def run_chains(
     interruption: KeyboardInterrupt | WorkersLost | None = None
     try:
         for segment in segments:
-            if kept is not None and worst_edge_r_hat(kept.states) < MIXED:
+            if kept is not None and have_mixed(kept.states):
                 break
             if current is not None:
                 complete = chains.begin_leg(budget.seconds_left)

@@ -50,6 +50,7 @@ from bowfree.uncertainty.posterior import GraphPosterior
 Floats = npt.NDArray[np.float64]
 
 MIXED = 1.05  # largest R-hat of chains that count as mixed
+PRECISE = 0.02  # largest Monte Carlo standard error of a probability of chains that do
 RARE = 0.01  # edges in a smaller share of the samples are ignored by the diagnostics
 
 
@@ -120,8 +121,30 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
 
     @property
     def mixed(self) -> bool:
-        """Whether the chains agree on every edge: `worst_r_hat` below 1.05."""
-        return self.worst_r_hat < MIXED
+        """Whether the chains agree: `worst_r_hat` below 1.05 and `largest_mcse` at most 0.02."""
+        return self.worst_r_hat < MIXED and self.largest_mcse <= PRECISE
+
+    @cached_property
+    def edge_mcse(self) -> Floats:
+        """Monte Carlo standard error of the frequency of each edge, shape (pairs, 3)."""
+        return self._per_edge(mcse)
+
+    @cached_property
+    def effect_mcse(self) -> Floats:
+        """Monte Carlo standard error of the frequency of graphs with a directed path from j to i.
+
+        Entry ``[i, j]``, shape (d, d).
+        """
+        d = len(self.names)
+        paths = path_indicators(self.states, d)
+        errors = np.array([[mcse(paths[:, :, i, j]) for j in range(d)] for i in range(d)])
+        lock_arrays(errors)
+        return errors
+
+    @cached_property
+    def largest_mcse(self) -> float:
+        """Largest Monte Carlo standard error of the probability of an edge or an effect."""
+        return largest_mcse(self.states)
 
     @property
     def ess(self) -> float:
@@ -188,8 +211,8 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
         Returns
         -------
         data frame
-            Columns a, mark (``->``, ``<-``, ``<->``), b, frequency, r_hat, ess; the last is NaN for
-            edges that do not vary.
+            Columns a, mark (``->``, ``<-``, ``<->``), b, frequency, mcse (its Monte Carlo standard
+            error), r_hat, ess; the last is NaN for edges that do not vary.
         """
         return data_frame(
             {
@@ -197,6 +220,7 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
                 "mark": [MARKS[state] for _ in self.pairs for state in EDGES],
                 "b": [b for _, b in self.pairs for _ in EDGES],
                 "frequency": self._per_edge(np.mean).ravel(),
+                "mcse": self.edge_mcse.ravel(),
                 "r_hat": self.edge_r_hat.ravel(),
                 "ess": self.edge_ess.ravel(),
             },
@@ -205,7 +229,7 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
 
     def _content(self) -> Any:
         plan = ("steps", "burn_in", "thin", "complete", "posterior")
-        names = (*plan, "acceptance", "r_hat", "ess", "worst_r_hat", "mixed")
+        names = (*plan, "acceptance", "r_hat", "ess", "worst_r_hat", "largest_mcse", "mixed")
         return {
             "names": self.names,
             "chains": len(self.scores),
@@ -229,10 +253,11 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
         )
         yield (
             f"score: R-hat {self.r_hat:.3f}, effective sample size {self.ess:.0f}; "
-            f"edges: worst R-hat {self.worst_r_hat:.3f}"
+            f"edges: worst R-hat {self.worst_r_hat:.3f}; largest Monte Carlo standard error of a "
+            f"probability {self.largest_mcse:.3f}"
         )
         if not self.mixed:
-            yield "NOT MIXED: the chains disagree about edges; increase `steps` or `max_steps`"
+            yield "NOT MIXED: probabilities are not precise yet; increase `steps` or `max_steps`"
         if not self.complete:
             yield "NOT COMPLETE: time was up before the last step"
         if len(self._pool[-1]):
@@ -270,6 +295,55 @@ def worst_edge_r_hat(states: States) -> float:
     """Return the largest split R-hat of an edge that is in at least 1 % of the samples."""
     frequent = per_edge(states, np.mean) >= RARE
     return float(np.max(per_edge(states, split_r_hat), where=frequent, initial=1.0))
+
+
+def mcse(indicator: npt.NDArray[np.bool_]) -> float:
+    """Return the Monte Carlo standard error of the mean of draws of shape (chains, samples).
+
+    It uses the effective sample size of all chains together, which is small if they disagree.
+    """
+    p = float(np.mean(indicator))
+    if p in (0.0, 1.0):
+        return 0.0
+    return math.sqrt(p * (1 - p) / effective_sample_size(indicator))
+
+
+def path_indicators(states: States, d: int) -> npt.NDArray[np.bool_]:
+    """Return whether a directed path leads from j to i in each sample: (chains, samples, d, d)."""
+    i, j = np.array(index_pairs(d), dtype=np.intp).reshape(-1, 2).T
+    paths = np.zeros((*states.shape[:2], d, d), dtype=np.float32)
+    paths[:, :, j, i] = states == FORWARD
+    paths[:, :, i, j] = states == BACKWARD
+    length = 1
+    while length < d:
+        paths = ((paths + paths @ paths) > 0).astype(np.float32)
+        length *= 2
+    return paths > 0
+
+
+def have_mixed(states: States) -> bool:
+    """Return whether the chains agree on every edge and their probabilities are precise."""
+    return worst_edge_r_hat(states) < MIXED and largest_mcse(states) <= PRECISE
+
+
+def largest_mcse(states: States) -> float:
+    """Return the largest Monte Carlo standard error of the probability of an edge or an effect."""
+    d = (1 + math.isqrt(1 + 8 * states.shape[2])) // 2
+    if states.shape[1] < 4 or d < 2:
+        return 0.0
+    paths = path_indicators(states, d).reshape(*states.shape[:2], d * d)
+    edges = np.concatenate([states == state for state in EDGES], axis=2)
+    found = 0.0
+    for indicators in (edges, paths):
+        p = indicators.mean(axis=(0, 1))
+        # The smallest possible error is that of independent samples.
+        least = np.sqrt(p * (1 - p) / (states.shape[0] * states.shape[1]))
+        for k in np.argsort(-least):
+            # Chains with an effective sample size below 1 % of the samples are not mixed anyway.
+            if 10 * least[k] <= found:
+                break
+            found = max(found, mcse(indicators[:, :, k]))
+    return found
 
 
 def normal_ranks(draws: npt.ArrayLike) -> Floats:

@@ -1,0 +1,40 @@
+"""Monte Carlo standard errors of probabilities, and chains that go on until these are small."""
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+from bowfree.uncertainty.structure_samples import mcse, path_indicators
+
+
+def test_independent_draws():
+    draws = np.random.default_rng(1).random((4, 1000)) < 0.3
+    assert mcse(draws) == pytest.approx(np.sqrt(0.3 * 0.7 / 4000), rel=0.25)
+    assert mcse(np.ones((4, 100), dtype=bool)) == 0.0
+
+
+def test_chains_that_disagree_have_a_large_error():
+    draws = np.zeros((4, 1000), dtype=bool)
+    draws[:2] = True
+    assert mcse(draws) > 0.15
+
+
+def test_paths():
+    # Pairs (0, 1), (0, 2), (1, 2): a -> b, c alone; then a -> b -> c.
+    states = np.array([[[1, 0, 0], [1, 0, 1]]], dtype=np.uint8)
+    paths = path_indicators(states, 3)[0]
+    assert np.argwhere(paths[0]).tolist() == [[1, 0]]
+    assert np.argwhere(paths[1]).tolist() == [[1, 0], [2, 0], [2, 1]]
+
+
+def test_another_seed_moves_probabilities_by_a_few_errors():
+    graph = bf.parse("a -> b <-> c -> e, a -> e")
+    data = bf.random_sem(graph, rng=4).sample(300, rng=5, as_frame="pandas")
+    result = bf.greedy_search(data, rng=1)
+    first, second = (bf.averaged_effects(result, rng=seed) for seed in (1, 2))
+    assert first.mixed
+    assert second.mixed
+    assert first.samples.largest_mcse <= 0.02
+    error = np.hypot(first.mcse, second.mcse)
+    assert (np.abs(first.probability - second.probability) <= 4 * error + 1e-12).all()
+    assert set(first.to_frame().columns) >= {"probability", "mcse"}
