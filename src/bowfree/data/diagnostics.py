@@ -277,14 +277,11 @@ def _check_same(moments: Moments, names: tuple[str, ...], X: Floats) -> None:
         raise DataError("data have no rows; pass the data of the fit")
     with np.errstate(over="ignore", invalid="ignore"):  # other data may overflow
         variances = np.nanmean((X - np.nanmean(X, axis=0)) ** 2, axis=0)
-    sample = moments.sample
-    gaps = isinstance(sample, IncompleteRows)
-    expected = sample.scale**2 if isinstance(sample, IncompleteRows) else np.diag(moments.S)
-    if (
-        len(X) != moments.n_rows
-        or not np.allclose(variances, expected, rtol=1e-6)
-        or (gaps and (np.isfinite(X) != np.isfinite(sample.X)).any())
-    ):
+    sample, expected, same = moments.sample, np.diag(moments.S), len(X) == moments.n_rows
+    if isinstance(sample, IncompleteRows):
+        expected = sample.scale**2
+        same = same and np.array_equal(np.isfinite(X), np.isfinite(sample.X))
+    if not same or not np.allclose(variances, expected, rtol=1e-6):
         raise DataError(
             f"these are not the data of the fit: {len(X)} rows against n = {moments.n_rows:g}, "
             f"variance of {names[0]!r} {variances[0]:.6g} against {expected[0]:.6g}; pass the data "
@@ -372,7 +369,7 @@ def _distances(rows: Floats | IncompleteRows) -> Distances:
 
 def _complete_skewness(Z: Floats) -> float:
     """Return Mardia's skewness of whitened rows."""
-    n, d = Z.shape
+    n, d = len(Z), Z.shape[1]
     # The mean of the cubed products of all pairs of rows is the squared norm of the third moments:
     # n^2 d operations or n d^3, without an n x n matrix.
     if n < d * d:

@@ -187,7 +187,7 @@ class DataOptions:
         if isinstance(data, Moments):
             reason = "cannot be combined with moments; pass it where the moments are computed"
             self.refuse(reason, "n", *rows)
-            found = _reorder(data, graph)
+            found: Moments = _reorder(data, graph)
         elif data is not None:
             self.refuse("cannot be combined with `data`; omit it, n is the number of rows", "n")
             found = self._read_rows(data, graph)
@@ -248,9 +248,9 @@ class DataOptions:
             return read_conditions(given, graph, self.means)
         if self.means not in ("free", data.means):
             data = JointMoments(data.conditions, means=self.means)
-        found = _reorder(data, graph)
-        found._check(graph)
-        return found
+        joint: JointMoments = _reorder(data, graph)
+        joint._check(graph)
+        return joint
 
     def _read_rows(self, data: Any, graph: MixedGraph | None) -> Moments:
         """Compute the moments of observations in rows."""

@@ -182,7 +182,7 @@ class Shrunk(Sample):
         return f"{self.sample.describe()}, covariances multiplied by {self.factor:g}"
 
 
-def rescaled(weights: Floats | None, rows: npt.NDArray[Any]) -> Floats | None:
+def rescaled(weights: Floats | None, rows: Any) -> Floats | None:
     """Return the weights of some rows, with mean one."""
     return None if weights is None else weights[rows] / weights[rows].mean()
 

@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -340,7 +340,8 @@ def _numbers(frame: pl.DataFrame, path: Path, options: ReadOptions, begun: int =
             invalid.add(name, cells, bad)
         elif cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Null):
             if cells.dtype.is_integer() and len(cells) > cells.null_count():
-                warn_of_rounding(cells.min(), cells.max(), f"column {name!r} of {path.name}")
+                low, high = cast(int, cells.min()), cast(int, cells.max())
+                warn_of_rounding(low, high, f"column {name!r} of {path.name}")
             X[:, k] = cells.cast(pl.Float64).to_numpy()
         else:
             invalid.add(name, cells, cells.is_not_null())

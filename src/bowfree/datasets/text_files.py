@@ -150,7 +150,11 @@ class TextTable:
     def __init__(self, content: bytes, what: str, kind: str, options: ReadOptions) -> None:
         self.what, self.options = what, options
         self.decimal = "."
-        comment = self._blank_out_preamble(content)
+        self._content, self.separator, comment = self._blank_out_preamble(content)
+        end = 0
+        for _ in range(2 * _FIRST_LINES):
+            end = self._content.find(b"\n", end) + 1 or len(self._content)
+        self._head = self._content[:end].decode()
         if options.separator is not None:
             self.separator = SEPARATORS[options.separator]
         elif self.separator == "":
@@ -162,8 +166,8 @@ class TextTable:
         head, second = next(rows, None), next(rows, None)
         if head is None:
             raise ParseError(f"{what}: the table is empty", line=1, column=1)
-        end = None if second is None else len(self._head[: second.start].encode())
-        self._body = b"" if end is None else self._content[end:]
+        first = "" if second is None else self._head[: second.start]
+        self._body = b"" if second is None else self._content[len(first.encode()) :]
         if options.comment is None and len(head.cells) - 1 == comment.count(self.separator) > 0:
             raise self._error(
                 f"{short_repr(comment)} begins with # and could be the header; pass "
@@ -187,9 +191,12 @@ class TextTable:
             else self._find_decimal()
         )
 
-    def _blank_out_preamble(self, content: bytes) -> str:
-        """Blank out comments and ``sep=``, so that line numbers stay; return the last comment."""
-        self.separator = comment = ""
+    def _blank_out_preamble(self, content: bytes) -> tuple[bytes, str, str]:
+        """Blank out comments and ``sep=``, so that line numbers stay.
+
+        Returns the content, the separator (or nothing), and the last comment before the header.
+        """
+        separator = comment = ""
         if self.options.comment is not None:
             prefix = re.escape(self.options.comment.encode())
             content = re.sub(rb"(?m)^%s.*$" % prefix, b"", content)
@@ -199,13 +206,9 @@ class TextTable:
             content = b"\n" * lead[0].count(b"\n") + content[lead.end() :]
         excel = re.match(rb"(\s*)sep=([!-~\t])[ \t]*(?=\n)", content, re.IGNORECASE)
         if excel is not None:
-            self.separator = excel[2].decode()
+            separator = excel[2].decode()
             content = excel[1] + content[excel.end() :]
-        end = 0
-        for _ in range(2 * _FIRST_LINES):
-            end = content.find(b"\n", end) + 1 or len(content)
-        self._content, self._head = content, content[:end].decode()
-        return comment
+        return content, separator, comment
 
     @cached_property
     def _text(self) -> str:
@@ -271,8 +274,10 @@ class TextTable:
         """Return the decimal mark, from the first rows if these decide."""
         import polars as pl
 
-        commas = b"," in self._body and (self.separator != "," or b'"' in self._body)
-        if not commas and (b"." not in self._body or self.separator not in ";\t"):
+        quoted = self.separator != "," or b'"' in self._body
+        if not (b"," in self._body and quoted) and (
+            b"." not in self._body or self.separator not in ";\t"
+        ):
             return "."
         option = self.options.option("decimal")
         mark, found = ".", pl.Series()
@@ -345,7 +350,7 @@ class TextTable:
         if self.decimal == "." or b"." not in self._body:
             columns = self._parse(places, pl.Float64)
             X = pl.DataFrame(columns).to_numpy(order="c", writable=True)
-            infinite = np.isinf(X).any(axis=0)
+            infinite: Any = np.isinf(X).any(axis=0)
             odd = [
                 j
                 for j, column in enumerate(columns)
