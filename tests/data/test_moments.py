@@ -1,4 +1,4 @@
-"""The gate for data: what passes, in which order of columns, and what is refused."""
+"""From data to moments: input of every type, the order of columns, and errors."""
 
 import copy
 import json
@@ -277,14 +277,9 @@ BAD_INPUT = {
     "constant": ({"data": _with(slice(None), 1, 0.1)}, "constant column 'b'"),
     "zero variance": ({"cov": _cov_with(1, 1, 0.0), "n": 20}, "the variance of 'b' is 0"),
     "duplicated": ({"data": X[:, [0, 1, 1]]}, "duplicated columns 'b' and 'c': .* is 1; drop one"),
-    "mirrored": ({"data": X[:, [0, 1, 1]] * [1, 1, -2]}, "duplicated columns 'b' and 'c': .* -1"),
     "collinear": (
         {"data": np.column_stack([X[:, 0], X[:, 1], X[:, 0] - 2 * X[:, 1]])},
         r"not positive definite \(collinear variables\): .* load on it are 'a', 'b', 'c'",
-    ),
-    "collinear, others innocent": (
-        {"data": np.column_stack([X, X[:, 0] + X[:, 2]]), "graph": bf.MixedGraph(list("abcd"))},
-        "load on it are 'a', 'c', 'd'; drop one",
     ),
     "indefinite": (
         {"cov": [[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]], "n": 20},
@@ -308,14 +303,9 @@ BAD_INPUT = {
     "one row": ({"data": X[:1]}, "n = 1: data need at least 2 rows"),
     "two rows": ({"data": X[:2]}, "n = 2 observations: .* 1 or -1; more complete observations"),
     "n not whole": ({"cov": S, "n": 20.5}, "n = 20.5: must be a whole number, or inf"),
-    "n NaN": ({"cov": S, "n": math.nan}, "n = nan: must be a whole number, or inf"),
     "n <= parents": (
         {"data": np.random.default_rng(0).normal(size=(4, 5)), "graph": STAR},
         r"n = 4 observations, but the district {e} has 4 parents \(a, b, c, d\)",
-    ),
-    "n <= parents, cov": (
-        {"cov": np.eye(5), "n": 3, "graph": STAR},
-        "n = 3 observations, but the district {e} has 4 parents",
     ),
     "n <= district and parents": (
         {"data": np.random.default_rng(0).normal(size=(5, 5)), "graph": STAR},
@@ -337,26 +327,12 @@ BAD_INPUT = {
         {"data": NAMED.assign(b="text")},
         r"non-numeric column 'b' \(.*\) in data: drop it or code it as numbers",
     ),
-    "boolean column": ({"data": NAMED.assign(b=True)}, r"non-numeric column 'b' \(Boolean\)"),
     "values of 1e307": (
         {"data": X * [1, 1e307, 1]},
         r"column 'b' has values up to .*e\+307: its covariances are too large .*; rescale it",
     ),
-    "values that no difference can hold": (
-        {"data": _with([0, -1, 3], 1, [1e308, 1e308, -1e308])},
-        r"column 'b' has values up to 1e\+308: .* too large",
-    ),
-    "table times 1e153": (
-        {"data": X * 1e153},
-        r"column 'a' has values up to .*e\+153: .* too large",
-    ),
     "table times 1e-200": ({"data": X * 1e-200}, "column 'a' has values up to .*e-200"),
-    "column times 1e-200": (
-        {"data": X * [1, 1e-200, 1]},
-        "column 'b' has values up to .*e-200: its covariances are too small .*; rescale it",
-    ),
     "cov times 1e306": ({"cov": S * 1e306, "n": 20}, r"'a' has a standard deviation of .*e\+15"),
-    "cov times 1e-306": ({"cov": S * 1e-306, "n": 20}, r"'a' has a standard deviation of .*e-15"),
     "too large for float64": (
         {"data": np.longdouble(X) * [1, 1, np.longdouble("1e400")]},
         "missing or infinite values in 'c'",
@@ -364,14 +340,6 @@ BAD_INPUT = {
     "asymmetric where it is tiny": (
         {"cov": [[1, 1e-9, 0], [3e-9, 1, 0], [0, 0, 1]], "n": 20},
         r"not symmetric: 1e-09 at \('a', 'b'\) but 3e-09",
-    ),
-    "asymmetric in tiny units": (
-        {"cov": 1e-100 * _cov_with(0, 1, 0.25, symmetric=False), "n": 20},
-        "not symmetric: 2.5e-101 at",
-    ),
-    "mapping with a name twice": (
-        {"data": {"a": X[:, 0], 1: X[:, 1], "1": X[:, 2]}, "graph": None},
-        "several columns named '1': rename them",
     ),
     "frame with a name twice": (
         {"data": pd.DataFrame(X, columns=["a", "b", "b"]), "graph": None},
@@ -381,33 +349,13 @@ BAD_INPUT = {
         {"data": pd.DataFrame(X, columns=["a", "", "c"]), "graph": None},
         "column 1 of data has no name: rename it",
     ),
-    "masked column of a mapping": (
-        {"data": {"a": np.ma.masked_equal(np.arange(20), 7), "b": X[:, 1], "c": X[:, 2]}},
-        r"missing or infinite values in 'a' \(1 value, first in row 7\)",
-    ),
-    "masked texts": ({"data": np.ma.masked_equal([["u", "v"]], "u")}, "non-numeric"),
-    "text": ({"data": "data.csv"}, "data is the string or path 'data.csv': read the file first"),
     "path": ({"data": Path("data.csv")}, "string or path .*data.csv.*: read the file first"),
     "complex": ({"data": X + 1j}, "non-numeric .an array of complex128"),
-    "complex column": (
-        {"data": {"a": X[:, 0] * 1j, "b": X[:, 1], "c": X[:, 2]}},
-        "'a' .complex128",
-    ),
     "dates": ({"data": X.astype("M8[s]")}, "non-numeric .an array of datetime64"),
-    "dates in a frame": (
-        {"data": NAMED.assign(b=pd.Timestamp(0))},
-        r"non-numeric column 'b' \(Datetime",
-    ),
-    "objects in a frame": ({"data": NAMED.astype(object)}, r"non-numeric column 'a' \(Object\)"),
-    "truth values": ({"data": X > 0}, "non-numeric .an array of bool"),
-    "None among numbers": ({"data": [[1.0, None, 2.0]] * 3}, "non-numeric .an array of object"),
     "number": ({"data": 7.0}, "data is of type float: pass an array, a data frame, or a mapping"),
-    "set": ({"data": {1.0, 2.0}}, "data is of type set: pass an array, a data frame, or a mapping"),
-    "three axes": ({"data": X[:, :, None]}, r"data has shape \(20, 3, 1\): pass a table of rows"),
     "one axis": ({"data": X[:, 0]}, r"shape \(20,\): .* \(for one column, x.reshape\(-1, 1\)\)"),
     "no rows": ({"data": X[:0]}, "n = 0: data need at least 2 rows"),
     "empty frame": ({"data": pd.DataFrame(), "graph": None}, "data has no columns"),
-    "empty mapping": ({"data": {}}, "data has no columns"),
     "columns of unequal length": (
         {"data": {"a": [1, 2], "b": [1, 2, 3]}, "graph": None},
         r"columns of data have shapes \[\(2,\), \(3,\)\]: they must have equal length",
@@ -417,19 +365,14 @@ BAD_INPUT = {
         "data has 10,001 columns, at most 10,000 are allowed: select some",
     ),
     "shrinkage by itself": ({"data": X, "shrinkage": "much"}, "shrinkage = 'much': must be a numb"),
-    "shrinkage > 1": ({"data": X, "shrinkage": 1.5}, "shrinkage = 1.5: must be a number between"),
     "n is true": ({"cov": S, "n": True}, "n = True: must be a whole number, or inf"),
-    "n is text": ({"cov": S, "n": "100"}, "n = '100': must be a whole number, or inf"),
     "n too large": ({"cov": S, "n": 10**400}, "n = .*: must be a whole number"),
     "n with moments": (
         {"data": bf.moments(X, graph=GRAPH), "n": 9},
         "n = 9: cannot be combined with moments",
     ),
     "ddof is true": ({"cov": S, "n": 20, "ddof": True}, "ddof = True: must be 1"),
-    "ddof is a list": ({"cov": S, "n": 20, "ddof": [1]}, r"ddof = \[1\]: must be 1"),
-    "object array": ({"data": X.astype(object)}, "non-numeric .an array of object.: convert"),
     "ragged": ({"data": [[1.0, 2.0], [3.0]]}, "data is not a table"),
-    "not a table": ({"data": X[:, 0]}, r"data has shape \(20,\): pass a table of rows and columns"),
 }
 
 
