@@ -145,7 +145,7 @@ def test_a_time_limit_does_not_wait_for_workers():
 
 @pytest.fixture
 def never_mixed(monkeypatch):
-    monkeypatch.setattr("bowfree.uncertainty.structure_samples.MIXED", 1.0)
+    monkeypatch.setattr("bowfree.uncertainty.chain_segments.have_mixed", lambda states: False)
 
 
 def test_chains_are_extended_until_they_mix():
