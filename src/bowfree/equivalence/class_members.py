@@ -26,6 +26,7 @@ from bowfree.equivalence.decision import adjacency, aligned
 from bowfree.equivalence.targets import OBSERVED, Kinds, Targets
 from bowfree.graph.encodings import BACKWARD, BIDIRECTED, EDGES, FORWARD, members
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.text import describe
 from bowfree.model.context import Context
 from bowfree.results.display import Table, count, shorten_list
 from bowfree.results.frozen import Frozen
@@ -315,7 +316,7 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
         return f"{member_count(self.size, self.complete)} ({self.method}), {nodes}, {edges}"
 
     def _sections(self) -> Iterator[str | Table]:
-        graph = shorten_list(str(self.graph), ".graph has all")
+        graph = shorten_list(describe(self.graph), ".graph has all")
         yield f"{member_count(self.size, self.complete)} ({self.method}) of the class of {graph}"
         conditions = Targets(self.graph.nodes, self.targets, self.kind)
         if conditions.any:

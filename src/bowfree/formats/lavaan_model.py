@@ -18,7 +18,7 @@ import numpy.typing as npt
 from bowfree.errors import BowfreeError, GraphError
 from bowfree.formats.tokens import Token
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.text import quote
+from bowfree.graph.text import describe, quote
 from bowfree.model.inference import wald
 from bowfree.results.display import Table, TextDisplay, count, p_text, shorten_list
 from bowfree.results.rows import Row, RowTable
@@ -249,11 +249,11 @@ class LavaanModel(TextDisplay, ToDict):
         }
 
     def _headline(self) -> str:
-        graph = shorten_list(str(self.graph), "graph", most=70)
+        graph = shorten_list(describe(self.graph), "graph", most=70)
         return f"{graph}, {count(self.df, 'degree')} of freedom"
 
     def _sections(self) -> Iterator[str | Table]:
-        yield shorten_list(str(self.graph), "model.graph has all")
+        yield shorten_list(describe(self.graph), "model.graph has all")
         yield f"{count(self.df, 'degree')} of freedom"
         if self.note:
             yield self.note

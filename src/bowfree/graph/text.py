@@ -186,6 +186,23 @@ def quote(name: str) -> str:
 
 def to_text(graph: MixedGraph) -> str:
     """Write a graph as text that :func:`parse` reads back, with the same order of nodes."""
+    chains, order, isolated = _chains(graph)
+    names = [quote(name) for name in graph.nodes]
+    if order + isolated == list(range(len(names))):
+        return ", ".join([*chains, *(names[v] for v in isolated)])
+    return ", ".join([*chains, f"{_NODES} {', '.join(names)}"])
+
+
+def describe(graph: MixedGraph) -> str:
+    """Write a graph for display: the edges, then the isolated variables; without the order."""
+    chains, _, isolated = _chains(graph)
+    text = ", ".join(chains) or "no edges"
+    names = [quote(graph.nodes[v]) for v in isolated]
+    return f"{text}; isolated: {', '.join(names)}" if names else text
+
+
+def _chains(graph: MixedGraph) -> tuple[list[str], list[int], list[int]]:
+    """Return the edges as chains, the nodes in the order of first appearance, the isolated ones."""
     names = [quote(name) for name in graph.nodes]
     chains: list[list[str]] = []
     order: list[int] = []  # nodes in the order of first appearance
@@ -218,10 +235,7 @@ def to_text(graph: MixedGraph) -> str:
             else:
                 chains.append([names[u], mark, names[v]])
             last = v
-    parts = [" ".join(chain) for chain in chains]
-    if order + isolated == list(range(len(names))):
-        return ", ".join([*parts, *(names[v] for v in isolated)])
-    return ", ".join([*parts, f"{_NODES} {', '.join(names)}"])
+    return [" ".join(chain) for chain in chains], order, isolated
 
 
 def _marks_to_earlier(graph: MixedGraph, v: int) -> list[tuple[int, str]]:

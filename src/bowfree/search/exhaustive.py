@@ -30,6 +30,7 @@ from bowfree.graph.encodings import (
     index_pairs,
 )
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.text import describe
 from bowfree.model.context import ScoringRule
 from bowfree.parameters import Correlation, GraphClass, Means, Method, Missing, Penalty, public
 from bowfree.results.display import count
@@ -200,10 +201,10 @@ class ExhaustiveResult(LearnedGraph, Frozen):
         return states
 
     def _headline(self) -> str:
-        return f"{count(len(self), 'graph')}, best score {self.score:.6f}, {self.graph}"
+        return f"{count(len(self), 'graph')}, best score {self.score:.6f}, {describe(self.graph)}"
 
     def _sections(self) -> Iterator[str]:
-        yield f"best of {len(self):,} graphs: {self.graph}"
+        yield f"best of {len(self):,} graphs: {describe(self.graph)}"
         yield f"score {self.score:.6f}, shared by {count(len(self.best_graphs), 'graph')}"
         yield from self.notes
 

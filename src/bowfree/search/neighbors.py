@@ -32,7 +32,7 @@ from bowfree.graph.encodings import (
 from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import node_index, parse_edge
-from bowfree.graph.text import quote
+from bowfree.graph.text import describe, quote
 from bowfree.model.context import context_of
 from bowfree.model.fitting import fit_moments, warn_if_doubtful
 from bowfree.parameters import Correlation, GraphClass, Means, Method, Missing, Penalty, public
@@ -125,13 +125,13 @@ class EdgeChanges(RowTable, ToDict):
     def _headline(self) -> str:
         better = sum(row.score > 0 and not row.equivalent for row in self.rows)
         some = f"{better} with a better score" if better else "none with a better score"
-        return f"{count(len(self), 'single change')} of {self.graph}, {some}"
+        return f"{count(len(self), 'single change')} of {describe(self.graph)}, {some}"
 
     def _sections(self) -> Iterator[str | Table]:
         if not self.rows:
             yield "no single change is possible"
             return
-        graph = shorten_list(str(self.graph), "changes.graph has all")
+        graph = shorten_list(describe(self.graph), "changes.graph has all")
         yield f"differences from {graph} (score {self.score:.6f}, n = {self.n:g})"
         cells = [
             (

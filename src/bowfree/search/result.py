@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from bowfree.data.moments import Moments
 from bowfree.errors import WorkInterrupted
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.text import describe
 from bowfree.model.context import Context, ScoringRule
 from bowfree.model.fitting import fit, fit_moments
 from bowfree.parallel.budget import Progress
@@ -46,7 +47,7 @@ class ScoredGraph(NamedTuple):
         return f"<ScoredGraph: {nodes}, {edges}, score {self.score:.6f}>"
 
     def __str__(self) -> str:
-        return f"{shorten_list(str(self.graph), '.graph has all')} (score {self.score:.6f})"
+        return f"{shorten_list(describe(self.graph), '.graph has all')} (score {self.score:.6f})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -384,7 +385,7 @@ class SearchResult(LearnedGraph):
     def _sections(self) -> Iterator[str]:
         fits = sum(run.fits for run in self.runs)
         cached = sum(run.cache_hits for run in self.runs)
-        yield f"best graph: {shorten_list(str(self.graph), '.graph has all')}"
+        yield f"best graph: {shorten_list(describe(self.graph), '.graph has all')}"
         yield (
             f"score {self.score:.6f} (n = {self.moments.n:g}, penalty {self.penalty:g}), shared by "
             f"{count(len(self.best_graphs), 'graph')} found"

@@ -38,7 +38,7 @@ from bowfree.graph.encodings import (
 )
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import EdgeLookup
-from bowfree.graph.text import quote
+from bowfree.graph.text import describe, quote
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, shorten_list
 from bowfree.results.frozen import Frozen, lock_arrays
 from bowfree.results.rows import Row, data_frame
@@ -262,7 +262,7 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
             yield "NOT COMPLETE: time was up before the last step"
         if len(self._pool[-1]):
             graph, score = self.pool[0]
-            text = shorten_list(str(graph), ".pool[0].graph has all")
+            text = shorten_list(describe(graph), ".pool[0].graph has all")
             yield f"best graph: {text} (score {score:.6f})"
         shares = self._per_edge(np.mean)
         listed = [k for k in range(len(self.pairs)) if shares[k].sum() >= 0.005]
