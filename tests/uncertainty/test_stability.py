@@ -58,7 +58,7 @@ def test_threshold_and_pairs():
     assert set(found.pairs) == {("x1", "x2"), ("x2", "x3")}
     frame = found.to_frame()
     assert frame["stable"].sum() == 2
-    assert "at most 1 false pairs expected" in str(found)
+    assert "false pairs at most 1:" in str(found)
     assert json.loads(json.dumps(found.to_dict()))["n_halves"] == 30
     again = bf.stability_selection(data, n_halves=30, strategy=QUICK, rng=0, n_jobs=2)
     np.testing.assert_array_equal(found.frequency, again.frequency)

@@ -123,13 +123,13 @@ class StablePairs(RowTable, ToDict, Frozen):
         yield from self.notes
         if self.threshold > 1:
             yield (
-                f"no pair can be selected with at most {self.max_false:g} false ones expected: "
+                f"no pair can be selected with at most {self.max_false:g} false pairs expected; "
                 "raise `max_false` or `penalty`"
             )
             return
         yield (
-            f"adjacent in at least {self.threshold:.2f} of them, with at most {self.max_false:g} "
-            "false pairs expected:"
+            f"adjacent in at least {self.threshold:.2f} of them; expected number of false pairs at "
+            f"most {self.max_false:g}:"
         )
         index = {name: k for k, name in enumerate(self.names)}
         rows = [

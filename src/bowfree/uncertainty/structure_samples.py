@@ -51,6 +51,7 @@ Floats = npt.NDArray[np.float64]
 
 MIXED = 1.05  # largest R-hat of chains that count as mixed
 PRECISE = 0.02  # largest Monte Carlo standard error of a probability of chains that do
+PRINTED = 0.1  # smallest frequency of adjacent pairs that are printed
 RARE = 0.01  # edges in a smaller share of the samples are ignored by the diagnostics
 
 
@@ -265,7 +266,7 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
             text = shorten_list(describe(graph), ".pool[0].graph has all")
             yield f"best graph: {text} (score {score:.6f})"
         shares = self._per_edge(np.mean)
-        listed = [k for k in range(len(self.pairs)) if shares[k].sum() >= 0.005]
+        listed = [k for k in range(len(self.pairs)) if shares[k].sum() >= PRINTED]
         if len(listed) > MOST_ROWS:
             listed.sort(key=lambda k: -shares[k].sum())
         rows = [
@@ -274,6 +275,9 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
         ]
         headings = ("edge", "a -> b", "a <- b", "a <-> b")
         yield Table(headings, rows, most=MOST_ROWS, rest="less frequent: see to_frame()")
+        others = len(self.pairs) - len(listed)
+        if others:
+            yield f"{count(others, 'other pair')} with a frequency below {PRINTED:g}: see to_frame()"
 
 
 # --- diagnostics ----------------------------------------------------------------------------------
