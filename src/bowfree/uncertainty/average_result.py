@@ -114,8 +114,8 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
     kind: Kinds = "perfect"
 
     _columns: ClassVar = (
-        "probability", "mcse", "positive", "negative", "mean", "lower", "upper", "probability_all_members",
-        "min_abs", "mean_abs", "max_abs", "directed", "bidirected",
+        "probability", "mcse", "positive", "negative", "mean", "lower", "upper",
+        "probability_all_members", "min_abs", "mean_abs", "max_abs", "directed", "bidirected",
     )  # fmt: skip
 
     @property
