@@ -150,23 +150,23 @@ def never_mixed(monkeypatch):
 
 def test_chains_are_extended_until_they_mix():
     # A covariance matrix on which chains without a list disagree for long.
-    few = OPTIONS | {"steps": 300, "thin": 3, "keep": 0}
+    few = OPTIONS | {"steps": 1200, "thin": 1, "keep": 0}
     once = bf.structure_mcmc(**few)
     assert not once.mixed
-    assert (once.steps, once.burn_in, once.thin) == (300, 75, 3)
-    more = bf.structure_mcmc(**few, max_steps=50_000)
+    assert (once.steps, once.burn_in, once.thin) == (1200, 300, 1)
+    more = bf.structure_mcmc(**few, max_steps=200_000)
     assert more.mixed
-    doublings = round(np.log2(more.steps / 300))
+    doublings = round(np.log2(more.steps / 1200))
     assert 1 <= doublings <= 6
-    assert more.steps == 300 * 2**doublings
-    assert more.thin == 3 * 2**doublings
-    assert more.burn_in == 75 + 300 * (2**doublings - 1)
+    assert more.steps == 1200 * 2**doublings
+    assert more.thin == 2**doublings
+    assert more.burn_in == 300 + 1200 * (2**doublings - 1)
     assert more.states.shape == once.states.shape
     # One doubling less would not have done.
-    less = bf.structure_mcmc(**few, max_steps=more.burn_in - 75)
+    less = bf.structure_mcmc(**few, max_steps=more.burn_in - 300)
     assert (less.mixed, less.steps) == (False, more.steps // 2)
     with pytest.raises(bf.BowfreeError, match="max_steps"):
-        bf.structure_mcmc(**few, max_steps=299)
+        bf.structure_mcmc(**few, max_steps=1199)
 
 
 def test_segments_are_the_same_on_threads_and_workers(never_mixed):

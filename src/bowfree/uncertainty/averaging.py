@@ -69,6 +69,7 @@ AverageErrors = Literal["standard", "robust"]
 MAX_ROBUST = 50  # variables; Gamma has (d (d + 1) / 2)^2 entries
 
 MAX_SAMPLES = 1000  # of each chain
+MIN_SAMPLES = 250  # fewer could not be as precise as mixed chains have to be
 MAX_ENTRIES = 10**6  # samples times squared number of variables, of each chain
 FEW_VARIABLES = 12  # up to which steps are so fast that chains may be extended twice
 
@@ -285,7 +286,7 @@ class Average:
     def of_search(self, found: SearchResult, steps: int, max_steps: int | None) -> AveragedEffects:
         """Average over graphs sampled by chains that start from the pool of a search."""
         d = len(self.moments.names)
-        size = max(4, min(MAX_SAMPLES, steps, MAX_ENTRIES // d**2))
+        size = min(MAX_SAMPLES, steps, max(MIN_SAMPLES, MAX_ENTRIES // d**2))
         graphs, pool = pool_within(found, self.space)
         plan = ChainPlan(
             steps=steps,
