@@ -528,7 +528,7 @@ def went_wrong(label: str) -> tuple[int, list[str]]:
 
 
 # Half of the time all would take; `tests/fuzz/wrong_arguments.py` has them, too.
-LONG = ("report.render", "report.write")
+LONG = ("report.render", "report.write", "Fit.report", "SearchResult.report")
 
 
 @pytest.mark.parametrize("label", sorted(set(ENTRANCES) - set(LONG)))
