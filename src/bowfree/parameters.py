@@ -77,7 +77,7 @@ penalty : float or "ebic"
 gamma : float, optional
     Parameter of ``penalty="ebic"``, between 0 (the usual BIC) and 1; 0.5 by default.
 smallest_effect : float
-    Smallest partial correlation that is worth an edge. It raises the penalty of an edge to at least
+    Smallest partial correlation that justifies an edge. It raises the penalty of an edge to at least
     ``-n log(1 - smallest_effect**2) / 2``, for very large samples.
 method : {"newton", "ricf"}
     "newton" converges to a certified maximum of the likelihood; "ricf" is the paper's algorithm,

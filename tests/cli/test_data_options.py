@@ -215,9 +215,9 @@ def test_words_in_their_order(tmp_path):
     path, data = in_words(tmp_path)
     options = ("--graph", "sun -> leaves -> size", "--missing", "listwise", "--json")
     asked = run("fit", path, *options, "--ordinal", "size", code=1).stderr
-    assert "give the order of its words (--ordinal)" in asked
+    assert "list its categories in their order (--ordinal)" in asked
     asked = run("fit", path, *options, "--ordinal", "size=none,some,many", code=1).stderr
-    assert "none of none, some, many; give all words in" in asked
+    assert "none of none, some, many; list all categories in" in asked
     found = run("fit", path, *options, "--ordinal", "size=none, some, many, a lot").stdout
     fit = bf.fit(bf.parse("sun -> leaves -> size"), data, ordinal=["size"], missing="listwise")
     assert json.loads(found)["chi2"] == pytest.approx(fit.chi2, rel=1e-9)

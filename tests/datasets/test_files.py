@@ -404,9 +404,9 @@ def test_several_files(tmp_path):
         ({"columns": ["X"]}, "no column 'X' .did you mean 'x'"),
         ({"drop": None}, "drop= is None"),
         ({"encoding": 8}, "encoding= 8: must be a string"),
-        ({"ordinal": ["x"]}, "must be a mapping from columns to lists of words"),
+        ({"ordinal": ["x"]}, "must be a mapping from columns to lists of categories"),
         ({"ordinal": {"x": "none"}}, "must be a list of strings"),
-        ({"ordinal": {"x": ["a"]}}, "list two or more different words"),
+        ({"ordinal": {"x": ["a"]}}, "list two or more different categories"),
     ],
 )
 def test_bad_options(read, options, problem):

@@ -211,13 +211,13 @@ def diagnose(data: Any, moments: Moments | None = None, *, n_outliers: int = 10)
         moments = DataOptions(missing="fiml").read(data)
     names, X = read_observations(data, MixedGraph(moments.names), "data")
     sample, observed = moments.sample, np.isfinite(X)
-    gaps = isinstance(sample, IncompleteRows)
+    incomplete = isinstance(sample, IncompleteRows)
     # The rows that were fitted: those with an observed value, or the complete ones.
-    rows = np.flatnonzero(observed.any(axis=1) if gaps else observed.all(axis=1))
+    rows = np.flatnonzero(observed.any(axis=1) if incomplete else observed.all(axis=1))
     X, observed = X[rows], observed[rows]
     _check_same(moments, names, X)
     distances = _distances(sample if isinstance(sample, IncompleteRows) else X - X.mean(axis=0))
-    if gaps and moments.mean is not None:
+    if incomplete and moments.mean is not None:
         center, sd = moments.mean, np.sqrt(moments.variances)
     else:
         center, sd = X.mean(axis=0), X.std(axis=0, ddof=1)

@@ -65,7 +65,7 @@ def read_table(
     columns : sequence of str, optional
         The columns to read, in this order; others need not be numbers. By default all.
     drop : sequence of str
-        Columns to leave out.
+        Columns to drop.
     na : sequence of str
         Strings and numbers that stand for missing values, such as "-999", besides empty cells, NA,
         NaN, n/a, null, none and a single point.
@@ -82,8 +82,8 @@ def read_table(
     sheet : str, optional
         Sheet of a workbook; required if it has several.
     ordinal : mapping of str to sequence of str, optional
-        Words of columns of ordered categories, in their order, such as
-        ``{"size": ["small", "large"]}``; they are read as 1, 2, 3 and so on.
+        Ordered categories of columns, such as ``{"size": ["small", "large"]}``; they are read as 1,
+        2, 3 and so on.
 
     Returns
     -------

@@ -130,14 +130,14 @@ class ReadOptions:
         if not isinstance(self.ordinal, Mapping):
             raise DataError(
                 f"{self.option('ordinal')} {short_repr(self.ordinal)}: must be a mapping from "
-                "columns to lists of words"
+                "columns to lists of categories"
             )
-        for name, words in self.ordinal.items():
-            given = [word.strip() for word in self._strings("ordinal", words)]
+        for name, labels in self.ordinal.items():
+            given = [label.strip() for label in self._strings("ordinal", labels)]
             if len(set(given)) < max(2, len(given)) or "" in given:
                 raise DataError(
                     f"{self.option('ordinal')} {short_repr(given)} for column {short_repr(name)}: "
-                    "list two or more different words, in their order"
+                    "list two or more different categories, in their order"
                 )
 
     def _strings(self, name: str, given: Any) -> list[str]:
@@ -193,14 +193,14 @@ class ReadOptions:
     ) -> tuple[Floats, pl.Series]:
         """Return the numbers that cells of text stand for, and which cells are not valid.
 
-        Missing values are NaN. Words of an ordinal column become 1, 2, 3 and so on.
+        Missing values are NaN. Categories of an ordinal column become 1, 2, 3 and so on.
         """
         import polars as pl
 
         text = cells.cast(pl.String).str.strip_chars(' \t\n"')
         missing = text.is_null() | text.str.to_lowercase().is_in(self._missing)
         if name in self.ordinal:
-            codes = {word.strip(): k + 1.0 for k, word in enumerate(self.ordinal[name])}
+            codes = {label.strip(): k + 1.0 for k, label in enumerate(self.ordinal[name])}
             values = text.replace_strict(codes, default=None, return_dtype=pl.Float64)
             return values.to_numpy(), values.is_null() & ~missing
         if decimal == ",":
@@ -246,13 +246,13 @@ class InvalidCells:
         more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
         ordinal, na, drop, decimal = map(self.options.option, ("ordinal", "na", "drop", "decimal"))
         remedy = (
-            f"drop the column ({drop}), give the order of its words ({ordinal}), or name the "
-            f"strings for missing values ({na})"
+            f"drop the column ({drop}), list its categories in their order ({ordinal}), or name "
+            f"the strings for missing values ({na})"
         )
         kind = "not a number"
         if name in self.options.ordinal:
             kind = f"none of {join_names(self.options.ordinal[name])}"
-            remedy = f"give all words in their order ({ordinal}), or {na} for missing values"
+            remedy = f"list all categories in their order ({ordinal}), or {na} for missing values"
         elif _COMMA_NUMBER.fullmatch(first[0]):
             remedy = f"if it has a decimal comma, pass {decimal} comma"
         elif _POINT_NUMBER.fullmatch(first[0]):
