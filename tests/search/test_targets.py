@@ -162,7 +162,7 @@ def test_unknown_targets_are_for_a_search():
     ):
         with pytest.raises(bf.errors.DataError, match="targets='learn'"):
             call()
-    with pytest.raises(bf.errors.DataError, match="in a single condition"):
+    with pytest.raises(bf.errors.DataError, match="needs several conditions"):
         bf.greedy_search(data[1:], rng=1)
     for word, value in (("holdout", 0.5), ("checkpoint", "never-written.json")):
         with pytest.raises(bf.BowfreeError, match=f"{word} requires known targets"):
