@@ -157,9 +157,13 @@ def compare(
 @condition_options
 @opt.graph_options
 @opt.limit_option
+@click.option("--steps", type=opt.COUNT, help="Steps of each Markov chain, without a graph.")
+@click.option("--max-steps", type=opt.COUNT, help="Most steps, if the chains disagree.")
 @opt.budget_options
 @opt.json_option
-def effects(limit: int | None, as_json: bool, **given: Any) -> None:
+def effects(
+    limit: int | None, steps: int | None, max_steps: int | None, as_json: bool, **given: Any
+) -> None:
     """Estimate how much a change in one variable changes another.
 
     If the cause is increased by one unit in an experiment, the effect changes by an amount between
@@ -183,8 +187,11 @@ def effects(limit: int | None, as_json: bool, **given: Any) -> None:
         warnings.simplefilter("ignore", DataWarning)  # the command has printed its own
         with progress_bar("searching") as progress:
             result = bf.greedy_search(**arguments, **budget, progress=progress)
+        chains = {"steps": steps, "max_steps": max_steps}
+        budget |= {name: value for name, value in chains.items() if value is not None}
         with progress_bar("averaging") as progress:
-            show_or_json(bf.averaged_effects(result, **budget, progress=progress), as_json)
+            found = bf.averaged_effects(result, **budget, progress=progress)
+        show_or_json(found, as_json)
         return
     graph = opt.read_graph(given)
     source = read_source(given)

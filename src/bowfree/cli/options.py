@@ -277,7 +277,7 @@ def run_search(function: Callable[..., Any], *arguments: Any, **settings: Any) -
     except WorkersLost as lost:
         if lost.result is None:
             raise
-        say(f"Warning: {lost}")
+        say(f"Warning: {lost}".partition(" The attribute `result`")[0])
         return lost.result, True
 
 

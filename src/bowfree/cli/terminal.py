@@ -33,10 +33,11 @@ _LONGEST_ERROR = 1000  # characters; a name in an error may be of any length
 _SAME_NAME = (
     "cov n ddof columns drop na separator decimal encoding sheet missing ordinal correlation weights "
     "shrinkage conditions targets kind means max_in_degree max_district max_edges knowledge strategy "
-    "restarts penalty smallest_effect holdout confidence max_false limit time_limit se test"
+    "restarts steps max_steps penalty smallest_effect holdout confidence max_false limit time_limit se test"
 )
 OPTIONS = {name: "--" + name.replace("_", "-") for name in _SAME_NAME.split()} | {
     "data": "DATA",
+    "max_classes": "the limit on classes",
     "graph_class": "--class",
     "n_jobs": "--jobs",
     "executor": "--scheduler",
@@ -47,6 +48,12 @@ OPTIONS = {name: "--" + name.replace("_", "-") for name in _SAME_NAME.split()} |
 }
 """Parameters of the library and the options that set them."""
 
+_PHRASES = {
+    "see to_frame()": "--json prints all",
+    "to_frame() has all": "--json prints all",
+    " (graph.identified() shows which coefficients data determine)": "",
+    "averaged_effects": "`bowfree effects` without a graph",
+}
 # `name`, "name must be" at the start, name='word', name=1 or name = 1
 _PARAMETER = re.compile(
     r"""`([a-z_]+)`|^([a-z_]+)(?=\ must\ )
@@ -56,7 +63,7 @@ _PARAMETER = re.compile(
 
 
 def in_options(text: str) -> str:
-    """Replace the parameters that a message names by the options of the command line.
+    """Replace the Python names in a message by the options of the command line.
 
     Examples
     --------
@@ -72,6 +79,8 @@ def in_options(text: str) -> str:
             return found[0]
         return f"{name} {values[0] or values[1] or ''}" if assigned else name
 
+    for phrase, replacement in _PHRASES.items():
+        text = text.replace(phrase, replacement)
     return _PARAMETER.sub(option, text)
 
 
@@ -89,9 +98,8 @@ def show(sections: Iterable[str | Table]) -> None:
         if isinstance(part, str):
             lines = [_wrap(in_options(line), WIDTH) for line in part.split("\n")]
         else:
-            if "to_frame" in part.rest:
-                part = replace(part, rest="more: --json prints all")
-            lines = [""] * isinstance(above, Table) + part.lines(width)
+            table = replace(part, rest=in_options(part.rest))
+            lines = [""] * isinstance(above, Table) + table.lines(width)
         click.echo("\n".join(lines))
         above = part
 
