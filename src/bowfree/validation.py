@@ -5,74 +5,20 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypedDict, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from bowfree.errors import BowfreeError
-from bowfree.parameters import GraphClass, Method, Penalty, Rng
 from bowfree.text_reading import short_repr
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    from bowfree.parallel.budget import Progress
-    from bowfree.space.knowledge import Knowledge
+    pass
 
 # With a larger penalty the likelihood is lost in the rounding of the score.
 LARGEST_PENALTY = 1e6
 # The core stores some counts in 32 bits.
 LARGEST_COUNT = 2**31 - 1
-
-
-class SpaceOptions(TypedDict, total=False):
-    """The fields of :class:`bowfree.SearchSpace`."""
-
-    graph_class: GraphClass
-    max_in_degree: int | None
-    max_district: int | None
-    max_edges: int | None
-    knowledge: Knowledge | None
-
-
-class ScoreOptions(TypedDict, total=False):
-    """The fields of :class:`bowfree.model.ScoringRule`."""
-
-    penalty: Penalty
-    gamma: float | None
-    smallest_effect: float
-    method: Method
-    max_iter: int | None
-
-
-class LocalBudgetOptions(TypedDict, total=False):
-    """The fields of :class:`bowfree.parallel.budget.Budget`, without an executor."""
-
-    time_limit: float | None
-    progress: Callable[[Progress], None] | None
-    rng: Rng
-    n_jobs: int | None
-
-
-class BudgetOptions(LocalBudgetOptions, total=False):
-    """The fields of :class:`bowfree.parallel.budget.Budget`."""
-
-    executor: Executor | None
-
-
-def split_options(
-    function: str, options: Mapping[Any, Any], *groups: type
-) -> tuple[dict[str, Any], ...]:
-    """Return the options of each group; raise an error on unknown ones."""
-    names = [tuple(group.__annotations__) for group in groups]
-    known = [name for group in names for name in group]
-    for name in options:
-        if name not in known:
-            close = get_close_matches(name, known, n=1) if isinstance(name, str) else []
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(sorted(known))}"
-            raise BowfreeError(f"{function} has no option {short_repr(name)}; {hint}")
-    return tuple({name: options[name] for name in group if name in options} for group in names)
 
 
 def check_count(name: str, value: int, least: int) -> int:

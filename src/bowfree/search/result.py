@@ -206,7 +206,10 @@ class LearnedGraph(GraphDisplay, Reportable):
     def averaged_effects(
         self,
         *,
+        penalty: float = 0.5,
+        confidence: float = 0.95,
         steps: int = 40_000,
+        max_steps: int | None = None,
         rng: Rng = None,
         n_jobs: int | None = None,
         executor: Executor | None = None,
@@ -217,14 +220,21 @@ class LearnedGraph(GraphDisplay, Reportable):
 
         Parameters
         ----------
+        penalty : float
+            Penalty of the posterior, by default that of the usual BIC, whatever that of the search.
         steps : int
             Number of steps of each of the chains that sample graphs.
+        max_steps : int, optional
+            Largest number of steps of each chain that has not mixed.
         """
         from bowfree.uncertainty.averaging import averaged_effects
 
         return averaged_effects(
             self,  # type: ignore[arg-type]  # the result of a search
+            penalty=penalty,
+            confidence=confidence,
             steps=steps,
+            max_steps=max_steps,
             rng=rng,
             n_jobs=n_jobs,
             executor=executor,
