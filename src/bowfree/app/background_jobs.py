@@ -153,16 +153,8 @@ class Job:
 class BackgroundJobs:
     """The current job, and the results of earlier ones.
 
-    Parameters
-    ----------
-    moments : Moments
-        The data.
-    data, options
-        The rows and how to read them, for bootstraps.
-    lock : lock
-        Held while a result is stored.
-    tell : callable
-        Sends a message to all pages.
+    `data` and `options` are the rows and how to read them, for bootstraps. `lock` is held while a
+    result is stored; `tell` sends a message to all pages.
     """
 
     def __init__(

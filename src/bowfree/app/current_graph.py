@@ -64,18 +64,8 @@ class _Version:
 class CurrentGraph:
     """The current graph and its history.
 
-    Parameters
-    ----------
-    moments : Moments
-        The data.
-    drawing : Drawing
-        The first graph and knowledge.
-    penalty : float
-        Penalty of the score.
-    lock : lock
-        Held by callers, and while the result of an analysis is stored.
-    tell : callable
-        Sends a message to all pages.
+    `lock` is held by callers, and while the result of an analysis is stored; `tell` sends a message
+    to all pages.
     """
 
     def __init__(

@@ -29,12 +29,8 @@ _REVERSED = {"->": "<-", "<-": "->", "<->": "<->", "--": "--"}
 class EditError(BowfreeError):
     """An impossible edit.
 
-    Attributes
-    ----------
-    path : tuple of pairs of str
-        The edges that are the reason, by their ends.
-    alternative : tuple of str or None
-        ``(a, mark, b)``: a change of an existing edge that is possible in its place.
+    `path` has the edges that are the reason, by their ends; `alternative` is a change of an
+    existing edge, ``(a, mark, b)``, that is possible in its place.
     """
 
     def __init__(

@@ -28,27 +28,13 @@ _LITERALS = (str, int, float, tuple, list)  # option values that can be written 
 
 @dataclass(frozen=True)
 class Saved:
-    """The content of a session file.
-
-    Attributes
-    ----------
-    drawing : Drawing
-        The graph and the knowledge.
-    pinned : MixedGraph or None
-        The graph that is kept for comparison.
-    penalty : float
-        Penalty of the score.
-    centers : tuple of pairs of float
-        Positions of the variables.
-    effect : (str, str) or None
-        The selected cause and effect.
-    """
+    """The content of a session file."""
 
     drawing: Drawing
-    pinned: MixedGraph | None
+    pinned: MixedGraph | None  # the graph that is kept for comparison
     penalty: float
-    centers: tuple[Pair, ...]
-    effect: tuple[str, str] | None
+    centers: tuple[Pair, ...]  # positions of the variables
+    effect: tuple[str, str] | None  # the selected cause and effect
 
 
 def write_saved(saved: Saved) -> str:
@@ -69,13 +55,7 @@ def write_saved(saved: Saved) -> str:
 
 
 def read_saved(text: str, names: tuple[str, ...]) -> Saved:
-    """Return the content of a session file about these variables.
-
-    Raises
-    ------
-    BowfreeError
-        If it is not a session file, has another version, is about other variables, or is invalid.
-    """
+    """Return the content of a session file about these variables, or raise an error."""
     content = load_json(text)
     if not isinstance(content, dict) or content.get("kind") != _KIND:
         raise ParseError("this is not a session file of the workbench")
@@ -152,15 +132,9 @@ def _is_position(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Origin:
-    """The source of the data.
+    """The source of the data: its name, and code that assigns the observations to ``data``.
 
-    Attributes
-    ----------
-    lines : tuple of str
-        Python code that assigns the observations to ``data``. If empty, the script contains the
-        covariance matrix.
-    name : str
-        Name of the data in the page, such as that of a file.
+    Without code, scripts contain the covariance matrix.
     """
 
     lines: tuple[str, ...] = ("data = ...  # the data of the workbench",)

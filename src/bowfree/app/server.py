@@ -60,20 +60,7 @@ def _listen(port: int) -> socket.socket:
 
 
 class Server:
-    """A session on a socket.
-
-    Parameters
-    ----------
-    session : Session
-        The session to serve.
-    port : int
-        The port; 0 is any free port.
-
-    Raises
-    ------
-    BowfreeError
-        If starlette or uvicorn is not installed, or the port is in use.
-    """
+    """A session on a socket; port 0 is any free port."""
 
     def __init__(self, session: Session, port: int = 0) -> None:
         try:

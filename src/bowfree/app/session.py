@@ -54,22 +54,7 @@ def _close_all() -> None:
 
 
 class Session:
-    """A graph that is edited over data.
-
-    Parameters
-    ----------
-    data : array_like of shape (n, d), data frame or Moments, optional
-        Observations in rows.
-    options : DataOptions, optional
-        How to read the data.
-    graph : MixedGraph, or a result that has one, optional
-        The first graph; by default without edges. Its nodes are columns of the data.
-    knowledge : Knowledge, optional
-        Required and forbidden edges, tiers, unconfounded variables.
-    penalty : float
-        Penalty of the score.
-    origin : Origin, optional
-        The source of the data, for scripts.
+    """A graph that is edited over data; :func:`bowfree.workbench` describes the parameters.
 
     Examples
     --------

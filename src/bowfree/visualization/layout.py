@@ -42,18 +42,10 @@ _MIN_GAIN = 1e-12  # of modularity; smaller gains are rounding errors and could 
 
 @dataclass(frozen=True)
 class Layout:
-    """Boxes of the nodes.
+    """Boxes of the nodes; the leftmost and topmost boxes touch the axes."""
 
-    Attributes
-    ----------
-    centers : array (d, 2)
-        The leftmost and topmost boxes touch the axes.
-    sizes : array (d, 2)
-        Width and height of each box.
-    """
-
-    centers: Floats
-    sizes: Floats
+    centers: Floats  # (d, 2)
+    sizes: Floats  # (d, 2): width and height
 
     @property
     def extent(self) -> tuple[float, float]:
@@ -259,29 +251,10 @@ def modules(
 ) -> tuple[tuple[int, ...], ...]:
     """Return groups of nodes, by index, with many edges inside and few between.
 
-    Greedy moves increase the modularity, as in the Louvain method, but without randomness: nodes
-    in their order, ties to the first. Every group is connected; isolated nodes are in none. The
-    groups are in causal order on average.
-
-    Parameters
-    ----------
-    graph : MixedGraph
-        The graph.
-    strengths : sequence of float, optional
-        Weights >= 0 of the edges, in the order of ``graph.edges``.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> from bowfree.visualization.layout import modules
-    >>> g = bf.parse("a -> b -> c, a -> c, c -> d, d -> e -> f, d -> f, g")
-    >>> modules(g)
-    ((0, 1, 2), (3, 4, 5))
-
-    References
-    ----------
-    V. D. Blondel, J.-L. Guillaume, R. Lambiotte and E. Lefebvre, Fast unfolding of communities in
-    large networks, Journal of Statistical Mechanics (2008).
+    Greedy moves increase the modularity, as in the Louvain method (Blondel and others, Fast
+    unfolding of communities in large networks, 2008), but without randomness: nodes in their order,
+    ties to the first. Every group is connected; isolated nodes are in none. The groups are in
+    causal order on average. `strengths` are weights >= 0 of the edges.
     """
     d = len(graph)
     index = {name: v for v, name in enumerate(graph.nodes)}

@@ -57,21 +57,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Curve:
-    """A quadratic Bézier curve between the borders of two boxes.
+    """A quadratic Bézier curve between the borders of two boxes."""
 
-    Attributes
-    ----------
-    edge : tuple
-        ``(a, mark, b)`` with mark ``"->"`` or ``"<->"``.
-    points : array (3, 2)
-        Start at a, control point, end at b.
-    bend : float
-        Height of the curve between the two centers over its chord, divided by the chord.
-    """
-
-    edge: tuple[str, str, str]
-    points: Floats
-    bend: float
+    edge: tuple[str, str, str]  # a, mark, b with mark "->" or "<->"
+    points: Floats  # (3, 2): start at a, control point, end at b
+    bend: float  # height of the curve between the centers over its chord, divided by the chord
 
 
 @dataclass(frozen=True)

@@ -104,15 +104,7 @@ def steps_svg(paths: Sequence[Sequence[float]]) -> str:
 
 
 def time_svg(ends: Sequence[float], seconds: Sequence[float]) -> str:
-    """Draw the best score so far against the computing time of the runs, one after the other.
-
-    Parameters
-    ----------
-    ends : sequence of float
-        Best score of each run.
-    seconds : sequence of float
-        Computing time of each run.
-    """
+    """Draw the best score so far against the computing time; `ends` are the scores of the runs."""
     clock = np.cumsum(seconds)
     best = np.maximum.accumulate(ends)
     steps = [(clock[0], best[0])]

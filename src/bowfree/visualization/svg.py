@@ -45,17 +45,8 @@ def graph_svg(graph: MixedGraph, *, layout: str = "auto") -> str:
 def class_svg(graph: MixedGraph, ends: Ends, caption: str, *, layout: str = "auto") -> str:
     """Return a drawing of graphs with one skeleton, with circles at the ends where they differ.
 
-    Parameters
-    ----------
-    graph : MixedGraph
-        One of the graphs, for the layout.
-    ends : mapping
-        From (a, b) to the marks at a and at b, each "head", "tail" or "circle". Edges with a circle
-        are blue.
-    caption : str
-        Title of the drawing.
-    layout : str
-        Name of the layout.
+    `graph` is one of them. `ends` maps (a, b) to the marks at a and at b; edges with a circle are
+    blue.
     """
     placed = layout_by_name(graph, layout)
     curves = edge_curves(graph, placed)

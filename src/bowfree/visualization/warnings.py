@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from bowfree.data.diagnostics import Diagnostics
 from bowfree.data.joint_moments import JointMoments
 from bowfree.effects.bounds_result import EffectBounds
 from bowfree.equivalence.class_summary import ClassSummary
@@ -17,10 +17,7 @@ from bowfree.search.result import SearchResult
 from bowfree.text_reading import join_names
 from bowfree.uncertainty.average_result import AveragedEffects
 
-if TYPE_CHECKING:
-    from bowfree.data.diagnostics import Diagnostics
-
-ROBUST_WORK = 2e10  # operations for robust standard errors that nobody requested: seconds
+ROBUST_WORK = 2e10  # operations for robust standard errors that were not requested: seconds
 NEGLIGIBLE = 0.01  # RMSEA below which a rejected graph still fits well enough
 
 

@@ -226,8 +226,8 @@ def design(result: Design, *, max_rows: int = 20, ax: Axes | None = None) -> Axe
             fontsize="small",
         )
     ax.set_xlim(0, max(result.n_ends, 1) * 1.15)
-    now = f"{result.n_members:,.4g} members now"
-    label = f"expected number of resolved edge ends, of {result.n_ends:g}; {now}"
+    members = f"{result.n_members:,.4g} members now"
+    label = f"expected number of resolved edge ends, of {result.n_ends:g}; {members}"
     _label_bars(ax, [target_names(e.targets) for e in experiments], label, 2)
     return ax
 

@@ -89,31 +89,15 @@ def estimates_by_edge(estimates: Sequence[Estimate]) -> dict[tuple[str, str, str
 
 @dataclass(frozen=True)
 class GraphView:
-    """The geometry of the graph, for the template.
+    """The geometry of the graph, for the template."""
 
-    Attributes
-    ----------
-    nodes, edges : list of dict
-        SVG attributes of boxes and curves.
-    frame : tuple
-        ``(x, y, width, height)`` of the view box.
-    min_strength : float
-        Strength below which edges are hidden at first, so that a dense graph can be read.
-    modules : list of list of str
-        Nodes of each module; empty for small graphs.
-    regions : list of tuple
-        ``(x, y, width, height)`` of the modules, if the first layout has them.
-    script : dict
-        Centers, sizes and bends for the script of the page, by layout.
-    """
-
-    nodes: list[dict[str, Any]]
-    edges: list[dict[str, Any]]
-    frame: tuple[float, ...]
-    min_strength: float
-    modules: list[list[str]]
-    regions: list[tuple[float, ...]]
-    script: dict[str, Any]
+    nodes: list[dict[str, Any]]  # SVG attributes of the boxes
+    edges: list[dict[str, Any]]  # SVG attributes of the curves
+    frame: tuple[float, ...]  # x, y, width, height
+    min_strength: float  # weaker edges are hidden at first, so that a dense graph can be read
+    modules: list[list[str]]  # nodes of each module; empty for small graphs
+    regions: list[tuple[float, ...]]  # rectangles of the modules in the first layout
+    script: dict[str, Any]  # centers, sizes and bends by layout, for the script of the page
 
 
 def graph_view(
@@ -124,16 +108,7 @@ def graph_view(
 ) -> GraphView:
     """Lay out the graph in rows, on a circle and, if it is large, in modules; draw the first.
 
-    Parameters
-    ----------
-    graph : MixedGraph
-        The graph.
-    edges : sequence of EdgeView
-        Its edges, in the order of ``graph.edges``.
-    tips : sequence of sequence of str
-        Lines to show for each edge.
-    notes : sequence of str
-        A line about each node.
+    `tips` has lines to show for each edge, `notes` a line for each node.
     """
     names = ["layered", "circle"] if graph.is_acyclic() and graph.n_directed else ["circle"]
     groups: Sequence[Sequence[int]] = ()

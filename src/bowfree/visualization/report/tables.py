@@ -45,24 +45,12 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A sortable table; at most `MAX_ROWS` rows are kept.
+    """A sortable table; at most `MAX_ROWS` rows are kept."""
 
-    Attributes
-    ----------
-    name : str
-        Its id in the page.
-    columns : sequence of tuple
-        Heading and explanation of each column.
-    rows : list of list of Cell
-        The cells.
-    omitted : int
-        Number of rows that were omitted.
-    """
-
-    name: str
-    columns: Sequence[tuple[str, str]]
+    name: str  # its id in the page
+    columns: Sequence[tuple[str, str]]  # headings and explanations
     rows: list[list[Cell]]
-    omitted: int = 0
+    omitted: int = 0  # number of omitted rows
 
     @classmethod
     def cut(
@@ -421,27 +409,13 @@ def variable_table(fit: Fit, checks: Diagnostics | None) -> Table:
 
 @dataclass(frozen=True)
 class MissingMap:
-    """Patterns of missing values, the most frequent ones first.
-
-    Attributes
-    ----------
-    names : list of str
-        The variables.
-    missing : list of str
-        Share of missing values of each.
-    patterns : list of tuple
-        Number of rows, their share of all in percent, and for each variable whether it is missing.
-    omitted : str
-        Number of the other patterns, and of their rows.
-    test : str
-        Little's test.
-    """
+    """Patterns of missing values, the most frequent ones first."""
 
     names: list[str]
-    missing: list[str]
-    patterns: list[tuple[str, float, list[bool]]]
-    omitted: str
-    test: str
+    missing: list[str]  # share of missing values of each variable
+    patterns: list[tuple[str, float, list[bool]]]  # rows, percent of all, which values are missing
+    omitted: str  # number of the other patterns, and of their rows
+    test: str  # Little's test
 
 
 def missing_map(gaps: MissingSummary) -> MissingMap:
