@@ -26,7 +26,7 @@ import numpy as np
 
 from bowfree.data.frames import warn_of_rounding
 from bowfree.data.streaming import lazy_batches
-from bowfree.datasets.tables import Decimal, InvalidCells, ReadOptions, Separator, Table
+from bowfree.datasets.tables import Decimal, Floats, InvalidCells, ReadOptions, Separator, Table
 from bowfree.datasets.text_files import COMPRESSED, TextTable, read_content
 from bowfree.errors import DataError
 from bowfree.parameters import public
@@ -158,26 +158,23 @@ def read_covariance(
 
 def read_file(path: Path, options: ReadOptions) -> Table:
     """Read a table; :func:`read_table` with the options as one object."""
-    if is_text(path):
-        text = _text_table(path, options)
-        chosen = options.choose(text.names, path.name)
-        return options.table([text.names[k] for k in chosen], text.numbers(chosen))
-    with _library_errors(path):
-        return _numbers(_frame(path, options), path, options)
+    table = _open(path, options)
+    chosen = options.choose(table.names, path.name)
+    return options.table([table.names[k] for k in chosen], table.numbers(chosen))
 
 
 def read_matrix(path: Path, options: ReadOptions) -> Table:
     """Read a covariance matrix; :func:`read_covariance` with the options as one object."""
-    if not is_text(path):
+    table = _open(path, options)
+    if not isinstance(table, TextTable):
         raise DataError(f"{path.name}: a covariance matrix must be in a text file, such as .csv")
-    text = _text_table(path, options)
-    names = text.names
+    names = table.names
     labels = list(names)
-    if text.has_labels:
-        labels = text.labels()
-    elif len(text.column(names[0])) == len(names) - 1:  # row names in a column that has a name
-        labels, names = text.column(names[0]), names[1:]
-    X = text.numbers([text.names.index(name) for name in names])
+    if table.has_labels:
+        labels = table.labels()
+    elif len(table.column(names[0])) == len(names) - 1:  # row names in a column that has a name
+        labels, names = table.column(names[0]), names[1:]
+    X = table.numbers([table.names.index(name) for name in names])
     if len(X) != len(names):
         raise DataError(
             f"{path.name}: {len(X)} rows and {len(names)} columns; a covariance matrix is square"
@@ -192,47 +189,90 @@ def read_matrix(path: Path, options: ReadOptions) -> Table:
 
 def read_labels(path: Path, column: str, options: ReadOptions) -> list[str]:
     """Return the cells of one column as strings, empty ones for missing values."""
-    if is_text(path):
-        return _text_table(path, options).column(column)
-    with _library_errors(path):
-        frame = _frame(path, replace(options, columns=None, drop=()))
-        if column not in frame.columns:
-            raise DataError(
-                f"{path.name}: no column {short_repr(column)}; there are {join_names(frame.columns)}"
-            )
-        return ["" if value is None else str(value) for value in frame[column].to_list()]
+    table = _open(path, replace(options, columns=None, drop=()))
+    if column not in table.names:
+        raise DataError(
+            f"{path.name}: no column {short_repr(column)}; there are {join_names(table.names)}"
+        )
+    return table.column(column)
 
 
 def row_places(path: Path, options: ReadOptions, rows: Sequence[int]) -> list[str]:
     """Return the places of rows as the file counts them, such as "line 12" or "row 12"."""
-    if is_text(path):
-        return _text_table(path, options).lines(rows)
-    header = _kind(path) == ".xlsx"
-    return [f"row {row + 1 + header}" for row in rows]
-
-
-def is_text(path: Path) -> bool:
-    """Return whether a file is text; raise an error if its extension is unknown."""
-    kind = _kind(path)
-    if kind in _TEXT:
-        return True
-    if kind not in _READERS or path.suffix.lower() in COMPRESSED:
-        raise DataError(
-            f"{truncate(path.name)}: unknown kind of table; use {', '.join((*_TEXT, *_READERS))}, "
-            f"the first {len(_TEXT)} also with {' or '.join(COMPRESSED)}"
-        )
-    return False
+    return _open(path, options).places(rows)
 
 
 def _kind(path: Path) -> str:
     return Path(path.stem if path.suffix.lower() in COMPRESSED else path.name).suffix.lower()
 
 
-def _text_table(path: Path, options: ReadOptions) -> TextTable:
-    return TextTable(read_content(path, options), path.name, _kind(path), options)
+def _open(path: Path, options: ReadOptions) -> TextTable | FrameTable:
+    kind = _kind(path)
+    if kind in _TEXT:
+        return TextTable(read_content(path, options), path.name, kind, options)
+    if kind not in _READERS or path.suffix.lower() in COMPRESSED:
+        raise DataError(
+            f"{truncate(path.name)}: unknown kind of table; use {', '.join((*_TEXT, *_READERS))}, "
+            f"the first {len(_TEXT)} also with {' or '.join(COMPRESSED)}"
+        )
+    libraries, read = _READERS[kind]
+    found = [library for library in libraries if find_spec(library)]
+    if not found:
+        raise DataError(
+            f"{path.name}: reading {kind} needs {' or '.join(libraries)}; run `pip install "
+            f"{libraries[0]}`, or save the table as .csv"
+        )
+    with _library_errors(path):
+        return FrameTable(read(path, options, found[0]), path, options)
 
 
 # --- files of other programs ----------------------------------------------------------------------
+
+
+class FrameTable:
+    """A table that a library has read, with the methods of :class:`TextTable`.
+
+    The first row of the frame is row `begun` of the file.
+    """
+
+    def __init__(self, frame: pl.DataFrame, path: Path, options: ReadOptions, begun: int = 0):
+        self.path, self.options = path, options
+        self.names = tuple(frame.columns)
+        self._excel = _kind(path) == ".xlsx"
+        self._rows: Sequence[int] = range(begun + 1, begun + 1 + len(frame))
+        if self._excel:  # whose first row has the names, and others may be empty
+            filled = [k for k, row in enumerate(frame.iter_rows()) if any(row)]
+            frame, self._rows = frame[filled], [k + 2 for k in filled]
+        self.frame = frame
+
+    def places(self, rows: Sequence[int]) -> list[str]:
+        """Return the places of rows, such as "row 7"."""
+        return [f"row {self._rows[row]}" for row in rows]
+
+    def column(self, name: str) -> list[str]:
+        """Return the cells of a column as strings, empty ones for missing values."""
+        return ["" if value is None else str(value) for value in self.frame[name].to_list()]
+
+    def numbers(self, chosen: Sequence[int]) -> Floats:
+        """Return some columns as numbers; an error names all cells that are not."""
+        import polars as pl
+
+        X = np.empty((len(self.frame), len(chosen)))
+        invalid = InvalidCells(self.path.name, self.options, self.places)
+        for j, name in enumerate(self.names[k] for k in chosen):
+            cells = self.frame[name]
+            if self._excel or name in self.options.ordinal:
+                X[:, j], bad = self.options.convert(name, cells)
+                invalid.add(name, cells, bad)
+            elif cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Null):
+                if cells.dtype.is_integer() and len(cells) > cells.null_count():
+                    low, high = cast(int, cells.min()), cast(int, cells.max())
+                    warn_of_rounding(low, high, f"column {name!r} of {self.path.name}")
+                X[:, j] = cells.cast(pl.Float64).to_numpy()
+            else:
+                invalid.add(name, cells, cells.is_not_null())
+        invalid.check()
+        return X
 
 
 @contextmanager
@@ -248,17 +288,6 @@ def _library_errors(path: Path) -> Iterator[None]:
         raise DataError(
             f"{path.name} cannot be read as a {_kind(path)} file: {truncate(str(error))}"
         ) from None
-
-
-def _frame(path: Path, options: ReadOptions) -> pl.DataFrame:
-    libraries, read = _READERS[_kind(path)]
-    found = [library for library in libraries if find_spec(library)]
-    if not found:
-        raise DataError(
-            f"{path.name}: reading {_kind(path)} needs {' or '.join(libraries)}; run `pip install "
-            f"{libraries[0]}`, or save the table as .csv"
-        )
-    return read(path, options, found[0])
 
 
 def _read_polars(path: Path, options: ReadOptions, library: str) -> pl.DataFrame:
@@ -322,35 +351,6 @@ def _read_excel(path: Path, options: ReadOptions, library: str) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
 
 
-def _numbers(frame: pl.DataFrame, path: Path, options: ReadOptions, begun: int = 0) -> Table:
-    """Return the numbers in a frame, whose first row is number `begun` of the file."""
-    import polars as pl
-
-    names = frame.columns
-    excel = _kind(path) == ".xlsx"
-    chosen = [names[k] for k in options.choose(names, path.name)]
-    X = np.empty((len(frame), len(chosen)))
-    invalid = InvalidCells(
-        path.name, options, lambda rows: [f"row {begun + row + 1 + excel}" for row in rows]
-    )
-    for k, name in enumerate(chosen):
-        cells = frame[name]
-        if excel or name in options.ordinal:
-            X[:, k], bad = options.convert(name, cells)
-            invalid.add(name, cells, bad)
-        elif cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Null):
-            if cells.dtype.is_integer() and len(cells) > cells.null_count():
-                low, high = cast(int, cells.min()), cast(int, cells.max())
-                warn_of_rounding(low, high, f"column {name!r} of {path.name}")
-            X[:, k] = cells.cast(pl.Float64).to_numpy()
-        else:
-            invalid.add(name, cells, cells.is_not_null())
-    invalid.check()
-    if excel:
-        X = X[[any(cell not in (None, "") for cell in row) for row in frame.iter_rows()]]
-    return options.table(chosen, X)
-
-
 _Reader = Callable[[Path, ReadOptions, str], "pl.DataFrame"]
 _READERS: dict[str, tuple[tuple[str, ...], _Reader]] = {
     ".parquet": (("polars",), _read_polars),
@@ -405,7 +405,7 @@ def read_pieces(paths: Sequence[Path], options: ReadOptions) -> Iterator[Piece]:
 
 
 def _pieces_of(path: Path, options: ReadOptions) -> Iterator[Piece]:
-    if is_text(path) or _kind(path) != ".parquet":
+    if path.suffix.lower() != ".parquet":
         yield Piece(path, 0, read_file(path, options))
         return
     import polars as pl
@@ -413,5 +413,8 @@ def _pieces_of(path: Path, options: ReadOptions) -> Iterator[Piece]:
     begun = 0
     with _library_errors(path):
         for batch in lazy_batches(_selected(pl.scan_parquet(path), options)):
-            yield Piece(path, begun, _numbers(batch, path, options, begun))
+            table = FrameTable(batch, path, options, begun)
+            chosen = options.choose(table.names, path.name)
+            names = [table.names[k] for k in chosen]
+            yield Piece(path, begun, options.table(names, table.numbers(chosen)))
             begun += len(batch)

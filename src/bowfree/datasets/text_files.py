@@ -328,9 +328,6 @@ class TextTable:
 
     def column(self, name: str) -> list[str]:
         """Return the cells of a column as strings, empty ones for missing values."""
-        if name not in self.names:
-            names = ", ".join(self.names[:10])
-            raise DataError(f"{self.what}: no column {short_repr(name)}; there are {names}")
         return self._strings(self.names.index(name) + self.has_labels)
 
     def _strings(self, k: int) -> list[str]:
@@ -361,7 +358,7 @@ class TextTable:
         strings = self._parse([places[j] for j in odd], pl.String)
         if len(odd) == len(chosen) > 0:
             X = np.empty((len(strings[0]), len(chosen)))
-        invalid = InvalidCells(self.what, self.options, self.lines)
+        invalid = InvalidCells(self.what, self.options, self.places)
         for j, cells in zip(odd, strings, strict=True):
             name = self.names[chosen[j]]
             X[:, j], bad = self.options.convert(name, cells, decimal=self.decimal)
@@ -414,7 +411,7 @@ class TextTable:
         if odd:
             listed = ", ".join(
                 f"{len(rows[k].cells)} in {place}"
-                for k, place in zip(odd[:10], self.lines(odd[:10]), strict=True)
+                for k, place in zip(odd[:10], self.places(odd[:10]), strict=True)
             )
             more = f" and {len(odd) - 10} more lines" if len(odd) > 10 else ""
             raise self._error(
@@ -423,7 +420,7 @@ class TextTable:
         if n_rows not in (None, len(rows)):
             raise self._error("quotation marks or blank lines are ambiguous; remove them")
 
-    def lines(self, rows: Sequence[int]) -> list[str]:
+    def places(self, rows: Sequence[int]) -> list[str]:
         """Return the places of rows, such as "line 7"; a row that has several lines begins there."""
         starts = [row.start for row in islice(self._reader(), max(rows) + 2)]
         return [f"line {line_and_column(self._text, starts[row + 1])[0]}" for row in rows]
