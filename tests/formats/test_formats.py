@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import re
 
 import networkx as nx
@@ -89,12 +88,6 @@ def test_text_is_written_and_read(name):
     assert formats.read(written, format=name) == GRAPH
 
 
-def test_json_has_its_version():
-    data = json.loads(formats.to_json(GRAPH))
-    assert data["version"] == 1
-    assert data["directed"] == [["x", "y"]]
-
-
 def test_networkx_in_degree_is_the_number_of_arrowheads():
     graph = formats.to_networkx(GRAPH)
     assert isinstance(graph, nx.MultiDiGraph)
@@ -102,16 +95,13 @@ def test_networkx_in_degree_is_the_number_of_arrowheads():
     assert formats.from_networkx(graph) == GRAPH
 
 
-def test_data_frame_brings_its_names():
+def test_names_of_a_matrix():
+    assert formats.from_ggm([[0, 1], [0, 0]]) == bf.parse("x1 -> x2")
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(formats.to_ggm(GRAPH), columns=GRAPH.nodes, index=GRAPH.nodes)
     assert formats.from_ggm(frame) == GRAPH
     with pytest.raises(bf.errors.ParseError, match="use the same order"):
         formats.from_ggm(frame.iloc[::-1])
-
-
-def test_matrix_without_names():
-    assert formats.from_ggm([[0, 1], [0, 0]]) == bf.parse("x1 -> x2")
 
 
 def test_lingam_takes_weights():
@@ -176,16 +166,18 @@ def test_dagitty_latent_variables_can_be_kept():
     assert formats.from_dagitty(text, latent="keep") == bf.parse("h, x <- h -> y")
 
 
-# format, text, line, column, what the message says
+TETRAD = "Graph Nodes:\nx;y\nGraph Edges:\n"
+
+# format, text, line, column, words of the message
 MALFORMED = [
     ("text", "x -> ", 1, 6, "name after"),
     ("json", '{"format": "bowfree.MixedGraph",\n "nodes": [}', 2, 12, "not JSON"),
-    ("tetrad", "Graph Nodes:\nx;y\n\nGraph Edges:\n1. x o-> y\n", 5, 6, "leaves a direction open"),
-    ("tetrad", "Graph Nodes:\nx;y\nGraph Edges:\n1. x --> q\n", 4, 10, "'q' is not in the list"),
+    ("tetrad", TETRAD + "1. x o-> y\n", 4, 6, "leaves a direction open"),
+    ("tetrad", TETRAD + "1. x --> q\n", 4, 10, "'q' is not in the list"),
+    ("tetrad", TETRAD + "1. x --> y\n2. x --> y\n", 5, 4, "listed twice"),
+    ("tetrad", TETRAD + "x --> y\n", 4, 1, "expected '1. a --> b'"),
     ("tetrad", "Graph Nodes:\nx;y;x\nGraph Edges:\n", 2, 5, "listed twice"),
     ("tetrad", "Graph Nodes:\nx;;y\nGraph Edges:\n", 2, 3, "empty"),
-    ("tetrad", "Graph Nodes:\nx;y\nGraph Edges:\n1. x --> y\n2. x --> y\n", 5, 4, "listed twice"),
-    ("tetrad", "Graph Nodes:\nx;y\nGraph Edges:\nx --> y\n", 4, 1, "expected '1. a --> b'"),
     ("tetrad", "Graph Nodes:\nx;y\n", 2, 1, "without a section 'Graph Edges:'"),
     ("tetrad", "  nodes x y", 1, 3, "expected 'Graph Nodes:'"),
     ("dagitty", "dag { x -- y }", 1, 9, "open direction"),
@@ -197,6 +189,7 @@ MALFORMED = [
     ("dagitty", "dag {\nh [latent]\nx <- h }", 2, 4, "is latent"),
     ("dagitty", 'dag { x [pos="1"] }', 1, 14, 'expected pos="x,y"'),
     ("dagitty", "dag { {} -> y }", 1, 10, "in the braces"),
+    ("dagitty", "dag { x /* y }", 1, 9, "comment is not closed"),
     ("lavaan", "f =~ x + y", 1, 3, "latent variables"),
     ("lavaan", "y ~ x\na == b", 2, 3, "constraints"),
     ("lavaan", "y ~ c(0, 1)*x", 1, 5, "groups"),
@@ -209,25 +202,14 @@ MALFORMED = [
     ("lavaan", "y ~ y", 1, 5, "self-loop"),
     ("lavaan", "y ~ x @ z", 1, 7, "unexpected character '@'"),
     ("lavaan", "y ~ x\nz ~ -0.5*y", 2, 10, "fixed to -0.5"),
-    ("lavaan", "x ~~ 1*x", 1, 8, "fixed to 1"),
     ("lavaan", "y ~ a*x\nz ~ a*y", 2, 5, "'a' makes y ~ x (line 1) and z ~ y equal"),
     ("lavaan", 'y ~ a*x\nz ~ label("a")*y', 2, 11, "'a' makes y ~ x (line 1) and z ~ y equal"),
-    ("lavaan", "y ~ a*x\nz ~ y\nz ~~ a*x", 3, 6, "y ~ x (line 1) and z ~~ x equal"),
-    ("lavaan", "y + z ~ a*x", 1, 9, "y ~ x (line 1) and z ~ x equal"),
     ("lavaan", "y ~ a*1\nz ~ a*x", 2, 5, "y ~ 1 (line 1) and z ~ x equal"),
     ("lavaan", "y ~ x\nz ~ equal('y~x')*x", 2, 5, "equal(...) makes two parameters equal"),
     ("lavaan", "y ~ lower(0)*x", 1, 5, "lower(...) bounds a parameter"),
-    (
-        "lavaan",
-        "y ~ prior(0)*x",
-        1,
-        5,
-        "prior(...) is not supported; start(...) and label(...) are",
-    ),
+    ("lavaan", "y ~ prior(0)*x", 1, 5, "prior(...) is not supported"),
     ("lavaan", "y ~ a*x + b*x", 1, 13, "listed twice"),
-    ("lavaan", "y ~ x + 0*x", 1, 11, "both free and fixed"),
     ("lavaan", "y ~ 0*1", 1, 7, "fixes the intercept of y"),
-    ("lavaan", "y ~ 0", 1, 5, "fixes the intercept of y"),
     ("lavaan", "y ~ a*x\nt := a*c", 2, 8, "'c' is not a label"),
     ("lavaan", "y ~ a*x\nt := u\nu := a", 2, 6, "'u' is not a label and not defined before"),
     ("lavaan", "y ~ a*x\nt := a\nt := a", 3, 1, "defined twice"),
@@ -242,7 +224,6 @@ MALFORMED = [
     ("dot", "digraph { subgraph s { a } }", 1, 11, "subgraphs"),
     ("dot", "digraph {\n a -> ; }", 2, 7, "expected a name"),
     ("dot", 'digraph { "a -> b }', 1, 11, "quoted name is not closed"),
-    ("dagitty", "dag { x /* y }", 1, 9, "comment is not closed"),
     ("ggm", "", 1, 1, "empty"),
     ("ggm", "x,y\n0,10\n10,0\n", 2, 3, "undirected line"),
     ("ggm", ",x,y\nx,0,1\ny,0,1\n", 3, 5, "diagonal"),

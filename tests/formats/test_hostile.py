@@ -49,50 +49,31 @@ def test_time_grows_with_the_length_of_the_text(name):
     assert long < 8 * short + 0.02
 
 
-# name: format, text, what the message says
+JSON = (
+    '{"format": "bowfree.MixedGraph", "version": 1, "nodes": %s, "directed": %s, "bidirected": []}'
+)
+MANY = [f"n{i}" for i in range(10_001)]
+LONG = "x" * 300_000
+
+
+def crossed(one, mark, other):
+    """Join two groups of 4,000 variables each."""
+    return mark.join(one.join(f"{c}{i}" for i in range(4000)) for c in ("x", other))
+
+
+# name: format, text, words of the message
 REFUSED = {
-    "many nodes, text": ("text", ",".join(f"n{i}" for i in range(10_001)), "10,000 nodes"),
-    "many nodes, dot": (
-        "dot",
-        "digraph {" + ";".join(f"n{i}" for i in range(10_001)) + "}",
-        "10,000 nodes",
-    ),
-    "many edges, dagitty": (
-        "dagitty",
-        "dag { {" + "} -> {".join(" ".join(f"{c}{i}" for i in range(4000)) for c in "xy") + "} }",
-        "edges",
-    ),
-    "many edges, lavaan": (
-        "lavaan",
-        " ~ ".join(" + ".join(f"{c}{i}" for i in range(4000)) for c in "xy"),
-        "edges",
-    ),
-    "many zeros, lavaan": (
-        "lavaan",
-        " ~~ ".join(" + ".join(f"{c}{i}" for i in range(4000)) for c in ("x", "0*y")),
-        "edges",
-    ),
+    "many nodes, text": ("text", ",".join(MANY), "10,000 nodes"),
+    "many nodes, dot": ("dot", "digraph {" + ";".join(MANY) + "}", "10,000 nodes"),
+    "many edges, dagitty": ("dagitty", "dag { {" + crossed(" ", "} -> {", "y") + "} }", "edges"),
+    "many edges, lavaan": ("lavaan", crossed(" + ", " ~ ", "y"), "edges"),
+    "many zeros, lavaan": ("lavaan", crossed(" + ", " ~~ ", "0*y"), "edges"),
     "deep JSON": ("json", "[" * 100_000, "nested"),
     "JSON with 5,000 digits": ("json", '{"version": ' + "9" * 5000 + "}", "digits"),
-    "JSON with a lone surrogate": (
-        "json",
-        '{"format": "bowfree.MixedGraph", "version": 1, "nodes": ["\\ud800"], '
-        '"directed": [], "bidirected": []}',
-        r"\\ud800",
-    ),
-    "JSON that is a huge text": ("json", '{"format": "' + "x" * 300_000 + '"}', "'format' is"),
-    "JSON with a huge edge": (
-        "json",
-        '{"format": "bowfree.MixedGraph", "version": 1, "nodes": ["x"], '
-        '"directed": [["x", "' + "y" * 300_000 + '"]], "bidirected": []}',
-        "unknown node",
-    ),
-    "JSON with two nodes of one name": (
-        "json",
-        '{"format": "bowfree.MixedGraph", "version": 1, "nodes": [["x"], 1], '
-        '"directed": [], "bidirected": []}',
-        "node names are strings",
-    ),
+    "JSON with a lone surrogate": ("json", JSON % ('["\\ud800"]', "[]"), r"\\ud800"),
+    "JSON that is a huge string": ("json", '{"format": "' + LONG + '"}', "'format' is"),
+    "JSON with a huge edge": ("json", JSON % ('["x"]', f'[["x", "{LONG}"]]'), "unknown node"),
+    "JSON with a list as a name": ("json", JSON % ('[["x"], 1]', "[]"), "node names are strings"),
     "a quoted lone surrogate": ("text", 'a -> "\\udc80"', r"\\udc80"),
     "a bare lone surrogate": ("dot", "digraph { \udc80 }", r"\\udc80"),
     "a lone surrogate in a header": ("ggm", "\udc80\n0\n", r"\\udc80"),
@@ -104,17 +85,17 @@ REFUSED = {
         "expected '1. a --> b'",
     ),
     "an underscore in a position": ("dagitty", 'dag { x [pos="1_0,2"] }', "expected pos="),
-    "a weight beyond all numbers": ("lingam", "x,y\n0,1e999\n0,0\n", "too large"),
-    "a huge cell": ("ggm", "x,y\n0," + "q" * 300_000 + "\n0,0\n", "not a number"),
-    "a huge name, twice": ("ggm", ",".join(["q" * 150_000] * 2) + "\n0,0\n0,0\n", "listed twice"),
-    "a huge word": ("text", "a " + "b" * 300_000, "expected an edge"),
-    "a huge self-loop": ("text", "a" * 300_000 + " -> " + "a" * 300_000, "self-loop"),
-    "a huge self-loop, dot": ("dot", "digraph {" + " -> ".join(["a" * 150_000] * 2) + "}", "loop"),
-    "a huge line, tetrad": ("tetrad", "x" * 300_000, "expected 'Graph Nodes:'"),
-    "a huge token, dagitty": ("dagitty", "x" * 300_000, "expected 'dag'"),
-    "a huge latent name": ("dagitty", "dag {" + "x" * 300_000 + " [latent] }", "is latent"),
-    "a huge modifier": ("lavaan", "y ~ " + "f" * 300_000 + "(1)*x", "not supported"),
-    "a huge variance": ("lavaan", "{0} ~~ 0*{0}".format("x" * 300_000), "fixed to zero"),
+    "an effect beyond all numbers": ("lingam", "x,y\n0,1e999\n0,0\n", "too large"),
+    "a huge cell": ("ggm", "x,y\n0," + LONG + "\n0,0\n", "not a number"),
+    "a huge name, twice": ("ggm", f"{LONG},{LONG}\n0,0\n0,0\n", "listed twice"),
+    "a huge word": ("text", "a " + LONG, "expected an edge"),
+    "a huge self-loop": ("text", f"{LONG} -> {LONG}", "self-loop"),
+    "a huge self-loop, dot": ("dot", f"digraph {{{LONG} -> {LONG}}}", "self-loop"),
+    "a huge line, tetrad": ("tetrad", LONG, "expected 'Graph Nodes:'"),
+    "a huge token, dagitty": ("dagitty", LONG, "expected 'dag'"),
+    "a huge latent name": ("dagitty", "dag {" + LONG + " [latent] }", "is latent"),
+    "a huge modifier": ("lavaan", f"y ~ {LONG}(1)*x", "not supported"),
+    "a huge variance": ("lavaan", f"{LONG} ~~ 0*{LONG}", "fixed to zero"),
 }
 
 

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bowfree as bf
-from bowfree.app.session import Session
 from bowfree.cli import main
 from bowfree.formats.lavaan import from_lavaan, read_lavaan, to_lavaan
 from graph_strategies import baps
@@ -76,33 +75,6 @@ def test_parameters_are_free_or_zero(term, free, operator, mark):
     assert model.graph == bf.parse(f"y {mark} x, z <- y" if free else "y, x, z <- y")
     labeled = {"a": ("y", operator, "x")} if "a*x" in term or "'a'" in term else {}
     assert model.labels == labeled
-
-
-REFUSED = [
-    # the text, its line, what is wrong there, and the way out
-    ("m ~ x\ny ~ m + 0.5*x", 2, "y ~ x is fixed to 0.5", "write start(0.5)*x to have it estimated"),
-    ("m ~ x\ny ~ m\ny ~~ -1*x", 3, "y ~~ x is fixed to -1", "or 0*x to leave it out"),
-    ("m ~ a*x\ny ~ m + a*x", 2, "'a' makes m ~ x (line 1) and y ~ x equal", "use two labels"),
-    ("m ~ a*x\ny ~ b*m\na == b", 3, "constraints on parameters", "drop the line"),
-]
-
-
-@pytest.mark.parametrize(("text", "line", "problem", "way_out"), REFUSED)
-def test_what_cannot_be_honored_is_refused_everywhere(text, line, problem, way_out, files):
-    data, model = files
-    model.write_text(text)
-    with pytest.raises(bf.errors.ParseError) as caught:
-        from_lavaan(text)
-    command = run("fit", data, "--graph-file", model, "--format", "lavaan")
-    assert command.exit_code == 1
-    assert command.stdout == ""
-    session = Session({name: np.arange(5.0) ** k for k, name in enumerate("mxy", 1)})
-    answer = session.answer({"do": "read", "text": text, "format": "lavaan"})
-    session.close()
-    for said in (str(caught.value), command.stderr, answer["error"]):
-        assert f"line {line}, column" in said
-        assert problem in said
-        assert way_out in said
 
 
 @given(baps())

@@ -1,8 +1,8 @@
-"""Feed broken files to every reader: each is read or refused by a BowfreeError, quickly.
+"""Feed broken files to every reader: each is read or refused with a BowfreeError, quickly.
 
-Valid texts of all formats are cut, doubled, spliced with each other and sprinkled with what means
-something to one of the readers. Whatever is read must also survive being written and read again.
-The same seed gives the same inputs:
+Valid texts of all formats are cut, repeated and spliced with each other, and tokens of the formats
+are inserted. A graph that is read must also be the same after writing and reading. The same seed
+gives the same inputs:
 
     python tests/fuzz/fuzz_parsers.py --minutes 10 --seed 1
     python tests/fuzz/fuzz_parsers.py --inputs 100000
@@ -51,7 +51,7 @@ TOML = [
 ]
 TABLES = ['x,"a b"\n1,2\n\n3, NA\n-1e5,.5\n', "x\ty\n1\t2\n", ",x,y\ny,0.5,2\nx,1,0.5\n"]
 
-# What means something to a reader, to Python's own number and text functions, or to neither.
+# Tokens of the formats, and special cases of numbers and text.
 SPRINKLES = [
     *"{}[]()<>-=~*+|/\\\"'#!;:,.@_ \t\n\r\0é１２\u2028\x85\ufeff\ud800𝒳",
     "->", "<-", "<->", "--", "-->", "o->", "/*", "*/", "//", '""', "\r\n", "1_000", "1e999", "nan",
@@ -118,7 +118,7 @@ def mutated_bytes(content: bytes, rng: random.Random) -> bytes:
 
 
 class Readers:
-    """Every reader, by the name of its corpus; each takes a text or raises a BowfreeError."""
+    """Every reader, by the name of its corpus."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -167,14 +167,9 @@ class Readers:
 def fuzz(
     *, seed: int, inputs: int | None = None, minutes: float | None = None, seconds: float = SECONDS
 ) -> tuple[Counter[str], list[str]]:
-    """Try so many inputs, or for so long.
+    """Return counts of inputs, read and refused; and failures with the input of each.
 
-    Returns
-    -------
-    counts : Counter
-        Inputs in all, read, refused; per reader, too.
-    failures : list of str
-        Foreign exceptions, hangs and broken round trips, with the input that caused each.
+    A failure is another exception, a hang, a long message or a broken round trip.
     """
     rng = random.Random(seed)
     texts = corpus()
@@ -206,7 +201,7 @@ def fuzz(
 
 
 def _try(call: Callable[[], object], counts: Counter[str], seconds: float) -> str:
-    """Return what went wrong, if anything."""
+    """Return a description of the failure, or an empty string."""
 
     def too_late(number: int, frame: object) -> None:
         raise TimeoutError(f"took more than {seconds} s")

@@ -1,11 +1,9 @@
-"""Kill a search at random moments and go on from its checkpoint: the end must be the same.
+"""Kill a search at random moments and resume from its checkpoint: the result must be the same.
 
     python tests/fuzz/kill_and_resume.py --kills 200
 
-Every search runs in a process of its own and is killed with ``SIGKILL``, which leaves it no time to
-put anything in order, again and again until it comes to its end. Runs, pool and best graph are then
-compared, bit for bit, with those of a search that nobody disturbed. ``tests/search`` has a short
-version.
+Every search runs in its own process and is killed with ``SIGKILL`` repeatedly until it ends. Runs,
+pool and best graph are then compared, bit for bit, with those of an undisturbed search.
 """
 
 from __future__ import annotations

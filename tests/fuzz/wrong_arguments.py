@@ -1,11 +1,9 @@
-"""Every wrong object for every argument of every public function, one at a time.
+"""Pass every wrong object to every argument of every public function, one at a time.
 
     python tests/fuzz/wrong_arguments.py [PART]
 
-`tests/package/test_public_api.py` finds the functions and says what may come out; the tests try all
-but those that take longest, and two wrong arguments at a time now and then. Here are all, for two
-minutes; PART keeps to the functions that have it in their names. Ends with the calls that went
-wrong, and with 1 if there are any.
+`tests/package/test_public_api.py` finds the functions and defines which errors are allowed; the
+tests leave out the slowest. PART selects the functions that have it in their names.
 """
 
 import os
