@@ -1,5 +1,5 @@
-// Chains over graphs, and averages over classes; `bowfree.uncertainty.structure_mcmc` and
-// `bowfree.uncertainty.averaging` drive them.
+// Markov chains over graphs and averages over classes, for `bowfree.uncertainty.mcmc` and
+// `bowfree.uncertainty.averaging`.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -61,40 +61,41 @@ void for_each_packed(int d, const GivenPacked& given, Visit&& visit) {
         throw std::invalid_argument("packed graphs have fewer edges than were sent");
 }
 
-/// `ChainPlace` and `ChainNotes` as they travel.
-using Place = std::tuple<BitArrays, Rng::State, std::int64_t, std::int64_t, std::int64_t>;
-using GivenPlace =
+/// `ChainState` and `ChainRecord` as Python objects.
+using State = std::tuple<BitArrays, Rng::State, std::int64_t, std::int64_t, std::int64_t>;
+using GivenState =
     std::tuple<std::pair<Bits, Bits>, Rng::State, std::int64_t, std::int64_t, std::int64_t>;
-using Notes =
+using Record =
     std::tuple<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, std::uint8_t>, Packed>;
-using GivenNotes = std::tuple<Array<double, 1>, Bytes, GivenPacked>;
+using GivenRecord = std::tuple<Array<double, 1>, Bytes, GivenPacked>;
 
-/// Chains with all they need, for Python to hold.
-class HeldChains {
+/// Chains with the scorer that they refer to.
+class PythonChains {
   public:
-    HeldChains(const Data& data, double n, double penalty, std::size_t cache_bytes,
-               const Rules& rules, const std::vector<std::pair<Bits, Bits>>& starts, double temper,
-               std::vector<double> log_prior, std::size_t keep, double window, std::uint64_t seed)
+    PythonChains(const Data& data, double n, double penalty, std::size_t cache_bytes,
+                 const Rules& rules, const std::vector<std::pair<Bits, Bits>>& starts,
+                 double temperature, std::vector<double> log_prior, std::size_t keep, double window,
+                 std::uint64_t seed)
         : scorer_(to_conditions(data), n, penalty, cache_bytes),
           d_(scorer_.d()),
-          chains_(scorer_, rules, graphs(rules, starts), law(n, temper, std::move(log_prior)), keep,
-                  window, seed) {}
+          chains_(scorer_, rules, graphs(rules, starts),
+                  posterior(n, temperature, std::move(log_prior)), keep, window, seed) {}
 
-    HeldChains(const HeldChains&) = delete;  // the chains refer to the scorer
-    HeldChains& operator=(const HeldChains&) = delete;
+    PythonChains(const PythonChains&) = delete;  // the chains refer to the scorer
+    PythonChains& operator=(const PythonChains&) = delete;
 
     void offer(const BitStack& parents, const BitStack& spouses) {
-        const auto known = to_graphs(parents, spouses);
-        for (const Graph& graph : known) expect_nodes(graph, d_);
+        const auto offered = to_graphs(parents, spouses);
+        for (const Graph& graph : offered) expect_nodes(graph, d_);
         interruptibly([&](const Stop& stop) {
-            for (const Graph& graph : known) chains_.offer(graph, stop);
+            for (const Graph& graph : offered) chains_.offer(graph, stop);
         });
     }
 
-    bool walk(std::int64_t steps, std::int64_t thin, int n_threads, std::optional<double> seconds) {
+    bool run(std::int64_t steps, std::int64_t thin, int n_threads, std::optional<double> seconds) {
         return interruptibly(seconds, [&](const Stop& stop) {
             try {
-                chains_.walk(steps, thin, n_threads, stop);
+                chains_.run(steps, thin, n_threads, stop);
                 return true;
             } catch (const Stopped&) {
                 return false;
@@ -102,10 +103,10 @@ class HeldChains {
         });
     }
 
-    bool begin_leg(std::optional<double> seconds) {
+    bool begin_segment(std::optional<double> seconds) {
         return interruptibly(seconds, [&](const Stop& stop) {
             try {
-                chains_.begin_leg(stop);
+                chains_.begin_segment(stop);
                 return true;
             } catch (const Stopped&) {
                 return false;
@@ -113,36 +114,36 @@ class HeldChains {
         });
     }
 
-    Place place(std::size_t c) const {
-        const ChainPlace& at = chains_.chains().at(c).place;
+    State state(std::size_t c) const {
+        const ChainState& at = chains_.chains().at(c).state;
         return {to_bits(at.graph), at.rng.state(), at.clock, at.steps, at.accepted};
     }
 
-    Notes notes(std::size_t c) const {
-        const ChainNotes& noted = chains_.chains().at(c).notes;
+    Record record(std::size_t c) const {
+        const ChainRecord& noted = chains_.chains().at(c).record;
         return {to_numpy(std::vector(noted.scores)),
                 to_numpy(std::vector(noted.states), {noted.scores.size(), n_pairs()}),
                 to_packed(noted.pool.sorted_packed())};
     }
 
-    void put(std::size_t c, const GivenPlace& given, const std::optional<GivenNotes>& noted) {
+    void restore(std::size_t c, const GivenState& given, const std::optional<GivenRecord>& more) {
         const auto& [bits, rng, clock, steps, accepted] = given;
         const Graph graph = to_graph(bits.first, bits.second);
         expect_nodes(graph, d_);
         if (rng == Rng::State{} || accepted < 0 || accepted > steps || steps > clock)
-            throw std::invalid_argument("this is not the place of a chain");
-        ChainNotes notes{chains_.empty_pool(), {}, {}};
-        if (noted) {
-            const auto& [scores, states, pool] = *noted;
-            notes.scores.assign(scores.data(), scores.data() + scores.size());
-            notes.states = to_states(states, scores.shape(0));
-            for_each_packed(d_, pool, [&](PackedGraph met, double weight) {
-                const Key key = graph_key(met.unpack());
-                notes.pool.offer(key, weight, std::move(met));
+            throw std::invalid_argument("this is not the state of a chain");
+        ChainRecord record{chains_.empty_pool(), {}, {}};
+        if (more) {
+            const auto& [scores, states, pool] = *more;
+            record.scores.assign(scores.data(), scores.data() + scores.size());
+            record.states = to_states(states, scores.shape(0));
+            for_each_packed(d_, pool, [&](PackedGraph graph, double weight) {
+                const Key key = graph_key(graph.unpack());
+                record.pool.offer(key, weight, std::move(graph));
             });
         }
-        chains_.go_on(c, {graph, Rng(rng), clock, steps, accepted});
-        chains_.add_notes(c, notes);
+        chains_.set_state(c, {graph, Rng(rng), clock, steps, accepted});
+        chains_.add_record(c, record);
     }
 
     Packed jumps() const {
@@ -172,12 +173,12 @@ class HeldChains {
 
     nb::typed<nb::list, Named> samples() const {
         nb::typed<nb::list, Named> found;
-        for (const auto& [place, notes] : chains_.chains()) {
+        for (const auto& [state, record] : chains_.chains()) {
             Named one;
-            one["scores"] = to_numpy(std::vector(notes.scores));
-            one["states"] = to_numpy(std::vector(notes.states), {notes.scores.size(), n_pairs()});
-            one["steps"] = place.steps;
-            one["accepted"] = place.accepted;
+            one["scores"] = to_numpy(std::vector(record.scores));
+            one["states"] = to_numpy(std::vector(record.states), {record.scores.size(), n_pairs()});
+            one["steps"] = state.steps;
+            one["accepted"] = state.accepted;
             found.append(one);
         }
         return found;
@@ -221,12 +222,12 @@ class HeldChains {
 
     std::size_t n_pairs() const { return bowfree::n_pairs(d_); }
 
-    GraphLaw law(double n, double temper, std::vector<double> log_prior) const {
+    GraphPosterior posterior(double n, double temperature, std::vector<double> log_prior) const {
         if (!log_prior.empty() && log_prior.size() != n_pairs() + 1)
             throw std::invalid_argument(
                 "log_prior must have an entry for 0, 1, ..., d (d - 1) / 2");
-        for (double& value : log_prior) value /= temper;
-        return {n / temper, std::move(log_prior)};
+        for (double& value : log_prior) value /= temperature;
+        return {n / temperature, std::move(log_prior)};
     }
 
     Scorer scorer_;
@@ -271,10 +272,10 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
                 const std::size_t first = next;
                 next += sizes[c];
                 if (c < n_classes) {
-                    const ClassVotes votes{{graphs.begin() + first, graphs.begin() + next},
-                                           {shares.begin() + first, shares.begin() + next},
-                                           power};
-                    const ClassPart part = add_class(counter, votes, options, sums, class_sums,
+                    const WeightedClass weighted{{graphs.begin() + first, graphs.begin() + next},
+                                                 {shares.begin() + first, shares.begin() + next},
+                                                 power};
+                    const ClassPart part = add_class(counter, weighted, options, sums, class_sums,
                                                      stop, c == 0 ? until_first : stop);
                     parts.emplace_back(part.weight, part.components, part.complete);
                     of_classes += part.weight;
@@ -296,10 +297,10 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
         for (std::size_t at = 0; at < d * d; ++at) {
             stop.check();
             std::tie(lower[at], upper[at]) =
-                sums.laws[at].interval(level, total - sums.without_se[at]);
+                sums.mixtures[at].interval(level, total - sums.without_se[at]);
         }
     });
-    // Probabilities and means out of sums; an effect of a variable on itself is 1.
+    // From sums to probabilities and means; the effect of a variable on itself is 1.
     const auto matrix = [d](std::vector<double>& values, double weight, double diagonal) {
         for (double& value : values) value /= weight;
         for (std::size_t v = 0; v < d; ++v) values[v * d + v] = diagonal;
@@ -324,40 +325,41 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
 }  // namespace
 
 void bind_uncertainty(nb::module_& m) {
-    nb::class_<HeldChains>(m, "StructureChains",
-                           "Markov chains over graphs, one per start, on one cache of scores.")
+    nb::class_<PythonChains>(m, "StructureChains",
+                             "Markov chains over graphs, one per start, on one cache of scores.")
         .def(nb::init<const Data&, double, double, std::size_t, const Rules&,
                       const std::vector<std::pair<Bits, Bits>>&, double, std::vector<double>,
                       std::size_t, double, std::uint64_t>(),
              nb::arg("S"), nb::arg("n"), nb::arg("penalty"), nb::arg("cache_bytes"),
-             nb::arg("rules"), nb::arg("starts"), nb::kw_only(), nb::arg("temper"),
+             nb::arg("rules"), nb::arg("starts"), nb::kw_only(), nb::arg("temperature"),
              nb::arg("log_prior"), nb::arg("keep"), nb::arg("window"), nb::arg("seed"))
-        .def("offer", &HeldChains::offer, nb::arg("parents"), nb::arg("spouses"),
-             "Makes graphs known; the chains may jump to them.")
-        .def("walk", &HeldChains::walk, nb::arg("steps"), nb::arg("thin"), nb::arg("n_threads"),
+        .def("offer", &PythonChains::offer, nb::arg("parents"), nb::arg("spouses"),
+             "Adds graphs to those that chains may jump to.")
+        .def("run", &PythonChains::run, nb::arg("steps"), nb::arg("thin"), nb::arg("n_threads"),
              nb::arg("seconds").none(),
-             "Every chain takes so many steps and notes every thin-th graph; with thin = 0 none. "
-             "False when time was up.")
-        .def("begin_leg", &HeldChains::begin_leg, nb::arg("seconds").none() = nb::none(),
-             "From here on the chains jump among the best graphs that are known by now and those "
-             "sampled so far; these samples are forgotten. False when time was up: then all is as "
-             "before.")
-        .def("place", &HeldChains::place, nb::arg("chain"),
-             "Where a chain is: graph, random numbers, steps, steps and accepted ones of this "
-             "leg. With the list, all that its next steps depend on.")
-        .def("notes", &HeldChains::notes, nb::arg("chain"),
-             "What a chain noted: scores and states of its samples, and the heaviest graphs met.")
-        .def("put", &HeldChains::put, nb::arg("chain"), nb::arg("place"),
-             nb::arg("notes").none() = nb::none(),
-             "A chain that walked elsewhere is at this place now, and has noted this on the way.")
-        .def("jumps", &HeldChains::jumps, "The graphs that the chains jump among.")
-        .def("set_jumps", &HeldChains::set_jumps, nb::arg("graphs"),
-             "From here on the chains jump among these, the list of others.")
-        .def("memory", &HeldChains::memory, "The graphs that the chains splice from: their states.")
-        .def("add_to_memory", &HeldChains::add_to_memory, nb::arg("states"),
-             "From here on the chains splice from these, too.")
-        .def("samples", &HeldChains::samples, "What each chain noted.")
-        .def("pool", &HeldChains::pool, "The best distinct graphs that any chain knows.");
+             "Runs steps of every chain and records every thin-th graph; with thin = 0 none. "
+             "Returns "
+             "False if time was up.")
+        .def("begin_segment", &PythonChains::begin_segment, nb::arg("seconds").none() = nb::none(),
+             "Begins a new segment: renews the graphs to jump to and to splice from, and deletes "
+             "the "
+             "samples. Returns False if time was up; then nothing has changed.")
+        .def("state", &PythonChains::state, nb::arg("chain"),
+             "State of a chain: graph, random numbers, all steps, steps and accepted proposals of "
+             "this segment.")
+        .def("record", &PythonChains::record, nb::arg("chain"),
+             "Record of a chain: scores and states of its samples, and its best graphs.")
+        .def("restore", &PythonChains::restore, nb::arg("chain"), nb::arg("state"),
+             nb::arg("record").none() = nb::none(),
+             "Sets the state of a chain that was continued elsewhere, and appends its record.")
+        .def("jumps", &PythonChains::jumps, "The graphs to jump to, with their scores.")
+        .def("set_jumps", &PythonChains::set_jumps, nb::arg("graphs"),
+             "Sets the graphs to jump to.")
+        .def("memory", &PythonChains::memory, "The graphs to splice from: their states.")
+        .def("add_to_memory", &PythonChains::add_to_memory, nb::arg("states"),
+             "Adds graphs to splice from.")
+        .def("samples", &PythonChains::samples, "Samples of each chain.")
+        .def("pool", &PythonChains::pool, "The best distinct graphs that any chain has found.");
     m.def("first_of_class", &first_of_class, nb::arg("parents"), nb::arg("spouses"),
           nb::arg("seed"), nb::arg("conditions") = GivenConditions{},
           "For each BAP the index of the first one that is equivalent to it, under conditions "
@@ -366,10 +368,10 @@ void bind_uncertainty(nb::module_& m) {
           nb::arg("spouses"), nb::arg("shares"), nb::arg("sizes"), nb::arg("n_classes"),
           nb::arg("power"), nb::arg("n"), nb::arg("level"), nb::arg("limit"), nb::arg("knowledge"),
           nb::arg("conditions"), nb::arg("seconds").none(),
-          "Average over graphs that come class by class, so many of each. Of the first `n_classes` "
-          "all members count, of the others the graphs given. Returns the averages, of each class "
-          "(weight, members of each component, complete), and the weight of all that was looked "
-          "at before time was up.");
+          "Average over graphs that are sorted by class, `sizes` of each. All members of the first "
+          "`n_classes` classes count, and the given graphs of the others. Returns the averages, "
+          "(weight, members of each component, complete) for each class, and the weight of all "
+          "graphs that were used before time was up.");
 }
 
 }  // namespace bowfree::bindings

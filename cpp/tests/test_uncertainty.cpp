@@ -16,7 +16,8 @@ namespace {
 constexpr double n_rows = 40.0;
 
 /// The sum of absolute differences between frequencies of edges in the samples and probabilities.
-double distance_to_posterior(const StructureChains& chains, Scorer& scorer, const GraphLaw& law) {
+double distance_to_posterior(const StructureChains& chains, Scorer& scorer,
+                             const GraphPosterior& posterior) {
     const int d = scorer.d();
     const Stop stop;
     Workspace workspace(scorer, stop);
@@ -24,15 +25,16 @@ double distance_to_posterior(const StructureChains& chains, Scorer& scorer, cons
     double total = 0.0, n_samples = 0.0;
     for_each_bow_free_graph(d, [&](const Graph& graph) {
         if (!Rules().permits(graph)) return;
-        const double weight = std::exp(law(scorer.score(graph, workspace), count_edges(graph)));
+        const double weight =
+            std::exp(posterior(scorer.score(graph, workspace), count_edges(graph)));
         total += weight;
         for (int j = 1; j < d; ++j)
             for (int i = 0; i < j; ++i)
                 exact[4 * pair_index(i, j) + static_cast<int>(get_edge(graph, i, j))] += weight;
     });
     for (const Chain& chain : chains.chains())
-        for (std::size_t k = 0; k < chain.notes.states.size(); ++k) {
-            sampled[4 * (k % n_pairs(d)) + chain.notes.states[k]] += 1.0;
+        for (std::size_t k = 0; k < chain.record.states.size(); ++k) {
+            sampled[4 * (k % n_pairs(d)) + chain.record.states[k]] += 1.0;
             n_samples += 1.0 / static_cast<double>(n_pairs(d));
         }
     double distance = 0.0;
@@ -47,31 +49,31 @@ TEST(chains_sample_from_the_posterior) {
     // Changes, jumps and splices together: all three steps leave the posterior invariant.
     const Matrix S = sample_of(graph_of(3, "0->1 1<->2"), 40, 3);
     Scorer scorer(JointData(S, 3), n_rows, 0.5, std::size_t{1} << 20);
-    const GraphLaw law{n_rows, {0.0, -0.2, -0.5, -0.9}};
-    StructureChains chains(scorer, Rules(), {Graph(3), Graph(3)}, law, 20, 5.0, 1);
+    const GraphPosterior posterior{n_rows, {0.0, -0.2, -0.5, -0.9}};
+    StructureChains chains(scorer, Rules(), {Graph(3), Graph(3)}, posterior, 20, 5.0, 1);
     const Stop stop;
-    chains.walk(500, 5, 2, stop);
-    chains.begin_leg(stop);
-    chains.walk(1000, 5, 2, stop);
-    chains.begin_leg(stop);
+    chains.run(500, 5, 2, stop);
+    chains.begin_segment(stop);
+    chains.run(1000, 5, 2, stop);
+    chains.begin_segment(stop);
     CHECK(!chains.list().empty());
     CHECK(chains.memory().size() > 0);
-    chains.walk(60000, 4, 2, stop);
-    CHECK(distance_to_posterior(chains, scorer, law) < 0.02);
+    chains.run(60000, 4, 2, stop);
+    CHECK(distance_to_posterior(chains, scorer, posterior) < 0.02);
 }
 
 TEST(chains_can_be_cut_anywhere) {
     const Matrix S = sample_of(sparse_graph(6, 1, 7), 40, 1);
     Scorer scorer(JointData(S, 6), n_rows, 0.5, std::size_t{1} << 20);
-    const GraphLaw law{n_rows, {}};
+    const GraphPosterior posterior{n_rows, {}};
     const Stop stop;
-    StructureChains whole(scorer, Rules(), {Graph(6)}, law, 20, 5.0, 1);
-    StructureChains cut(scorer, Rules(), {Graph(6)}, law, 20, 5.0, 1);
-    whole.walk(1000, 3, 1, stop);
-    for (const int steps : {1, 99, 900}) cut.walk(steps, 3, 1, stop);
-    CHECK(whole.chains()[0].notes.states == cut.chains()[0].notes.states);
-    CHECK(whole.chains()[0].notes.scores == cut.chains()[0].notes.scores);
-    CHECK(whole.chains()[0].place.graph == cut.chains()[0].place.graph);
+    StructureChains whole(scorer, Rules(), {Graph(6)}, posterior, 20, 5.0, 1);
+    StructureChains cut(scorer, Rules(), {Graph(6)}, posterior, 20, 5.0, 1);
+    whole.run(1000, 3, 1, stop);
+    for (const int steps : {1, 99, 900}) cut.run(steps, 3, 1, stop);
+    CHECK(whole.chains()[0].record.states == cut.chains()[0].record.states);
+    CHECK(whole.chains()[0].record.scores == cut.chains()[0].record.scores);
+    CHECK(whole.chains()[0].state.graph == cut.chains()[0].state.graph);
 }
 
 TEST(memory_counts_parts_of_graphs) {

@@ -14,7 +14,7 @@ namespace bowfree {
 
 namespace {
 
-/// Stands for the skeleton and the v-structures of a graph.
+/// A key of the skeleton and the v-structures of a graph.
 Key necessary_key(const Graph& graph) {
     const auto head = [&](int from, int at) {
         return graph.directed(from, at) || graph.bidirected(from, at);
@@ -29,14 +29,14 @@ Key necessary_key(const Graph& graph) {
     return key;
 }
 
-/// A graph that others are compared with under one condition without targets.
-class Watched {
+/// A graph that others are compared with, under one condition without targets.
+class ObservedReference {
   public:
-    Watched(const Graph& graph, const Conditions&, std::uint64_t seed, const Stop& stop)
+    ObservedReference(const Graph& graph, const Conditions&, std::uint64_t seed, const Stop& stop)
         : witness_(graph, seed, stop) {}
 
     bool equivalent(const Graph& H, const std::vector<int>& order, const Stop& stop) const {
-        // One skeleton has one dimension, so that one inclusion decides.
+        // Models with the same skeleton have the same dimension, so one inclusion decides.
         return witness_.inside(H, order, stop).answer == Inclusion::yes;
     }
 
@@ -45,9 +45,10 @@ class Watched {
 };
 
 /// The same under several conditions.
-class Disturbed {
+class IntervenedReference {
   public:
-    Disturbed(const Graph& graph, const Conditions& conditions, std::uint64_t seed, const Stop&)
+    IntervenedReference(const Graph& graph, const Conditions& conditions, std::uint64_t seed,
+                        const Stop&)
         : graph_(graph), order_(topological_order(graph)), conditions_(&conditions), seed_(seed) {}
 
     bool equivalent(const Graph& H, const std::vector<int>& order, const Stop& stop) const {
@@ -90,16 +91,16 @@ std::vector<int> first_of_each(const std::vector<Graph>& graphs, const Condition
 std::vector<int> first_equivalents(const std::vector<Graph>& graphs, const Conditions& conditions,
                                    std::uint64_t seed, const Stop& stop) {
     if (conditions.empty())
-        return first_of_each<Watched>(graphs, conditions, &necessary_key, seed, stop);
-    // Where every condition cuts edges, v-structures need not show in any of them.
+        return first_of_each<ObservedReference>(graphs, conditions, &necessary_key, seed, stop);
+    // If every condition removes edges, v-structures may be invisible in all of them.
     const bool whole =
         std::any_of(conditions.begin(), conditions.end(), [](const Condition& condition) {
             return condition.kind != Kind::perfect ||
                    std::all_of(condition.targets.begin(), condition.targets.end(),
                                [](Word word) { return word == 0; });
         });
-    return first_of_each<Disturbed>(graphs, conditions, whole ? &necessary_key : &skeleton_key,
-                                    seed, stop);
+    return first_of_each<IntervenedReference>(graphs, conditions,
+                                              whole ? &necessary_key : &skeleton_key, seed, stop);
 }
 
 namespace {
@@ -124,7 +125,7 @@ void add_effects(const EffectCounter& counter, const std::vector<int>& nodes, do
             if (i == j || !counter.exceeds_zero(i, j, std::abs(effect))) continue;
             const double error = std::sqrt(counter.variance(i, j) / options.n);
             if (error > 0.0)
-                sums.laws[at].add({weight, effect, error});
+                sums.mixtures[at].add({weight, effect, error});
             else
                 sums.without_se[at] += weight;
             (effect > 0.0 ? sums.positive : sums.negative)[at] += weight;
@@ -141,8 +142,8 @@ void add_edge(int d, int i, int j, Edge edge, double weight, GraphSums& sums) {
             sums.bidirected[static_cast<std::size_t>(row) * d + column] += weight;
 }
 
-/// Adds the permitted members of a component, each with weight 1; the counter's tally is then of
-/// these. False when `stop` came after the first.
+/// Adds the permitted members of a component, each with weight 1, and tallies them in the counter.
+/// Returns false if `stop` was raised after the first.
 bool add_members(EffectCounter& counter, const ClassMembers& members, const Component& component,
                  const AverageOptions& options, GraphSums& sums, const Stop& stop,
                  const Stop& first_stop) {
@@ -179,7 +180,7 @@ bool add_members(EffectCounter& counter, const ClassMembers& members, const Comp
 
 }  // namespace
 
-GraphSums::GraphSums(int d) : laws(static_cast<std::size_t>(d) * d) {
+GraphSums::GraphSums(int d) : mixtures(static_cast<std::size_t>(d) * d) {
     for (const auto matrix : matrices) (this->*matrix).assign(static_cast<std::size_t>(d) * d, 0.0);
 }
 
@@ -187,7 +188,8 @@ void GraphSums::add(const GraphSums& other, double scale) {
     for (const auto matrix : matrices)
         for (std::size_t at = 0; at < (this->*matrix).size(); ++at)
             (this->*matrix)[at] += scale * (other.*matrix)[at];
-    for (std::size_t at = 0; at < laws.size(); ++at) laws[at].add(other.laws[at], scale);
+    for (std::size_t at = 0; at < mixtures.size(); ++at)
+        mixtures[at].add(other.mixtures[at], scale);
 }
 
 ClassSums::ClassSums(int d)
@@ -204,17 +206,17 @@ void add_graph(EffectCounter& counter, const Graph& graph, double weight,
         for (int i = 0; i < j; ++i) add_edge(graph.d(), i, j, get_edge(graph, i, j), weight, sums);
 }
 
-ClassPart add_class(EffectCounter& counter, const ClassVotes& votes, const AverageOptions& options,
-                    GraphSums& sums, ClassSums& class_sums, const Stop& stop,
-                    const Stop& first_stop) {
-    const Graph& graph = votes.graphs.front();
+ClassPart add_class(EffectCounter& counter, const WeightedClass& weighted,
+                    const AverageOptions& options, GraphSums& sums, ClassSums& class_sums,
+                    const Stop& stop, const Stop& first_stop) {
+    const Graph& graph = weighted.graphs.front();
     const int d = graph.d();
     const auto all_pairs = skeleton_edges(graph);
     ClassPart part;
     GraphSums own(d);
     ClassSums whole(d);
     double n_members = 1.0;
-    // Effects stay inside a component of the skeleton, and so the components come one by one.
+    // Effects stay inside a component of the skeleton, so components are added one by one.
     for (const ClassFactor& factor :
          class_factors(graph, ClassMethod::exact, options.members, stop)) {
         Component component;
@@ -243,13 +245,13 @@ ClassPart add_class(EffectCounter& counter, const ClassVotes& votes, const Avera
                 whole.max_abs[at] = tally.max_abs[at];
             }
     }
-    const double met = std::accumulate(votes.shares.begin(), votes.shares.end(), 0.0);
-    part.weight = met * std::pow(std::max(n_members, 1.0), votes.power);
-    if (!part.complete && votes.graphs.size() > 1) {
+    const double sampled = std::accumulate(weighted.shares.begin(), weighted.shares.end(), 0.0);
+    part.weight = sampled * std::pow(std::max(n_members, 1.0), weighted.power);
+    if (!part.complete && weighted.graphs.size() > 1) {
         own = GraphSums(d);
         counter.obey(first_stop);
-        for (std::size_t g = 0; g < votes.graphs.size(); ++g)
-            add_graph(counter, votes.graphs[g], votes.shares[g] / met, options, own);
+        for (std::size_t g = 0; g < weighted.graphs.size(); ++g)
+            add_graph(counter, weighted.graphs[g], weighted.shares[g] / sampled, options, own);
     }
     sums.add(own, part.weight);
     for (std::size_t at = 0; at < whole.min_abs.size(); ++at) {

@@ -1,5 +1,5 @@
-// From graphs to an average over their classes: which graphs are equivalent, and what the members
-// of each class say about effects and edges.
+// Averages over the equivalence classes of graphs: which graphs are equivalent, and sums of effects
+// and edges over the members of each class.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace bowfree {
 std::vector<int> first_equivalents(const std::vector<Graph>& graphs, const Conditions& conditions,
                                    std::uint64_t seed, const Stop& stop);
 
-/// Weighted sums of what graphs say, d x d, row-major. Effects: [i, j] is that of j on i; edges:
-/// [i, j] of `directed` is j -> i. The diagonal is left alone.
+/// Weighted sums over graphs, d x d, row-major. Entry [i, j] is about the effect of j on i, or the
+/// edge j -> i. Diagonals are not used.
 struct GraphSums {
     explicit GraphSums(int d);
     void add(const GraphSums& other, double scale);
@@ -30,32 +30,32 @@ struct GraphSums {
     std::vector<double> positive, negative;    ///< of graphs with such an effect
     std::vector<double> directed, bidirected;  ///< of graphs with such an edge
     std::vector<double> without_se;            ///< of graphs whose effect has no standard error
-    std::vector<EffectMixture> laws;           ///< of the effects that have one
+    std::vector<EffectMixture> mixtures;       ///< of effects with a standard error
 };
 
-/// Weighted sums of what can only be said of a class as a whole, d x d like the others.
+/// Weighted sums over classes, d x d.
 struct ClassSums {
     explicit ClassSums(int d);
     std::vector<double> all_members;       ///< of classes whose smallest absolute effect is not 0
     std::vector<double> min_abs, max_abs;  ///< of the absolute effect over the class
 };
 
-/// What stays the same from class to class.
+/// Options of an average.
 struct AverageOptions {
     double n;                             ///< observations, for the standard errors
     ClassOptions members;                 ///< `limit`: for each component of the skeleton
     std::vector<std::uint8_t> knowledge;  ///< which members count, as in `Rules`; empty: all
 };
 
-/// A class, as it takes part in an average.
-struct ClassVotes {
-    std::vector<Graph> graphs;   ///< those of the class that were met
-    std::vector<double> shares;  ///< of each
+/// Graphs of one class, with their weights.
+struct WeightedClass {
+    std::vector<Graph> graphs;   ///< members that were sampled
+    std::vector<double> shares;  ///< their weights
     /// The weight of the class is the sum of the shares times this power of the number of members.
     int power = 0;
 };
 
-/// The part that a class had.
+/// The contribution of a class.
 struct ClassPart {
     double weight = 0.0;
     std::vector<std::uint64_t> components;  ///< members of each component of the skeleton
@@ -66,13 +66,12 @@ struct ClassPart {
 void add_graph(EffectCounter& counter, const Graph& graph, double weight,
                const AverageOptions& options, GraphSums& sums);
 
-/// Adds a class: every permitted member has an equal part in its weight. When there are more
-/// members than the limit, the graphs that were met speak for all, since the first few of an
-/// enumeration are no fair sample. `stop` cuts the class where it is; only `first_stop` ends the
-/// work on the first member of a component. When one of these is missing, nothing is added and
-/// `Stopped` comes out.
-ClassPart add_class(EffectCounter& counter, const ClassVotes& votes, const AverageOptions& options,
-                    GraphSums& sums, ClassSums& class_sums, const Stop& stop,
-                    const Stop& first_stop);
+/// Adds a class, whose weight is divided equally among the permitted members. If there are more
+/// members than the limit, the sampled graphs represent the class, because the first members of an
+/// enumeration are not a random sample. `stop` ends the enumeration, except that of the first member
+/// of each component, which only `first_stop` ends; then nothing is added and `Stopped` is thrown.
+ClassPart add_class(EffectCounter& counter, const WeightedClass& weighted,
+                    const AverageOptions& options, GraphSums& sums, ClassSums& class_sums,
+                    const Stop& stop, const Stop& first_stop);
 
 }  // namespace bowfree

@@ -9,11 +9,11 @@ namespace bowfree {
 
 namespace {
 
-constexpr double same = 0.01;        // in standard errors: components this close are joined
-constexpr double fine = 1e-3;        // in standard errors: how exact a quantile is
-constexpr std::size_t many = 256;    // components that are worth joining
-constexpr double improbable = 0.01;  // effects below have no interval of their own
-constexpr double far = 8.5;          // standard errors beyond which a normal law has no mass
+constexpr double same = 0.01;        // in standard errors: closer components are merged
+constexpr double fine = 1e-3;        // in standard errors: accuracy of quantiles
+constexpr std::size_t many = 256;    // components before they are merged
+constexpr double improbable = 0.01;  // smallest probability with an interval of its own
+constexpr double far = 8.5;          // standard errors beyond which a normal has no mass
 constexpr int max_halvings = 60;
 
 }  // namespace
@@ -34,8 +34,8 @@ void EffectMixture::join() {
     });
     std::vector<Component> kept;
     for (const Component& next : components_) {
-        // Estimates ascend, so that a twin is among the last. It keeps its place: the sum of many
-        // small shifts would be none.
+        // Estimates are sorted, so a close component is among the last. Its estimate is not
+        // changed, because many small shifts may add up to a large one.
         const double close = same * next.error;
         auto twin = kept.rbegin();
         while (twin != kept.rend() && next.estimate - twin->estimate < close &&

@@ -1,5 +1,5 @@
-// The law of one total effect when the graph is not known: a mixture of normals, one for each graph
-// in which there is an effect, and a point mass at zero for the graphs in which there is none.
+// The distribution of a total effect over graphs: a mixture of normals, one for each graph with the
+// effect, and a point mass at zero for the graphs without it.
 #pragma once
 
 #include <utility>
@@ -17,19 +17,17 @@ class EffectMixture {
     /// Adds the components of another mixture, with `scale` times their weights.
     void add(const EffectMixture& other, double scale);
 
-    /// For a whole weight of `total`, what the components leave of it being the mass at zero: an
-    /// interval that holds a share `level` of the mixture between equal tails and, unless an
-    /// effect is too improbable to speak of, as much of the mixture without its point mass. Without
-    /// the second part every effect of small probability would have the interval [0, 0], which
-    /// covers none of those that exist.
+    /// The interval with equal tails that has probability `level` under the mixture and, unless the
+    /// effect is very improbable, also under the mixture without its point mass at zero, whose
+    /// weight is `total` minus that of the components. Without the second condition, effects of
+    /// small probability would have the interval [0, 0], which never covers an existing effect.
     std::pair<double, double> interval(double level, double total);
 
   private:
-    /// The smallest x with F(x) >= p; F has the mass `at_zero` there, and weights times `scale`.
+    /// The smallest x with F(x) >= p, for weights times `scale` and the mass `at_zero` at zero.
     double quantile(double p, double at_zero, double scale) const;
     double below(double x) const;
-    /// Joins components that hardly differ: equivalent graphs often agree on an effect, and graphs
-    /// with most edges in common nearly do.
+    /// Merges components that hardly differ: many graphs have nearly the same effect.
     void join();
 
     std::vector<Component> components_;

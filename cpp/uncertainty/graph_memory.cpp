@@ -8,8 +8,8 @@ namespace bowfree {
 
 namespace {
 
-/// Parts are taken from among so many nodes. Two groups of graphs that a chain hardly crosses
-/// between differ at a few neighboring nodes, however many there are in all.
+/// Largest number of nodes of a splice. Regions that chains hardly cross between differ at a few
+/// neighboring nodes, whatever the number of variables.
 constexpr std::size_t neighborhood = 10;
 
 }  // namespace

@@ -1,9 +1,8 @@
-// Graphs that chains have sampled, with multiplicity: what they know of the law they sample from.
+// Graphs that chains have sampled, with multiplicity, for splices (structure_mcmc.hpp).
 //
-// A chain takes over a part of such a graph, the edges among some nodes, and has to know how often
-// the memory has each version of that part (structure_mcmc.hpp, *splice*). So the memory lies in
-// slices: for every pair of nodes and every state of it one bit for each graph. How many graphs
-// have a part is then a matter of "and" and of counting bits, 64 graphs at a time.
+// A splice copies the edges among some nodes from such a graph, and needs the number of graphs with
+// these edges. Therefore there is one bit for each graph, for every pair of nodes and every state of
+// the pair: graphs with given edges are counted by "and" and popcount, 64 graphs at a time.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +16,11 @@ namespace bowfree {
 
 class GraphMemory {
   public:
-    /// Of graphs on d nodes, at most so many: of more, every second is forgotten.
+    /// Stores at most `most` graphs on d nodes; if there are more, every second is dropped.
     GraphMemory(int d, std::size_t most);
 
-    /// Takes in graphs by the states of their pairs, samples x pairs as in `ChainNotes`. A memory
-    /// that throws `Stopped` is of no use any more.
+    /// Adds graphs given by the states of their pairs, samples x pairs as in `ChainRecord`. After
+    /// `Stopped` was thrown, the memory must not be used.
     void add(const std::vector<std::uint8_t>& states, const Stop& stop);
 
     std::size_t size() const { return n_pairs_ == 0 ? 0 : states_.size() / n_pairs_; }
@@ -30,10 +29,10 @@ class GraphMemory {
         return static_cast<Edge>(states_[graph * n_pairs_ + pair]);
     }
 
-    /// How many of the graphs have `edges[k]` at `pairs[k]` for every k.
+    /// The number of graphs with `edges[k]` at `pairs[k]` for every k.
     std::size_t count(const std::vector<std::size_t>& pairs, const std::vector<Edge>& edges) const;
 
-    /// A node and the others that are joined with it in most graphs, nine at the most.
+    /// A node and the (at most nine) others that are adjacent to it in most graphs.
     const std::vector<int>& near(int node) const { return near_[node]; }
 
   private:

@@ -13,22 +13,21 @@ namespace bowfree {
 
 namespace {
 
-/// One step in so many is a jump. Jumps cost more than changes, and a chain has to spread around
-/// its new place before the next one tells anything.
+/// Every twentieth step is a jump. Jumps cost more than changes, and a chain has to explore the
+/// neighborhood of its new graph before the next one is useful.
 constexpr std::int64_t jump_every = 20;
 
-/// One step in so many is a splice. It costs as much as the change of several pairs, and leads out
-/// of what changes alone would hardly leave.
+/// Every fifth step is a splice. It costs as much as several changes, and leads out of regions that
+/// changes alone hardly leave.
 constexpr std::int64_t splice_every = 5;
 
-/// One step in so many is an exchange.
+/// Every fifth step is an exchange.
 constexpr std::int64_t exchange_every = 5;
 
-/// States of pairs, in all graphs together, that are kept to splice from.
+/// Largest number of states of pairs, in all graphs together, that are kept for splices.
 constexpr std::size_t most_states = 10'000'000;
 
-/// Of the graphs that were sampled, the list has up to so many times as many as of the heaviest
-/// ones.
+/// Largest number of sampled graphs in the list, relative to that of graphs with large weights.
 constexpr std::size_t sampled_share = 4;
 
 std::size_t memory_size(int d, std::size_t keep) {
@@ -38,14 +37,15 @@ std::size_t memory_size(int d, std::size_t keep) {
 }  // namespace
 
 StructureChains::StructureChains(Scorer& scorer, Rules rules, const std::vector<Graph>& starts,
-                                 GraphLaw law, std::size_t keep, double window, std::uint64_t seed)
+                                 GraphPosterior posterior, std::size_t keep, double window,
+                                 std::uint64_t seed)
     : scorer_(scorer),
       rules_(std::move(rules)),
-      law_(std::move(law)),
+      posterior_(std::move(posterior)),
       keep_(keep),
       window_(window),
       known_(keep, window),
-      met_(sampled_share * keep, std::numeric_limits<double>::infinity()),
+      sampled_(sampled_share * keep, std::numeric_limits<double>::infinity()),
       memory_(scorer.d(), memory_size(scorer.d(), keep)) {
     for (std::size_t c = 0; c < starts.size(); ++c)
         chains_.push_back({{starts[c], Rng(seed, c)}, {empty_pool(), {}, {}}});
@@ -53,73 +53,73 @@ StructureChains::StructureChains(Scorer& scorer, Rules rules, const std::vector<
 
 void StructureChains::offer(const Graph& graph, const Stop& stop) {
     Workspace workspace(scorer_, stop);
-    known_.offer(graph_key(graph), law_(scorer_.score(graph, workspace), count_edges(graph)),
+    known_.offer(graph_key(graph), posterior_(scorer_.score(graph, workspace), count_edges(graph)),
                  graph);
 }
 
-void StructureChains::walk(std::int64_t steps, std::int64_t thin, int n_threads, const Stop& stop) {
+void StructureChains::run(std::int64_t steps, std::int64_t thin, int n_threads, const Stop& stop) {
     run_jobs(static_cast<int>(chains_.size()), n_threads, stop,
-             [&](int c, const Stop& its_stop) { walk_one(chains_[c], steps, thin, its_stop); });
+             [&](int c, const Stop& its_stop) { run_one(chains_[c], steps, thin, its_stop); });
 }
 
-void StructureChains::walk_one(Chain& chain, std::int64_t steps, std::int64_t thin,
-                               const Stop& stop) const {
+void StructureChains::run_one(Chain& chain, std::int64_t steps, std::int64_t thin,
+                              const Stop& stop) const {
     Workspace workspace(scorer_, stop);
-    MoveTable table(scorer_, chain.place.graph, workspace);
+    MoveTable table(scorer_, chain.state.graph, workspace);
     const int d = table.d();
     double score = table.score();
-    chain.notes.pool.offer(table.key(), law_(score, table.n_edges()), table.graph());
+    chain.record.pool.offer(table.key(), posterior_(score, table.n_edges()), table.graph());
     for (std::int64_t step = 0; step < steps; ++step) {
         stop.check();
-        ++chain.place.steps;
-        // Which kind of step it is must not depend on the graph: outside the list a jump stays.
-        ++chain.place.clock;
-        if (chain.place.clock % jump_every == 0 && !list_.empty())
+        ++chain.state.steps;
+        // The kind of a step must not depend on the graph: outside the list a jump does nothing.
+        ++chain.state.clock;
+        if (chain.state.clock % jump_every == 0 && !list_.empty())
             jump(chain, table, score);
-        else if (chain.place.clock % splice_every == 1 && memory_.size() > 0 && d > 2)
+        else if (chain.state.clock % splice_every == 1 && memory_.size() > 0 && d > 2)
             splice(chain, table, workspace, score);
-        else if (chain.place.clock % exchange_every == 3 && d > 2)
+        else if (chain.state.clock % exchange_every == 3 && d > 2)
             exchange(chain, table, workspace, score);
         else if (d > 1)
             change(chain, table, score);
-        if (thin > 0 && chain.place.steps % thin == 0) {
-            chain.notes.scores.push_back(score);
+        if (thin > 0 && chain.state.steps % thin == 0) {
+            chain.record.scores.push_back(score);
             for (int j = 1; j < d; ++j)
                 for (int i = 0; i < j; ++i)
-                    chain.notes.states.push_back(static_cast<std::uint8_t>(table.edge(i, j)));
+                    chain.record.states.push_back(static_cast<std::uint8_t>(table.edge(i, j)));
         }
     }
-    chain.place.graph = table.graph();
+    chain.state.graph = table.graph();
 }
 
 void StructureChains::change(Chain& chain, MoveTable& table, double& score) const {
-    const int a = chain.place.rng.below(table.d());
-    int b = chain.place.rng.below(table.d() - 1);
+    const int a = chain.state.rng.below(table.d());
+    int b = chain.state.rng.below(table.d() - 1);
     b += b >= a;
     const int i = std::min(a, b), j = std::max(a, b);
-    const Move move{i, j, other_edge(table.edge(i, j), chain.place.rng)};
-    const double chance = chain.place.rng.uniform();
+    const Move move{i, j, other_edge(table.edge(i, j), chain.state.rng)};
+    const double chance = chain.state.rng.uniform();
     if (!table.permits(rules_, move)) return;
     const int before = table.n_edges();
     const int after = before + (move.edge != Edge::none) - (table.edge(i, j) != Edge::none);
-    const double gain = law_.per_score * table.gain(move, scorer_.edge_cost()) + law_.prior(after) -
-                        law_.prior(before);
-    const double weight = law_(score, before) + gain;
-    if (chain.notes.pool.wants(weight)) {
+    const double gain = posterior_.per_score * table.gain(move, scorer_.edge_cost()) +
+                        posterior_.prior(after) - posterior_.prior(before);
+    const double weight = posterior_(score, before) + gain;
+    if (chain.record.pool.wants(weight)) {
         Graph seen = table.graph();
         set_edge(seen, i, j, move.edge);
-        chain.notes.pool.offer(table.key_after(move), weight, seen);
+        chain.record.pool.offer(table.key_after(move), weight, seen);
     }
     if (chance < std::exp(gain)) {
         table.apply(move);
         score = table.score();
-        ++chain.place.accepted;
+        ++chain.state.accepted;
     }
 }
 
 void StructureChains::exchange(Chain& chain, MoveTable& table, Workspace& workspace,
                                double& score) const {
-    Rng& rng = chain.place.rng;
+    Rng& rng = chain.state.rng;
     const int d = table.d(), edges = table.n_edges();
     if (edges == 0 || static_cast<std::size_t>(edges) == n_pairs(d)) return;
     const auto draw = [&](bool joined) {
@@ -139,17 +139,17 @@ void StructureChains::exchange(Chain& chain, MoveTable& table, Workspace& worksp
     set_edge(next, added.first, added.second, edge);
     if (!rules_.permits(next)) return;
     const double its_score = scorer_.score(next, workspace);
-    const double weight = law_(its_score, edges);
-    if (chain.notes.pool.wants(weight)) chain.notes.pool.offer(graph_key(next), weight, next);
-    if (chance < std::exp(weight - law_(score, edges))) {
+    const double weight = posterior_(its_score, edges);
+    if (chain.record.pool.wants(weight)) chain.record.pool.offer(graph_key(next), weight, next);
+    if (chance < std::exp(weight - posterior_(score, edges))) {
         table.morph(next);
         score = table.score();
-        ++chain.place.accepted;
+        ++chain.state.accepted;
     }
 }
 
 void StructureChains::jump(Chain& chain, MoveTable& table, double& score) const {
-    const double drawn = chain.place.rng.uniform() * cumulated_.back();
+    const double drawn = chain.state.rng.uniform() * cumulated_.back();
     if (!in_list_.contains(table.key())) return;
     const auto place = std::upper_bound(cumulated_.begin(), cumulated_.end(), drawn);
     table.morph(list_[std::min<std::size_t>(place - cumulated_.begin(), list_.size() - 1)].graph);
@@ -158,8 +158,8 @@ void StructureChains::jump(Chain& chain, MoveTable& table, double& score) const 
 
 void StructureChains::splice(Chain& chain, MoveTable& table, Workspace& workspace,
                              double& score) const {
-    Rng& rng = chain.place.rng;
-    // Three nodes or more: two are a matter of a change.
+    Rng& rng = chain.state.rng;
+    // At least three nodes: with two, a splice would be a change.
     std::vector<int> nodes = memory_.near(rng.below(table.d()));
     const int size = 3 + rng.below(static_cast<int>(nodes.size()) - 2);
     for (int k = 1; k < size; ++k)
@@ -188,52 +188,52 @@ void StructureChains::splice(Chain& chain, MoveTable& table, Workspace& workspac
     if (share_before == 0.0) return;
     const auto share_after = static_cast<double>(memory_.count(pairs, after));
     const double its_score = scorer_.score(next, workspace);
-    const double weight = law_(its_score, count_edges(next));
-    const double gain = weight - law_(score, table.n_edges());
-    if (chain.notes.pool.wants(weight)) chain.notes.pool.offer(graph_key(next), weight, next);
+    const double weight = posterior_(its_score, count_edges(next));
+    const double gain = weight - posterior_(score, table.n_edges());
+    if (chain.record.pool.wants(weight)) chain.record.pool.offer(graph_key(next), weight, next);
     if (chance < std::exp(gain) * share_before / share_after) {
         table.morph(next);
         score = table.score();
     }
 }
 
-/// Offers what a chain has sampled.
-void StructureChains::offer_samples(const ChainNotes& notes, Pool& pool, const Stop& stop) const {
+/// Offers the samples of a chain to a pool.
+void StructureChains::offer_samples(const ChainRecord& record, Pool& pool, const Stop& stop) const {
     const int d = scorer_.d();
-    auto state = notes.states.begin();
-    for (const double score : notes.scores) {
+    auto state = record.states.begin();
+    for (const double score : record.scores) {
         stop.check();
         Graph graph(d);
         for (int j = 1; j < d; ++j)
             for (int i = 0; i < j; ++i) add_edge(graph, i, j, static_cast<Edge>(*state++));
-        pool.offer(graph_key(graph), law_(score, count_edges(graph)), graph);
+        pool.offer(graph_key(graph), posterior_(score, count_edges(graph)), graph);
     }
 }
 
-void StructureChains::begin_leg(const Stop& stop) {
-    // All that may be stopped comes first.
+void StructureChains::begin_segment(const Stop& stop) {
+    // Everything that may be stopped comes first.
     std::vector<Scored> list = pool(stop);
     std::unordered_set<Key, KeyHash> listed;
     for (const Scored& scored : list) listed.insert(graph_key(scored.graph));
-    Pool met = met_;
-    std::vector<std::uint8_t> sampled;  // by all chains, so that of each as many are remembered
+    Pool sampled = sampled_;
+    std::vector<std::uint8_t> states;  // of all chains, so that equally many of each are kept
     for (const Chain& chain : chains_) {
-        offer_samples(chain.notes, met, stop);
-        sampled.insert(sampled.end(), chain.notes.states.begin(), chain.notes.states.end());
+        offer_samples(chain.record, sampled, stop);
+        states.insert(states.end(), chain.record.states.begin(), chain.record.states.end());
     }
     GraphMemory memory = memory_;
-    memory.add(sampled, stop);
+    memory.add(states, stop);
     Workspace workspace(scorer_, stop);
-    for (Scored& scored : met.sorted())
+    for (Scored& scored : sampled.sorted())
         if (!listed.contains(graph_key(scored.graph)))
             list.push_back({scored.graph, scorer_.score(scored.graph, workspace)});
 
-    met_ = std::move(met);
+    sampled_ = std::move(sampled);
     memory_ = std::move(memory);
-    for (auto& [place, notes] : chains_) {
-        notes.scores.clear();
-        notes.states.clear();
-        place.steps = place.accepted = 0;
+    for (auto& [state, record] : chains_) {
+        record.scores.clear();
+        record.states.clear();
+        state.steps = state.accepted = 0;
     }
     set_list(std::move(list));
 }
@@ -242,31 +242,31 @@ void StructureChains::set_list(std::vector<Scored> list) {
     list_ = std::move(list);
     cumulated_.clear();
     in_list_.clear();
-    double total = 0.0, first = 0.0;  // weights are relative to the first one's
+    double total = 0.0, first = 0.0;  // weights are relative to the first
     for (const Scored& scored : list_) {
-        const double weight = law_(scored.score, count_edges(scored.graph));
+        const double weight = posterior_(scored.score, count_edges(scored.graph));
         if (in_list_.empty()) first = weight;
         in_list_.insert(graph_key(scored.graph));
         cumulated_.push_back(total += std::exp(weight - first));
     }
 }
 
-void StructureChains::go_on(std::size_t c, ChainPlace place) {
-    if (!rules_.permits(place.graph))
-        throw std::invalid_argument("the rules forbid the graph that a chain is at");
-    chains_.at(c).place = std::move(place);
+void StructureChains::set_state(std::size_t c, ChainState state) {
+    if (!rules_.permits(state.graph))
+        throw std::invalid_argument("the rules forbid the graph of a chain");
+    chains_.at(c).state = std::move(state);
 }
 
-void StructureChains::add_notes(std::size_t c, const ChainNotes& notes) {
-    ChainNotes& own = chains_.at(c).notes;
-    own.pool.merge(notes.pool);
-    own.scores.insert(own.scores.end(), notes.scores.begin(), notes.scores.end());
-    own.states.insert(own.states.end(), notes.states.begin(), notes.states.end());
+void StructureChains::add_record(std::size_t c, const ChainRecord& record) {
+    ChainRecord& own = chains_.at(c).record;
+    own.pool.merge(record.pool);
+    own.scores.insert(own.scores.end(), record.scores.begin(), record.scores.end());
+    own.states.insert(own.states.end(), record.states.begin(), record.states.end());
 }
 
 std::vector<Scored> StructureChains::pool(const Stop& stop) const {
     Pool all = known_;
-    for (const Chain& chain : chains_) all.merge(chain.notes.pool);
+    for (const Chain& chain : chains_) all.merge(chain.record.pool);
     std::vector<Scored> best = all.sorted();
     Workspace workspace(scorer_, stop);
     for (Scored& scored : best) scored.score = scorer_.score(scored.graph, workspace);

@@ -1,34 +1,32 @@
-// Markov chains over graphs: they stay at a graph G in proportion to
+// Markov chains over graphs. Their stationary distribution has the weights
 //
-//   exp(n score(G) / temper) * prior(number of edges of G)
+//   (exp(n score(G)) * prior(number of edges of G)) ^ (1 / temperature)
 //
-// among the graphs that the rules permit (a `GraphLaw`). Four kinds of steps, each of which keeps
-// that law:
+// for the graphs that the rules permit (`GraphPosterior`). There are four kinds of steps, each of
+// which preserves this distribution:
 //
-//   - *change*: one of the d (d - 1) / 2 pairs and one of the three states that the pair is not in,
-//     both uniformly. The step back is drawn with the same probability, so that a change is
-//     accepted with the ratio of the laws; what the rules forbid is rejected, which keeps the
-//     balance. The rules are hereditary, so every permitted graph is reached through the graph of
-//     the required edges.
+//   - *change*: one of the d (d - 1) / 2 pairs and one of the three states that the pair is not in
+//     are drawn uniformly. The reverse step has the same probability, so a change is accepted with
+//     the ratio of the weights; changes that the rules forbid are rejected. The rules are
+//     hereditary, so every permitted graph is reached through the graph of the required edges.
 //   - *exchange*: an edge is removed and another pair is joined, both drawn uniformly, with one of
-//     the three kinds of edge. The number of edges stays, so the step back is drawn with the same
+//     the three kinds of edge. The number of edges stays, so the reverse step has the same
 //     probability. Where the number of edges or of arrowheads at a node is limited, changes alone
 //     would have to pass through graphs with one edge less.
-//   - *jump*: when the graph is in a list of good graphs, one is drawn from the list in proportion
-//     to the law, and always accepted: a Gibbs step on the list. (Elsewhere the chain stays.) It
-//     leads at once from one member of a class to another, and from one class to the next, where
-//     changes would have to cross a valley. The list stays as it is while samples are taken: what a
-//     chain learned on its way must not bend the way. Between two legs of the way it is renewed: it
-//     has the heaviest graphs known, and those that the chains sampled on the legs before. These
-//     are there for the sake of rare places that are hard to leave, none of whose graphs are among
-//     the heaviest: a chain that met one comes out, and in again, by jumps from then on.
-//   - *splice*: a set U of nodes is drawn, and one of the graphs sampled on the legs before; the
-//     edges among U become those of that graph, the others stay. A chain that does this proposes a
-//     version x of the edges among U with the share s(x) of the samples that have it, whatever it
-//     has there itself. So the change from version x to y is accepted with the ratio of the laws
-//     times s(x) / s(y), and never when no sample has x. Places that are hard to leave differ from
-//     the rest at a few nodes, while all other edges come and go: whole graphs, as in a jump, would
-//     have to be right about these, too. The samples are fixed for a leg, like the list.
+//   - *jump*: if the graph is in a list of good graphs, one is drawn from the list in proportion to
+//     the weights and always accepted: a Gibbs step on the list. (Otherwise nothing happens.) Jumps
+//     connect members of a class, and classes, that changes would connect only through improbable
+//     graphs. The list must not change while samples are drawn, or the chain would not preserve the
+//     distribution. It is renewed between segments and contains the graphs of largest weight that
+//     are known, and those sampled in previous segments. The latter include graphs of regions that
+//     are rarely visited and hard to leave, which have no graph of large weight.
+//   - *splice*: a set U of nodes is drawn, and one of the graphs sampled in previous segments; the
+//     edges among U become those of that graph, the others stay. A version x of the edges among U
+//     is thus proposed with the share s(x) of the samples that have it, whatever the present
+//     version is. So a splice from version x to y is accepted with the ratio of the weights times
+//     s(x) / s(y), and never if no sample has x. Regions that are hard to leave differ from the
+//     rest at a few nodes while all other edges vary; a jump would have to match these as well.
+//     The samples are fixed for a segment, like the list.
 #pragma once
 
 #include <cstdint>
@@ -42,10 +40,11 @@
 
 namespace bowfree {
 
-/// How much weight a graph has, as a logarithm.
-struct GraphLaw {
-    double per_score = 0.0;         ///< n / temper
-    std::vector<double> log_prior;  ///< by the number of edges, over temper; empty: all equal
+/// The logarithm of the weight of a graph.
+struct GraphPosterior {
+    double per_score = 0.0;  ///< n / temperature
+    std::vector<double>
+        log_prior;  ///< by the number of edges, divided by the temperature; empty: 0
 
     double operator()(double score, int n_edges) const {
         return per_score * score + prior(n_edges);
@@ -53,67 +52,63 @@ struct GraphLaw {
     double prior(int n_edges) const { return log_prior.empty() ? 0.0 : log_prior[n_edges]; }
 };
 
-/// Where a chain is: with the graphs to jump to and to splice from, all that its next steps depend
-/// on.
-struct ChainPlace {
+/// The state of a chain. Together with the graphs to jump to and to splice from, it determines the
+/// next steps.
+struct ChainState {
     Graph graph;
     Rng rng;
     std::int64_t clock = 0;                ///< steps of any kind
-    std::int64_t steps = 0, accepted = 0;  ///< of this leg; changes and exchanges
+    std::int64_t steps = 0, accepted = 0;  ///< in this segment; changes and exchanges
 };
 
-/// What a chain leaves behind.
-struct ChainNotes {
-    Pool pool;  ///< heaviest graphs met, by the law, whether moved to or only looked at
-    std::vector<double> scores;        ///< per sample of this leg
+/// Samples of a chain, and the best graphs it has visited.
+struct ChainRecord {
+    Pool pool;                         ///< graphs of largest weight, visited or proposed
+    std::vector<double> scores;        ///< per sample of this segment
     std::vector<std::uint8_t> states;  ///< samples x pairs, values as in edge.hpp; the pairs are
                                        ///< (0,1), (0,2), (1,2), (0,3), ...
 };
 
 struct Chain {
-    ChainPlace place;
-    ChainNotes notes;
+    ChainState state;
+    ChainRecord record;
 };
 
 class StructureChains {
   public:
-    /// Chain number c starts at `starts[c]`, on the c-th stream of random numbers. Pool and list
-    /// keep at most `keep` graphs, with a law within `window` of the best.
-    StructureChains(Scorer& scorer, Rules rules, const std::vector<Graph>& starts, GraphLaw law,
-                    std::size_t keep, double window, std::uint64_t seed);
+    /// Chain number c starts at `starts[c]`, with the c-th stream of random numbers. Pool and list
+    /// keep at most `keep` graphs, with a log weight within `window` of the best.
+    StructureChains(Scorer& scorer, Rules rules, const std::vector<Graph>& starts,
+                    GraphPosterior posterior, std::size_t keep, double window, std::uint64_t seed);
 
-    /// Makes a graph known: the chains may jump to it.
+    /// Adds a graph to those that chains may jump to.
     void offer(const Graph& graph, const Stop& stop);
 
-    /// Every chain takes so many steps. Every thin-th graph is a sample; with `thin` = 0 nothing is
-    /// noted but the pool. Walks may be cut into pieces as one likes. When `stop` is raised the
-    /// chains end where they are, with what they have noted, and `Stopped` comes out.
-    void walk(std::int64_t steps, std::int64_t thin, int n_threads, const Stop& stop);
+    /// Runs `steps` steps of every chain. Every thin-th graph is a sample; with `thin` = 0 there are
+    /// no samples. When `stop` is raised, the chains keep their states and records, and `Stopped` is
+    /// thrown.
+    void run(std::int64_t steps, std::int64_t thin, int n_threads, const Stop& stop);
 
-    /// A new leg begins, with jumps among the best graphs that any chain knows by now and those
-    /// that were sampled on the legs so far, and splices of these. Their samples are forgotten: the
-    /// law is kept by a list that stays. When `stop` is raised nothing has changed.
-    void begin_leg(const Stop& stop);
+    /// Begins a new segment: renews the lists for jumps and splices, and deletes the samples. When
+    /// `stop` is raised, nothing has changed.
+    void begin_segment(const Stop& stop);
 
-    /// A chain goes on elsewhere and comes back: from here on chain number c is at `place`, and
-    /// what it noted on the way comes after what it had noted before. Walks of different chains may
-    /// come back in any order. Throws when the rules forbid the place's graph.
-    void go_on(std::size_t c, ChainPlace place);
-    void add_notes(std::size_t c, const ChainNotes& notes);
+    /// Sets the state of a chain that was continued in another process, and appends its record.
+    /// Throws if the rules forbid the graph.
+    void set_state(std::size_t c, ChainState state);
+    void add_record(std::size_t c, const ChainRecord& record);
 
-    /// The graphs to jump among, with their scores; those of another process make this one's jumps
-    /// the same.
+    /// The graphs to jump to, with their scores.
     const std::vector<Scored>& list() const { return list_; }
     void set_list(std::vector<Scored> list);
-    /// The same for the graphs to splice from.
+    /// The graphs to splice from.
     const GraphMemory& memory() const { return memory_; }
     void add_to_memory(const std::vector<std::uint8_t>& states, const Stop& stop) {
         memory_.add(states, stop);
     }
 
-    /// The best graphs known to any chain, heaviest first, each with its score worked out afresh: a
-    /// graph that was only looked at had the score of its neighbor plus a gain, with their
-    /// rounding.
+    /// The best graphs known to any chain, by decreasing weight. Their scores are computed anew,
+    /// because that of a proposed graph was the score of its neighbor plus a gain, with rounding.
     std::vector<Scored> pool(const Stop& stop) const;
 
     const std::vector<Chain>& chains() const { return chains_; }
@@ -121,25 +116,25 @@ class StructureChains {
     Pool empty_pool() const { return Pool(keep_, window_); }
 
   private:
-    void walk_one(Chain& chain, std::int64_t steps, std::int64_t thin, const Stop& stop) const;
+    void run_one(Chain& chain, std::int64_t steps, std::int64_t thin, const Stop& stop) const;
     /// `score` is that of the table's graph, before and after.
     void change(Chain& chain, MoveTable& table, double& score) const;
     void exchange(Chain& chain, MoveTable& table, Workspace& workspace, double& score) const;
     void jump(Chain& chain, MoveTable& table, double& score) const;
     void splice(Chain& chain, MoveTable& table, Workspace& workspace, double& score) const;
-    void offer_samples(const ChainNotes& notes, Pool& pool, const Stop& stop) const;
+    void offer_samples(const ChainRecord& record, Pool& pool, const Stop& stop) const;
 
     Scorer& scorer_;
     Rules rules_;
-    GraphLaw law_;
+    GraphPosterior posterior_;
     std::size_t keep_;
     double window_;
     Pool known_;
     std::vector<Chain> chains_;
-    Pool met_;                       // sampled on the legs before, each once
-    GraphMemory memory_;             // the same, as often as they were sampled
-    std::vector<Scored> list_;       // where jumps lead
-    std::vector<double> cumulated_;  // law of the list, added up
+    Pool sampled_;                   // sampled in previous segments, each once
+    GraphMemory memory_;             // the same, with multiplicity
+    std::vector<Scored> list_;       // targets of jumps
+    std::vector<double> cumulated_;  // cumulated weights of the list
     std::unordered_set<Key, KeyHash> in_list_;
 };
 

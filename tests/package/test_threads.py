@@ -81,9 +81,9 @@ def test_what_a_job_throws_reaches_the_caller():
         try:
             chains = _core.StructureChains(
                 np.eye(2500), 200, 1.0, 2**20, rules, [(empty, empty)] * 4,
-                temper=1.0, log_prior=[], keep=1, window=1.0, seed=0,
+                temperature=1.0, log_prior=[], keep=1, window=1.0, seed=0,
             )
-            chains.walk(10, 1, 2, None)
+            chains.run(10, 1, 2, None)
         except MemoryError:
             print("MemoryError")
         """,

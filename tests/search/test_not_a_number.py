@@ -58,14 +58,14 @@ def test_a_chain_stays_where_it_is():
         2**24,
         rules(),
         [MixedGraph(NAMES)._bits()],
-        temper=1.0,
+        temperature=1.0,
         log_prior=[],
         keep=20,
         window=1.0,
         seed=0,
     )
-    chains.begin_leg()
-    assert chains.walk(3_000, 1, 1, None)
+    chains.begin_segment()
+    assert chains.run(3_000, 1, 1, None)
     (found,) = chains.samples()
     assert found["accepted"] == 0
     assert (found["states"] == 0).all()

@@ -207,37 +207,37 @@ def test_jumps_lead_to_the_heaviest_and_to_sampled_graphs():
     names = tuple(f"x{i + 1}" for i in range(5))
     setup = ChainSetup(bf.moments(cov=S, n=100), bf.SearchSpace(), GraphPosterior(), 10, 5.0, 2**20)
     made = setup.start([bf.MixedGraph(names)._bits()] * 2, seed=1)
-    made.walk(2000, 100, 1, None)
+    made.run(2000, 100, 1, None)
     codes = [
         {
             tuple(4 * k + int(state) for k, state in enumerate(row) if state)
-            for row in made.notes(c)[1]
+            for row in made.record(c)[1]
         }
         for c in (0, 1)
     ]
-    made.begin_leg()
+    made.begin_segment()
     graphs, scores = listed(made)
     assert codes[0] | codes[1] <= graphs
     assert len(graphs) == len(scores) <= 10 + 40  # four times as many sampled as heaviest
     assert len(graphs) > 12
-    assert all(len(made.notes(c)[0]) == 0 for c in (0, 1))
+    assert all(len(made.record(c)[0]) == 0 for c in (0, 1))
     # They stay when others are sampled, as far as there is room.
-    made.walk(1000, 500, 1, None)
-    made.begin_leg()
+    made.run(1000, 500, 1, None)
+    made.begin_segment()
     assert len(listed(made)[0] & graphs) > 12
 
 
 def test_splices_use_all_samples():
     made = chains()
     assert made.memory().shape == (0, 3)
-    made.walk(60, 2, 1, None)
-    noted = made.notes(0)[1]
-    made.begin_leg()
+    made.run(60, 2, 1, None)
+    noted = made.record(0)[1]
+    made.begin_segment()
     np.testing.assert_array_equal(made.memory(), noted)
     # Four times ten graphs at the most: of more, every second is forgotten.
-    made.walk(60, 2, 1, None)
-    both = np.concatenate([noted, made.notes(0)[1]])
-    made.begin_leg()
+    made.run(60, 2, 1, None)
+    both = np.concatenate([noted, made.record(0)[1]])
+    made.begin_segment()
     np.testing.assert_array_equal(made.memory(), both[1::2])
 
 
@@ -254,8 +254,8 @@ def test_splices_connect_separate_modes():
     def joined(*known):
         made = setup.start([by_x1._bits()], seed=1)
         made.add_to_memory(np.array([states_of_graph(graph) for graph in known]))
-        made.walk(20_000, 1, 1, None)
-        states = made.notes(0)[1]
+        made.run(20_000, 1, 1, None)
+        states = made.record(0)[1]
         return [float((states[:, pair] > 0).mean()) for pair in (x1_x3, x2_x3)]
 
     one, other = joined(by_x1, by_x2)

@@ -57,7 +57,7 @@ class ChainSetup:
             self.cache_bytes,
             self.space.rules(names),
             graphs,
-            temper=self.posterior.temperature,
+            temperature=self.posterior.temperature,
             log_prior=self.posterior.log_prior(len(names), self.space).tolist(),
             keep=self.keep,
             window=self.window,
@@ -150,7 +150,7 @@ def run_chains(
             if kept is not None and have_mixed(kept.states):
                 break
             if current is not None:
-                complete = chains.begin_leg(budget.seconds_left)
+                complete = chains.begin_segment(budget.seconds_left)
                 if not complete:
                     break
                 done += current.steps
@@ -210,7 +210,7 @@ def _run_locally(
     """Run a segment on threads of the core; return False if time was up before its end."""
     for size in segment.slices():
         seconds = budget.seconds_left
-        if budget.expired or not chains.walk(size, segment.thin, budget.n_threads, seconds):
+        if budget.expired or not chains.run(size, segment.thin, budget.n_threads, seconds):
             return False
         if steps is not None:
             steps.add(steps.n_chains * size)
@@ -234,11 +234,11 @@ def _run_on_workers(
         complete = 0
 
         def task(chain: int, block: Segment = block) -> BlockTask:
-            return BlockTask(setup, chains.place(chain), lists, block, budget.for_task(0))
+            return BlockTask(setup, chains.state(chain), lists, block, budget.for_task(0))
 
         tasks = LazyTasks(steps.n_chains, task)  # their time limits depend on the clock
         for chain, result in run_tasks(run_block, tasks, budget):
-            chains.put(chain, result.state, result.record)
+            chains.restore(chain, result.state, result.record)
             if result.complete:
                 complete += 1
                 steps.add(block.steps)
@@ -269,9 +269,9 @@ def run_block(task: BlockTask) -> BlockResult:
     """Run one block of one chain."""
     graph, *_ = task.state
     chains = task.setup.start([graph], seed=0)
-    chains.put(0, task.state)
+    chains.restore(0, task.state)
     jumps, memory = task.lists
     chains.set_jumps(jumps)
     chains.add_to_memory(memory)
     complete = _run_locally(chains, task.block, task.budget, None)
-    return BlockResult(chains.place(0), chains.notes(0), complete)
+    return BlockResult(chains.state(0), chains.record(0), complete)
