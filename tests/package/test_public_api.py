@@ -118,7 +118,7 @@ def results() -> dict[type, Any]:
 
 
 def result(name: str) -> Any:
-    return results()[getattr(bf, name)]
+    return next(made for cls, made in results().items() if cls.__name__ == name)
 
 
 def written(name: str, text: str) -> str:
@@ -318,12 +318,13 @@ CHEAP: dict[str, tuple[str, ...]] = {
     "random_bap": ("burn_in",),
     "structure_mcmc": ("data", "steps", "burn_in", "thin", "chains", "rng"),
     "averaged_effects": ("data", "steps", "rng"),
+    "bootstrap_fit": ("data", "n_bootstrap", "confidence", "rng"),
     "bootstrap": ("data", "n_resamples", "confidence", "strategy", "rng"),
     "stability_selection": ("n_halves", "strategy", "rng"),
     "choose_penalty": ("penalties", "cv", "strategy", "rng"),
     "empirical_class": ("data",),
     **dict.fromkeys(
-        ("fit", "score", "district_scores", "constraint_tests", "moments", "effect_bounds",
+        ("fit", "score", "model.district_scores", "constraint_tests", "moments", "effect_bounds",
          "edge_changes", "compare", "Condition", "workbench"),
         ("data",),
     ),
