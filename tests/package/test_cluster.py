@@ -185,7 +185,7 @@ def test_without_workers_a_computation_ends_with_what_was_finished(tmp_path, mon
             bf.bootstrap(
                 X,
                 n_resamples=60,
-                search=QUICK,
+                restarts=1,
                 rng=1,
                 executor=client.get_executor(),
                 progress=kill,
