@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
 import bowfree as bf
-from bowfree.data.missing_values import IncompleteRows, Patterns, saturated
+from bowfree.data.missing_values import Patterns, saturated
 from bowfree.model.fiml import curvature
 
 NAN = math.nan
@@ -125,13 +125,6 @@ def test_em_never_goes_downhill_and_newton_ends_at_its_limit():
     assert np.abs(G).max() < 1e-7
 
 
-def test_many_variables_go_without_newton(monkeypatch):
-    patterns = Patterns.of(X)
-    expected = saturated(patterns)
-    monkeypatch.setattr("bowfree.data.missing_values._MOST_FOR_NEWTON", 1)
-    assert_allclose(saturated(patterns).Sigma, expected.Sigma, rtol=1e-3)
-
-
 def test_patterns_in_parts_are_the_same(monkeypatch):
     patterns = Patterns.of(X)
     whole = patterns.information(np.zeros(3), np.eye(3))
@@ -215,12 +208,6 @@ def test_listwise_is_the_complete_rows():
     assert_array_equal(moments.S, bf.moments(data.dropna()).S)
     kept = len(data.dropna())
     assert moments.notes == (f"{len(X) - kept} of {len(X)} rows with missing values were dropped",)
-
-
-def test_without_gaps_the_word_changes_nothing():
-    data = named(np.random.default_rng(6).normal(size=(60, 3)))
-    for missing in ("fiml", "two-stage", "listwise"):
-        assert_array_equal(bf.moments(data, missing=missing).S, bf.moments(data).S)
 
 
 def test_effective_n():
@@ -345,12 +332,6 @@ def test_the_pair_that_fewest_rows_have_is_named():
         bf.moments(few, missing="fiml")
 
 
-def test_too_many_gaps():
-    gappy = rows_with_gaps(8, 5, seed=1, share=0.5)
-    with pytest.raises(bf.errors.DataError, match=r"no maximum of|observed together|singul"):
-        bf.moments(gappy, missing="fiml")
-
-
 def test_what_full_information_has_not():
     data = named(X)
     fit = bf.fit(GRAPH, data, missing="fiml")
@@ -367,11 +348,3 @@ def test_bootstrap_of_rows_with_gaps():
     fit = bf.fit(GRAPH, data, missing="fiml", se="bootstrap", n_bootstrap=60, rng=1)
     sandwich = bf.fit(GRAPH, data, missing="fiml", se="robust")
     assert_allclose(fit.edge("a -> b").se / sandwich.edge("a -> b").se, 1, atol=0.35)
-
-
-def test_rows_keep_their_memory_to_themselves():
-    values = X.copy()
-    moments = bf.moments(values, missing="fiml")
-    values[:] = 0.0  # the user's array, after the fact
-    assert isinstance(moments.sample, IncompleteRows)
-    assert_allclose(moments.sample.moments()[1], moments.S)

@@ -240,14 +240,6 @@ def test_bootstrap_of_categories():
     assert_allclose(drawn.edge("a -> b").se / sandwich.edge("a -> b").se, 1, atol=0.35)
 
 
-def test_order_of_columns():
-    moments = bf.moments(frame(), ordinal=["a", "c"])
-    turned = moments.take(["c", "b"])
-    direct = bf.moments(frame()[["c", "b"]], ordinal=["c"])
-    assert_allclose(turned.S, direct.S, atol=1e-9)
-    assert_allclose(turned.Gamma, direct.Gamma, atol=1e-9)
-
-
 same = frame().assign(b=lambda t: t.a)
 BAD = {
     "unknown": (frame(), ["d"], "no column 'd'; there are 'a', 'b', 'c'"),
@@ -275,26 +267,9 @@ def test_bad_input(data, ordinal, message):
         bf.moments(data, ordinal=ordinal, missing="fiml")
 
 
-@pytest.mark.parametrize("words", [{"ordinal": ["a"]}, {"correlation": "kendall"}])
-def test_only_what_helps_is_offered_for_gaps(words):
-    gappy = frame().astype(float)
-    gappy.loc[3, "a"] = np.nan
-    with pytest.raises(bf.errors.DataError, match=r"first in row 3\): missing='listwise' drops"):
-        bf.moments(gappy, **words)
-
-
 def test_rows_with_gaps_can_be_left_out():
     data = frame().astype(float)
     data.iloc[::10, 0] = np.nan
     moments = bf.moments(data, ordinal=["a"], missing="listwise")
     assert_array_equal(moments.S, bf.moments(data.dropna(), ordinal=["a"]).S)
     assert moments.notes[0] == "40 of 400 rows with missing values were dropped"
-
-
-def test_a_repair_is_said():
-    # Tetrachoric correlations of few rows can contradict each other.
-    rng = np.random.default_rng(6)
-    Z = rng.normal(size=(25, 6)) + 1.5 * rng.normal(size=(25, 1))
-    moments = bf.moments((Z > 0).astype(float), ordinal=[f"x{k}" for k in range(1, 7)])
-    assert any("not positive definite" in note for note in moments.notes)
-    assert np.linalg.eigvalsh(moments.S)[0] > 0
