@@ -81,6 +81,7 @@ from .errors import BowfreeError as BowfreeError
 from . import errors as errors
 from . import data as data
 from . import graph as graph
+from . import space as space
 from . import model as model
 from . import equivalence as equivalence
 from . import effects as effects
