@@ -464,3 +464,16 @@ def test_an_offset_takes_no_digits_away(weights):
     far = bf.moments(moved, weights=weights)
     assert_allclose(far.S, near.S, rtol=1e-13, atol=1e-15)
     assert_allclose(far.mean, near.mean + 1e9, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a -> b, a <-> b, c", r"graph has a bow at \(a, b\)"),
+        ("a -> b -> c -> a", "directed cycle"),
+    ],
+)
+def test_graph_that_is_not_a_bap(text, message):
+    for function in (bf.fit, bf.score):
+        with pytest.raises(bf.errors.GraphError, match=message):
+            function(bf.parse(text), X)
