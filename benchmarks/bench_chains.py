@@ -1,9 +1,9 @@
-"""How often the chains behind an average agree, and what it takes.
+"""How often the chains of an average mix, and the CPU time they need.
 
-Sets of section 4.1 (10 variables; in-degrees of at most 2, *sparse*, or 3, *dense*) are searched,
-and averaged by default or with another `max_steps`. Printed for each kind of set: how many have
-mixed (worst R-hat of an edge below 1.05), how many of them within ten seconds of CPU, search and
-average together, and the seconds.
+Data sets of section 4.1 (10 variables; in-degrees of at most 2, *sparse*, or 3, *dense*) are
+searched and averaged with default options or another `max_steps`. The table has, for each kind of
+data set, the number of averages that have mixed (largest R-hat of an edge below 1.05), of those
+that did so within ten CPU seconds including the search, and the seconds.
 
 Run: ``python benchmarks/bench_chains.py [sets of each kind] [first seed] [max_steps]``
 """

@@ -1,4 +1,4 @@
-"""Searches over several conditions: their time, GIES on the same rows, and what is recovered.
+"""Searches over several conditions: time, comparison with GIES on the same rows, and recovery.
 
     python benchmarks/bench_conditions.py time [--sets 10]
     python benchmarks/bench_conditions.py gies [--sets 20]      # pip install gies
@@ -7,17 +7,16 @@
 
 ``time``: ten variables, one condition without and five with a single target, 300 rows each; the
 same rows with and without their targets. A search with targets may take five times as long.
-``gies``: DAGs on eight variables. Graphs have the same differences of scores in both programs, and
-our search ends at least as high. ``recovery``: random BAPs on ten variables; whether the class is
-the true one, edges and arrowheads found in the rows of all conditions (targets known, and to be
-learned), in as many rows without interventions, and by GIES (targets known) and GnIES (targets
-learned; ``pip install gnies``), which know no hidden causes; how well total effects are told from
-zeros (area under the ROC curve); and whether the averaged probabilities of effects, and those of
-learned targets, come true. GnIES says which variables were a target somewhere, and not where, so
-that our targets are counted in this way, too; ``--approach rank`` has it look for them in a quicker
-way than its default, greedy one. ``--minutes`` ends the run early. ``sachs``: GES, GIES (``pip
-install gies``) and FCI (``pip install causal-learn``) on the protein data, beside ``bowfree study
-sachs-joint``.
+``gies``: DAGs on eight variables. Differences of scores must be the same in both programs, and our
+search must end at least as high. ``recovery``: random BAPs on ten variables; whether the class is
+the true one; edges and arrowheads found from all conditions (with known and with learned targets),
+from as many rows without interventions, and by GIES (known targets) and GnIES (learned targets;
+``pip install gnies``), which assume no hidden causes; the area under the ROC curve of non-zero
+total effects; and the calibration of averaged probabilities and of learned targets. GnIES reports
+which variables were a target in some condition, so our targets are also counted in this way;
+``--approach rank`` is quicker than its default, greedy one. ``--minutes`` ends the run early.
+``sachs``: GES, GIES and FCI (``pip install gies causal-learn``) on the protein data, for comparison
+with ``run_study.py sachs-joint``.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""How often a search misses a better graph, and whether it says so.
+"""How often a search misses a better graph, and whether its confidence is calibrated.
 
-Data sets of section 4.1 are searched with six seeds. A search has missed if one of the five others
-found better. With 10 variables the searches are counted by whether their runs agree; beyond twelve
-``bowfree.search.confidence`` has a formula, whose three numbers are fitted here to the sets with even
-numbers and judged on the others: how many searches of each size said how much, and how many had
-missed.
+Data sets of section 4.1 are searched with six seeds. A search has missed a better graph if one of
+the five others found one. With 10 variables the searches are counted by whether their runs agree.
+Beyond twelve variables, the three coefficients of ``bowfree.search.confidence`` are estimated from
+every second data set and evaluated on the others.
 
 Run: ``python benchmarks/bench_confidence.py [sets of each kind]``
 """

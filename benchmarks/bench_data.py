@@ -1,17 +1,15 @@
-"""Data as people have them: whether intervals cover, whether graphs are found, and the time.
+"""Imperfect data: coverage of intervals, recovery of graphs, and time.
 
-    python benchmarks/bench_data.py                      # all of it, about 10 minutes of CPU
+    python benchmarks/bench_data.py                      # everything, about 10 minutes of CPU
     python benchmarks/bench_data.py --repetitions 100 --graphs 10
 
-*Coverage*: one model with five variables is drawn from again and again, the data are spoiled in a
-known way, and the 95 % intervals of all edges are counted that have the true value inside, once
-with the remedy that bowfree offers and once with what one might do instead. *Recovery*: graphs on
-eight variables are searched for in spoiled data. *Times*: the sizes that are promised. *Peers*: the
-same work by lavaan and polycor (R), semopy and ordinalcorr, as far as they are installed; reading
-files beside polars is in ``bench_tables.py``.
+*Coverage*: samples from one model with five variables are corrupted in a known way; the table has
+the coverage of the 95 % intervals of all edges with the remedy of bowfree, and with alternatives.
+*Recovery*: searches on corrupted data of eight variables. *Times*: sizes for which the docs state a
+time. *Peers*: lavaan and polycor (R), semopy and ordinalcorr on the same data, if installed.
 
-Asserted: coverage of the remedies between .93 and .97 on average over the edges; recovery with a
-remedy no worse than without; the promised times.
+Asserted: coverage with a remedy between .93 and .97 on average over the edges; recovery with a
+remedy no worse than without; the stated times.
 """
 
 from __future__ import annotations

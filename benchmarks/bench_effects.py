@@ -1,9 +1,9 @@
-"""How fast effects are bounded and averaged, and chains walk; every answer is checked as well.
+"""Time of effect bounds, averages and chains; every result is checked.
 
     python benchmarks/bench_effects.py
 
-Bounds are timed beside the obvious loop (`bowfree.fit` and a matrix inverse for every member), in
-the same run and on the same members. Times are CPU seconds.
+Bounds are compared with a simple loop (`bowfree.fit` and a matrix inverse for every member), in the
+same run and on the same members. Times are CPU seconds.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""How fast equivalence is decided and classes are listed; every answer is checked as well.
+"""Time of equivalence decisions and enumerations of classes; every result is checked.
 
     python benchmarks/bench_equivalence.py [--galois]
 
-Decisions are timed beside the same algorithm in plain NumPy (arrays of Python integers, modulo the
-same prime) and, with ``--galois``, on top of the `galois` package (modulo 2^31 - 1, compiled by
-numba), in the same run and on the same pairs. Times are CPU seconds, except those of the atlas,
-which uses all processors.
+Decisions are compared with the same algorithm in NumPy (arrays of Python integers, modulo the same
+prime) and, with ``--galois``, with the `galois` package (modulo 2^31 - 1, compiled by numba), in
+the same run and on the same pairs. Times are CPU seconds, except those of the atlas, which uses all
+processors.
 """
 
 from __future__ import annotations

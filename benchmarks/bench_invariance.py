@@ -1,12 +1,12 @@
-"""Scores against the order and the units of the columns.
+"""Invariance of scores under permutations and changes of units of the columns.
 
     python benchmarks/bench_invariance.py             # 2,000 cases of each size, about a minute
     python benchmarks/bench_invariance.py --cases 100
 
-Dense random graphs, each on data of another model, are the hardest cases there are: their
-likelihood has many maxima. Each is fitted as it is, with its columns permuted, and with each
-column multiplied by ``10 ** U(-6, 6)``. Asserted: no score differs by more than 1e-9 of itself,
-whether the fit is certified or not.
+Dense random graphs on data of another model are the hardest cases, because their likelihood has
+many maxima. Each is fitted as it is, with permuted columns, and with each column multiplied by
+``10 ** U(-6, 6)``. Asserted: no score differs by more than a relative 1e-9, whether the fit is
+certified or not.
 """
 
 from __future__ import annotations

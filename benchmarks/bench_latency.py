@@ -1,15 +1,13 @@
-"""How long Ctrl-C and time limits take, for everything that can take long.
+"""Response time to Ctrl-C and time limits of every long-running function.
 
     python benchmarks/bench_latency.py                        # about five minutes of CPU
     python benchmarks/bench_latency.py --sizes 10 70 fit "equivalence_class"
 
-Each function is called with as many variables as it takes, up to 400, on data that follow no graph.
-Ctrl-C is pressed at several moments, and several time limits are set: a short one is over while the
-data are still looked at, a long one when there is much to hand over. What counts is CPU seconds of
-the process from then on, which is what passes by the clock on a core with nothing else to do, so
-that a busy machine measures the same; so NumPy is told to use one thread, because threads that wait
-for each other on a busy machine spin and count. A call that ends by itself before is no
-measurement. Asserted: each ends within ``GOAL``.
+Each function is called with up to 400 variables, on data that follow no graph. Ctrl-C is pressed at
+several moments, and several time limits are set: a short one expires while the data are read, a
+long one when there is much to return. The response time is measured in CPU seconds of the process,
+which does not depend on the load of the machine; NumPy uses one thread, because waiting threads
+would count. A call that ends by itself is not counted. Asserted: each ends within ``GOAL``.
 """
 
 from __future__ import annotations

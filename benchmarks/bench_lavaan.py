@@ -1,12 +1,12 @@
-"""How far our answers are from lavaan's, and whose fault that is.
+"""Differences between the results of bowfree and lavaan, and their cause.
 
-    python benchmarks/bench_lavaan.py      # a minute on a quiet machine; needs R with lavaan
+    python benchmarks/bench_lavaan.py      # a minute; requires R with lavaan
 
-The ten tables of ``tests/reference/incomplete`` are fitted by lavaan once more, twice: as it comes,
-and with its optimizer and its EM told to go on until nothing changes. What is left of a difference
-in the second run is ours, what goes away is where lavaan stops. Printed is the worst of all
-parameters and tables, by kind of number; asserted, that estimates then agree to 1e-4 of a standard
-error, and the rest to 1e-5.
+The ten tables of ``tests/reference/incomplete`` are fitted by lavaan twice: with default options,
+and with strict tolerances of its optimizer and its EM algorithm. A difference that disappears in
+the second run is due to early stopping of lavaan. The table has the largest difference over all
+parameters and tables by kind of number. Asserted for the second run: estimates agree to 1e-4
+standard errors, and the rest to 1e-5.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Moments of more rows than one keeps in memory: speed and memory, beside reading the files alone.
+"""Moments of more rows than fit into memory: speed and memory, compared with plain reading.
 
     python benchmarks/bench_rows.py                      # 10^7 rows of 20 columns, 1.6 GB on disk
     python benchmarks/bench_rows.py --rows 100000000     # 16 GB
 
-Writes a folder of Parquet files, and reads it in every way that ``bf.moments`` knows, each in a
-process of its own, whose largest memory is told; beside it the same reader with nothing done to
-what it reads. Asserted: the moments are those of the law the rows were drawn from, with an offset
-of 1e9 on every column, and memory stays below 1 GB.
+Writes a folder of Parquet files and reads it in every way that ``bf.moments`` supports, each in a
+process of its own, whose peak memory is reported, and with the same reader without computations.
+Asserted: the moments are those of the distribution of the rows, with an offset of 1e9 in every
+column, and memory stays below 1 GB.
 """
 
 from __future__ import annotations

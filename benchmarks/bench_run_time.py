@@ -1,10 +1,10 @@
-"""How long things take, against the number of variables: the table of docs/evidence/scaling.md.
+"""Run time by number of variables: the table of docs/evidence/scaling.md.
 
     python benchmarks/bench_run_time.py
 
 Data as in section 4.1 of the paper (random BAPs with in-degree at most 2, n = 1000), three sets for
-each d, one thread, CPU seconds (median). Every search is checked: its score is at least that of the
-true graph, or the table says in how many it is not.
+each d, one thread, CPU seconds (median). The table reports the number of searches whose score is
+below that of the true graph, if any.
 """
 
 import statistics

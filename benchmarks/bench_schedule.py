@@ -1,12 +1,12 @@
-"""How long would 10, 100, 1,000 workers take? A simulation from measured times of the pieces.
+"""Simulated speed-up with 10, 100 and 1,000 workers, from measured times of tasks.
 
     python benchmarks/bench_schedule.py
 
-Measures the runs of a search and the resamples of a bootstrap one by one, then hands them out as
-`bowfree.parallel.tasks` does: bit by bit, whoever is free takes the next, and a round of a search waits for
-its last run. Two disturbances: one worker in twenty is four times slower than the others, and a
-piece is lost with its worker with probability 0.01 and done again. Pieces travel in 10 ms.
-Prints speed-ups against one worker; the same seed gives the same table.
+Measures the runs of a search and the resamples of a bootstrap, then simulates their execution by
+`bowfree.parallel.tasks`: a free worker takes the next task, and a round of a search waits for its
+last run. One worker in twenty is four times slower than the others, a task is lost with its worker
+with probability 0.01 and done again, and sending a task takes 10 ms. Prints speed-ups against one
+worker; the same seed gives the same table.
 """
 
 from __future__ import annotations

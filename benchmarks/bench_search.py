@@ -1,13 +1,13 @@
-"""Structure search: the best graph known, cost and threads, each table with its assertion.
+"""Structure search: optima, cost and threads, each table with its assertion.
 
-    python benchmarks/bench_search.py optimum      # 200 sets of 4 variables against all 3,608 BAPs
-    python benchmarks/bench_search.py external     # bowfree10 and bowfree20, if they are there
-    python benchmarks/bench_search.py protocol     # the paper's 100 sets x 101 starts, and less
+    python benchmarks/bench_search.py optimum      # 200 sets of 4 variables, all 3,608 BAPs
+    python benchmarks/bench_search.py external     # bowfree10 and bowfree20, if available
+    python benchmarks/bench_search.py protocol     # the paper's 100 sets x 101 starts, and fewer
     python benchmarks/bench_search.py cost         # climbs from the empty graph, d = 10 .. 100
     python benchmarks/bench_search.py threads      # speed-up of two threads, cache, memory
 
-Times are CPU seconds of one thread unless a table says otherwise. Next: bench_strategies.py, which
-strategy reaches the best score known in how much time; bench_peers.py, other programs.
+Times are CPU seconds of one thread unless a table says otherwise. See also bench_strategies.py and
+bench_peers.py.
 """
 
 from __future__ import annotations

@@ -1,19 +1,17 @@
-"""Search strategies: share of data sets at the best score known, against CPU time.
+"""Search strategies: share of data sets at the best known score, by CPU time.
 
     python benchmarks/bench_strategies.py            # about seven minutes; --sets 3 for one
 
 Two families of ten variables: *sparse-weak* (section 4.1, in-degree at most 2, 20 sets) and
-*dense-strong* (the ten sets of bowfree10, if they are there). One search for each strategy and data
-set, read as a curve: the best score of the runs done so far, against the CPU time they took. A set
-is reached when that score is within 1e-4 of the best that any strategy found on it. A search ends
-early when it has the best score known, because its curve is flat from there; if another strategy
-then finds a better one, the search is repeated with the new goal.
+*dense-strong* (the ten sets of bowfree10, if available). Each search gives a curve: the best score
+of the finished runs, by their CPU time. A data set is solved when that score is within 1e-4 of the
+best score of all strategies. A search ends early at the best known score; if another strategy then
+finds a better one, the search is repeated.
 
-Uniform restarts begin at the empty graph and at uniform BAPs of in-degree at most 2, as in the
-authors' study (drawn beforehand, at no cost here); most BAPs without that limit are dense, and a
-climb from one takes up to seconds. A run counts from its end on; what Python does around the runs
-(milliseconds a search) is not counted. Tables go to stdout, all curves to results/strategies.json,
-the plot to docs/figures/strategies.png (with matplotlib).
+Uniform restarts start at the empty graph and at uniform BAPs of in-degree at most 2, as in the
+authors' study; drawing them is not counted. Without that limit most BAPs are dense, and a climb
+takes up to seconds. Tables go to stdout, all curves to results/strategies.json, the plot to
+docs/figures/strategies.png (with matplotlib).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How long it takes to read large CSV files, beside polars; and all changes of one edge.
+"""Time to read large CSV files, compared with polars; and of all single-edge changes.
 
-Run ``python benchmarks/bench_tables.py``. A million rows of fifteen columns are written to a
-temporary folder (290 MB), plain, in quotes, with decimal commas and as R's ``write.csv`` and
-``write.table`` write them, and read by both; the numbers must be the same. Then the exact refits of
-all graphs one edge away, beside a fit of each, which must give the same log-likelihoods. Times are
-the best of several rounds, in which both take turns.
+Run ``python benchmarks/bench_tables.py``. A million rows of fifteen columns (290 MB) are written as
+plain CSV, with quotes, with decimal commas and as by R's ``write.csv`` and ``write.table``, and
+read by both; the numbers must be equal. Then all graphs that differ in one edge are refitted by
+``bf.edge_changes`` and one by one, with equal log-likelihoods. Times are the best of several
+alternating rounds.
 """
 
 from __future__ import annotations

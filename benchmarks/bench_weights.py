@@ -1,16 +1,16 @@
-"""Which weights of graphs come true? Recipes for averages, held against simulated models.
+"""Calibration of averages with different weights of graphs, in simulations.
 
-Every recipe sees the same data and the same search, and has the same number of steps of chains:
+Every method uses the same data, the same search and the same number of steps of the chains:
 
-- *BIC*: penalty .5, every number of edges as probable as any other (the default);
+- *BIC*: penalty 0.5, a uniform prior on the number of edges (the default);
 - *paper*: the paper's penalty, 1;
-- *flat*: BIC, every graph as probable as any other;
-- *classes*: BIC, every class counts once;
-- *evidence at 0*: as BIC, and every graph also pays for the distance of its coefficients from zero,
-  half its squared z-values over n: Laplace's approximation under a unit-information prior that is
-  centered there (``docs/uncertainty.md`` has why BIC is the same with a prior at the estimate);
-- *bagged*: the weights of BIC on eight resamples of the rows, an eighth of the steps each,
-  averaged; effects are estimated from all rows.
+- *flat*: BIC with a uniform prior on graphs;
+- *classes*: BIC with equal weights of classes;
+- *evidence at 0*: as BIC, minus half the squared z-values over n of every coefficient: Laplace's
+  approximation under a unit-information prior that is centered at zero (``docs/uncertainty.md``
+  explains why BIC is the same with a prior centered at the estimate);
+- *bagged*: the mean of the weights of BIC on eight resamples of the rows, with an eighth of the
+  steps each; effects are estimated from all rows.
 
 Run: ``python benchmarks/bench_weights.py [sets of each kind] [first seed]``
 """

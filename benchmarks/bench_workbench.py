@@ -1,15 +1,15 @@
-"""How long an edit in the workbench takes, from its message to the answer and to what follows.
+"""Response time of the workbench to an edit.
 
     python benchmarks/bench_workbench.py             # about half a minute
     python benchmarks/bench_workbench.py --edits 20  # fewer
 
-A session over data from a random BAP (at most two arrowheads at a node, n = 1000), on which a
-random pair of variables gets another edge or none, and has it back; refused edits do not count.
-Milliseconds from the call of ``Session.answer`` until it returns (score, chi-square, estimates with
-intervals, residuals), the same on the processor alone, and until the ten best changes and the
-equivalence class were told; the class is given up after a second. Through the server, a POST comes
-on top: the last column has whole requests. Asserted: the scores are those of ``bf.fit`` and
-``bf.edge_changes``, and at d = 15 the median edit takes less than 100 ms.
+In a session over data of a random BAP (at most two arrowheads at a node, n = 1000), the edge of a
+random pair of variables is changed and restored; refused edits do not count. Reported are the
+milliseconds until ``Session.answer`` returns (score, chi-square, estimates with intervals,
+residuals), the same in CPU time, and until the ten best changes and the equivalence class, which is
+limited to one second, are sent; the last column has whole requests to the server. Asserted: the
+scores are those of ``bf.fit`` and ``bf.edge_changes``, and the median edit takes less than 100 ms
+at d = 15.
 """
 
 from __future__ import annotations

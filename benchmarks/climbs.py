@@ -1,8 +1,7 @@
-"""Districts that a greedy search meets: the population on which the fitting kernels are judged.
+"""Districts that a greedy search visits: the test cases for the fitting kernels.
 
-A slow, plain hill climb (add, remove or change one edge, first strict improvement of the score by
-the best neighbor) on data drawn as in section 4.1, from the empty graph and from random ones.
-Every district that is scored on the way is recorded once.
+A simple hill climb (add, remove or change one edge, move to the best neighbor) on data as in
+section 4.1, from the empty graph and from random ones. Every scored district is recorded once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Data sets of the search benchmarks; imported first, because it sets the number of threads.
 
-Two families, which want different searches: *sparse-weak*, drawn as in section 4.1 of the paper,
-and *dense-strong*, the public bow-free benchmark, if its folder is there.
+Two families: *sparse-weak*, as in section 4.1 of the paper, and *dense-strong*, the public bow-free
+benchmark, if its folder is available.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Two installed versions of bowfree beside each other, case by case.
+"""Comparison of two installed versions of bowfree, case by case.
 
     python benchmarks/side_by_side.py OLD_PYTHON NEW_PYTHON [--rounds 9] [CASE ...]
 
-Each interpreter has one version installed. Both run the same case in turn, again and again, so that
-what else the machine does hits both alike, and the quickest of the rounds counts: CPU seconds of
-the process. Ends with a table of ratios, new to old; where the answers differ, the table says so.
-The cases use nothing but what both versions have, and each takes a twentieth of a second or more.
+Each interpreter has one version installed. Both run the same case in alternation, so that the load
+of the machine affects both alike; the CPU seconds of the quickest round count. Prints a table of
+ratios, new to old, and notes different results. The cases use only functions that both versions
+have, and each takes at least a twentieth of a second.
 """
 
 from __future__ import annotations

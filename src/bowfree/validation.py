@@ -7,13 +7,10 @@ import operator
 import os
 from collections.abc import Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 from bowfree.errors import BowfreeError
 from bowfree.text_reading import short_repr
-
-if TYPE_CHECKING:
-    pass
 
 # With a larger penalty the likelihood is lost in the rounding of the score.
 LARGEST_PENALTY = 1e6

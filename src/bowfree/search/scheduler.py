@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from bowfree.errors import CheckpointError
 from bowfree.parallel.budget import Budget
-from bowfree.parallel.tasks import run_tasks
+from bowfree.parallel.tasks import LazyTasks, run_tasks
 from bowfree.search.checkpoint import Checkpoint
 from bowfree.search.plan import Plan, RunTask, least_gain_for, patience_for
 from bowfree.search.result import TOLERANCE, ScoredGraph, SearchRun
@@ -94,7 +92,8 @@ class Scheduler:
 
     def execute_on_executor(self) -> None:
         setup = replace(self.setup, moments=self.setup.moments.without_rows())
-        tasks = _ExecutorTasks(setup, [task for _, _, task in self.batch], self.budget)
+        batch = self.batch
+        tasks = LazyTasks(len(batch), lambda k: (setup, batch[k][2], self.budget.for_task(0)))
         self.report_progress()
         for index, finished in run_tasks(execute_run, tasks, self.budget):
             if finished is not None:
@@ -174,18 +173,3 @@ class Scheduler:
             if not ends or run.score < ends[-1].score - TOLERANCE:
                 ends.append(ScoredGraph(run.end, run.score))
         return ends
-
-
-@dataclass(frozen=True, eq=False)
-class _ExecutorTasks(Sequence[tuple[Setup, RunTask, Budget]]):
-    """The runs of a batch as tasks, created one by one with the time that is left."""
-
-    setup: Setup
-    tasks: list[RunTask]
-    budget: Budget
-
-    def __len__(self) -> int:
-        return len(self.tasks)
-
-    def __getitem__(self, k: Any) -> Any:
-        return self.setup, self.tasks[k], self.budget.for_task(0)
