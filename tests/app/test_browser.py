@@ -102,25 +102,16 @@ def test_the_menu_of_an_edge(tab):
     with serving(session_of(bf.parse("sun -> leaves"))) as server:
         tab.visit(server)
 
-        def open_menu():
+        def choose(text):
             x, y = tab.evaluate(
-                "(() => { const line = document.querySelector('.edge .line');"
+                f"(() => {{ const line = {tab.one('.edge .line')};"
                 "const p = line.getPointAtLength(0.2 * line.getTotalLength())"
                 ".matrixTransform(line.getScreenCTM()); return [p.x, p.y]; })()"
             )
             tab.click(x, y)
             tab.until_visible(".menu")
-
-        def choose(text):
-            open_menu()
-            number = tab.evaluate(
-                "[...document.querySelectorAll('.menu button')]"
-                f".findIndex(b => b.textContent.startsWith({json.dumps(text)}))"
-            )
-            assert number >= 0
-            for _ in range(number):
-                tab.press("ArrowDown")
-            tab.evaluate("document.activeElement.click()")
+            item = f"{tab.each('.menu button')}.find(b => b.textContent.startsWith('{text}'))"
+            tab.evaluate(f"{item}.click()")
 
         choose("Reverse")
         tab.until_edges("leaves → sun")
@@ -312,53 +303,37 @@ def test_save_load_and_an_invalid_file(tab, tmp_path):
         tab.until("document.querySelector('[data-field=text]').value.includes('import bowfree')")
 
 
+BOXES = """(pan, zoom, boxes) => { const p = pan.getBoundingClientRect();
+  const z = zoom.getBoundingClientRect();
+  return boxes.map((b) => b.getBoundingClientRect()).every((r) =>
+    r.left >= p.left - 1 && r.right <= p.right + 1 && r.top >= p.top - 1 && r.bottom <= p.bottom + 1
+    && (r.bottom <= z.top || r.right <= z.left)); }"""
+
+
 @pytest.mark.usefixtures("clean")
 @pytest.mark.parametrize(
     ("width", "d", "dark"), [(1400, 5, True), (400, 5, False), (1400, 60, False), (400, 60, True)]
 )
 def test_layout_of_the_page(tab, width, d, dark):
-    rng = np.random.default_rng(d)
     graph = bf.random_bap(d, max_in_degree=2, rng=d)
-    sem = bf.random_sem(graph, rng=d)
     names = [f"variable {k}" for k in range(d)]
-    data = dict(zip(names, sem.sample(300, rng=rng).T, strict=True))
+    rows = bf.random_sem(graph, rng=d).sample(300, rng=d)
+    data = dict(zip(names, rows.T, strict=True))
     relabeled = graph.relabel(dict(zip(graph.nodes, names, strict=True)))
     with serving(Session(data, graph=relabeled)) as server:
         tab.visit(server, width=width, height=900, dark=dark)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        # All tabs are visible, and no line break separates a number from its sign.
-        assert tab.evaluate(
-            "(() => { const t = document.querySelector('.tabs');"
-            "return t.scrollWidth <= t.clientWidth; })()"
-        )
-        assert tab.evaluate(
-            "[...document.querySelectorAll('.together')].every(x => x.getClientRects().length < 2)"
-        )
-        letters = "document.querySelector('.box text').getBoundingClientRect()"
-        assert tab.evaluate(f"{letters}.height") >= 11
-        background = tab.evaluate(
-            "getComputedStyle(document.querySelector('.bf-workbench')).backgroundColor"
-        )
-        assert (sum(map(int, re.findall(r"\d+", background))) < 200) == dark
-        if width == 400:  # the buttons are below the drawing
-            place = "document.querySelector('{}').getBoundingClientRect()"
-            assert tab.evaluate(f"{place.format('.zoom')}.top >= {place.format('.pan')}.bottom")
+        # All tabs are visible, no line break separates a number from its sign, names are readable.
+        tabs = tab.one(".tabs")
+        assert tab.evaluate(f"{tabs}.scrollWidth <= {tabs}.clientWidth")
+        assert tab.evaluate(f"{tab.each('.together')}.every(x => x.getClientRects().length < 2)")
+        assert tab.evaluate(f"{tab.one('.box text')}.getBoundingClientRect().height") >= 11
+        color = tab.evaluate(f"getComputedStyle({tab.one('.bf-workbench')}).backgroundColor")
+        assert (sum(map(int, re.findall(r"\d+", color))) < 200) == dark
+        # All boxes fit into the canvas, and none is under the zoom buttons.
         tab.evaluate(f"{tab.button('Fit')}.click()")
-        inside = tab.evaluate(
-            "(() => { const p = document.querySelector('.pan').getBoundingClientRect();"
-            "return [...document.querySelectorAll('.box')].every(b => {"
-            "const r = b.getBoundingClientRect();"
-            "return r.left >= p.left - 1 && r.right <= p.right + 1 && r.top >= p.top - 1"
-            " && r.bottom <= p.bottom + 1; }); })()"
-        )
-        assert inside
-        # No variable is under the buttons.
-        assert tab.evaluate(
-            "(() => { const z = document.querySelector('.zoom').getBoundingClientRect();"
-            "return [...document.querySelectorAll('.current .box')].every(b => {"
-            "const r = b.getBoundingClientRect();"
-            "return r.bottom <= z.top || r.right <= z.left; }); })()"
-        )
+        pan, zoom, boxes = tab.one(".pan"), tab.one(".zoom"), tab.each(".current .box")
+        assert tab.evaluate(f"({BOXES})({pan}, {zoom}, {boxes})")
 
 
 # --- in a notebook ---
