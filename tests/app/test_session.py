@@ -1,4 +1,4 @@
-"""The session of the workbench without a browser; its answers agree with the rest of the package."""
+"""The session of the workbench without a browser; its answers agree with the package."""
 
 import contextlib
 import io

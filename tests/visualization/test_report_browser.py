@@ -38,7 +38,7 @@ def choose(tab, control, value):
 
 def visible(tab):
     """Return the numbers of visible directed and bidirected edges."""
-    return tuple(tab.count(f".edge.{kind}:not(.gone)") for kind in ("directed", "bidirected"))
+    return tuple(tab.count(f".edge.{kind}:not(.filtered)") for kind in ("directed", "bidirected"))
 
 
 def numbers(text):
@@ -96,9 +96,9 @@ def test_filters(tab, result):
     click(tab, "#restore")
     assert visible(tab) == (g.n_directed, g.n_bidirected)
     choose(tab, "around", "0")
-    assert tab.count(".node:not(.gone)") == 1 + len(g.neighbors(g.nodes[0]))
+    assert tab.count(".node:not(.filtered)") == 1 + len(g.neighbors(g.nodes[0]))
     click(tab, "#restore")
-    assert tab.count(".node.gone") == 0
+    assert tab.count(".node.filtered") == 0
 
 
 def test_zoom_and_a_phone(tab):
@@ -136,7 +136,7 @@ def test_a_large_graph_is_shown_in_modules(tab, tmp_path):
         assert (tab.count(".region"), tab.count(".edge.between")) == (4, len(bridges))
         choose(tab, "strength", "0")
         choose(tab, "around", "module 1")
-        assert tab.count(".node:not(.gone)") == size + 2  # and the ends of two bridges
+        assert tab.count(".node:not(.filtered)") == size + 2  # and the ends of two bridges
         choose(tab, "layout", "layered")
         assert (tab.count(".region"), tab.count(".edge.between")) == (0, 0)
         assert tab.errors == []

@@ -45,7 +45,7 @@ _SAME_SCORE = 1e-9
 
 _log = logging.getLogger("bowfree.app")
 
-Tell = Callable[[View], None]
+Broadcast = Callable[[View], None]
 Report = Callable[[Progress], None]
 
 
@@ -87,23 +87,22 @@ class LatestTask:
 class Job:
     """A long call in a thread of its own.
 
-    `task` is called with a ``progress`` callback, `tell` several times a second while there is
-    progress, and `finish` once, with the result and the exception, one of them None. A stopped job
-    ends with a :class:`KeyboardInterrupt`, as after Ctrl-C; that of a search contains the result so
-    far.
+    `task` is called with a ``progress`` callback, `on_progress` several times a second, and
+    `finish` once, with the result and the exception, one of them None. A stopped job ends with a
+    :class:`KeyboardInterrupt`, as after Ctrl-C; that of a search contains the result so far.
     """
 
     def __init__(
         self,
         kind: str,
         task: Callable[[Report], Any],
-        tell: Callable[[], object],
+        on_progress: Callable[[], object],
         finish: Callable[[Any, BaseException | None], None],
     ) -> None:
         self.kind = kind
         self.progress: Progress | None = None
         self.stopping = False
-        self._task, self._tell, self._finish = task, tell, finish
+        self._task, self._on_progress, self._finish = task, on_progress, finish
         self._lock = threading.Lock()  # between stopping and ending
         self._running = True
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -136,7 +135,7 @@ class Job:
         now = time.monotonic()
         if now - self._last_progress >= _PROGRESS_INTERVAL:
             self._last_progress = now
-            self._tell()
+            self._on_progress()
 
     def _work(self) -> None:
         result: Any = None
@@ -154,14 +153,19 @@ class BackgroundJobs:
     """The current job, and the results of earlier ones.
 
     `data` and `options` are the rows and how to read them, for bootstraps. `lock` is held while a
-    result is stored; `tell` sends a message to all pages.
+    result is stored; `broadcast` sends a message to all pages.
     """
 
     def __init__(
-        self, moments: Moments, data: Any, options: DataOptions, lock: threading.RLock, tell: Tell
+        self,
+        moments: Moments,
+        data: Any,
+        options: DataOptions,
+        lock: threading.RLock,
+        broadcast: Broadcast,
     ) -> None:
         self._moments, self._data, self._options = moments, data, options
-        self._lock, self._tell = lock, tell
+        self._lock, self._broadcast = lock, broadcast
         self._job: Job | None = None
         self._n_jobs = 0
         self._result: SearchResult | None = None
@@ -205,7 +209,7 @@ class BackgroundJobs:
         }
 
     def _announce(self) -> View:
-        self._tell({"kind": "job", "job": self.job_view()})
+        self._broadcast({"kind": "job", "job": self.job_view()})
         return {"job": self.job_view()}
 
     def _run(
@@ -239,10 +243,10 @@ class BackgroundJobs:
                     text = internal_error(problem, f"{kind} failed")
             failed = problem is not None and not stopped
             ended = {"job": kind, "number": number, "text": text, "failed": failed}
-            self._tell({"kind": "job_ended", **ended})
-            self._tell({"kind": "candidates", "candidates": self.candidates_view()})
+            self._broadcast({"kind": "job_ended", **ended})
+            self._broadcast({"kind": "candidates", "candidates": self.candidates_view()})
             if self.shares is not None:
-                self._tell({"kind": "shares", "shares": self.shares})
+                self._broadcast({"kind": "shares", "shares": self.shares})
 
         self._job = Job(kind, task, self._announce, finish)
         self._job.start()

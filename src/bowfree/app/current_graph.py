@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from bowfree.app.background_jobs import LatestTask, Tell, error_text, internal_error
+from bowfree.app.background_jobs import Broadcast, LatestTask, error_text, internal_error
 from bowfree.app.editing import Drawing
 from bowfree.app.views import (
     View,
@@ -64,15 +64,20 @@ class _Version:
 class CurrentGraph:
     """The current graph and its history.
 
-    `lock` is held by callers, and while the result of an analysis is stored; `tell` sends a message
-    to all pages.
+    `lock` is held by callers, and while the result of an analysis is stored; `broadcast` sends a
+    message to all pages.
     """
 
     def __init__(
-        self, moments: Moments, drawing: Drawing, penalty: float, lock: threading.RLock, tell: Tell
+        self,
+        moments: Moments,
+        drawing: Drawing,
+        penalty: float,
+        lock: threading.RLock,
+        broadcast: Broadcast,
     ) -> None:
         self._moments, self._names = moments, moments.names
-        self._lock, self._tell = lock, tell
+        self._lock, self._broadcast = lock, broadcast
         self._past: list[tuple[str, Drawing]] = []  # descriptions of edits, and drawings before
         self._future: list[tuple[str, Drawing]] = []
         self.from_search: set[MixedGraph] = set()  # graphs that were chosen from a search
@@ -141,7 +146,7 @@ class CurrentGraph:
         return self._show(drawing, f"{what}: {description}")
 
     def _show(self, drawing: Drawing, description: str) -> View:
-        """Fit a drawing, tell all pages, and start the analyses."""
+        """Fit a drawing, send it to all pages, and start the analyses."""
         before, number = self._version, self._version.number + 1
         fit, numbers, edges, problem = None, None, None, None
         try:
@@ -167,7 +172,7 @@ class CurrentGraph:
         }
         self._version = version = _Version(number, drawing, fit, state)
         self.analyses.clear()
-        self._tell({"kind": "state", "state": state})
+        self._broadcast({"kind": "state", "state": state})
         if fit is not None:
             self._changes_task.submit(lambda: self._find_changes(version))
             self._class_task.submit(lambda: self._find_class(version))
@@ -235,4 +240,4 @@ class CurrentGraph:
             if self._version.number != version.number:
                 return
             self.analyses[kind] = message
-        self._tell(message)
+        self._broadcast(message)

@@ -41,15 +41,15 @@ class Arrangement:
 class Positions:
     """The current arrangement. Moves are numbered, so that pages can ignore outdated ones."""
 
-    def __init__(self, current: Arrangement, tell: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, current: Arrangement, broadcast: Callable[[dict[str, Any]], None]) -> None:
         self.current = current
         self._moves = 0
-        self._tell = tell
+        self._broadcast = broadcast
 
     def set(self, arrangement: Arrangement) -> None:
-        """Change the arrangement and tell all pages."""
+        """Change the arrangement and send it to all pages."""
         self.current, self._moves = arrangement, self._moves + 1
-        self._tell({"kind": "positions", "positions": self.view()})
+        self._broadcast({"kind": "positions", "positions": self.view()})
 
     def move(self, node: int, center: Pair) -> None:
         """Move one variable."""

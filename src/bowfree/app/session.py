@@ -105,9 +105,9 @@ class Session:
         self._listeners: list[Callable[[View], None]] = []
         self.pinned: MixedGraph | None = None  # kept for comparison
         self.data_warnings: list[str] = []
-        self.positions = Positions(arrange(drawing.graph, drawing.knowledge.tiers), self.tell)
-        self.jobs = BackgroundJobs(self.moments, data, self.options, self._lock, self.tell)
-        self.current = CurrentGraph(self.moments, drawing, penalty, self._lock, self.tell)
+        self.positions = Positions(arrange(drawing.graph, drawing.knowledge.tiers), self.broadcast)
+        self.jobs = BackgroundJobs(self.moments, data, self.options, self._lock, self.broadcast)
+        self.current = CurrentGraph(self.moments, drawing, penalty, self._lock, self.broadcast)
         self._checks = LatestTask()
         if self.fit is not None:
             fit = self.fit
@@ -145,7 +145,7 @@ class Session:
 
         return leave
 
-    def tell(self, message: View) -> None:
+    def broadcast(self, message: View) -> None:
         """Send a message to all pages."""
         with self._lock:
             listeners = list(self._listeners)
@@ -186,7 +186,7 @@ class Session:
         """Keep a graph for comparison."""
         self.pinned = graph
         pinned = None if graph is None else graph_view(graph)
-        self.tell({"kind": "pinned", "graph": pinned})
+        self.broadcast({"kind": "pinned", "graph": pinned})
         return {"pinned": pinned}
 
     def _answer(self, message: Any) -> View:
@@ -222,7 +222,7 @@ class Session:
         }
 
     def _check_data(self, fit: Fit) -> None:
-        """Check normality, outliers and columns once, and tell all pages."""
+        """Check normality, outliers and columns once, and send it to all pages."""
         try:
             with ignore_warnings():
                 checks = diagnose_if_rows(fit.moments, self.rows)
@@ -231,4 +231,4 @@ class Session:
             return
         with self._lock:
             self.data_warnings = found
-        self.tell({"kind": "data_warnings", "warnings": found})
+        self.broadcast({"kind": "data_warnings", "warnings": found})

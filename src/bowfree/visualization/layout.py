@@ -123,7 +123,7 @@ def circle_layout(graph: MixedGraph) -> Layout:
 def layered_layout(graph: MixedGraph) -> Layout:
     """Place the nodes of an acyclic graph in rows, parents above their children.
 
-    Connected components stand side by side, with rows of at most about 1.6 sqrt(d) of their d
+    Connected components are side by side, with rows of at most about 1.6 sqrt(d) of their d
     nodes. Within a row, nodes are sorted by the mean position of their neighbors, in sweeps down
     and up. Isolated nodes are in rows of their own at the bottom.
     """
@@ -207,7 +207,7 @@ def _sorted_rows(rows: list[list[int]], near: list[list[int]], widths: Floats) -
 def _place_row(
     row: list[int], x: Floats, widths: Floats, wanted: dict[int, float] | None = None
 ) -> None:
-    """Set the positions of one row in this order, near the wanted ones, without overlap."""
+    """Set the positions of one row in this order, near the wanted positions, without overlap."""
     positions = np.zeros(len(row))
     for k, v in enumerate(row):
         aim = -np.inf if wanted is None else wanted[v]

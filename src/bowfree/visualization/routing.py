@@ -5,8 +5,8 @@ is chosen. In order of importance, the curve keeps clear of other boxes; of arro
 on a crossing cannot be read; and of other edges at the same node. Edges are routed one after the
 other, and those without a clear curve again when all others are known.
 
-Labels may slide along their edge and step aside. Those on the shortest edges are placed first, since
-they have the fewest positions to choose from.
+Labels may slide along their edge and step aside. Those on the shortest edges, with the fewest
+possible positions, are placed first.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import numpy as np
 
 _WIDTH, _HEIGHT = 520.0, 250.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 510.0, 10.0, 210.0  # of the area between the axes
-_MAX_CURVES = 150  # more curves cannot be told apart
+_MAX_CURVES = 150  # more curves cannot be distinguished
 
 
 def score_range(paths: Sequence[Sequence[float]]) -> tuple[float, float]:

@@ -16,8 +16,8 @@ try:
     import matplotlib as _matplotlib  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        'bowfree.plot requires matplotlib, which is not installed: run `pip install "bowfree[plot]"`, '
-        "or use graph.to_svg() and result.report(), which do not need it"
+        'bowfree.plot requires matplotlib: run `pip install "bowfree[plot]"`, or use graph.to_svg() '
+        "and result.report(), which do not need it"
     ) from error
 
 from bowfree.visualization.plot.charts import bootstrap_edges, class_summary, design, scores

@@ -203,11 +203,11 @@
       const touching = all || center.has(a) || center.has(b);
       const shown = byId(`show-${kind}`).checked && strength >= least && touching;
       if (shown) near.add(a).add(b);
-      edges[k].classList.toggle("gone", !shown);
-      labels[k].classList.toggle("gone", !shown);
+      edges[k].classList.toggle("filtered", !shown);
+      labels[k].classList.toggle("filtered", !shown);
       count += shown;
     });
-    nodes.forEach((node, v) => node.classList.toggle("gone", !all && !near.has(v)));
+    nodes.forEach((node, v) => node.classList.toggle("filtered", !all && !near.has(v)));
     byId("strength-value").textContent = least.toFixed(2);
     byId("shown").textContent = `${count} of ${edges.length} edges shown`;
   }

@@ -102,7 +102,7 @@ def percent(share: float) -> Cell:
 
 
 def share_of_members(share: float) -> Cell:
-    """Return a share of the equivalent graphs; "all" in place of "100 %", which reads as certain."""
+    """Return a share of the equivalent graphs: "all", not "100 %", which reads as certainty."""
     return Cell("all" if share == 1 else "none" if share == 0 else percent(share).text, share)
 
 

@@ -27,7 +27,7 @@ MIN_SHARE = 0.05  # less probable or less frequent edges and effects are not lis
 
 
 class AverageAttempt(NamedTuple):
-    """Averaged effects, or the reason why there are none; neither if there is nothing to average."""
+    """Averaged effects, or why there are none; neither if there is nothing to average."""
 
     average: AveragedEffects | None = None
     reason: str = ""
