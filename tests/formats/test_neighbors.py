@@ -273,10 +273,3 @@ def test_lingam_draws_the_same_edges():
             assert f"{a} -> {b} [label" in source
         for a, b in graph.bidirected:
             assert any(f"{x} -> {y} [dir=both]" in source for x, y in ((a, b), (b, a)))
-
-
-def test_semid_is_r_code_with_both_matrices():
-    text = formats.to_semid(bf.MixedGraph(['"; quit()\n', "y"], [("y", '"; quit()\n')]))
-    assert text.splitlines()[1] == 'nodes <- c("\\"; quit()\\n", "y")'
-    assert "  0, 0,\n  1, 0), nrow = 2" in text
-    assert text.splitlines()[-1] == "graph <- MixedGraph(L, O)"

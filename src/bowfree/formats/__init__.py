@@ -20,7 +20,7 @@ The format is always named, never guessed from the content:
 objects themselves. Bad input raises `bowfree.errors.ParseError` with line and column.
 
 ``text_formats`` has `read`, `write` and JSON; ``matrices`` the matrix formats; ``dagitty``,
-``dot``, ``lavaan`` and ``tetrad`` one text format each; ``exports`` networkx, DoWhy and SEMID.
+``dot``, ``lavaan`` and ``tetrad`` one text format each; ``exports`` networkx and DoWhy.
 ``tokens`` and ``csv_text`` are shared by the readers.
 """
 

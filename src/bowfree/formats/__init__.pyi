@@ -6,7 +6,6 @@ from .dot import to_dot as to_dot
 from .exports import from_networkx as from_networkx
 from .exports import to_dowhy as to_dowhy
 from .exports import to_networkx as to_networkx
-from .exports import to_semid as to_semid
 from .lavaan import from_lavaan as from_lavaan
 from .lavaan import read_lavaan as read_lavaan
 from .lavaan import to_lavaan as to_lavaan

@@ -1,4 +1,4 @@
-"""Graphs of networkx, DoWhy and SEMID; ``docs/formats.md`` has recipes for other packages.
+"""Graphs of networkx and DoWhy; ``docs/formats.md`` has recipes for other packages.
 
 In networkx a mixed graph is a ``MultiDiGraph`` whose edges have the attribute ``type``:
 ``"directed"`` or ``"bidirected"``. A bidirected edge is stored in both directions, so that
@@ -7,7 +7,6 @@ In networkx a mixed graph is a ``MultiDiGraph`` whose edges have the attribute `
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from bowfree.errors import ParseError
@@ -131,41 +130,3 @@ def to_dowhy(graph: GraphLike) -> Any:
         result.add_node(hidden, observed="no")
         result.add_edges_from([(hidden, a), (hidden, b)])
     return result
-
-
-@public
-def to_semid(graph: GraphLike) -> str:
-    """Return R code that creates the graph as a ``MixedGraph`` of the R package SEMID.
-
-    ``L[i, j] = 1`` is i -> j, and ``O[i, j] = O[j, i] = 1`` is i <-> j. ``semID(graph)`` is SEMID's
-    counterpart of ``graph.identified()``.
-
-    Parameters
-    ----------
-    graph : MixedGraph, or a result that has one
-        Any mixed graph.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> print(bf.formats.to_semid(bf.parse("x -> y")), end="")
-    library(SEMID)
-    nodes <- c("x", "y")
-    L <- matrix(c(
-      0, 1,
-      0, 0), nrow = 2, byrow = TRUE)
-    O <- matrix(c(
-      0, 0,
-      0, 0), nrow = 2, byrow = TRUE)
-    graph <- MixedGraph(L, O)
-    """
-    graph = graph_of(graph)
-    # JSON strings are R strings as well, with the same quotes and escapes.
-    names = ", ".join(json.dumps(name, ensure_ascii=False) for name in graph.nodes)
-    lines = ["library(SEMID)", f"nodes <- c({names})"]
-    for name, masks in (("L", graph._children()), ("O", graph._spouses)):
-        rows = ",\n".join(
-            "  " + ", ".join(str(mask >> j & 1) for j in range(len(graph))) for mask in masks
-        )
-        lines.append(f"{name} <- matrix(c(\n{rows}), nrow = {len(graph)}, byrow = TRUE)")
-    return "\n".join([*lines, "graph <- MixedGraph(L, O)"]) + "\n"

@@ -24,7 +24,7 @@ Pairs = Iterable[tuple[str, str]]
 
 @public
 def add(
-    graph: MixedGraph,
+    self: MixedGraph,
     *edges: str,
     directed: Pairs = (),
     bidirected: Pairs = (),
@@ -63,8 +63,7 @@ def add(
     x -> y, z -> w
     """
     new = [nodes] if isinstance(nodes, str) else as_list("nodes", nodes, "names", GraphError)
-    if new:
-        graph = type(graph)((*graph.nodes, *new), graph.directed, graph.bidirected)
+    graph = type(self)((*self.nodes, *new), self.directed, self.bidirected) if new else self
     parents, spouses = list(graph._parents), list(graph._spouses)
     for i, mark, j in _edge_list(graph, edges, directed, bidirected):
         if mark == "->":
@@ -77,7 +76,7 @@ def add(
 
 @public
 def remove(
-    graph: MixedGraph,
+    self: MixedGraph,
     *edges: str,
     directed: Pairs = (),
     bidirected: Pairs = (),
@@ -108,11 +107,11 @@ def remove(
     >>> print(g.remove(nodes="y"))
     x, z
     """
-    parents, spouses = list(graph._parents), list(graph._spouses)
-    for i, mark, j in _edge_list(graph, edges, directed, bidirected):
+    parents, spouses = list(self._parents), list(self._spouses)
+    for i, mark, j in _edge_list(self, edges, directed, bidirected):
         if not (parents if mark == "->" else spouses)[j] >> i & 1:
-            a, b = graph._nodes[i], graph._nodes[j]
-            found = str(graph.subgraph([a, b])) if graph.adjacent(a, b) else "no edge"
+            a, b = self._nodes[i], self._nodes[j]
+            found = str(self.subgraph([a, b])) if self.adjacent(a, b) else "no edge"
             raise GraphError(
                 f"no edge {quote(a)} {mark} {quote(b)} to remove: this pair has {found}; "
                 "remove only edges of the graph (see has_edge)"
@@ -122,14 +121,14 @@ def remove(
         else:
             spouses[i] &= ~(1 << j)
             spouses[j] &= ~(1 << i)
-    changed, removed = graph._with(parents, spouses), graph._mask(nodes)
+    changed, removed = self._with(parents, spouses), self._mask(nodes)
     if not removed:
         return changed
-    return changed.subgraph(graph._names(~removed & ((1 << len(graph)) - 1)))
+    return changed.subgraph(self._names(~removed & ((1 << len(self)) - 1)))
 
 
 @public
-def replace(graph: MixedGraph, old: str, new: str) -> MixedGraph:
+def replace(self: MixedGraph, old: str, new: str) -> MixedGraph:
     """Return a copy of this graph with the edges `old` replaced by the edges `new`.
 
     Parameters
@@ -146,11 +145,11 @@ def replace(graph: MixedGraph, old: str, new: str) -> MixedGraph:
     >>> print(g.replace("x -> y -> z", "z -> y -> x"))
     x <- y <- z
     """
-    return add(remove(graph, old), new)
+    return add(remove(self, old), new)
 
 
 @public
-def subgraph(graph: MixedGraph, nodes: str | Iterable[str]) -> MixedGraph:
+def subgraph(self: MixedGraph, nodes: str | Iterable[str]) -> MixedGraph:
     """Return the induced subgraph: these nodes and all edges between them.
 
     Parameters
@@ -168,11 +167,11 @@ def subgraph(graph: MixedGraph, nodes: str | Iterable[str]) -> MixedGraph:
     ----------
     Section 2.1 of the paper, and theorem "subgraph".
     """
-    return _select(graph, list(members(graph._mask(nodes))))
+    return _select(self, list(members(self._mask(nodes))))
 
 
 @public
-def reorder(graph: MixedGraph, nodes: Iterable[str]) -> MixedGraph:
+def reorder(self: MixedGraph, nodes: Iterable[str]) -> MixedGraph:
     """Return this graph with its nodes in another order, such as that of the columns of a data set.
 
     Parameters
@@ -187,13 +186,13 @@ def reorder(graph: MixedGraph, nodes: Iterable[str]) -> MixedGraph:
     ('b', 'a')
     """
     names = [nodes] if isinstance(nodes, str) else as_list("nodes", nodes, "names", GraphError)
-    order = [graph._node(name) for name in names]
-    if sorted(order) != list(range(len(graph))):
+    order = [self._node(name) for name in names]
+    if sorted(order) != list(range(len(self))):
         raise GraphError(
             f"the new order {join_names(names)} must contain each of the nodes "
-            f"{join_names(graph.nodes)} once"
+            f"{join_names(self.nodes)} once"
         )
-    return _select(graph, order)
+    return _select(self, order)
 
 
 def _select(graph: MixedGraph, order: list[int]) -> MixedGraph:
@@ -215,7 +214,7 @@ def _select(graph: MixedGraph, order: list[int]) -> MixedGraph:
 
 
 @public
-def relabel(graph: MixedGraph, names: Mapping[str, str]) -> MixedGraph:
+def relabel(self: MixedGraph, names: Mapping[str, str]) -> MixedGraph:
     """Return the graph with new names for some or all of its nodes.
 
     Parameters
@@ -237,12 +236,12 @@ def relabel(graph: MixedGraph, names: Mapping[str, str]) -> MixedGraph:
     if not isinstance(names, Mapping):
         raise GraphError(f"names is {short_repr(names)}; pass a mapping from old to new names")
     for old in names:
-        graph._node(old)
-    renamed = type(graph)(names.get(name, name) for name in graph.nodes)
-    return renamed._with(graph._parents, graph._spouses)
+        self._node(old)
+    renamed = type(self)(names.get(name, name) for name in self.nodes)
+    return renamed._with(self._parents, self._spouses)
 
 
-def has_edge(graph: MixedGraph, edge: str) -> bool:
+def has_edge(self: MixedGraph, edge: str) -> bool:
     """Test whether the graph has an edge, or all of several edges, written as text.
 
     Examples
@@ -253,8 +252,8 @@ def has_edge(graph: MixedGraph, edge: str) -> bool:
     (True, False, True)
     """
     return all(
-        (graph._parents if mark == "->" else graph._spouses)[j] >> i & 1
-        for i, mark, j in _edge_list(graph, (edge,), (), ())
+        (self._parents if mark == "->" else self._spouses)[j] >> i & 1
+        for i, mark, j in _edge_list(self, (edge,), (), ())
     )
 
 

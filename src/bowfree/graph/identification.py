@@ -129,7 +129,7 @@ class Identification(RowTable, EdgeLookup[Row]):
         )
 
 
-def identified(graph: MixedGraph) -> Identification:
+def identified(self: MixedGraph) -> Identification:
     """Determine which parameters of the linear model are identified by the covariances.
 
     Returns
@@ -166,21 +166,21 @@ def identified(graph: MixedGraph) -> Identification:
     R. Foygel, J. Draisma, M. Drton, Half-trek criterion for generic identifiability of linear
     structural equation models, Annals of Statistics 40 (2012).
     """
-    check_acyclic(graph)
-    sources = {equations.node: equations.sources for equations in half_trek_equations(graph)}
-    free = set() if len(sources) == len(graph) else _free_edges(graph)
+    check_acyclic(self)
+    sources = {equations.node: equations.sources for equations in half_trek_equations(self)}
+    free = set() if len(sources) == len(self) else _free_edges(self)
     rows = []
-    for a, mark, b in graph.edges:
-        i, j = graph._node(a), graph._node(b)
+    for a, mark, b in self.edges:
+        i, j = self._node(a), self._node(b)
         by: tuple[str, ...] = ()
         verdict = "undecided"
         if j in sources and (mark == "->" or i in sources):
             verdict = "identified"
-            by = tuple(graph.nodes[y] for y in sources[j]) if mark == "->" else ()
+            by = tuple(self.nodes[y] for y in sources[j]) if mark == "->" else ()
         elif (i, mark, j) in free:
             verdict = "not identified"
         rows.append(Row(a=a, mark=mark, b=b, verdict=verdict, by=by))
-    return Identification(graph, tuple(rows))
+    return Identification(self, tuple(rows))
 
 
 class Equations(NamedTuple):

@@ -1,7 +1,8 @@
 """Mixed graphs: nodes, directed edges ``a -> b`` and bidirected edges ``a <-> b`` (section 2.1).
 
 A directed edge is a direct effect, a bidirected edge a hidden common cause. This module contains
-the class; most of its methods are functions of the other modules of the package::
+the class; most of its methods are defined as functions, with the parameter ``self``, in the other
+modules of the package::
 
     edits.py           copies with a change: add, remove, replace, subgraph, reorder, relabel
     structure.py       districts, colliders, cycles, bows; is_bap and other graph classes

@@ -122,7 +122,7 @@ class PAG(TextDisplay):
         yield shorten_list(", ".join(parts), "edges has all")
 
 
-def pag(graph: MixedGraph) -> PAG:
+def pag(self: MixedGraph) -> PAG:
     """Return the partial ancestral graph: the marks that all MAGs of the class share.
 
     Returns
@@ -147,13 +147,13 @@ def pag(graph: MixedGraph) -> PAG:
     J. Zhang, On the completeness of orientation rules for causal discovery in the presence of
     latent confounders and selection bias, Artificial Intelligence 172 (2008).
     """
-    pag = _Orientation(graph.mag())
+    pag = _Orientation(self.mag())
     pag.orient_unshielded_colliders()
     while any([pag.apply_r1_r3(), pag.apply_r2(), pag.apply_r4()]):
         pass
     while any([pag.apply_r8(), pag.apply_r9_r10()]):
         pass
-    return PAG(graph.nodes, tuple(map(tuple, pag.marks)))
+    return PAG(self.nodes, tuple(map(tuple, pag.marks)))
 
 
 class _Orientation:

@@ -149,7 +149,7 @@ def _chain(first: str, edges: Sequence[tuple[str, str, str]]) -> str:
 
 
 @public
-def paths(graph: MixedGraph, a: str, b: str) -> Iterator[Path]:
+def paths(self: MixedGraph, a: str, b: str) -> Iterator[Path]:
     """Yield all paths between two nodes that visit no node twice.
 
     Parameters
@@ -174,20 +174,20 @@ def paths(graph: MixedGraph, a: str, b: str) -> Iterator[Path]:
     ----------
     Section 2.1 of the paper.
     """
-    start, stop = graph._node(a), graph._node(b)
+    start, stop = self._node(a), self._node(b)
     steps: list[Step] = [
-        ("->", graph._children()),
-        ("<-", graph._parents),
-        ("<->", graph._spouses),
+        ("->", self._children()),
+        ("<-", self._parents),
+        ("<->", self._spouses),
     ]
     return (
-        Path(tuple(graph._nodes[v] for v in nodes), marks)
-        for nodes, marks in _simple_paths(steps, start, stop, inside=(1 << len(graph)) - 1)
+        Path(tuple(self._nodes[v] for v in nodes), marks)
+        for nodes, marks in _simple_paths(steps, start, stop, inside=(1 << len(self)) - 1)
     )
 
 
 @public
-def directed_paths(graph: MixedGraph, a: str, b: str) -> Iterator[Path]:
+def directed_paths(self: MixedGraph, a: str, b: str) -> Iterator[Path]:
     """Yield all directed paths from a to b that visit no node twice.
 
     In an acyclic linear SEM the total effect of a on b is the sum, over these paths, of the
@@ -208,15 +208,15 @@ def directed_paths(graph: MixedGraph, a: str, b: str) -> Iterator[Path]:
     ----------
     Section 2.1 of the paper; lemma "path" of appendix A.1.
     """
-    start, stop = graph._node(a), graph._node(b)
+    start, stop = self._node(a), self._node(b)
     return (
-        Path(tuple(graph._nodes[v] for v in nodes), ("->",) * (len(nodes) - 1))
-        for nodes in _directed(graph, start, stop)
+        Path(tuple(self._nodes[v] for v in nodes), ("->",) * (len(nodes) - 1))
+        for nodes in _directed(self, start, stop)
     )
 
 
 @public
-def treks(graph: MixedGraph, a: str, b: str, *, simple: bool = False) -> Iterator[Trek]:
+def treks(self: MixedGraph, a: str, b: str, *, simple: bool = False) -> Iterator[Trek]:
     """Yield the treks from a to b.
 
     Parameters
@@ -252,8 +252,8 @@ def treks(graph: MixedGraph, a: str, b: str, *, simple: bool = False) -> Iterato
     ----------
     Appendix A.1 of the paper: the sets T^ij and S^ij.
     """
-    check_acyclic(graph)
-    return _treks(graph, graph._node(a), graph._node(b), simple)
+    check_acyclic(self)
+    return _treks(self, self._node(a), self._node(b), simple)
 
 
 def _treks(graph: MixedGraph, i: int, j: int, simple: bool) -> Iterator[Trek]:

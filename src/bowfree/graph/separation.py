@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @public
 def m_separated(
-    graph: MixedGraph,
+    self: MixedGraph,
     a: str | Iterable[str],
     b: str | Iterable[str],
     given: str | Iterable[str] = (),
@@ -67,14 +67,14 @@ def m_separated(
     ----------
     Section 2.1 of the paper; P. Spirtes and others (1998) for the global Markov property.
     """
-    source, target, evidence = graph._mask(a), graph._mask(b), graph._mask(given)
+    source, target, evidence = self._mask(a), self._mask(b), self._mask(given)
     overlap = (source & target) | (source & evidence) | (target & evidence)
     if overlap:
         raise GraphError(
-            f"{sorted(graph._names(overlap))} in more than one of a, b and given; "
+            f"{sorted(self._names(overlap))} in more than one of a, b and given; "
             "m-separation requires disjoint sets"
         )
-    parents, spouses, children = graph._parents, graph._spouses, graph._children()
+    parents, spouses, children = self._parents, self._spouses, self._children()
     opened = closure(parents, evidence)  # an(C): colliders that a walk may pass
     # A walk may leave the start along any edge, as if it had arrived by a tail.
     by_tail, by_head = source, 0
@@ -137,7 +137,7 @@ def minimal_separator(
 
 
 @public
-def latent_projection(graph: MixedGraph, hidden: str | Iterable[str]) -> MixedGraph:
+def latent_projection(self: MixedGraph, hidden: str | Iterable[str]) -> MixedGraph:
     """Return the graph over the other nodes if the nodes `hidden` are not observed.
 
     The projection has x -> y if there is a directed path from x to y whose inner nodes are hidden,
@@ -175,9 +175,9 @@ def latent_projection(graph: MixedGraph, hidden: str | Iterable[str]) -> MixedGr
     ----------
     Section 1 of the paper, figure 1; T. Verma and J. Pearl (1990).
     """
-    check_acyclic(graph)
-    hide = graph._mask(hidden)
-    parents, spouses = list(graph._parents), list(graph._spouses)
+    check_acyclic(self)
+    hide = self._mask(hidden)
+    parents, spouses = list(self._parents), list(self._spouses)
     children = transpose(parents)
     for h in members(hide):  # one after the other; the order does not matter
         bit = 1 << h
@@ -193,11 +193,11 @@ def latent_projection(graph: MixedGraph, hidden: str | Iterable[str]) -> MixedGr
         for x in members(spouses[h]):
             spouses[x] &= ~bit
         parents[h] = children[h] = spouses[h] = 0
-    keep = ((1 << len(graph._nodes)) - 1) & ~hide
-    return graph._with(parents, spouses).subgraph(graph._names(keep))
+    keep = ((1 << len(self._nodes)) - 1) & ~hide
+    return self._with(parents, spouses).subgraph(self._names(keep))
 
 
-def mag(graph: MixedGraph) -> MixedGraph:
+def mag(self: MixedGraph) -> MixedGraph:
     """Return the maximal ancestral graph (MAG) with the same ancestors and m-separations.
 
     Two nodes of a MAG are joined if and only if no set m-separates them. The edge is ``a -> b`` if
@@ -220,13 +220,13 @@ def mag(graph: MixedGraph) -> MixedGraph:
     ----------
     T. Richardson, P. Spirtes, Ancestral graph Markov models, Annals of Statistics 30 (2002).
     """
-    check_acyclic(graph)
-    d = len(graph)
-    ancestors = [closure(graph._parents, 1 << v) for v in range(d)]
+    check_acyclic(self)
+    d = len(self)
+    ancestors = [closure(self._parents, 1 << v) for v in range(d)]
     parents, spouses = [0] * d, [0] * d
     for i, j in combinations(range(d), 2):
-        a, b = graph.nodes[i], graph.nodes[j]
-        if not graph.adjacent(a, b) and minimal_separator(graph, a, b) is not None:
+        a, b = self.nodes[i], self.nodes[j]
+        if not self.adjacent(a, b) and minimal_separator(self, a, b) is not None:
             continue
         if ancestors[j] >> i & 1:
             parents[j] |= 1 << i
@@ -235,4 +235,4 @@ def mag(graph: MixedGraph) -> MixedGraph:
         else:
             spouses[i] |= 1 << j
             spouses[j] |= 1 << i
-    return graph._with(parents, spouses)
+    return self._with(parents, spouses)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
 
 
-def districts(graph: MixedGraph) -> tuple[tuple[str, ...], ...]:
+def districts(self: MixedGraph) -> tuple[tuple[str, ...], ...]:
     """Return the districts: the sets of nodes connected by bidirected edges.
 
     The likelihood and the score of a BAP are sums over districts.
@@ -38,7 +38,7 @@ def districts(graph: MixedGraph) -> tuple[tuple[str, ...], ...]:
     ----------
     Section 3.1 of the paper ("bidirected connected components").
     """
-    return tuple(tuple(graph._nodes[v] for v in members(mask)) for mask in district_masks(graph))
+    return tuple(tuple(self._nodes[v] for v in members(mask)) for mask in district_masks(self))
 
 
 def district_masks(graph: MixedGraph) -> list[int]:
@@ -52,12 +52,12 @@ def district_masks(graph: MixedGraph) -> list[int]:
     return result
 
 
-def skeleton(graph: MixedGraph) -> frozenset[frozenset[str]]:
+def skeleton(self: MixedGraph) -> frozenset[frozenset[str]]:
     """Return the skeleton: the pairs of nodes joined by at least one edge."""
-    return frozenset(map(frozenset, graph.directed + graph.bidirected))
+    return frozenset(map(frozenset, self.directed + self.bidirected))
 
 
-def collider_triples(graph: MixedGraph) -> frozenset[tuple[str, str, str]]:
+def collider_triples(self: MixedGraph) -> frozenset[tuple[str, str, str]]:
     """Return the collider triples: (i, j, k) with arrowheads from i and from k at j.
 
     Each triple appears once, with i before k in node order.
@@ -73,8 +73,8 @@ def collider_triples(graph: MixedGraph) -> frozenset[tuple[str, str, str]]:
     Section 2.1 of the paper; two graphs that agree in skeleton and collider triples are
     distributionally equivalent (theorem "sufficient").
     """
-    into = [p | s for p, s in zip(graph._parents, graph._spouses, strict=True)]
-    nodes = graph._nodes
+    into = [p | s for p, s in zip(self._parents, self._spouses, strict=True)]
+    nodes = self._nodes
     return frozenset(
         (nodes[i], nodes[j], nodes[k])
         for j, mask in enumerate(into)
@@ -82,7 +82,7 @@ def collider_triples(graph: MixedGraph) -> frozenset[tuple[str, str, str]]:
     )
 
 
-def v_structures(graph: MixedGraph) -> frozenset[tuple[str, str, str]]:
+def v_structures(self: MixedGraph) -> frozenset[tuple[str, str, str]]:
     """Return the v-structures: collider triples (i, j, k) with i and k not adjacent.
 
     Examples
@@ -95,10 +95,10 @@ def v_structures(graph: MixedGraph) -> frozenset[tuple[str, str, str]]:
     ----------
     Section 2.1 of the paper; equivalent BAPs agree in them (corollary "necessary").
     """
-    return frozenset(t for t in collider_triples(graph) if not graph.adjacent(t[0], t[2]))
+    return frozenset(t for t in collider_triples(self) if not self.adjacent(t[0], t[2]))
 
 
-def topological_order(graph: MixedGraph) -> tuple[str, ...]:
+def topological_order(self: MixedGraph) -> tuple[str, ...]:
     """Return the nodes with every parent before its children.
 
     Of the nodes whose parents are all placed, the first in node order is next. The order is
@@ -115,10 +115,10 @@ def topological_order(graph: MixedGraph) -> tuple[str, ...]:
     >>> bf.parse("y <- x, z -> x").topological_order()
     ('z', 'x', 'y')
     """
-    order, rest = peel_sources(graph)
+    order, rest = peel_sources(self)
     if rest:
-        check_acyclic(graph)
-    return tuple(graph._nodes[v] for v in order)
+        check_acyclic(self)
+    return tuple(self._nodes[v] for v in order)
 
 
 def peel_sources(graph: MixedGraph) -> tuple[tuple[int, ...], int]:
@@ -151,7 +151,7 @@ def _peel(graph: MixedGraph) -> tuple[tuple[int, ...], int]:
     return tuple(order), rest
 
 
-def find_cycle(graph: MixedGraph) -> tuple[str, ...] | None:
+def find_cycle(self: MixedGraph) -> tuple[str, ...] | None:
     """Return the nodes of one directed cycle, in order, or None if there is no cycle.
 
     Examples
@@ -160,7 +160,7 @@ def find_cycle(graph: MixedGraph) -> tuple[str, ...] | None:
     >>> bf.parse("a -> b -> c -> b").find_cycle()
     ('b', 'c')
     """
-    _, rest = peel_sources(graph)
+    _, rest = peel_sources(self)
     if not rest:
         return None
     # Every remaining node has a remaining parent, so a walk from parent to parent ends in a cycle.
@@ -170,13 +170,13 @@ def find_cycle(graph: MixedGraph) -> tuple[str, ...] | None:
     while v not in seen:
         seen[v] = len(walk)
         walk.append(v)
-        v = next(members(graph._parents[v] & rest))
+        v = next(members(self._parents[v] & rest))
     cycle = walk[seen[v] :][::-1]
     first = cycle.index(min(cycle))
-    return tuple(graph._nodes[v] for v in cycle[first:] + cycle[:first])
+    return tuple(self._nodes[v] for v in cycle[first:] + cycle[:first])
 
 
-def bows(graph: MixedGraph) -> tuple[tuple[str, str], ...]:
+def bows(self: MixedGraph) -> tuple[tuple[str, str], ...]:
     """Return the bows: the pairs (i, j) with both i -> j and i <-> j.
 
     Examples
@@ -186,31 +186,31 @@ def bows(graph: MixedGraph) -> tuple[tuple[str, str], ...]:
     (('a', 'b'),)
     """
     return tuple(
-        (i, j) for i, j in graph.directed if graph._spouses[graph._index[j]] >> graph._index[i] & 1
+        (i, j) for i, j in self.directed if self._spouses[self._index[j]] >> self._index[i] & 1
     )
 
 
-def is_acyclic(graph: MixedGraph) -> bool:
+def is_acyclic(self: MixedGraph) -> bool:
     """Test whether there is no directed cycle (an ADMG, or recursive path diagram)."""
-    return not peel_sources(graph)[1]
+    return not peel_sources(self)[1]
 
 
-def is_bow_free(graph: MixedGraph) -> bool:
+def is_bow_free(self: MixedGraph) -> bool:
     """Test whether no pair of nodes has both a directed and a bidirected edge."""
-    return not any(p & s for p, s in zip(graph._parents, graph._spouses, strict=True))
+    return not any(p & s for p, s in zip(self._parents, self._spouses, strict=True))
 
 
-def is_bap(graph: MixedGraph) -> bool:
+def is_bap(self: MixedGraph) -> bool:
     """Test whether the graph is a bow-free acyclic path diagram, the class of the paper."""
-    return is_bow_free(graph) and is_acyclic(graph)
+    return is_bow_free(self) and is_acyclic(self)
 
 
-def is_dag(graph: MixedGraph) -> bool:
+def is_dag(self: MixedGraph) -> bool:
     """Test whether the graph is acyclic and has no bidirected edge."""
-    return not any(graph._spouses) and is_acyclic(graph)
+    return not any(self._spouses) and is_acyclic(self)
 
 
-def is_ancestral(graph: MixedGraph) -> bool:
+def is_ancestral(self: MixedGraph) -> bool:
     """Test whether the graph is acyclic and no node is an ancestor of one of its spouses.
 
     Examples
@@ -224,12 +224,12 @@ def is_ancestral(graph: MixedGraph) -> bool:
     T. Richardson and P. Spirtes, Ancestral graph Markov models, Annals of Statistics 30 (2002),
     section 3; without undirected edges.
     """
-    return is_acyclic(graph) and not any(
-        spouses & closure(graph._parents, 1 << v) for v, spouses in enumerate(graph._spouses)
+    return is_acyclic(self) and not any(
+        spouses & closure(self._parents, 1 << v) for v, spouses in enumerate(self._spouses)
     )
 
 
-def is_arid(graph: MixedGraph) -> bool:
+def is_arid(self: MixedGraph) -> bool:
     """Test whether the graph is acyclic and all its parameters are globally identified.
 
     An arid graph has no set W of two or more nodes that is connected by bidirected edges inside W
@@ -252,8 +252,8 @@ def is_arid(graph: MixedGraph) -> bool:
     models, Annals of Statistics 39 (2011), theorem 2; the name "arid" is that of I. Shpitser,
     R. Evans and T. Richardson, Acyclic linear SEMs obey the nested Markov property, UAI 2018.
     """
-    return is_acyclic(graph) and all(
-        convergent_set(graph, v) == 1 << v for v in range(len(graph._nodes))
+    return is_acyclic(self) and all(
+        convergent_set(self, v) == 1 << v for v in range(len(self._nodes))
     )
 
 
@@ -271,15 +271,15 @@ def convergent_set(graph: MixedGraph, v: int) -> int:
         inside = leading
 
 
-def check_acyclic(graph: MixedGraph) -> None:
+def check_acyclic(self: MixedGraph) -> None:
     """Raise a GraphError that names a directed cycle if there is one."""
-    cycle = find_cycle(graph)
+    cycle = find_cycle(self)
     if cycle is not None:
         path = " -> ".join(map(quote, cycle + cycle[:1]))
         raise GraphError(f"graph has a directed cycle {path}; drop or reverse one of its edges")
 
 
-def check_bap(graph: MixedGraph) -> None:
+def check_bap(self: MixedGraph) -> None:
     """Raise a GraphError that names a directed cycle or a bow, unless the graph is a BAP.
 
     Examples
@@ -291,9 +291,9 @@ def check_bap(graph: MixedGraph) -> None:
     ...     print(str(error).partition(";")[0])
     graph has a bow at (x, y): both x -> y and x <-> y
     """
-    check_acyclic(graph)
-    if not is_bow_free(graph):
-        x, y = map(quote, bows(graph)[0])
+    check_acyclic(self)
+    if not is_bow_free(self):
+        x, y = map(quote, bows(self)[0])
         raise GraphError(
             f"graph has a bow at ({x}, {y}): both {x} -> {y} and {x} <-> {y}; drop one of the two "
             "(graph.identified() shows which coefficients data determine)"

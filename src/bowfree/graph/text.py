@@ -254,7 +254,7 @@ def _marks_to_earlier(graph: MixedGraph, v: int) -> list[tuple[int, str]]:
     return result
 
 
-def to_dict(graph: MixedGraph) -> dict[str, Any]:
+def to_dict(self: MixedGraph) -> dict[str, Any]:
     """Return the graph as lists and strings, ready for JSON.
 
     Examples
@@ -267,14 +267,14 @@ def to_dict(graph: MixedGraph) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "nodes": list(graph.nodes),
-        "directed": [list(edge) for edge in graph.directed],
-        "bidirected": [list(edge) for edge in graph.bidirected],
+        "nodes": list(self.nodes),
+        "directed": [list(edge) for edge in self.directed],
+        "bidirected": [list(edge) for edge in self.bidirected],
     }
 
 
 @public
-def to_json(graph: MixedGraph, *, indent: int | None = None) -> str:
+def to_json(self: MixedGraph, *, indent: int | None = None) -> str:
     """Return the graph as JSON; :meth:`MixedGraph.from_json` is the inverse.
 
     Parameters
@@ -290,7 +290,7 @@ def to_json(graph: MixedGraph, *, indent: int | None = None) -> str:
     True
     """
     spaces = None if indent is None else check_count("indent", indent, 0)
-    return json.dumps(to_dict(graph), indent=spaces, ensure_ascii=False)
+    return json.dumps(to_dict(self), indent=spaces, ensure_ascii=False)
 
 
 def check_dict(data: Any) -> None:
