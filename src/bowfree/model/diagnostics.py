@@ -334,7 +334,7 @@ class Prediction(TextDisplay, ToDict, _Columns, Frozen):
     def _sections(self) -> Iterator[str | Table]:
         yield f"predicted: {self._headline()}"
         rows = [
-            (quote(name), number(self.sd[k], 4), number(self.r2[k]))
+            (quote(name), significant(self.sd[k], 4), number(self.r2[k]))
             for k, name in enumerate(self.names)
         ]
         yield Table(("variable", "s.d.", "R squared"), rows, most=MOST_ROWS, rest="more")
