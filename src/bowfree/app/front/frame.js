@@ -73,7 +73,7 @@ function buildFrame(bench) {
       type: "checkbox",
       onchange: (event) => bench.setDisplay("marks", event.target.checked),
     }),
-    " marks of the class",
+    " class marks",
   );
   const tiers = make(
     "span",
