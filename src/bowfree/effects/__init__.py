@@ -1,6 +1,6 @@
 """Causal effects (section 4.1 of the paper).
 
-``bounds`` has the bounds of total effects over an equivalence class (:func:`bowfree.effect_bounds`),
+``bounds`` has the bounds of total effects over equivalence classes (:func:`bowfree.effect_bounds`),
 ``intervention`` the distribution under an intervention (:func:`bowfree.intervene`), and
 ``experiment_design`` compares experiments (:func:`bowfree.design`). ``bounds_result`` and
 ``design_result`` have their results.

@@ -24,8 +24,9 @@ the class."""
 class EffectBounds(EffectMatrices, Frozen):
     """Total effects over several graphs; entry ``[i, j]`` is about the effect of j on i.
 
-    ``effect(of=, on=)`` returns one pair, ``to_frame()`` all of them. The matrices have the same names as those of :class:`bowfree.AveragedEffects`; `covers` names the
-    sources of uncertainty that the distance from `lower` to `upper` accounts for.
+    ``effect(of=, on=)`` returns one pair, ``to_frame()`` all of them. The matrices have the same
+    names as those of :class:`bowfree.AveragedEffects`; `covers` names the sources of uncertainty
+    that the distance from `lower` to `upper` accounts for.
 
     Attributes
     ----------

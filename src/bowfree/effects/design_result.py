@@ -88,8 +88,8 @@ class Design(TextDisplay, ToDict):
             if experiment.targets == wanted:
                 return experiment
         raise BowfreeError(
-            f"the experiment on {short_repr(wanted)} was not considered; add it to the `candidates` "
-            "of design, or raise `max_targets`"
+            f"the experiment on {short_repr(wanted)} was not considered; add it to the "
+            "`candidates` of design, or raise `max_targets`"
         )
 
     def to_frame(self, backend: str = "pandas") -> Any:

@@ -202,8 +202,8 @@ def _present_conditions(
             )
         if targets is not None:
             raise BowfreeError(
-                f"the class was computed for targets = {short_repr(graph.targets)}: omit `targets`, "
-                "or pass its graph"
+                f"the class was computed for targets = {short_repr(graph.targets)}: omit "
+                "`targets`, or pass its graph"
             )
         return Targets(nodes, graph.targets, graph.kind)
     if targets is None and average is not None:
@@ -218,8 +218,8 @@ def _experiments(candidates: Any, max_targets: int, nodes: Names) -> list[Names]
     """Return the distinct sets of targets to consider."""
     if isinstance(candidates, str):
         raise BowfreeError(
-            f"candidates is {short_repr(candidates)}: pass a list of variables, such as ['x', 'y'], "
-            "or of sets of variables"
+            f"candidates is {short_repr(candidates)}: pass a list of variables, such as "
+            "['x', 'y'], or of sets of variables"
         )
     items = nodes if candidates is None else as_list("candidates", candidates, "variables or sets")
     sets = [target_set(item, nodes) for item in items]

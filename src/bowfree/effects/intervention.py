@@ -186,8 +186,8 @@ def _means(mean: Any, names: tuple[str, ...]) -> Floats:
         unknown = [name for name in mean if name not in names]
         if missing or unknown:
             raise GraphError(
-                f"mean must have one value for each of {join_names(names)}; missing: "
-                f"{join_names(missing) or 'none'}, unknown: {short_repr(unknown) if unknown else 'none'}"
+                "mean must have one value for each variable; missing: "
+                f"{join_names(missing) or 'none'}, unknown: {short_repr(unknown)}"
             )
         mean = [mean[name] for name in names]
     values = list(as_list("mean", mean, "numbers", DataError))

@@ -204,4 +204,5 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
             )
         others = len(effect_pairs(self.probability < PRINTED))
         if others:
-            yield f"{count(others, 'other effect')} with a probability below {PRINTED:g}: see to_frame()"
+            what = count(others, "other effect")
+            yield f"{what} with a probability below {PRINTED:g}: see to_frame()"

@@ -2,10 +2,10 @@
 
 With finite data many graphs have almost the same probability as the best one, and standard errors
 that take the learned graph for the true one are too small. :func:`averaged_effects` averages over
-all graphs, each with its posterior probability (:mod:`bowfree.uncertainty.posterior`). Every ordered
-pair of variables then has a probability of an effect, and an interval that accounts for three
-sources of uncertainty: the sampling error of the estimates, the member of the equivalence class,
-and the class.
+all graphs, each with its posterior probability (:mod:`bowfree.uncertainty.posterior`). Every
+ordered pair of variables then has a probability of an effect, and an interval that accounts for
+three sources of uncertainty: the sampling error of the estimates, the member of the equivalence
+class, and the class.
 
 After a search, graphs are sampled by Markov chains (:mod:`bowfree.uncertainty.mcmc`) that start
 from its pool; an exhaustive search has all graphs, so its weights are exact. Members of a class are
@@ -164,10 +164,10 @@ def averaged_effects(
         Number of steps of each chain after a search, in addition to a burn-in of ``steps / 4``.
     max_steps : int, optional
         Chains that have not mixed are extended as in :func:`bowfree.structure_mcmc`, up to this
-        number of steps; by default ``7 * steps`` for up to 12 variables, and ``3 * steps`` for more.
+        number of steps; by default ``7 * steps`` for up to 12 variables, else ``3 * steps``.
     window : float
-        Graphs of an exhaustive search or of an iterable count if their log weight is within `window`
-        of the best one.
+        Graphs of an exhaustive search or of an iterable count if their log weight is within
+        `window` of the best one.
     max_classes : int
         Number of classes to enumerate, the most probable first. Other classes are represented by
         the graphs that were sampled.

@@ -1,14 +1,14 @@
 """Markov chain Monte Carlo over graphs: :func:`bowfree.structure_mcmc`.
 
 A chain visits graphs in proportion to their posterior probability
-(:mod:`bowfree.uncertainty.posterior`). Most steps propose to change one pair of variables. Every
-twentieth step *jumps* within a list of good graphs, from the pool of a search or found by the
-chains, in proportion to their weights. Every fifth step *splices*: it replaces the edges among some
-variables by those of a graph sampled before. Without jumps and splices, chains stay near the local
-optimum where they started for a long time. If the chains have not mixed at the end, they may be
-extended: the graphs found so far become new targets of jumps and splices, and only samples drawn
-afterwards count. Scores are computed and cached as in the search, so steps to known districts are
-cheap.
+(:mod:`bowfree.uncertainty.posterior`). Most steps propose to *change* one pair of variables; every
+fifth step *exchanges* an edge for one between another pair. Every twentieth step *jumps* within a
+list of good graphs, from the pool of a search or found by the chains, in proportion to their
+weights. Every fifth step *splices*: it replaces the edges among some variables by those of a graph
+sampled before. Without jumps and splices, chains stay near the local optimum where they started
+for a long time. Chains that have not mixed at the end may be extended: the graphs found so far
+become new targets of jumps and splices, and only samples drawn afterwards count. Scores are
+computed and cached as in the search, so steps to known districts are cheap.
 
 Chains from different starts must agree on every edge, which the worst split R-hat of an edge
 measures (:mod:`bowfree.uncertainty.structure_samples`); the R-hat of the score is often small when
@@ -129,9 +129,9 @@ def structure_mcmc(
     steps : int
         Number of steps of each chain after its burn-in.
     max_steps : int, optional
-        Chains that have not mixed after `steps` steps are extended by twice as many, whose samples
-        replace the previous ones, and so on, as long as all of them together are at most
-        `max_steps`. By default chains are not extended.
+        Chains that have not mixed (see :attr:`StructureSamples.mixed`) after `steps` steps are
+        extended by twice as many, whose samples replace the previous ones, and so on, as long as
+        all of them together are at most `max_steps`. By default chains are not extended.
     burn_in : int, optional
         Number of steps before the first sample; by default ``steps / 4``.
     thin : int, optional

@@ -11,8 +11,8 @@ q / p, as in a random choice, is at most ::
 with n halves, provided that the frequencies of such pairs have a unimodal distribution. Solved for
 tau, the bound gives the threshold for an acceptable number of false pairs.
 
-The bound is about *adjacencies*, not about the kind of an edge: :func:`bowfree.averaged_effects` has
-probabilities of directions.
+The bound is about *adjacencies*, not about the kind of an edge; probabilities of directions are in
+:func:`bowfree.averaged_effects`.
 
 References
 ----------

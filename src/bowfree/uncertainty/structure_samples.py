@@ -277,7 +277,8 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
         yield Table(headings, rows, most=MOST_ROWS, rest="less frequent: see to_frame()")
         others = len(self.pairs) - len(listed)
         if others:
-            yield f"{count(others, 'other pair')} with a frequency below {PRINTED:g}: see to_frame()"
+            what = count(others, "other pair")
+            yield f"{what} with a frequency below {PRINTED:g}: see to_frame()"
 
 
 # --- diagnostics ----------------------------------------------------------------------------------
