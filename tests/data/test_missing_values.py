@@ -1,4 +1,4 @@
-"""Gaps: the likelihood of the cells that are there, its maximum, and what is refused."""
+"""Missing values: the likelihood of the observed cells, its maximum, and errors."""
 
 import math
 

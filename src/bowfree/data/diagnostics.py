@@ -321,11 +321,7 @@ def _distances(rows: Floats | IncompleteRows) -> Distances:
         found, patterns = rows.saturated, rows.patterns
         n, d = rows.X.shape
         W = patterns.precisions(found.Sigma)
-        z = np.where(np.isfinite(rows.X), rows.X - found.mean, 0.0)
-        y = np.empty_like(z)
-        for p, precision in enumerate(W):
-            some = np.flatnonzero(patterns.row_pattern == p)
-            y[some] = z[some] @ precision
+        z, y = patterns.deviations(rows.X, found.mean, W)
         squared = np.einsum("ri,ri->r", y, z)
         cells = patterns.observed.sum(axis=1).astype(np.float64)
         p_values = stats.chi2.sf(squared, cells[patterns.row_pattern])

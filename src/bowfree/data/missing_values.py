@@ -31,7 +31,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -111,11 +111,8 @@ class Patterns:
         w = np.ones(len(X)) if weights is None else weights
         count = np.bincount(row_pattern, weights=w, minlength=P).astype(np.float64)
         mean, scatter = np.zeros((P, d)), np.zeros((P, d, d))
-        sorted_rows = np.argsort(row_pattern, kind="stable")
-        ends = np.searchsorted(row_pattern[sorted_rows], np.arange(P + 1))
         filled = np.where(present, X, 0.0)
-        for p in range(P):
-            rows = sorted_rows[ends[p] : ends[p + 1]]
+        for p, rows in enumerate(_rows_by_pattern(row_pattern, P)):
             share = w[rows] / count[p]
             mean[p] = share @ filled[rows]
             deviations = (filled[rows] - mean[p]) * observed[p]
@@ -137,22 +134,22 @@ class Patterns:
     def loglik(self, mu: Floats, Sigma: Floats) -> float:
         """Return the log-likelihood; minus infinity if Sigma is not positive definite."""
         total = 0.0
-        for part in self._parts(mu):
-            try:
-                W, log_det = part.precision(Sigma)
-            except np.linalg.LinAlgError:
-                return -math.inf
-            trace = np.einsum("pij,pij->p", W, part.T)
-            total -= float(part.count @ (part.cells * math.log(2 * math.pi) + log_det + trace)) / 2
+        try:
+            for part in self._parts(mu, Sigma):
+                trace = np.einsum("pij,pij->p", part.W, part.T)
+                constant = part.cells * math.log(2 * math.pi)
+                total -= float(part.m @ (constant + part.log_det + trace)) / 2
+        except np.linalg.LinAlgError:
+            return -math.inf
         return total
 
     def gradient(self, mu: Floats, Sigma: Floats) -> tuple[Floats, Floats]:
         """Return the derivative with respect to mu, and G with ``dl = tr(G dSigma)``."""
         by_mu, G = np.zeros_like(mu), np.zeros_like(Sigma)
-        for part in self._parts(mu):
-            W, _ = part.precision(Sigma)
-            by_mu += np.einsum("p,pij,pj->i", part.count, W, part.z, optimize=True)
-            G += np.tensordot(part.count, W @ part.T @ W - W, 1) / 2
+        for part in self._parts(mu, Sigma):
+            W = part.W
+            by_mu += np.einsum("p,pij,pj->i", part.m, W, part.z, optimize=True)
+            G += np.tensordot(part.m, W @ part.T @ W - W, 1) / 2
         return by_mu, G
 
     def information(self, mu: Floats, Sigma: Floats) -> Floats:
@@ -166,9 +163,9 @@ class Patterns:
         by_mu = np.zeros((d, d))
         mixed = np.zeros((d * d, d))
         outer = np.zeros((d * d, d * d))
-        for part in self._parts(mu):
-            W, _ = part.precision(Sigma)
-            weighted = W * part.count[:, None, None]
+        for part in self._parts(mu, Sigma):
+            W = part.W
+            weighted = W * part.m[:, None, None]
             by_mu += weighted.sum(axis=0)
             v = np.einsum("pij,pj->pi", W, part.z)
             flat = weighted.reshape(len(W), d * d).T
@@ -194,13 +191,7 @@ class Patterns:
         total = np.zeros((d + len(a), d + len(a)))
         W = self.precisions(Sigma)
         entries = W[:, a, b]
-        z = np.where(np.isfinite(X), X - mu, 0.0)
-        u = np.empty_like(z)
-        order = np.argsort(self.row_pattern, kind="stable")
-        ends = np.searchsorted(self.row_pattern[order], np.arange(len(W) + 1))
-        for p, precision in enumerate(W):
-            rows = order[ends[p] : ends[p + 1]]
-            u[rows] = z[rows] @ precision
+        _, u = self.deviations(X, mu, W)
         for some in chunks(len(X)):
             by_Sigma = (u[some][:, a] * u[some][:, b] - entries[self.row_pattern[some]]) * counted
             scores = np.hstack([u[some], by_Sigma])
@@ -209,15 +200,22 @@ class Patterns:
             total += scores.T @ scores
         return total
 
+    def deviations(self, X: Floats, mu: Floats, W: Floats) -> tuple[Floats, Floats]:
+        """Return the deviations of rows from mu, zero for missing cells, and their products with W."""
+        z = np.where(np.isfinite(X), X - mu, 0.0)
+        u = np.empty_like(z)
+        for rows, precision in zip(_rows_by_pattern(self.row_pattern, len(W)), W, strict=True):
+            u[rows] = z[rows] @ precision
+        return z, u
+
     def em_step(self, mu: Floats, Sigma: Floats) -> tuple[Floats, Floats]:
         """Replace missing cells by their expectations, and return mean and covariance matrix."""
         shift, second = np.zeros_like(mu), np.zeros_like(Sigma)
-        for part in self._parts(mu):
-            W, _ = part.precision(Sigma)
-            K = Sigma @ W  # regression on the observed cells; the identity on these
-            shift += np.einsum("p,pij,pj->i", part.count, K, part.z, optimize=True)
+        for part in self._parts(mu, Sigma):
+            K = Sigma @ part.W  # regression on the observed cells; the identity on these
+            shift += np.einsum("p,pij,pj->i", part.m, K, part.z, optimize=True)
             filled = K @ part.T @ K.transpose(0, 2, 1) + Sigma - K @ Sigma
-            second += np.tensordot(part.count, filled, 1)
+            second += np.tensordot(part.m, filled, 1)
         shift /= self.total
         second = second / self.total - np.outer(shift, shift)
         return mu + shift, (second + second.T) / 2
@@ -228,29 +226,30 @@ class Patterns:
         for start in range(0, P, size):
             yield slice(start, start + size)
 
-    def _parts(self, mu: Floats) -> Iterator[_Part]:
+    def _parts(self, mu: Floats, Sigma: Floats) -> Iterator[_Part]:
         for some in self._slices():
             observed = self.observed[some]
             z = (self.mean[some] - mu) * observed
             T = self.scatter[some] + z[:, :, None] * z[:, None]
-            yield _Part(observed, self.count[some], z, T)
+            cells = observed.sum(axis=1).astype(np.float64)
+            yield _Part(self.count[some], cells, z, T, *_precision(Sigma, observed))
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """A slice of patterns, with the deviations z of their means and second moments T about mu."""
+class _Part(NamedTuple):
+    """A slice of patterns: m, k, z, T and W of the module's docstring, and ``log |Sigma_oo|``."""
 
-    observed: Bools
-    count: Floats
+    m: Floats
+    cells: Floats
     z: Floats
     T: Floats
+    W: Floats
+    log_det: Floats
 
-    @property
-    def cells(self) -> Floats:
-        return np.asarray(self.observed.sum(axis=1), dtype=np.float64)
 
-    def precision(self, Sigma: Floats) -> tuple[Floats, Floats]:
-        return _precision(Sigma, self.observed)
+def _rows_by_pattern(row_pattern: Indices, n_patterns: int) -> list[Indices]:
+    order = np.argsort(row_pattern, kind="stable")
+    ends = np.searchsorted(row_pattern[order], np.arange(1, n_patterns))
+    return np.split(order, ends)
 
 
 def _precision(Sigma: Floats, observed: Bools) -> tuple[Floats, Floats]:
