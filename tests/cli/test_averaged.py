@@ -1,4 +1,4 @@
-"""What ``bowfree learn`` says about effects with all doubts in them."""
+"""Averaged effects in ``bowfree learn`` and ``bowfree effects``, and the warnings of ``learn``."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_effects_without_a_graph_are_averages(table):
     assert "--limit belongs to --graph" in wrong.output
 
 
-def test_workers_lost_on_the_way_of_the_chains_do_not_lose_the_search(table, monkeypatch):
+def test_lost_workers_of_the_chains_do_not_lose_the_search(table, monkeypatch):
     class Vanishing(Clumsy):
         def submit(self, task, /, version, work, piece):
             self.number = int(work is run_block)
@@ -90,7 +90,7 @@ def test_nothing_is_averaged_over_many_variables(tmp_path):
     assert json.loads(done.stdout)["averaged"] is None
 
 
-def test_rows_put_aside(table):
+def test_holdout(table):
     done = run("learn", table, "--restarts", 2, "--holdout", "0.25")
     assert "2250 observations of 4 variables for the search" in done.stdout
     assert "from 750 others" in " ".join(done.stdout.split())
@@ -100,7 +100,7 @@ def test_rows_put_aside(table):
     assert "--holdout" in refused.output
 
 
-def test_a_search_is_shown_even_if_the_chains_come_to_nothing(table, monkeypatch):
+def test_the_search_is_printed_without_averages(table, monkeypatch):
     monkeypatch.setattr("bowfree.visualization.report.uncertainty.AVERAGE_SECONDS", 1e-9)
     done = run("learn", table, "--restarts", 2)
     assert done.exit_code == 0, done.output

@@ -1,4 +1,4 @@
-"""Bad files and options: a sentence that names the option, exit code 1 or 2, never a traceback."""
+"""Bad files and options give one sentence that names the option, and exit code 1 or 2."""
 
 import json
 import os
@@ -71,7 +71,7 @@ DATA = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a folder with all of these files, a good one, and a folder that is no file."""
+    """Return a folder with these files, a valid one, and a folder that has the name of a file."""
     path = tmp_path_factory.mktemp("bad")
     for name, content in FILES.items():
         (path / name).write_bytes(content)
@@ -81,7 +81,7 @@ def folder(tmp_path_factory):
 
 
 def cases():
-    """Return command lines that cannot work, with words that the message must have."""
+    """Yield command lines that fail, with words of the message."""
     for name in [*DATA, "folder.csv", "nowhere.csv"]:
         covariances = name in ("asymmetric.csv", "negative.csv", "singular.csv", "zero.csv")
         kind = ("--cov", "--n", "50") if covariances else ()
@@ -90,7 +90,7 @@ def cases():
         yield ["learn", name, "--restarts", "1", *kind], ""
     yield ["fit", "header.csv", *GRAPH, "--log"], ""
     yield ["fit", "good.csv", *GRAPH, "--cov", "--n", "9"], "square"
-    # Numbers: click checks them, or the library does.
+    # Numbers that click or the library refuses.
     for command, option, values in (
         ("learn good.csv", "--seed", ["x", "", "0.5", "-1", "9" * 5000]),
         ("learn good.csv", "--restarts", ["x", "0", "9" * 30]),
@@ -176,7 +176,7 @@ def bowfree(*arguments, **options):
         (["sample", "--graph", MANY, "--seed", "1", "--n", "2147483647"], {}, "memory"),
     ],
 )
-def test_also_in_a_process_of_its_own(arguments, environment, words, folder):
+def test_the_same_in_a_new_process(arguments, environment, words, folder):
     done = bowfree(*arguments, cwd=folder, env=os.environ | environment)
     assert done.returncode in (1, 2)
     assert words in done.stderr

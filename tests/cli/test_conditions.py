@@ -33,14 +33,7 @@ def test_fit_by_condition(folder):
     done = run("--conditions", "batch", "--targets", "targets.toml", "--json")
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
-    table = bf.datasets.read_table("data.csv", columns=["x", "y", "z"])
-    parts = [
-        {name: values[rows] for name, values in table.items()}
-        for rows in (slice(50), slice(50, 80))
-    ]
-    fit = bf.fit(
-        bf.parse("x -> y -> z"), [bf.Condition(parts[0]), bf.Condition(parts[1], targets=["y"])]
-    )
+    fit = bf.fit(bf.parse("x -> y -> z"), conditions_of_the_table(folder))
     assert found["loglik"] == pytest.approx(fit.loglik, rel=1e-12)
     assert [c["name"] for c in found["conditions"]] == ["control", "inhibitor"]
     text = run("--conditions", "batch", "--targets", "targets.toml")
@@ -72,7 +65,7 @@ def test_fit_by_condition(folder):
         ),
     ],
 )
-def test_what_is_wrong_is_said(folder, arguments, toml, message):
+def test_invalid_options(folder, arguments, toml, message):
     if toml:
         (folder / "targets.toml").write_text(toml)
     done = run(*arguments)
@@ -111,7 +104,7 @@ def test_learn_with_targets(folder):
 
 
 def parts_of(folder):
-    """Return the two conditions as `bf.conditions` makes them."""
+    """Return the table with a column of conditions."""
     table = dict(bf.datasets.read_table("data.csv", columns=["x", "y", "z"]))
     batch = ["control"] * 50 + ["inhibitor"] * 30
     return {**table, "batch": batch}
@@ -141,37 +134,11 @@ def test_several_files(folder):
     assert json.loads(two.stdout)["loglik"] == json.loads(one.stdout)["loglik"]
 
 
-def test_parquet(folder):
-    pl = pytest.importorskip("polars")
-    pl.DataFrame(parts_of(folder)).write_parquet("data.parquet")
-    pl.DataFrame(parts_of(folder)).write_ipc("data.feather")
-    options = ["--graph", "x -> y -> z", "--conditions", "batch", "--json"]
-    one, *others = (
-        CliRunner().invoke(main, ["fit", file, *options])
-        for file in ("data.csv", "data.parquet", "data.feather")
-    )
-    for other in others:
-        assert other.exit_code == 0, other.output
-        assert json.loads(other.stdout)["loglik"] == json.loads(one.stdout)["loglik"]
-    wrong = CliRunner().invoke(
-        main, ["fit", "data.parquet", "--graph", "x -> y", "--conditions", "day"]
-    )
-    assert "data.parquet has no column 'day'" in wrong.stderr
-
-
 AT = ("--conditions", "batch", "--targets", "targets.toml")
 
 
-def conditions_of_the_table():
-    table = bf.datasets.read_table("data.csv", columns=["x", "y", "z"])
-    control, inhibitor = (
-        {name: values[rows] for name, values in table.items()}
-        for rows in (slice(50), slice(50, 80))
-    )
-    return [
-        bf.Condition(control, name="control"),
-        bf.Condition(inhibitor, targets=["y"], name="inhibitor"),
-    ]
+def conditions_of_the_table(folder):
+    return bf.conditions(parts_of(folder), column="batch", targets={"inhibitor": ["y"]})
 
 
 @pytest.mark.parametrize("means", ["free", "shared"])
@@ -180,7 +147,7 @@ def test_effects_by_condition(folder, means):
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 0, done.output
     members = bf.equivalence_class(bf.parse("x -> y -> z"), targets=[(), "y"])
-    bounds = bf.effect_bounds(members, conditions_of_the_table(), means=means)
+    bounds = bf.effect_bounds(members, conditions_of_the_table(folder), means=means)
     assert json.loads(done.stdout) == bounds.to_dict()
 
 
@@ -190,7 +157,7 @@ def test_bootstrap_by_condition(folder, halves):
     words = ["bootstrap", "data.csv", *AT, "--resamples", "40", "--seed", "1", "--json", *more]
     done = CliRunner().invoke(main, [*words, "--means", "shared"])
     assert done.exit_code == 0, done.output
-    data = bf.moments(conditions_of_the_table(), means="shared")
+    data = bf.moments(conditions_of_the_table(folder), means="shared")
     if halves:
         found = bf.stability_selection(data, max_false=1, n_halves=40, rng=1)
     else:

@@ -1,4 +1,4 @@
-"""The options for data, on tables from the wild, and the commands about given graphs."""
+"""The options for data, and the commands ``fit`` and ``compare``."""
 
 import gzip
 import json
@@ -23,8 +23,8 @@ def run(*arguments, code=0):
     return done
 
 
-def wild(tmp_path):
-    """Excel in Germany, packed: a number for each plant, a remark, -999 for what is missing."""
+def german_file(tmp_path):
+    """Write a German Excel file, compressed, with row numbers, text and -999 for missing values."""
     demo = bf.datasets.load_demo()
     lines = ["nr;sorte;sun;leaves;fruit"]
     rows = np.column_stack([demo[name] for name in ("sun", "leaves", "fruit")])
@@ -38,9 +38,9 @@ def wild(tmp_path):
     return path
 
 
-def test_from_the_wild_to_a_fit(tmp_path):
-    """Each error names the option that helps; with all of them the numbers are those of Python."""
-    path, given = wild(tmp_path), []
+def test_errors_lead_to_the_right_options(tmp_path):
+    """Each error names the option that helps; with all of them the fit is that of Python."""
+    path, given = german_file(tmp_path), []
     for option, problem in [
         (("--encoding", "cp1252"), "--encoding"),
         (("--drop", "sorte,nr"), "drop the column (--drop)"),
@@ -61,8 +61,8 @@ def test_from_the_wild_to_a_fit(tmp_path):
     assert json.loads(found.stdout)["fit"]["loglik"] == pytest.approx(fit.loglik, rel=1e-12)
 
 
-def gappy(tmp_path, kind="csv", rows=400):
-    """Three columns, a tenth of the cells missing; weights, and fruit in four classes."""
+def incomplete(tmp_path, kind="csv", rows=400):
+    """Write three columns with 10 % missing values, weights, and fruit in four classes."""
     demo = bf.datasets.load_demo()
     rng = np.random.default_rng(1)
     X = np.exp(np.column_stack([demo[name] / 10 for name in ("sun", "leaves", "fruit")])[:rows])
@@ -71,7 +71,7 @@ def gappy(tmp_path, kind="csv", rows=400):
     classes = np.where(np.isnan(X[:, 2]), np.nan, np.digitize(X[:, 2], cuts))
     names = ("sun", "leaves", "fruit", "size", "w")
     table = bf.datasets.Table(names, np.column_stack([X, classes, rng.uniform(1, 3, rows)]))
-    path = tmp_path / f"gappy.{kind}"
+    path = tmp_path / f"incomplete.{kind}"
     if kind == "csv":
         path.write_text(write_table(table).replace("nan", ""), encoding="utf-8")
     else:
@@ -82,7 +82,7 @@ def gappy(tmp_path, kind="csv", rows=400):
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("missing", ["fiml", "two-stage", "listwise"])
 def test_missing(tmp_path, missing, kind):
-    path, data = gappy(tmp_path, kind)
+    path, data = incomplete(tmp_path, kind)
     asked = run("fit", path, "--graph", CHAIN, code=1).stderr
     assert "--missing fiml uses all observed values, --missing listwise drops" in asked
     found = json.loads(run("fit", path, "--graph", CHAIN, "--missing", missing, "--json").stdout)
@@ -91,8 +91,8 @@ def test_missing(tmp_path, missing, kind):
     assert [e["se"] for e in found["estimates"]] == [e.se for e in fit.estimates()]
 
 
-def test_every_command_that_reads_data_takes_gaps(tmp_path):
-    path, data = gappy(tmp_path)
+def test_missing_values_in_other_commands(tmp_path):
+    path, data = incomplete(tmp_path)
     options = ("--columns", "sun,leaves,fruit", "--missing", "fiml")
     report = tmp_path / "report.html"
     page = run("learn", path, *options, *QUICK, "--report", report).stdout
@@ -104,8 +104,8 @@ def test_every_command_that_reads_data_takes_gaps(tmp_path):
     assert "chi-square" in run("compare", path, *options, *graphs).stdout
 
 
-def test_gaps_with_logarithms_and_units(tmp_path):
-    path, data = gappy(tmp_path)
+def test_missing_values_with_logarithms_and_units(tmp_path):
+    path, data = incomplete(tmp_path)
     logs = {name: np.log(data[name]) for name in ("sun", "leaves", "fruit")}
     scaled = {name: column / np.nanstd(column) for name, column in logs.items()}
     for options, columns in ((("--log",), logs), (("--log", "--standardize"), scaled)):
@@ -115,7 +115,7 @@ def test_gaps_with_logarithms_and_units(tmp_path):
 
 
 def test_categories_ranks_and_weights(tmp_path):
-    path, data = gappy(tmp_path)
+    path, data = incomplete(tmp_path)
     there = ~np.isnan(np.column_stack(list(data.values()))).any(axis=1)
     rows = {name: column[there] for name, column in data.items()}
     for options, words in (
@@ -161,8 +161,8 @@ def test_options_that_exclude_each_other(options, code, problem, plants):
         {"se": "standard"},
     ],
 )
-def test_what_standard_errors_and_tests_rely_on(tmp_path, words):
-    path, data = gappy(tmp_path, rows=200)
+def test_robust_standard_errors_and_tests(tmp_path, words):
+    path, data = incomplete(tmp_path, rows=200)
     words = {"missing": "listwise"} | words
     written = {"n_bootstrap": "resamples", "rng": "seed"}
     options = [(f"--{written.get(name, name)}", value) for name, value in words.items()]
@@ -184,8 +184,8 @@ def test_robust_numbers_of_a_table_too_large_for_memory(tmp_path, monkeypatch):
     assert "--se robust" in run("fit", tmp_path, "--graph", CHAIN, "--se", "robust", code=1).stderr
 
 
-def test_repairs_are_said(tmp_path):
-    """Rows without any value; a table of two by two with an empty cell; an impossible matrix."""
+def test_notes_are_printed(tmp_path):
+    """Dropped rows and corrected correlation matrices are reported."""
     path = tmp_path / "holes.csv"
     rows = np.random.default_rng(1).normal(size=(30, 2)).tolist()
     path.write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in rows) + ",\n,2.5\n")
@@ -199,8 +199,8 @@ def test_repairs_are_said(tmp_path):
 
 
 def in_words(tmp_path):
-    """Write the table of `gappy` with words for the size, "none" for the smallest."""
-    path, data = gappy(tmp_path)
+    """Write the table of `incomplete` with words for the size, "none" for the smallest."""
+    path, data = incomplete(tmp_path)
     words = ("none", "some", "many", "a lot")
     lines = ["sun,leaves,size"]
     for sun, leaves, size in zip(data["sun"], data["leaves"], data["size"], strict=True):
@@ -231,7 +231,7 @@ def test_words_in_their_order(tmp_path):
 @pytest.mark.parametrize("kept", [10, 2**24])
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_several_files_are_one_table(tmp_path, kind, kept, monkeypatch):
-    """In pieces or in memory, a folder or its files: the numbers of the whole table."""
+    """A folder or its files, in memory or not, give the numbers of the whole table."""
     monkeypatch.setattr(streams, "KEPT", kept)
     demo = bf.datasets.load_demo()
     demo = bf.datasets.Table(demo.names, np.exp(demo.X / 10))
@@ -254,7 +254,7 @@ def test_several_files_are_one_table(tmp_path, kind, kept, monkeypatch):
     assert "1000 observations of" in learned.stdout
 
 
-def test_gaps_in_several_files(tmp_path):
+def test_missing_values_in_several_files(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,5\n")
     (tmp_path / "b.csv").write_text("x,y\n4,7\n5,\n6,6\n")
     said = run("fit", tmp_path, "--graph", "x -> y", code=1).stderr
@@ -271,7 +271,7 @@ def test_files_that_are_not_one_table(tmp_path):
     assert "--cov needs one file" in run("learn", tmp_path, "--cov", "--n", 9, code=2).stderr
 
 
-def test_identifiers_are_named_once_in_the_words_of_the_command_line(plants, tmp_path):
+def test_warnings_about_columns_name_options_once(plants, tmp_path):
     table = bf.datasets.load_demo()
     rows = np.column_stack([np.arange(1, 1001), np.arange(1000) % 2, table.X[:, :2]])
     path = tmp_path / "id.csv"
@@ -295,7 +295,7 @@ def test_shrinkage(plants):
         assert "--shrinkage" in bad.stderr
 
 
-def test_ambiguous_tables_are_asked_about(tmp_path):
+def test_ambiguous_tables_are_refused(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("x;y\n1,234;2\n2,345;5\n3,456;4\n")
     assert "--decimal comma" in run("fit", path, "--graph", "x -> y", code=1).stderr

@@ -1,4 +1,4 @@
-"""The commands that learn, compare and draw: each against the function that it stands for."""
+"""The commands agree with the functions of the library; output on terminals and in pipes."""
 
 import contextlib
 import io
@@ -48,7 +48,7 @@ def test_learn_json_has_everything(plants):
     assert document["class"] == members.summary().to_dict()
 
 
-def test_the_price_of_an_edge(plants):
+def test_penalty_and_smallest_effect(plants):
     document = json.loads(run("learn", plants, "--json", "--penalty", "ebic").stdout)
     result = bf.greedy_search(bf.datasets.load_demo(), rng=0, penalty="ebic")
     assert (document["score"], document["penalty"]) == (result.score, result.penalty)
@@ -113,7 +113,7 @@ def test_learn_from_covariances_equals_learning_from_data(plants, tmp_path):
     assert run("learn", plain, "--cov", "--n", 1000, "--standardize").stdout.count("->") > 5
 
 
-def test_ways_to_prepare_the_data(tmp_path):
+def test_preparation_of_the_data(tmp_path):
     data = bf.datasets.load_demo()
     path = tmp_path / "odd.csv"
     table = [["plant", *data.names]] + [
@@ -127,15 +127,6 @@ def test_ways_to_prepare_the_data(tmp_path):
     done = run("learn", path, "--columns", columns, "--log", "--drop-missing", "--standardize")
     assert done.stderr == "dropped 1 of 400 rows: missing values\n"
     assert "399 observations of 7 variables" in done.stdout
-
-
-def test_parquet(plants, tmp_path):
-    parquet, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
-    columns = {"plant": ["p"] * 1000, **bf.datasets.load_demo()}
-    parquet.write_table(pa.table(columns), tmp_path / "plants.parquet")
-    names = ",".join(bf.datasets.load_demo())
-    found = run("learn", tmp_path / "plants.parquet", "--columns", names, "--format", "text")
-    assert found.stdout == run("learn", plants, "--format", "text").stdout
 
 
 def test_learn_obeys_knowledge_class_and_limits(plants, tmp_path):
@@ -163,7 +154,7 @@ def test_bootstrap(plants):
 
 
 @pytest.mark.parametrize("more", [(), ("--max-false", 1)])
-def test_an_interrupted_bootstrap_shows_what_is_done(plants, monkeypatch, more):
+def test_an_interrupted_bootstrap_prints_its_results(plants, monkeypatch, more):
     @contextlib.contextmanager
     def watch(doing):
         def show(progress):
@@ -186,7 +177,7 @@ def test_stability_selection(plants):
     assert str(expected) in out
 
 
-def test_learn_says_when_it_was_cut_short(plants):
+def test_learn_warns_after_a_time_limit(plants):
     options = ("--strategy", "restart", "--restarts", 100000, "--time-limit", 0.2)
     assert "ended early" in run("learn", plants, *options).stderr
 
@@ -235,7 +226,7 @@ def test_simulate_draws_what_learn_can_use(tmp_path):
     assert read_table(out / "data.csv").X.shape == (50, 5)
 
 
-def test_a_bar_on_a_terminal_and_none_in_a_pipe(plants):
+def test_progress_bar_on_terminals_only(plants):
     pty = pytest.importorskip("pty", reason="pseudo-terminals are a Unix thing")
     command = [sys.executable, "-m", "bowfree", "learn", str(plants), "--restarts", "60"]
     piped = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -257,7 +248,7 @@ def test_a_bar_on_a_terminal_and_none_in_a_pipe(plants):
     assert shown.splitlines() == told.splitlines()
 
 
-def test_a_variable_without_edges_is_named_as_such(tmp_path):
+def test_isolated_variables_are_named(tmp_path):
     sem = bf.LinearSEM(
         bf.MixedGraph(["alone", "y", "x"], [("x", "y")]),
         [[0, 0, 0], [0, 0, 2.0], [0, 0, 0]],

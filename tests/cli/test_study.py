@@ -34,7 +34,7 @@ def test_uniformity(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "problem"),
     [
-        (["sachs", "--sachs", "nowhere"], 1, "data folder nowhere"),
+        (["sachs", "--sachs", "nowhere"], 1, "nowhere"),
         (["everything"], 2, "No such command"),
     ],
 )

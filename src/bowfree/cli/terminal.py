@@ -50,6 +50,7 @@ OPTIONS = {name: "--" + name.replace("_", "-") for name in _SAME_NAME.split()} |
 
 _PHRASES = {
     "see to_frame()": "--json prints all",
+    "folder=": "--sachs",
     "to_frame() has all": "--json prints all",
     " (graph.identified() shows which coefficients data determine)": "",
     "averaged_effects": "`bowfree effects` without a graph",
