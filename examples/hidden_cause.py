@@ -3,8 +3,8 @@
 
 Compare a search with and without hidden causes.
 
-In the greenhouse data, roots and fruit have a hidden common cause, the soil. A search over DAGs must
-explain their correlation by arrows; a search over BAPs finds the hidden cause.
+In the greenhouse data, roots and fruit have a hidden common cause, the soil. A search over DAGs
+must explain their correlation by arrows; a search over BAPs finds the hidden cause.
 """
 
 import bowfree as bf

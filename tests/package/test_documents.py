@@ -1,4 +1,4 @@
-"""The code blocks of the documents run and print what the documents show; links and tables are valid.
+"""The code blocks of the documents run and print what the documents show; links are valid.
 
 The language of a block decides what happens. `python`: executed, all blocks of a page in one
 namespace. `text` directly after it: the expected output. `console`: lines `$ bowfree ...` are run,

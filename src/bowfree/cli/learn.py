@@ -148,15 +148,16 @@ class _Findings:
         yield _class_size(result, self.members)
         if result.graph.n_edges and self.members.size > 1:
             yield (
-                "class: share of these graphs that contain the edge, and the marks that are the same "
-                "in all of them (o: they differ)"
+                "class: share of these graphs that contain the edge, and the marks that are the "
+                "same in all of them (o: they differ)"
             )
         if result.graph.n_edges and average is not None:
             yield "P(edge): probability of the edge, averaged over all graphs that the data support"
         if not math.isnan(fit.chi2):  # it is with few observations
             p = f", {p_text(fit.p_value, 3)}" if fit.df > 0 else ""
             yield (
-                f"chi-square {fit.chi2:.2f} on {fit.df} degrees of freedom{p}; RMSEA {fit.rmsea:.3f}"
+                f"chi-square {fit.chi2:.2f} on {fit.df} degrees of freedom{p}; "
+                f"RMSEA {fit.rmsea:.3f}"
             )
         found = result.confidence
         yield f"score {result.score:.6f} (penalty {result.penalty:g} log n per variable and edge)"

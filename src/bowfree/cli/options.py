@@ -259,8 +259,8 @@ def _executor(address: str) -> Executor:
     except (OSError, ValueError, TypeError) as error:
         reason = truncate(f"{type(error).__name__}: {error}")
         raise BowfreeError(
-            f"--scheduler {truncate(address)}: no dask scheduler answers ({reason}); start one with "
-            "`dask scheduler`, which prints its address"
+            f"--scheduler {truncate(address)}: no dask scheduler answers ({reason}); start one "
+            "with `dask scheduler`, which prints its address"
         ) from error
     click.get_current_context().call_on_close(client.close)
     executor: Executor = client.get_executor()

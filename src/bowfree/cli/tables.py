@@ -137,8 +137,8 @@ class Source:
                     smallest = np.fmin.reduce(table.X[:, k], initial=np.inf)
                     if smallest <= 0:
                         raise DataError(
-                            f"--log: column {table.names[k]!r} has the value {smallest:g}, which has "
-                            "no logarithm; choose other --columns, or omit --log"
+                            f"--log: column {table.names[k]!r} has the value {smallest:g}, which "
+                            "has no logarithm; choose other --columns, or omit --log"
                         )
                 table = self._change(table, np.log)
             yield table
@@ -216,8 +216,8 @@ def _read_targets(path: Path) -> dict[str, Any]:
     for name, variables in content.items():
         if not isinstance(variables, list):
             raise DataError(
-                f"{path.name}: {name} = {truncate(repr(variables))}; give a list of variables, such "
-                f'as {name} = ["mek"]'
+                f"{path.name}: {name} = {truncate(repr(variables))}; give a list of variables, "
+                f'such as {name} = ["mek"]'
             )
     return content
 

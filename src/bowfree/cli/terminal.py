@@ -1,8 +1,8 @@
 """Print results, messages, JSON and progress, in the words of the command line.
 
-Library messages name parameters as ```max_district``` or ``penalty='ebic'``. :func:`in_options` replaces
-them by the options ``--max-district`` and ``--penalty ebic``; everything that a command prints passes
-through it.
+Library messages name parameters as ```max_district``` or ``penalty='ebic'``. :func:`in_options`
+replaces them by the options ``--max-district`` and ``--penalty ebic``; everything that a command
+prints passes through it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ WIDTH = 80
 
 _LONGEST_ERROR = 1000  # characters; a name in an error may be of any length
 _SAME_NAME = (
-    "cov n ddof columns drop na separator decimal encoding sheet missing ordinal correlation weights "
-    "shrinkage conditions targets kind means max_in_degree max_district max_edges knowledge strategy "
-    "restarts steps max_steps penalty smallest_effect holdout confidence max_false limit time_limit se test"
+    "cov n ddof columns drop na separator decimal encoding sheet missing ordinal correlation "
+    "weights shrinkage conditions targets kind means max_in_degree max_district max_edges knowledge "
+    "strategy restarts steps max_steps penalty smallest_effect holdout confidence max_false limit "
+    "time_limit se test"
 )
 OPTIONS = {name: "--" + name.replace("_", "-") for name in _SAME_NAME.split()} | {
     "data": "DATA",
