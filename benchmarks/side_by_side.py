@@ -98,8 +98,12 @@ def data():
     return sum(bf.fit(SPARSE, FRAME).score for _ in range(100))
 
 def bootstrap():
-    return float(bf.bootstrap(X[:, :6], n_resamples=40, rng=0,
-                              strategy=bf.search.Strategy(restarts=1, rounds=0)).directed.sum())
+    short = {"restarts": 1, "rounds": 0}
+    try:
+        options = {"strategy": bf.search.Strategy(**short)}
+    except (AttributeError, TypeError):  # a tree before Strategy was public
+        options = {"search": short}
+    return float(bf.bootstrap(X[:, :6], n_resamples=40, rng=0, **options).directed.sum())
 """
 
 WORKER = (

@@ -1,4 +1,4 @@
-"""Averages over the classes that conditions with targets leave, against sums over all graphs."""
+"""Averages over interventional equivalence classes, against sums over all graphs."""
 
 import numpy as np
 import pytest
@@ -57,22 +57,15 @@ def test_weights_and_effects_of_all_graphs():
 
 
 def test_classes_are_those_of_the_conditions():
-    average = bf.averaged_effects(bf.exhaustive_search(DATA), window=1e6)
+    listed = bf.averaged_effects(bf.exhaustive_search(DATA), window=1e6)
     graphs = [graph for graph, _ in all_graphs()]
-    for one in average.classes:
+    for one in listed.classes:
         same = [g for g in graphs if bf.equivalent(g, one.graph, targets=TARGETS)]
         assert one.n_members == len(same)
-        assert one.complete
-    assert average.n_classes == len(average.classes)
-    assert sum(one.n_members for one in average.classes) == 62
-
-
-def test_given_graphs_stand_for_their_classes():
-    graphs = [graph for graph, _ in all_graphs()]
-    listed = bf.averaged_effects(bf.exhaustive_search(DATA), window=1e6)
-    given_ = bf.averaged_effects(graphs, DATA, window=1e6)
-    np.testing.assert_allclose(given_.probability, listed.probability, rtol=1e-7, atol=1e-9)
-    assert given_.n_classes == listed.n_classes
+    assert sum(one.n_members for one in listed.classes) == 62
+    of_graphs = bf.averaged_effects(graphs, DATA, window=1e6)
+    np.testing.assert_allclose(of_graphs.probability, listed.probability, rtol=1e-7, atol=1e-9)
+    assert of_graphs.n_classes == listed.n_classes == len(listed.classes)
 
 
 def half_widths(graph, data):
@@ -97,8 +90,7 @@ def half_widths(graph, data):
 
 @pytest.mark.parametrize("text", ["x -> y -> z, x <-> z", "x -> y -> z <- x", "x <-> y -> z"])
 def test_the_interval_of_one_graph_is_that_of_its_standard_error(text):
-    # The law of an effect is then one normal: 1.96 standard errors either way, to the accuracy of
-    # the quantiles of mixtures.
+    # The distribution of the effect is then one normal, up to the accuracy of quantiles.
     graph = bf.parse(text)
     se = bf.fit(graph, DATA).total_effects(information="observed").se
     found = np.isfinite(se) & (se > 0)
@@ -107,7 +99,7 @@ def test_the_interval_of_one_graph_is_that_of_its_standard_error(text):
 
 
 @pytest.mark.parametrize("kind", ["mechanism", "activity", "noise"])
-def test_parameters_that_a_condition_has_to_itself(kind):
+def test_parameters_of_single_conditions(kind):
     data = [DATA[0], bf.Condition(DATA[1].data, targets=["y"], kind=kind)]
     for text in ("x -> y -> z, x <-> z", "x <-> y -> z, x -> z"):
         graph = bf.parse(text)
@@ -124,7 +116,7 @@ def test_parameters_that_a_condition_has_to_itself(kind):
         assert one.n_members == alike.size
 
 
-def test_a_covariance_that_no_condition_shows_costs_no_standard_errors():
+def test_standard_errors_beside_an_unidentified_covariance():
     # One end of y <-> z is always a target: nothing tells of it, and x -> y is known all the same.
     always = [
         bf.Condition(DATA[0].data, targets=["z"]),
@@ -158,7 +150,7 @@ def test_grouping_is_exact(seed):
                 assert first[k] == same[0]
 
 
-def test_chains_walk_under_targets():
+def test_chains_use_the_conditions():
     result = bf.greedy_search(DATA, rng=1)
     average = bf.averaged_effects(result, steps=40_000, rng=1)
     exact = bf.averaged_effects(bf.exhaustive_search(DATA))

@@ -96,17 +96,10 @@ def test_halves_that_join_nothing():
     assert alone.pairs == ()
 
 
-@pytest.mark.parametrize("max_false", [5e-324, 10**400])
-def test_as_few_and_as_many_false_ones_as_there_are_numbers(max_false):
-    data = CHAIN.sample(400, rng=1)
-    found = bf.stability_selection(data, n_halves=4, max_false=max_false, strategy=QUICK, rng=0)
-    assert bool(found.pairs) == (max_false > 1)
-
-
-def test_time_limit_and_bad_input():
+def test_time_limit_and_invalid_input():
     data = CHAIN.sample(400, rng=1)
     began = time.monotonic()
-    cut = bf.stability_selection(data, n_halves=10**6, strategy=QUICK, rng=0, time_limit=2.0)
+    cut = bf.stability_selection(data, n_halves=10**6, strategy=QUICK, rng=0, time_limit=1.0)
     assert time.monotonic() - began < 6
     assert not cut.complete
     assert "NOT COMPLETE" in str(cut)
