@@ -18,7 +18,8 @@ import bowfree
 FOLDER = Path(__file__).parent
 PACKAGES = (
     "graph", "data", "model", "equivalence", "search", "space", "effects", "uncertainty",
-    "datasets", "formats", "plot", "report", "estimator", "app", "studies", "parallel", "results", "errors",
+    "datasets", "formats", "plot", "report", "estimator", "app", "studies", "parallel",
+    "results", "errors",
 )  # fmt: skip
 MOVED = {"plot": "visualization.plot", "report": "visualization.report"}  # bf.plot, bf.report
 TITLES = {"app": "workbench", "estimator": "estimator", "parallel": "progress"}
