@@ -67,7 +67,7 @@ InclusionTest produces(const Graph& H, const std::vector<int>& order, const Elem
     const int d = H.d();
     assert(static_cast<int>(order.size()) == d);
     std::vector<Element> R(static_cast<std::size_t>(d) * d);  // R_v = cov(eps_v, X)
-    std::vector<Element> M, a;
+    std::vector<Element> M, a(d + 1);
     std::vector<int> P;
     for (int step = 0; step < d; ++step) {
         if (d >= field::long_work) stop.check();

@@ -136,8 +136,9 @@ inline bool null_vector(Element* M, int k, Element* x, const Stop& stop) {
 inline bool solve_row(const Element* R, int d, int v, const std::vector<int>& parents,
                       std::vector<Element>& M, std::vector<Element>& a, const Stop& stop) {
     const int k = static_cast<int>(parents.size());
-    M.resize(static_cast<std::size_t>(k) * (k + 1));
-    a.resize(k + 1);
+    const auto size = static_cast<std::size_t>(k) * (k + 1);
+    if (M.size() < size) M.resize(size);
+    if (a.size() <= static_cast<std::size_t>(k)) a.resize(k + 1);
     for (int i = 0; i < k; ++i) {
         const Element* row = R + static_cast<std::size_t>(parents[i]) * d;
         for (int j = 0; j < k; ++j) M[i * (k + 1) + j] = row[parents[j]];

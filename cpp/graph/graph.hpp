@@ -31,7 +31,9 @@ void for_each_node(const Word* set, int words, Visit&& visit) {
 /// Writes the nodes of the set in ascending order into `nodes`.
 inline void list_nodes(const Word* set, int words, std::vector<int>& nodes) {
     nodes.clear();
-    for_each_node(set, words, [&](int j) { nodes.push_back(j); });
+    for (int w = 0; w < words; ++w)
+        for (Word rest = set[w]; rest != 0; rest &= rest - 1)
+            nodes.push_back(64 * w + std::countr_zero(rest));
 }
 
 inline bool contains(const Word* set, int j) {
