@@ -1,7 +1,7 @@
-// Random numbers of the core: small, seeded, the same on every machine.
+// Random numbers: seeded, the same on every machine.
 //
-// A generator is made from (seed, stream). Every unit of work that may run on another thread gets
-// its own stream, so what it draws depends on its index alone, not on who runs it or when.
+// A generator is made from (seed, stream). Every unit of work that may run on another thread gets a
+// stream of its own, so its draws depend on its index alone, not on the thread or the time.
 #pragma once
 
 #include <array>
@@ -48,14 +48,14 @@ class Rng {
         return static_cast<int>(product >> 32);
     }
 
-    /// Uniform on [0, 1), by hand: the library's distributions differ between platforms. Twice the
-    /// value less one is uniform on [-1, 1), without rounding.
+    /// Uniform on [0, 1); the distributions of the standard library differ between platforms. Twice
+    /// the value less one is uniform on [-1, 1), without rounding.
     double uniform() { return 0x1p-53 * static_cast<double>(next() >> 11); }
 
     bool coin() { return next() >> 63; }
 
-    /// All that the next numbers depend on: a stream goes on elsewhere where it was left. Zero in
-    /// all four words is not the state of any stream.
+    /// The complete state: a generator made from it continues the stream. No stream has zero in all
+    /// four words.
     using State = std::array<std::uint64_t, 4>;
     explicit Rng(const State& state) : state_(state) {}
     const State& state() const { return state_; }

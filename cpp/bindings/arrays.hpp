@@ -1,5 +1,5 @@
-// How arrays cross the border between Python and the core, and the one place where their shapes are
-// checked. What the numbers mean has been validated in Python. Used by the bindings only.
+// Conversion of arrays between Python and the core, with checks of their shapes. Values have been
+// validated in Python. Used by the bindings only.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -24,14 +24,14 @@ namespace nb = nanobind;
 template <class T, int dimensions>
 using Array = nb::ndarray<const T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
 
-/// Graphs come in and go out as bitsets, see graph.hpp: uint64, one graph of shape (d, words), many
+/// Graphs are passed as adjacency words, see graph.hpp: uint64, one graph of shape (d, words), many
 /// of shape (graphs, d, words).
 using Bits = Array<Word, 2>;
 using BitStack = Array<Word, 3>;
 using BitArrays = std::pair<nb::ndarray<nb::numpy, Word>, nb::ndarray<nb::numpy, Word>>;
 /// Matrices are row-major doubles.
 using Matrix = Array<double, 2>;
-/// Edges as in edge.hpp, or sets of them as bits: uint8.
+/// Pair states as in edge.hpp, or sets of them as bits: uint8.
 using Bytes = Array<std::uint8_t, 2>;
 /// Arrays and numbers by name.
 using Named = nb::typed<nb::dict, nb::str, nb::any>;
@@ -52,7 +52,7 @@ inline std::vector<double> to_square(const Matrix& S, int d = -1) {
     return {S.data(), S.data() + S.size()};
 }
 
-/// Copies rows of bits, which Python holds like the core, into a graph of the same size.
+/// Copies adjacency words into a graph of the same size.
 inline void copy_rows(const Word* parents, const Word* spouses, Graph& graph) {
     if (graph.d() == 0) return;
     const auto size = static_cast<std::size_t>(graph.d()) * graph.words();
@@ -70,8 +70,8 @@ inline Graph to_graph(const Bits& parents, const Bits& spouses) {
     return graph;
 }
 
-/// A graph from the words of all its rows. For up to 64 nodes these are the masks that a Python
-/// graph holds, which makes a decision on a small graph cheaper than creating one array.
+/// A graph from the words of all its rows, in lists: for a small graph this takes less time than
+/// creating an array.
 inline Graph to_graph(int d, const std::vector<Word>& parents, const std::vector<Word>& spouses) {
     Graph graph(d);
     const auto size = static_cast<std::size_t>(d) * graph.words();
@@ -81,18 +81,18 @@ inline Graph to_graph(int d, const std::vector<Word>& parents, const std::vector
     return graph;
 }
 
-/// Throws unless the graph is about as many variables as the rest.
+/// Throws unless the graph has d nodes.
 inline void expect_nodes(const Graph& graph, int d) {
     if (graph.d() != d) throw std::invalid_argument("all graphs must have as many nodes as S");
 }
 
-/// Throws unless the rules are about d nodes.
+/// Throws unless the rules are for d nodes.
 inline void expect_nodes(const Rules& rules, int d) {
     if (!rules.knowledge.empty() && rules.knowledge.size() != static_cast<std::size_t>(d) * d)
         throw std::invalid_argument("knowledge must have shape (d, d) or (0, 0)");
 }
 
-/// Calls `visit` with every graph on d nodes of a stack; no Python object is touched.
+/// Calls `visit` with every graph of a stack; does not need the GIL.
 template <class Visit>
 void for_each_graph(int d, const BitStack& parents, const BitStack& spouses, Visit&& visit) {
     Graph graph(d);
@@ -113,10 +113,10 @@ inline std::vector<Graph> to_graphs(const BitStack& parents, const BitStack& spo
     return graphs;
 }
 
-/// Hands a vector to NumPy without copying it: the array owns the vector.
+/// An array that owns the vector, without a copy.
 template <class T>
 auto to_numpy(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
-    // Edges are bytes for Python.
+    // Pair states are uint8 in Python.
     using Entry = std::conditional_t<std::is_same_v<T, Edge>, std::uint8_t, T>;
     auto* owned = new std::vector<T>(std::move(values));
     nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
@@ -130,7 +130,7 @@ auto to_numpy(std::vector<T>&& values) {
     return to_numpy(std::move(values), {size});
 }
 
-/// Graphs on d nodes, put one after the other into two arrays of bits for Python.
+/// Collects graphs on d nodes into two arrays for Python.
 class GraphStack {
   public:
     explicit GraphStack(int d) : d_(d), words_(words_for(d)) {}
@@ -148,7 +148,7 @@ class GraphStack {
         return {to_numpy(std::move(parents_), {n_graphs_, d_, words_}),
                 to_numpy(std::move(spouses_), {n_graphs_, d_, words_})};
     }
-    /// Of a single graph, two arrays of shape (d, words).
+    /// For a single graph: two arrays of shape (d, words).
     BitArrays single_to_python() && {
         return {to_numpy(std::move(parents_), {d_, words_}),
                 to_numpy(std::move(spouses_), {d_, words_})};

@@ -17,8 +17,8 @@ namespace {
 
 using namespace nb::literals;
 
-/// Covariance matrices (K, d, d), their shares of the observations, targets (K, d), and kinds; with
-/// the constant, second moments (K, d + 1, d + 1).
+/// Covariance matrices (K, d, d), shares of the observations, targets (K, d) and kinds; with the
+/// constant, second moments (K, d + 1, d + 1).
 JointData make_conditions(const Array<double, 3>& S, const std::vector<double>& weights,
                           const Bytes& targets, const std::vector<int>& kinds, bool constant) {
     const std::size_t K = S.shape(0), w = S.shape(1), d = w - constant;
@@ -35,22 +35,23 @@ JointData make_conditions(const Array<double, 3>& S, const std::vector<double>& 
     for (std::size_t v = 0; v < d; ++v)
         if (std::all_of(all.begin(), all.end(),
                         [&](const ConditionData& c) { return c.target[v]; }))
-            throw std::invalid_argument("every variable must be left alone by some condition");
+            throw std::invalid_argument("no variable may be a target in every condition");
     return {std::move(all), static_cast<int>(d), constant};
 }
 
-/// What each coefficient [head, tail] and error covariance is in a condition, numbered as `Use`.
+/// The `ParameterUse` of each coefficient [head, tail] and error covariance in a condition.
 auto parameter_uses(int kind, const Array<std::uint8_t, 1>& targets) {
     const std::size_t d = targets.shape(0);
-    const Kind done = to_kind(kind);
+    const InterventionKind its_kind = to_kind(kind);
     std::vector<std::uint8_t> coefficients(d * d), errors(d * d);
     for (std::size_t i = 0; i < d; ++i)
         for (std::size_t j = 0; j < d; ++j) {
             const bool head = targets.data()[i] != 0, tail = targets.data()[j] != 0;
             coefficients[i * d + j] =
-                static_cast<std::uint8_t>(use_of_coefficient(done, tail, head));
-            errors[i * d + j] = static_cast<std::uint8_t>(
-                i == j ? use_of_variance(done, head) : use_of_covariance(done, tail || head));
+                static_cast<std::uint8_t>(use_of_coefficient(its_kind, tail, head));
+            errors[i * d + j] =
+                static_cast<std::uint8_t>(i == j ? use_of_variance(its_kind, head)
+                                                 : use_of_covariance(its_kind, tail || head));
         }
     return std::pair(to_numpy(std::move(coefficients), {d, d}),
                      to_numpy(std::move(errors), {d, d}));

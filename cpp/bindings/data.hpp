@@ -19,7 +19,7 @@ namespace bowfree::bindings {
 
 using Data = std::variant<Matrix, JointData>;
 
-/// The data of d variables; with d = -1, of any number.
+/// Converts data of d variables; with d = -1, of any number.
 inline JointData to_conditions(const Data& data, int d = -1) {
     if (const auto* S = std::get_if<Matrix>(&data)) {
         std::vector<double> square = to_square(*S, d);
@@ -31,17 +31,17 @@ inline JointData to_conditions(const Data& data, int d = -1) {
     return conditions;
 }
 
-/// Throws where sweeps of RICF are asked for, which are for one covariance matrix.
-inline void expect_plain(const JointData& conditions) {
-    if (!conditions.plain())
-        throw std::invalid_argument("RICF is for one covariance matrix, without targets");
+/// Throws unless the data are observational, as sweeps of RICF require.
+inline void expect_observational(const JointData& conditions) {
+    if (!conditions.is_observational())
+        throw std::invalid_argument("RICF requires one covariance matrix without targets");
 }
 
 /// Kinds are numbered as in data/intervention_kinds.hpp.
-inline Kind to_kind(int number) {
-    if (number < 0 || number > static_cast<int>(Kind::noise))
+inline InterventionKind to_kind(int number) {
+    if (number < 0 || number > static_cast<int>(InterventionKind::noise))
         throw std::invalid_argument("unknown kind of intervention");
-    return static_cast<Kind>(number);
+    return static_cast<InterventionKind>(number);
 }
 
 /// Conditions come as (kind, targets).
@@ -52,7 +52,7 @@ inline Conditions to_conditions(int d, const GivenConditions& given) {
     for (const auto& [kind, targets] : given) {
         conditions.push_back({to_kind(kind), std::vector<Word>(words_for(d))});
         for (int v : targets) {
-            if (v < 0 || v >= d) throw std::invalid_argument("a target is no node");
+            if (v < 0 || v >= d) throw std::invalid_argument("targets must be nodes");
             insert(conditions.back().targets.data(), v);
         }
     }

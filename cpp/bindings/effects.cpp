@@ -44,7 +44,7 @@ auto add_graphs(EffectCounter& self, const BitStack& parents, const BitStack& sp
 auto objectives(EffectCounter& self, const BitStack& parents, const BitStack& spouses,
                 std::optional<double> seconds, std::optional<double> seconds_of_first) {
     return to_numpy(interruptibly(seconds, [&](const Stop& stop) {
-        const Stop until_first = patient(seconds_of_first);
+        const Stop until_first = with_grace(seconds_of_first);
         self.obey(until_first);
         std::vector<double> values;
         try {

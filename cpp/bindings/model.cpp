@@ -1,4 +1,4 @@
-// Bindings of the fitting kernels: one call fits all districts of a graph.
+// Fits: one call fits all districts of a graph.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -36,7 +36,7 @@ struct GraphFit {
         return all;
     }
 
-    /// Scatters each district's k x columns matrix into a d x d one, which NumPy then owns.
+    /// A d x d matrix made of the k x columns matrices of the districts.
     auto scatter(std::vector<double> DistrictFit::* matrix) const {
         std::vector<double> full(static_cast<std::size_t>(d) * d);
         for (std::size_t c = 0; c < districts.size(); ++c) {
@@ -54,17 +54,17 @@ struct GraphFit {
                         {static_cast<std::size_t>(d), static_cast<std::size_t>(d)});
     }
 
-    /// The same with what the condition of this number has to itself.
-    auto scatter(std::vector<double> DistrictFit::* matrix, std::vector<double> OwnFit::* own,
+    /// The same in one condition, with its specific parameters.
+    auto scatter(std::vector<double> DistrictFit::* matrix, std::vector<double> ConditionFit::* own,
                  int condition) const {
         GraphFit here = *this;
         for (DistrictFit& fit : here.fits)
-            for (const OwnFit& part : fit.own)
+            for (const ConditionFit& part : fit.condition_fits)
                 if (part.condition == condition) fit.*matrix = part.*own;
         return here.scatter(matrix);
     }
 
-    /// The coefficients of the constant; zero where there is none.
+    /// The coefficients of the constant; zero if there is none.
     auto intercepts(int condition) const {
         std::vector<double> found(d);
         for (std::size_t c = 0; c < districts.size(); ++c) {
@@ -72,14 +72,14 @@ struct GraphFit {
             const int m = district.m();
             if (district.nodes[m - 1] != d) continue;
             const std::vector<double>* B = &fits[c].B;
-            for (const OwnFit& part : fits[c].own)
+            for (const ConditionFit& part : fits[c].condition_fits)
                 if (part.condition == condition) B = &part.B;
             for (int v = 0; v < district.k; ++v) found[district.nodes[v]] = (*B)[v * m + m - 1];
         }
         return to_numpy(std::move(found), {static_cast<std::size_t>(d)});
     }
 
-    /// One number per district.
+    /// One value per district.
     template <class T>
     std::vector<T> column(T DistrictFit::* field) const {
         std::vector<T> values;
@@ -90,13 +90,13 @@ struct GraphFit {
 
 GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
                    const std::string& method, int max_iter, double tol, int n_starts,
-                   std::uint64_t seed, bool look, std::optional<double> seconds) {
+                   std::uint64_t seed, bool more_starts, std::optional<double> seconds) {
     const Graph graph = to_graph(parents, spouses);
     const int d = graph.d();
     const JointData conditions = to_conditions(data, d);
     if (method != "newton" && method != "ricf")
         throw std::invalid_argument("method must be 'newton' or 'ricf', got '" + method + "'");
-    if (method == "ricf") expect_plain(conditions);
+    if (method == "ricf") expect_observational(conditions);
 
     return interruptibly(seconds, [&](const Stop& stop) {
         GraphFit result{d, {}, {}};
@@ -104,9 +104,10 @@ GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
         for (const auto& members : districts(graph)) {
             result.districts.push_back(conditions.district(graph, members));
             const District& district = result.districts.back();
-            result.fits.push_back(method == "ricf" ? ricf(conditions.all[0].S.data(), d, district,
-                                                          max_iter, tol, &stop)
-                                                   : fitter.fit(district, {n_starts, seed, look, true}));
+            result.fits.push_back(
+                method == "ricf"
+                    ? ricf(conditions.conditions[0].S.data(), d, district, max_iter, tol, &stop)
+                    : fitter.fit(district, {n_starts, seed, more_starts, true}));
         }
         return result;
     });
@@ -129,30 +130,30 @@ void bind_model(nb::module_& m) {
         .def(
             "B_in",
             [](const GraphFit& fit, int condition) {
-                return fit.scatter(&DistrictFit::B, &OwnFit::B, condition);
+                return fit.scatter(&DistrictFit::B, &ConditionFit::B, condition);
             },
-            "condition"_a, "B in a condition, which may have parameters of its own.")
+            "condition"_a, "B in a condition, which may have specific parameters.")
         .def(
             "Omega_in",
             [](const GraphFit& fit, int condition) {
-                return fit.scatter(&DistrictFit::Omega, &OwnFit::Omega, condition);
+                return fit.scatter(&DistrictFit::Omega, &ConditionFit::Omega, condition);
             },
             "condition"_a, "Omega in a condition.")
         .def("intercepts_in", &GraphFit::intercepts, "condition"_a,
              "(d,): coefficients of the constant in a condition.")
         .def_prop_ro("objective", entry(&DistrictFit::objective),
-                     "F = log|Omega_C| + tr(Omega_C^-1 E_C) at the end.")
+                     "F = log|Omega_C| + tr(Omega_C^-1 E_C) at the estimates.")
         .def_prop_ro("canonical", entry(&DistrictFit::canonical),
                      "F at the end of the canonical starts, which scores are made of.")
         .def_prop_ro("converged", entry(&DistrictFit::converged))
         .def_prop_ro("decrement", entry(&DistrictFit::decrement),
-                     "Half the squared Newton decrement: what the score could still gain.")
+                     "Half the squared Newton decrement: the possible gain of the score.")
         .def_prop_ro("gradient_norm", entry(&DistrictFit::gradient_norm),
                      "Largest gradient entry in scaled parameters.")
         .def_prop_ro("smallest_eigenvalue", entry(&DistrictFit::smallest_eigenvalue),
                      "Of the error correlation matrix.")
         .def_prop_ro("diverging", entry(&DistrictFit::diverging),
-                     "Not certified, with a huge coefficient: it may run to infinity.")
+                     "Not certified, with a huge coefficient: there may be no maximum.")
         .def_prop_ro("n_iter", entry(&DistrictFit::n_iter), "RICF sweeps plus Newton steps.")
         .def_prop_ro("n_optima", entry(&DistrictFit::n_optima),
                      "Distinct ends over all starts: certified maxima, and higher likelihoods.")
@@ -168,7 +169,7 @@ void bind_model(nb::module_& m) {
 
     m.def("fit_graph", &fit_graph, "S"_a, "parents"_a, "spouses"_a, nb::kw_only(),
           "method"_a = "newton", "max_iter"_a = 10, "tol"_a = 1e-6, "n_starts"_a = 1, "seed"_a = 0,
-          "look"_a = false, "seconds"_a.none() = nb::none(),
+          "more_starts"_a = false, "seconds"_a.none() = nb::none(),
           "Maximum likelihood fit of a BAP to the covariance matrix S (divisor n).\n\n"
           "`max_iter` and `tol` are those of method 'ricf', the paper's; `n_starts` and `seed`\n"
           "those of 'newton', and with `look` gross misfits are fitted from further starts, the "

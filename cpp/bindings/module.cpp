@@ -1,4 +1,4 @@
-// The table of contents of `bowfree._core`.
+// The module `bowfree._core`.
 #include <nanobind/nanobind.h>
 
 #include "bindings/bindings.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 namespace nb = nanobind;
 
-/// Errors of the core that are not the caller's: raised as errors of the package.
+/// Raises errors of the core as errors of the package.
 void raise_own_error(const std::exception_ptr& thrown, void*) {
     const auto raise = [](const char* name, const char* message) {
         nb::object error = nb::module_::import_("bowfree.errors").attr(name);
@@ -18,8 +18,7 @@ void raise_own_error(const std::exception_ptr& thrown, void*) {
     try {
         std::rethrow_exception(thrown);
     } catch (const bowfree::Stopped&) {
-        raise("TimeIsUp",
-              "the time limit was over before there was anything to return; allow more time");
+        raise("TimeIsUp", "the time limit was reached before there was a result; allow more time");
     } catch (const bowfree::NoThread& error) {
         raise("BowfreeError", error.what());
     }

@@ -97,7 +97,7 @@ auto changes_of_edges(const Data& data, const Bits& parents, const Bits& spouses
     // Gains are asked for without a penalty, so n does not matter. A small cache does: districts
     // after a change are many, but the parts that are peeled off them come again and again.
     Scorer scorer(to_conditions(data, graph.d()), 2.0, 0.0, std::size_t{1} << 24, sweeps);
-    if (sweeps > 0) expect_plain(scorer.data());
+    if (sweeps > 0) expect_observational(scorer.data());
     std::vector<std::int32_t> moves;
     std::vector<double> gains;
     interruptibly([&](const Stop& stop) {
@@ -159,7 +159,7 @@ void bind_search(nb::module_& m) {
                 const Graph start = to_graph(ground.first, ground.second);
                 expect_nodes(rules, start.d());
                 JointData conditions = to_conditions(data, start.d());
-                if (sweeps > 0) expect_plain(conditions);
+                if (sweeps > 0) expect_observational(conditions);
                 new (self) Search(std::move(conditions), n, penalty, cache_bytes, rules, options,
                                   start, sweeps);
             },

@@ -19,14 +19,14 @@ BitArrays sample_mcmc(const Bits& parents, const Bits& spouses, const Rules& rul
     GraphStack found(start.d());
     interruptibly([&](const Stop& stop) {
         if (thin > 0) {
-            Walk walk(start, rules, step, Rng(seed));
+            RandomWalk walk(start, rules, step, Rng(seed));
             for (std::size_t s = 0; s < size; ++s) {
                 walk.advance(s == 0 ? burn_in : thin, stop);
                 found.push(walk.graph());
             }
         } else {
             for (std::size_t s = 0; s < size; ++s) {
-                Walk walk(start, rules, step, Rng(seed, s));
+                RandomWalk walk(start, rules, step, Rng(seed, s));
                 walk.advance(burn_in, stop);
                 found.push(walk.graph());
             }
@@ -50,8 +50,7 @@ BitArrays sample_triangular(int d, const Rules& rules, std::size_t size, std::ui
 }  // namespace
 
 void bind_space(nb::module_& m) {
-    nb::class_<Rules>(m, "Rules",
-                      "Class, limits (-1: none) and knowledge that every graph satisfies.")
+    nb::class_<Rules>(m, "Rules", "Constraints on graphs: class, limits (-1: none) and knowledge.")
         .def(
             "__init__",
             [](Rules* self, int graph_class, int max_in_degree, int max_edges, int max_district,
@@ -79,8 +78,8 @@ void bind_space(nb::module_& m) {
     m.def("sample_mcmc", &sample_mcmc, nb::arg("parents"), nb::arg("spouses"), nb::arg("rules"),
           nb::arg("size"), nb::arg("burn_in"), nb::arg("thin"), nb::arg("printed_step"),
           nb::arg("seed"),
-          "Graphs from the walk that starts at the given one: one walk with `thin` steps between "
-          "samples, or, with thin = 0, independent walks. Returns (parents, spouses), each "
+          "Graphs of a random walk from the given one: one walk with `thin` steps between samples "
+          "or, with thin = 0, independent walks. Returns (parents, spouses), each "
           "(size, d, words).");
     m.def("sample_triangular", &sample_triangular, nb::arg("d"), nb::arg("rules"), nb::arg("size"),
           nb::arg("seed"), "The naive sampler; returns as `sample_mcmc`.");

@@ -265,7 +265,7 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
     std::vector<Part> parts;
     double of_classes = 0.0, total = 0.0;
     interruptibly(seconds, [&](const Stop& stop) {
-        const Stop until_first = patient(seconds);  // member of the heaviest class
+        const Stop until_first = with_grace(seconds);  // member of the heaviest class
         std::size_t next = 0;
         try {
             for (std::size_t c = 0; c < sizes.size(); ++c) {

@@ -7,7 +7,7 @@ namespace bowfree {
 
 namespace {
 
-/// Counts of values 0 .. n - 1 seen so far, with sums from below: a Fenwick tree.
+/// Counts of the values 0 .. n - 1 added so far, with cumulative sums: a Fenwick tree.
 class Counts {
   public:
     explicit Counts(int n) : tree_(n + 1) {}
@@ -17,7 +17,7 @@ class Counts {
         ++total_;
     }
 
-    /// How many of the values seen are smaller, minus how many are larger.
+    /// The number of smaller values minus the number of larger ones.
     std::int64_t balance(int value) const { return below(value) + below(value + 1) - total_; }
 
   private:
@@ -41,8 +41,9 @@ std::vector<std::int64_t> concordance(const std::int32_t* x, const std::int32_t*
     std::partial_sum(first.begin(), first.end(), first.begin());
     for (int i = 0; i < n; ++i) order[first[x[i]]++] = i;
     std::vector<std::int64_t> sum(n);
-    // Up the order the rows behind are smaller in x, so that those smaller in y agree; down the
-    // order it is the other way round. Rows that tie in x are asked before any of them is counted.
+    // In ascending order of x, the rows already counted are smaller in x, so those smaller in y are
+    // concordant; in descending order it is the other way round. Rows tied in x are evaluated
+    // before any of them is counted.
     for (const int sign : {1, -1}) {
         Counts seen(n);
         for (int start = 0; start < n;) {

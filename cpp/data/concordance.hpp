@@ -1,4 +1,4 @@
-// How often pairs of rows agree in order: what Kendall's tau and its precision are made of.
+// Concordant and discordant pairs of rows, for Kendall's tau and its standard error.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace bowfree {
 
 /// For each row i the sum over all rows j of sign(x_i - x_j) sign(y_i - y_j): pairs in the same
-/// order minus pairs in opposite order, ties counting neither way. `x` and `y` are dense ranks,
-/// 0 <= rank < n. O(n log n).
+/// order minus pairs in opposite order; ties count zero. `x` and `y` are dense ranks,
+/// 0 <= rank < n. Time O(n log n).
 std::vector<std::int64_t> concordance(const std::int32_t* x, const std::int32_t* y, int n,
                                       const Stop* stop = nullptr);
 

@@ -20,41 +20,44 @@ void add(std::vector<double>& a, double weight, const std::vector<double>& b) {
 }  // namespace
 
 JointData::JointData(std::vector<double> S, int d)
-    : d(d), own_coefficients(d * d), own_covariances(d * d) {
-    all.push_back({1.0, std::move(S), std::vector<char>(d)});
+    : d(d), specific_coefficients(d * d), specific_covariances(d * d) {
+    conditions.push_back({1.0, std::move(S), std::vector<char>(d)});
 }
 
 JointData::JointData(std::vector<ConditionData> given, int d, bool constant)
     : d(d),
       constant(constant),
-      own_coefficients(width() * width()),
-      own_covariances(width() * width()) {
+      specific_coefficients(width() * width()),
+      specific_covariances(width() * width()) {
     const int w = width();
     const auto is_target = [](char target) { return target != 0; };
     int number = 0;
     for (ConditionData& condition : given) {
         condition.number = number++;
         if (std::none_of(condition.target.begin(), condition.target.end(), is_target))
-            condition.kind = Kind::perfect;
+            condition.kind = InterventionKind::perfect;
         const auto& target = condition.target;
-        has_own_ = has_own_ || condition.kind != Kind::perfect;
+        has_specific_ = has_specific_ || condition.kind != InterventionKind::perfect;
         for (int i = 0; i < d; ++i) {
-            if (condition.kind != Kind::perfect)
-                n_own_variances += use_of_variance(condition.kind, target[i]) == Use::own;
-            if (constant && condition.kind != Kind::perfect)
+            if (condition.kind != InterventionKind::perfect)
+                n_specific_variances +=
+                    use_of_variance(condition.kind, target[i]) == ParameterUse::specific;
+            if (constant && condition.kind != InterventionKind::perfect)
                 n_own_intercepts +=
-                    use_of_coefficient(condition.kind, false, target[i]) == Use::own;
+                    use_of_coefficient(condition.kind, false, target[i]) == ParameterUse::specific;
             for (int j = 0; j < d; ++j) {
-                own_coefficients[i * w + j] +=
-                    use_of_coefficient(condition.kind, target[i], target[j]) == Use::own;
-                own_covariances[i * w + j] +=
-                    use_of_covariance(condition.kind, target[i] || target[j]) == Use::own;
+                specific_coefficients[i * w + j] +=
+                    use_of_coefficient(condition.kind, target[i], target[j]) ==
+                    ParameterUse::specific;
+                specific_covariances[i * w + j] +=
+                    use_of_covariance(condition.kind, target[i] || target[j]) ==
+                    ParameterUse::specific;
             }
         }
     }
     for (const ConditionData& condition : given)
         for (int t = 0; t < d; ++t) {
-            if (condition.kind != Kind::perfect || !condition.target[t]) continue;
+            if (condition.kind != InterventionKind::perfect || !condition.target[t]) continue;
             const double* row = &condition.S[static_cast<std::ptrdiff_t>(t) * w];
             double variance = row[t];
             if (constant) variance -= row[d] * row[d];
@@ -66,38 +69,42 @@ JointData::JointData(std::vector<ConditionData> given, int d, bool constant)
                 (variance > 0.0 ? std::log(variance) + 1.0 : -std::log(2.0 * std::numbers::pi));
         }
     if (given.size() == 1) {
-        all = std::move(given);
+        conditions = std::move(given);
     } else {
         for (ConditionData& condition : given) {
-            const auto same = std::find_if(all.begin(), all.end(), [&](const ConditionData& other) {
-                return condition.kind == Kind::perfect && other.kind == Kind::perfect &&
-                       other.target == condition.target;
-            });
-            if (same == all.end()) {
+            const auto same =
+                std::find_if(conditions.begin(), conditions.end(), [&](const ConditionData& other) {
+                    return condition.kind == InterventionKind::perfect &&
+                           other.kind == InterventionKind::perfect &&
+                           other.target == condition.target;
+                });
+            if (same == conditions.end()) {
                 for (double& entry : condition.S) entry *= condition.weight;
-                all.push_back(std::move(condition));
+                conditions.push_back(std::move(condition));
             } else {
                 add(same->S, condition.weight, condition.S);
                 same->weight += condition.weight;
             }
         }
-        for (ConditionData& condition : all)
+        for (ConditionData& condition : conditions)
             for (double& entry : condition.S) entry /= condition.weight;
     }
-    plain_ = !constant && all.size() == 1 &&
-             std::none_of(all[0].target.begin(), all[0].target.end(), is_target);
+    is_observational_ =
+        !constant && conditions.size() == 1 &&
+        std::none_of(conditions[0].target.begin(), conditions[0].target.end(), is_target);
 }
 
 namespace {
 
-/// Whether a condition has parameters of a district to itself.
-bool has_own(const ConditionData& condition, const District& district) {
-    if (condition.kind == Kind::perfect) return false;
+/// Whether some parameters of a district are specific to a condition.
+bool has_specific(const ConditionData& condition, const District& district) {
+    if (condition.kind == InterventionKind::perfect) return false;
     const auto target = [&](int j) { return condition.target[district.nodes[j]] != 0; };
     for (int v = 0; v < district.k; ++v) {
-        if (use_of_variance(condition.kind, target(v)) == Use::own) return true;
+        if (use_of_variance(condition.kind, target(v)) == ParameterUse::specific) return true;
         for (const int p : district.parents[v])
-            if (use_of_coefficient(condition.kind, target(p), target(v)) == Use::own) return true;
+            if (use_of_coefficient(condition.kind, target(p), target(v)) == ParameterUse::specific)
+                return true;
     }
     return false;
 }
@@ -112,28 +119,30 @@ District JointData::district(const Graph& graph, const std::vector<int>& members
     return made;
 }
 
-bool JointData::parts(int v, const std::vector<int>& others) const {
-    return std::any_of(all.begin(), all.end(), [&](const ConditionData& condition) {
+bool JointData::sets_without(int v, const std::vector<int>& others) const {
+    return std::any_of(conditions.begin(), conditions.end(), [&](const ConditionData& condition) {
         return condition.target[v] && std::any_of(others.begin(), others.end(),
                                                   [&](int q) { return !condition.target[q]; });
     });
 }
 
-std::vector<Pooled> pool(const JointData& conditions, const District& district) {
-    const int m = district.m(), w = conditions.width();
-    std::vector<Pooled> groups;
+std::vector<ConditionGroup> pool_conditions(const JointData& data, const District& district) {
+    const int m = district.m(), w = data.width();
+    std::vector<ConditionGroup> groups;
     std::vector<char> set(district.k);
-    for (const ConditionData& condition : conditions.all) {
+    for (const ConditionData& condition : data.conditions) {
         for (int v = 0; v < district.k; ++v)
-            set[v] = condition.kind == Kind::perfect && condition.target[district.nodes[v]];
-        if (std::find(set.begin(), set.end(), 0) == set.end()) continue;  // it says nothing
-        const bool own = has_own(condition, district);
-        auto same = std::find_if(groups.begin(), groups.end(), [&](const Pooled& group) {
-            return !own && group.condition < 0 && group.set == set;
+            set[v] =
+                condition.kind == InterventionKind::perfect && condition.target[district.nodes[v]];
+        if (std::find(set.begin(), set.end(), 0) == set.end())
+            continue;  // no information about the district
+        const bool specific = has_specific(condition, district);
+        auto same = std::find_if(groups.begin(), groups.end(), [&](const ConditionGroup& group) {
+            return !specific && group.condition < 0 && group.set == set;
         });
         if (same == groups.end())
             same = groups.insert(groups.end(), {0.0, set, std::vector<double>(m * m)});
-        if (own) {
+        if (specific) {
             same->condition = condition.number;
             same->kind = condition.kind;
             for (const int node : district.nodes) same->target.push_back(condition.target[node]);
@@ -144,35 +153,36 @@ std::vector<Pooled> pool(const JointData& conditions, const District& district) 
                 same->S[i * m + j] +=
                     condition.weight * condition.S[district.nodes[i] * w + district.nodes[j]];
     }
-    for (Pooled& group : groups)
+    for (ConditionGroup& group : groups)
         for (double& entry : group.S) entry /= group.weight;
     return groups;
 }
 
-std::vector<int> left_alone_alike(const std::vector<Pooled>& groups, int k) {
+std::vector<int> first_with_same_groups(const std::vector<ConditionGroup>& groups, int k) {
     std::vector<int> first(k);
     for (int v = 0; v < k; ++v)
-        while (first[v] < v &&
-               std::any_of(
-                   groups.begin(), groups.end(),
-                   [&](const Pooled& group) { return group.set[first[v]] != group.set[v]; }))
+        while (first[v] < v && std::any_of(
+                                   groups.begin(), groups.end(),
+                                   [&](const ConditionGroup& group) {
+                                       return group.set[first[v]] != group.set[v];
+                                   }))
             ++first[v];
     return first;
 }
 
-int count_own(const JointData& conditions, const District& district) {
+int count_specific(const JointData& data, const District& district) {
     const auto& nodes = district.nodes;
-    const int w = conditions.width();
-    int own = 0;
+    const int w = data.width();
+    int total = 0;
     for (int v = 0; v < district.k; ++v)
         for (const int p : district.parents[v])
-            own += conditions.own_coefficients[nodes[p] * w + nodes[v]];
+            total += data.specific_coefficients[nodes[p] * w + nodes[v]];
     for (const auto& [a, b] : district.spouse_pairs)
-        own += conditions.own_covariances[nodes[a] * w + nodes[b]];
-    return own;
+        total += data.specific_covariances[nodes[a] * w + nodes[b]];
+    return total;
 }
 
-District members_left(const District& district, const std::vector<char>& set) {
+District unset_members(const District& district, const std::vector<char>& set) {
     District left;
     std::vector<int> local(district.m(), -1);
     const auto number = [&](int j) {
@@ -197,14 +207,15 @@ District members_left(const District& district, const std::vector<char>& set) {
     return left;
 }
 
-District told_of(const District& district, const std::vector<Pooled>& groups) {
-    District told = district;
-    std::erase_if(told.spouse_pairs, [&](const std::pair<int, int>& pair) {
-        return std::all_of(groups.begin(), groups.end(), [&](const Pooled& group) {
+District without_uninformed_pairs(const District& district,
+                                  const std::vector<ConditionGroup>& groups) {
+    District informed = district;
+    std::erase_if(informed.spouse_pairs, [&](const std::pair<int, int>& pair) {
+        return std::all_of(groups.begin(), groups.end(), [&](const ConditionGroup& group) {
             return group.set[pair.first] || group.set[pair.second];
         });
     });
-    return told;
+    return informed;
 }
 
 }  // namespace bowfree

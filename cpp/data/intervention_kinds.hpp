@@ -1,48 +1,49 @@
-// What an intervention does to the parameters at its targets.
+// What an intervention does to the parameters at its targets, by kind:
 //
-//     perfect     a target loses every edge with a head at it, and has a variance of its own there
-//     mechanism   the coefficients, variance and error covariances of a target are its own there
-//     activity    the coefficients of the edges out of a target are their own there
-//     noise       the error variance of a target is its own there
+//     perfect     all arrowheads at a target are removed, and its variance is specific
+//     mechanism   the coefficients, variance and error covariances of a target are specific
+//     activity    the coefficients of the edges out of a target are specific
+//     noise       the error variance of a target is specific
 //
-// So in every condition each parameter is absent (zero), shared with the others, or the condition's
-// own.
+// Hence in a condition each parameter is absent (zero), shared with the other conditions, or
+// specific to the condition.
 #pragma once
 
 #include <cstdint>
 
 namespace bowfree {
 
-enum class Kind : std::uint8_t { perfect, mechanism, activity, noise };
+enum class InterventionKind : std::uint8_t { perfect, mechanism, activity, noise };
 
-/// What a parameter is in a condition.
-enum class Use : std::uint8_t { absent, shared, own };
+/// The status of a parameter in a condition.
+enum class ParameterUse : std::uint8_t { absent, shared, specific };
 
-/// The coefficient of an edge, given whether its tail and its head are targets.
-inline Use use_of_coefficient(Kind kind, bool tail, bool head) {
+/// The status of the coefficient of an edge; `tail` and `head`: whether these ends are targets.
+inline ParameterUse use_of_coefficient(InterventionKind kind, bool tail, bool head) {
     switch (kind) {
-        case Kind::perfect:
-            return head ? Use::absent : Use::shared;
-        case Kind::mechanism:
-            return head ? Use::own : Use::shared;
-        case Kind::activity:
-            return tail ? Use::own : Use::shared;
-        case Kind::noise:
+        case InterventionKind::perfect:
+            return head ? ParameterUse::absent : ParameterUse::shared;
+        case InterventionKind::mechanism:
+            return head ? ParameterUse::specific : ParameterUse::shared;
+        case InterventionKind::activity:
+            return tail ? ParameterUse::specific : ParameterUse::shared;
+        case InterventionKind::noise:
             break;
     }
-    return Use::shared;
+    return ParameterUse::shared;
 }
 
-/// The error covariance of two nodes, given whether one of them is a target.
-inline Use use_of_covariance(Kind kind, bool touched) {
-    if (!touched) return Use::shared;
-    if (kind == Kind::perfect) return Use::absent;
-    return kind == Kind::mechanism ? Use::own : Use::shared;
+/// The status of the error covariance of two nodes; `touched`: whether one of them is a target.
+inline ParameterUse use_of_covariance(InterventionKind kind, bool touched) {
+    if (!touched) return ParameterUse::shared;
+    if (kind == InterventionKind::perfect) return ParameterUse::absent;
+    return kind == InterventionKind::mechanism ? ParameterUse::specific : ParameterUse::shared;
 }
 
-/// The error variance of a node, given whether it is a target.
-inline Use use_of_variance(Kind kind, bool target) {
-    return target && kind != Kind::activity ? Use::own : Use::shared;
+/// The status of the error variance of a node; `target`: whether it is a target.
+inline ParameterUse use_of_variance(InterventionKind kind, bool target) {
+    return target && kind != InterventionKind::activity ? ParameterUse::specific
+                                                        : ParameterUse::shared;
 }
 
 }  // namespace bowfree

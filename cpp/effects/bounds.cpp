@@ -35,7 +35,7 @@ EffectCounter::EffectCounter(JointData data, double path_sign, double zero,
       E_(B_.size()) {
     for (int v = 0; v < d_; ++v) {
         double variance = 0.0;
-        for (const ConditionData& condition : data_.all)
+        for (const ConditionData& condition : data_.conditions)
             variance += condition.weight * condition.S[v * data_.width() + v];
         sd_[v] = std::sqrt(variance);
     }

@@ -37,11 +37,11 @@ class EffectCounter {
   public:
     /// `data` are one covariance matrix (divisor n), or several conditions. `path_sign` is 1 for
     /// the total effects (I - B)^-1, or -1 for (I + B)^-1, which the authors' program computed. An
-    /// effect is zero when its absolute value, in standard deviations, is at most `zero`. When `max_districts` are
-    /// remembered, they are forgotten and the memory begins anew. `variances` tells whether
-    /// `variance` will be asked for: that takes a matrix for each district, which costs a tenth of
-    /// the time. `gamma` is the asymptotic covariance matrix of the entries S_ij, i >= j, row by
-    /// row, of one sample; without it variances are those of normal data.
+    /// effect is zero when its absolute value, in standard deviations, is at most `zero`. When
+    /// `max_districts` are remembered, they are forgotten and the memory begins anew. `variances`
+    /// tells whether `variance` will be asked for: that takes a matrix for each district, which
+    /// costs a tenth of the time. `gamma` is the asymptotic covariance matrix of the entries S_ij,
+    /// i >= j, row by row, of one sample; without it variances are those of normal data.
     EffectCounter(JointData data, double path_sign, double zero, std::size_t max_districts,
                   bool variances, std::vector<double> gamma = {});
 

@@ -313,7 +313,7 @@ class ClassSearch {
         if (found_.n_members == options_.limit) throw Stopped{};  // there is one more
         found_.marks.insert(found_.marks.end(), marks_.begin(), marks_.end());
         ++found_.n_members;
-        stop_.found_one();
+        stop_.count_result();
     }
 
     int n_;
@@ -373,7 +373,7 @@ ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options, 
         if (order.empty() || witness.inside(H, order, stop).answer != Inclusion::yes) return;
         if (members.size() >= options.limit) throw Stopped{};  // there is one more
         members.push_back(candidate);
-        stop.found_one();
+        stop.count_result();
     };
     try {
         const Witness witness(graph, options.seed, stop);

@@ -90,7 +90,7 @@ class Finder {
         graphs_.push_back(marks);
         depth_.push_back(steps);
         objective_.push_back(value);
-        workspace_.stop.found_one();
+        workspace_.stop.count_result();
     }
 
     void try_candidate(const Marks& candidate, int steps) {

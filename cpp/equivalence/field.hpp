@@ -131,8 +131,8 @@ inline bool null_vector(Element* M, int k, Element* x, const Stop& stop) {
 
 /// Solves for the error of v: the combination of v and its parents that is uncorrelated with the
 /// errors of the parents. `R` is d x d, row p being cov(eps_p, X), known for the parents. `a` gets
-/// the factors of the parents, in their order, and that of v, up to a common factor. `M` is scratch.
-/// Returns false when the system is singular.
+/// the factors of the parents, in their order, and that of v, up to a common factor. `M` is
+/// scratch. Returns false when the system is singular.
 inline bool solve_row(const Element* R, int d, int v, const std::vector<int>& parents,
                       std::vector<Element>& M, std::vector<Element>& a, const Stop& stop) {
     const int k = static_cast<int>(parents.size());
@@ -147,8 +147,8 @@ inline bool solve_row(const Element* R, int d, int v, const std::vector<int>& pa
     return null_vector(M.data(), k, a.data(), stop);
 }
 
-/// The covariance, up to a factor, of the errors of u and v, `a` being that of `solve_row` for v and
-/// `row` the row of u in R.
+/// The covariance, up to a factor, of the errors of u and v, `a` being that of `solve_row` for v
+/// and `row` the row of u in R.
 inline Element error_covariance(const Element* row, int v, const std::vector<int>& parents,
                                 const std::vector<Element>& a) {
     Sum sum;

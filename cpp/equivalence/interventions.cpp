@@ -11,9 +11,9 @@ std::uint64_t count_parameters(const Graph& graph, const Conditions& conditions)
     const auto count = [&](auto&& use) {
         bool shared = false;
         for (const Condition& condition : conditions) {
-            const Use here = use(condition);
-            total += here == Use::own;
-            shared = shared || here == Use::shared;
+            const ParameterUse here = use(condition);
+            total += here == ParameterUse::specific;
+            shared = shared || here == ParameterUse::shared;
         }
         total += shared;
     };
@@ -38,9 +38,9 @@ Covariances random_covariances(const Graph& graph, const std::vector<int>& order
     Covariances Sigma;
     for (const Condition& condition : conditions) {
         FieldModel here = shared;
-        const auto change = [&](Element& value, Use use) {
-            if (use == Use::absent) value = 0;
-            if (use == Use::own) value = draw();
+        const auto change = [&](Element& value, ParameterUse use) {
+            if (use == ParameterUse::absent) value = 0;
+            if (use == ParameterUse::specific) value = draw();
         };
         for (int v = 0; v < d; ++v) {
             for_each_node(graph.parents(v), graph.words(),
@@ -116,21 +116,22 @@ ConditionsTest ConditionRows::place(int v, const std::vector<int>& parents,
         if (!solver.solve(v, condition.cuts(v) ? no_parents_ : parents, stop))
             return {Inclusion::singular};
         for (std::size_t i = 0; i < solver.b().size(); ++i)
-            if (condition.coefficient(parents[i], v) == Use::shared &&
+            if (condition.coefficient(parents[i], v) == ParameterUse::shared &&
                 !agree(coefficients_[i], solver.b()[i], here))
                 return {Inclusion::no,         Clash::coefficient, here,
                         coefficients_[i].from, parents[i],         v};
         for (int u : before) {
             // A parent is uncorrelated by construction, in all conditions.
-            const Use use = adjacent[u] ? condition.error(u, v) : Use::absent;
-            if (use == Use::own) continue;
+            const ParameterUse use = adjacent[u] ? condition.error(u, v) : ParameterUse::absent;
+            if (use == ParameterUse::specific) continue;
             const Element error = solver.error(u);
-            if (use == Use::absent && error != 0)
+            if (use == ParameterUse::absent && error != 0)
                 return {Inclusion::no, Clash::correlated, here, -1, u, v};
-            if (use == Use::shared && !agree(errors_[u], error, here))
+            if (use == ParameterUse::shared && !agree(errors_[u], error, here))
                 return {Inclusion::no, Clash::error, here, errors_[u].from, u, v};
         }
-        if (condition.error(v, v) == Use::shared && !agree(errors_[v], solver.error(v), here))
+        if (condition.error(v, v) == ParameterUse::shared &&
+            !agree(errors_[v], solver.error(v), here))
             return {Inclusion::no, Clash::error, here, errors_[v].from, v, v};
     }
     return {};

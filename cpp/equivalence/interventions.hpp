@@ -1,11 +1,12 @@
 // Equivalence under several conditions, some with interventions: one G and H, one Sigma for each.
 //
 // B and Omega are the same in all conditions but for what the interventions do: a condition has a
-// kind and targets, and each parameter is absent, shared or its own there (data/intervention_kinds.hpp). What
-// is left of a BAP in a condition is a BAP. Its parameters there follow from Sigma of that
-// condition alone, node by node (decision.hpp). Hence no condition needs to be without targets: H
-// can produce the matrices Sigma_e of G exactly if in each of them the errors of H are uncorrelated
-// at the pairs that it does not join there, and if the conditions agree about what they share.
+// kind and targets, and each parameter is absent, shared or its own there
+// (data/intervention_kinds.hpp). What is left of a BAP in a condition is a BAP. Its parameters
+// there follow from Sigma of that condition alone, node by node (decision.hpp). Hence no condition
+// needs to be without targets: H can produce the matrices Sigma_e of G exactly if in each of them
+// the errors of H are uncorrelated at the pairs that it does not join there, and if the conditions
+// agree about what they share.
 //
 // Means say no more, where intercepts are shared like coefficients (data/conditions.hpp) and one
 // condition has no targets. Say that x is set, or has a mechanism of its own, in condition e. Its
@@ -32,18 +33,18 @@
 namespace bowfree {
 
 struct Condition {
-    Kind kind = Kind::perfect;
+    InterventionKind kind = InterventionKind::perfect;
     std::vector<Word> targets;  ///< a set of nodes, as many words as a graph's
 
     bool is_target(int v) const { return contains(targets.data(), v); }
     /// Does v lose its edges with a head at v?
-    bool cuts(int v) const { return kind == Kind::perfect && is_target(v); }
+    bool cuts(int v) const { return kind == InterventionKind::perfect && is_target(v); }
     /// The coefficient of p -> v.
-    Use coefficient(int p, int v) const {
+    ParameterUse coefficient(int p, int v) const {
         return use_of_coefficient(kind, is_target(p), is_target(v));
     }
     /// The error covariance of u and v; with u = v, the error variance.
-    Use error(int u, int v) const {
+    ParameterUse error(int u, int v) const {
         return u == v ? use_of_variance(kind, is_target(v))
                       : use_of_covariance(kind, is_target(u) || is_target(v));
     }

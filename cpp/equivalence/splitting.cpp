@@ -85,8 +85,9 @@ class Fingerprints {
             const Stop& stop) const {
         const MemberParameters parameters(member, Sigma_, stop);
         for (std::size_t c = 0; c < additions.size(); ++c)
-            out[c] = additions[c].kind == Kind::perfect ? cut(parameters, additions[c])
-                                                        : tangent(parameters, additions[c], stop);
+            out[c] = additions[c].kind == InterventionKind::perfect
+                         ? cut(parameters, additions[c])
+                         : tangent(parameters, additions[c], stop);
     }
 
   private:
@@ -139,9 +140,11 @@ class Fingerprints {
         std::vector<std::pair<int, int>> coefficients, errors;
         for (int v : member.order)
             for (int p : member.parents[v])
-                if (condition.coefficient(p, v) == Use::own) coefficients.emplace_back(p, v);
+                if (condition.coefficient(p, v) == ParameterUse::specific)
+                    coefficients.emplace_back(p, v);
         for (const auto& [pair, error] : member.errors)
-            if (condition.error(pair.first, pair.second) == Use::own) errors.push_back(pair);
+            if (condition.error(pair.first, pair.second) == ParameterUse::specific)
+                errors.push_back(pair);
         const std::size_t k = coefficients.size() + errors.size();
         const auto row = [&](const Functional& f, Element* out) {
             const std::vector<Element> g = member.reach(f.y), h = member.reach(f.z);
@@ -300,7 +303,7 @@ std::vector<std::int32_t> split_members(const Graph& graph,
             run_jobs(static_cast<int>(m), n_threads, stop, [&](int job, const Stop& its_stop) {
                 const auto c = static_cast<std::size_t>(job);
                 const auto of = [&](std::size_t i) { return print(i, c); };
-                if (anchored && additions[c].kind == Kind::perfect)
+                if (anchored && additions[c].kind == InterventionKind::perfect)
                     number_classes(n_members, of, classes.data() + c, m);
                 else
                     split_under(members, known, additions[c], of, its_seed, classes.data() + c, m,

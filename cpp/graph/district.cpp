@@ -9,13 +9,13 @@ District make_district(const Graph& graph, const std::vector<int>& members) {
     district.k = static_cast<int>(members.size());
     district.nodes = members;
 
-    // Local number of each node in sight: members first, then the parents outside, ascending.
+    // Local numbers: members first, then the parents outside, ascending.
     std::vector<int> local(graph.d(), -1);
     for (int v = 0; v < district.k; ++v) local[members[v]] = v;
     for (int v : members)
         for_each_node(graph.parents(v), graph.words(), [&](int p) {
             if (local[p] != -1) return;
-            local[p] = district.k;  // seen; the number follows once all are known
+            local[p] = district.k;  // marks it; the number follows when all are listed
             district.nodes.push_back(p);
         });
     std::sort(district.nodes.begin() + district.k, district.nodes.end());

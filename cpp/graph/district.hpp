@@ -1,5 +1,4 @@
-// A district and its incoming edges: all that one factor of the likelihood depends on
-// (section 3.1).
+// A district and its incoming edges: what one factor of the likelihood depends on (section 3.1).
 #pragma once
 
 #include <utility>
@@ -9,9 +8,9 @@
 
 namespace bowfree {
 
-/// A district C with its parents, in local numbers: the k members are 0..k-1 in ascending order of
-/// their node, the parents outside C are k..m-1, again ascending. The order is canonical, so equal
-/// (district, incoming edges) give equal `District`s, and a fit of one is a pure function of it.
+/// A district C with its parents, in local numbers: the k members are 0..k-1, the parents outside C
+/// are k..m-1. `make_district` sorts both by node, so equal districts with equal incoming edges
+/// give equal objects.
 struct District {
     std::vector<int> nodes;                         ///< global index of each local number, size m
     int k = 0;                                      ///< number of members

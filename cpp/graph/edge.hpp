@@ -1,11 +1,12 @@
-// The state of one pair of nodes in a graph without bows: which of its two ends carry an arrowhead.
+// Pair states: which of the two ends of a pair of nodes have an arrowhead, in a graph without bows.
 //
 //     pair (i, j), i < j      none      i -> j     i <- j     i <-> j
 //     value                   00        01         10         11
 //     bit 0: arrowhead at j, bit 1: arrowhead at i
 //
-// A move of the search is "set pair (i, j) to this state": additions, deletions, reversals and
-// changes of type are one thing.
+// Beside the adjacency words of graph.hpp this is the second encoding of graphs in the core: a list
+// of states, for all pairs in the order of `pair_index` or for a given list of pairs. A move of the
+// search sets one pair to a state, be it an addition, a deletion, a reversal or a change of type.
 #pragma once
 
 #include <cstddef>
@@ -31,12 +32,12 @@ inline bool is_directed(Edge edge) {
     return edge == Edge::forward || edge == Edge::backward;
 }
 
-/// The place of pair (i, j), i < j, among all of them: (0,1), (0,2), (1,2), (0,3), ...
+/// The index of pair (i, j), i < j, in the order (0,1), (0,2), (1,2), (0,3), ...
 inline std::size_t pair_index(int i, int j) {
     return static_cast<std::size_t>(j) * static_cast<std::size_t>(j - 1) / 2 +
            static_cast<std::size_t>(i);
 }
-/// How many pairs d nodes have.
+/// The number of pairs of d nodes.
 inline std::size_t n_pairs(int d) {
     return pair_index(0, d);
 }
@@ -47,13 +48,14 @@ inline Edge get_edge(const Graph& graph, int i, int j) {
     return graph.directed(j, i) ? Edge::backward : Edge::none;
 }
 
-/// Gives a pair without an edge this one.
+/// Adds an edge to a pair that has none.
 inline void add_edge(Graph& graph, int i, int j, Edge edge) {
     if (edge == Edge::forward) graph.add_directed(i, j);
     if (edge == Edge::backward) graph.add_directed(j, i);
     if (edge == Edge::bidirected) graph.add_bidirected(i, j);
 }
 
+/// Replaces the edge of a pair.
 inline void set_edge(Graph& graph, int i, int j, Edge edge) {
     graph.remove_directed(i, j);
     graph.remove_directed(j, i);
@@ -61,7 +63,7 @@ inline void set_edge(Graph& graph, int i, int j, Edge edge) {
     add_edge(graph, i, j, edge);
 }
 
-/// Arrowheads at node i: parents and spouses, the in-degree of section 3.2.
+/// The number of arrowheads at node i: parents and spouses, the in-degree of section 3.2.
 inline int in_degree(const Graph& graph, int i) {
     return count(graph.parents(i), graph.words()) + count(graph.spouses(i), graph.words());
 }

@@ -49,7 +49,7 @@ std::vector<int> topological_order(const Graph& graph) {
         for_each_node(graph.parents(i), graph.words(), [&](int j) { children[j].push_back(i); });
     }
     std::vector<int> order;
-    std::vector<int> free;  // a min-heap: the smallest free node goes first
+    std::vector<int> free;  // nodes whose parents are placed: a min-heap
     const auto later = std::greater<int>{};
     for (int i = 0; i < d; ++i)
         if (waiting[i] == 0) free.push_back(i);

@@ -1,9 +1,9 @@
-// The mixed graph of the core: one bitset of parents and one of spouses per node.
+// Mixed graphs as adjacency words: a bitset of parents and one of spouses for every node.
 //
-// This is the same picture that `bowfree.MixedGraph` holds as Python integers, and that crosses the
-// language border as two uint64 arrays of shape (d, words): bit j of row i of `parents` says
-// j -> i, bit j of row i of `spouses` says i <-> j (both rows of the pair carry the bit). One word
-// serves up to 64 nodes; nothing here or in the interface limits the number of words.
+// `bowfree.MixedGraph` has the same bits as Python integers, and graphs are passed between Python
+// and the core as two uint64 arrays of shape (d, words): bit j of row i of `parents` means j -> i,
+// bit j of row i of `spouses` means i <-> j and is set in both rows. A word has 64 nodes; the
+// number of words is not limited.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,7 @@ namespace bowfree {
 
 using Word = std::uint64_t;
 
-/// Words that a set of d nodes needs.
+/// The number of words of a set of d nodes.
 inline int words_for(int d) {
     return (d + 63) / 64;
 }
@@ -52,8 +52,8 @@ inline int count(const Word* set, int words) {
     return total;
 }
 
-/// A mixed graph on nodes 0..d-1. Self-loops are never stored; everything else (cycles, bows) can
-/// be, and is for the caller to exclude.
+/// A mixed graph on nodes 0..d-1 without self-loops. Cycles and bows are allowed; functions that do
+/// not accept them say so.
 class Graph {
   public:
     explicit Graph(int d) : d_(d), words_(words_for(d)), parents_(size()), spouses_(size()) {}
@@ -95,7 +95,7 @@ class Graph {
     std::vector<Word> spouses_;
 };
 
-/// Edges of all kinds; both ends of a bidirected one carry a bit.
+/// The number of edges, directed and bidirected.
 int count_edges(const Graph& graph);
 
 /// The nodes of the district (bidirected-connected component) that contains `start`, ascending.
@@ -104,8 +104,8 @@ std::vector<int> district_of(const Graph& graph, int start);
 /// All districts, each ascending, ordered by their smallest node.
 std::vector<std::vector<int>> districts(const Graph& graph);
 
-/// Adds up what `value(members)` gives for every district, in this order: the sum does not depend
-/// on how the graph came about.
+/// The sum of `value(members)` over the districts, in the order of `districts`: it depends on the
+/// graph only.
 template <class Value>
 double sum_over_districts(const Graph& graph, Value&& value) {
     double total = 0.0;
@@ -113,8 +113,8 @@ double sum_over_districts(const Graph& graph, Value&& value) {
     return total;
 }
 
-/// A topological order of the directed part (parents before children, smallest index first among
-/// the free ones), or an empty vector when there is a directed cycle.
+/// A topological order of the directed part (parents before children; among the possible next nodes
+/// the smallest), or an empty vector when there is a directed cycle.
 std::vector<int> topological_order(const Graph& graph);
 
 }  // namespace bowfree

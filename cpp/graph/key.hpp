@@ -1,4 +1,4 @@
-// Keys: 128 bits that stand for a graph, a district, or a skeleton.
+// Keys: 128-bit hashes of graphs, districts and skeletons.
 #pragma once
 
 #include <compare>
@@ -11,9 +11,9 @@
 
 namespace bowfree {
 
-/// Stands for a set of edges and nodes: the XOR of the keys of its elements. Adding and removing an
-/// element are the same operation, so a move updates the key of a district without looking at the
-/// rest of it. Two of 10^12 sets collide with probability below 10^-14.
+/// The hash of a set of edges and nodes: the XOR of the keys of its elements. Adding and removing
+/// an element are the same operation, so the key of a district after a move follows from that
+/// before. Two of 10^12 sets collide with probability below 10^-14.
 struct Key {
     std::uint64_t high = 0, low = 0;
 
@@ -30,8 +30,8 @@ struct KeyHash {
     std::size_t operator()(const Key& key) const { return key.low; }
 };
 
-/// Keys of the elements: "i is a member" (i, i), "i -> j" (i, j) and, one for each of its two ends,
-/// "i <-> j seen from j" (i, j).
+/// Keys of elements: member i is (i, i), edge i -> j is (i, j), and edge i <-> j has two, (i, j)
+/// and (j, i), one for each arrowhead.
 inline Key element_key(int from, int to, bool bidirected) {
     const std::uint64_t id = (static_cast<std::uint64_t>(from) << 32 | static_cast<unsigned>(to))
                                  << 1 |
@@ -42,8 +42,8 @@ inline Key member_key(int i) {
     return element_key(i, i, false);
 }
 
-/// The key of a node's own row: its membership and everything with an arrowhead at it. The key of a
-/// district is the XOR over its members, that of a graph over all nodes.
+/// The key of a node and all arrowheads at it. The key of a district is the XOR over its members,
+/// that of a graph over all nodes.
 inline Key row_key(const Graph& graph, int v) {
     Key key = member_key(v);
     for_each_node(graph.parents(v), graph.words(), [&](int p) { key ^= element_key(p, v, false); });
@@ -63,7 +63,7 @@ inline Key graph_key(const Graph& graph) {
     return key;
 }
 
-/// Stands for the pairs (i, j), i < j, that have an edge, of whatever kind.
+/// The key of the set of pairs (i, j), i < j, that have an edge.
 inline Key skeleton_key(const Graph& graph) {
     Key key;
     for (int j = 1; j < graph.d(); ++j)

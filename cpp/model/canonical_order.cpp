@@ -9,13 +9,13 @@ namespace bowfree {
 
 namespace {
 
-// Keys that differ by less, relatively, are tied: far above the rounding of a sum of squares, far
-// below what two variables of a sample differ by.
+// Keys with a smaller relative difference are tied: far above the rounding error of a sum of
+// squares, far below the differences between variables of a sample.
 constexpr double tie = 1e-9;
 
 }  // namespace
 
-void CanonicalOrder::find(const District& given, const double* correlations) {
+void CanonicalOrder::compute(const District& given, const double* correlations) {
     const int k = given.k, m = given.m();
     key_.assign(m, 0.0);
     for (int i = 0; i < m; ++i)
@@ -35,14 +35,17 @@ void CanonicalOrder::find(const District& given, const double* correlations) {
     arrange(given);
 }
 
-/// Members and the parents outside, each by their keys.
+/// Sorts the members and the parents outside by their keys. NaN comes last: without this rule it
+/// would be equivalent to every number, and the comparison no strict weak order.
 void CanonicalOrder::sort(int k) {
-    const auto smaller = [&](int a, int b) { return key_[a] < key_[b]; };
+    const auto smaller = [&](int a, int b) {
+        return key_[a] < key_[b] || (std::isnan(key_[b]) && !std::isnan(key_[a]));
+    };
     std::sort(order_.begin(), order_.begin() + k, smaller);
     std::sort(order_.begin() + k, order_.end(), smaller);
 }
 
-/// Neighbors in the order whose keys cannot be told apart.
+/// The number of adjacent variables in the order that are tied.
 int CanonicalOrder::n_tied(int k) const {
     int tied = 0;
     for (int i = 1; i < static_cast<int>(order_.size()); ++i)
@@ -50,30 +53,30 @@ int CanonicalOrder::n_tied(int k) const {
     return tied;
 }
 
-/// Adds to each key what the keys of the others say, each kind of edge with a weight of its own:
-/// no two different neighborhoods give the same sum, but by accident.
+/// Adds to each key a function of the keys of the others, with a weight for each kind of edge:
+/// different neighborhoods give different sums, except by coincidence.
 void CanonicalOrder::refine(const District& given, const double* correlations) {
     const int m = given.m();
     const double to_parent = std::numbers::sqrt2, to_child = std::numbers::sqrt3,
                  to_spouse = std::numbers::phi, by_correlation = std::numbers::egamma;
     finer_ = key_;
-    const auto says = [&](int i) { return std::sqrt(1.0 + key_[i]); };
+    const auto signal = [&](int i) { return std::sqrt(1.0 + key_[i]); };
     for (int v = 0; v < given.k; ++v)
         for (const int p : given.parents[v]) {
-            finer_[v] += to_parent * says(p);
-            finer_[p] += to_child * says(v);
+            finer_[v] += to_parent * signal(p);
+            finer_[p] += to_child * signal(v);
         }
     for (const auto& [a, b] : given.spouse_pairs) {
-        finer_[a] += to_spouse * says(b);
-        finer_[b] += to_spouse * says(a);
+        finer_[a] += to_spouse * signal(b);
+        finer_[b] += to_spouse * signal(a);
     }
     for (int i = 0; i < m; ++i)
         for (int j = 0; j < m; ++j)
-            if (i != j) finer_[i] += by_correlation * std::abs(correlations[i * m + j]) * says(j);
+            if (i != j) finer_[i] += by_correlation * std::abs(correlations[i * m + j]) * signal(j);
     key_.swap(finer_);
 }
 
-/// Rewrites the district in the order found.
+/// Rewrites the district in the new order.
 void CanonicalOrder::arrange(const District& given) {
     const int k = given.k, m = given.m();
     district_.k = k;

@@ -1,12 +1,11 @@
-// An order of a district's variables that the order of the data's columns has no part in.
+// An order of the variables of a district that does not depend on the order of the data's columns.
 //
-// The kernels go through members and parents one after the other, and where the likelihood has
-// several maxima, the order has a say in which of them is found. So they work in an order that is
-// read off the district itself: by the sum of a variable's squared correlations with the others.
-// Real data leave no ties. Where there are some (a population matrix, say), variables are told
-// apart by those that they are joined with, round after round, as in the color refinement of
-// Weisfeiler and Leman, until a round tells no more of them apart. What is tied then can be
-// exchanged, up to graphs that no such refinement can tell apart.
+// Fits visit members and parents one after the other, and when the likelihood has several maxima,
+// the order influences which one is found. So they use an order by the sum of a variable's squared
+// correlations with the others. Ties, which occur in population matrices but hardly in data, are
+// broken by the neighbors of the variables, as in the color refinement of Weisfeiler and Leman,
+// until a round breaks no more of them. Variables that are still tied are exchangeable, up to
+// graphs that no such refinement distinguishes.
 #pragma once
 
 #include <vector>
@@ -18,14 +17,15 @@ namespace bowfree {
 /// Orders one district after another; buffers are kept between them.
 class CanonicalOrder {
   public:
-    /// Takes up a district, with the m x m correlation matrix of its variables in local numbers.
-    void find(const District& given, const double* correlations);
+    /// Orders a district, given the m x m correlation matrix of its variables in local numbers. The
+    /// order is valid, if arbitrary, when correlations are NaN.
+    void compute(const District& given, const double* correlations);
 
     /// The district in canonical order: the members first, then the parents outside.
     const District& district() const { return district_; }
 
-    /// The number in the given district of each variable of the canonical one.
-    const std::vector<int>& given() const { return order_; }
+    /// For each variable of the canonical district its number in the given one.
+    const std::vector<int>& original() const { return order_; }
 
   private:
     void sort(int k);

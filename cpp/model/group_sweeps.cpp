@@ -11,15 +11,15 @@ namespace bowfree {
 
 namespace {
 
-/// Members that a group leaves alone, or sets.
-std::vector<int> members_with(const Pooled& group, bool set) {
+/// The members that a group sets, or does not set.
+std::vector<int> members_with(const ConditionGroup& group, bool set) {
     std::vector<int> members;
     for (std::size_t v = 0; v < group.set.size(); ++v)
         if ((group.set[v] != 0) == set) members.push_back(static_cast<int>(v));
     return members;
 }
 
-/// The rows and columns of a k x k matrix.
+/// A submatrix of a k x k matrix.
 std::vector<double> block(const std::vector<double>& matrix, int k, const std::vector<int>& rows,
                           const std::vector<int>& columns) {
     std::vector<double> taken;
@@ -31,15 +31,15 @@ std::vector<double> block(const std::vector<double>& matrix, int k, const std::v
 
 }  // namespace
 
-void GroupSweeps::reset(const District& district, const std::vector<Pooled>& groups,
+void GroupSweeps::reset(const District& district, const std::vector<ConditionGroup>& groups,
                         const Stop* stop) {
     district_ = &district;
     groups_ = &groups;
     stop_ = stop;
     k_ = district.k;
     m_ = district.m();
-    has_own_ = std::any_of(groups.begin(), groups.end(),
-                           [](const Pooled& group) { return group.condition >= 0; });
+    has_specific_ = std::any_of(groups.begin(), groups.end(),
+                                [](const ConditionGroup& group) { return group.condition >= 0; });
     A_.resize(k_ * m_);
     Omega_.resize(k_ * k_);
     regressed_.k = k_;
@@ -47,15 +47,15 @@ void GroupSweeps::reset(const District& district, const std::vector<Pooled>& gro
     regressed_.spouse_pairs = district.spouse_pairs;
     tail_.clear();
     head_.clear();
-    const std::vector<int> alike = left_alone_alike(groups, k_);
+    const std::vector<int> same = first_with_same_groups(groups, k_);
     std::vector<int> place(k_ * m_, -1);  // of the regressor x_p for v, among all variables
     for (int v = 0; v < k_; ++v)
         for (const int p : district.parents[v]) {
-            int& its = place[alike[v] * m_ + p];
+            int& its = place[same[v] * m_ + p];
             if (its < 0) {
                 its = k_ + static_cast<int>(tail_.size());
                 tail_.push_back(p);
-                head_.push_back(alike[v]);
+                head_.push_back(same[v]);
             }
             regressed_.parents[v].push_back(its);
         }
@@ -63,10 +63,11 @@ void GroupSweeps::reset(const District& district, const std::vector<Pooled>& gro
     std::iota(regressed_.nodes.begin(), regressed_.nodes.end(), 0);
 }
 
-/// Mean products of residuals, each pair over the groups that leave both alone; zero without any.
+/// Mean products of residuals, for each pair over the groups that set neither; zero if there are
+/// none.
 std::vector<double> GroupSweeps::residual_moments() const {
     std::vector<double> E(k_ * k_), weight(k_ * k_), AS(k_ * m_);
-    for (const Pooled& group : *groups_) {
+    for (const ConditionGroup& group : *groups_) {
         const std::vector<int> left = members_with(group, false);
         for (const int v : left) {
             if (stop_) stop_->check();
@@ -108,12 +109,12 @@ bool GroupSweeps::start(const double* A, const double* Omega) {
     return cholesky(L.data(), k_) == k_;
 }
 
-/// Infinity when Omega is not positive definite.
+/// F, or infinity when Omega is not positive definite.
 double GroupSweeps::objective() const {
     std::vector<double> whole = Omega_;
     if (cholesky(whole.data(), k_) < k_) return std::numeric_limits<double>::infinity();
     double F = 0.0;
-    for (const Pooled& group : *groups_) {
+    for (const ConditionGroup& group : *groups_) {
         const std::vector<int> left = members_with(group, false);
         const int r = static_cast<int>(left.size());
         std::vector<double> L = block(Omega_, k_, left, left), AS(r * m_), E(r * r);
@@ -134,17 +135,16 @@ double GroupSweeps::objective() const {
     return F;
 }
 
-/// The moments of responses and regressors, completed under the current A and Omega.
+/// Computes the completed moments of responses and regressors under the current A and Omega.
 bool GroupSweeps::complete() {
     const int size = regressed_.m(), n_regressors = size - k_;
     moments_.clear();
     resize_large(moments_, static_cast<std::size_t>(size) * size, stop_);
     std::vector<double> with_x(k_ * m_), own(k_ * k_);
-    for (const Pooled& group : *groups_) {
+    for (const ConditionGroup& group : *groups_) {
         const std::vector<int> left = members_with(group, false), set = members_with(group, true);
         const int r = static_cast<int>(left.size()), s = static_cast<int>(set.size());
-        // Rows of `with_x`: covariances of the responses with the variables; `own`: with each
-        // other.
+        // `with_x`: covariances of responses with variables; `own`: of responses with each other.
         for (const int v : left)
             for (int j = 0; j < m_; ++j) with_x[v * m_ + j] = group.S[v * m_ + j];
         if (s > 0) {
@@ -154,7 +154,7 @@ bool GroupSweeps::complete() {
             solve_lower(L.data(), r, K.data(), s);
             solve_lower_transposed(L.data(), r, K.data(), s);
             for (int t = 0; t < s; ++t) {
-                // The filled-in error is a linear form in the variables: row t of K^T A_R.
+                // The imputed error is a linear form in the variables: row t of K^T A_R.
                 std::vector<double> form(m_);
                 for (int a = 0; a < r; ++a) axpy(K[a * s + t], &A_[left[a] * m_], form.data(), m_);
                 for (int j = 0; j < m_; ++j)
@@ -192,7 +192,7 @@ bool GroupSweeps::complete() {
 
 bool GroupSweeps::update(int v) {
     if (stop_) stop_->check();
-    if (has_own_ || !complete()) return false;
+    if (has_specific_ || !complete()) return false;
     const int size = regressed_.m();
     regressed_A_.assign(static_cast<std::size_t>(k_) * size, 0.0);
     for (int w = 0; w < k_; ++w) {

@@ -1,18 +1,18 @@
 // Sweeps for a district with several groups of conditions: EM around RICF.
 //
 // RICF fits one equation after the other, which needs the errors of all members in all
-// observations. In the conditions that set a member its own error is not seen. So it is filled in,
-// as EM does (Dempster, Laird and Rubin 1977): given the errors of the members that are left, its
-// expectation is Omega_TR Omega_RR^-1 eps_R, and what this leaves of its variance is added to the
-// second moments. On the completed moments one sweep of RICF follows. No sweep raises F.
+// observations. In the conditions that set a member its error is not observed. So it is imputed as
+// in EM (Dempster, Laird and Rubin 1977): given the errors of the members R that are not set, its
+// expectation is Omega_TR Omega_RR^-1 eps_R, and its conditional variance is added to the second
+// moments. One sweep of RICF on the completed moments follows. No sweep raises F.
 //
-// A set member has its error for a response and no regressors. A sweep of RICF knows nothing of
-// conditions, so the regressor of an edge p -> v is a variable of its own, which is x_p where v is
-// left alone and zero where it is set. Edges from p share it when the same groups leave their heads
-// alone. The completed moments are those of the k responses and these regressors.
+// The response of a set member is its error, without regressors. Since a sweep of RICF does not
+// distinguish conditions, the regressor of an edge p -> v is a separate variable, which is x_p
+// where v is not set and zero where it is. Edges from p share it when the same groups set their
+// heads. The completed moments are those of the k responses and these regressors.
 //
-// Parameters that a condition has to itself are not known here: where there are some, these sweeps
-// give a start, and no sweep is made.
+// Specific parameters are not supported: with them, the object provides starts, and `sweep` returns
+// false.
 #pragma once
 
 #include <vector>
@@ -23,12 +23,13 @@
 
 namespace bowfree {
 
-/// Sweeps over one district after another, in local numbers; buffers are kept between districts.
+/// EM sweeps in local numbers. Buffers are kept from district to district.
 class GroupSweeps final : public Sweeps {
   public:
-    /// Takes up a district. The groups have its order of variables; both must outlive the work on
-    /// it, and so must `stop`, upon which a sweep throws `Stopped`.
-    void reset(const District& district, const std::vector<Pooled>& groups, const Stop* stop);
+    /// Loads a district and its groups, with variables in the same order. All arguments must
+    /// outlive the work on the district; a sweep throws `Stopped` when `stop` is raised.
+    void reset(const District& district, const std::vector<ConditionGroup>& groups,
+               const Stop* stop);
 
     void start(const double* B) override;
     void correlate_errors() override;
@@ -46,12 +47,12 @@ class GroupSweeps final : public Sweeps {
     std::vector<double> residual_moments() const;
 
     const District* district_ = nullptr;
-    const std::vector<Pooled>* groups_ = nullptr;
+    const std::vector<ConditionGroup>* groups_ = nullptr;
     const Stop* stop_ = nullptr;
     int k_ = 0, m_ = 0;
-    bool has_own_ = false;
+    bool has_specific_ = false;
     District regressed_;            // the members, and for each regressor an outside parent
-    std::vector<int> tail_, head_;  // of a regressor: it is zero where the head is set
+    std::vector<int> tail_, head_;  // of each regressor, which is zero where the head is set
     std::vector<double> A_, Omega_, moments_, regressed_A_;
     Ricf ricf_;
 };

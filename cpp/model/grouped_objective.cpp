@@ -10,13 +10,13 @@ namespace bowfree {
 
 namespace {
 
-// So few parameters take a millisecond or two: too little to ask in between whether to stop.
-constexpr int soon_done = 50;
+// An evaluation with so few parameters takes a millisecond or two: no need to check for a stop.
+constexpr int few_parameters = 50;
 
 }  // namespace
 
-/// The parameters of the term among all of ours.
-const double* GroupedObjective::Term::own(const std::vector<double>& all) {
+/// The parameters of the term at a theta.
+const double* GroupedObjective::Term::values(const std::vector<double>& all) {
     if (index.empty()) return all.data();
     for (std::size_t i = 0; i < index.size(); ++i) theta[i] = all[index[i]];
     for (std::size_t i = 0; i < ratios.size(); ++i)
@@ -27,7 +27,7 @@ const double* GroupedObjective::Term::own(const std::vector<double>& all) {
 
 void GroupedObjective::reset(const District& district, const double* S, const double* X,
                              const Stop* stop) {
-    take_up(district, stop);
+    prepare(district, stop);
     Term& only = add_term(1.0);
     only.f.reset(district, S, X, stop_);
     only.index.clear();
@@ -36,14 +36,14 @@ void GroupedObjective::reset(const District& district, const double* S, const do
     for (int v = 0; v < k_; ++v) only.rows[v] = v;
 }
 
-void GroupedObjective::reset(const District& district, const std::vector<Group>& groups,
+void GroupedObjective::reset(const District& district, const std::vector<GroupMoments>& groups,
                              const Stop* stop) {
-    take_up(district, stop);
+    prepare(district, stop);
     std::vector<int> in_A(k_ * m_, -1), in_R(k_ * k_, -1);  // number of the parameter at each entry
     for (int i = 0; i < n_; ++i)
         (i < n_rows_ ? in_A[shared_.entries[i].row * m_ + shared_.entries[i].column]
                      : in_R[shared_.entries[i].row * k_ + shared_.entries[i].column]) = i;
-    for (const Group& group : groups) {
+    for (const GroupMoments& group : groups) {
         Term& term = add_term(group.weight);
         const std::vector<int>& nodes = group.district.nodes;
         term.f.reset(group.district, group.S.data(), group.X.data(), stop_);
@@ -54,18 +54,18 @@ void GroupedObjective::reset(const District& district, const std::vector<Group>&
     }
 }
 
-/// Finds the parameters of a group among ours, and adds those that it has to itself.
-void GroupedObjective::index_parameters(Term& term, const Group& group,
+/// Indexes the parameters of a group, adding those that are specific.
+void GroupedObjective::index_parameters(Term& term, const GroupMoments& group,
                                         const std::vector<int>& in_A,
                                         const std::vector<int>& in_R) {
     const std::vector<int>& nodes = group.district.nodes;
-    const Pooled& pooled = *group.pooled;
+    const ConditionGroup& pooled = *group.source;
     const auto add = [&](int like) {
-        begins_as_.push_back(like);
+        start_from_.push_back(like);
         return n_++;
     };
     std::vector<int> ratio(group.district.k, -1);
-    const bool noise = pooled.condition >= 0 && pooled.kind == Kind::noise;
+    const bool noise = pooled.condition >= 0 && pooled.kind == InterventionKind::noise;
     for (int v = 0; noise && v < group.district.k; ++v)
         if (pooled.is_target(nodes[v])) ratio[v] = add(-1);
     const int n = term.f.parameters().size();
@@ -76,17 +76,17 @@ void GroupedObjective::index_parameters(Term& term, const Group& group,
         const auto [a, b] = term.f.parameters().entries[i];
         const bool in_row = i < term.f.parameters().n_rows;
         const int base = in_row ? in_A[nodes[a] * m_ + nodes[b]] : in_R[nodes[a] * k_ + nodes[b]];
-        const Use use = in_row && a != b ? pooled.coefficient(nodes[b], nodes[a])
-                                         : pooled.error(nodes[a], nodes[b]);
-        const bool own = pooled.condition >= 0 && use == Use::own && !noise;
+        const ParameterUse use = in_row && a != b ? pooled.coefficient(nodes[b], nodes[a])
+                                                  : pooled.error(nodes[a], nodes[b]);
+        const bool own = pooled.condition >= 0 && use == ParameterUse::specific && !noise;
         term.base[i] = base;
         term.index[i] = own ? add(base) : base;
-        if (!own) in_use_[base] = true;
+        if (!own) is_used_[base] = true;
         if (noise) term.ratios.push_back({ratio[a], in_row ? -1 : ratio[b]});
     }
 }
 
-void GroupedObjective::take_up(const District& district, const Stop* stop) {
+void GroupedObjective::prepare(const District& district, const Stop* stop) {
     k_ = district.k;
     m_ = district.m();
     n_terms_ = 0;
@@ -94,19 +94,19 @@ void GroupedObjective::take_up(const District& district, const Stop* stop) {
     shared_.list(district);
     n_rows_ = shared_.n_rows;
     n_ = n_shared_ = shared_.size();
-    in_use_.assign(n_shared_, false);
-    begins_as_.clear();
-    stop_ = n_ > soon_done ? stop : nullptr;
+    is_used_.assign(n_shared_, false);
+    start_from_.clear();
+    stop_ = n_ > few_parameters ? stop : nullptr;
 }
 
-/// Begins with the same values in all groups. What no group shares is kept at zero.
-void GroupedObjective::begin_alike(std::vector<double>& theta) const {
+/// Sets specific parameters to the values of the shared ones, and unused shared ones to zero.
+void GroupedObjective::spread_shared(std::vector<double>& theta) const {
     for (int i = n_shared_; i < n_; ++i) {
-        const int like = begins_as_[i - n_shared_];
+        const int like = start_from_[i - n_shared_];
         theta[i] = like < 0 ? 1.0 : theta[like];
     }
     for (int i = 0; n_ > n_shared_ && i < n_shared_; ++i)
-        if (!in_use_[i]) theta[i] = 0.0;
+        if (!is_used_[i]) theta[i] = 0.0;
 }
 
 GroupedObjective::Term& GroupedObjective::add_term(double weight) {
@@ -126,7 +126,7 @@ void GroupedObjective::scale(const double* A, const double* Omega,
         const auto [a, b] = shared_.entries[i];
         theta[i] = u(a) * u(b) * Omega[a * k_ + b];
     }
-    begin_alike(theta);
+    spread_shared(theta);
 }
 
 void GroupedObjective::unscale(const std::vector<double>& theta, double* A, double* Omega) const {
@@ -152,7 +152,7 @@ void GroupedObjective::unscale(int group, const std::vector<double>& theta, doub
                                double* Omega) {
     Term& term = terms_[group];
     std::vector<double> shared(theta.begin(), theta.begin() + n_shared_);
-    const double* own = term.own(theta);
+    const double* own = term.values(theta);
     for (std::size_t i = 0; i < term.base.size(); ++i) shared[term.base[i]] = own[i];
     unscale(shared, A, Omega);
 }
@@ -163,25 +163,25 @@ void GroupedObjective::scale_uncorrelated(const double* B, std::vector<double>& 
         const auto [v, j] = shared_.entries[i];
         theta[i] = v == j ? 1.0 : -B[v * m_ + j];
     }
-    begin_alike(theta);
-    // What the rows of I - B leave of each variable, over the groups that have its row.
+    spread_shared(theta);
+    // Residual variances, over the groups that contain the row.
     std::vector<double> variance(k_), weight(k_);
     for (int t = 0; t < n_terms_; ++t) {
         Term& term = terms_[t];
-        term.f.add_variances(term.own(theta), term.weight, term.rows, variance.data());
+        term.f.add_variances(term.values(theta), term.weight, term.rows, variance.data());
         for (const int v : term.rows) weight[v] += term.weight;
     }
     for (int i = 0; i < n_rows_; ++i) {
         const int v = shared_.entries[i].row;
         theta[i] /= std::sqrt(std::max(variance[v] / weight[v], rounding_share));
     }
-    begin_alike(theta);
+    spread_shared(theta);
 }
 
 double GroupedObjective::evaluate(const std::vector<double>& theta) {
     double value = 0.0;
     for (int t = 0; t < n_terms_; ++t)
-        value += terms_[t].weight * terms_[t].f.evaluate(terms_[t].own(theta));
+        value += terms_[t].weight * terms_[t].f.evaluate(terms_[t].values(theta));
     return value;
 }
 
@@ -198,17 +198,17 @@ void GroupedObjective::differentiate(const std::vector<double>& theta,
         Term& term = terms_[t];
         const int n = term.f.parameters().size();
         resize_large(term.hessian, hessian ? static_cast<std::size_t>(n) * n : 0, stop_);
-        term.f.differentiate(term.own(theta), term.gradient.data(),
+        term.f.differentiate(term.values(theta), term.gradient.data(),
                              hessian ? term.hessian.data() : nullptr);
         add_derivatives(term, theta, gradient, hessian);
     }
     if (hessian && !all_shared())
-        for (int i = 0; i < n_shared_; ++i)  // what no group has stays where it is
-            if (!in_use_[i]) (*hessian)[static_cast<std::ptrdiff_t>(i) * n_ + i] = 1.0;
+        for (int i = 0; i < n_shared_; ++i)  // unused parameters do not move
+            if (!is_used_[i]) (*hessian)[static_cast<std::ptrdiff_t>(i) * n_ + i] = 1.0;
 }
 
-/// Adds those of one group. A parameter of the group is one of ours, or the product of one with
-/// ratios, which brings first and second derivatives with it.
+/// Adds the derivatives of one group, whose parameters are entries of theta or products of one with
+/// ratios.
 void GroupedObjective::add_derivatives(const Term& term, const std::vector<double>& theta,
                                        std::vector<double>& gradient,
                                        std::vector<double>* hessian) const {
@@ -255,7 +255,7 @@ void GroupedObjective::add_derivatives(const Term& term, const std::vector<doubl
             for (const Slope& p : slopes[i])
                 for (const Slope& q : slopes[c]) {
                     if (i == c && q.parameter > p.parameter) continue;
-                    // Both (i, c) and (c, i) bring p with p, where they have it in common.
+                    // Both (i, c) and (c, i) contribute to (p, p) when they share p.
                     const double times = i != c && p.parameter == q.parameter ? 2.0 : 1.0;
                     H(p.parameter, q.parameter) +=
                         times * term.weight * own(i, c) * p.slope * q.slope;

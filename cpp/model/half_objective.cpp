@@ -40,7 +40,7 @@ void HalfObjective::reset(const District& district, const double* S, const doubl
     for (auto* matrix : {&T_, &WY_, &G_}) matrix->resize(k_ * m_);
 }
 
-/// Leaves L, the Cholesky factor of R, and T = L^-1 A X for `differentiate`.
+/// Stores L, the Cholesky factor of R, and T = L^-1 A X for `differentiate`.
 double HalfObjective::evaluate(const double* theta) {
     if (stop_) stop_->check();
     std::fill(L_.begin(), L_.end(), 0.0);

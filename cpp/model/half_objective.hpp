@@ -8,8 +8,8 @@
 //
 // convex in the free entries of A for fixed R, and far better conditioned in flat valleys than the
 // same function of (B, Omega): where an effect and an error covariance grow together without bound,
-// A and R stay finite. f is minus the district's log-likelihood per sample, up to a constant, so
-// the Newton decrement reads directly as "what the score could still gain".
+// A and R stay finite. f is minus the log-likelihood of the district per observation, up to a
+// constant, so the Newton decrement is the possible gain of the score.
 //
 // S enters by its Cholesky factor X (S = X X^T) wherever it can: residuals are formed as rows of
 // A X and squared afterwards, which keeps twice the digits of A S A^T when variables are nearly
@@ -35,11 +35,11 @@ struct ScaledParameters {
     int size() const { return static_cast<int>(entries.size()); }
 };
 
-/// f of one district after another; buffers are kept between districts.
+/// f of a district. Buffers are kept from district to district.
 class HalfObjective {
   public:
-    /// Takes up a district. `S` and its Cholesky factor `X` are m x m, row-major; they must outlive
-    /// the work on it, and so must `stop`, upon which `Stopped` is thrown.
+    /// Loads a district. `S` and its Cholesky factor `X` are m x m, row-major. All arguments must
+    /// outlive the work on the district; `Stopped` is thrown when `stop` is raised.
     void reset(const District& district, const double* S, const double* X, const Stop* stop);
 
     const ScaledParameters& parameters() const { return parameters_; }
@@ -47,15 +47,15 @@ class HalfObjective {
     /// f at theta; infinity outside the domain.
     double evaluate(const double* theta);
 
-    /// Gradient and, unless null, Hessian (n x n, lower triangle) at the theta that was evaluated
-    /// last, which must be given again.
+    /// Gradient and, unless null, Hessian (n x n, lower triangle) at theta, which must be the
+    /// argument of the last call of `evaluate`.
     void differentiate(const double* theta, double* gradient, double* hessian);
 
-    /// The inverse of R where f was differentiated last, k x k.
+    /// The inverse of R at the point of the last `differentiate`, k x k.
     const std::vector<double>& W() const { return W_; }
 
-    /// Mean squares of the rows of A, whatever R is: adds them, times `weight`, to entry `rows[v]`
-    /// for member v.
+    /// Adds the mean square of row v of A x, times `weight`, to `variances[rows[v]]` for every
+    /// member v. R is not used.
     void add_variances(const double* theta, double weight, const std::vector<int>& rows,
                        double* variances);
 

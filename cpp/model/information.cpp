@@ -27,11 +27,11 @@ struct ParameterList {
     int n_coefficients = 0;
 };
 
-/// The standard deviations of a district's variables, over all groups.
-std::vector<double> scales(const std::vector<Pooled>& groups, int m) {
+/// The standard deviations of the variables of a district, over all groups.
+std::vector<double> scales(const std::vector<ConditionGroup>& groups, int m) {
     std::vector<double> sd(m);
     double share = 0.0;
-    for (const Pooled& group : groups) {
+    for (const ConditionGroup& group : groups) {
         share += group.weight;
         for (int i = 0; i < m; ++i) sd[i] += group.weight * group.S[i * m + i];
     }
@@ -44,8 +44,8 @@ struct Estimates {
     const std::vector<double>& B;
     const std::vector<double>& Omega;
 
-    static Estimates of(const DistrictFit& fit, const Pooled& group) {
-        for (const OwnFit& own : fit.own)
+    static Estimates of(const DistrictFit& fit, const ConditionGroup& group) {
+        for (const ConditionFit& own : fit.condition_fits)
             if (own.condition == group.condition) return {own.B, own.Omega};
         return {fit.B, fit.Omega};
     }
@@ -57,10 +57,10 @@ District district_in_local_numbers(District district) {
     return district;
 }
 
-/// What a group has of S and of a fit, for the members that it leaves alone and their parents,
-/// every variable in its scale. `left` has local numbers of the fitted district.
+/// S, A and Omega of a group for the members that it does not set and their parents, with variables
+/// scaled by `sd`. The nodes of `left` are local numbers of the fitted district.
 struct Scaled {
-    Scaled(const Pooled& group, const District& left, const Estimates& fit,
+    Scaled(const ConditionGroup& group, const District& left, const Estimates& fit,
            const std::vector<double>& sd)
         : k(left.k), m(left.m()), S(m * m), A(k * m), Omega(k * k) {
         const std::size_t all = sd.size(), members = group.set.size();
@@ -163,7 +163,7 @@ std::vector<double> score_slopes(const Scaled& at, const ParameterList& paramete
 
 std::vector<double> coefficient_slopes(const JointData& data, const District& district,
                                        const DistrictFit& fit) {
-    const std::vector<Pooled> groups = pool(data, district);
+    const std::vector<ConditionGroup> groups = pool_conditions(data, district);
     const int m = district.m(), n_entries = m * (m + 1) / 2;
     const std::vector<double> sd = scales(groups, m);
     const ParameterList parameters(district);
@@ -186,22 +186,23 @@ std::vector<double> coefficient_slopes(const JointData& data, const District& di
 
 std::vector<double> coefficient_covariance(const JointData& data, const District& district,
                                            const DistrictFit& fit) {
-    const std::vector<Pooled> groups = pool(data, district);
+    const std::vector<ConditionGroup> groups = pool_conditions(data, district);
     const std::vector<double> sd = scales(groups, district.m());
-    const ParameterList parameters(told_of(district, groups));
+    const ParameterList parameters(without_uninformed_pairs(district, groups));
     const int p = parameters.n_coefficients;
-    int q = parameters.size();  // and those that a group has to itself
+    int q = parameters.size();  // specific ones are added below
     std::vector<char> in_use(q);
     std::vector<std::vector<int>> indices;  // by group: the number of each of its parameters
-    for (const Pooled& group : groups) {
-        const District left = members_left(district, group.set);
+    for (const ConditionGroup& group : groups) {
+        const District left = unset_members(district, group.set);
         const ParameterList own(left);
         std::vector<int>& index = indices.emplace_back();
         for (int s = 0; s < own.size(); ++s) {
             const int a = left.nodes[own.at[s].first], b = left.nodes[own.at[s].second];
             const bool coefficient = s < own.n_coefficients;
             if (group.condition >= 0 &&
-                (coefficient ? group.coefficient(b, a) : group.error(a, b)) == Use::own) {
+                (coefficient ? group.coefficient(b, a) : group.error(a, b)) ==
+                    ParameterUse::specific) {
                 index.push_back(q++);
                 continue;
             }
@@ -213,9 +214,9 @@ std::vector<double> coefficient_covariance(const JointData& data, const District
     }
     std::vector<double> H(static_cast<std::size_t>(q) * q);
     for (std::size_t s = 0; s < in_use.size(); ++s)
-        if (!in_use[s]) H[s * q + s] = 1.0;  // nothing depends on it
+        if (!in_use[s]) H[s * q + s] = 1.0;  // unused: independent of the rest
     for (std::size_t g = 0; g < groups.size(); ++g) {
-        const District left = members_left(district, groups[g].set);
+        const District left = unset_members(district, groups[g].set);
         const ParameterList own(left);
         const std::vector<int>& index = indices[g];
         const std::vector<double> part =
@@ -236,7 +237,7 @@ std::vector<double> coefficient_covariance(const JointData& data, const District
         const auto [child, parent] = parameters.at[s];
         return sd[child] / sd[parent];
     };
-    std::vector<int> kept;  // intercepts are not asked for
+    std::vector<int> kept;  // without intercepts
     for (int s = 0; s < p; ++s)
         if (district.nodes[parameters.at[s].second] < data.d) kept.push_back(s);
     std::vector<double> asked;

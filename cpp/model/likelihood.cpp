@@ -12,34 +12,34 @@ namespace bowfree {
 
 namespace {
 
-// What is certified: nothing is printed of a score that differs by less.
+// Certificates: differences of scores below the tolerance are never printed.
 constexpr double tolerance = 1e-10;    // of the Newton decrement, in units of the score
 constexpr double same_optimum = 1e-7;  // values of F closer than this are one optimum
 
-// What "runs to infinity" is taken to mean; set apart by the reference fits without a maximum.
+// When a fit counts as diverging; chosen on the reference fits without a maximum.
 constexpr double nearly_collinear = 1e-4;  // smallest eigenvalue of the error correlations
 constexpr double huge = 10.0;              // a coefficient between standardized variables
 
 // Effort, chosen on the districts of benchmarks/climbs.py.
-constexpr double steep = 0.3;         // sweeps go on while one lowers F by more than this
-constexpr int max_sweeps = 8;         // and there are no more of them
-constexpr int max_steps = 50;         // of Newton from each start asked for: 99.8 % need fewer
-constexpr int max_rescue_steps = 40;  // from the starts that nobody asked for
-constexpr int canonical_starts = 3;   // tried in turn while the best end point is not certified
+constexpr double steep = 0.3;         // sweeps continue while one lowers F by more than this
+constexpr int max_sweeps = 8;         // at most
+constexpr int max_steps = 50;         // of Newton from each requested start: 99.8 % need fewer
+constexpr int max_rescue_steps = 40;  // from other starts
+constexpr int canonical_starts = 3;   // tried in turn while the best end is not certified
 
-// Where no start ends certified: steps from the best end point, on rounded correlations.
-constexpr int walk_steps = 100;
+// If no start ends certified: steps from the best end, on rounded correlations.
+constexpr int rounded_steps = 100;
 
-// When and how far to look for other maxima. Of 380 districts of dense random graphs on data of
+// When and how long to search for other maxima. Of 380 districts of dense random graphs on data of
 // another model, 22 had a higher one within 20 starts, all of them with a misfit of at least 2.1;
 // nine in ten districts of greedy climbs have less than 1.
 constexpr double gross_misfit = 1.0;
-constexpr int look_starts = 60;
-constexpr double most_looking = 1e9;  // multiplications: a second or so; up to 195 parameters
+constexpr int max_starts = 60;
+constexpr double max_extra_work = 1e9;  // multiplications: a second or so; up to 195 parameters
 
-// A step of Newton takes n^3 / 6 multiplications for n parameters; this many for one climb are half
-// a minute or so. Beyond 1300 parameters there are fewer steps, beyond 4900 none: sweeps, which are
-// far cheaper, then go on for longer.
+// A step of Newton takes n^3 / 6 multiplications for n parameters; `most_work` for one start is
+// about half a minute. Beyond 1300 parameters there are fewer steps, beyond 4900 none, and more
+// sweeps, which are far cheaper.
 constexpr double most_work = 2e10;
 constexpr int few_steps = 10;
 constexpr double flat = 1e-6;  // as `steep`
@@ -47,8 +47,8 @@ constexpr int many_sweeps = 100;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Solves the normal equations gram x = rhs in place, both of size n. A regressor that those before
-/// it explain to rounding is left out: its coefficient is zero. Returns whether none was.
+/// Solves the normal equations gram x = rhs in place, of size n. A regressor that is a combination
+/// of those before it, up to rounding, gets the coefficient zero. Returns whether there was none.
 bool regress(double* gram, double* rhs, int n) {
     const int left_out = cholesky_of_singular(gram, n, infinity);
     solve_lower(gram, n, rhs);
@@ -67,24 +67,24 @@ double smallest_correlation_eigenvalue(std::vector<double> Omega, int k, const S
 
 }  // namespace
 
-/// Puts the kernels on the district.
-void DistrictFitter::take_up() {
+/// Loads the district into sweeps and Newton's method.
+void DistrictFitter::prepare() {
     const District& district = data_.district();
     if (data_.single()) {
         ricf_.reset(district, data_.S().data(), stop_);
         newton_.reset(district, data_.S().data(), data_.X().data(), ricf_, stop_);
         sweeps_ = &ricf_;
     } else {
-        group_sweeps_.reset(district, data_.ordered(), stop_);
-        newton_.reset(district, data_.groups(), group_sweeps_, stop_);
+        group_sweeps_.reset(district, data_.ordered_groups(), stop_);
+        newton_.reset(district, data_.group_moments(), group_sweeps_, stop_);
         sweeps_ = &group_sweeps_;
     }
 }
 
-/// Puts the sweeps on the given start. 0: ordinary least squares, with error covariances near those
-/// of the residuals. 1: ordinary least squares, uncorrelated errors. 2: zero coefficients,
-/// covariances as in 0. Then: random coefficients around least squares and around zero in turn,
-/// with random correlations on the bidirected edges.
+/// Loads a start into the sweeps. 0: ordinary least squares, with error covariances near those of
+/// the residuals. 1: ordinary least squares, uncorrelated errors. 2: zero coefficients, covariances
+/// as in 0. Others: random coefficients around least squares (odd) or zero (even), with random
+/// correlations on the bidirected edges.
 void DistrictFitter::set_start(int start, const District& district, Rng& random) {
     const int k = district.k, m = district.m();
     const auto uniform = [&] { return 2.0 * random.uniform() - 1.0; };  // on [-1, 1)
@@ -94,13 +94,13 @@ void DistrictFitter::set_start(int start, const District& district, Rng& random)
         const int n = static_cast<int>(P.size());
         coef_.assign(n, 0.0);
         if (start < 2 || start % 2 == 1) {
-            const double* S = data_.left_alone(v);
+            const double* S = data_.regression_covariance(v);
             gram_.resize(n * n);
             for (int a = 0; a < n; ++a) {
                 for (int b = 0; b <= a; ++b) gram_[a * n + b] = S[P[a] * m + P[b]];
                 coef_[a] = S[v * m + P[a]];
             }
-            (void)regress(gram_.data(), coef_.data(), n);  // any start will do
+            (void)regress(gram_.data(), coef_.data(), n);  // singular or not, it is a start
         }
         for (int a = 0; a < n; ++a)
             start_[v * m + P[a]] = coef_[a] + (start > 2 ? 2.0 * uniform() : 0.0);
@@ -119,8 +119,9 @@ void DistrictFitter::set_start(int start, const District& district, Rng& random)
     sweeps_->start(A.data(), Omega.data());
 }
 
-/// Sweeps to the neighborhood of an optimum, then Newton's method.
-bool DistrictFitter::climb(int max_newton_steps) {
+/// Sweeps to the neighborhood of an optimum, then Newton's method. Returns whether the end is
+/// certified.
+bool DistrictFitter::optimize(int max_newton_steps) {
     const double n = newton_.n_parameters(), affordable = 6.0 * most_work / (n * n * n);
     const bool large = affordable < few_steps;
     if (affordable < max_newton_steps) max_newton_steps = static_cast<int>(affordable);
@@ -138,48 +139,48 @@ bool DistrictFitter::climb(int max_newton_steps) {
     return certified;
 }
 
-bool DistrictFitter::climb_from(int start, const FitOptions& options, Rng& random) {
+bool DistrictFitter::optimize_from(int start, const FitOptions& options, Rng& random) {
     if (stop_) stop_->check();
     set_start(start, data_.district(), random);
-    return climb(start < options.n_starts ? max_steps : max_rescue_steps);
+    return optimize(start < options.n_starts ? max_steps : max_rescue_steps);
 }
 
-/// Where no start ends certified: the best of them on rounded correlations, and on from there. The
-/// kernels then stand at its end point, on the correlations as they are. Returns whether that is
-/// certified, and so a maximum after all; nothing where the correlations cannot be rounded.
-std::optional<bool> DistrictFitter::walk_on_rounded(const District& given,
-                                                    const FitOptions& options) {
+/// Optimizes on rounded correlations, from all starts and with more steps from the best end, and
+/// loads that end with the original correlations. Returns whether it is certified there, or nothing
+/// if the correlations cannot be rounded.
+std::optional<bool> DistrictFitter::refine_on_rounded(const District& given,
+                                                      const FitOptions& options) {
     if (!data_.round_off()) return std::nullopt;
-    take_up();
+    prepare();
     Rng random(options.seed);
     double best = infinity;
     bool certified = false;
     std::vector<double> point;
     for (int start = 0; start < std::max(options.n_starts, canonical_starts); ++start) {
         if (start >= options.n_starts && certified) break;
-        const bool now = climb_from(start, options, random);
+        const bool now = optimize_from(start, options, random);
         if (!(newton_.value() < best)) continue;
         best = newton_.value();
         certified = now;
         point = newton_.point();
     }
-    if (point.empty()) return std::nullopt;  // no start has a likelihood to speak of
+    if (point.empty()) return std::nullopt;  // no start has a finite likelihood
     newton_.start(point);
     const int steps = newton_.n_steps();
-    certified = newton_.run(tolerance, walk_steps);
+    certified = newton_.run(tolerance, rounded_steps);
     n_iter_ += newton_.n_steps() - steps;
     point = newton_.point();
 
     (void)data_.standardize(given);
-    take_up();
+    prepare();
     newton_.start(point);
     if (certified && newton_.run(tolerance, max_rescue_steps)) return true;
     newton_.start(point);
     return false;
 }
 
-/// By how much F lies above what the members would have without any constraint, given the parents
-/// outside: k + log |S| - log |S_outside|. Zero for a perfect fit; times n, a chi-square statistic.
+/// The difference between F and its value for unconstrained members given the parents outside,
+/// k + log |S| - log |S_outside|. Zero for a perfect fit; times n, a chi-square statistic.
 double DistrictFitter::misfit(const District& district, double value) {
     const int k = district.k, m = district.m(), n = m - k;
     double free = k;
@@ -192,13 +193,13 @@ double DistrictFitter::misfit(const District& district, double value) {
     return value - free;
 }
 
-/// The lowest F over the starts; all about its end point goes into `details`, unless null.
+/// The lowest F over the starts; `details`, unless null, gets the description of its end.
 double DistrictFitter::solve(const District& given, const FitOptions& options,
                              DistrictFit* details) {
     const bool single = data_.single();
     const bool definite = data_.standardize(given);
     const District& district = data_.district();
-    take_up();
+    prepare();
     n_iter_ = 0;
 
     Rng random(options.seed);
@@ -217,13 +218,13 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
     };
     for (int start = 0; start < std::max(options.n_starts, canonical_starts); ++start) {
         if (start >= options.n_starts && best_certified) break;
-        const bool certified = climb_from(start, options, random) && definite;
+        const bool certified = optimize_from(start, options, random) && definite;
         if (details) count(certified);
         if (2.0 * newton_.value() < best) end_here(certified);
     }
     const double n = newton_.n_parameters(), step = n * n * n / 6.0;
-    if (!best_certified && definite && n_iter_ * step < most_looking) {
-        if (const auto certified = walk_on_rounded(given, options)) {
+    if (!best_certified && definite && n_iter_ * step < max_extra_work) {
+        if (const auto certified = refine_on_rounded(given, options)) {
             if (details) count(*certified);
             end_here(*certified);
         }
@@ -231,23 +232,24 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
     const int n_iter = n_iter_;
     const double canonical = best;
     work_ += step * n_iter;
-    if (details && single && options.look && definite && misfit(district, best) > gross_misfit) {
-        const bool affordable = look_starts * max_rescue_steps * step < most_looking;
+    if (details && single && options.more_starts && definite &&
+        misfit(district, best) > gross_misfit) {
+        const bool affordable = max_starts * max_rescue_steps * step < max_extra_work;
         details->more_starts = affordable ? MoreStarts::done : MoreStarts::too_large;
-        for (int start = options.n_starts; affordable && start < look_starts; ++start) {
+        for (int start = options.n_starts; affordable && start < max_starts; ++start) {
             if (stop_) stop_->check();
             set_start(start, district, random);
-            const bool certified = climb(max_rescue_steps),
+            const bool certified = optimize(max_rescue_steps),
                        lower = 2.0 * newton_.value() < best - same_optimum;
             count(certified || 2.0 * newton_.value() < canonical - same_optimum);
             if (lower) end_here(certified);
         }
     }
-    // Back to the variables' own units; a group that sets v has no term of it.
+    // F in the original units; a group that sets v has no term for it.
     const auto in_units = [&](double value) {
         for (int v = 0; v < given.k; ++v) {
             double weight = single ? 1.0 : 0.0;
-            for (const Pooled& group : data_.gathered())
+            for (const ConditionGroup& group : data_.original_groups())
                 weight += group.set[v] ? 0.0 : group.weight;
             value += weight * (2.0 * std::log(data_.sd(v)));
         }
@@ -264,11 +266,10 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
     return best;
 }
 
-/// Reads the end point of the last climb off the kernels, in the variables' own units and the order
-/// given.
+/// Describes the current point of Newton's method, in the original units and order.
 void DistrictFitter::describe(bool certified, bool diagnostics, DistrictFit& fit) {
     const District& district = data_.district();
-    const std::vector<int>& given = data_.given();
+    const std::vector<int>& given = data_.original();
     const int k = district.k, m = district.m();
     std::vector<double> A(k * m), Omega(k * k);
     double largest = 0.0;
@@ -289,12 +290,12 @@ void DistrictFitter::describe(bool certified, bool diagnostics, DistrictFit& fit
     };
     newton_.parameters(A.data(), Omega.data());
     write(fit.B, fit.Omega);
-    fit.own.clear();
-    for (std::size_t g = 0; g < data_.gathered().size(); ++g) {
-        const int condition = data_.gathered()[g].condition;
+    fit.condition_fits.clear();
+    for (std::size_t g = 0; g < data_.original_groups().size(); ++g) {
+        const int condition = data_.original_groups()[g].condition;
         if (condition < 0) continue;
         newton_.parameters(static_cast<int>(g), A.data(), Omega.data());
-        OwnFit& own = fit.own.emplace_back(condition);
+        ConditionFit& own = fit.condition_fits.emplace_back(condition);
         write(own.B, own.Omega);
     }
     fit.converged = certified;
@@ -315,7 +316,7 @@ DistrictFit DistrictFitter::fit(const District& district, const FitOptions& opti
 
 DistrictFit DistrictFitter::fit_parts(const District& district, const FitOptions& options) {
     if (stop_) stop_->check();
-    if (district.k == 1) return fit_alone(district);
+    if (district.k == 1) return fit_single_node(district);
     if (const auto v = peelable(district, data_.conditions()))
         return fit_peeled(district, *v, options);
     (void)data_.gather(district);
@@ -324,9 +325,9 @@ DistrictFit DistrictFitter::fit_parts(const District& district, const FitOptions
     return fit;
 }
 
-/// One node: ordinary least squares, unless conditions have parameters of their own. Units do not
-/// matter to it, so it needs no standardization.
-DistrictFit DistrictFitter::fit_alone(const District& district) {
+/// One node: ordinary least squares, unless conditions have specific parameters. It is equivariant
+/// under changes of units, so it needs no standardization.
+DistrictFit DistrictFitter::fit_single_node(const District& district) {
     const int m = district.m(), v = district.nodes[0];
     DistrictFit fit;
     bool singular = false;
@@ -349,11 +350,11 @@ DistrictFit DistrictFitter::fit_alone(const District& district) {
     return fit;
 }
 
-/// Fits member v and the others apart, and reads row v back into theirs (see peeling.hpp).
+/// Fits member v and the others separately and transforms the estimates back (see peeling.hpp).
 DistrictFit DistrictFitter::fit_peeled(const District& district, int v, const FitOptions& options) {
     const int k = district.k, m = district.m();
     const District one = alone(district, v), rest = without(district, v);
-    const DistrictFit own = fit_alone(one);
+    const DistrictFit own = fit_single_node(one);
     DistrictFit fit = fit_parts(rest, options);
     fit.objective = own.objective + fit.objective;
     fit.canonical = own.canonical + fit.canonical;
@@ -435,7 +436,7 @@ DistrictFit ricf(const double* S, int d, const District& district, int max_iter,
         for (int p : district.parents[v]) fit.B[v * m + p] = -state.A()[v * m + p];
     fit.Omega = state.Omega();
     fit.objective = fit.canonical = state.objective();
-    if (state.holds()) return fit;
+    if (state.inverse_is_accurate()) return fit;
 
     fit.converged = false;
     fit.B.assign(k * m, 0.0);

@@ -13,23 +13,23 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Levenberg-Marquardt damping, relative to the Hessian's diagonal. The factors are the usual rule
-// of thumb: be quick to distrust the model and slower to trust it again.
+// Levenberg-Marquardt damping, relative to the Hessian's diagonal, with the usual factors.
 constexpr double first_damping = 1e-3;    // once a plain step has failed
-constexpr double least_damping = 1e-7;    // below it: none
+constexpr double least_damping = 1e-7;    // below it: no damping
 constexpr double most_damping = 1e12;     // beyond it the step is rounding
 constexpr double after_failure = 8.0;     // the damping is multiplied by this,
 constexpr double after_poor_step = 3.0;   // or this,
 constexpr double after_good_step = 0.1;   // or this
-constexpr double good = 0.5, poor = 0.1;  // share of the promised fall that a step brings
+constexpr double good = 0.5, poor = 0.1;  // actual decrease over predicted decrease
 
 // An error is near a pole when the others determine 99 % of it: W_vv = 1 / (1 - 0.99).
 constexpr double near_pole = 100.0;
 constexpr double leaps[] = {1.0, 3.0, 9.0, 27.0, 81.0};  // step lengths that look across it
 constexpr double shortened[] = {1.0, 0.3, 0.1};          // step lengths in a curved valley
 
-// Along negative curvature: the largest parameter moves by half a unit at first (they are scaled to
-// about one), then by a quarter of that, until it is too little to leave a saddle point.
+// Along negative curvature: the largest parameter moves by half a unit at first (parameters are
+// scaled to about one), then by a quarter of that, until the move is too small to leave a saddle
+// point.
 constexpr double first_excursion = 0.5, next_excursion = 0.25, last_excursion = 1e-4;
 
 }  // namespace
@@ -37,16 +37,16 @@ constexpr double first_excursion = 0.5, next_excursion = 0.25, last_excursion = 
 void Newton::reset(const District& district, const double* S, const double* X, Sweeps& sweeps,
                    const Stop* stop) {
     f_.reset(district, S, X, stop);
-    take_up(district, sweeps);
+    prepare(district, sweeps);
 }
 
-void Newton::reset(const District& district, const std::vector<Group>& groups, Sweeps& sweeps,
-                   const Stop* stop) {
+void Newton::reset(const District& district, const std::vector<GroupMoments>& groups,
+                   Sweeps& sweeps, const Stop* stop) {
     f_.reset(district, groups, stop);
-    take_up(district, sweeps);
+    prepare(district, sweeps);
 }
 
-void Newton::take_up(const District& district, Sweeps& sweeps) {
+void Newton::prepare(const District& district, Sweeps& sweeps) {
     sweeps_ = &sweeps;
     n_ = f_.size();
     n_steps_ = 0;
@@ -89,7 +89,7 @@ bool Newton::run(double tolerance, int max_steps) {
     for (auto* matrix : {&hessian_, &factor_})
         resize_large(*matrix, static_cast<std::size_t>(n_) * n_, f_.stop());
     double damping = 0.0;  // Levenberg-Marquardt shift, relative to the Hessian's diagonal
-    bool moved = true;     // a point whose derivatives and plain step are not known yet
+    bool moved = true;     // whether derivatives and undamped step are still to be computed
     for (int step = 0; step < max_steps; ++step) {
         ++n_steps_;
         if (moved) {
@@ -97,7 +97,7 @@ bool Newton::run(double tolerance, int max_steps) {
             const int pivot = solve(0.0);
             decrement_ = pivot == n_ ? gain_ : infinity;
             if (decrement_ <= tolerance) {
-                advance();  // a bonus: what is left to gain is within the tolerance
+                advance();  // an extra step; the possible gain is below the tolerance
                 return true;
             }
             if (damping == 0.0) {
@@ -120,11 +120,11 @@ bool Newton::run(double tolerance, int max_steps) {
     return false;
 }
 
-/// Solves (H + damping |diag H|) step = -gradient; `gain_` is the fall of f that the quadratic
-/// model then promises. Returns n_, or the pivot at which the matrix proved not definite.
+/// Solves (H + damping |diag H|) step = -gradient; `gain_` becomes the decrease of f in the
+/// quadratic model. Returns n_, or the pivot at which the matrix is not positive definite.
 int Newton::solve(double damping) {
     for (int i = 0; i < n_; ++i) {
-        if (f_.stop()) f_.stop()->check();  // a large Hessian takes a while to copy, too
+        if (f_.stop()) f_.stop()->check();  // copying a large Hessian takes a while
         const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(i) * n_;
         std::copy_n(&hessian_[row], i + 1, &factor_[row]);
         factor_[row + i] += damping * std::abs(hessian_[row + i]);
@@ -138,7 +138,7 @@ int Newton::solve(double damping) {
     return n_;
 }
 
-/// Moves along the step, one way or another. Returns by how much f fell (0: not moved).
+/// Moves along the step by one of three methods. Returns the decrease of f (0: not moved).
 double Newton::descend() {
     double fall = advance();
     if (fall <= 0.0) fall = advance_and_relax();
@@ -146,8 +146,8 @@ double Newton::descend() {
     return fall;
 }
 
-/// Moves to theta + step if f falls there, and on, doubling the step, while that pays more than a
-/// quadratic would.
+/// Moves to theta + step if f is lower there, and doubles the step while f falls by more than in a
+/// quadratic model.
 double Newton::advance() {
     double best = value_;
     bool at_best = false;  // whether the last evaluation was that of the best point
@@ -170,10 +170,10 @@ double Newton::advance() {
     return fall;
 }
 
-/// In a curved valley a long step ends up on its wall, where f is higher. Two sweeps bring it
-/// back to the floor, further along: each sweep solves every equation of its own exactly.
+/// In a curved valley a long step leads to its wall, where f is higher. Two sweeps lead back to the
+/// floor, further along, because each solves every single equation exactly.
 double Newton::advance_and_relax() {
-    if (!f_.all_shared()) return 0.0;  // sweeps know nothing of what a group has to itself
+    if (!f_.all_shared()) return 0.0;  // sweeps do not support specific parameters
     for (const double length : shortened) {
         for (int i = 0; i < n_; ++i) trial_[i] = theta_[i] + length * step_[i];
         if (evaluate(trial_) == infinity) continue;
@@ -192,9 +192,9 @@ double Newton::advance_and_relax() {
 }
 
 /// Crosses a pole. Where the pseudo-variables of node v become collinear with its parents, row v of
-/// B and Omega runs to infinity, and f, minimized over that row, is smooth again on the far side,
-/// with the signs of the row reversed. So we look far along the step in all parameters but those of
-/// the node whose error is most nearly determined by the others, and fit this node anew.
+/// B and Omega tends to infinity, and f, minimized over that row, is smooth again on the other
+/// side, with the signs of the row reversed. So we try long steps in all parameters except those of
+/// the node whose error is most nearly determined by the others, and fit this node again.
 double Newton::leap() {
     if (!f_.all_shared()) return 0.0;
     const auto [v, steepest] = f_.most_determined();
@@ -225,8 +225,8 @@ double Newton::leap() {
 }
 
 /// The Cholesky factorization of the Hessian broke down at `pivot`: f curves downwards along
-/// (-L^-T l, 1), where (L, l) are the finished rows and the row of the pivot. A saddle point has no
-/// gradient to leave by, so we walk along this direction, to the side that falls.
+/// (-L^-T l, 1), where (L, l) are the finished rows and the row of the pivot. At a saddle point the
+/// gradient is zero, so we move along this direction, to the side on which f falls.
 bool Newton::follow_negative_curvature(int pivot) {
     const auto row = [&](int i) { return &factor_[static_cast<std::ptrdiff_t>(i) * n_]; };
     std::fill(step_.begin(), step_.end(), 0.0);

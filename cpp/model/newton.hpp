@@ -1,9 +1,9 @@
 // Newton's method for one district in scaled parameters.
 //
-// The function is that of grouped_objective.hpp, smooth but not convex: along some valleys it has
-// no minimum at all, across poles it goes on, and at a saddle point it has no gradient. So a step
-// that fails is damped, relaxed by sweeps, or leaps (newton.cpp has one function for each), and
-// where the method stops, it says what it can certify.
+// The function, that of grouped_objective.hpp, is smooth but not convex: it may have valleys
+// without a minimum, poles, and saddle points. A step that fails is damped, relaxed by sweeps, or
+// extended across a pole (newton.cpp has one function for each). The end is certified if it is a
+// minimum.
 #pragma once
 
 #include <vector>
@@ -15,27 +15,27 @@
 
 namespace bowfree {
 
-/// The minimization of f for one district after another; buffers are kept between districts.
+/// Minimizes f of a district. Buffers are kept from district to district.
 class Newton {
   public:
-    /// Takes up a district. `S` and its Cholesky factor `X` are m x m, row-major; they and
-    /// `sweeps` (set up for the same district) must outlive the work on it, and so must `stop`,
-    /// upon which `Stopped` is thrown.
+    /// Loads a district. `S` and its Cholesky factor `X` are m x m, row-major; `sweeps` is set up
+    /// for the same district. All arguments must outlive the work on the district; `Stopped` is
+    /// thrown when `stop` is raised.
     void reset(const District& district, const double* S, const double* X, Sweeps& sweeps,
                const Stop* stop = nullptr);
 
     /// The same with a covariance matrix for each group of conditions.
-    void reset(const District& district, const std::vector<Group>& groups, Sweeps& sweeps,
+    void reset(const District& district, const std::vector<GroupMoments>& groups, Sweeps& sweeps,
                const Stop* stop = nullptr);
 
-    /// Sets the point to where the sweeps stand. Returns false when their Omega is singular to
+    /// Sets the point to that of the sweeps. Returns false when their Omega is singular up to
     /// rounding.
     bool start();
 
     /// Sets the point to the given B (k x m) with uncorrelated errors; f is finite there.
     void start(const double* B);
 
-    /// Sets the point to what `point` was, for these data or for others.
+    /// Sets the point to an earlier `point()`, for these data or others.
     void start(const std::vector<double>& point);
     const std::vector<double>& point() const { return theta_; }
 
@@ -53,11 +53,11 @@ class Newton {
     /// Writes A = (I - B)_C (k x m, unscaled) and Omega (k x k) of the current point.
     void parameters(double* A, double* Omega) const { f_.unscale(theta_, A, Omega); }
 
-    /// The same with what a group, by its number, has to itself.
+    /// A and Omega in one group, by its number.
     void parameters(int group, double* A, double* Omega) { f_.unscale(group, theta_, A, Omega); }
 
   private:
-    void take_up(const District& district, Sweeps& sweeps);
+    void prepare(const District& district, Sweeps& sweeps);
     double evaluate(const std::vector<double>& theta);
     void differentiate(bool twice);
     int solve(double damping);
@@ -72,7 +72,7 @@ class Newton {
     int n_ = 0;  // parameters
     std::vector<double> theta_, trial_, best_, gradient_, hessian_, factor_, step_;
     std::vector<double> A_, Omega_;  // scratch of advance_and_relax
-    bool evaluated_ = false;         // the last evaluation was that of theta_
+    bool evaluated_ = false;         // whether the last evaluation was at theta_
     double value_ = 0.0, decrement_ = 0.0, gain_ = 0.0;
     int n_steps_ = 0;
 };

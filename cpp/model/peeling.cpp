@@ -11,8 +11,8 @@ bool includes(const std::vector<int>& larger, const std::vector<int>& smaller) {
     return std::includes(larger.begin(), larger.end(), smaller.begin(), smaller.end());
 }
 
-/// The district of the given members and outside nodes (local numbers of `district`, both in the
-/// order wanted), with the edges among them. A spouse of `parent` has it as a parent.
+/// The district of the given members and outside nodes (local numbers of `district`, in the order
+/// of the result), with the edges among them. Spouses of `parent` get it as a parent.
 District part(const District& district, const std::vector<int>& members,
               const std::vector<int>& outside, int parent = -1) {
     District result;
@@ -40,7 +40,7 @@ District part(const District& district, const std::vector<int>& members,
     return result;
 }
 
-/// Sorts local numbers by the nodes that they stand for.
+/// Sorts local numbers by their nodes.
 void sort_by_node(std::vector<int>& numbers, const District& district) {
     std::sort(numbers.begin(), numbers.end(),
               [&](int a, int b) { return district.nodes[a] < district.nodes[b]; });
@@ -50,20 +50,20 @@ void sort_by_node(std::vector<int>& numbers, const District& district) {
 
 std::optional<int> peelable(const District& district, const JointData* conditions) {
     const int k = district.k;
-    if (k < 2 || (conditions && conditions->has_own())) return std::nullopt;
+    if (k < 2 || (conditions && conditions->has_specific())) return std::nullopt;
     std::vector<char> spouses(static_cast<std::size_t>(k) * k);
     const auto are_spouses = [&](int a, int b) -> char& {
         return spouses[static_cast<std::size_t>(a) * k + b];
     };
     for (const auto& [a, b] : district.spouse_pairs) are_spouses(a, b) = are_spouses(b, a) = true;
-    const auto hides = [&](int v) {  // a condition that sets v tells of a spouse
+    const auto blocks = [&](int v) {  // a condition sets v but not all of its spouses
         std::vector<int> others;
         for (int q = 0; q < k; ++q)
             if (are_spouses(v, q)) others.push_back(district.nodes[q]);
-        return conditions->parts(district.nodes[v], others);
+        return conditions->sets_without(district.nodes[v], others);
     };
     const auto fits = [&](int v) {
-        if (conditions && hides(v)) return false;
+        if (conditions && blocks(v)) return false;
         for (int q = 0; q < k; ++q) {
             if (!are_spouses(v, q)) continue;
             if (!includes(district.parents[q], district.parents[v])) return false;

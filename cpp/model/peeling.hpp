@@ -1,4 +1,4 @@
-// Members of a district that can be fitted on their own, so that a smaller district is left.
+// Members of a district that can be fitted separately, so that a smaller district remains.
 //
 // Let v be a member whose spouses Q are pairwise spouses of each other and have all parents of v
 // among their own. Write the errors of Q as eps_q = alpha_q eps_v + eps'_q with eps' uncorrelated
@@ -8,20 +8,20 @@
 //
 //     F = log |Omega| + tr(Omega^-1 A S A^T)
 //
-// as it is: v <-> q may be read as v -> q. Then v is alone, with a closed form, and the rest is a
-// district with one member less. (Only F is meant: as a graph this may have a cycle.)
+// unchanged: v <-> q may be replaced by v -> q. Then v is a district by itself, with a closed form,
+// and the rest is a district with one member less. (This is about F only: the graph that results
+// may have a cycle.)
 //
-// With several conditions (groups.hpp) the same holds group by group where v is left alone. A group
-// that sets v has no eps_v to take out of the others; so none of them may be left there: whatever
-// sets v has to set Q. Where a condition has parameters of its own nothing is peeled: what v <-> q
-// and v -> q have to themselves differs.
+// With several conditions (conditions.hpp) the same holds in every group that does not set v. A
+// group that sets v contains no eps_v to subtract, so it must set all of Q. If a condition has
+// specific parameters, nothing is peeled: v <-> q and v -> q differ in their specific parameters.
 //
-// The order of peeling does not matter. Peeling u leaves v peelable: if they are no spouses,
-// nothing that v depends on changes but for parents that its spouses gain; if they are, both
-// conditions together say that u and v have the same parents and the same other spouses (and are
-// set by the same groups), and v and these all gain u. Either way the rest is the same in the end,
-// and u and v add up to the same F, by the chain rule of regressions. So the members may be tried
-// by index, and the score still has nothing to do with the order of the columns.
+// The order of peeling does not matter. Peeling u leaves v peelable: if they are not spouses, all
+// that changes for v are additional parents of its spouses; if they are, both conditions together
+// imply that u and v have the same parents and the same other spouses (and are set by the same
+// groups), and these and v all gain the parent u. In both cases the rest is the same in the end,
+// and u and v contribute the same F, by the chain rule of regressions. So members may be tried in
+// index order, and the score still does not depend on the order of the columns.
 #pragma once
 
 #include <optional>
@@ -31,14 +31,14 @@
 
 namespace bowfree {
 
-/// The first member that can be peeled off; none if there is none, or only one member. Without
-/// `conditions` there is one, without targets.
+/// The first member that can be peeled off, if any; none for a single member. `conditions` is null
+/// for one condition without targets.
 std::optional<int> peelable(const District& district, const JointData* conditions = nullptr);
 
 /// Member v with its parents only.
 District alone(const District& district, int v);
 
-/// The other members, with v as a parent of its spouses. `v` must be peelable.
+/// The other members, with v as a parent of its spouses. Requires that v is peelable.
 District without(const District& district, int v);
 
 }  // namespace bowfree

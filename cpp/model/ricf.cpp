@@ -9,11 +9,10 @@ namespace bowfree {
 
 namespace {
 
-// Sweeps over so few members take some microseconds: too little to ask in between whether to stop.
-constexpr int soon_done = 16;
+// Sweeps over so few members take some microseconds: no need to check for a stop within one.
+constexpr int few_members = 16;
 
-// Relative difference of log|Omega|, updated and anew, that many sweeps may leave: what is printed
-// of a score has fewer digits.
+// Tolerance for the relative difference between log|Omega| updated and recomputed.
 constexpr double drift = 1e-6;
 
 }  // namespace
@@ -22,7 +21,7 @@ void Ricf::reset(const District& district, const double* S, const Stop* stop) {
     district_ = &district;
     S_ = S;
     k_ = district.k;
-    stop_ = k_ > soon_done ? stop : nullptr;
+    stop_ = k_ > few_members ? stop : nullptr;
     m_ = district.m();
 
     if (static_cast<int>(spouses_.size()) < k_) spouses_.resize(k_);
@@ -74,9 +73,10 @@ bool Ricf::start(const double* A, const double* Omega) {
     return invert_omega();
 }
 
-/// W and log|Omega| anew from Omega. Returns false, and leaves them, when Omega is not definite.
+/// Recomputes W and log|Omega| from Omega. Returns false, and changes nothing, when Omega is not
+/// positive definite.
 bool Ricf::invert_omega() {
-    Z_ = Omega_;  // Z is free: here it holds the Cholesky factor of Omega
+    Z_ = Omega_;  // scratch: the Cholesky factor of Omega
     if (cholesky(Z_.data(), k_) < k_) return false;
     std::fill(W_.begin(), W_.end(), 0.0);
     log_det_ = 0.0;
@@ -114,7 +114,7 @@ bool Ricf::step(int v) {
     if (stop_) stop_->check();
     if (!(Wv[v] > 0.0)) return false;
 
-    // Rows u of (Omega_{-v,-v})^-1, read off W by a Schur complement; column v comes out zero.
+    // Rows u of (Omega_{-v,-v})^-1, from W by a Schur complement; column v is zero.
     for (int a = 0; a < nq; ++a) {
         if (stop_) stop_->check();
         double* Za = &Z_[a * k_];
@@ -168,7 +168,7 @@ bool Ricf::step(int v) {
     // W = K + (1/t) g g^T with K = W - W_v W_v^T / W_vv and g = (K omega, -1 at v).
     direction_[v] = -1.0;
     const double inverse_t = 1.0 / t, inverse_pivot = 1.0 / Wv[v];
-    std::copy_n(Wv, k_, ZE_.begin());  // ZE is free again: keep the old row v of W
+    std::copy_n(Wv, k_, ZE_.begin());  // scratch: the old row v of W
     for (int i = 0; i < k_; ++i)
         for (int j = 0; j < k_; ++j)
             W_[i * k_ + j] +=
@@ -184,7 +184,7 @@ double Ricf::objective() const {
     return log_det_ + trace;
 }
 
-bool Ricf::holds() {
+bool Ricf::inverse_is_accurate() {
     const double updated = objective(), log_det = log_det_;
     return std::isfinite(updated) && invert_omega() &&
            std::abs(log_det - log_det_) <= drift * std::max(1.0, std::abs(log_det_));

@@ -1,9 +1,10 @@
 // Residual iterative conditional fitting (RICF; Drton, Eichler and Richardson 2009), for a
 // district.
 //
-// One step fits the equation of a single node v with everything else held fixed: regress x_v on its
-// parents and on the pseudo-variables z_u, one per spouse u, that carry what the other errors say
-// of eps_v. Each step maximizes the likelihood over row v of B and of Omega, so no step lowers it.
+// One step fits the equation of a single node v with everything else held fixed: it regresses x_v
+// on its parents and on the pseudo-variables z_u, one per spouse u, which contain the information
+// of the other errors about eps_v. A step maximizes the likelihood over row v of B and of Omega, so
+// no step lowers it.
 #pragma once
 
 #include <vector>
@@ -13,27 +14,29 @@
 
 namespace bowfree {
 
-/// Sweeps over the members of a district, each of which lowers F; A and Omega are row-major.
+/// An iterative method that visits the members of a district one by one, each time lowering F.
+/// Newton's method uses it to approach an optimum and to leave difficult points. A and Omega are
+/// row-major.
 class Sweeps {
   public:
     virtual ~Sweeps() = default;
 
-    /// Sets B (k x m), with Omega = diag of the residual variances under that B, or of what
-    /// rounding leaves of them.
+    /// Sets B (k x m) and Omega = diag of the residual variances under that B, bounded below by
+    /// rounding.
     virtual void start(const double* B) = 0;
 
-    /// Takes the covariances of the residuals on bidirected edges into Omega, shrunk until Omega is
-    /// positive definite and F has fallen; where no share of them does that, Omega stays as it is.
+    /// Sets Omega on bidirected edges to the residual covariances, shrunk until Omega is positive
+    /// definite and F has fallen; if no shrinkage achieves that, to zero.
     virtual void correlate_errors() = 0;
 
     /// Sets A = (I - B)_C and Omega. Returns false when Omega is not positive definite.
     virtual bool start(const double* A, const double* Omega) = 0;
 
-    /// One sweep: every member once, in order. Returns false when a regression is singular to
-    /// rounding; the state is then that after the last good step.
+    /// Visits every member once, in order. Returns false when a regression is singular up to
+    /// rounding; the state is then that after the last regular step.
     virtual bool sweep() = 0;
 
-    /// The update of a single member; as `sweep`.
+    /// Visits a single member; returns like `sweep`.
     virtual bool step(int v) = 0;
 
     /// F at the current point.
@@ -43,12 +46,11 @@ class Sweeps {
     virtual const std::vector<double>& Omega() const = 0;  ///< k x k
 };
 
-/// RICF on one district after another, in local numbers (see district.hpp); buffers are kept
-/// between districts. All matrices are row-major.
+/// RICF in local numbers (see district.hpp). Buffers are kept from district to district.
 class Ricf final : public Sweeps {
   public:
-    /// Takes up a district. `S` is the m x m covariance matrix of its variables; both must outlive
-    /// the work on it, and so must `stop`, upon which a step throws `Stopped`.
+    /// Loads a district. `S` is the m x m covariance matrix of its variables. All arguments must
+    /// outlive the work on the district; a step throws `Stopped` when `stop` is raised.
     void reset(const District& district, const double* S, const Stop* stop = nullptr);
 
     void start(const double* B) override;
@@ -58,8 +60,8 @@ class Ricf final : public Sweeps {
     bool step(int v) override;
     double objective() const override;
 
-    /// Whether W, updated step by step, is still the inverse of Omega. Spoils the state.
-    bool holds();
+    /// Whether W, which is updated step by step, is still the inverse of Omega. Changes the state.
+    bool inverse_is_accurate();
 
     const std::vector<double>& A() const override { return A_; }
     const std::vector<double>& Omega() const override { return Omega_; }

@@ -1,7 +1,7 @@
-// The memory of district scores, shared by all runs and threads of a search on one data set.
+// A cache of district scores, shared by all runs and threads of a search on one data set.
 //
-// A score is a pure function of its key, so it does not matter who stored a value, whether it was
-// forgotten meanwhile, or how large the cache is: the cache saves time and never changes a result.
+// A score is a pure function of its key, so results do not depend on the size of the cache, on
+// evictions, or on which thread stored a value.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace bowfree {
 
-/// A hash table of bounded size in independent shards, each with its own lock. It grows by doubling
-/// up to its bound; then a new entry takes the place of an old one in the same bucket.
+/// A hash table of bounded size in independent shards, each with a lock. It grows by doubling up to
+/// its bound; then a new entry replaces an old one in the same bucket. Thread-safe.
 class ScoreCache {
   public:
     explicit ScoreCache(std::size_t max_bytes)
@@ -23,23 +23,23 @@ class ScoreCache {
         for (auto& shard : shards_) shard.buckets.resize(max_buckets_ > 0 ? 1 : 0);
     }
 
-    /// What is known of a district: F, and the work it was to find it (see `DistrictFitter::work`).
-    struct Known {
+    /// F of a district, and the work of its fit (see `DistrictFitter::work`).
+    struct Entry {
         double objective;
         float work;
     };
 
-    std::optional<Known> find(const Key& key) {
+    std::optional<Entry> find(const Key& key) {
         Shard& shard = shards_[key.high % n_shards];
         std::lock_guard lock(shard.mutex);
         if (shard.buckets.empty()) return std::nullopt;
         const Bucket& bucket = shard.bucket_of(key);
         for (int e = 0; e < bucket.size; ++e)
-            if (bucket.keys[e] == key) return Known{bucket.objectives[e], bucket.work[e]};
+            if (bucket.keys[e] == key) return Entry{bucket.objectives[e], bucket.work[e]};
         return std::nullopt;
     }
 
-    void store(const Key& key, const Known& value) {
+    void store(const Key& key, const Entry& value) {
         Shard& shard = shards_[key.high % n_shards];
         std::lock_guard lock(shard.mutex);
         if (shard.buckets.empty()) return;
@@ -71,7 +71,7 @@ class ScoreCache {
         float work[capacity];
         std::int32_t size = 0, next = 0;  // `next` is overwritten when the bucket is full
 
-        void put(const Key& key, const Known& value) {
+        void put(const Key& key, const Entry& value) {
             const int e = size < capacity ? size++ : next++ % capacity;
             keys[e] = key;
             objectives[e] = value.objective;

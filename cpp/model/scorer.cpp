@@ -11,7 +11,7 @@ namespace bowfree {
 
 namespace {
 
-/// The key of a district that need not be one of a graph: `row_key` of its members, put together.
+/// The key of a district: the XOR of `row_key` over its members.
 Key key_of(const District& district) {
     Key key;
     const auto& nodes = district.nodes;
@@ -30,54 +30,56 @@ Scorer::Scorer(JointData data, double n, double penalty, std::size_t cache_bytes
     : data_(std::move(data)),
       edge_cost_(penalty * std::log(n) / n),
       constant_(-data_.d * (0.5 * std::log(2.0 * std::numbers::pi) + edge_cost_) -
-                0.5 * data_.set_objective - edge_cost_ * (data_.n_set + data_.n_own_variances + data_.n_own_intercepts)),
+                0.5 * data_.set_objective -
+                edge_cost_ * (data_.n_set + data_.n_specific_variances + data_.n_own_intercepts)),
       sweeps_(sweeps),
       cache_(cache_bytes) {}
 
 Workspace::Workspace(const Scorer& scorer, const Stop& stop)
     : stop(stop), fitter(scorer.data(), &stop) {}
 
-std::optional<ScoreCache::Known> Scorer::recall(const Key& key, Workspace& workspace) {
-    const auto known = cache_.find(key);
-    workspace.effort.cache_hits += known.has_value();
-    return known;
+std::optional<ScoreCache::Entry> Scorer::find_cached(const Key& key, Workspace& workspace) {
+    const auto entry = cache_.find(key);
+    workspace.effort.cache_hits += entry.has_value();
+    return entry;
 }
 
 double Scorer::objective(const Graph& graph, int node, const Key& key, Workspace& workspace) {
-    auto known = recall(key, workspace);
-    if (!known) known = work_out(data_.district(graph, district_of(graph, node)), key, workspace);
-    workspace.count(known->work);
-    return known->objective;
+    auto entry = find_cached(key, workspace);
+    if (!entry) entry = compute(data_.district(graph, district_of(graph, node)), key, workspace);
+    workspace.count(entry->work);
+    return entry->objective;
 }
 
-ScoreCache::Known Scorer::work_out(const District& district, const Key& key, Workspace& workspace) {
+ScoreCache::Entry Scorer::compute(const District& district, const Key& key, Workspace& workspace) {
     workspace.stop.check();
-    Known found{0.0, 0.0F};
-    const auto v =
-        sweeps_ > 0 ? std::nullopt : peelable(district, data_.plain() ? nullptr : &data_);
+    Entry found{0.0, 0.0F};
+    const auto v = sweeps_ > 0 ? std::nullopt
+                               : peelable(district, data_.is_observational() ? nullptr : &data_);
     if (v) {
-        const Known one = look_up(alone(district, *v), workspace);
-        const Known rest = look_up(without(district, *v), workspace);
+        const Entry one = entry_of_part(alone(district, *v), workspace);
+        const Entry rest = entry_of_part(without(district, *v), workspace);
         found = {one.objective + rest.objective, one.work + rest.work};
     } else {
         ++workspace.effort.fits;
         if (sweeps_ > 0)
-            found.objective = ricf(data_.all[0].S.data(), data_.d, district, sweeps_,
+            found.objective = ricf(data_.conditions[0].S.data(), data_.d, district, sweeps_,
                                    ricf_tolerance, &workspace.stop)
                                   .objective;
         else
             found = {workspace.fitter.objective(district),
                      static_cast<float>(workspace.fitter.work())};
-        if (data_.has_own()) found.objective += 2.0 * edge_cost_ * count_own(data_, district);
+        if (data_.has_specific())
+            found.objective += 2.0 * edge_cost_ * count_specific(data_, district);
     }
     cache_.store(key, found);
     return found;
 }
 
-ScoreCache::Known Scorer::look_up(const District& district, Workspace& workspace) {
+ScoreCache::Entry Scorer::entry_of_part(const District& district, Workspace& workspace) {
     const Key key = key_of(district);
-    if (const auto known = recall(key, workspace)) return *known;
-    return work_out(district, key, workspace);
+    if (const auto entry = find_cached(key, workspace)) return *entry;
+    return compute(district, key, workspace);
 }
 
 double Scorer::objective(const Graph& graph, Workspace& workspace) {

@@ -1,10 +1,10 @@
-// The score of eq. (score), district by district, through the cache.
+// The score of eq. (score), computed district by district with a cache.
 //
-// Of a district only F = min log|Omega| + tr(...) is cached, see likelihood.hpp. Members that can
-// be fitted on their own are peeled off first (peeling.hpp), and the parts are cached too: many
-// districts come down to the same few. The penalty is added outside: an edge costs `edge_cost`,
-// whatever it is and wherever it lies. Only parameters that a condition has to itself (kinds.hpp)
-// are paid for inside, with F: how many there are is a matter of the district.
+// The cache contains F = min log|Omega| + tr(...) of districts, see likelihood.hpp. Members that
+// can be fitted separately are peeled off first (peeling.hpp), and the parts are cached too: many
+// districts consist of the same parts. The penalty of an edge, `edge_cost`, is added outside. The
+// penalty of specific parameters (intervention_kinds.hpp) is part of F, because their number
+// depends on the district.
 #pragma once
 
 #include <cstdint>
@@ -20,70 +20,70 @@
 
 namespace bowfree {
 
-/// What a run did; every run counts for itself, so no counter is shared.
+/// Counters of one run.
 struct Effort {
     std::int64_t fits = 0;        ///< districts fitted
     std::int64_t cache_hits = 0;  ///< districts found in the cache instead
-    std::int64_t candidates = 0;  ///< moves whose gain was worked out
-    double work = 0.0;            ///< behind all scores asked for, by whomever it was done
+    std::int64_t candidates = 0;  ///< moves whose gain was computed
+    double work = 0.0;            ///< of all scores used, cached or not
 };
 
-/// Thrown when the work that was set aside for a run is done.
-struct Exhausted : Stopped {};
+/// Thrown when a run reaches its work limit.
+struct WorkLimitReached : Stopped {};
 
 class Scorer;
 
-/// What belongs to one run alone: when it has to end, the buffers of its fits, and its counters.
+/// The state of one run: its stop, the buffers of its fits, and its counters. For one thread.
 struct Workspace {
     Workspace(const Scorer& scorer, const Stop& stop);
     const Stop& stop;
     DistrictFitter fitter;
     Effort effort;
-    double most_work = std::numeric_limits<double>::infinity();
+    double work_limit = std::numeric_limits<double>::infinity();
 
-    /// Counts the work behind a score. It is the same whether the score was found here or in the
-    /// cache, so that a run ends at the same place whatever others have done.
+    /// Counts the work of a score, the same whether it was computed or found in the cache, so that
+    /// a run ends at the same point whatever other runs have done.
     void count(double work) {
         effort.work += work;
-        if (effort.work > most_work) throw Exhausted{};
+        if (effort.work > work_limit) throw WorkLimitReached{};
     }
 };
 
+/// Thread-safe: threads share a scorer and have a workspace each.
 class Scorer {
   public:
     /// The cost of a node or an edge is penalty * log(n) / n, n being the number of observations of
-    /// all conditions. With `sweeps`, a district's F is what so many sweeps of the paper's RICF
-    /// reach, which may be short of the minimum; it is still a pure function of the district. They
-    /// are for one condition without targets.
+    /// all conditions. With `sweeps` > 0, F is the value after so many sweeps of the paper's RICF,
+    /// for observational data only.
     Scorer(JointData data, double n, double penalty, std::size_t cache_bytes, int sweeps = 0);
 
     int d() const { return data_.d; }
     const JointData& data() const { return data_; }
     double edge_cost() const { return edge_cost_; }
 
-    /// F of the district of `graph` that contains `node`, with twice the price of what conditions
-    /// have of it to themselves; `key` must be the district's key. This and all that rests on it
-    /// throws `Stopped` when the workspace's stop is raised, or its work is done; nothing of a fit
-    /// that was cut short gets into the cache.
+    /// F of the district of `graph` that contains `node`, plus twice the cost of its specific
+    /// parameters; `key` must be the key of the district. All methods with a workspace throw
+    /// `Stopped` when its stop is raised or its work limit is reached. Interrupted fits are not
+    /// cached.
     double objective(const Graph& graph, int node, const Key& key, Workspace& workspace);
 
     /// The sum of F over all districts.
     double objective(const Graph& graph, Workspace& workspace);
 
-    /// The whole graph's score, districts added in canonical order: a pure function of the graph.
+    /// The score of the graph, with districts added in the order of `districts`.
     double score(const Graph& graph, Workspace& workspace);
 
-    /// Part of the score that is the same for all graphs: -(d/2) log 2 pi, the nodes' penalty, and
-    /// what set variables and other targets have to themselves (groups.hpp).
+    /// The part of the score that all graphs share: -(d/2) log 2 pi, the penalty of the nodes, and
+    /// the contribution of set variables and specific variances (conditions.hpp).
     double constant() const { return constant_; }
 
     std::size_t cache_bytes() { return cache_.bytes(); }
 
   private:
-    using Known = ScoreCache::Known;
-    std::optional<Known> recall(const Key& key, Workspace& workspace);
-    Known look_up(const District& district, Workspace& workspace);
-    Known work_out(const District& district, const Key& key, Workspace& workspace);
+    using Entry = ScoreCache::Entry;
+    std::optional<Entry> find_cached(const Key& key, Workspace& workspace);
+    Entry entry_of_part(const District& district, Workspace& workspace);
+    Entry compute(const District& district, const Key& key, Workspace& workspace);
 
     JointData data_;
     double edge_cost_, constant_;

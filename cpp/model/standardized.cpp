@@ -9,12 +9,12 @@ namespace bowfree {
 
 namespace {
 
-// Rounded correlations keep so many bits: what is cut off is far above their rounding, and so far
-// below the smallest pivot of their Cholesky factor that it decides nothing.
+// The number of bits of rounded correlations: the rounding is far coarser than the errors of the
+// correlations, and far below the smallest pivot of their Cholesky factor.
 constexpr int fewest_bits = 26, most_bits = 40, bits_below_pivot = 12;
 
-/// The Cholesky factor of a covariance matrix that may be singular, of variables with variances of
-/// at most about one; a variable that does not vary gets what rounding would leave of it.
+/// The Cholesky factor of a covariance matrix that may be singular, of variables with variances up
+/// to about one; a variance of zero is replaced by one at the level of rounding.
 std::vector<double> factor(std::vector<double> S, int m) {
     for (int i = 0; i < m; ++i) S[i * m + i] = std::max(S[i * m + i], rounding_share);
     (void)cholesky_of_singular(S.data(), m, rounding_share);
@@ -24,17 +24,17 @@ std::vector<double> factor(std::vector<double> S, int m) {
 }  // namespace
 
 StandardizedDistrict::StandardizedDistrict(const JointData& conditions)
-    : cov_(conditions.all[0].S.data()), d_(conditions.width()) {
-    if (!conditions.plain()) conditions_ = &conditions;
+    : cov_(conditions.conditions[0].S.data()), d_(conditions.width()) {
+    if (!conditions.is_observational()) conditions_ = &conditions;
 }
 
 bool StandardizedDistrict::gather(const District& district) {
     if (!conditions_) return true;
     const int m = district.m();
-    gathered_ = pool(*conditions_, district);
+    gathered_ = pool_conditions(*conditions_, district);
     share_ = 0.0;
-    for (const Pooled& group : gathered_) share_ += group.weight;
-    for (Pooled& group : gathered_) group.weight /= share_;
+    for (const ConditionGroup& group : gathered_) share_ += group.weight;
+    for (ConditionGroup& group : gathered_) group.weight /= share_;
     if (gathered_.size() != 1 ||
         std::find(gathered_[0].set.begin(), gathered_[0].set.end(), 1) != gathered_[0].set.end())
         return false;
@@ -64,31 +64,31 @@ bool StandardizedDistrict::standardize(const District& given) {
             R_[i * m + j] = R_[j * m + i] = row[nodes[j]] / (sd_[i] * sd_[j]);
         R_[i * m + i] = 1.0;
     }
-    canonical_.find(given, R_.data());
-    put_in_order();
+    canonical_.compute(given, R_.data());
+    apply_order();
     return factorize();
 }
 
-/// The variables are scaled, and put in order, by the covariance matrix of all groups together,
-/// which is also what the answer is about.
+/// Scales and orders the variables by the pooled covariance matrix of all groups.
 void StandardizedDistrict::standardize_groups(const District& given) {
     const int k = given.k, m = given.m();
     std::vector<double> S(m * m);
-    for (const Pooled& group : gathered_) axpy(group.weight, group.S.data(), S.data(), m * m);
+    for (const ConditionGroup& group : gathered_)
+        axpy(group.weight, group.S.data(), S.data(), m * m);
     sd_.resize(m);
     R_.resize(m * m);
     for (int i = 0; i < m; ++i) sd_[i] = std::sqrt(S[i * m + i]);
     for (int i = 0; i < m; ++i)
         for (int j = 0; j < m; ++j) R_[i * m + j] = S[i * m + j] / (sd_[i] * sd_[j]);
-    canonical_.find(told_of(given, gathered_), R_.data());
-    put_in_order();
+    canonical_.compute(without_uninformed_pairs(given, gathered_), R_.data());
+    apply_order();
 
-    const std::vector<int>& order = canonical_.given();
+    const std::vector<int>& order = canonical_.original();
     ordered_.clear();
     ordered_.reserve(gathered_.size());  // the groups refer to them
-    for (const Pooled& group : gathered_) {
-        Pooled& ordered = ordered_.emplace_back(group.weight, std::vector<char>(k), S_,
-                                                group.condition, group.kind, group.target);
+    for (const ConditionGroup& group : gathered_) {
+        ConditionGroup& ordered = ordered_.emplace_back(group.weight, std::vector<char>(k), S_,
+                                                        group.condition, group.kind, group.target);
         for (std::size_t j = 0; j < group.target.size(); ++j)
             ordered.target[j] = group.target[order[j]];
         for (int v = 0; v < k; ++v) ordered.set[v] = group.set[order[v]];
@@ -100,46 +100,46 @@ void StandardizedDistrict::standardize_groups(const District& given) {
     make_groups();
 }
 
-/// S, of R.
-void StandardizedDistrict::put_in_order() {
-    const std::vector<int>& order = canonical_.given();
+/// Computes S, which is R in canonical order.
+void StandardizedDistrict::apply_order() {
+    const std::vector<int>& order = canonical_.original();
     const int m = static_cast<int>(order.size());
     S_.resize(m * m);
     for (int i = 0; i < m; ++i)
         for (int j = 0; j < m; ++j) S_[i * m + j] = R_[order[i] * m + order[j]];
 }
 
-/// What the kernels and the starts want of the groups.
+/// Computes the moments of the groups, for the objective and for starts.
 void StandardizedDistrict::make_groups() {
     const int m = district().m();
     pool_by_member();
     groups_.clear();
-    for (const Pooled& ordered : ordered_) {
-        Group& kernel = groups_.emplace_back();
+    for (const ConditionGroup& ordered : ordered_) {
+        GroupMoments& kernel = groups_.emplace_back();
         kernel.weight = ordered.weight;
-        kernel.district = members_left(district(), ordered.set);
+        kernel.district = unset_members(district(), ordered.set);
         for (const int i : kernel.district.nodes)
             for (const int j : kernel.district.nodes) kernel.S.push_back(ordered.S[i * m + j]);
         kernel.X = factor(kernel.S, kernel.district.m());
-        kernel.pooled = &ordered;
+        kernel.source = &ordered;
     }
 }
 
-/// What `left_alone` returns. Members that the same groups leave alone share it.
+/// Computes the matrices of `regression_covariance`; members with the same groups share one.
 void StandardizedDistrict::pool_by_member() {
     const int k = district().k, m = district().m();
-    alike_ = left_alone_alike(ordered_, k);
-    alone_.resize(k);
+    same_groups_ = first_with_same_groups(ordered_, k);
+    regression_S_.resize(k);
     for (int v = 0; v < k; ++v) {
-        if (alike_[v] != v) continue;
-        alone_[v].assign(m * m, 0.0);
+        if (same_groups_[v] != v) continue;
+        regression_S_[v].assign(m * m, 0.0);
         double weight = 0.0;
-        for (const Pooled& ordered : ordered_) {
+        for (const ConditionGroup& ordered : ordered_) {
             if (ordered.set[v]) continue;
-            axpy(ordered.weight, ordered.S.data(), alone_[v].data(), m * m);
+            axpy(ordered.weight, ordered.S.data(), regression_S_[v].data(), m * m);
             weight += ordered.weight;
         }
-        for (double& entry : alone_[v]) entry /= weight;
+        for (double& entry : regression_S_[v]) entry /= weight;
     }
 }
 
@@ -154,12 +154,12 @@ bool StandardizedDistrict::round_off() {
             entry = std::ldexp(std::nearbyint(std::ldexp(entry, bits)), -bits);
     };
     shorten(S_);
-    for (Pooled& group : ordered_) shorten(group.S);
+    for (ConditionGroup& group : ordered_) shorten(group.S);
     if (!single()) make_groups();
     return factorize();
 }
 
-/// X, of S. Returns whether S is positive definite, and not by rounding alone.
+/// Computes X from S. Returns whether S is positive definite beyond rounding.
 bool StandardizedDistrict::factorize() {
     X_ = S_;
     return cholesky_of_singular(X_.data(), district().m(), rounding_share) == 0;

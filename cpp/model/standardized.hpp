@@ -1,16 +1,14 @@
-// A district's share of the data, in units and in an order of its own.
+// The data of a district in standardized units and canonical order.
 //
-// The score of a graph must not depend on whether a column is in grams or in kilograms, nor on
-// which column comes first. So a district is not fitted to the covariances as they are, but to what
-// this file makes of them, in three steps:
+// The score of a graph must not depend on the units or the order of the columns. So a district is
+// fitted to covariances that are transformed in three steps:
 //
-//   gather       the conditions that tell about the district, pooled into groups (groups.hpp);
+//   gather       conditions that inform about the district, pooled into groups (conditions.hpp);
 //   standardize  variances of one, members and parents in canonical order (canonical_order.hpp);
-//   round_off    where it matters, correlations without their last bits, which do depend on units.
+//   round_off    if necessary, correlations without their last bits, which depend on units.
 //
-// Fits are equivariant under the first two changes of coordinates, and every number that is
-// compared with a threshold then has no unit. What a fit finds is told in the variables' own units
-// again by whoever asked for it: `sd` and `canonical` lead back.
+// Every quantity that is compared with a threshold is then free of units. `sd` and `original` serve
+// to transform estimates back.
 #pragma once
 
 #include <cstddef>
@@ -31,46 +29,45 @@ class StandardizedDistrict {
     /// `conditions` must outlive this object.
     explicit StandardizedDistrict(const JointData& conditions);
 
-    /// Takes up the groups of a district. Where there is just one, and all members are left alone,
-    /// its covariance matrix becomes that of the fit, and true is returned.
+    /// Loads the groups of a district. If there is one only, in which no member is set, its
+    /// covariance matrix becomes that of the fit, and true is returned.
     bool gather(const District& district);
 
-    /// Puts the district that was gathered into units of variance one and canonical order. Returns
-    /// false when the correlations are singular to rounding; X is then the factor of a matrix that
-    /// differs from them by no more.
+    /// Standardizes the gathered district. Returns false when the correlations are singular up to
+    /// rounding; X is then the factor of a matrix that differs from them by rounding only.
     bool standardize(const District& given);
 
-    /// Takes the last bits off the standardized covariances, so that what is worked out from them
-    /// is the same, bit for bit, in all units. Returns false when they are too near to singular for
-    /// that.
+    /// Rounds the standardized covariances, so that results are bitwise the same in all units.
+    /// Returns false when they are too close to singular for that.
     bool round_off();
 
     int d() const { return d_; }                                 ///< variables of the data
     const JointData* conditions() const { return conditions_; }  ///< null: one matrix
 
-    // As gathered: in the variables' own units, in the order given.
+    // As gathered: in the original units and order.
     double covariance(int i, int j) const { return cov_[static_cast<std::ptrdiff_t>(i) * d_ + j]; }
-    double share() const { return share_; }  ///< of the observations that tell about the district
+    double share() const { return share_; }            ///< of the observations that inform about it
     bool single() const { return gathered_.empty(); }  ///< one covariance matrix, no groups
-    const std::vector<Pooled>& gathered() const { return gathered_; }
-    double sd(int i) const { return sd_[i]; }  ///< of variable i of the district
+    const std::vector<ConditionGroup>& original_groups() const { return gathered_; }
+    double sd(int i) const { return sd_[i]; }  ///< standard deviation of variable i
 
     // As standardized: in canonical order.
     const District& district() const { return canonical_.district(); }
-    const std::vector<int>& given() const { return canonical_.given(); }  ///< numbers before
-    const std::vector<double>& S() const { return S_; }                   ///< correlations, m x m
-    const std::vector<double>& X() const { return X_; }                   ///< their Cholesky factor
-    const std::vector<Pooled>& ordered() const { return ordered_; }
-    const std::vector<Group>& groups() const { return groups_; }
+    const std::vector<int>& original() const { return canonical_.original(); }  ///< numbers before
+    const std::vector<double>& S() const { return S_; }  ///< correlations, m x m
+    const std::vector<double>& X() const { return X_; }  ///< their Cholesky factor
+    const std::vector<ConditionGroup>& ordered_groups() const { return ordered_; }
+    const std::vector<GroupMoments>& group_moments() const { return groups_; }
 
-    /// What a regression of member v rests on: the covariances of those who leave it alone, m x m.
-    const double* left_alone(int v) const {
-        return single() ? S_.data() : alone_[alike_[v]].data();
+    /// The covariances for the regression of member v, m x m: pooled over the groups that do not
+    /// set it.
+    const double* regression_covariance(int v) const {
+        return single() ? S_.data() : regression_S_[same_groups_[v]].data();
     }
 
   private:
     void standardize_groups(const District& given);
-    void put_in_order();
+    void apply_order();
     void make_groups();
     void pool_by_member();
     bool factorize();
@@ -78,14 +75,14 @@ class StandardizedDistrict {
     const double* cov_;
     int d_;
     const JointData* conditions_ = nullptr;
-    std::vector<double> pooled_;  // what cov_ then is: entries of one district
+    std::vector<double> pooled_;  // cov_ of a single group: entries of one district
     double share_ = 1.0;
-    std::vector<Pooled> gathered_, ordered_;  // the groups, as given and in canonical order
-    std::vector<Group> groups_;
-    std::vector<int> alike_;                  // by member: the first one left alone by the same
-    std::vector<std::vector<double>> alone_;  // for these first ones: S of those groups
+    std::vector<ConditionGroup> gathered_, ordered_;  // in the original and in canonical order
+    std::vector<GroupMoments> groups_;
+    std::vector<int> same_groups_;                   // see `first_with_same_groups`
+    std::vector<std::vector<double>> regression_S_;  // by such first member: pooled S
     CanonicalOrder canonical_;
-    std::vector<double> sd_, R_;  // scales and correlations in the order given
+    std::vector<double> sd_, R_;  // scales and correlations, original order
     std::vector<double> S_, X_;
 };
 

@@ -56,7 +56,7 @@ MoveTable::MoveTable(Scorer& scorer, Graph start, Workspace& workspace)
       is_changed_(edges_.size()),
       ancestors_(static_cast<std::size_t>(graph_.d()) * graph_.words()) {
     assert(graph_.d() == scorer.d());
-    if (d() > screened_beyond && scorer.data().plain()) {
+    if (d() > screened_beyond && scorer.data().is_observational()) {
         screen_.emplace(scorer, workspace);
         promises_.assign(gains_.size(), std::numeric_limits<float>::quiet_NaN());
     }
@@ -356,7 +356,7 @@ bool MoveTable::permits_but_class(const Rules& rules, const Move& move) {
 }
 
 bool MoveTable::permits_class(const Rules& rules, const Move& move) {
-    if (move.edge == Edge::none || !rules.class_looks_at_whole()) return true;
+    if (move.edge == Edge::none || !rules.has_global_class()) return true;
     const Trial trial(graph_, move, edge(move.i, move.j));
     return rules.permits_class(graph_);
 }

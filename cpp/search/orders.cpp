@@ -60,7 +60,7 @@ std::size_t ParentTree::bytes() const {
 /// its arrows cost.
 double ParentTree::score_of(const std::vector<int>& parents) {
     const int n = static_cast<int>(parents.size());
-    const double* S = scorer_.data().all.front().S.data();
+    const double* S = scorer_.data().conditions.front().S.data();
     const auto at = [&](int i, int j) {
         return S[static_cast<std::ptrdiff_t>(i) * scorer_.d() + j];
     };
@@ -99,7 +99,7 @@ void ParentTree::grow(int set) {
     const int n = static_cast<int>(parents.size()), d = scorer_.d();
     if (limit_ >= 0 && n >= limit_) return;
     const int m = static_cast<int>(candidates_.size());
-    const double* S = scorer_.data().all.front().S.data();
+    const double* S = scorer_.data().conditions.front().S.data();
     const auto row = [&](int i) { return S + static_cast<std::ptrdiff_t>(i) * d; };
     (void)score_of(parents);  // leaves L and a_v in the scratch
     const std::vector<double>&factor = scratch_.factor, &with_node = scratch_.with_node;

@@ -20,7 +20,7 @@ constexpr double slack_in_edges = 0.5;  // what a generous run may lose by a kic
 /// A uniform random graph, to which `burn_in` steps of the walk lead from `ground`.
 Graph random_start(const Graph& ground, const Rules& rules, std::int64_t burn_in, Rng rng,
                    const Stop& stop) {
-    Walk walk(ground, rules, WalkStep::symmetric, rng);
+    RandomWalk walk(ground, rules, WalkStep::symmetric, rng);
     walk.advance(burn_in, stop);
     return walk.graph();
 }
@@ -79,7 +79,7 @@ void search_orders(Climber& climber, const Scorer& scorer, const Rules& rules,
 /// A good DAG: over orders, or by single changes and kicks.
 void search_dags_first(Climber& climber, const Scorer& scorer, const Rules& rules,
                        const RunOptions& options, Rng& rng, const Stop& stop) {
-    if (options.order_kicks >= 0 && scorer.data().plain() &&
+    if (options.order_kicks >= 0 && scorer.data().is_observational() &&
         OrderSearch::can_honor(rules, scorer.d()))
         return search_orders(climber, scorer, rules, options, rng, stop);
     Rules dags_only = rules;
@@ -186,12 +186,12 @@ std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions
             rng = Rng(task.seed, ~task.stream);  // the walk has used up the first stream
         }
         Climber climber(scorer, run.start, rules, options.climb, rng, workspace, run.journal);
-        workspace.most_work = task.most_work;  // from here on: a run has a graph at least
+        workspace.work_limit = task.most_work;  // from here on: a run has a graph at least
         do_kind(task.kind, climber, scorer, rules, options, ground, rng, run.start, stop);
         run.end = climber.table().graph();
         run.score = climber.table().score();
         run.complete = true;
-    } catch (const Exhausted&) {
+    } catch (const WorkLimitReached&) {
         run.complete = run.exhausted = end_at_best();
         if (!run.complete) return std::nullopt;
     } catch (const Stopped&) {

@@ -24,7 +24,7 @@ constexpr double most_inflation = 4.0;
 
 Screen::Screen(const Scorer& scorer, Workspace& workspace)
     : workspace_(workspace),
-      S_(scorer.data().all.front().S.data()),
+      S_(scorer.data().conditions.front().S.data()),
       d_(scorer.d()),
       rows_(scorer.d()) {}
 

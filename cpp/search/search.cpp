@@ -17,7 +17,7 @@ void Search::launch(std::vector<Task> tasks, int n_threads) {
     tasks_ = std::move(tasks);
     const int n_tasks = static_cast<int>(tasks_.size());
     const auto job = [this](int t, const Stop& stop) { do_task(t, stop); };
-    if (crew_.start(n_tasks, n_threads, job) == 0 && n_tasks > 0) throw NoThread();
+    if (workers_.start(n_tasks, n_threads, job) == 0 && n_tasks > 0) throw NoThread();
 }
 
 void Search::do_task(int t, const Stop& stop) {
@@ -32,14 +32,14 @@ void Search::do_task(int t, const Stop& stop) {
         run = run_task(scorer_, rules_, no_steps, nothing, ground_, never);
         run->complete = false;
     }
-    if (run) crew_.note([&] { finished_.emplace_back(t, std::move(*run)); });
+    if (run) workers_.update([&] { finished_.emplace_back(t, std::move(*run)); });
 }
 
 std::vector<std::pair<int, Run>> Search::collect(double seconds) {
     std::vector<std::pair<int, Run>> found;
-    crew_.wait(deadline_in(seconds), [&] { return !finished_.empty(); });
-    crew_.rethrow();
-    crew_.note([&] { found.swap(finished_); });
+    workers_.wait(deadline_in(seconds), [&] { return !finished_.empty(); });
+    workers_.rethrow_failure();
+    workers_.update([&] { found.swap(finished_); });
     for (const auto& [index, run] : found)
         (run.complete ? pool_ : cut_short_).merge(run.journal.pool);
     return found;
@@ -47,8 +47,8 @@ std::vector<std::pair<int, Run>> Search::collect(double seconds) {
 
 bool Search::busy() {
     bool left = false;
-    const bool working = crew_.working();
-    crew_.note([&] { left = !finished_.empty(); });
+    const bool working = workers_.working();
+    workers_.update([&] { left = !finished_.empty(); });
     return working || left;
 }
 

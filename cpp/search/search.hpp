@@ -29,8 +29,8 @@ class Search {
 
     /// Tells all runs to end where they are; they still have to be collected. Of the first task
     /// there is always a run, if only one that never left the required edges.
-    void stop() { crew_.request_stop(); }
-    const Stop& stopped() const { return crew_.stop(); }
+    void stop() { workers_.request_stop(); }
+    const Stop& stopped() const { return workers_.stop(); }
 
     /// What finished runs have met. A run that was stopped may have met what it would not meet when
     /// it is done again, so it is kept apart: a search that resumes sees finished runs only.
@@ -48,8 +48,8 @@ class Search {
     Graph ground_;
     Pool pool_, cut_short_;
     std::vector<Task> tasks_;
-    std::vector<std::pair<int, Run>> finished_;  // under the crew's lock
-    Crew crew_;                                  // last: it ends its threads before the rest goes
+    std::vector<std::pair<int, Run>> finished_;  // under the lock of `workers_`
+    Workers workers_;                            // last: it ends its threads before the rest goes
 };
 
 }  // namespace bowfree

@@ -7,7 +7,7 @@
 
 namespace bowfree {
 
-Walk::Walk(Graph start, const Rules& rules, WalkStep step, Rng rng)
+RandomWalk::RandomWalk(Graph start, const Rules& rules, WalkStep step, Rng rng)
     : graph_(std::move(start)),
       rules_(rules),
       step_(step),
@@ -18,10 +18,10 @@ Walk::Walk(Graph start, const Rules& rules, WalkStep step, Rng rng)
     n_edges_ = count_edges(graph_);
 }
 
-void Walk::advance(std::int64_t steps, const Stop& stop) {
+void RandomWalk::advance(std::int64_t steps, const Stop& stop) {
     if (graph_.d() < 2) return;
-    // A step takes some 50 ns; where a rule looks at the whole graph, up to milliseconds.
-    const std::int64_t between_checks = rules_.looks_at_whole() ? 1 : 64;
+    // A step takes some 50 ns; with rules about the whole graph, up to milliseconds.
+    const std::int64_t between_checks = rules_.has_global_rules() ? 1 : 64;
     for (std::int64_t done = 0; done < steps; done += between_checks) {
         stop.check();
         const std::int64_t some = std::min(between_checks, steps - done);
@@ -29,7 +29,7 @@ void Walk::advance(std::int64_t steps, const Stop& stop) {
     }
 }
 
-void Walk::step() {
+void RandomWalk::step() {
     // The ordered pair (from, to), uniform over all with from != to.
     const int from = rng_.below(graph_.d());
     int to = rng_.below(graph_.d() - 1);
@@ -37,20 +37,20 @@ void Walk::step() {
     const bool heads = rng_.coin();
 
     const int i = std::min(from, to), j = std::max(from, to);
-    const Edge drawn = from < to ? Edge::forward : Edge::backward;
+    const Edge arrow = from < to ? Edge::forward : Edge::backward;
     const Edge present = get_edge(graph_, i, j);
     if (present == Edge::none) {
-        const Edge wanted = heads ? drawn : Edge::bidirected;
+        const Edge wanted = heads ? arrow : Edge::bidirected;
         if (!may_become(i, j, wanted)) return;
-        if (wanted == drawn && reaches(to, from)) return;
+        if (wanted == arrow && reaches(to, from)) return;
         set_edge(graph_, i, j, wanted);
-        if (rules_.looks_at_whole() && !rules_.permits_whole(graph_)) {
+        if (rules_.has_global_rules() && !rules_.permits_whole(graph_)) {
             set_edge(graph_, i, j, Edge::none);
             return;
         }
         ++n_edges_;
     } else if (heads) {
-        const bool exact = present == drawn || present == Edge::bidirected;
+        const bool exact = present == arrow || present == Edge::bidirected;
         if (step_ == WalkStep::symmetric && !exact) return;
         if (!rules_.permits_edge(graph_.d(), i, j, Edge::none)) return;
         set_edge(graph_, i, j, Edge::none);
@@ -58,15 +58,14 @@ void Walk::step() {
     }
 }
 
-bool Walk::may_become(int i, int j, Edge edge) {
+bool RandomWalk::may_become(int i, int j, Edge edge) {
     if (rules_.max_edges != Rules::unlimited && n_edges_ >= rules_.max_edges) return false;
     return rules_.permits_edge(graph_.d(), i, j, edge) &&
            rules_.permits_heads(graph_, i, j, Edge::none, edge);
 }
 
-bool Walk::reaches(int from, int to) {
-    // Whole layers of ancestors of `to` at once, until `from` is among them. No allocation: this
-    // runs in every other step.
+bool RandomWalk::reaches(int from, int to) {
+    // Breadth-first over the ancestors of `to`, without allocation: this runs in every other step.
     const int words = graph_.words();
     if (words == 1) {  // in registers
         Word seen = *graph_.parents(to);

@@ -4,7 +4,7 @@ namespace bowfree {
 
 namespace {
 
-/// Nodes of `inside` from which steps along `row` lead to v: the closure of {v} within `inside`.
+/// The nodes of `inside` that are reached from v by steps from a node to those in its `row`.
 template <class Row>
 std::vector<Word> closure_within(const std::vector<Word>& inside, int v, int words, Row row) {
     std::vector<Word> seen(words);

@@ -32,7 +32,7 @@ inline Graph graph_of(int d, const std::string& edges) {
 
 /// A BAP drawn uniformly from those that `rules` permit.
 inline Graph random_graph(int d, std::uint64_t seed, const Rules& rules = {}) {
-    Walk walk(Graph(d), rules, WalkStep::symmetric, Rng(seed));
+    RandomWalk walk(Graph(d), rules, WalkStep::symmetric, Rng(seed));
     walk.advance(40 * d * d, Stop());
     return walk.graph();
 }

@@ -131,7 +131,7 @@ TEST(members_of_a_class_are_equivalent) {
 TEST(conditions_split_classes) {
     // 0 -> 1 and 0 <- 1 agree without interventions, and differ when 0 is set.
     const Graph G = graph_of(2, "0->1"), H = graph_of(2, "1->0");
-    const Condition none{Kind::perfect, {0}}, set_0{Kind::perfect, {1}};
+    const Condition none{InterventionKind::perfect, {0}}, set_0{InterventionKind::perfect, {1}};
     const auto equal = [&](const Conditions& conditions) {
         return equal_models(G, topological_order(G), H, topological_order(H), conditions, 1, Stop())
                    .answer == Inclusion::yes;

@@ -233,7 +233,7 @@ TEST(sweeps_over_groups_descend_to_the_fit) {
     }
     const JointData data(std::move(conditions), 4);
     const District district = data.district(graph, {0, 1, 2, 3});
-    const std::vector<Pooled> groups = pool(data, district);
+    const std::vector<ConditionGroup> groups = pool_conditions(data, district);
     CHECK_EQUAL(groups.size(), 3u);
     GroupSweeps sweeps;
     sweeps.reset(district, groups, nullptr);
@@ -261,7 +261,7 @@ TEST(a_step_over_groups_minimizes_the_expected_objective_of_its_row) {
     }
     const JointData data(std::move(conditions), 4);
     const District district = data.district(graph, {0, 1, 2, 3});
-    const std::vector<Pooled> groups = pool(data, district);
+    const std::vector<ConditionGroup> groups = pool_conditions(data, district);
     GroupSweeps sweeps;
     sweeps.reset(district, groups, nullptr);
     const Matrix zero(16);
@@ -270,7 +270,7 @@ TEST(a_step_over_groups_minimizes_the_expected_objective_of_its_row) {
     const Matrix A = sweeps.A(), Omega = sweeps.Omega();  // of the expectations
     const auto expected = [&](const Matrix& A_now, const Matrix& Omega_now) {
         double total = 0.0;
-        for (const Pooled& group : groups) {
+        for (const ConditionGroup& group : groups) {
             // Errors as linear forms in x, and the variance that is left of a set member's own.
             Matrix form = A_now, left(16);
             for (int t = 0; t < 4; ++t) {
@@ -338,7 +338,7 @@ TEST(equal_conditions_are_one) {
     const Matrix S = sample_of(graph, 100, 4);
     const ConditionData half{0.5, S, std::vector<char>(4)};
     const JointData twice({half, half}, 4), once(S, 4);
-    CHECK(twice.plain());
+    CHECK(twice.is_observational());
     CHECK_CLOSE(DistrictFitter(twice).fit(only_district(graph)).objective,
                 DistrictFitter(once).fit(only_district(graph)).objective, 1e-12);
 }

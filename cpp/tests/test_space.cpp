@@ -31,7 +31,7 @@ TEST(the_symmetric_walk_is_uniform) {
     CHECK_EQUAL(n_baps, 62);
     std::map<Key, int> visits;
     const Rules rules;
-    Walk walk(Graph(3), rules, WalkStep::symmetric, Rng(1));
+    RandomWalk walk(Graph(3), rules, WalkStep::symmetric, Rng(1));
     constexpr int n = 62000;
     for (int k = 0; k < n; ++k) {
         walk.advance(40, Stop());
@@ -61,7 +61,7 @@ TEST(walks_can_be_stopped) {
     Stop stop;
     stop.request();
     const Rules rules;
-    Walk walk(Graph(5), rules, WalkStep::symmetric, Rng(1));
+    RandomWalk walk(Graph(5), rules, WalkStep::symmetric, Rng(1));
     CHECK_THROWS(walk.advance(1, stop), Stopped);
 }
 

@@ -95,7 +95,7 @@ std::vector<int> first_equivalents(const std::vector<Graph>& graphs, const Condi
     // If every condition removes edges, v-structures may be invisible in all of them.
     const bool whole =
         std::any_of(conditions.begin(), conditions.end(), [](const Condition& condition) {
-            return condition.kind != Kind::perfect ||
+            return condition.kind != InterventionKind::perfect ||
                    std::all_of(condition.targets.begin(), condition.targets.end(),
                                [](Word word) { return word == 0; });
         });

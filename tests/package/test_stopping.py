@@ -273,9 +273,9 @@ def test_classes_that_time_did_not_suffice_for_are_left_out():
 
 
 def test_nothing_to_return_is_an_error_of_the_package():
-    with pytest.raises(bf.BowfreeError, match="time limit was over before"):
+    with pytest.raises(bf.BowfreeError, match="time limit was reached before"):
         bf.empirical_class(path(60), cov=correlated(60), n=500, time_limit=1e-9)
     began = time.monotonic()
-    with pytest.raises(bf.BowfreeError, match="time limit was over before"):
+    with pytest.raises(bf.BowfreeError, match="time limit was reached before"):
         bf.averaged_effects([dense(120)], cov=correlated(120), n=500, time_limit=1e-9)
     assert time.monotonic() - began < SLACK

@@ -292,7 +292,7 @@ def fit_moments(
         tol=1e-6 if tol is None else check_nonnegative("tol", tol),
         n_starts=n_starts,
         seed=int(random_generator(rng).integers(2**63)) if n_starts > 1 else 0,
-        look=look,
+        more_starts=look,
         seconds=seconds,
     )
     certificate = tuple(
