@@ -22,7 +22,7 @@ template <class Work>
 auto added_in_time(EffectCounter& counter, std::optional<double> seconds, Work&& work) {
     return interruptibly(seconds, [&](const Stop& stop) {
         const auto before = counter.tally().n_members;
-        counter.obey(stop);
+        counter.use_stop(stop);
         try {
             work();
         } catch (const Stopped&) {
@@ -45,12 +45,12 @@ auto objectives(EffectCounter& self, const BitStack& parents, const BitStack& sp
                 std::optional<double> seconds, std::optional<double> seconds_of_first) {
     return to_numpy(interruptibly(seconds, [&](const Stop& stop) {
         const Stop until_first = with_grace(seconds_of_first);
-        self.obey(until_first);
+        self.use_stop(until_first);
         std::vector<double> values;
         try {
             for_each_graph(self.d(), parents, spouses, [&](const Graph& graph) {
                 values.push_back(self.objective(graph));
-                self.obey(stop);
+                self.use_stop(stop);
                 stop.check();
             });
         } catch (const Stopped&) {

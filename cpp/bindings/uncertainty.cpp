@@ -281,7 +281,7 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
                     of_classes += part.weight;
                     total += part.weight;
                 } else {
-                    counter.obey(stop);
+                    counter.use_stop(stop);
                     for (std::size_t g = first; g < next; ++g) {
                         add_graph(counter, graphs[g], shares[g], options, sums);
                         total += shares[g];

@@ -41,7 +41,7 @@ EffectCounter::EffectCounter(JointData data, double path_sign, double zero,
     }
 }
 
-void EffectCounter::obey(const Stop& stop) {
+void EffectCounter::use_stop(const Stop& stop) {
     stop_ = &stop;
     fitter_ = DistrictFitter(data_, &stop);
 }

@@ -54,7 +54,7 @@ class EffectCounter {
 
     /// From here on `stop` ends what is under way by `Stopped`; no member is ever counted in part,
     /// and no fit that was cut short is remembered. The stop must outlive its use.
-    void obey(const Stop& stop);
+    void use_stop(const Stop& stop);
 
     /// Adds a member. Only effects among `nodes` (ascending) are looked at; they must hold all
     /// nodes that are joined with any of them.

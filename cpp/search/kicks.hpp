@@ -1,10 +1,9 @@
 // Kicks: changes larger than one edge, to leave a local optimum.
 //
 // A kick disturbs the climber's graph; run.cpp chooses the kick, climbs again and decides whether
-// to stay. None of them leaves the rules: each is a sequence of single changes that are tried in
-// turn
-// (`try_move` in kicks.cpp), and what the rules refuse is left out. None of them asks what a change
-// gains, but `raise_penalty`, which climbs; so a kick costs next to nothing.
+// to stay. The rules hold throughout: a kick is a sequence of single changes (`try_move` in
+// kicks.cpp), of which those that the rules forbid are skipped. Except for `raise_penalty`, which
+// climbs, kicks do not compute gains and cost next to nothing.
 //
 //   change_randomly        a few pairs anywhere       leaves the optimum without a direction
 //   isolate_node           one node                   lets it find its neighbors anew

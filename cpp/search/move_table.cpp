@@ -22,7 +22,7 @@ constexpr double generosity = 2.0;
 // Of all pairs: when more have changed, the tournament is held anew.
 constexpr int anew_share = 8;
 
-constexpr int unsettled = -1;
+constexpr int unassigned = -1;
 
 /// A change of one pair that is taken back at the end of its scope, whatever is thrown meanwhile.
 class Trial {
@@ -71,7 +71,7 @@ MoveTable::MoveTable(Scorer& scorer, Graph start, Workspace& workspace)
         node_key_[v] = row_key(graph_, v);
         key_ ^= node_key_[v];
     }
-    for (const auto& district : districts(graph_)) settle_district(district.front());
+    for (const auto& district : districts(graph_)) update_district(district.front());
 }
 
 double MoveTable::score() {
@@ -172,12 +172,12 @@ void MoveTable::apply(const Move& move) {
         if (screen_) promises_[4 * pair(i, j) + e] = std::numeric_limits<float>::quiet_NaN();
     }
     mark_changed(i, j);
-    if (at_j) district_[j] = unsettled;
-    if (at_i) settle_district(i);
-    if (at_j && district_[j] == unsettled) settle_district(j);  // not one district with i
+    if (at_j) district_[j] = unassigned;
+    if (at_i) update_district(i);
+    if (at_j && district_[j] == unassigned) update_district(j);  // not one district with i
 }
 
-void MoveTable::settle_district(int node) {
+void MoveTable::update_district(int node) {
     const auto members = district_of(graph_, node);
     const int representative = members.front();
     Key key;

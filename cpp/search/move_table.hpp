@@ -8,9 +8,9 @@
 //   objective_                 what it is called in the cache, its F (once asked for)
 //   gains_                     what each change of one pair gains in likelihood (once asked for)
 //   promises_                  what it gains at most, as far as the screen can tell (screen.hpp)
-//   best_                      a tournament of the pairs, by the most that a change of them
-//   promises ancestors_                 who is above whom, for moves that could close a cycle (once
-//   asked for)
+//   best_                      a tournament tree of the pairs, by the best promise of their changes
+//   ancestors_                 the ancestors of each node, for moves that could close a cycle
+//                              (computed when first needed)
 //
 // How they work together. A gain depends only on the districts at which the move adds or removes an
 // arrowhead. `apply` changes the graph and the keys of the two rows, settles the one or two
@@ -35,7 +35,7 @@
 //   visit_best       those that gain enough, best promise first
 //   apply, morph     one change; all changes that lead to a given graph
 //   key_after        identity of a neighbor without making it; `toggled` is what a move changes
-//   settle_district, mark_stale, refresh, update_ancestors    the upkeep
+//   update_district, mark_stale, refresh, update_ancestors    the upkeep
 #pragma once
 
 #include <cmath>
@@ -163,7 +163,7 @@ class MoveTable {
     void mark_changed(int i, int j);
     double work_out_gain(const Move& move);
     double objective_of(int representative);
-    void settle_district(int node);
+    void update_district(int node);
     void mark_stale(int node);
     void update_ancestors();
     bool closes_cycle(int from, int to);

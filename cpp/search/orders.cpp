@@ -311,7 +311,7 @@ Graph OrderSearch::graph() {
 }
 
 /// Empties the trees when they hold too much.
-void OrderSearch::forget_much() {
+void OrderSearch::free_memory_if_needed() {
     std::size_t bytes = 0;
     for (const ParentTree& tree : trees_) bytes += tree.bytes();
     if (bytes > most_bytes_)
@@ -330,7 +330,7 @@ OrderSearch::Span OrderSearch::open_places(int node) const {
 /// Puts the node where the score is best. Places count the other nodes before it.
 bool OrderSearch::move_to_best(int node, double tolerance) {
     stop_.check();
-    forget_much();
+    free_memory_if_needed();
     const int now = position_[node];
     const Span open = open_places(node);
     std::fill(before_.begin(), before_.end(), Word{0});

@@ -114,7 +114,7 @@ class OrderSearch {
     };
     Span open_places(int node) const;
     bool move_to_best(int node, double tolerance);
-    void forget_much();
+    void free_memory_if_needed();
     void move(int node, int to);
 
     int d_, words_;

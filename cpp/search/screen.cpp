@@ -29,11 +29,11 @@ Screen::Screen(const Scorer& scorer, Workspace& workspace)
       rows_(scorer.d()) {}
 
 const Screen::Row& Screen::row(const Graph& graph, int node) {
-    if (!rows_[node].known) settle(graph, node);
+    if (!rows_[node].known) fit_district(graph, node);
     return rows_[node];
 }
 
-void Screen::settle(const Graph& graph, int node) {
+void Screen::fit_district(const Graph& graph, int node) {
     const District district = make_district(graph, district_of(graph, node));
     const DistrictFit fit = workspace_.fitter.fit(district, estimates_only);
     workspace_.count(workspace_.fitter.work());

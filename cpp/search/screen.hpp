@@ -52,7 +52,7 @@ class Screen {
     };
     const Row& row(const Graph& graph, int node);
     const Row& factored(const Graph& graph, int node);
-    void settle(const Graph& graph, int node);
+    void fit_district(const Graph& graph, int node);
     /// The covariance of z_i and z_j; both rows are known.
     double covariance(int i, int j) const;
     double share_of(const Row& row, int other) const;

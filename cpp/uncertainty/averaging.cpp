@@ -158,7 +158,7 @@ bool add_members(EffectCounter& counter, const ClassMembers& members, const Comp
         return true;
     };
     counter.reset();
-    counter.obey(first_stop);
+    counter.use_stop(first_stop);
     for (std::uint64_t member = 0; member < members.n_members; ++member) {
         const Edge* marks = members.marks.data() + member * n_edges;
         if (!permitted(marks)) continue;
@@ -173,7 +173,7 @@ bool add_members(EffectCounter& counter, const ClassMembers& members, const Comp
             const auto [i, j] = component.edges[e];
             add_edge(d, i, j, marks[e], 1.0, sums);
         }
-        if (counter.tally().n_members == 1) counter.obey(stop);
+        if (counter.tally().n_members == 1) counter.use_stop(stop);
     }
     return true;
 }
@@ -249,7 +249,7 @@ ClassPart add_class(EffectCounter& counter, const WeightedClass& weighted,
     part.weight = sampled * std::pow(std::max(n_members, 1.0), weighted.power);
     if (!part.complete && weighted.graphs.size() > 1) {
         own = GraphSums(d);
-        counter.obey(first_stop);
+        counter.use_stop(first_stop);
         for (std::size_t g = 0; g < weighted.graphs.size(); ++g)
             add_graph(counter, weighted.graphs[g], weighted.shares[g] / sampled, options, own);
     }
