@@ -1,4 +1,4 @@
-// How one more condition would split a class of equivalent graphs: what an experiment would tell.
+// How one more condition would split a class of equivalent graphs: the value of an experiment.
 //
 // The answer is known without data, because equivalence under interventions is decided exactly
 // (interventions.hpp). Members are not compared in pairs, of which there would be too many: each

@@ -25,15 +25,15 @@ struct ClimbOptions {
     double tolerance = 1e-9;
 };
 
-/// What a run leaves behind besides its end.
+/// The scores and graphs that a run has visited.
 struct Journal {
     explicit Journal(Pool kept) : pool(std::move(kept)) {}
     std::vector<double> path;  ///< the start's score, then every new best of the run
     Pool pool;
 };
 
-/// One run's climber: a graph, the rules, and a stream of random numbers. All it does may throw
-/// `Stopped`; the journal then holds what was complete before.
+/// The climber of one run: a graph, the rules, and a stream of random numbers. All methods may
+/// throw `Stopped`; the journal then contains all graphs visited before.
 class Climber {
   public:
     Climber(Scorer& scorer, Graph start, const Rules& rules, const ClimbOptions& options, Rng& rng,
@@ -41,7 +41,7 @@ class Climber {
 
     MoveTable& table() { return table_; }
 
-    /// Other rules from here on; the graph must satisfy them.
+    /// Replaces the rules; the graph must satisfy the new ones.
     void use(const Rules& rules) {
         rules_ = &rules;
         table_.rules_changed();

@@ -1,4 +1,4 @@
-// What every single change of one graph would gain, without a search.
+// The gains of all single-edge changes of one graph.
 #pragma once
 
 #include <vector>

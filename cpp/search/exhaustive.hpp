@@ -1,4 +1,4 @@
-// Every graph the rules permit, scored: the yardstick of the heuristics, for few nodes.
+// The scores of all graphs that the rules permit, for few nodes.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 //
 //   change_randomly        a few pairs anywhere       leaves the optimum without a direction
 //   isolate_node           one node                   lets it find its neighbors anew
-//   move_in_order          one node's edges           settles whether it comes early or late
+//   move_in_order          one node's edges           tries it early or late in the order
 //   reverse_with_parents   one arrow and its ends     crosses the valley between the two directions
 //   raise_penalty          the whole graph            keeps the strongest edges only
 //

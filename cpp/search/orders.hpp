@@ -28,13 +28,13 @@
 
 namespace bowfree {
 
-/// Where a walk down a tree has ended.
+/// The end of a descent in a tree.
 struct Place {
     double score = 0.0;               ///< of the node with the parents found there
     std::vector<Word> taken, passed;  ///< candidates on the way: taken, and not there to be taken
 };
 
-/// All that is known of the parents of one node.
+/// The parents of one node, by the set of nodes before it.
 class ParentTree {
   public:
     /// What the trees of all nodes work with, one at a time.

@@ -1,4 +1,4 @@
-// What one run of a search does: the ways from a start to a good local optimum.
+// One run of a search: from a start to a good local optimum.
 //
 // There are four kinds of runs (`bowfree.search.plan` says how many of which,
 // `bowfree.search.greedy` what for):

@@ -1,4 +1,4 @@
-// What a new edge would gain at the least, for a small part of what a fit costs.
+// A lower bound of the gain of a new edge, at a small part of the cost of a fit.
 //
 // A fit leaves every node v with the residual z_v = (Omega^-1 (I - B) x)_v. Row v of B and Omega is
 // the regression of x_v on its parents and, for its spouses q, the pseudo-variables
@@ -29,12 +29,12 @@ class Screen {
     /// The data must be plain: one condition without targets.
     Screen(const Scorer& scorer, Workspace& workspace);
 
-    /// The node's district has changed.
+    /// Call when the district of the node has changed.
     void forget(int node) { rows_[node].known = rows_[node].factored = false; }
 
-    /// At least what from -> to gains, or infinity; the pair has no edge.
+    /// A lower bound of the gain of from -> to, or infinity if unknown; the pair has no edge.
     double directed(const Graph& graph, int from, int to);
-    /// At least what i <-> j gains, or infinity; the pair has no edge.
+    /// A lower bound of the gain of i <-> j, or infinity if unknown; the pair has no edge.
     double bidirected(const Graph& graph, int i, int j);
 
   private:

@@ -27,8 +27,8 @@ class Search {
     /// True while runs of the batch are under way or not yet collected.
     bool busy();
 
-    /// Tells all runs to end where they are; they still have to be collected. Of the first task
-    /// there is always a run, if only one that never left the required edges.
+    /// Stops all runs; they still have to be collected. The first task always has a run, if only
+    /// one at the graph of the required edges.
     void stop() { workers_.request_stop(); }
     const Stop& stopped() const { return workers_.stop(); }
 

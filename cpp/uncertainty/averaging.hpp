@@ -68,8 +68,9 @@ void add_graph(EffectCounter& counter, const Graph& graph, double weight,
 
 /// Adds a class, whose weight is divided equally among the permitted members. If there are more
 /// members than the limit, the sampled graphs represent the class, because the first members of an
-/// enumeration are not a random sample. `stop` ends the enumeration, except that of the first member
-/// of each component, which only `first_stop` ends; then nothing is added and `Stopped` is thrown.
+/// enumeration are not a random sample. `stop` ends the enumeration, except that of the first
+/// member of each component, which only `first_stop` ends; then nothing is added and `Stopped` is
+/// thrown.
 ClassPart add_class(EffectCounter& counter, const WeightedClass& weighted,
                     const AverageOptions& options, GraphSums& sums, ClassSums& class_sums,
                     const Stop& stop, const Stop& first_stop);

@@ -1,8 +1,8 @@
 // Graphs that chains have sampled, with multiplicity, for splices (structure_mcmc.hpp).
 //
 // A splice copies the edges among some nodes from such a graph, and needs the number of graphs with
-// these edges. Therefore there is one bit for each graph, for every pair of nodes and every state of
-// the pair: graphs with given edges are counted by "and" and popcount, 64 graphs at a time.
+// these edges. Therefore there is one bit for each graph, for every pair of nodes and every state
+// of the pair: graphs with given edges are counted by "and" and popcount, 64 graphs at a time.
 #pragma once
 
 #include <cstddef>

@@ -84,9 +84,9 @@ class StructureChains {
     /// Adds a graph to those that chains may jump to.
     void offer(const Graph& graph, const Stop& stop);
 
-    /// Runs `steps` steps of every chain. Every thin-th graph is a sample; with `thin` = 0 there are
-    /// no samples. When `stop` is raised, the chains keep their states and records, and `Stopped` is
-    /// thrown.
+    /// Runs `steps` steps of every chain. Every thin-th graph is a sample; with `thin` = 0 there
+    /// are no samples. When `stop` is raised, the chains keep their states and records, and
+    /// `Stopped` is thrown.
     void run(std::int64_t steps, std::int64_t thin, int n_threads, const Stop& stop);
 
     /// Begins a new segment: renews the lists for jumps and splices, and deletes the samples. When
