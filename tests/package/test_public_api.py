@@ -49,6 +49,7 @@ from bowfree.text_reading import truncate
 from hostile import MAKERS, OBJECTS
 
 EXAMPLES = int(os.environ.get("BOWFREE_API_EXAMPLES", "6"))
+EVERY = 1 if EXAMPLES >= 100 else 8  # of the wrong objects; `nox -s fuzz` tries all
 LONGEST_MESSAGE = 1_500
 
 # a -> b <-> c
@@ -303,6 +304,9 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
     ("Comparison.fit", "name"): lambda: "a",
     ("datasets.read_table", "path"): lambda: written("table.csv", "a,b\n1,2\n"),
     ("datasets.read_table", "columns"): lambda: ["a"],
+    ("datasets.read_covariance", "path"): lambda: written("cov.csv", ",a,b\na,1,0.5\nb,0.5,2\n"),
+    ("datasets.read_covariance", "columns"): lambda: ["a"],
+    ("datasets.write_table", "table"): lambda: bf.datasets.Table(("a", "b"), np.eye(2)),
     ("conditions", "targets"): lambda: {"u": ["b"]},
     ("conditions", "kind"): lambda: "perfect",
     ("Condition", "targets"): lambda: ["b"],
@@ -511,11 +515,16 @@ def test_right_arguments_give_a_result(label, tmp_path, monkeypatch):
         found(found.base(), 99)
 
 
-def went_wrong(label: str) -> tuple[int, list[str]]:
-    """Give each argument of a function each wrong object; how many calls, and which went wrong."""
+def went_wrong(label: str, *, every: int = 1) -> tuple[int, list[str]]:
+    """Give each argument of a function each wrong object, or every so-many-th, in turn.
+
+    Return the number of calls, and a description of those that went wrong.
+    """
     found, n_calls, wrong = ENTRANCES[label], 0, []
-    for word in found.words:
+    for place, word in enumerate(found.words):
         for number, make in enumerate(MAKERS):
+            if (number + place) % every:
+                continue
             value = make()
             if word == "progress" and callable(value):
                 continue
@@ -535,7 +544,7 @@ LONG = ("report.render", "report.write", "Fit.report", "SearchResult.report")
 @pytest.mark.parametrize("label", sorted(set(ENTRANCES) - set(LONG)))
 def test_each_wrong_object_gives_a_result_or_our_error(label, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    _, wrong = went_wrong(label)
+    _, wrong = went_wrong(label, every=EVERY)
     assert not wrong
 
 

@@ -62,6 +62,7 @@ from bowfree.results.display import Table, count, p_text, significant
 from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names, short_repr
+from bowfree.validation import check_count
 
 Floats = npt.NDArray[np.float64]
 
@@ -209,6 +210,9 @@ def diagnose(data: Any, moments: Moments | None = None, *, n_outliers: int = 10)
     """
     if moments is None:
         moments = DataOptions(missing="fiml").read(data)
+    check_count("n_outliers", n_outliers, 0)
+    if not isinstance(moments, Moments):
+        raise DataError(f"moments = {short_repr(moments)}: must be Moments, made by bf.moments")
     names, X = read_observations(data, MixedGraph(moments.names), "data")
     sample, observed = moments.sample, np.isfinite(X)
     incomplete = isinstance(sample, IncompleteRows)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from bowfree.errors import BowfreeError, DataError
 from bowfree.formats.csv_text import write_line, write_name
 from bowfree.text_reading import join_names, number, short_repr, similar_names
-from bowfree.validation import as_list
+from bowfree.validation import as_list, check_count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -88,7 +88,11 @@ def write_table(table: Table, *, decimals: int | None = None) -> str:
     x,y
     0.50,0.33
     """
-    form = "{!r}" if decimals is None else f"{{:.{decimals}f}}"
+    if not isinstance(table, Table):
+        raise DataError(f"table = {short_repr(table)}: must be a bowfree.datasets.Table")
+    form = "{!r}"
+    if decimals is not None:
+        form = f"{{:.{min(check_count('decimals', decimals, 0), 300)}f}}"
     lines = [write_line(write_name(name) for name in table.names)]
     lines += [",".join(map(form.format, row)) + "\n" for row in table.X.tolist()]
     return "".join(lines)

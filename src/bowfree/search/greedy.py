@@ -318,13 +318,13 @@ def _settings(
         for group in (strategy, rule, budget)
         for field in dataclasses.fields(group)
         if field.init
-        and field.name not in ("progress", "executor", "cancelled", "began")
+        and field.name not in ("rng", "progress", "executor", "cancelled", "began")
         and getattr(group, field.name) != field.default
     }
     if "name" in chosen:
         chosen["strategy"] = chosen.pop("name")
     if "starts" in chosen:
         chosen["starts"] = f"{len(chosen['starts'])} graphs"
-    if not isinstance(chosen.get("rng", 0), int):
-        chosen["rng"] = "a generator"
+    if budget.rng is not None:
+        chosen["rng"] = budget.rng if isinstance(budget.rng, int) else "a generator"
     return chosen if holdout is None else chosen | {"holdout": holdout}

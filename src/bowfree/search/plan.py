@@ -236,7 +236,8 @@ class Strategy:
     def __post_init__(self) -> None:
         check_choice("strategy", self.name, get_args(StrategyName))
         check_choice("direction", self.direction, DIRECTIONS)
-        for name, least in (("neighbors", 1), ("max_steps", 0), ("plateau", 0), ("keep", 1)):
+        limits = {"restarts": 0, "rounds": 0, "neighbors": 1, "max_steps": 0, "plateau": 0}
+        for name, least in {**limits, "keep": 1}.items():
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name), least)
         for name in ("window", "cache_mb", "work"):
@@ -244,7 +245,7 @@ class Strategy:
                 object.__setattr__(self, name, check_positive(name, getattr(self, name)))
         if self.starts is not None:
             object.__setattr__(self, "starts", tuple(as_list("starts", self.starts, "graphs")))
-        if isinstance(self.restarts, int) and self.restarts > MAX_RUNS:
+        if self.restarts is not None and self.restarts > MAX_RUNS:
             raise BowfreeError(
                 f"restarts = {self.restarts}: at most {MAX_RUNS:,} runs are possible in one search; "
                 "search several times with different seeds"

@@ -133,10 +133,11 @@ class SearchSpace:
         """Raise a GraphError unless a search or chain on these variables may start at the graph."""
         if not isinstance(graph, MixedGraph):
             raise GraphError(f"a start must be a MixedGraph, got {type(graph).__name__}")
-        if graph.nodes != MixedGraph(names).nodes:
+        expected = MixedGraph(names).nodes
+        if graph.nodes != expected:
             raise GraphError(
                 f"start graph has the nodes {join_names(graph.nodes)}, the data have "
-                f"{join_names(names)}; they must be the same, in the same order"
+                f"{join_names(expected)}; they must be the same, in the same order"
             )
         if not self.permits(graph):
             problem = "violates the knowledge, class or limits"

@@ -152,11 +152,12 @@ def bootstrap_edges(frequencies: Any, *, at_least: float = 0.05, ax: Axes | None
     """
     if not is_number(at_least):
         raise BowfreeError(f"at_least = {short_repr(at_least)}: must be a number, such as 0.05")
+    at_least = as_float(at_least)
     rows = [
         (f"{a} – {b}", float(forward), float(backward), float(both))
         for a, b, forward, backward, both in _frequency_rows(frequencies)
     ]
-    kept = [row for row in rows if sum(row[1:]) >= as_float(at_least)]
+    kept = [row for row in rows if sum(row[1:]) >= at_least]
     if not kept:
         raise BowfreeError(
             f"no pair is adjacent in at least {at_least:g} of the samples: lower `at_least`"
