@@ -214,7 +214,7 @@ def _try(call: Callable[[], object], counts: Counter[str], seconds: float) -> st
     except bf.BowfreeError as error:
         counts["refused"] += 1
         message = str(error)
-        if len(message) > 800:
+        if len(message) > 2_000:  # all problems of a table are listed
             return f"a message of {len(message)} characters: {message[:200]!a}"
         try:
             message.encode()

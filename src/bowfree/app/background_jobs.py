@@ -77,7 +77,13 @@ class LatestTask:
 
     def wait(self, seconds: float) -> bool:
         """Wait until there is no task; return whether that is the case."""
-        return self._future is None or not wait([self._future], seconds).not_done
+        end = time.monotonic() + seconds
+        while (future := self._future) is not None:
+            if wait([future], max(0.0, end - time.monotonic())).not_done:
+                return False
+            if future is self._future:  # the task has not submitted another one
+                return True
+        return True
 
     def close(self) -> None:
         """End the thread after the current task."""

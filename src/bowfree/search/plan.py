@@ -236,7 +236,8 @@ class Strategy:
     def __post_init__(self) -> None:
         check_choice("strategy", self.name, get_args(StrategyName))
         check_choice("direction", self.direction, DIRECTIONS)
-        limits = {"restarts": 0, "rounds": 0, "neighbors": 1, "max_steps": 0, "plateau": 0}
+        restarts = 1 if self.name == "ils" else 0
+        limits = {"restarts": restarts, "rounds": 0, "neighbors": 1, "max_steps": 0, "plateau": 0}
         for name, least in {**limits, "keep": 1}.items():
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name), least)
