@@ -1,7 +1,7 @@
 """Causal structure learning with hidden confounders, by bow-free acyclic path diagrams (BAPs).
 
-What the package offers is listed in ``__init__.pyi`` beside this file, room by room. A name is
-loaded when it is first used, so that ``import bowfree`` takes no time.
+The public names are listed in ``__init__.pyi`` beside this file. Each is imported when it is first
+used, so that ``import bowfree`` is fast.
 """
 
 import lazy_loader
@@ -21,5 +21,5 @@ __getattr__, _contents, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __dir__() -> list[str]:
-    # What is for users; modules beside the rooms show up in `globals` once they are loaded.
+    # Public names only; internal modules appear in `globals` once they are loaded.
     return sorted({*_contents(), *(name for name in globals() if name.startswith("__"))})

@@ -1,6 +1,5 @@
-# The table of contents: every public name, under the room and the file that tell its story.
-# `lazy_loader` reads this file when bowfree is imported, and type checkers read it too.
-# ruff: noqa: I001  (in the order of the house)
+# The public names, by package. `lazy_loader` and type checkers read this file.
+# ruff: noqa: I001  (in the order of the packages)
 __version__: str
 
 # graph
