@@ -7,7 +7,7 @@ from .graph.mixed_graph import MixedGraph as MixedGraph
 from .graph.text import parse as parse
 from .graph.pag import PAG as PAG
 
-# beside the rooms
+# parallel
 from .parallel.budget import Progress as Progress
 
 # space
@@ -76,7 +76,7 @@ from .estimator import BAPLearner as BAPLearner
 from .app.widget import workbench as workbench
 from .errors import BowfreeError as BowfreeError
 
-# rooms of their own
+# modules
 from . import errors as errors
 from . import data as data
 from . import graph as graph
