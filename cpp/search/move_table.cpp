@@ -15,7 +15,7 @@ constexpr double stale = std::numeric_limits<double>::quiet_NaN();
 constexpr double anything = std::numeric_limits<double>::infinity();
 
 // Up to so many variables every gain is worked out. Beyond, a new edge is worked out when
-// `generosity` times what the screen finds would do; docs/scaling.md has what that leaves out.
+// `generosity` times what the screen finds would do (docs/evidence/scaling.md).
 constexpr int screened_beyond = 20;
 constexpr double generosity = 2.0;
 
