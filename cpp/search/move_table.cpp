@@ -14,8 +14,8 @@ namespace {
 constexpr double stale = std::numeric_limits<double>::quiet_NaN();
 constexpr double anything = std::numeric_limits<double>::infinity();
 
-// Up to so many variables every gain is worked out. Beyond, a new edge is worked out when
-// `generosity` times what the screen finds would do (docs/evidence/scaling.md).
+// With more variables than `screened_beyond`, the gain of a new edge is computed only if
+// `generosity` times the bound of the screen would improve the score (docs/evidence/scaling.md).
 constexpr int screened_beyond = 20;
 constexpr double generosity = 2.0;
 

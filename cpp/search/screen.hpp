@@ -10,8 +10,8 @@
 // With rho the partial correlation of the newcomer y with x_v given the regressors, this one row
 // alone gains -log(1 - rho^2) / 2; the true gain, for which all other parameters move too, is at
 // least that. For a node that is a district by itself, a new parent gains exactly that. Elsewhere
-// it is nearly that (docs/evidence/scaling.md), unless the errors of other nodes determine most of that
-// of v. A new edge then changes several rows at once, and the bound is infinite.
+// it is nearly that (docs/evidence/scaling.md), unless the errors of other nodes determine most of
+// that of v. A new edge then changes several rows at once, and the bound is infinite.
 //
 // The numerator of rho is cov(y, z_v), and all covariances come from the products z S, which are
 // kept for every node; so a newcomer costs one triangular solve with as many unknowns as v has
