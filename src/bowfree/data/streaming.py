@@ -7,20 +7,14 @@ memory that does not grow. They are as exact as those of a table in memory, beca
 
 - deviations are taken from a value inside the data, so that an offset of 1e9 costs no digits;
 - sums of squares are about the mean of their own block, and are merged by the identity of Chan,
-  Golub and LeVeque.
+  Golub and LeVeque (American Statistician 1983).
 
 Blocks have a fixed number of rows, so that the result does not depend on the size of the pieces.
-
-References
-----------
-T. Chan, G. Golub, R. LeVeque, Algorithms for computing the sample variance, American Statistician
-1983.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from importlib import import_module
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -45,13 +39,10 @@ _BATCH = 2**16  # number of rows of a piece of a lazy frame
 class Sums:
     """Number, means and sums of squares of rows.
 
-    Parameters
+    Attributes
     ----------
     names : tuple of str
         The columns.
-
-    Attributes
-    ----------
     n, n_dropped : int
         Numbers of complete rows, and of rows with missing values, which were dropped.
     head : ndarray
@@ -66,7 +57,8 @@ class Sums:
         self._base = np.zeros(d)  # a value inside the data; all means are relative to it
         self._mean = np.zeros(d)
         self._squares = np.zeros((d, d))
-        self._block = np.empty((_power_of_two(min(_BLOCK, _BLOCK_CELLS // d)), d))
+        most = max(1, min(_BLOCK, _BLOCK_CELLS // d))
+        self._block = np.empty((2 ** (most.bit_length() - 1), d))
         self._filled = 0
 
     def add(self, X: Floats) -> None:
@@ -85,7 +77,7 @@ class Sums:
         m, self._filled = self._filled, 0
         if not m:
             return
-        rows = self._block[:m]
+        rows, total = self._block[:m], self.n + m
         with np.errstate(over="ignore", invalid="ignore"):  # checked in `summary`
             if not self.n:
                 # An element of the column, so that the deviations of constant columns are zero.
@@ -93,31 +85,11 @@ class Sums:
             rows -= self._base
             mean = rows.mean(axis=0)
             rows -= mean
-            self._merge(m, mean, cross_products(rows, rows))
-
-    def _merge(self, m: int, mean: Floats, squares: Floats) -> None:
-        total = self.n + m
-        shift = mean - self._mean
-        self._squares += squares + np.outer(shift, shift) * (self.n * m / total)
-        self._mean = self._mean + shift * (m / total)
+            shift = mean - self._mean
+            self._squares += cross_products(rows, rows)
+            self._squares += np.outer(shift, shift) * (self.n * m / total)
+            self._mean = self._mean + shift * (m / total)
         self.n = total
-
-    def sealed(self) -> Sums:
-        """Return the sums without the memory for further rows."""
-        self._close_block()
-        self._block = np.empty((0, len(self.names)))
-        return self
-
-    def merge(self, other: Sums) -> None:
-        """Add the rows of other sums, after those of this one."""
-        self._close_block()
-        other._close_block()
-        self.head = np.concatenate([self.head, other.head[: max(0, _HEAD - len(self.head))]])
-        if not self.n:
-            self._base = other._base
-        self.n_dropped += other.n_dropped
-        if other.n:
-            self._merge(other.n, (other._base - self._base) + other._mean, other._squares)
 
     def summary(self) -> Summary:
         """Return the covariance matrix with divisor n, n, and the mean."""
@@ -136,28 +108,43 @@ class Sums:
         return Summary(S, float(self.n), self._base + self._mean)
 
 
-def _power_of_two(most: int) -> int:
-    """Return the largest power of two up to a number, at least 1."""
-    return int(2 ** (max(1, most).bit_length() - 1))
-
-
 def is_stream(data: Any) -> bool:
-    """Return whether data are a stream."""
+    """Return whether data are an iterator, a lazy frame or a dataset."""
     return isinstance(data, Iterator) or _library(data) is not None
 
 
 def _library(data: Any) -> str | None:
     """Return the library of a lazy frame or dataset, without importing it."""
     library = type(data).__module__.partition(".")[0]
-    methods = {
-        "polars": ("collect_schema", "sink_parquet"),
-        "pyarrow": ("to_batches", "scanner"),
-        "dask": ("to_delayed", "columns"),
-    }
-    if library.startswith("dask"):
-        library = "dask"
-    found = library in methods and all(hasattr(data, name) for name in methods[library])
-    return library if found else None
+    method = {"polars": "sink_parquet", "pyarrow": "scanner", "dask": "to_delayed"}.get(library)
+    return library if method is not None and hasattr(data, method) else None
+
+
+def _pieces(data: Any, wanted: tuple[str, ...] | None) -> Iterator[Any]:
+    """Return the tables of a stream, if possible with the columns that are wanted only."""
+
+    def known(names: list[str]) -> list[str]:  # an error about missing ones comes later
+        return names if wanted is None else [name for name in wanted if name in names]
+
+    match _library(data):
+        case None:
+            return iter(data)
+        case "polars":
+            return lazy_batches(data.select(known(data.collect_schema().names())))
+        case "pyarrow":
+            # Little is read ahead: the default, sixteen batches, can take several hundred megabytes.
+            columns = known(data.schema.names)
+            return iter(data.to_batches(columns=columns, batch_readahead=4, fragment_readahead=1))
+        case _:
+            return (part.compute() for part in data.to_delayed())
+
+
+def lazy_batches(frame: Any) -> Iterator[Any]:
+    """Yield the rows of a polars.LazyFrame in order, in data frames of limited size."""
+    if hasattr(frame, "collect_batches"):
+        # The default is whole row groups of Parquet files, often a million rows.
+        return iter(frame.collect_batches(maintain_order=True, chunk_size=_BATCH))
+    return iter([frame.collect()])
 
 
 def read_stream(
@@ -169,103 +156,43 @@ def read_stream(
 ) -> Observations | Sums:
     """Return the table of a stream if it is small, or else its sums.
 
-    Parameters
-    ----------
-    data : iterator of tables, polars.LazyFrame, pyarrow.dataset.Dataset or dask.dataframe.DataFrame
-        The stream.
-    wanted : tuple of str, optional
-        The columns to read; by default all.
-    listwise : bool
-        Drop rows with missing values; by default they raise an error if only sums are kept.
-    rows_for : str, optional
-        Name of an option that needs all rows at once; a large table then raises an error.
+    Only the columns `wanted` are read, by default all. With `listwise`, rows with missing values
+    are dropped; otherwise they raise an error if only sums are kept. `rows_for` is an option that
+    needs all rows at once, so that a large table raises an error.
     """
-    library = _library(data)
     graph = None if wanted is None else MixedGraph(wanted)
-    if library == "dask":  # the workers send sums, not rows
-        dask: Any = import_module("dask")
-        parts = data.to_delayed()
-        read, limit = dask.delayed(_read_partition), KEPT // max(1, len(parts))
-        tasks = (read(part, k, graph, limit, listwise, rows_for) for k, part in enumerate(parts))
-        return _combine(dask.compute(*tasks), KEPT, listwise, rows_for)
-    if library == "polars":
-        pieces = lazy_batches(data.select(_known(wanted, data.collect_schema().names())))
-    elif library == "pyarrow":
-        # Little is read ahead: the default, sixteen batches, can take several hundred megabytes.
-        columns = _known(wanted, data.schema.names)
-        pieces = data.to_batches(columns=columns, batch_readahead=4, fragment_readahead=1)
-    else:
-        pieces = data
-    tables = (_read(piece, graph, f"piece {k + 1} of data") for k, piece in enumerate(pieces))
-    return _combine(tables, KEPT, listwise, rows_for)
-
-
-def _known(wanted: tuple[str, ...] | None, names: list[str]) -> list[str]:
-    """Return the columns to read; an error about missing ones comes later."""
-    return names if wanted is None else [name for name in wanted if name in names]
-
-
-def lazy_batches(frame: Any) -> Iterator[Any]:
-    """Yield the rows of a polars.LazyFrame in order, in data frames of limited size."""
-    if hasattr(frame, "collect_batches"):
-        # The default is whole row groups of Parquet files, often a million rows.
-        return iter(frame.collect_batches(maintain_order=True, chunk_size=_BATCH))
-    return iter([frame.collect()])
-
-
-def _read(piece: Any, graph: MixedGraph | None, what: str) -> Observations:
-    categories: dict[str, tuple[str, ...]] = {}
-    return Observations(*read_observations(piece, graph, what, categories=categories), categories)
-
-
-def _read_partition(
-    frame: Any,
-    k: int,
-    graph: MixedGraph | None,
-    limit: int,
-    listwise: bool,
-    rows_for: str | None,
-) -> Observations | Sums:
-    """Read a partition of a dask data frame, on a worker."""
-    found = _combine([_read(frame, graph, f"partition {k}")], limit, listwise, rows_for)
-    return found.sealed() if isinstance(found, Sums) else found
-
-
-def _combine(
-    pieces: Iterable[Observations | Sums], limit: int, listwise: bool, rows_for: str | None
-) -> Observations | Sums:
-    """Return all rows, or their sums if they have more cells than the limit."""
     kept: list[Floats] = []
     categories: dict[str, tuple[str, ...]] = {}
     names: tuple[str, ...] = ()
     sums: Sums | None = None
     n_rows = 0
-    for k, piece in enumerate(pieces):
-        names = names or piece.names
-        if set(piece.names) != set(names):
-            odd = sorted(set(piece.names) ^ set(names))
-            raise DataError(f"piece {k + 1} of data has other columns than piece 1: {quoted(odd)}")
-        if isinstance(piece, Observations):
-            order = [piece.names.index(name) for name in names]
-            X = piece.values if piece.names == names else piece.values[:, order]
-            categories.update(piece.categories)
-        if sums is None and (isinstance(piece, Sums) or (n_rows + len(X)) * len(names) > limit):
-            _check_sums_suffice(rows_for, categories)
-            sums, begun = Sums(names), 0
-            for rows in kept:
-                _add(sums, rows, begun, listwise)
-                begun += len(rows)
-            kept.clear()
-        if isinstance(piece, Sums):
-            assert sums is not None
-            sums.merge(piece)
-            n_rows += piece.n + piece.n_dropped
-            continue
+    for k, piece in enumerate(_pieces(data, wanted)):
+        what = f"piece {k + 1} of data"
+        own, X = read_observations(piece, graph, what, categories=categories)
+        names = names or own
+        if set(own) != set(names):
+            odd = sorted(set(own) ^ set(names))
+            raise DataError(f"{what} has other columns than piece 1: {quoted(odd)}")
+        if own != names:
+            X = X[:, [own.index(name) for name in names]]
+        n_rows += len(X)
         if sums is None:
             kept.append(X.copy())
+            if n_rows * len(names) <= KEPT:
+                continue
+            labels = f"ordered categories ({quoted(list(categories))})" if categories else None
+            if rows_for or labels:
+                raise DataError(
+                    f"{rows_for or labels}: needs all rows at once, but of a stream with more than "
+                    f"{KEPT:,} cells only sums are kept; read a part of the rows into one data frame"
+                )
+            sums, before = Sums(names), 0
+            for rows in kept:
+                _add(sums, rows, before, listwise)
+                before += len(rows)
+            kept.clear()
         else:
-            _add(sums, X, n_rows, listwise)
-        n_rows += len(X)
+            _add(sums, X, n_rows - len(X), listwise)
     if not names:
         raise DataError(
             "data has no pieces; an iterator can be read only once, was it read before?"
@@ -273,17 +200,8 @@ def _combine(
     return sums or Observations(names, np.concatenate(kept), categories)
 
 
-def _check_sums_suffice(rows_for: str | None, categories: dict[str, tuple[str, ...]]) -> None:
-    what = rows_for or (f"ordered categories ({quoted(list(categories))})" if categories else None)
-    if what is not None:
-        raise DataError(
-            f"{what}: needs all rows at once, but of a stream with more than {KEPT:,} cells only "
-            "sums are kept; read a part of the rows into one data frame"
-        )
-
-
-def _add(sums: Sums, X: Floats, begun: int, listwise: bool) -> None:
-    """Add the complete rows of a piece, whose first row is number `begun`."""
+def _add(sums: Sums, X: Floats, before: int, listwise: bool) -> None:
+    """Add the complete rows of a piece that follows a number of rows."""
     # The sum of a piece is finite if all its cells are; one pass suffices for complete rows.
     with np.errstate(invalid="ignore", over="ignore"):
         if np.isfinite(X.sum()):
@@ -295,7 +213,7 @@ def _add(sums: Sums, X: Floats, begun: int, listwise: bool) -> None:
         names = [sums.names[i] for i in np.flatnonzero(~finite.all(axis=0))]
         raise DataError(
             f"missing or infinite values in {quoted(names)}, first in row "
-            f"{begun + int(complete.argmin())}; of so large a table only sums are kept, and rows "
+            f"{before + int(complete.argmin())}; of so large a table only sums are kept, and rows "
             "with missing values can only be dropped (missing='listwise')"
         )
     sums.n_dropped += int(np.count_nonzero(~complete))
