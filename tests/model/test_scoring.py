@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -29,6 +30,44 @@ def test_smallest_example():
 def test_score_is_that_of_the_fit():
     fit = bf.fit(GRAPH, cov=S3, n=200, penalty=0.7)
     assert_allclose(bf.score(GRAPH, cov=S3, n=200, penalty=0.7), fit.score, rtol=1e-15)
+
+
+SEM = bf.random_sem(GRAPH, rng=1)
+ROWS = dict(zip("xyz", SEM.sample(300, rng=2).T, strict=True))
+MISSING = {
+    "x": np.where(np.arange(300) % 5 == 0, np.nan, ROWS["x"]),
+    "y": ROWS["y"],
+    "z": ROWS["z"],
+}
+CATEGORIES = {
+    name: np.digitize(column, np.quantile(column, [0.2, 0.5, 0.8])) for name, column in ROWS.items()
+}
+KINDS = {
+    "fiml": (MISSING, {"missing": "fiml"}),
+    "two-stage": (MISSING, {"missing": "two-stage"}),
+    "weights": (ROWS, {"weights": 0.2 + np.arange(300) % 7}),
+    "spearman": (ROWS, {"correlation": "spearman"}),
+    "ordinal": (CATEGORIES, {"ordinal": list("xyz")}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fit_and_search_have_the_same_score(kind):
+    data, options = KINDS[kind]
+    fit, found = bf.fit(GRAPH, data, **options), bf.greedy_search(data, **options, rng=1)
+    assert fit.moments.n < fit.n  # the effective number of observations
+    assert_allclose(fit.score, bf.score(GRAPH, data, **options), rtol=1e-12)
+    assert_allclose(found.fit().score, found.score, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_valid_test_is_scaled_after_robust_inference(kind):
+    data, options = KINDS[kind]
+    fit = bf.fit(bf.parse("x -> y -> z"), data, **options)
+    shown = fit.indices if kind == "fiml" else fit.scaled
+    assert (fit.valid_test.chi2, fit.valid_test.p_value) == (shown.chi2, shown.p_value)
+    assert fit.valid_test.rmsea == shown.rmsea
+    assert str(fit.valid_test).startswith("chi-square" if kind == "fiml" else "scaled chi-square")
 
 
 def test_population_score_has_no_penalty():

@@ -53,8 +53,10 @@ def knowledge_view(knowledge: Knowledge, names: Sequence[str]) -> View:
 def fit_view(fit: Fit) -> tuple[View, list[View]]:
     """Return the fit indices, residual correlations and warnings, and the estimates by edge."""
     estimates = fit.estimates()
-    names = ("score", "n", "chi2", "df", "p_value", "rmsea", "cfi", "srmr", "aic", "bic")
-    view = {name: getattr(fit, name) for name in names}
+    view = {name: getattr(fit, name) for name in ("score", "n", "srmr", "aic", "bic")}
+    test = fit.valid_test
+    view.update({name: getattr(test, name) for name in ("chi2", "df", "p_value", "rmsea", "cfi")})
+    view["test"] = test.name
     view["residuals"] = np.round(fit.residual_correlations(), 3)
     view["warnings"] = fit_warnings(fit, estimates)
     by_edge = estimates_by_edge(estimates)

@@ -18,7 +18,7 @@ from bowfree.cli.terminal import print_json, say, show, write_folder
 from bowfree.errors import DataWarning
 from bowfree.formats.text_formats import FORMATS, write
 from bowfree.graph.text import quote
-from bowfree.results.display import Table, count, p_text, percent, significant
+from bowfree.results.display import Table, count, percent, significant
 from bowfree.space.knowledge import Knowledge
 
 if TYPE_CHECKING:
@@ -153,12 +153,9 @@ class _Findings:
             )
         if result.graph.n_edges and average is not None:
             yield "P(edge): probability of the edge, averaged over all graphs that the data support"
-        if not math.isnan(fit.chi2):  # it is with few observations
-            p = f", {p_text(fit.p_value, 3)}" if fit.df > 0 else ""
-            yield (
-                f"chi-square {fit.chi2:.2f} on {fit.df} degrees of freedom{p}; "
-                f"RMSEA {fit.rmsea:.3f}"
-            )
+        test = fit.valid_test
+        if not math.isnan(test.chi2):  # it is with few observations
+            yield f"{test}; RMSEA {test.rmsea:.3f}"
         found = result.confidence
         yield f"score {result.score:.6f} (penalty {result.penalty:g} log n per variable and edge)"
         yield f"{found.at_best} of {found.runs} runs reached this score, in {result.seconds:.2f} s"

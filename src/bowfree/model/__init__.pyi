@@ -4,6 +4,7 @@ from .diagnostics import ModificationIndices as ModificationIndices
 from .diagnostics import Prediction as Prediction
 from .effect_tables import TotalEffects as TotalEffects
 from .fit_indices import FitIndices as FitIndices
+from .fit_indices import ModelTest as ModelTest
 from .fit_indices import ScaledIndices as ScaledIndices
 from .fit_result import Certificate as Certificate
 from .fit_summary import Estimate as Estimate

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.parameters import TestKind
-from bowfree.results.display import Table, TextDisplay, number, p_cell
+from bowfree.results.display import Table, TextDisplay, number, p_cell, p_text
 from bowfree.results.serialization import ToDict
 
 Floats = npt.NDArray[np.float64]
@@ -142,6 +142,41 @@ class ScaledIndices(TextDisplay, ToDict):
         yield Table((), self.facts())
 
 
+@dataclass(frozen=True, repr=False)
+class ModelTest(TextDisplay, ToDict):
+    """The test of a graph against the saturated model that is valid for its data.
+
+    It is the scaled test after a fit with robust inference (the default for ranks, ordered
+    categories, weights and two-stage estimates), and the plain one otherwise.
+
+    Attributes
+    ----------
+    chi2, df, p_value : float, int, float
+        Statistic, degrees of freedom, and p-value; NaN if there is no test.
+    rmsea, cfi, tli : float
+        Indices of approximate fit that belong to the test.
+    scaling : {"standard", "satorra-bentler", "yuan-bentler"}
+        How the statistic was scaled.
+    """
+
+    chi2: float
+    df: int
+    p_value: float
+    rmsea: float
+    cfi: float
+    tli: float
+    scaling: TestKind
+
+    @property
+    def name(self) -> str:
+        """Either "chi-square" or "scaled chi-square"."""
+        return "chi-square" if self.scaling == "standard" else "scaled chi-square"
+
+    def _headline(self) -> str:
+        p = f", {p_text(self.p_value, 3)}" if self.df else ""
+        return f"{self.name} {self.chi2:.2f} on {self.df} df{p}"
+
+
 def _measure(source: str, name: str, doc: str) -> Any:
     """Return a property that reads one index of ``fit.indices`` or ``fit.scaled``."""
     return property(lambda fit: getattr(getattr(fit, source), name, math.nan), doc=doc)
@@ -168,6 +203,17 @@ class FitMeasures:
     rmsea_robust: float = _measure("scaled", "rmsea", "RMSEA for data that are not normal.")
     cfi_robust: float = _measure("scaled", "cfi", "CFI for data that are not normal.")
     tli_robust: float = _measure("scaled", "tli", "TLI for data that are not normal.")
+
+    indices: FitIndices
+    scaled: ScaledIndices | None
+    test: TestKind
+
+    @property
+    def valid_test(self) -> ModelTest:
+        """The chi-square test that is valid for these data: scaled after robust inference."""
+        shown = self.indices if self.scaled is None else self.scaled
+        numbers = (shown.p_value, shown.rmsea, shown.cfi, shown.tli)
+        return ModelTest(shown.chi2, self.indices.df, *numbers, self.test)
 
 
 def fit_indices(

@@ -143,9 +143,9 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     resampled : ndarray of shape (m, q) or None
         For ``se="bootstrap"``: the parameters in each of the m samples, in the order of
         :meth:`estimates`.
-    full_information : bool
-        Whether the likelihood is that of the observed values (``missing="fiml"``), and not a
-        function of `S`.
+    two_stage : Fit or None
+        For ``missing="fiml"``, where the likelihood is that of the observed values: the fit to the
+        covariance matrix estimated from them, which scores are computed from.
     """
 
     graph: MixedGraph
@@ -159,7 +159,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     se: StandardErrorKind = "standard"
     test: TestKind = "standard"
     resampled: Floats | None = None
-    full_information: bool = False
+    two_stage: Fit | None = None
 
     def _context(self) -> Context:
         return Context(self.graph, self.moments, rule=self.rule)
@@ -168,6 +168,11 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     def penalty(self) -> float:
         """Weight of ``log n`` per node and edge in :attr:`score`."""
         return self.rule.weight
+
+    @property
+    def full_information(self) -> bool:
+        """Whether the likelihood is that of the observed values (``missing="fiml"``)."""
+        return self.two_stage is not None
 
     @property
     def method(self) -> Method:
@@ -218,15 +223,18 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     def score(self) -> float:
         """Penalized score ``(loglik - penalty (#nodes + #edges) log n) / n`` (eq. score).
 
-        For ``n = inf`` it is the log-likelihood per observation, without a penalty. A score is
-        computed from the canonical start; if further starts found a higher likelihood, `loglik` is
-        that of the higher one.
+        The same as in a search: it is computed from the covariance matrix of the data, their
+        effective number of observations ``moments.n``, and the canonical start of the fit.
+        Therefore `loglik` can be higher after further starts, and differs with missing values. For
+        ``n = inf`` it is the log-likelihood per observation, without a penalty.
         """
+        if self.two_stage is not None:
+            return self.two_stage.score
+        n = self.moments.n
         gain = math.fsum(district.gain for district in self.certificate)
-        if not math.isfinite(self.n):
+        if not math.isfinite(n):
             return self.loglik - gain
-        penalty = self.penalty * self.n_parameters * math.log(self.n)
-        return (self.loglik - penalty) / self.n - gain
+        return self.loglik / self.n - gain - self.penalty * self.n_parameters * math.log(n) / n
 
     @property
     def aic(self) -> float:

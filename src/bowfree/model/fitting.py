@@ -256,7 +256,7 @@ def fit_cells(start: Fit) -> Fit:
         Omega=best.Omega,
         mean=best.mean,
         certificate=(certificate,),
-        full_information=True,
+        two_stage=start,
     )
 
 

@@ -158,8 +158,7 @@ def _describe(
         "",
         *_effects(fitted, truth, {frozenset((edge.a, edge.b)) for edge in same}),
         "",
-        f"Fit: chi-square {fitted.chi2:.1f} on {fitted.df} degrees of freedom, "
-        f"p = {fitted.p_value:.2f}",
+        f"Fit: {fitted.valid_test}",
         "(a small p-value would be evidence against the graph).",
     ]
 

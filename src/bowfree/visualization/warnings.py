@@ -73,15 +73,15 @@ def fit_warnings(fit: Fit, estimates: Sequence[Estimate]) -> list[str]:
             f"{fit.n:.0f} observations for {fit.n_parameters} parameters: with fewer than five "
             "observations per parameter, standard errors and tests are rough."
         )
-    p_value = fit.p_value if fit.scaled is None else fit.p_value_scaled
-    if math.isfinite(p_value) and p_value < 0.01:
-        rejected = f"The chi-square test rejects the graph ({p_text(p_value, 3)})"
+    test = fit.valid_test
+    if math.isfinite(test.p_value) and test.p_value < 0.01:
+        rejected = f"The {test.name} test rejects the graph ({p_text(test.p_value, 3)})"
         joint = isinstance(fit.moments, JointMoments) and fit.moments.targets
         where = "worst pairs of the conditions" if joint else "residual correlations"
         found.append(
             f"{rejected}, but with {fit.n:,.0f} observations it detects the smallest misfit, and "
-            f"this one is negligible (RMSEA {fit.rmsea:.4f})."
-            if fit.rmsea < NEGLIGIBLE
+            f"this one is negligible (RMSEA {test.rmsea:.4f})."
+            if test.rmsea < NEGLIGIBLE
             else f"{rejected}: the {where} show where it does not fit."
         )
     return found
@@ -135,9 +135,9 @@ def data_warnings(fit: Fit, checks: Diagnostics | None) -> list[str]:
             a.se / b.se for a, b in zip(robust.estimates(), fit.estimates(), strict=True) if b.se
         ]
         test = (
-            f", and chi-square is {robust.chi2_scaled:.2f} in place of {fit.chi2:.2f} "
-            f"({p_text(robust.p_value_scaled, 3)})"
-            if math.isfinite(robust.chi2_scaled)
+            f", and chi-square is {robust.valid_test.chi2:.2f} in place of {fit.chi2:.2f} "
+            f"({p_text(robust.valid_test.p_value, 3)})"
+            if math.isfinite(robust.valid_test.chi2)
             else ""
         )
         found.append(

@@ -31,7 +31,7 @@ function summaryParts(bench) {
   return [
     make("div", {}, make("dt", {}, "Score"), make("dd", {}, fixed(fit.score, 4), gain)),
     fact(
-      "Chi-square",
+      fit.test === "chi-square" ? "Chi-square" : "Scaled chi-square",
       fixed(fit.chi2, 1),
       fit.df
         ? [together(`on ${fit.df} df,`), " ", together(pText(fit.p_value))]

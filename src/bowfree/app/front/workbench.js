@@ -166,7 +166,7 @@ class Workbench {
     if (!fit) return `${change.description}. ${state.problem}`;
     const gain = this.hasGain(change) ? `, ${signed(change.score, 4)}` : "";
     const test = fit.df ? `, ${pText(fit.p_value)}` : "";
-    const chiSquare = `chi-square ${fixed(fit.chi2, 1)} on ${fit.df} df${test}`;
+    const chiSquare = `${fit.test} ${fixed(fit.chi2, 1)} on ${fit.df} df${test}`;
     return `${change.description}. Score ${fixed(fit.score, 4)}${gain}; ${chiSquare}.`;
   }
 
