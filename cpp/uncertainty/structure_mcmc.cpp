@@ -239,16 +239,23 @@ void StructureChains::begin_segment(const Stop& stop) {
 }
 
 void StructureChains::set_list(std::vector<Scored> list) {
+    // Equivalent graphs have the same score up to rounding errors, which must not decide where a
+    // jump leads: sort by key, not by weight.
+    std::sort(list.begin(), list.end(), [](const Scored& a, const Scored& b) {
+        return graph_key(a.graph) < graph_key(b.graph);
+    });
     list_ = std::move(list);
     cumulated_.clear();
     in_list_.clear();
-    double total = 0.0, first = 0.0;  // weights are relative to the first
+    std::vector<double> weights;
     for (const Scored& scored : list_) {
-        const double weight = posterior_(scored.score, count_edges(scored.graph));
-        if (in_list_.empty()) first = weight;
+        weights.push_back(posterior_(scored.score, count_edges(scored.graph)));
         in_list_.insert(graph_key(scored.graph));
-        cumulated_.push_back(total += std::exp(weight - first));
     }
+    const double largest =
+        weights.empty() ? 0.0 : *std::max_element(weights.begin(), weights.end());
+    double total = 0.0;
+    for (const double weight : weights) cumulated_.push_back(total += std::exp(weight - largest));
 }
 
 void StructureChains::set_state(std::size_t c, ChainState state) {
