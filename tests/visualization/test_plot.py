@@ -296,7 +296,7 @@ def test_experiments():
         (lambda: bf.plot.effects([[1, 2, 3]]), r"shape \(1, 3\): expected a square matrix"),
         (lambda: bf.plot.effects(np.eye(2), names=["a"]), "1 names for 2 variables"),
         (lambda: bf.plot.class_summary(bf.equivalence_class(bf.parse("x, y"))), "no edges"),
-        (lambda: bf.plot.bootstrap_edges([("x", "y", 0, 0, 0.01)]), "lower `at_least`"),
+        (lambda: bf.plot.bootstrap_edges([("x", "y", 0, 0, 1)]), "result of bowfree.bootstrap"),
         (lambda: bf.plot.design(bf.parse("x -> y")), "result of bowfree.design"),
     ],
 )

@@ -156,11 +156,11 @@ def test_map_of_missing_values():
     fit = bf.fit(GRAPH, gappy, missing="fiml")
     gaps = fit.moments.missing_values
     found = missing_map(gaps)
-    assert found.names == ["a", "b", "c"]
-    assert [cells for _, _, cells in found.patterns] == sorted(
+    assert found["names"] == ["a", "b", "c"]
+    assert [cells for _, _, cells in found["patterns"]] == sorted(
         gaps.patterns.tolist(), key=lambda p: -gaps.rows[gaps.patterns.tolist().index(p)]
     )
-    assert sum(float(rows) for rows, _, _ in found.patterns) == 400
+    assert sum(float(rows) for rows, _, _ in found["patterns"]) == 400
     page = bf.report.render(fit)
     table = page[page.index('<table class="map missing">') :].partition("</table>")[0]
     assert (table.count('class="absent"'), table.count('class="present"')) == (3, 6)
@@ -173,5 +173,7 @@ def test_rare_patterns_are_counted():
     X = np.random.default_rng(1).normal(size=(500, 8))
     X[np.random.default_rng(2).random(X.shape) < 0.2] = np.nan
     found = missing_map(bf.moments(X, missing="fiml").missing_values)
-    assert len(found.patterns) == 25
-    assert f"{500 - sum(float(rows) for rows, _, _ in found.patterns):g} rows" in found.omitted
+    assert len(found["patterns"]) == 25
+    assert (
+        f"{500 - sum(float(rows) for rows, _, _ in found['patterns']):g} rows" in found["omitted"]
+    )

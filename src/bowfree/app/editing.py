@@ -46,20 +46,7 @@ class EditError(BowfreeError):
 
 @dataclass(frozen=True)
 class Drawing:
-    """A BAP, and knowledge that permits it.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> from bowfree.app.editing import Drawing
-    >>> drawing = Drawing(bf.parse("x -> y -> z"), bf.Knowledge())
-    >>> print(drawing.add_edge("x", "<->", "z").graph)
-    x -> y -> z <-> x
-    >>> drawing.add_edge("z", "->", "x")
-    Traceback (most recent call last):
-        ...
-    bowfree.app.editing.EditError: z -> x would close the cycle x -> y -> z -> x
-    """
+    """A BAP, and knowledge that permits it."""
 
     graph: MixedGraph
     knowledge: Knowledge

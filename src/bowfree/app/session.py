@@ -54,20 +54,7 @@ def _close_all() -> None:
 
 
 class Session:
-    """A graph that is edited over data; :func:`bowfree.workbench` describes the parameters.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> from bowfree.app.session import Session
-    >>> session = Session(bf.datasets.load_demo())
-    >>> answer = session.answer({"do": "draw", "a": 0, "mark": "->", "b": 1})
-    >>> answer["state"]["graph"], round(answer["state"]["change"]["score"], 3)
-    ([[0, '->', 1]], 0.245)
-    >>> session.answer({"do": "draw", "a": 1, "mark": "->", "b": 0})["error"]
-    'leaves <- sun exists: with leaves -> sun it would be a cycle'
-    >>> session.close()
-    """
+    """A graph that is edited over data; :func:`bowfree.workbench` describes the parameters."""
 
     def __init__(
         self,

@@ -12,13 +12,14 @@ A :class:`Layout` holds a center and a box for each node, in SVG units (pixels, 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse.csgraph import connected_components
 
 from bowfree.validation import check_choice
 
@@ -129,12 +130,13 @@ def layered_layout(graph: MixedGraph) -> Layout:
     """
     sizes = _box_sizes(graph)
     index = {name: v for v, name in enumerate(graph.nodes)}
-    near = [sorted(index[u] for u in graph.neighbors(name)) for name in graph.nodes]
+    weights = _weights(graph)
+    near = [np.flatnonzero(row).tolist() for row in weights]
     parents = [[index[u] for u in graph.parents(name)] for name in graph.nodes]
     order = [index[name] for name in graph.topological_order()]
     centers = np.zeros((len(graph), 2))
     # Components would push each other apart in the sweeps: each has its own rows.
-    components = [c for c in _components(order, near.__getitem__) if len(c) > 1]
+    components = [c for c in _components(order, weights) if len(c) > 1]
     for component in components:
         rows = _rows(component, parents)
         centers[component, 0] = _sorted_rows(rows, near, sizes[:, 0])[component]
@@ -153,22 +155,21 @@ def layered_layout(graph: MixedGraph) -> Layout:
     return _at_origin(centers, sizes)
 
 
-def _components(nodes: Iterable[int], near: Callable[[int], Iterable[int]]) -> list[list[int]]:
+def _weights(graph: MixedGraph, strengths: Sequence[float] | None = None) -> Floats:
+    """Return the weights of all pairs of nodes, 0 for those that are not adjacent."""
+    index = {name: v for v, name in enumerate(graph.nodes)}
+    weights = np.zeros((len(graph), len(graph)))
+    for (a, _, b), strength in zip(graph.edges, strengths or [1.0] * graph.n_edges, strict=True):
+        # Not zero: an edge of strength zero still connects.
+        weights[index[a], index[b]] += max(strength, 1e-3)
+        weights[index[b], index[a]] += max(strength, 1e-3)
+    return weights
+
+
+def _components(nodes: Sequence[int], weights: Floats) -> list[list[int]]:
     """Return the connected components of some nodes, each in the order of `nodes`."""
-    nodes = list(nodes)
-    left = set(nodes)
-    components = []
-    for first in nodes:
-        found, stack = set(), [first] if first in left else []
-        while stack:
-            v = stack.pop()
-            if v in left:
-                left.remove(v)
-                found.add(v)
-                stack.extend(near(v))
-        if found:
-            components.append([v for v in nodes if v in found])
-    return components
+    n, label = connected_components(weights[np.ix_(nodes, nodes)], directed=False)
+    return [[v for v, own in zip(nodes, label, strict=True) if own == k] for k in range(n)]
 
 
 def _row_limit(d: int) -> int:
@@ -257,12 +258,7 @@ def modules(
     causal order on average. `strengths` are weights >= 0 of the edges.
     """
     d = len(graph)
-    index = {name: v for v, name in enumerate(graph.nodes)}
-    weights = np.zeros((d, d))
-    for (a, _, b), strength in zip(graph.edges, strengths or [1.0] * graph.n_edges, strict=True):
-        # Not zero: an edge of strength zero still connects.
-        weights[index[a], index[b]] += max(strength, 1e-3)
-        weights[index[b], index[a]] += max(strength, 1e-3)
+    weights = _weights(graph, strengths)
     label = np.arange(d)  # the group of each node
     between = weights  # of groups; edges inside a group count twice, on the diagonal
     while True:
@@ -274,18 +270,14 @@ def modules(
         member = np.eye(n_groups)[merged]
         between = member.T @ between @ member
     order = graph.topological_order() if graph.is_acyclic() else graph.nodes
-    rank = np.zeros(d)
-    rank[[index[name] for name in order]] = np.arange(d)
+    rank = np.array([order.index(name) for name in graph.nodes])
     found = [
-        component
+        tuple(component)
         for k in range(n_groups)
-        for component in _components(
-            np.flatnonzero(label == k).tolist(), lambda v: np.flatnonzero(weights[v]).tolist()
-        )
+        for component in _components(np.flatnonzero(label == k).tolist(), weights)
         if len(component) > 1
     ]
-    found.sort(key=lambda group: (float(rank[group].mean()), group))
-    return tuple(tuple(group) for group in found)
+    return tuple(sorted(found, key=lambda group: (float(rank[list(group)].mean()), group)))
 
 
 def _merge_groups(weights: Floats) -> npt.NDArray[np.intp]:

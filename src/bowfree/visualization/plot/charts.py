@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -129,10 +130,9 @@ def bootstrap_edges(frequencies: Any, *, at_least: float = 0.05, ax: Axes | None
 
     Parameters
     ----------
-    frequencies : BootstrapResult, AveragedEffects or sequence of tuple
-        A result with matrices ``directed``, with the share of samples that have j -> i at
-        ``[i, j]``, and ``bidirected``; or rows ``(a, b, forward, backward, bidirected)`` with the
-        shares of a -> b, a <- b and a <-> b.
+    frequencies : BootstrapResult, AveragedEffects or any object with these fields
+        ``names``, and matrices ``directed``, with the share of samples that have j -> i at
+        ``[i, j]``, and ``bidirected``.
     at_least : float
         Omit pairs that are adjacent in a smaller share of the samples.
 
@@ -143,19 +143,25 @@ def bootstrap_edges(frequencies: Any, *, at_least: float = 0.05, ax: Axes | None
     Examples
     --------
     >>> import bowfree as bf
-    >>> rows = [("x", "y", 0.6, 0.1, 0.2), ("y", "z", 0.0, 0.0, 1.0), ("x", "z", 0.01, 0, 0)]
-    >>> ax = bf.plot.bootstrap_edges(rows)
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['y – z', 'x – y']
+    >>> found = bf.bootstrap(bf.datasets.load_demo(), n_resamples=40, rng=1)
+    >>> ax = bf.plot.bootstrap_edges(found)
+    >>> ax.get_yticklabels()[0].get_text()
+    'sun – leaves'
     >>> import matplotlib.pyplot as plt
     >>> plt.close(ax.figure)
     """
     if not is_number(at_least):
         raise BowfreeError(f"at_least = {short_repr(at_least)}: must be a number, such as 0.05")
     at_least = as_float(at_least)
+    if not all(hasattr(frequencies, field) for field in ("names", "directed", "bidirected")):
+        raise BowfreeError(
+            f"frequencies is {short_repr(frequencies)}: pass the result of bowfree.bootstrap or "
+            "bowfree.averaged_effects"
+        )
+    names, D, Bi = frequencies.names, frequencies.directed, frequencies.bidirected
     rows = [
-        (f"{a} – {b}", float(forward), float(backward), float(both))
-        for a, b, forward, backward, both in _frequency_rows(frequencies)
+        (f"{names[i]} – {names[j]}", float(D[j, i]), float(D[i, j]), float(Bi[i, j]))
+        for i, j in combinations(range(len(names)), 2)
     ]
     kept = [row for row in rows if sum(row[1:]) >= at_least]
     if not kept:
@@ -163,24 +169,6 @@ def bootstrap_edges(frequencies: Any, *, at_least: float = 0.05, ax: Axes | None
             f"no pair is adjacent in at least {at_least:g} of the samples: lower `at_least`"
         )
     return _share_bars(sorted(kept, key=lambda r: -sum(r[1:])), "share of the samples", ax)
-
-
-def _frequency_rows(frequencies: Any) -> Sequence[tuple[str, str, float, float, float]]:
-    if all(hasattr(frequencies, field) for field in ("names", "directed", "bidirected")):
-        names, D, Bi = frequencies.names, frequencies.directed, frequencies.bidirected
-        return [
-            (names[i], names[j], D[j, i], D[i, j], Bi[i, j])
-            for i in range(len(names))
-            for j in range(i + 1, len(names))
-        ]
-    rows = list(as_list("frequencies", frequencies, "rows (a, b, forward, backward, bidirected)"))
-    for row in rows:
-        if not isinstance(row, list | tuple) or [*map(is_number, row[2:])] != [True] * 3:
-            raise BowfreeError(
-                f"frequencies contains the row {short_repr(row)}: rows are (a, b, forward, "
-                "backward, bidirected), names and shares"
-            )
-    return rows
 
 
 @public

@@ -6,8 +6,7 @@ A cell has a text to show and a value to sort by; rounding the text does not cha
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,29 +42,36 @@ class Cell(NamedTuple):
     value: float | None = None
 
 
-@dataclass(frozen=True)
-class Table:
-    """A sortable table; at most `MAX_ROWS` rows are kept."""
+class Table(NamedTuple):
+    """A sortable table."""
 
     name: str  # its id in the page
     columns: Sequence[tuple[str, str]]  # headings and explanations
     rows: list[list[Cell]]
-    omitted: int = 0  # number of omitted rows
+    omitted: int  # number of omitted rows
 
-    @classmethod
-    def cut(
-        cls,
-        name: str,
-        columns: Sequence[tuple[str, str]],
-        rows: list[list[Cell]],
-        by: int | None = None,
-    ) -> Table:
-        """Keep the first rows, or those with the largest numbers in the column `by`."""
-        order = list(range(len(rows)))
-        if by is not None:
-            order.sort(key=lambda k: -abs(np.nan_to_num(rows[k][by].value or 0.0)))
-        kept = [rows[k] for k in sorted(order[:MAX_ROWS])]
-        return cls(name, columns, kept, len(rows) - len(kept))
+
+Number = float | Floats  # a number, or an entry of a matrix
+Column = tuple[str, str, Callable[[Any], Cell]]
+"""Heading, explanation, and the cell of an item."""
+
+
+def table(
+    name: str, items: Iterable[Any], columns: Sequence[Column | None], by: int | None = None
+) -> Table:
+    """Return a table with a row for each item.
+
+    At most `MAX_ROWS` rows are kept: the first ones, or those with the largest numbers in the
+    column `by`.
+    """
+    used = [column for column in columns if column is not None]
+    rows = [[cell(item) for _, _, cell in used] for item in items]
+    order = list(range(len(rows)))
+    if by is not None:
+        order.sort(key=lambda k: -abs(np.nan_to_num(rows[k][by].value or 0.0)))
+    kept = [rows[k] for k in sorted(order[:MAX_ROWS])]
+    headings = [(heading, hint) for heading, hint, _ in used]
+    return Table(name, headings, kept, len(rows) - len(kept))
 
 
 def name_cell(name: str) -> Cell:
@@ -73,7 +79,7 @@ def name_cell(name: str) -> Cell:
     return Cell(printable(name))
 
 
-def number(value: float, digits: int = 3) -> Cell:
+def number(value: Number, digits: int = 3) -> Cell:
     """Return a number without a unit, with this many decimals."""
     value = float(value)
     if not math.isfinite(value):
@@ -82,18 +88,15 @@ def number(value: float, digits: int = 3) -> Cell:
     return Cell(f"{rounded:.{digits}f}" if abs(value) < 1e6 else f"{value:.4g}", value)
 
 
-def quantity(value: float) -> Cell:
+def quantity(value: Number) -> Cell:
     """Return a number that has a unit: four significant digits."""
     value = float(value)
     return Cell(significant(value, 4), value) if math.isfinite(value) else Cell("–", math.nan)
 
 
-def integer(value: int) -> Cell:
-    return Cell(str(value), float(value))
-
-
-def percent(share: float) -> Cell:
+def percent(share: Number) -> Cell:
     """Return a share; only none and all are 0 % and 100 %."""
+    share = float(share)
     if 0 < share < 0.0005:
         return Cell("< 0.1 %", share)
     if 0.9995 <= share < 1:
@@ -110,14 +113,13 @@ def p_value(value: float) -> Cell:
     return Cell(p_cell(value, 3) or "–", value)
 
 
-def _interval(estimate: float, se: float) -> Cell:
+def _interval(estimate: Number, se: Number) -> Cell:
     """Return the normal 95 % interval, sorted by its lower end."""
     half = normal_quantile(0.95) * float(se)
+    low, high = float(estimate) - half, float(estimate) + half
     if math.isnan(half):
         return Cell("–", math.nan)
-    return Cell(
-        f"{significant(estimate - half)} to {significant(estimate + half)}", estimate - half
-    )
+    return Cell(f"{significant(low)} to {significant(high)}", low)
 
 
 # --- graph and effects ---
@@ -130,39 +132,25 @@ def edge_table(
     bootstrap: BootstrapResult | None,
 ) -> Table:
     """Return the edges with their estimates, their frequency in the class and their probability."""
-    members = count(summary.n_members, "equivalent graph")
-    columns = [
-        ("Edge", "→ direct effect, ↔ hidden common cause"),
-        ("Estimate", "effect, or covariance of the errors"),
-        ("Std.Err", "standard error"),
-        ("z", "estimate / standard error"),
-        ("p", "two-sided"),
-        ("95 % interval", "normal confidence interval"),
-        ("Standardized", "effect in standard deviations, or correlation of the errors"),
-        ("In equivalent graphs", f"share of {members} with this edge"),
-        ("Same in all", "marks that are the same in all equivalent graphs; o where they differ"),
+    members = f"share of {count(summary.n_members, 'equivalent graph')} with this edge"
+    standardized = "effect in standard deviations, or correlation of the errors"
+    same = "marks that are the same in all equivalent graphs; o where they differ"
+    probability = "of this edge, averaged over all probable graphs"
+    resampled = "share of resampled data sets with this edge"
+    columns: list[Column | None] = [
+        ("Edge", "→ direct effect, ↔ hidden common cause", lambda e: name_cell(e.arrow)),
+        ("Estimate", "effect, or error covariance", lambda e: quantity(e.estimate.estimate)),
+        ("Std.Err", "standard error", lambda e: quantity(e.estimate.se)),
+        ("z", "estimate / standard error", lambda e: number(e.estimate.z, 2)),
+        ("p", "two-sided", lambda e: p_value(e.estimate.p_value)),
+        ("95 % interval", "normal", lambda e: _interval(e.estimate.estimate, e.estimate.se)),
+        ("Standardized", standardized, lambda e: number(e.estimate.std_all)),
+        ("In equivalent graphs", members, lambda e: share_of_members(e.share)),
+        ("Same in all", same, lambda e: Cell(ARROWS[e.summary.mark])),
+        ("Probability", probability, lambda e: percent(e.frequency(average))) if average else None,
+        ("Bootstrap", resampled, lambda e: percent(e.frequency(bootstrap))) if bootstrap else None,
     ]
-    if average is not None:
-        columns.append(("Probability", "of this edge, averaged over all probable graphs"))
-    if bootstrap is not None:
-        columns.append(("Bootstrap", "share of resampled data sets with this edge"))
-    rows = []
-    for edge in edges:
-        e = edge.estimate
-        cells = [
-            name_cell(edge.arrow),
-            quantity(e.estimate),
-            quantity(e.se),
-            number(e.z, 2),
-            p_value(e.p_value),
-            _interval(e.estimate, e.se),
-            number(e.std_all),
-            share_of_members(edge.share),
-            Cell(ARROWS[edge.summary.mark]),
-        ]
-        cells += [percent(edge.frequency(x)) for x in (average, bootstrap) if x is not None]
-        rows.append(cells)
-    return Table.cut("edges", columns, rows, by=6)
+    return table("edges", edges, columns, by=6)
 
 
 def edge_tip(edge: EdgeView, average: AveragedEffects | None) -> list[str]:
@@ -186,89 +174,69 @@ def edge_tip(edge: EdgeView, average: AveragedEffects | None) -> list[str]:
 def class_table(summary: ClassSummary) -> Table:
     """Return the frequencies of the marks of each edge over the class."""
     n, share = summary.n_members, "share of the equivalent graphs"
-    columns = [
-        ("a", ""),
-        ("b", ""),
-        ("a → b", share),
-        ("a ← b", share),
-        ("a ↔ b", share),
-        ("Same in all", "marks that are the same in all of them; o where they differ"),
+    same = "marks that are the same in all of them; o where they differ"
+    columns: list[Column] = [
+        ("a", "", lambda e: name_cell(e.a)),
+        ("b", "", lambda e: name_cell(e.b)),
+        ("a → b", share, lambda e: share_of_members(e.n_forward / n)),
+        ("a ← b", share, lambda e: share_of_members(e.n_backward / n)),
+        ("a ↔ b", share, lambda e: share_of_members(e.n_bidirected / n)),
+        ("Same in all", same, lambda e: name_cell(f"{e.a} {ARROWS[e.mark]} {e.b}")),
     ]
-    rows = [
-        [
-            name_cell(e.a),
-            name_cell(e.b),
-            *(share_of_members(k / n) for k in (e.n_forward, e.n_backward, e.n_bidirected)),
-            name_cell(f"{e.a} {ARROWS[e.mark]} {e.b}"),
-        ]
-        for e in summary.edges
-    ]
-    return Table("classes", columns, rows)
+    return table("classes", summary.edges, columns)
 
 
 def design_table(design: Design) -> Table:
     """Return the experiments with their expected results."""
-    columns = [
-        ("Experiment on", "the variable that is set from outside, at random"),
-        ("Classes", "number of classes into which the experiment splits the equivalent graphs"),
-        (
-            "Resolved ends",
-            "expected number of edge ends that are the same in all remaining graphs, "
-            f"of {design.n_ends:g}; now {design.resolved_ends:g}",
-        ),
-        ("Graphs left", f"expected number of equivalent graphs; now {design.n_members:,.6g}"),
+    classes = "number of classes into which the experiment splits the equivalent graphs"
+    ends = (
+        "expected number of edge ends that are the same in all remaining graphs, "
+        f"of {design.n_ends:g}; now {design.resolved_ends:g}"
+    )
+
+    def on(targets: tuple[str, ...]) -> str:
+        return ", ".join(targets) or target_names(targets)
+
+    left = f"expected number of equivalent graphs; now {design.n_members:,.6g}"
+    columns: list[Column] = [
+        ("Experiment on", "the variable that is randomized", lambda e: name_cell(on(e.targets))),
+        ("Classes", classes, lambda e: number(e.n_classes, 0)),
+        ("Resolved ends", ends, lambda e: number(e.resolved_ends, 2)),
+        ("Graphs left", left, lambda e: Cell(f"{e.members_left:,.4g}", e.members_left)),
     ]
-    rows = [
-        [
-            name_cell(", ".join(e.targets) or target_names(e.targets)),
-            number(e.n_classes, 0),
-            number(e.resolved_ends, 2),
-            Cell(f"{e.members_left:,.4g}", e.members_left),
-        ]
-        for e in design.experiments
-    ]
-    return Table.cut("experiments", columns, rows)
+    return table("experiments", design.experiments, columns)
 
 
 def effect_table(
     effects: TotalEffects, bounds: EffectBounds, average: AveragedEffects | None
 ) -> Table:
     """Return total effects with their bounds over the class and their probability."""
-    columns = [
-        ("Cause", ""),
-        ("On", ""),
-        ("Total effect", "in the best graph: change of the second per unit of the first"),
-        ("Std.Err", "delta method"),
-        ("z", ""),
-        ("p", "two-sided"),
-        ("95 % interval", "in the best graph, delta method"),
-        ("Lower", "smallest effect over the equivalent graphs"),
-        ("Upper", "largest effect over the equivalent graphs"),
-        ("Min |.|", "smallest absolute effect; if not zero, all equivalent graphs have an effect"),
-        ("Non-zero in", "share of the equivalent graphs with an effect"),
-    ]
-    if average is not None:
-        columns.append(("Probability", "of an effect, averaged over all probable graphs"))
     names = effects.names
+    best = "in the best graph: change of the second per unit of the first"
+    least = "smallest absolute effect; if not zero, all equivalent graphs have an effect"
+    share = "share of the equivalent graphs with an effect"
+    probability = "of an effect, averaged over all probable graphs"
+
+    def values(of: Callable[[float], Cell], matrix: Floats) -> Callable[[tuple[int, int]], Cell]:
+        return lambda pair: of(float(matrix[pair]))
+
+    columns: list[Column | None] = [
+        ("Cause", "", lambda pair: name_cell(names[pair[1]])),
+        ("On", "", lambda pair: name_cell(names[pair[0]])),
+        ("Total effect", best, values(quantity, effects.estimate)),
+        ("Std.Err", "delta method", values(quantity, effects.se)),
+        ("z", "", values(lambda z: number(z, 2), effects.z)),
+        ("p", "two-sided", values(p_value, effects.p_value)),
+        ("95 % interval", "delta method", lambda p: _interval(effects.estimate[p], effects.se[p])),
+        ("Lower", "smallest effect over the equivalent graphs", values(quantity, bounds.lower)),
+        ("Upper", "largest effect over the equivalent graphs", values(quantity, bounds.upper)),
+        ("Min |.|", least, values(quantity, bounds.min_abs)),
+        ("Non-zero in", share, values(share_of_members, bounds.nonzero)),
+        ("Probability", probability, values(percent, average.probability)) if average else None,
+    ]
     shown = (effects.estimate != 0) | (bounds.max_abs > bounds.zero)
-    rows = []
-    for i, j in np.argwhere(shown & ~np.eye(len(names), dtype=bool)).tolist():
-        estimate, se = float(effects.estimate[i, j]), float(effects.se[i, j])
-        cells = [
-            name_cell(names[j]),
-            name_cell(names[i]),
-            quantity(estimate),
-            quantity(se),
-            number(effects.z[i, j], 2),
-            p_value(float(effects.p_value[i, j])),
-            _interval(estimate, se),
-            *(quantity(b[i, j]) for b in (bounds.lower, bounds.upper, bounds.min_abs)),
-            share_of_members(float(bounds.nonzero[i, j])),
-        ]
-        if average is not None:
-            cells.append(percent(float(average.probability[i, j])))
-        rows.append(cells)
-    return Table.cut("effects", columns, rows, by=2)
+    pairs = np.argwhere(shown & ~np.eye(len(names), dtype=bool)).tolist()
+    return table("effects", map(tuple, pairs), columns, by=2)
 
 
 # --- fit ---
@@ -282,25 +250,16 @@ def _correlations(C: Floats) -> Floats:
 
 def residual_table(fit: Fit) -> Table:
     """Return correlations in the data and in the fitted model."""
-    columns = [
-        ("a", ""),
-        ("b", ""),
-        ("Data", "correlation in the data"),
-        ("Fit", "correlation in the fitted model"),
-        ("Residual", "data minus fit"),
-    ]
     residual, R, names = fit.residual_correlations(), _correlations(fit.S), fit.graph.nodes
-    rows = [
-        [
-            name_cell(names[i]),
-            name_cell(names[j]),
-            number(R[i, j]),
-            number(R[i, j] - residual[i, j]),
-            number(residual[i, j], 4),
-        ]
-        for i, j in zip(*np.triu_indices(len(names), 1), strict=True)
+    columns: list[Column] = [
+        ("a", "", lambda pair: name_cell(names[pair[0]])),
+        ("b", "", lambda pair: name_cell(names[pair[1]])),
+        ("Data", "correlation in the data", lambda pair: number(R[pair])),
+        ("Fit", "correlation in the fit", lambda pair: number(R[pair] - residual[pair])),
+        ("Residual", "data minus fit", lambda pair: number(residual[pair], 4)),
     ]
-    return Table.cut("residuals", columns, rows, by=4)
+    pairs = zip(*np.triu_indices(len(names), 1), strict=True)
+    return table("residuals", pairs, columns, by=4)
 
 
 def residual_map(fit: Fit) -> list[tuple[str, list[dict[str, Any]]]]:
@@ -326,34 +285,25 @@ def residual_map(fit: Fit) -> list[tuple[str, list[dict[str, Any]]]]:
 
 def condition_table(fit: JointFit) -> Table:
     """Return how well each condition fits, and where it fits worst."""
-    columns = [
-        ("Condition", ""),
-        ("n", "observations"),
-        ("Targets", "variables that were set from outside"),
-        ("Chi-square", "contribution of the condition"),
-        ("SRMR", "standardized root mean square residual"),
-        ("Worst pair", "with the largest residual correlation"),
-        ("Residual", "correlation in the data minus correlation in the fit"),
-    ]
-    names, rows = fit.graph.nodes, []
+    names, items = fit.graph.nodes, []
     for data, part in zip(fit._joint.conditions, fit.conditions, strict=True):
         varies = np.flatnonzero(data.varies)
         block = np.ix_(varies, varies)
         residual = _correlations(data.S[block]) - _correlations(part.Sigma[block])
         a, b = np.unravel_index(np.abs(residual).argmax(), residual.shape)
         worst = f"{names[varies[a]]}, {names[varies[b]]}" if len(varies) > 1 else ""
-        rows.append(
-            [
-                name_cell(part.name),
-                integer(round(part.n)),
-                name_cell(", ".join(part.targets)),
-                number(part.chi2, 2),
-                number(part.srmr),
-                name_cell(worst),
-                number(residual[a, b]),
-            ]
-        )
-    return Table.cut("conditions", columns, rows)
+        items.append((part, worst, residual[a, b]))
+    least = "correlation in the data minus correlation in the fit"
+    columns: list[Column] = [
+        ("Condition", "", lambda x: name_cell(x[0].name)),
+        ("n", "observations", lambda x: number(x[0].n, 0)),
+        ("Targets", "randomized variables", lambda x: name_cell(", ".join(x[0].targets))),
+        ("Chi-square", "contribution of the condition", lambda x: number(x[0].chi2, 2)),
+        ("SRMR", "standardized root mean square residual", lambda x: number(x[0].srmr)),
+        ("Worst pair", "with the largest residual correlation", lambda x: name_cell(x[1])),
+        ("Residual", least, lambda x: number(x[2])),
+    ]
+    return table("conditions", items, columns)
 
 
 # --- data and search ---
@@ -373,90 +323,70 @@ def node_note(fit: Fit, i: int) -> str:
 
 def variable_table(fit: Fit, checks: Diagnostics | None) -> Table:
     """Return one row per variable."""
-    columns = [
-        ("Variable", ""),
-        ("SD", "standard deviation"),
-        ("R²", "share of the variance explained by the parents"),
-        ("Parents", "direct causes"),
-        ("Spouses", "variables with a common hidden cause"),
+    names, graph = fit.graph.nodes, fit.graph
+    kurtosis = "in excess of that of the normal distribution"
+    columns: list[Column] = [
+        ("Variable", "", lambda i: name_cell(names[i])),
+        ("SD", "standard deviation", lambda i: quantity(math.sqrt(fit.moments.variances[i]))),
+        ("R²", "variance explained by the parents", lambda i: number(r_squared(fit, i))),
+        ("Parents", "direct causes", lambda i: number(len(graph.parents(names[i])), 0)),
+        (
+            "Spouses",
+            "with a hidden common cause",
+            lambda i: number(len(graph.spouses(names[i])), 0),
+        ),
     ]
     if checks is not None:
-        columns[1:1] = [("Mean", "")]
+        found = checks.variables
+
+        def mean(i: int) -> Cell:
+            centered = abs(found[i].mean) <= _ROUNDING * found[i].sd
+            return quantity(0.0 if centered else found[i].mean)
+
+        columns[1:2] = [
+            ("Mean", "", mean),
+            ("SD", "standard deviation", lambda i: quantity(found[i].sd)),
+        ]
         columns += [
-            ("Skewness", "0 for normal data"),
-            ("Kurtosis", "in excess of that of the normal distribution"),
-            ("p (skewness)", "D'Agostino's test"),
-            ("p (kurtosis)", "Anscombe and Glynn's test"),
+            ("Skewness", "0 for normal data", lambda i: number(found[i].skewness, 2)),
+            ("Kurtosis", kurtosis, lambda i: number(found[i].kurtosis, 2)),
+            ("p (skewness)", "D'Agostino's test", lambda i: p_value(found[i].p_skewness)),
+            ("p (kurtosis)", "Anscombe and Glynn's test", lambda i: p_value(found[i].p_kurtosis)),
         ]
-    rows = []
-    for i, name in enumerate(fit.graph.nodes):
-        cells = [
-            name_cell(name),
-            quantity(math.sqrt(fit.moments.variances[i])),
-            number(r_squared(fit, i)),
-            integer(len(fit.graph.parents(name))),
-            integer(len(fit.graph.spouses(name))),
-        ]
-        if checks is not None:
-            check = checks.variables[i]
-            centered = abs(check.mean) <= _ROUNDING * check.sd
-            cells[1:2] = [quantity(0.0 if centered else check.mean), quantity(check.sd)]
-            cells += [number(check.skewness, 2), number(check.kurtosis, 2)]
-            cells += [p_value(check.p_skewness), p_value(check.p_kurtosis)]
-        rows.append(cells)
-    return Table("variables", columns, rows)
+    return table("variables", range(len(names)), columns)
 
 
-@dataclass(frozen=True)
-class MissingMap:
-    """Patterns of missing values, the most frequent ones first."""
+def missing_map(gaps: MissingSummary) -> dict[str, Any]:
+    """Return the patterns of missing values, the most frequent ones first.
 
-    names: list[str]
-    missing: list[str]  # share of missing values of each variable
-    patterns: list[tuple[str, float, list[bool]]]  # rows, percent of all, which values are missing
-    omitted: str  # number of the other patterns, and of their rows
-    test: str  # Little's test
-
-
-def missing_map(gaps: MissingSummary) -> MissingMap:
-    """Return the patterns of missing values."""
+    A pattern has the number of its rows, their share in percent, and which values are missing.
+    """
     total = sum(gaps.rows)
     order = sorted(range(len(gaps.rows)), key=lambda k: (-gaps.rows[k], k))
     rest = order[MAX_PATTERNS:]
     rows = sum(gaps.rows[k] for k in rest)
-    return MissingMap(
-        [printable(name) for name in gaps.names],
-        [short_percent(missing / total) for missing in gaps.missing],
-        [
+    return {
+        "names": [printable(name) for name in gaps.names],
+        "missing": [short_percent(missing / total) for missing in gaps.missing],
+        "patterns": [
             (f"{gaps.rows[k]:g}", round(100 * gaps.rows[k] / total, 2), gaps.patterns[k].tolist())
             for k in order[:MAX_PATTERNS]
         ],
-        f"{len(rest)} more patterns, in {rows:g} rows" if rest else "",
-        f"chi-square {gaps.statistic:.2f} on {gaps.df} df, {p_text(gaps.p_value, 3)}",
-    )
+        "omitted": f"{len(rest)} more patterns, in {rows:g} rows" if rest else "",
+        "test": f"chi-square {gaps.statistic:.2f} on {gaps.df} df, {p_text(gaps.p_value, 3)}",
+    }
 
 
 def run_table(search: SearchResult) -> Table:
     """Return the runs of the search."""
-    columns = [
-        ("Run", ""),
-        ("Kind", "kind of run"),
-        ("Improvements", "number of times a better graph was found"),
-        ("Start", "score of the first graph"),
-        ("End", "score of the last graph"),
-        ("Below best", "n (best score - end)"),
-        ("Seconds", ""),
+    n, best = search.moments.n, search.score
+    columns: list[Column] = [
+        ("Run", "", lambda x: number(x[0], 0)),
+        ("Kind", "kind of run", lambda x: Cell(x[1].strategy)),
+        ("Improvements", "better graphs found", lambda x: number(len(x[1].path) - 1, 0)),
+        ("Start", "score of the first graph", lambda x: number(x[1].path[0], 4)),
+        ("End", "score of the last graph", lambda x: number(x[1].score, 6)),
+        ("Below best", "n (best score - end)", lambda x: number(n * (best - x[1].score), 2)),
+        ("Seconds", "", lambda x: number(x[1].seconds, 3)),
     ]
-    rows = [
-        [
-            integer(k),
-            Cell(run.strategy),
-            integer(len(run.path) - 1),
-            number(run.path[0], 4),
-            number(run.score, 6),
-            number(search.moments.n * (search.score - run.score), 2),
-            number(run.seconds, 3),
-        ]
-        for k, run in enumerate(search.runs, start=1)
-    ]
-    return Table.cut("runs", columns, rows)
+    return table("runs", enumerate(search.runs, start=1), columns)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,14 @@ from bowfree.uncertainty.averaging import averaged_effects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult
 from bowfree.uncertainty.stability import StablePairs
 from bowfree.visualization.layout import Floats
-from bowfree.visualization.report.tables import Cell, Table, name_cell, percent, quantity
+from bowfree.visualization.report.tables import (
+    Column,
+    Table,
+    name_cell,
+    percent,
+    quantity,
+    table,
+)
 from bowfree.visualization.warnings import average_warnings
 
 AVERAGE_SECONDS = 40.0  # time limit for averages that were not requested
@@ -83,25 +89,19 @@ class Part(NamedTuple):
 def average_part(average: AveragedEffects) -> Part:
     """Return the probabilities of effects and edges."""
     level = f"{100 * average.confidence:g} %"
-    columns = [
-        ("Cause", ""),
-        ("On", ""),
-        ("P(effect)", "probability that the first has an effect on the second"),
-        ("P(+)", "probability of a positive effect"),
-        ("P(−)", "probability of a negative effect"),
-        ("Mean", "mean of the effect over all graphs, including those without it"),
-        ("Lower", f"lower end of the {level} interval"),
-        ("Upper", f"upper end of the {level} interval"),
+    names = average.names
+    mean = "mean of the effect over all graphs, including those without it"
+    columns: list[Column] = [
+        ("Cause", "", lambda p: name_cell(names[p[1]])),
+        ("On", "", lambda p: name_cell(names[p[0]])),
+        ("P(effect)", "of the first on the second", lambda p: percent(average.probability[p])),
+        ("P(+)", "probability of a positive effect", lambda p: percent(average.positive[p])),
+        ("P(−)", "probability of a negative effect", lambda p: percent(average.negative[p])),
+        ("Mean", mean, lambda p: quantity(average.mean[p])),
+        ("Lower", f"end of the {level} interval", lambda p: quantity(average.lower[p])),
+        ("Upper", f"end of the {level} interval", lambda p: quantity(average.upper[p])),
     ]
-    shares = (average.probability, average.positive, average.negative)
-    rows = [
-        [
-            *_names(average.names, j, i),
-            *(percent(float(x[i, j])) for x in shares),
-            *(quantity(x[i, j]) for x in (average.mean, average.lower, average.upper)),
-        ]
-        for i, j in _frequent(average.probability)
-    ]
+    effects = table("averaged-effects", _frequent(average.probability), columns, by=2)
     return Part(
         "Averaged over graphs",
         f"Averages over {count(average.n_graphs, 'graph')} in "
@@ -109,14 +109,8 @@ def average_part(average: AveragedEffects) -> Part:
         f"the data. The {level} intervals account for the uncertainty about the graph.",
         average_warnings(average),
         [
-            (
-                Table.cut("averaged-effects", columns, rows, by=2),
-                "Total effects, with the uncertainty about the graph",
-            ),
-            (
-                _pair_table("averaged-edges", average.names, average.directed, average.bidirected),
-                "Probabilities of edges",
-            ),
+            (effects, "Total effects, with the uncertainty about the graph"),
+            (_pair_table("averaged-edges", average), "Probabilities of edges"),
         ],
     )
 
@@ -124,43 +118,37 @@ def average_part(average: AveragedEffects) -> Part:
 def bootstrap_part(bootstrap: BootstrapResult) -> Part:
     """Return the frequencies of edges and effects in resampled data."""
     level = f"{100 * bootstrap.confidence:g} %"
-    columns = [
-        ("Cause", ""),
-        ("On", ""),
-        ("In all members", "share of resamples in which all equivalent graphs have an effect"),
-        ("Lower", f"lower end of the {level} interval, for every equivalent graph"),
-        ("Upper", f"upper end of the {level} interval"),
-    ]
+    names, share = bootstrap.names, bootstrap.effect_frequency
     lower, upper = bootstrap.total_effect_interval
-    rows = [
-        [
-            *_names(bootstrap.names, j, i),
-            percent(float(bootstrap.effect_frequency[i, j])),
-            quantity(lower[i, j]),
-            quantity(upper[i, j]),
-        ]
-        for i, j in _frequent(bootstrap.effect_frequency)
+    members = "share of resamples in which all equivalent graphs have an effect"
+    columns: list[Column] = [
+        ("Cause", "", lambda p: name_cell(names[p[1]])),
+        ("On", "", lambda p: name_cell(names[p[0]])),
+        ("In all members", members, lambda p: percent(share[p])),
+        ("Lower", f"end of the {level} interval", lambda p: quantity(lower[p])),
+        ("Upper", f"end of the {level} interval", lambda p: quantity(upper[p])),
     ]
-    names, directed, bidirected = bootstrap.names, bootstrap.directed, bootstrap.bidirected
+    effects = table("resampled-effects", _frequent(share), columns, by=2)
     return Part(
         "Bootstrap",
         f"The search was repeated on {count(bootstrap.n_resamples, 'data set')} resampled from the "
         "rows. The tables show how often each edge and effect was found.",
         [f"Bootstrap: {note}." for note in bootstrap.notes],
         [
-            (_pair_table("resampled-edges", names, directed, bidirected), "Frequencies of edges"),
-            (Table.cut("resampled-effects", columns, rows, by=2), "Frequencies of effects"),
+            (_pair_table("resampled-edges", bootstrap), "Frequencies of edges"),
+            (effects, "Frequencies of effects"),
         ],
     )
 
 
 def stability_part(stability: StablePairs) -> Part:
     """Return the pairs that are adjacent in most halves of the data."""
-    columns = [("a", ""), ("b", ""), ("Adjacent in", "share of the halves of the data")]
-    index = {name: k for k, name in enumerate(stability.names)}
-    rows = [
-        [name_cell(a), name_cell(b), percent(float(stability.frequency[index[a], index[b]]))]
-        for a, b in stability.pairs
+    index = stability.names.index
+    halves = "share of the halves of the data"
+    columns: list[Column] = [
+        ("a", "", lambda p: name_cell(p[0])),
+        ("b", "", lambda p: name_cell(p[1])),
+        ("Adjacent in", halves, lambda p: percent(stability.frequency[index(p[0]), index(p[1])])),
     ]
     return Part(
         "Stability selection",
@@ -168,12 +156,8 @@ def stability_part(stability: StablePairs) -> Part:
         f"{count(stability.n_halves, 'half', 'halves')} of the rows; the expected number of false "
         f"ones is at most {stability.max_false:g}.",
         [f"Stability selection: {note}." for note in stability.notes],
-        [(Table.cut("stable-pairs", columns, rows, by=2), "Stable pairs")],
+        [(table("stable-pairs", stability.pairs, columns, by=2), "Stable pairs")],
     )
-
-
-def _names(names: tuple[str, ...], *index: int) -> list[Cell]:
-    return [name_cell(names[k]) for k in index]
 
 
 def _frequent(share: Floats) -> list[tuple[int, int]]:
@@ -182,24 +166,17 @@ def _frequent(share: Floats) -> list[tuple[int, int]]:
     return sorted(found, key=lambda entry: -share[entry])
 
 
-def _pair_table(name: str, names: tuple[str, ...], directed: Floats, bidirected: Floats) -> Table:
+def _pair_table(name: str, result: AveragedEffects | BootstrapResult) -> Table:
     """Return one row for each pair of variables that is adjacent often enough."""
-    columns = [
-        ("a", ""),
-        ("b", ""),
-        ("Adjacent", "by an edge of any kind"),
-        ("a → b", "direct effect of a on b"),
-        ("a ← b", "direct effect of b on a"),
-        ("a ↔ b", "hidden common cause"),
+    names, directed, bidirected = result.names, result.directed, result.bidirected
+    adjacent = np.minimum(directed + directed.T + bidirected, 1.0)
+    columns: list[Column] = [
+        ("a", "", lambda p: name_cell(names[p[0]])),
+        ("b", "", lambda p: name_cell(names[p[1]])),
+        ("Adjacent", "by an edge of any kind", lambda p: percent(adjacent[p])),
+        ("a → b", "direct effect of a on b", lambda p: percent(directed[p[::-1]])),
+        ("a ← b", "direct effect of b on a", lambda p: percent(directed[p])),
+        ("a ↔ b", "hidden common cause", lambda p: percent(bidirected[p])),
     ]
-    adjacent = directed + directed.T + bidirected
-    pairs = [pair for pair in combinations(range(len(names)), 2) if adjacent[pair] >= MIN_SHARE]
-    rows = [
-        [
-            *_names(names, i, j),
-            percent(min(1.0, float(adjacent[i, j]))),
-            *(percent(float(x)) for x in (directed[j, i], directed[i, j], bidirected[i, j])),
-        ]
-        for i, j in sorted(pairs, key=lambda pair: -adjacent[pair])
-    ]
-    return Table.cut(name, columns, rows, by=2)
+    pairs = [(i, j) for i, j in _frequent(adjacent) if i < j]
+    return table(name, pairs, columns, by=2)
