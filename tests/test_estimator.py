@@ -69,7 +69,10 @@ def test_the_attributes_belong_together(fitted):
     assert_allclose(fitted.covariance_, model.covariance(), rtol=1e-10)
     # The product of the two is the identity up to rounding times the condition number (< 100).
     assert_allclose(fitted.precision_ @ fitted.covariance_, np.eye(7), atol=1e-12)
-    assert bf.formats.from_lingam(fitted.adjacency_matrix_, names) == fitted.causal_graph_
+    assert (
+        bf.formats.from_matrix(fitted.adjacency_matrix_, format="lingam", nodes=names)
+        == fitted.causal_graph_
+    )
     i, j = names.index("fruit"), names.index("leaves")
     assert fitted.adjacency_matrix_[i, j] == fitted.B_[i, j] != 0
     assert fitted.score_ == fitted.search_result_.score

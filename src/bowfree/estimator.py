@@ -26,7 +26,7 @@ from bowfree.data.covariance import check_cases
 from bowfree.data.moments import Moments
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.errors import DataError
-from bowfree.formats.matrices import to_lingam
+from bowfree.formats.matrices import to_matrix
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly
@@ -185,7 +185,7 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.Omega_ = fitted.Omega
         self.covariance_ = fitted.Sigma
         self.precision_ = residual.T @ np.linalg.solve(fitted.Omega, residual)
-        self.adjacency_matrix_ = to_lingam(result.graph, B=fitted.B)
+        self.adjacency_matrix_ = to_matrix(result.graph, format="lingam", B=fitted.B)
         return self
 
     def score_samples(self, X: Any) -> Floats:

@@ -219,7 +219,9 @@ def test_simulate_draws_what_learn_can_use(tmp_path):
         == graph
         == bf.parse((out / "graph.txt").read_text())
     )
-    assert np.array_equal(np.array(model["B"]) != 0, bf.formats.to_ggm(graph).T == 1)
+    assert np.array_equal(
+        np.array(model["B"]) != 0, bf.formats.to_matrix(graph, format="ggm").T == 1
+    )
     again = run(*options)
     assert again.stdout == (out / "data.csv").read_text()
     assert again.stderr == f"graph: {graph}\n"

@@ -22,7 +22,7 @@ NAN = float("nan")
 MATRICES = {
     "ggm": [[0, 1, 0, 0], [0, 0, 100, 0], [0, 100, 0, 0], [0, 0, 0, 0]],
     "pcalg": [[0, 2, 0, 0], [3, 0, 2, 0], [0, 2, 0, 0], [0, 0, 0, 0]],
-    "causal_learn": [[0, -1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]],
+    "causal-learn": [[0, -1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]],
     "pywhy": [[0, 1, 0, 0], [0, 0, 20, 0], [0, 20, 0, 0], [0, 0, 0, 0]],
     "lingam": [[0, 0, 0, 0], [1, 0, NAN, 0], [0, NAN, 0, 0], [0, 0, 0, 0]],
 }
@@ -30,7 +30,7 @@ MATRICES = {
 # A bow x -> y, x <-> y, where the format has a code for it.
 BOWS = {
     "ggm": [[0, 101], [100, 0]],
-    "causal_learn": [[0, 4], [5, 0]],
+    "causal-learn": [[0, 4], [5, 0]],
     "pywhy": [[0, 21], [20, 0]],
 }
 
@@ -52,33 +52,41 @@ TEXTS = {
 }
 
 
-def to_matrix(name, graph):
-    return getattr(formats, f"to_{name}")(graph)
-
-
-def from_matrix(name, matrix, nodes=None):
-    return getattr(formats, f"from_{name}")(matrix, nodes)
+def test_exports():
+    odd = GRAPH.relabel({"w": 'a "b" <c>'})
+    assert formats.write(odd, format="mermaid").splitlines()[1:] == [
+        '  n0["x"]',
+        '  n1["y"]',
+        '  n2["z"]',
+        '  n3["a &quot;b&quot; &lt;c&gt;"]',
+        "  n0 --> n1",
+        "  n1 <-.-> n2",
+    ]
+    text = formats.write(odd, format="graphml")
+    assert formats.from_networkx(nx.parse_graphml(text, force_multigraph=True)) == odd
+    with pytest.raises(bf.BowfreeError, match="unknown format 'mermaid'"):
+        formats.read("flowchart", format="mermaid")
 
 
 @pytest.mark.parametrize("name", MATRICES)
 def test_matrix_has_the_convention_of_its_package(name):
-    assert np.array_equal(to_matrix(name, GRAPH), MATRICES[name], equal_nan=True)
-    assert from_matrix(name, MATRICES[name], GRAPH.nodes) == GRAPH
+    assert np.array_equal(formats.to_matrix(GRAPH, format=name), MATRICES[name], equal_nan=True)
+    assert formats.from_matrix(MATRICES[name], format=name, nodes=GRAPH.nodes) == GRAPH
 
 
 @pytest.mark.parametrize("name", BOWS)
 def test_a_bow_has_a_code(name):
     bow = bf.parse("x -> y, x <-> y")
-    assert to_matrix(name, bow).tolist() == BOWS[name]
-    assert from_matrix(name, BOWS[name], ["x", "y"]) == bow
+    assert formats.to_matrix(bow, format=name).tolist() == BOWS[name]
+    assert formats.from_matrix(BOWS[name], format=name, nodes=["x", "y"]) == bow
     other_way = bf.MixedGraph(["x", "y"], [("y", "x")], [("x", "y")])
-    assert from_matrix(name, np.transpose(BOWS[name]), ["x", "y"]) == other_way
+    assert formats.from_matrix(np.transpose(BOWS[name]), format=name, nodes=["x", "y"]) == other_way
 
 
 @pytest.mark.parametrize("name", ["pcalg", "lingam"])
 def test_a_bow_without_code_is_refused(name):
     with pytest.raises(bf.errors.GraphError, match="no code for"):
-        to_matrix(name, bf.parse("x -> y, x <-> y"))
+        formats.to_matrix(bf.parse("x -> y, x <-> y"), format=name)
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -96,21 +104,24 @@ def test_networkx_in_degree_is_the_number_of_arrowheads():
 
 
 def test_names_of_a_matrix():
-    assert formats.from_ggm([[0, 1], [0, 0]]) == bf.parse("x1 -> x2")
+    assert formats.from_matrix([[0, 1], [0, 0]], format="ggm") == bf.parse("x1 -> x2")
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(formats.to_ggm(GRAPH), columns=GRAPH.nodes, index=GRAPH.nodes)
-    assert formats.from_ggm(frame) == GRAPH
+    frame = pd.DataFrame(
+        formats.to_matrix(GRAPH, format="ggm"), columns=GRAPH.nodes, index=GRAPH.nodes
+    )
+    assert formats.from_matrix(frame, format="ggm") == GRAPH
     with pytest.raises(bf.errors.ParseError, match="use the same order"):
-        formats.from_ggm(frame.iloc[::-1])
+        formats.from_matrix(frame.iloc[::-1], format="ggm")
 
 
 def test_lingam_takes_weights():
     B = np.zeros((4, 4))
     B[1, 0] = -0.5
-    assert formats.to_lingam(GRAPH, B=B)[1, 0] == -0.5
-    assert formats.from_lingam(formats.to_lingam(GRAPH, B=B), GRAPH.nodes) == GRAPH
+    matrix = formats.to_matrix(GRAPH, format="lingam", B=B)
+    assert matrix[1, 0] == -0.5
+    assert formats.from_matrix(matrix, format="lingam", nodes=GRAPH.nodes) == GRAPH
     with pytest.raises(bf.errors.GraphError, match="cannot contain the effect 0"):
-        formats.to_lingam(GRAPH, B=np.zeros((4, 4)))
+        formats.to_matrix(GRAPH, format="lingam", B=np.zeros((4, 4)))
 
 
 def test_dagitty_positions():
@@ -251,10 +262,13 @@ def test_malformed_text_says_where(name, text, line, column, problem):
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda: formats.from_ggm([[0, 1, 0], [0, 0, 0]]), "square"),
-        (lambda: formats.from_ggm([["a", "b"], ["c", "d"]]), "does not consist of numbers"),
-        (lambda: formats.from_ggm([[0]], nodes=["x", "y"]), "2 node names"),
-        (lambda: formats.from_lingam([[0, np.inf], [0, 0]]), "finite"),
+        (lambda: formats.from_matrix([[0, 1, 0], [0, 0, 0]], format="ggm"), "square"),
+        (
+            lambda: formats.from_matrix([["a", "b"], ["c", "d"]], format="ggm"),
+            "does not consist of numbers",
+        ),
+        (lambda: formats.from_matrix([[0]], nodes=["x", "y"], format="ggm"), "2 node names"),
+        (lambda: formats.from_matrix([[0, np.inf], [0, 0]], format="lingam"), "finite"),
         (lambda: formats.from_networkx(nx.Graph([("x", "y")])), "undirected"),
         (lambda: formats.from_networkx(nx.MultiDiGraph([("x", "y")])), "has type None"),
         (lambda: formats.from_networkx(5), "int"),
@@ -292,7 +306,12 @@ def test_every_format_returns_the_bap(graph):
     for name in formats.FORMATS:
         assert formats.read(formats.write(graph, format=name), format=name) == graph
     for name in MATRICES:
-        assert from_matrix(name, to_matrix(name, graph), graph.nodes) == graph
+        assert (
+            formats.from_matrix(
+                formats.to_matrix(graph, format=name), format=name, nodes=graph.nodes
+            )
+            == graph
+        )
     assert formats.from_networkx(formats.to_networkx(graph)) == graph
 
 

@@ -153,10 +153,10 @@ def test_only_text_is_text(format, text):
 )
 def test_a_matrix_has_numbers(matrix):
     with pytest.raises(bf.errors.ParseError, match=r"does not consist of numbers|square"):
-        formats.from_ggm(matrix)
+        formats.from_matrix(matrix, format="ggm")
 
 
 @pytest.mark.parametrize("nodes", [5, [[], []], [1, 2], "xy"])
 def test_names_of_a_matrix_are_names(nodes):
     with pytest.raises(bf.BowfreeError, match="names"):
-        formats.from_ggm([[0, 1], [0, 0]], nodes=nodes)
+        formats.from_matrix([[0, 1], [0, 0]], format="ggm", nodes=nodes)

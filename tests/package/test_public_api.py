@@ -289,8 +289,10 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
     ("plot.graph", "marks"): lambda: None,
     ("formats.dagitty_positions", "text"): lambda: "dag { a -> b }",
     ("formats.from_dagitty", "text"): lambda: bf.formats.to_dagitty(GRAPH),
-    ("formats.from_dot", "text"): lambda: bf.formats.to_dot(GRAPH),
-    ("formats.from_json", "text"): lambda: bf.formats.to_json(GRAPH),
+    ("formats.to_matrix", "format"): lambda: "ggm",
+    ("formats.from_matrix", "format"): lambda: "ggm",
+    ("formats.read_pag", "format"): lambda: "tetrad",
+    ("formats.read_pag", "source"): lambda: bf.formats.write(GRAPH, format="tetrad"),
     ("formats.read_lavaan", "text"): lambda: bf.formats.to_lavaan(GRAPH),
     ("LinearSEM.from_covariance", "Sigma"): lambda: SEM.covariance(),
     ("PAG.mark_at", "end"): lambda: "a",
@@ -311,7 +313,6 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
     ("conditions", "kind"): lambda: "perfect",
     ("Condition", "targets"): lambda: ["b"],
     ("Condition", "kind"): lambda: "perfect",
-    ("formats.from_tetrad", "text"): lambda: bf.formats.to_tetrad(GRAPH),
 }
 
 # Given unless the call is about them: a search of all graphs takes long, and so does a wide chain.

@@ -52,7 +52,7 @@ def test_demo_writes_its_files(report):
     folder = report.files[0].parent
     assert set(report.files) == set(folder.iterdir())
     read = {path.name: path.read_text(encoding="utf-8") for path in report.files}
-    assert bf.formats.from_json(read["graph.json"]) == report.graph
+    assert bf.MixedGraph.from_json(read["graph.json"]) == report.graph
     for name in ("graph.svg", "class.svg"):
         assert xml.etree.ElementTree.fromstring(read[name]).tag.endswith("svg")
     assert read["summary.txt"] == f"{report.fit.summary()}\n"

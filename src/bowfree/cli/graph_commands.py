@@ -11,7 +11,7 @@ import click
 from bowfree.cli import options as opt
 from bowfree.cli.terminal import naming, print_json, show, show_or_json
 from bowfree.equivalence.classes import ClassMethod
-from bowfree.formats.text_formats import FORMATS, write
+from bowfree.formats.text_formats import EXPORTS, FORMATS, write
 from bowfree.graph.text import parse
 from bowfree.parameters import Kind
 from bowfree.text_reading import decode
@@ -146,7 +146,9 @@ def design(
 @click.command(epilog="Example: bowfree convert graph.txt --from tetrad --to lavaan")
 @click.argument("file", type=click.File("rb"))
 @click.option("--from", "source", type=click.Choice(FORMATS), required=True, help="Its format.")
-@click.option("--to", "target", type=click.Choice(FORMATS), required=True, help="The new format.")
+@click.option(
+    "--to", "target", type=click.Choice(FORMATS + EXPORTS), required=True, help="The new format."
+)
 @opt.lavaan_auto_option
 def convert(file: BinaryIO, source: str, target: str, auto: str) -> None:
     """Write the graph in FILE (- for standard input) in another format."""

@@ -16,11 +16,13 @@ The format is always named, never guessed from the content:
 ``lingam``          matrix, ``[i, j]``: effect of j on i, NaN on both sides: i <-> j
 ==================  =====================================================================
 
-`read` and `write` convert text (matrices as CSV with names); ``to_x`` and ``from_x`` convert the
-objects themselves. Bad input raises `bowfree.errors.ParseError` with line and column.
+`read` and `write` convert text (matrices as CSV with names), `from_matrix` and `to_matrix` arrays;
+`read_pag` reads partial ancestral graphs. Functions with options or for objects have names of
+their own, such as `from_lavaan` and `to_networkx`. `write` also exports Mermaid and GraphML. Bad
+input raises `bowfree.errors.ParseError` with line and column.
 
-``text_formats`` has `read`, `write` and JSON; ``matrices`` the matrix formats; ``dagitty``,
-``dot``, ``lavaan`` and ``tetrad`` one text format each; ``exports`` networkx and DoWhy.
+``text_formats`` has `read` and `write`; ``matrices`` the matrix formats; ``dagitty``, ``dot``,
+``lavaan`` and ``tetrad`` one text format each; ``exports`` networkx, DoWhy, Mermaid and GraphML.
 ``tokens`` and ``csv_text`` are shared by the readers.
 """
 

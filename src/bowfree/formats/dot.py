@@ -20,9 +20,7 @@ import itertools
 import re
 
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, unquoted
-from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.parameters import public
 
 _TOKENS = re.compile(
     r"""
@@ -38,28 +36,8 @@ _TOKENS = re.compile(
 _DIRECTIONS = {"forward": "->", "back": "<-", "both": "<->"}
 
 
-@public
-def to_dot(graph: GraphLike) -> str:
-    """Write a graph in the DOT language.
-
-    Parameters
-    ----------
-    graph : MixedGraph, or a result that has one
-        Any mixed graph.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> print(bf.formats.to_dot(bf.parse("x -> y, y <-> z")), end="")
-    digraph {
-      "x";
-      "y";
-      "z";
-      "x" -> "y";
-      "y" -> "z" [dir=both, style=dashed, color=red];
-    }
-    """
-    graph = graph_of(graph)
+def to_dot(graph: MixedGraph) -> str:
+    """Write a graph in the DOT language."""
     lines = [f"  {quoted(name)};" for name in graph.nodes]
     lines += [f"  {quoted(a)} -> {quoted(b)};" for a, b in graph.directed]
     lines += [
@@ -69,26 +47,8 @@ def to_dot(graph: GraphLike) -> str:
     return "\n".join(["digraph {", *lines, "}"]) + "\n"
 
 
-@public
 def from_dot(text: str) -> MixedGraph:
-    """Read a graph from the DOT language; the inverse of `to_dot`.
-
-    Parameters
-    ----------
-    text : str
-        One ``digraph``.
-
-    Raises
-    ------
-    ParseError
-        With line and column, if the text is not of this form or a direction is ambiguous.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> bf.formats.from_dot("digraph { x -> y; y -> z [dir=both] }") == bf.parse("x -> y <-> z")
-    True
-    """
+    """Read a graph from the DOT language: one ``digraph``."""
     reader = TokenReader(text, _TOKENS, format="dot")
     builder = GraphBuilder("dot", text)
     reader.accept("strict")

@@ -1,4 +1,4 @@
-"""Graphs of networkx and DoWhy; ``docs/formats.md`` has recipes for other packages.
+"""Networkx, DoWhy, Mermaid, GraphML; ``docs/formats.md`` has recipes for other packages.
 
 In networkx a mixed graph is a ``MultiDiGraph`` whose edges have the attribute ``type``:
 ``"directed"`` or ``"bidirected"``. A bidirected edge is stored in both directions, so that
@@ -7,6 +7,7 @@ In networkx a mixed graph is a ``MultiDiGraph`` whose edges have the attribute `
 
 from __future__ import annotations
 
+import html
 from typing import Any
 
 from bowfree.errors import ParseError
@@ -130,3 +131,26 @@ def to_dowhy(graph: GraphLike) -> Any:
         result.add_node(hidden, observed="no")
         result.add_edges_from([(hidden, a), (hidden, b)])
     return result
+
+
+def to_mermaid(graph: MixedGraph) -> str:
+    """Write a graph as a flowchart of Mermaid, which Markdown pages on GitHub and GitLab draw."""
+    names = {name: f"n{i}" for i, name in enumerate(graph.nodes)}
+    # Mermaid shows HTML entities in quoted labels.
+    lines = [f'  {key}["{html.escape(name)}"]' for name, key in names.items()]
+    lines += [f"  {names[a]} --> {names[b]}" for a, b in graph.directed]
+    lines += [f"  {names[a]} <-.-> {names[b]}" for a, b in graph.bidirected]
+    return "\n".join(["flowchart LR", *lines]) + "\n"
+
+
+def to_graphml(graph: MixedGraph) -> str:
+    """Write a graph as GraphML: the attribute ``type`` of an edge is as in `to_networkx`."""
+    import networkx as nx
+
+    result = nx.MultiDiGraph()
+    result.add_nodes_from(graph.nodes)
+    for k, (a, mark, b) in enumerate(graph.edges):
+        kind = "directed" if mark == "->" else "bidirected"
+        result.add_edge(a, b, type=kind, id=f"e{k}")
+    lines = nx.generate_graphml(result, edge_id_from_attribute="id")
+    return "\n".join(lines) + "\n"

@@ -9,8 +9,8 @@ the nodes in the first line and the first column.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
-from typing import Any, NamedTuple
+from itertools import combinations, combinations_with_replacement
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from bowfree.graph.pag import PAG
 from bowfree.model.linear_sem import real_array
 from bowfree.parameters import public
 from bowfree.text_reading import check_nodes, join_names, number, short_repr, truncate
-from bowfree.validation import as_list
+from bowfree.validation import as_list, check_choice
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -38,6 +38,9 @@ def pag_of(value: PAGLike | Any) -> PAG | None:
     if isinstance(value, EquivalenceClass):
         return value.graph.pag()
     return value if isinstance(value, PAG) else None
+
+
+_OPEN = "is an open mark: read the PAG with read_pag, or choose one graph of the class first"
 
 
 class _Format(NamedTuple):
@@ -56,36 +59,52 @@ def _additive(code: int) -> dict[str, tuple[int, int]]:
     }
 
 
-_GGM = _Format(
-    "ggm",
-    _additive(100),
-    "use 1 on one side (i -> j) or 100 on both (i <-> j); code 10, an undirected line, is not an "
-    "edge of a mixed graph",
-)
-_PYWHY = _Format(
-    "pywhy",
-    _additive(20),
-    "use 1 on one side (i -> j) or 20 on both (i <-> j); circles (2) and undirected edges (10) are "
-    "not edges of a mixed graph",
-)
-_PCALG = _Format(
-    "pcalg",
-    {"": (0, 0), "->": (2, 3), "<-": (3, 2), "<->": (2, 2)},
-    "an edge is 2 with 3 (a -> b) or 2 with 2 (a <-> b); a circle (1) is an open mark, so choose "
-    "one graph of the class first",
-)
-_CAUSAL_LEARN = _Format(
-    "causal-learn",
-    {"": (0, 0), "->": (-1, 1), "<-": (1, -1), "<->": (1, 1), "-> <->": (4, 5), "<- <->": (5, 4)},
-    "an edge is -1 with 1 (tail, arrowhead), 1 with 1 (<->) or, for a bow, 4 with 5; a circle (2) "
-    "is an open mark, so choose one graph of the class first",
-)
-# Effects are replaced by 1 and NaN by 2.
-_LINGAM = _Format(
-    "lingam",
-    {"": (0, 0), "->": (0, 1), "<-": (1, 0), "-> <-": (1, 1), "<->": (2, 2)},
-    "a pair with a hidden common cause is NaN on both sides",
-)
+MatrixFormat = Literal["ggm", "pcalg", "causal-learn", "pywhy", "lingam"]
+
+_FORMATS = {
+    format.name: format
+    for format in (
+        _Format(
+            "ggm",
+            _additive(100),
+            "use 1 on one side (i -> j) or 100 on both (i <-> j); code 10, an undirected line, is "
+            "not an edge of a mixed graph",
+        ),
+        _Format(
+            "pcalg",
+            {"": (0, 0), "->": (2, 3), "<-": (3, 2), "<->": (2, 2)},
+            f"an edge is 2 with 3 (a -> b) or 2 with 2 (a <-> b); a circle (1) {_OPEN}",
+        ),
+        _Format(
+            "causal-learn",
+            {
+                "": (0, 0),
+                "->": (-1, 1),
+                "<-": (1, -1),
+                "<->": (1, 1),
+                "-> <->": (4, 5),
+                "<- <->": (5, 4),
+            },
+            "an edge is -1 with 1 (tail, arrowhead), 1 with 1 (<->) or, for a bow, 4 with 5; a "
+            f"circle (2) {_OPEN}",
+        ),
+        _Format(
+            "pywhy",
+            _additive(20),
+            "use 1 on one side (i -> j) or 20 on both (i <-> j); circles (2) and undirected edges "
+            "(10) are not edges of a mixed graph",
+        ),
+        # Effects are replaced by 1 and NaN by 2.
+        _Format(
+            "lingam",
+            {"": (0, 0), "->": (0, 1), "<-": (1, 0), "-> <-": (1, 1), "<->": (2, 2)},
+            "a pair with a hidden common cause is NaN on both sides",
+        ),
+    )
+}
+MATRIX_FORMATS = tuple(_FORMATS)
+PAG_MARKS = {"pcalg": (0, 1, 2, 3), "causal-learn": (0, 2, 1, -1)}
+"""Codes of no edge, circle, arrowhead and tail in the formats that have circles."""
 
 
 class _EntryError(ParseError):
@@ -96,9 +115,8 @@ class _EntryError(ParseError):
         self.entry = (i, j)
 
 
-def _encode(format: _Format, graph: GraphLike) -> Integers:
+def _encode(format: _Format, graph: MixedGraph) -> Integers:
     """Return the matrix of a graph."""
-    graph = graph_of(graph)
     marks: dict[tuple[int, int], list[str]] = {}
     for a, mark, b in graph.edges:  # directed edges first, so that the marks of a pair are sorted
         i, j = graph._node(a), graph._node(b)
@@ -149,193 +167,64 @@ def _decode(
 
 
 @public
-def to_ggm(graph: GraphLike) -> Integers:
-    """Return a graph as the matrix of the R packages ggm and greedyBAPs.
-
-    ``[i, j] = 1`` is i -> j, and 100 on both sides i <-> j. Codes add up: a bow is 101 and 100.
-
-    Parameters
-    ----------
-    graph : MixedGraph, or a result that has one
-        Rows and columns follow ``graph.nodes``.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> bf.formats.to_ggm(bf.parse("x -> y <-> z")).tolist()
-    [[0, 1, 0], [0, 0, 100], [0, 100, 0]]
-    """
-    return _encode(_GGM, graph)
-
-
-@public
-def from_ggm(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
-    """Read a graph from the matrix of ggm and greedyBAPs; the inverse of `to_ggm`.
-
-    Parameters
-    ----------
-    matrix : array_like or data frame, shape (d, d)
-        ``[i, j] = 1``: i -> j; 100 on both sides: i <-> j.
-    nodes : sequence of str, optional
-        Names; by default those of the data frame's columns, or ``x1``, ``x2``, ...
-
-    Raises
-    ------
-    ParseError
-        If an entry is not a code of the format.
-    """
-    return _decode(_GGM, *_named_square(matrix, nodes, "ggm"))
-
-
-@public
-def to_pywhy(graph: GraphLike) -> Integers:
-    """Return a graph as the array of ``pywhy_graphs.export.graph_to_numpy``.
-
-    ``[i, j] = 1`` is i -> j, and 20 on both sides i <-> j. Codes add up: a bow is 21 and 20.
-
-    Parameters
-    ----------
-    graph : MixedGraph, or a result that has one
-        Rows and columns follow ``graph.nodes``.
-    """
-    return _encode(_PYWHY, graph)
-
-
-@public
-def from_pywhy(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
-    """Read a graph from the array of pywhy-graphs; the inverse of `to_pywhy`.
-
-    Parameters
-    ----------
-    matrix : array_like or data frame, shape (d, d)
-        ``[i, j] = 1``: i -> j; 20 on both sides: i <-> j.
-    nodes : sequence of str, optional
-        As for `from_ggm`.
-    """
-    return _decode(_PYWHY, *_named_square(matrix, nodes, "pywhy"))
-
-
-@public
-def to_pcalg(graph: PAGLike) -> Integers:
-    """Return a graph as the matrix ``amat.pag`` of the R package pcalg.
-
-    ``[a, b]`` is the mark at b: 0 no edge, 1 circle, 2 arrowhead, 3 tail. So a -> b is ``[a, b] =
-    2`` with ``[b, a] = 3``, and a <-> b is 2 on both sides. (``amat.cpdag`` is another format.)
+def to_matrix(
+    graph: PAGLike, *, format: MatrixFormat, B: npt.ArrayLike | None = None
+) -> npt.NDArray[Any]:
+    """Return a graph as the adjacency matrix of another package.
 
     Parameters
     ----------
     graph : MixedGraph, a result that has one, EquivalenceClass or PAG
-        Rows and columns follow ``graph.nodes``. A class is written as its PAG: the marks that all
-        graphs with the same m-separations share.
-
-    Raises
-    ------
-    GraphError
-        If the graph has a bow or a cycle of two nodes: a pair has one edge in this format.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> g = bf.parse("x -> y <-> z")
-    >>> bf.formats.to_pcalg(g).tolist()
-    [[0, 2, 0], [3, 0, 2], [0, 2, 0]]
-    >>> bf.formats.to_pcalg(bf.equivalence_class(g)).tolist()
-    [[0, 2, 0], [1, 0, 1], [0, 2, 0]]
-    """
-    pag = pag_of(graph)
-    return _encode(_PCALG, graph) if pag is None else _marks(pag)  # type: ignore[arg-type]
-
-
-@public
-def from_pcalg(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
-    """Read a graph from pcalg's ``amat.pag``; the inverse of `to_pcalg`.
-
-    Parameters
-    ----------
-    matrix : array_like or data frame, shape (d, d)
-        ``[a, b]`` is the mark at b: 2 arrowhead, 3 tail, 0 no edge.
-    nodes : sequence of str, optional
-        As for `from_ggm`.
-    """
-    return _decode(_PCALG, *_named_square(matrix, nodes, "pcalg"))
-
-
-@public
-def to_causal_learn(graph: PAGLike) -> Integers:
-    """Return a graph as the matrix ``graph`` of causal-learn's ``GeneralGraph``.
-
-    ``[a, b]`` is the mark at a (the *row*): -1 tail, 1 arrowhead, 2 circle. So i -> j is ``[j, i] =
-    1`` with ``[i, j] = -1``, and i <-> j is 1 on both sides. A bow i -> j, i <-> j is ``[j, i] = 5``
-    (two arrowheads) with ``[i, j] = 4`` (tail and arrowhead).
-
-    Parameters
-    ----------
-    graph : MixedGraph, a result that has one, EquivalenceClass or PAG
-        Rows and columns follow ``graph.nodes``. A class is written as its PAG: the marks that all
-        graphs with the same m-separations share.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> g = bf.parse("x -> y <-> z")
-    >>> bf.formats.to_causal_learn(g).tolist()
-    [[0, -1, 0], [1, 0, 1], [0, 1, 0]]
-    >>> bf.formats.to_causal_learn(bf.equivalence_class(g)).tolist()
-    [[0, 2, 0], [1, 0, 1], [0, 2, 0]]
-    """
-    pag = pag_of(graph)
-    if pag is None:
-        return _encode(_CAUSAL_LEARN, graph)  # type: ignore[arg-type]
-    return np.array([0, 2, 1, -1])[_marks(pag).T]  # of none, circle, arrowhead, tail
-
-
-@public
-def from_causal_learn(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
-    """Read a graph from the matrix of causal-learn; the inverse of `to_causal_learn`.
-
-    For a ``GeneralGraph`` g this is ``from_causal_learn(g.graph, g.get_node_names())``.
-
-    Parameters
-    ----------
-    matrix : array_like or data frame, shape (d, d)
-        ``[a, b]`` is the mark at a: -1 tail, 1 arrowhead, 0 no edge.
-    nodes : sequence of str, optional
-        As for `from_ggm`.
-    """
-    return _decode(_CAUSAL_LEARN, *_named_square(matrix, nodes, "causal-learn"))
-
-
-def _marks(pag: PAG) -> Integers:
-    return np.array(pag.marks, dtype=np.int64).reshape(len(pag.nodes), len(pag.nodes))
-
-
-@public
-def to_lingam(graph: GraphLike, *, B: npt.ArrayLike | None = None) -> Floats:
-    """Return a graph as the adjacency matrix of the Python package lingam.
-
-    ``[i, j]`` is the effect of j on i, so a nonzero entry is j -> i. NaN on both sides is i <-> j,
-    as in the results of ``RCD`` and ``BottomUpParceLiNGAM``.
-
-    Parameters
-    ----------
-    graph : MixedGraph, or a result that has one
-        Rows and columns follow ``graph.nodes``.
+        Rows and columns follow ``graph.nodes``. "pcalg" and "causal-learn" have circles: they write
+        an equivalence class as its PAG, the marks that all graphs with the same m-separations
+        share. The others write the graph of the class.
+    format : {"ggm", "pcalg", "causal-learn", "pywhy", "lingam"}
+        - "ggm", also of greedyBAPs: ``[i, j] = 1`` is i -> j, and 100 on both sides i <-> j. Codes
+          add up: a bow is 101 and 100.
+        - "pcalg", its ``amat.pag``: ``[i, j]`` is the mark at j, 1 circle, 2 arrowhead, 3 tail.
+          (``amat.cpdag`` is another format.)
+        - "causal-learn", the ``graph`` of a ``GeneralGraph``: ``[i, j]`` is the mark at i (the
+          *row*), 2 circle, 1 arrowhead, -1 tail. A bow i -> j, i <-> j is ``[j, i] = 5`` (two
+          arrowheads) with ``[i, j] = 4`` (tail and arrowhead).
+        - "pywhy", of ``pywhy_graphs.export.graph_to_numpy``: as "ggm", with 20 in place of 100.
+        - "lingam": ``[i, j]`` is the effect of j on i, and NaN on both sides i <-> j, as in the
+          results of ``RCD`` and ``BottomUpParceLiNGAM``.
     B : array_like, shape (d, d), optional
-        Effects of the directed edges, ``B[i, j]`` of j on i; by default 1.
+        For "lingam": effects of the directed edges, ``B[i, j]`` of j on i; by default 1.
+
+    Returns
+    -------
+    ndarray of shape (d, d)
+        Integers; floats for "lingam".
 
     Raises
     ------
     GraphError
-        If the graph has a bow, or an edge has the effect zero, which would be no edge.
+        If the format cannot represent the graph: "pcalg" and "lingam" have no bows, and an effect
+        of zero would be no edge in "lingam".
 
     Examples
     --------
     >>> import bowfree as bf
-    >>> bf.formats.to_lingam(bf.parse("x -> y <-> z")).tolist()
+    >>> g = bf.parse("x -> y <-> z")
+    >>> bf.formats.to_matrix(g, format="ggm").tolist()
+    [[0, 1, 0], [0, 0, 100], [0, 100, 0]]
+    >>> bf.formats.to_matrix(g, format="lingam").tolist()
     [[0.0, 0.0, 0.0], [1.0, 0.0, nan], [0.0, nan, 0.0]]
+    >>> bf.formats.to_matrix(bf.equivalence_class(g), format="pcalg").tolist()
+    [[0, 2, 0], [1, 0, 1], [0, 2, 0]]
     """
-    graph = graph_of(graph)
-    codes = _encode(_LINGAM, graph)
+    check_choice("format", format, MATRIX_FORMATS)
+    pag = pag_of(graph) if format in PAG_MARKS else None
+    if pag is not None:
+        marks = np.array(pag.marks, dtype=np.int64).reshape(len(pag.nodes), len(pag.nodes))
+        return marks if format == "pcalg" else np.array(PAG_MARKS["causal-learn"])[marks.T]
+    codes = _encode(_FORMATS[format], graph_of(graph))
+    return codes if format != "lingam" else _with_effects(codes, graph_of(graph), B)
+
+
+def _with_effects(codes: Integers, graph: MixedGraph, B: npt.ArrayLike | None) -> Floats:
+    """Return lingam's matrix: effects in place of the code 1, NaN in place of 2."""
     try:
         effects = np.ones(codes.shape) if B is None else real_array(B)
     except (TypeError, ValueError, OverflowError):
@@ -352,22 +241,37 @@ def to_lingam(graph: GraphLike, *, B: npt.ArrayLike | None = None) -> Floats:
 
 
 @public
-def from_lingam(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
-    """Read a graph from the adjacency matrix of lingam; the inverse of `to_lingam`.
+def from_matrix(
+    matrix: Any, *, format: MatrixFormat, nodes: Sequence[str] | None = None
+) -> MixedGraph:
+    """Read a graph from the adjacency matrix of another package; the inverse of `to_matrix`.
 
     Parameters
     ----------
     matrix : array_like or data frame, shape (d, d)
-        ``[i, j]`` nonzero: j -> i; NaN on both sides: i <-> j.
+        The matrix, or a ``GeneralGraph`` of causal-learn.
+    format : {"ggm", "pcalg", "causal-learn", "pywhy", "lingam"}
+        As for `to_matrix`.
     nodes : sequence of str, optional
-        As for `from_ggm`.
+        Names; by default those of the data frame's columns or the ``GeneralGraph``, or ``x1``,
+        ``x2``, ...
 
     Raises
     ------
     ParseError
-        If NaN is on one side of a pair only, or an entry is infinite.
+        If an entry is not a code of the format. Matrices with circles are read by
+        :func:`read_pag`.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> print(bf.formats.from_matrix([[0, 100], [100, 0]], format="ggm", nodes=["x", "y"]))
+    x <-> y
     """
-    values, names = _named_square(matrix, nodes, "lingam")
+    check_choice("format", format, MATRIX_FORMATS)
+    values, names = _named_square(matrix, nodes, format)
+    if format != "lingam":
+        return _decode(_FORMATS[format], values, names)
     for i, j in np.argwhere(np.isinf(values)):
         raise _EntryError(
             f"lingam: entry [{truncate(names[i])}, {truncate(names[j])}] = {values[i, j]:g} is not "
@@ -376,22 +280,39 @@ def from_lingam(matrix: Any, nodes: Sequence[str] | None = None) -> MixedGraph:
             j,
         )
     codes = np.where(np.isnan(values), 2.0, values != 0)
-    return _decode(_LINGAM, codes, names, entries=values)
+    return _decode(_FORMATS[format], codes, names, entries=values)
 
 
-MATRIX_FORMATS: dict[str, tuple[Callable[..., MixedGraph], Callable[..., Any]]] = {
-    "ggm": (from_ggm, to_ggm),
-    "pcalg": (from_pcalg, to_pcalg),
-    "causal-learn": (from_causal_learn, to_causal_learn),
-    "pywhy": (from_pywhy, to_pywhy),
-    "lingam": (from_lingam, to_lingam),
-}
+def pag_from_matrix(matrix: Any, format: str, nodes: Sequence[str] | None = None) -> PAG:
+    """Return the PAG of a matrix of pcalg or causal-learn."""
+    values, names = _named_square(matrix, nodes, format)
+    codes = list(PAG_MARKS[format])
+    at_column = values if format == "pcalg" else values.T
+    for i, j in combinations_with_replacement(range(len(names)), 2):
+        pair = values[i, j], values[j, i]
+        if (
+            not set(pair) <= set(codes)
+            or (pair[0] == 0) != (pair[1] == 0)
+            or (i == j and any(pair))
+        ):
+            raise _EntryError(
+                f"{format}: entries [{truncate(names[i])}, {truncate(names[j])}] = {pair[0]:g} and "
+                f"[{truncate(names[j])}, {truncate(names[i])}] = {pair[1]:g} are not an edge of a "
+                f"PAG; the marks circle, arrowhead and tail are {codes[1]}, {codes[2]} and "
+                f"{codes[3]}",
+                i,
+                j,
+            )
+    return PAG(names, tuple(tuple(map(codes.index, row)) for row in at_column.tolist()))
 
 
 def _named_square(
     matrix: Any, nodes: Sequence[str] | None, format: str
 ) -> tuple[Floats, tuple[str, ...]]:
     """Return a square matrix as numbers, with the names of its rows and columns."""
+    if hasattr(matrix, "get_node_names"):  # a GeneralGraph of causal-learn
+        nodes = matrix.get_node_names() if nodes is None else nodes
+        matrix = matrix.graph
     if nodes is None and hasattr(matrix, "columns"):
         nodes = [str(name) for name in _name_list(matrix.columns, format)]
         rows = [str(name) for name in getattr(matrix, "index", nodes)]
@@ -444,13 +365,13 @@ def write_matrix(graph: PAGLike, format: str) -> str:
         raise GraphError("a graph without nodes cannot be written as a matrix; use text or json")
     names = [write_name(name) for name in nodes]
     lines = [write_line(["", *names])]
-    to_matrix = MATRIX_FORMATS[format][1]
-    for name, row in zip(names, to_matrix(graph).tolist(), strict=True):
+    matrix = to_matrix(graph, format=format)  # type: ignore[arg-type]  # one of MATRIX_FORMATS
+    for name, row in zip(names, matrix.tolist(), strict=True):
         lines.append(write_line([name, *(f"{value:.17g}" for value in row)]))
     return "".join(lines)
 
 
-def read_matrix(text: str, format: str) -> MixedGraph:
+def read_matrix(text: str, format: str, convert: Callable[..., Any] = from_matrix) -> Any:
     """Read a graph from CSV, with or without the column of row names."""
     reader = CsvReader(text, what=format)
     rows = list(reader)
@@ -474,7 +395,7 @@ def read_matrix(text: str, format: str) -> MixedGraph:
         reader.refuse(last, 0, f"expected {len(names)} rows, one per node, found {len(rows)}")
     values = [_read_row(reader, row, names, i=i, first=first) for i, row in enumerate(rows)]
     try:
-        return MATRIX_FORMATS[format][0](np.array(values), names)
+        return convert(np.array(values), format=format, nodes=names)
     except _EntryError as error:
         i, j = error.entry
         reader.refuse(rows[i], j + first, str(error).removeprefix(f"{format}: "))

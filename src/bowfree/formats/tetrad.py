@@ -10,8 +10,8 @@
     2. X2 <-> X3
 
 Names are separated by ``;`` (in older files by ``,``). Edges with a circle (``o->``, ``o-o``) or
-without arrowheads (``---``) have an open direction and are errors when a graph is read. Tetrad's
-edge properties (``dd``, ``pd``, ``nl``, ``pl``) and its sections on attributes and ambiguous
+without arrowheads (``---``) belong to PAGs and are errors when a graph is read. Tetrad's edge
+properties (``dd``, ``pd``, ``nl``, ``pl``) and its sections on attributes and ambiguous
 triples are ignored.
 """
 
@@ -20,50 +20,24 @@ from __future__ import annotations
 import re
 
 from bowfree.errors import GraphError
-from bowfree.formats.matrices import PAGLike, pag_of
-from bowfree.formats.tokens import GraphBuilder, Token, refuse
-from bowfree.graph.graph_like import graph_of
+from bowfree.formats.tokens import START, GraphBuilder, Token, refuse
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.parameters import public
-from bowfree.text_reading import check_text, short_repr, split_lines
+from bowfree.graph.pag import CIRCLE, HEAD, PAG, TAIL
+from bowfree.text_reading import check_text, short_repr, split_lines, truncate
 
 _NUMBER = re.compile(r"[0-9]+\.")
 _PROPERTIES = {"dd", "pd", "nl", "pl"}
+_MARK = re.compile("[<o-]-[>o-]")
 _MARKS = {"-->": "->", "<--": "<-", "<->": "<->"}
+_CODES = {"o": CIRCLE, "<": HEAD, ">": HEAD, "-": TAIL}
 _SECTIONS = ("Graph Nodes:", "Graph Edges:")
 _OTHER_SECTIONS = re.compile(
     r"(Graph|Node|Edge)[\w ]*Attributes?:|Ambiguous triples|Underline triples|Dotted underline"
 )
 
 
-@public
-def to_tetrad(graph: PAGLike) -> str:
-    """Write a graph as Tetrad's text.
-
-    Parameters
-    ----------
-    graph : MixedGraph, a result that has one, EquivalenceClass or PAG
-        Any mixed graph whose names have no spaces, ``;`` or ``,``. A class is written as its PAG,
-        with ``o->`` and ``o-o``.
-
-    Raises
-    ------
-    GraphError
-        If a name cannot be written in this format.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> print(bf.formats.to_tetrad(bf.parse("x -> y, y <-> z")), end="")
-    Graph Nodes:
-    x;y;z
-    <BLANKLINE>
-    Graph Edges:
-    1. x --> y
-    2. y <-> z
-    """
-    pag = pag_of(graph)
-    graph = graph_of(graph) if pag is None else pag
+def to_tetrad(graph: MixedGraph | PAG) -> str:
+    """Write a graph or a PAG as Tetrad's text."""
     for name in graph.nodes:
         if re.search(r"[\s;,]", name):
             raise GraphError(
@@ -76,32 +50,46 @@ def to_tetrad(graph: PAGLike) -> str:
     return "\n".join(lines) + "\n"
 
 
-@public
 def from_tetrad(text: str) -> MixedGraph:
-    r"""Read a graph from Tetrad's text; the inverse of `to_tetrad`.
+    """Read a graph from Tetrad's text; open directions are errors."""
+    nodes, edges = _read(text)
+    builder = GraphBuilder("tetrad", text)
+    for name in nodes:
+        builder.node(name)
+    for a, mark, b in edges:
+        if mark.text not in ("-->", "<--", "<->"):
+            refuse(
+                "tetrad",
+                mark,
+                f"edge mark {short_repr(mark.text)} leaves a direction open; read the PAG with "
+                "read_pag, or use '-->' or '<->'",
+            )
+        builder.edge(a.text, _MARKS[mark.text], b.text, a)
+    return builder.build()
 
-    Parameters
-    ----------
-    text : str
-        Text with the sections ``Graph Nodes:`` and ``Graph Edges:``.
 
-    Raises
-    ------
-    ParseError
-        With line and column, if the text is not of this form or a direction is open.
+def pag_from_tetrad(text: str) -> PAG:
+    """Read a PAG from Tetrad's text."""
+    nodes, edges = _read(text)
+    index = {name: i for i, name in enumerate(nodes)}
+    marks = [[0] * len(nodes) for _ in nodes]
+    for a, mark, b in edges:
+        i, j = index[a.text], index[b.text]
+        if i == j or marks[i][j]:
+            edge = f"{truncate(a.text)} {mark.text} {truncate(b.text)}"
+            refuse("tetrad", a, f"{edge}: a pair of different nodes has one edge in a PAG")
+        marks[j][i], marks[i][j] = _CODES[mark.text[0]], _CODES[mark.text[2]]
+    return PAG(tuple(nodes), tuple(map(tuple, marks)))
 
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> text = "Graph Nodes:\nx;y;z\n\nGraph Edges:\n1. x --> y\n2. y <-> z\n"
-    >>> bf.formats.from_tetrad(text) == bf.parse("x -> y, y <-> z")
-    True
-    """
-    builder = GraphBuilder("tetrad", check_text(text, "tetrad"))
+
+def _read(text: str) -> tuple[dict[str, None], list[tuple[Token, Token, Token]]]:
+    """Return the nodes, and the edges as tokens (a, mark, b)."""
+    nodes: dict[str, None] = {}
+    edges = []
     section = ""
     seen: set[str] = set()
-    last = Token("line", "", 1, 1)
-    for number, line in enumerate(split_lines(text), start=1):
+    last = START
+    for number, line in enumerate(split_lines(check_text(text, "tetrad")), start=1):
         content = line.strip()
         if not content:
             continue
@@ -115,18 +103,18 @@ def from_tetrad(text: str) -> MixedGraph:
         elif _OTHER_SECTIONS.match(content):
             section = "other"
         elif section == "Graph Nodes:":
-            _read_nodes(line, number, builder)
+            _read_nodes(line, number, nodes)
         elif section == "Graph Edges:":
-            _read_edge(line, token, builder)
+            edges.append(_read_edge(line, token, nodes))
         elif section != "other":
             refuse("tetrad", token, f"expected 'Graph Nodes:', found {short_repr(content)}")
     for heading in _SECTIONS:
         if heading not in seen:
             refuse("tetrad", last, f"the text ends without a section {heading!r}")
-    return builder.build()
+    return nodes, edges
 
 
-def _read_nodes(line: str, number: int, builder: GraphBuilder) -> None:
+def _read_nodes(line: str, number: int, nodes: dict[str, None]) -> None:
     for match in re.finditer(r"[^;,]*(?:[;,]|$)", line):
         name = match.group().rstrip(";,").strip()
         token = Token("name", name, number, match.start() + 1)
@@ -136,12 +124,12 @@ def _read_nodes(line: str, number: int, builder: GraphBuilder) -> None:
             continue
         if re.search(r"\s", name):
             refuse("tetrad", token, f"node name {short_repr(name)} has a space; separate by ';'")
-        if name in builder:
+        if name in nodes:
             refuse("tetrad", token, f"node {short_repr(name)} is listed twice; rename one")
-        builder.node(name)
+        nodes[name] = None
 
 
-def _read_edge(line: str, at: Token, builder: GraphBuilder) -> None:
+def _read_edge(line: str, at: Token, nodes: dict[str, None]) -> tuple[Token, Token, Token]:
     words = [
         Token("word", match.group(), at.line, match.start() + 1)
         for match in re.finditer(r"\S+", line)
@@ -153,15 +141,10 @@ def _read_edge(line: str, at: Token, builder: GraphBuilder) -> None:
     ):
         refuse("tetrad", at, f"expected '1. a --> b', found {short_repr(at.text)}")
     a, mark, b = words[1:4]
-    if mark.text not in _MARKS:
-        refuse(
-            "tetrad",
-            mark,
-            f"edge mark {short_repr(mark.text)} is unknown or leaves a direction open; use '-->' "
-            "or '<->'",
-        )
+    if not _MARK.fullmatch(mark.text):
+        refuse("tetrad", mark, f"edge mark {short_repr(mark.text)} is unknown; use '-->' or '<->'")
     for node in (a, b):
-        if node.text not in builder:
+        if node.text not in nodes:
             name = short_repr(node.text)
             refuse("tetrad", node, f"node {name} is not in the list under 'Graph Nodes:'")
-    builder.edge(a.text, _MARKS[mark.text], b.text, a)
+    return a, mark, b
