@@ -222,6 +222,30 @@ def _families(graph: MixedGraph, n: float) -> list[tuple[list[int], str]]:
     return families
 
 
+def inverse_covariance(S: Floats) -> Floats:
+    """Return the inverse of a covariance matrix by that of its correlations.
+
+    A general inverse chooses its pivots by size, so that its rounding errors depend on units.
+    """
+    scale = 1 / np.sqrt(S.diagonal())
+    units = scale[:, None] * scale
+    inverse: Floats = np.linalg.inv(S * units) * units
+    return inverse
+
+
+def total_effect_matrix(B: Floats) -> Floats:
+    """Return (I - B)^-1 of an acyclic graph, exactly zero where no directed path leads.
+
+    Nodes are added after their parents, so that rounding errors do not depend on units.
+    """
+    E, waiting = np.eye(len(B)), np.ones(len(B), dtype=bool)
+    while waiting.any():
+        added = waiting & ~(B[:, waiting] != 0).any(axis=1)
+        E[added] += B[added] @ E
+        waiting &= ~added
+    return E
+
+
 def safe_inverse(information: Floats) -> Floats:
     """Return the inverse of a positive definite matrix; units do not matter. NaN if singular."""
     with np.errstate(invalid="ignore"):

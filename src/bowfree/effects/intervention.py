@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.data.covariance import total_effect_matrix
 from bowfree.errors import DataError, GraphError
 from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
@@ -152,7 +153,7 @@ def intervene(
     Omega[:, fixed] = 0.0
     shift = np.zeros(len(graph))
     shift[fixed] = np.array(list(values.values())) - base[fixed]
-    E = np.linalg.inv(np.eye(len(graph)) - B)
+    E = total_effect_matrix(B)
     with np.errstate(over="ignore", invalid="ignore"):
         covariance = E @ Omega @ E.T
         shifted = base + E @ shift

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.conditions import are_conditions, listed_conditions
+from bowfree.data.covariance import inverse_covariance
 from bowfree.data.frames import read_observations
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
@@ -321,7 +322,7 @@ def _pair(one: Fitted, other: Fitted) -> Row:
 def case_logliks(fit: Fit, X: Floats) -> Floats:
     """Return the log-likelihood of every row; their sum is ``fit.loglik``."""
     errors = (X - X.mean(axis=0)) @ (np.eye(len(fit.B)) - fit.B).T
-    distance = np.sum(errors * np.linalg.solve(fit.Omega, errors.T).T, axis=1)
+    distance = np.sum(errors * (errors @ inverse_covariance(fit.Omega)), axis=1)
     constant = len(fit.B) * math.log(2 * math.pi) + np.linalg.slogdet(fit.Omega)[1]
     logliks: Floats = -(constant + distance) / 2
     return logliks
@@ -334,7 +335,7 @@ def case_scores(fit: Fit, X: Floats) -> Floats:
     ``g_i g_j - Omega^-1[i, j]`` for ``Omega[i, j]``, half of it for a variance.
     """
     deviations = X - X.mean(axis=0)
-    W = np.linalg.inv(fit.Omega)
+    W = inverse_covariance(fit.Omega)
     g = deviations @ (np.eye(len(fit.B)) - fit.B).T @ W
     columns = [
         g[:, i] * deviations[:, j]

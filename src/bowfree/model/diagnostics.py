@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.data.covariance import check_cases
+from bowfree.data.covariance import check_cases, inverse_covariance, total_effect_matrix
 from bowfree.data.frames import read_observations
 from bowfree.data.joint_moments import JointMoments
 from bowfree.errors import DataError, GraphError
@@ -210,7 +210,7 @@ def _efficient_scores(fit: Fit, candidates: list[Parameter]) -> tuple[Floats, Fl
     left.
     """
     A = np.eye(len(fit.B)) - fit.B
-    W, E = (np.asarray(np.linalg.inv(matrix), dtype=np.float64) for matrix in (fit.Omega, A))
+    W, E = inverse_covariance(fit.Omega), total_effect_matrix(fit.B)
     WAS = W @ A @ fit.S
     towards_B, towards_Omega = WAS, WAS @ A.T @ W - W
     gradient = np.array(
@@ -432,7 +432,7 @@ def predict(fit: Fit, data: Any, of: str | Sequence[str] | None) -> Prediction:
     check_cases(given, X)
     known = [names.index(name) for name in given]
     Sigma = fit.Sigma
-    slopes = np.linalg.solve(Sigma[np.ix_(known, known)], Sigma[np.ix_(known, targets)])
+    slopes = inverse_covariance(Sigma[np.ix_(known, known)]) @ Sigma[np.ix_(known, targets)]
     variance = np.diag(Sigma)[targets]
     rest = variance - np.sum(Sigma[np.ix_(known, targets)] * slopes, axis=0)
     values = mean[targets] + (X - mean[known]) @ slopes
@@ -458,7 +458,7 @@ def residuals(fit: Fit, data: Any) -> CaseResiduals:
     # The error of a variable is defined if it and its parents are observed.
     errors[gaps.astype(np.float64) @ (slopes != 0).T > 0] = np.nan
     # Sigma^-1 = (I - B)^T Omega^-1 (I - B), so the distance of x is that of its errors.
-    distance = np.sum(errors * np.linalg.solve(fit.Omega, errors.T).T, axis=1)
+    distance = np.sum(errors * (errors @ inverse_covariance(fit.Omega)), axis=1)
     return CaseResiduals(
         fit.graph.nodes,
         errors,

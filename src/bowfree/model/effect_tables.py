@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.data.covariance import total_effect_matrix
 from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
 from bowfree.model.inference import StandardErrors, normal_quantile, wald
@@ -207,7 +208,7 @@ class TotalEffects(EffectMatrices, Frozen):
 def total_effects(B: Floats, errors: StandardErrors) -> TotalEffects:
     """Return total effects, with standard errors by ``dE = E dB E`` (eq. causaleffect)."""
     d = len(B)
-    E = np.linalg.inv(np.eye(d) - B)
+    E = total_effect_matrix(B)
     rows = [s for s, (kind, _, _) in enumerate(errors.parameters) if kind == "B"]
     k = [errors.parameters[s][1] for s in rows]
     l = [errors.parameters[s][2] for s in rows]

@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.data.covariance import safe_inverse
+from bowfree.data.covariance import inverse_covariance, safe_inverse, total_effect_matrix
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.sample import lower_triangle
 from bowfree.errors import BowfreeError
@@ -85,7 +85,7 @@ class _Point:
     @property
     def Sigma(self) -> Floats:
         B, Omega = self.matrices
-        E = np.linalg.inv(np.eye(len(B)) - B)
+        E = total_effect_matrix(B)
         Sigma: Floats = E @ Omega @ E.T
         return (Sigma + Sigma.T) / 2
 
@@ -134,7 +134,7 @@ def curvature(B: Floats, Omega: Floats, G: Floats, parameters: Sequence[Paramete
     tr(G E D Sigma D'^T E^T)`` for two effects, ``tr(G E D E H E^T)`` for an effect and an entry of
     Omega, and nothing for two entries of Omega, in which Sigma is linear.
     """
-    E = np.linalg.inv(np.eye(len(B)) - B)
+    E = total_effect_matrix(B)
     Sigma = E @ Omega @ E.T
     SGE, EGE = Sigma @ G @ E, E.T @ G @ E
     q_B, (i, j), (a, b), counted = split_parameters(parameters)
@@ -297,7 +297,7 @@ class FullInformation:
         Gamma = inverse @ meat @ inverse
         d = len(found.mean)
         W = np.zeros_like(A)
-        W[:d, :d] = np.linalg.inv(found.Sigma)
+        W[:d, :d] = inverse_covariance(found.Sigma)
         W[d:, d:] = normal_weight(found.Sigma)
         misfit, expected = [], []
         for point in (self._graph, self._empty):
@@ -306,5 +306,5 @@ class FullInformation:
             rest = np.eye(len(A)) - P
             expected.append(float(np.sum((rest.T @ W @ rest) * Gamma)))
             F = discrepancy(found.Sigma, point.Sigma)
-            misfit.append(F + float(z @ np.linalg.solve(point.Sigma, z)))
+            misfit.append(F + float(z @ inverse_covariance(point.Sigma) @ z))
         return Approximation((misfit[0], misfit[1]), (expected[0], expected[1]))

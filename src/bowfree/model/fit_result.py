@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.data.covariance import total_effect_matrix
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
 from bowfree.errors import GraphError
@@ -193,10 +194,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     @cached_property
     def Sigma(self) -> Floats:
         """Fitted covariance matrix ``(I-B)^-1 Omega (I-B)^-T`` (eq. covmat)."""
-        units = units_of(self.moments.variances)
-        E = np.linalg.inv(np.eye(len(self.B)) - self.B * units / units[:, None])
-        Sigma = (E @ (self.Omega / units / units[:, None]) @ E.T) * units * units[:, None]
-        symmetric: Floats = (Sigma + Sigma.T) / 2
+        symmetric = self.sem().covariance()
         lock_arrays(symmetric)
         return symmetric
 
@@ -441,7 +439,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     @cached_property
     def _effects(self) -> Floats:
         """Total effects, exactly zero where no directed path leads."""
-        return self.sem()._effects()
+        return total_effect_matrix(self.B)
 
     def total_effects(self, *, information: Information | None = None) -> TotalEffects:
         """Return total causal effects ``(I-B)^-1`` with delta-method standard errors.

@@ -42,7 +42,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.data.covariance import safe_inverse
+from bowfree.data.covariance import inverse_covariance, safe_inverse, total_effect_matrix
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
 from bowfree.data.sample import lower_triangle, normal_gamma
@@ -110,7 +110,7 @@ def expected_information(
 ) -> Floats:
     """Return the Fisher information ``n/2 tr(Sigma^-1 dSigma_s Sigma^-1 dSigma_t)``, (q, q)."""
     d = len(B)
-    EOmega = np.linalg.solve(np.eye(d) - B, Omega)
+    EOmega = total_effect_matrix(B) @ Omega
     q = len(parameters)
     UV = np.zeros((2 * q, d))
     U, V = UV[:q], UV[q:]
@@ -120,7 +120,7 @@ def expected_information(
             V[s] = EOmega[j]  # A (e_i e_j^T Sigma) A^T = e_i (E Omega)_j.
         else:
             V[s, j] = 0.5 if i == j else 1.0
-    WUV = np.linalg.solve(Omega, UV.T)
+    WUV = inverse_covariance(Omega) @ UV.T
     WU, WV = WUV[:, :q], WUV[:, q:]
     UWV = U @ WV
     information: Floats = n * (UWV * UWV.T + (U @ WU) * (V @ WV))
@@ -133,7 +133,7 @@ def observed_information(
     """Return minus the Hessian of the log-likelihood of n observations with covariance matrix S."""
     d = len(B)
     A = np.eye(d) - B
-    W = np.asarray(np.linalg.inv(Omega), dtype=np.float64)
+    W = inverse_covariance(Omega)
     WAS: Floats = W @ A @ S
     WEW: Floats = WAS @ A.T @ W
     q_B, (i, j), (a, b), weight = split_parameters(parameters)
@@ -164,7 +164,7 @@ def jacobian(B: Floats, Omega: Floats, parameters: Sequence[Parameter]) -> Float
 
     With ``E = (I-B)^-1``: ``dSigma = E dB Sigma + Sigma dB^T E^T + E dOmega E^T``.
     """
-    E = np.linalg.inv(np.eye(len(B)) - B)
+    E = total_effect_matrix(B)
     Sigma = E @ Omega @ E.T
     r, c = lower_triangle(len(B))
     columns = []
@@ -179,8 +179,7 @@ def normal_weight(Sigma: Floats) -> Floats:
     """Return V, the inverse of :func:`~bowfree.data.sample.normal_gamma` at Sigma."""
     i, j = lower_triangle(len(Sigma))
     counted = np.where(i == j, 0.5, 1.0)  # a variance appears once in Sigma, a covariance twice
-    W = np.asarray(np.linalg.inv(Sigma), dtype=np.float64)
-    return normal_gamma(W) * counted * counted[:, None]
+    return normal_gamma(inverse_covariance(Sigma)) * counted * counted[:, None]
 
 
 @dataclass(frozen=True, eq=False)

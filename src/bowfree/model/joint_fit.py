@@ -21,7 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.data.covariance import check_definite, safe_inverse
+from bowfree.data.covariance import (
+    check_definite,
+    inverse_covariance,
+    safe_inverse,
+    total_effect_matrix,
+)
 from bowfree.data.joint_moments import ConditionMoments, JointMoments
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
@@ -287,12 +292,12 @@ class ConditionModel(NamedTuple):
     def misfit(self) -> float:
         """Return the discrepancy between data and model, per observation."""
         Sigma, shift = self.Sigma(), self.mean - self.expected
-        return discrepancy(self.S, Sigma) + float(shift @ np.linalg.solve(Sigma, shift))
+        return discrepancy(self.S, Sigma) + float(shift @ inverse_covariance(Sigma) @ shift)
 
     def loglik(self) -> float:
         """Return the log-likelihood per observation."""
         Sigma, shift = self.Sigma(), self.mean - self.expected
-        distance = np.trace(np.linalg.solve(Sigma, self.S + np.outer(shift, shift)))
+        distance = np.sum(inverse_covariance(Sigma) * (self.S + np.outer(shift, shift)))
         log_det = np.linalg.slogdet(2 * np.pi * Sigma)[1]
         return float(-(log_det + distance) / 2)
 
@@ -308,7 +313,7 @@ class ConditionModel(NamedTuple):
         return B, Omega, S
 
     def Sigma(self) -> Floats:
-        E = np.linalg.inv(np.eye(len(self.B)) - self.B)
+        E = total_effect_matrix(self.B)
         Sigma: Floats = E @ self.Omega @ E.T
         return (Sigma + Sigma.T) / 2
 
@@ -336,7 +341,7 @@ def condition_model(
             intercepts = np.where(target, mean, intercepts)
     expected = np.zeros(len(B))
     if intercepts is not None:
-        expected[:] = np.linalg.solve(np.eye(len(B)) - B, intercepts)
+        expected[:] = total_effect_matrix(B) @ intercepts
     varying = np.flatnonzero(varies)
     block = np.ix_(varying, varying)
     use = [condition._use(parameter) for parameter in parameters]

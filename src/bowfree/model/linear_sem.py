@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.data.covariance import total_effect_matrix
 from bowfree.errors import DataError, GraphError
 from bowfree.graph.encodings import members
 from bowfree.graph.graph_like import GraphLike, graph_of
@@ -219,18 +220,9 @@ class LinearSEM(GraphDisplay, Frozen):
         ----------
         Equation (causaleffect) of section 2.2.
         """
-        E = self._effects()
+        E = total_effect_matrix(self.B)
         unknown = np.full_like(E, np.nan)
         return TotalEffects(self.graph.nodes, E, unknown, unknown, unknown)
-
-    def _effects(self) -> Matrix:
-        """Return (I - B)^-1, exactly zero where no directed path leads."""
-        E = np.eye(len(self.graph))
-        for name in self.graph.topological_order():
-            v = self.graph._node(name)
-            for p in members(self.graph._parents[v]):
-                E[v] += self.B[v, p] * E[p]
-        return E
 
     def covariance(self) -> Matrix:
         """Return Sigma = (I - B)^-1 Omega (I - B)^-T, the covariance of X.
@@ -239,7 +231,7 @@ class LinearSEM(GraphDisplay, Frozen):
         ----------
         Equation (covmat) of section 2.2.
         """
-        E = self._effects()
+        E = total_effect_matrix(self.B)
         Sigma = E @ self.Omega @ E.T
         return Sigma / 2 + Sigma.T / 2  # rounding leaves the product slightly asymmetric
 
@@ -279,7 +271,7 @@ class LinearSEM(GraphDisplay, Frozen):
         """
         size = check_count("n", n, 1)
         white = random_generator(rng).standard_normal((size, len(self.graph)))
-        X = white @ (self._effects() @ np.linalg.cholesky(self.Omega)).T
+        X = white @ (total_effect_matrix(self.B) @ np.linalg.cholesky(self.Omega)).T
         if as_frame is None:
             return X
         columns = {name: X[:, k] for k, name in enumerate(self.graph.nodes)}

@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.data.covariance import check_definite
+from bowfree.data.covariance import check_definite, total_effect_matrix
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
@@ -305,12 +305,10 @@ def bootstrap_fit(
         finished = [one for one in done if one is not None]
         certified = [one.fit for one in finished if one.fit is not None]
         _check_certified(len(certified), len(finished))
-        reach = fit._effects != 0
         return BootstrapFit(
             fit,
             np.array([values for values, _ in certified]),
-            # Without a directed path the effect is exactly zero.
-            np.array([np.where(reach, np.linalg.inv(A), 0.0) for _, A in certified]),
+            np.array([total_effect_matrix(B) for _, B in certified]),
             np.array([one.chi2 for one in finished if not math.isnan(one.chi2)]),
             confidence,
             interval,
@@ -359,7 +357,7 @@ def refit(fit: Fit, moments: Moments, seconds: float | None = None) -> Fit | Non
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Results of one bootstrap sample: parameters and ``I - B``, and chi-square under the model."""
+    """Results of one bootstrap sample: parameters, B, and chi-square under the model."""
 
     fit: tuple[Floats, Floats] | None
     chi2: float = math.nan
@@ -383,7 +381,7 @@ def _refit_sample(
         held = None if under_model is None else again(under_model)
     except TimeIsUp:
         return None
-    parameters = None if found is None else (found._values(), np.eye(len(found.B)) - found.B)
+    parameters = None if found is None else (found._values(), found.B)
     return _Sample(parameters, math.nan if held is None else held.chi2)
 
 
@@ -413,8 +411,10 @@ def _rows_under_model(fit: Fit) -> Moments:
     """Return the rows, transformed so that their covariance matrix is the fitted one."""
     sample = fit.moments.sample
     assert isinstance(sample, CompleteRows)
-    turned = sample.deviations @ _power(fit.S, -0.5) @ _power(fit.Sigma, 0.5)
-    rows, _ = CompleteRows.of(turned)
+    sd = np.sqrt(fit.S.diagonal())  # roots of correlation matrices do not depend on units
+    scale = np.outer(sd, sd)
+    turned = (sample.deviations / sd) @ _power(fit.S / scale, -0.5) @ _power(fit.Sigma / scale, 0.5)
+    rows, _ = CompleteRows.of(turned * sd)
     return Moments._unchecked(fit.graph.nodes, rows.covariance(), fit.n, None, rows)
 
 

@@ -1,0 +1,371 @@
+"""Numbers of transformed data: units, signs, names, order, shifts, weights, conditions.
+
+Every public function that computes numbers from data is called with a table and with transformed
+copies of it. After units, signs and names are put back, the numbers of a copy must be those of the
+table. The table in docs/reference-answers.md is the summary of this file.
+"""
+
+import inspect
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bowfree as bf
+
+NODES = "abce"
+N = 240
+
+# Columns of the tables of results that change with the unit of their row, or with its sign only.
+WITH_UNITS = {
+    "estimate",
+    "bias",
+    "mean",
+    "expected_change",
+    "lower",
+    "upper",
+    "predicted",
+    "residual",
+}
+WITH_POSITIVE_UNITS = {"se", "sd", "min_abs", "max_abs", "mean_abs"}
+WITH_SIGN = {"z", "std_all", "statistic", "value", "skewness"}
+SWAPPED = {"lower": "upper", "upper": "lower", "positive": "negative", "negative": "positive"}
+# Multiples of the log-likelihood, which changes by -N times the sum of the logs of the units.
+LOGLIK = {"loglik": 1.0, "score": 1 / N, "aic": -2.0, "bic": -2.0}
+REVERSED = {"->": "<-", "<-": "->"}
+
+
+class Copy:
+    """A transformed copy of the table; its methods put units, signs and names back."""
+
+    def __init__(self, data, unit=None, names=None, shift=None):
+        self.data = data
+        self.shift = shift or {}
+        self.unit = dict.fromkeys(NODES, 1.0) | (unit or {})
+        self.names = names or {name: name for name in NODES}
+        self.original = {new: old for old, new in self.names.items()}
+        graph = bf.parse("a -> b <-> c -> e -> b").relabel(self.names)
+        columns = getattr(data, "columns", graph.nodes)
+        self.graph = graph.reorder([name for name in columns if name in self.original])
+
+    def row_key(self, row):
+        """Return the nodes that a row is about, by their original names, and its unit."""
+        if "of" in row or row.get("mark") == "on":
+            of, on = (
+                self.original[row.get("of", row.get("a"))],
+                self.original[row.get("on", row.get("b"))],
+            )
+            return (of, on), self.unit[on] / self.unit[of]
+        if "b" in row:
+            a, b = self.original[row["a"]], self.original[row["b"]]
+            marks = tuple(row.get(name, "") for name in ("mark", "before", "after"))
+            if a > b:
+                a, b, marks = b, a, tuple(REVERSED.get(mark, mark) for mark in marks)
+            given = tuple(sorted(self.original[name] for name in row.get("given", ())))
+            if marks[0] in REVERSED:
+                cause, effect = (a, b) if marks[0] == "->" else (b, a)
+                return (a, marks, b), self.unit[effect] / self.unit[cause]
+            return (a, marks, b, given), self.unit[a] * self.unit[b]
+        for column in ("variable", "name"):
+            if column in row:
+                name = self.original[row[column]]
+                row["mean"] -= self.shift.get(name, 0.0)
+                return name, self.unit[name]
+        return row.get("penalty"), 1.0
+
+    def table(self, label, result):
+        """Yield the numbers of a table of results."""
+        for row in result.to_frame().to_dict("records"):
+            key, unit = self.row_key(row)
+            for column, value in row.items():
+                if isinstance(value, bool | np.bool_ | str) or not np.isscalar(value):
+                    continue
+                if unit < 0:
+                    column = SWAPPED.get(column, column)
+                if column in WITH_UNITS:
+                    value = value / unit
+                elif column in WITH_POSITIVE_UNITS:
+                    value = value / abs(unit)
+                elif column in WITH_SIGN:
+                    value = value * math.copysign(1.0, unit)
+                yield (label, key, column), float(value)
+
+    def loglik(self, name, value):
+        return value + LOGLIK[name] * N * sum(math.log(abs(unit)) for unit in self.unit.values())
+
+    def scalars(self, label, result, names):
+        for name in names.split():
+            value = getattr(result, name)
+            yield (label, name), float(self.loglik(name, value) if name in LOGLIK else value)
+
+    def edges(self, label, graph):
+        """Yield an entry for each edge of a graph that was found."""
+        for cause, effect in graph.directed:
+            yield (label, self.original[cause], "->", self.original[effect]), 1.0
+        for pair in graph.bidirected:
+            yield (label, *sorted(self.original[name] for name in pair)), 1.0
+
+
+def numbers_of_fit(copy, **options):
+    fit = bf.fit(copy.graph, copy.data, **options)
+    yield from copy.table("estimates", fit)
+    yield from copy.table("total effects", fit.total_effects())
+    yield from copy.table("modification indices", fit.modification_indices())
+    yield from copy.scalars("fit", fit, "chi2 df p_value cfi tli rmsea srmr n_parameters")
+    if "missing" not in options:
+        yield from copy.scalars("fit", fit, "loglik score aic bic")
+
+
+def incomplete(copy):
+    """Return the copy with missing values: each is chosen by the values of its row."""
+    data = copy.data.copy()
+    first, last = copy.names["a"], copy.names["e"]
+    rank = data[last].mul(copy.unit["e"]).rank()
+    data.loc[rank % 5 == 0, first] = np.nan
+    data.loc[rank % 7 == 0, copy.names["b"]] = np.nan
+    return Copy(data, copy.unit, copy.names, copy.shift)
+
+
+def cut(copy):
+    """Return the rows in two conditions; in the second, c is a target."""
+    second = copy.data[copy.names["e"]].mul(copy.unit["e"]).rank() % 2 == 0
+    return [
+        bf.Condition(copy.data[~second], name="none"),
+        bf.Condition(copy.data[second], targets=[copy.names["c"]], name="c"),
+    ]
+
+
+def numbers_of_joint_fit(copy, **options):
+    fit = bf.fit(copy.graph, cut(copy), **options)
+    yield from copy.table("estimates", fit)
+    yield from copy.table("total effects", fit.total_effects())
+    yield from copy.scalars("fit", fit, "loglik score aic bic chi2 df p_value rmsea n_parameters")
+
+
+def numbers_of_joint_average(copy):
+    yield from copy.table("averages", bf.averaged_effects([copy.graph], cut(copy)))
+
+
+def numbers_of_intervention(copy):
+    fit = bf.fit(copy.graph, copy.data)
+    value = {copy.names["a"]: 2.0 * copy.unit["a"] + copy.shift.get("a", 0.0)}
+    mean = dict(zip(copy.graph.nodes, fit.moments.mean, strict=True))
+    yield from copy.table("do", bf.intervene(fit, do=value, mean=mean))
+
+
+def numbers_of_bounds(copy):
+    yield from copy.table("bounds", bf.effect_bounds(bf.equivalence_class(copy.graph), copy.data))
+
+
+def numbers_of_comparison(copy):
+    smaller = copy.graph.remove(directed=[(copy.names["a"], copy.names["b"])])
+    comparison = bf.compare([copy.graph, smaller], copy.data)
+    for fit in comparison.fits:
+        yield from copy.scalars(fit.n_parameters, fit, "loglik chi2 aic bic")
+    for row in comparison.pairs:
+        yield ("pair", "p"), row.p_value
+
+
+def numbers_of_search(copy, search, **options):
+    result = search(copy.data, **options)
+    yield from copy.scalars("search", result, "score")
+    for graph in result.best_graphs:
+        yield from copy.edges("best graphs", graph)
+
+
+def numbers_of_samples(copy):
+    samples = bf.structure_mcmc(copy.data, rng=1, steps=4000)
+    yield from copy.table("samples", samples)
+
+
+def numbers_of_class(copy):
+    members = bf.empirical_class(copy.graph, copy.data, epsilon=0.01)
+    yield ("class", "size"), float(members.size)
+    yield from copy.table("class", members)
+
+
+def numbers_of_average(copy, **options):
+    average = bf.averaged_effects([copy.graph], copy.data, **options)
+    yield from copy.table("averages", average)
+
+
+def numbers_of_districts(copy):
+    scores = bf.model.district_scores(copy.graph, copy.data)
+    yield ("districts", "score"), copy.loglik("score", scores.total)
+
+
+def numbers_of_selection(copy):
+    yield from copy.table("pairs", bf.stability_selection(copy.data, n_halves=10, rng=1))
+
+
+def numbers_of_penalties(copy):
+    choice = bf.choose_penalty(copy.data, penalties=[0.5, 1.0], cv=3, rng=1)
+    for row in choice.rows:
+        yield (row.penalty, "score"), copy.loglik("score", row.loglik)
+        yield (row.penalty, "n_edges"), row.n_edges
+
+
+def table_of(function, **options):
+    return lambda copy: copy.table(function.__name__, function(copy.graph, copy.data, **options))
+
+
+def table_of_data(function, **options):
+    return lambda copy: copy.table(function.__name__, function(copy.data, **options))
+
+
+FUNCTIONS = {
+    "moments": table_of_data(bf.moments),
+    "diagnose": table_of_data(bf.data.diagnose),
+    "fit": numbers_of_fit,
+    "fit, robust": lambda copy: numbers_of_fit(copy, se="robust", test="satorra-bentler"),
+    "fit, sandwich": lambda copy: numbers_of_fit(
+        copy, se="robust-huber-white", test="yuan-bentler"
+    ),
+    "fit, ricf": lambda copy: numbers_of_fit(copy, method="ricf"),
+    "fit, fiml": lambda copy: numbers_of_fit(incomplete(copy), missing="fiml"),
+    "fit, two-stage": lambda copy: numbers_of_fit(incomplete(copy), missing="two-stage"),
+    "fit, conditions": numbers_of_joint_fit,
+    "fit, shared means": lambda copy: numbers_of_joint_fit(copy, means="shared"),
+    "score": lambda copy: [(("score",), copy.loglik("score", bf.score(copy.graph, copy.data)))],
+    "district_scores": numbers_of_districts,
+    "compare": numbers_of_comparison,
+    "edge_changes": table_of(bf.edge_changes),
+    "constraint_tests": table_of(bf.constraint_tests),
+    "intervene": numbers_of_intervention,
+    "effect_bounds": numbers_of_bounds,
+    "empirical_class": numbers_of_class,
+    "bootstrap_fit": table_of(bf.bootstrap_fit, n_bootstrap=60, rng=1),
+    "exhaustive_search": lambda copy: numbers_of_search(copy, bf.exhaustive_search),
+    "greedy_search": lambda copy: numbers_of_search(copy, bf.greedy_search, rng=1),
+    "structure_mcmc": numbers_of_samples,
+    "averaged_effects": numbers_of_average,
+    "averaged_effects, conditions": numbers_of_joint_average,
+    "bootstrap": table_of_data(bf.bootstrap, n_resamples=40, rng=1),
+    "choose_penalty": numbers_of_penalties,
+    "stability_selection": numbers_of_selection,
+}
+
+
+def test_all_functions_of_data_are_here():
+    public = {name for name in dir(bf) if inspect.isfunction(getattr(bf, name))}
+    of_data = {name for name in public if "data" in inspect.signature(getattr(bf, name)).parameters}
+    assert of_data - {"workbench"} <= {name.split(",")[0] for name in FUNCTIONS}
+
+
+@pytest.fixture(scope="module")
+def data():
+    graph = bf.parse("a -> b <-> c -> e -> b")
+    return bf.random_sem(graph, rng=1).sample(N, rng=3, as_frame="pandas") + 0.5
+
+
+@pytest.fixture(scope="module")
+def plain(data):
+    """Return the numbers of a function for the table as it is, computed once."""
+    known = {}
+
+    def numbers(name):
+        if name not in known:
+            known[name] = dict(FUNCTIONS[name](Copy(data)))
+        return known[name]
+
+    return numbers
+
+
+def units(data):
+    unit = {"a": 2.0**10, "c": 2.0**-7, "e": 2.0**3}
+    return Copy(data.assign(**{name: data[name] * unit[name] for name in unit}), unit=unit)
+
+
+def signs(data):
+    return Copy(data.assign(b=-data["b"], c=-data["c"]), unit={"b": -1.0, "c": -1.0})
+
+
+def names(data):
+    new = {"a": "zz", "b": "b b", "c": "A", "e": "é"}
+    return Copy(data.rename(columns=new), names=new)
+
+
+def columns(data):
+    return Copy(data[["e", "b", "a", "c"]])
+
+
+def rows(data):
+    return Copy(data.iloc[np.random.default_rng(0).permutation(N)])
+
+
+def shifts(data):
+    shift = {"a": 1024.0, "b": -50.0, "e": 3.0}
+    return Copy(data.assign(**{name: data[name] + shift[name] for name in shift}), shift=shift)
+
+
+# Functions that draw rows by their position: with the rows in another order they draw others.
+DRAWS_ROWS = {"bootstrap_fit", "bootstrap", "choose_penalty", "stability_selection"}
+# Equal to rounding only: differences of log-likelihoods, two tails of one distribution, and
+# quantiles between two values.
+ROUNDED = {("units", "edge_changes"), ("signs", "diagnose"), ("signs", "bootstrap")}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("transform", [units, signs, names, columns, rows, shifts])
+def test_numbers(data, plain, transform, name):
+    if transform is rows and name in DRAWS_ROWS:
+        pytest.skip("draws rows by their position")
+    found, expected = dict(FUNCTIONS[name](transform(data))), plain(name)
+    assert found.keys() == expected.keys(), found.keys() ^ expected.keys()
+    exact = transform in (units, signs, names) and (transform.__name__, name) not in ROUNDED
+    monte_carlo = transform is columns and name == "structure_mcmc"
+    for key, value in expected.items():
+        if monte_carlo:
+            if key[-1] == "frequency":
+                assert found[key] == pytest.approx(value, abs=0.05), key
+        elif exact and key[-1] not in LOGLIK:
+            np.testing.assert_array_equal(found[key], value, err_msg=str(key))
+        else:
+            assert found[key] == pytest.approx(value, rel=1e-8, abs=1e-9, nan_ok=True), key
+
+
+def test_integer_weights_are_repeated_rows(data):
+    """Estimates are the same. The number of observations is that of equal weights (Kish)."""
+    weight = np.random.default_rng(0).integers(1, 4, size=N)
+    repeated, graph = data.loc[data.index.repeat(weight)], Copy(data).graph
+    moments = bf.moments(data, weights=weight)
+    assert moments.n == pytest.approx(weight.sum() ** 2 / (weight**2).sum(), abs=0.5)
+    np.testing.assert_allclose(moments.S, bf.moments(repeated).S, rtol=1e-12)
+    np.testing.assert_allclose(moments.mean, bf.moments(repeated).mean, rtol=1e-12)
+    weighted = bf.fit(graph, data, weights=weight).to_frame()
+    columns = ["a", "mark", "b", "estimate", "std_all"]
+    pd.testing.assert_frame_equal(
+        weighted[columns], bf.fit(graph, repeated).to_frame()[columns], rtol=1e-9
+    )
+    members = bf.equivalence_class(graph)
+    pd.testing.assert_frame_equal(
+        bf.effect_bounds(members, data, weights=weight).to_frame(),
+        bf.effect_bounds(members, repeated).to_frame(),
+        rtol=1e-9,
+    )
+
+
+def test_conditions_without_difference(data):
+    """One table, cut into two conditions with shared means: the same estimates and scores."""
+    graph = Copy(data).graph
+    halves = [bf.Condition(data.iloc[::2], name="even"), bf.Condition(data.iloc[1::2], name="odd")]
+    whole, parts = bf.fit(graph, data), bf.fit(graph, halves, means="shared")
+    pd.testing.assert_frame_equal(whole.to_frame(), parts.to_frame(), rtol=1e-7)
+    assert parts.loglik == pytest.approx(whole.loglik, rel=1e-12)
+    assert (parts.n_parameters, parts.bic) == (whole.n_parameters, pytest.approx(whole.bic))
+    found = bf.greedy_search(halves, means="shared", rng=1)
+    assert found.score == pytest.approx(bf.greedy_search(data, rng=1).score, rel=1e-12)
+    average = bf.averaged_effects([graph], data)
+    average_of_parts = bf.averaged_effects([graph], halves, means="shared")
+    np.testing.assert_allclose(average_of_parts.mean, average.mean, atol=1e-9)
+    np.testing.assert_allclose(average_of_parts.probability, average.probability, atol=1e-9)
+
+
+@pytest.mark.parametrize("correlation", ["spearman", "kendall"])
+def test_ranks(data, correlation):
+    """Monotone transformations do not change ranks, and thus no number."""
+    graph = Copy(data).graph
+    plain = bf.fit(graph, data, correlation=correlation)
+    curved = bf.fit(graph, np.exp(data), correlation=correlation)
+    pd.testing.assert_frame_equal(curved.to_frame(), plain.to_frame(), check_exact=True)
