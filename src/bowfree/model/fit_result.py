@@ -37,7 +37,6 @@ from bowfree.model.fit_indices import (
     residual_correlations,
     scaled_indices,
     srmr,
-    units_of,
 )
 from bowfree.model.fit_summary import (
     Estimate,
