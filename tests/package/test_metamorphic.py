@@ -2,7 +2,7 @@
 
 Every public function that computes numbers from data is called with a table and with transformed
 copies of it. After units, signs and names are put back, the numbers of a copy must be those of the
-table. The table in docs/reference-answers.md is the summary of this file.
+table. The table in docs/evidence/reliability.md is the summary of this file.
 """
 
 import inspect
