@@ -150,8 +150,7 @@ def numbers_of_joint_average(copy):
 def numbers_of_intervention(copy):
     fit = bf.fit(copy.graph, copy.data)
     value = {copy.names["a"]: 2.0 * copy.unit["a"] + copy.shift.get("a", 0.0)}
-    mean = dict(zip(copy.graph.nodes, fit.moments.mean, strict=True))
-    yield from copy.table("do", bf.intervene(fit, do=value, mean=mean))
+    yield from copy.table("do", bf.intervene(fit, do=value))
 
 
 def numbers_of_bounds(copy):

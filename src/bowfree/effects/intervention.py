@@ -104,8 +104,9 @@ def intervene(
     do : mapping from str to float
         The intervened variables and their values.
     mean : mapping from str to float, or sequence of float in the order of the nodes, optional
-        Means of the variables without the intervention; by default 0, so that values and results
-        are deviations from the observational means.
+        Means of the variables without the intervention. By default those of the data of a fit, so
+        that values and results are in the units of the data. Without them (a covariance matrix,
+        several conditions, a LinearSEM) they are 0: values and results are deviations.
 
     Returns
     -------
@@ -146,6 +147,8 @@ def intervene(
         )
     values = {name: _number(f"do[{short_repr(name)}]", value) for name, value in values.items()}
     fixed = [graph._node(name) for name in values]
+    if mean is None and isinstance(model, Fit):
+        mean = model.mean
     base = _means(mean, graph.nodes)
     B, Omega = model.B.copy(), model.Omega.copy()
     B[fixed] = 0.0
