@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -49,7 +50,7 @@ def test_fit_by_condition(folder):
         (["--targets", "targets.toml"], "", "--targets needs --conditions"),
         (["--means", "shared"], "", "--means needs --conditions"),
         (["--conditions", "day"], "", "no column 'day'; it has x, batch, y, z"),
-        (["--conditions", "batch", "--drop-missing"], "", "--conditions needs complete rows"),
+        (["--conditions", "batch", "--missing", "fiml"], "", "pass --missing listwise"),
         (["--conditions", "batch", "--targets", "targets.toml"], "inhibitor = 3", "give a list"),
         (["--conditions", "batch", "--targets", "targets.toml"], "inhibitor = [", "not valid TOML"),
         (["--conditions", "batch", "--targets", "targets.toml"], 'drug = ["y"]', "'drug'"),
@@ -132,6 +133,27 @@ def test_several_files(folder):
     )
     assert two.exit_code == 0, two.output
     assert json.loads(two.stdout)["loglik"] == json.loads(one.stdout)["loglik"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "feather"])
+@pytest.mark.parametrize("command", ["learn", "fit", "effects"])
+def test_text_columns_and_incomplete_rows(folder, kind, command):
+    """Conditions are text, a column that no graph needs too, and rows lack values."""
+    table = pl.read_csv("data.csv").with_columns(note=pl.lit("text"))
+    gaps = pl.int_range(pl.len()) % 20 == 3
+    table = table.with_columns(y=pl.when(gaps).then(None).otherwise("y"))
+    getattr(table, {"csv": "write_csv", "feather": "write_ipc"}.get(kind, f"write_{kind}"))(
+        f"t.{kind}"
+    )
+    graph = ["--drop", "note"] if command == "learn" else ["--graph", "x -> y -> z"]
+    words = [command, f"t.{kind}", *graph, "--conditions", "batch", "--missing", "listwise"]
+    done = CliRunner().invoke(main, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    assert "dropped 4 of 80 rows" in done.stderr
+    if command == "fit":
+        data = bf.conditions(table.drop("note"), column="batch")
+        fit = bf.fit(bf.parse("x -> y -> z"), data, missing="listwise")
+        assert json.loads(done.stdout)["loglik"] == pytest.approx(fit.loglik, rel=1e-12)
 
 
 AT = ("--conditions", "batch", "--targets", "targets.toml")

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shlex
 
 import numpy as np
 import polars as pl
@@ -344,3 +345,16 @@ def test_compare(plants, tmp_path):
 )
 def test_graphs_that_cannot_be_compared(options, code, problem, plants):
     assert problem in run("compare", plants, *options, code=code).stderr
+
+
+def test_the_remedy_for_collinear_columns_can_be_pasted(tmp_path):
+    """One of the columns has a name with a comma and a space."""
+    a, b, c = np.random.default_rng(2).normal(size=(3, 50))
+    table = bf.datasets.Table(("a", "b", "c", "a, b", "c2"), np.column_stack([a, b, c, a + b, -c]))
+    path = tmp_path / "data.csv"
+    path.write_text(write_table(table))
+    error = run("learn", path, *QUICK, code=1).stderr
+    remedy = error[error.index("--drop") :].strip()
+    assert remedy == """--drop '"a, b",c2'"""
+    found = run("learn", path, *shlex.split(remedy), *QUICK, "--json")
+    assert bf.parse(json.loads(found.stdout)["text"]).nodes == ("a", "b", "c")

@@ -309,6 +309,20 @@ def test_what_is_for_one_table_is_refused(options):
             bf.moments(data, **options)
 
 
+def test_incomplete_rows_are_dropped_in_each_condition():
+    gappy = TREATED.mask(TREATED > 6)
+    data = [
+        bf.Condition(WATCHED, name="watched"),
+        bf.Condition(gappy, targets=["x"], name="treated"),
+    ]
+    found = bf.moments(data, missing="listwise")
+    complete = bf.moments([data[0], bf.Condition(gappy.dropna(), targets=["x"], name="treated")])
+    assert found._same_as(complete)
+    assert found.notes[0].startswith("condition 'treated': ")
+    assert found.notes[0] in str(found)
+    assert bf.fit(CHAIN, data, missing="listwise").loglik == bf.fit(CHAIN, complete).loglik
+
+
 @pytest.mark.parametrize("columns", [[1, None, ("a", "b")], ["a", "a", "b"]])
 def test_tables_whose_columns_have_odd_names(columns):
     table = pd.DataFrame(np.eye(4)[:, :3], columns=columns)

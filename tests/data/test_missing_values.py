@@ -308,7 +308,7 @@ BAD_TABLES = {
     ),
     "infinite": (with_column(np.where(half, np.inf, NAN)), "missing or infinite values in 'a'"),
     "too large": (with_column(X[:, 0] * 1e200), "column 'b' has values up to"),
-    "duplicates": (with_column(X[:, 0]), "duplicated columns 'a' and 'b'|no maximum of the"),
+    "duplicates": (with_column(X[:, 0]), "duplicated columns: 'b' is det|no maximum of the"),
 }
 
 

@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import pickle
+import re
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -255,10 +256,13 @@ BAD_INPUT = {
     "NaN in cov": ({"cov": _cov_with(0, 2, np.nan), "n": 20}, r"'a' \(1 entry, first in row 2\)"),
     "constant": ({"data": _with(slice(None), 1, 0.1)}, "constant column 'b'"),
     "zero variance": ({"cov": _cov_with(1, 1, 0.0), "n": 20}, "the variance of 'b' is 0"),
-    "duplicated": ({"data": X[:, [0, 1, 1]]}, "duplicated columns 'b' and 'c': .* is 1; drop one"),
+    "duplicated": (
+        {"data": X[:, [0, 1, 1]]},
+        "duplicated columns: 'c' is determined by 'b'; drop it",
+    ),
     "collinear": (
         {"data": np.column_stack([X[:, 0], X[:, 1], X[:, 0] - 2 * X[:, 1]])},
-        r"not positive definite \(collinear variables\): .* load on it are 'a', 'b', 'c'",
+        r"collinear columns: '.' is determined by '.', '.'; drop it: data.drop\(columns=\['.'\]\)",
     ),
     "indefinite": (
         {"cov": [[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]], "n": 20},
@@ -359,6 +363,45 @@ BAD_INPUT = {
 def test_bad_data(arguments, message):
     with pytest.raises(bf.errors.DataError, match=message):
         bf.moments(**{"graph": GRAPH, **arguments})
+
+
+def test_the_fewest_columns_to_drop_whatever_their_units_and_order():
+    rng = np.random.default_rng(5)
+    parts = rng.normal(size=(60, 5))
+    total, difference = parts.sum(axis=1), parts[:, 0] - parts[:, 1]
+    columns = {f"p{k}": column for k, column in enumerate(parts.T)}
+    columns |= {"total": total * 1e6, "difference": difference * 1e-3}
+
+    def to_drop(names):
+        with pytest.raises(bf.errors.DataError, match="collinear columns") as error:
+            bf.moments({name: columns[name] for name in names})
+        return set(re.search(r"columns=\[(.*)\]", str(error.value))[1].split(", "))
+
+    dropped = [to_drop(rng.permutation(list(columns))) for _ in range(10)]
+    assert all(found == dropped[0] for found in dropped)
+    assert len(dropped[0]) == 2
+    kept = {name: c for name, c in columns.items() if repr(name) not in dropped[0]}
+    assert bf.moments(kept).definite
+
+
+def test_many_copies_are_named_at_once():
+    rows = np.random.default_rng(1).normal(size=(50, 20))
+    with pytest.raises(bf.errors.DataError) as error:
+        bf.moments(np.column_stack([rows, 2 * rows + 1]))
+    assert str([f"x{k}" for k in range(21, 41)]) in str(error.value)
+
+
+@pytest.mark.parametrize("repeats", [1, 4])
+def test_repeated_rows_count_once(repeats):
+    """Eight distinct rows of ten variables: singular, and the limits of a search are those of n = 8."""
+    rows = np.tile(np.random.default_rng(1).normal(size=(8, 10)), (repeats, 1))
+    moments = bf.moments(rows)
+    assert moments.n == 8 * repeats
+    assert not moments.definite
+    found = bf.greedy_search(rows, rng=1, restarts=1, rounds=0)
+    assert found.space._largest_family() < 8
+    chain = bf.MixedGraph(moments.names, directed=list(pairwise(moments.names)))
+    assert bf.fit(chain, rows).converged
 
 
 BAD_MOMENTS = {

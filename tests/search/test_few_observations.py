@@ -161,7 +161,7 @@ def test_all_that_goes_on_from_there():
 def test_a_rank_that_the_number_of_observations_does_not_explain():
     X = chain(10, 12)
     X[:, 3] = X[:, 7]
-    with pytest.raises(bf.errors.DataError, match="duplicated columns 'x4' and 'x8'"):
+    with pytest.raises(bf.errors.DataError, match="duplicated columns: 'x8' is determined by 'x4'"):
         bf.greedy_search(X)
     S = np.eye(12)
     S[0, 1] = S[1, 0] = S[0, 2] = S[2, 0] = 0.9

@@ -416,7 +416,7 @@ GOOD = {"cov": S3, "n": 100}
     [
         ({"data": np.eye(3), "cov": None, "n": None, "max_in_degree": 2}, "n = 3 observations do"),
         ({"cov": np.ones((2, 2)), "n": 50}, "duplicated columns"),
-        ({"cov": [[1, 1, 2], [1, 2, 3], [2, 3, 5]], "n": 50}, "not positive definite"),
+        ({"cov": [[1, 1, 2], [1, 2, 3], [2, 3, 5]], "n": 50}, "collinear columns"),
         ({"n": math.inf}, "give the n that the penalty"),
         ({"shrinkage": 1.5}, "must be a number between 0"),
         ({"restarts": 10**7}, "at most 100,000 runs"),

@@ -131,3 +131,16 @@ def test_time_limit_leaves_what_is_complete():
     assert 0 < cut.n_resamples < cut.n_planned == 10**6
     assert f"NOT COMPLETE: ended after {cut.n_resamples} of" in str(cut)
     assert len(cut.scores) == cut.n_resamples
+
+
+@pytest.mark.parametrize(("n", "d"), [(18, 13), (16, 12)])
+def test_resamples_with_fewer_distinct_rows_than_variables(n, d):
+    """A resample of 18 rows has about eleven distinct ones."""
+    X = np.random.default_rng(n).normal(size=(n, d))
+    found = bf.bootstrap(X, n_resamples=40, strategy=QUICK, penalty="ebic", rng=1)
+    assert found.n_resamples == 40
+    chain = bf.MixedGraph(
+        found.names, directed=list(zip(found.names, found.names[1:], strict=False))
+    )
+    again = bf.bootstrap_fit(chain, X, n_bootstrap=40, rng=1)
+    assert again.n_failed == 0

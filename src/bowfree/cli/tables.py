@@ -7,11 +7,11 @@ The options of all commands that read data are in `data_options` and `condition_
 from __future__ import annotations
 
 import itertools
-import shlex
 import tomllib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.cli import options as opt
-from bowfree.cli.terminal import say
+from bowfree.cli.terminal import columns_option, say
 from bowfree.data.diagnostics import describe_odd_columns, odd_columns
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
@@ -36,6 +36,7 @@ from bowfree.datasets.files import (
 )
 from bowfree.datasets.tables import SEPARATORS, ReadOptions, Table
 from bowfree.errors import DataError
+from bowfree.formats.csv_text import CsvReader
 from bowfree.parameters import Correlation, Kind, Means, Missing
 from bowfree.text_reading import join_names, read_text, truncate
 
@@ -72,13 +73,17 @@ class Source:
 
         Only columns that are `needed` are read: others may contain names or dates.
         """
-        found = self._read(needed)
+        kept: list[npt.NDArray[np.bool_]] = []
+        found = self._read(needed, kept)
         if self.conditions is not None:
-            found["data"] = self.conditions.split(self, found["data"])
+            found["data"] = self.conditions.split(self, found["data"], kept)
             found["means"] = self.conditions.means
         return found
 
-    def _read(self, needed: Sequence[str] | None) -> dict[str, Any]:
+    def _read(
+        self, needed: Sequence[str] | None, kept: list[npt.NDArray[np.bool_]]
+    ) -> dict[str, Any]:
+        """Read the files; `kept` receives for each piece which of its rows are used."""
         chosen = self.read.columns if self.read.columns is not None or needed is None else needed
         weights = self.options.get("weights")
         if chosen is not None and weights is not None and weights not in chosen:
@@ -93,18 +98,18 @@ class Source:
         # Rows are dropped here, and not by the library, so that they are counted.
         missing = {} if self.missing in (None, "listwise") else {"missing": self.missing}
         moment_options = {**missing, **self.options}
-        rows = [0, 0]  # read and dropped
         if len(self.paths) == 1:
             pieces = iter([Piece(self.paths[0], 0, read_file(self.paths[0], read))])
         else:
             pieces = read_pieces(self.paths, read)
-        prepared = self._prepared(pieces, read, rows, warn=chosen is None)
+        prepared = self._prepared(pieces, read, kept, warn=chosen is None)
         found: Any = next(prepared)
         if len(self.paths) > 1:
             stream = itertools.chain([found], prepared)
             found = DataOptions(**moment_options).read_table(stream)
-        if rows[1]:
-            say(f"dropped {rows[1]} of {rows[0]} rows: missing values")
+        total, dropped = map(sum, zip(*((len(own), (~own).sum()) for own in kept), strict=True))
+        if dropped:
+            say(f"dropped {dropped} of {total} rows: missing values")
         if isinstance(found, Sums):
             return {"data": self._moments_of(found)}
         table = Table(found.names, found.X if isinstance(found, Table) else found.values)
@@ -113,22 +118,26 @@ class Source:
         return {"data": table, **moment_options}
 
     def _prepared(
-        self, pieces: Iterator[Piece], read: ReadOptions, rows: list[int], warn: bool
+        self,
+        pieces: Iterator[Piece],
+        read: ReadOptions,
+        kept: list[npt.NDArray[np.bool_]],
+        warn: bool,
     ) -> Iterator[Table]:
         """Check for missing values, drop rows and take logarithms, as the options say."""
         for piece in pieces:
             table = piece.table
             incomplete = np.isnan(table.X).any(axis=1)
-            rows[0] += len(table.X)
             if self.missing is None and incomplete.any():
                 raise self._missing_values(piece, read)
-            if self.missing == "listwise":
-                rows[1] += int(np.count_nonzero(incomplete))
-                table = replace(table, X=table.X[~incomplete])
+            keep = np.logical_not(incomplete) | (self.missing != "listwise")
+            kept.append(np.asarray(keep))
+            if not keep.all():
+                table = replace(table, X=table.X[keep])
             if warn:
                 measured = self._measured(table)
                 odd = odd_columns([table.names[k] for k in measured], table.X[:, measured])
-                words = {"drop": _option("--drop"), "ordinal": _option("--ordinal")}
+                words = {word: partial(columns_option, f"--{word}") for word in ("drop", "ordinal")}
                 for sentence in describe_odd_columns(odd, **words):
                     say(f"Warning: {sentence}")
                 warn = False
@@ -152,7 +161,7 @@ class Source:
             f"{piece.table.names[k]} ({np.count_nonzero(missing[:, k])}, first in {place})"
             for k, place in zip(columns, row_places(piece.path, read, first), strict=True)
         ]
-        ranks = "ordinal" in self.options or "correlation" in self.options
+        ranks = {"ordinal", "correlation"} & {*self.options} or self.conditions is not None
         fiml = "" if ranks else "--missing fiml uses all observed values, "
         return DataError(
             f"{piece.path.name}: missing values in {join_names(where)}; {fiml}--missing listwise "
@@ -190,18 +199,21 @@ class Conditions:
     kind: Kind
     means: Means
 
-    def split(self, source: Source, table: Any) -> list[Condition]:
-        """Return one condition for each value of the column."""
+    def split(
+        self, source: Source, table: Any, kept: Sequence[npt.NDArray[np.bool_]]
+    ) -> list[Condition]:
+        """Return one condition for each value of the column in the rows that are kept."""
         from bowfree.data.conditions import conditions
 
         if isinstance(table, Moments):
             raise click.UsageError("--conditions needs all rows, and these files exceed the memory")
-        if source.missing is not None:
-            raise click.UsageError("--conditions needs complete rows; drop incomplete rows first")
+        if source.missing not in (None, "listwise"):
+            raise click.UsageError("--conditions needs complete rows; pass --missing listwise")
         labels = [x for path in source.paths for x in read_labels(path, self.column, source.read)]
         columns = {name: values for name, values in table.items() if name != self.column}
+        named = np.array([x or None for x in labels], dtype=object)[np.concatenate(kept)]
         return conditions(
-            {**columns, self.column: np.array([x or None for x in labels], dtype=object)},
+            {**columns, self.column: named},
             column=self.column,
             targets=None if self.targets is None else _read_targets(self.targets),
             kind=self.kind,
@@ -223,7 +235,9 @@ def _read_targets(path: Path) -> dict[str, Any]:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(","))
+    """Return names separated by commas; those that contain commas are in double quotes."""
+    rows = list(CsvReader(text, what="the list of names"))
+    return tuple(rows[0].cells) if rows else ("",)
 
 
 data_options = opt.group(
@@ -341,11 +355,6 @@ def _ordered(given: Sequence[str]) -> tuple[tuple[str, ...], dict[str, tuple[str
         if equals:
             orders[name.strip()] = _names(words)
     return tuple(columns), orders
-
-
-def _option(name: str) -> Callable[[Sequence[str]], str]:
-    """Return a function that writes the option for some columns, quoted for a shell."""
-    return lambda columns: f"{name} {shlex.quote(','.join(columns))}"
 
 
 def _variances(X: Floats) -> Floats:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
+from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from shutil import get_terminal_size
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bowfree.errors import BowfreeError
+from bowfree.formats.csv_text import write_line
 from bowfree.results.display import Table
 
 if TYPE_CHECKING:
@@ -57,6 +60,7 @@ _PHRASES = {
     "averaged_effects": "`bowfree effects` without a graph",
 }
 # `name`, "name must be" at the start, name='word', name=1 or name = 1
+_DROP = re.compile(r"data\.drop\(columns=(\[.*?\])\)")
 _PARAMETER = re.compile(
     r"""`([a-z_]+)`|^([a-z_]+)(?=\ must\ )
     |(?<![\w.])([a-z_]{2,})\ ?=\ ?(?:'([^']*)'|"([^"]*)"|(?=\d|nan|inf))""",
@@ -83,7 +87,14 @@ def in_options(text: str) -> str:
 
     for phrase, replacement in _PHRASES.items():
         text = text.replace(phrase, replacement)
+    with suppress(ValueError, SyntaxError):  # a name may contain anything
+        text = _DROP.sub(lambda found: columns_option("--drop", literal_eval(found[1])), text)
     return _PARAMETER.sub(option, text)
+
+
+def columns_option(name: str, columns: Iterable[str]) -> str:
+    """Return an option with names of columns, quoted for a shell."""
+    return f"{name} {shlex.quote(write_line(columns).rstrip())}"
 
 
 def say(text: str) -> None:

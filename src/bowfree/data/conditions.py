@@ -254,9 +254,16 @@ def listed_conditions(data: Condition | Sequence[Condition]) -> tuple[Condition,
 
 
 def read_conditions(
-    given: Sequence[Condition], graph: MixedGraph | None, means: Means = "free"
+    given: Sequence[Condition],
+    graph: MixedGraph | None,
+    means: Means = "free",
+    *,
+    listwise: bool = False,
 ) -> JointMoments:
-    """Return the moments of several conditions, or of one with targets."""
+    """Return the moments of several conditions, or of one with targets.
+
+    With `listwise`, rows with missing values are dropped.
+    """
     if any(condition.unknown for condition in given):
         raise DataError(
             "targets='learn' can be used in greedy_search only; the moments of its result have the "
@@ -267,9 +274,10 @@ def read_conditions(
     if twice:
         raise DataError(f"two conditions are named {quoted(twice)}: rename one")
     found: list[ConditionMoments] = []
+    notes: list[str] = []
     for name, condition in zip(names, given, strict=True):
         try:
-            read = _read(condition, name, graph)
+            read = _read(condition, name, graph, notes if listwise else None)
         except DataError as error:
             raise DataError(f"condition {name!r}: {error}") from None
         if found and read.names != found[0].names:
@@ -282,7 +290,7 @@ def read_conditions(
                     f"({quoted(odd)}): select the same columns"
                 )
         found.append(read)
-    moments = JointMoments(found, means=means)
+    moments = JointMoments(found, means=means, notes=tuple(notes))
     moments._check(graph)
     return moments
 
@@ -298,8 +306,13 @@ def known_targets(data: Any) -> tuple[Any, tuple[int, ...]]:
     return [replace(c, targets=()) if c.unknown else c for c in given], unknown
 
 
-def _read(condition: Condition, name: str, graph: MixedGraph | None) -> ConditionMoments:
-    """Return the moments of one condition; perfect targets may be constant, and rows may be few."""
+def _read(
+    condition: Condition, name: str, graph: MixedGraph | None, dropped: list[str] | None
+) -> ConditionMoments:
+    """Return the moments of one condition; perfect targets may be constant, and rows may be few.
+
+    If `dropped` is a list, rows with missing values are dropped, and it receives a note on them.
+    """
     if isinstance(condition.data, Moments):
         return _of_moments(condition, condition.data, name, graph)
     if condition.cov is not None:
@@ -308,12 +321,19 @@ def _read(condition: Condition, name: str, graph: MixedGraph | None) -> Conditio
         return ConditionMoments(name, names, n, S, condition.known, kind=condition.kind)
     names, X = read_observations(condition.data, graph, "data")
     _check_targets(condition.known, names)
+    incomplete = np.isnan(X).any(axis=1)
+    if dropped is not None and incomplete.any():
+        some = np.count_nonzero(incomplete)
+        dropped.append(
+            f"condition {name!r}: {some} of {len(X)} rows with missing values were dropped"
+        )
+        X = X[~incomplete]
     if len(X) < 2:
         raise DataError(f"n = {len(X)}: a condition needs at least 2 rows (observations in rows)")
     if not np.isfinite(X).all():
         raise DataError(
             str(missing_values(names, X, "cell")).split(": ")[0]
-            + ": rows of several conditions must be complete; drop incomplete rows"
+            + ": rows of several conditions must be complete; missing='listwise' drops the others"
         )
     low, high = X.min(axis=0), X.max(axis=0)
     constant = low == high

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.data.frames import quoted, read_observations
+from bowfree.data.frames import drop_call, quoted, read_observations
 from bowfree.errors import DataError, FitWarning, warn
 from bowfree.graph.encodings import members, union
 from bowfree.graph.mixed_graph import MixedGraph
@@ -29,6 +29,8 @@ SINGULAR = 1e-12
 # Largest differences of S[i, j] and S[j, i] due to printing (relative to the entry) and to rounding
 # (relative to the standard deviations).
 _PRINTING, _ROUNDING = 1e-8, 1e-12
+# Coefficients of standardized columns below this are rounding.
+_NEGLIGIBLE = 1e-6
 # The products of covariances of values within these bounds are neither infinite nor zero: a double
 # ends at 2^1024 and 2^-1022.
 SMALLEST, LARGEST = 2.0**-250, 2.0**250
@@ -129,44 +131,54 @@ def check_cases(names: Sequence[str], X: Floats) -> None:
 
 
 def check_definite(names: tuple[str, ...], S: Floats, n: float, graph: MixedGraph | None) -> None:
-    """Raise an error if S is singular, so that the likelihood has no maximum."""
-    R = _correlations(names, S, n)
+    """Raise an error if S is singular, so that the likelihood has no maximum.
+
+    With a graph and n <= d observations, only the districts with their parents are checked.
+    """
+    R = _correlations(S)
     if graph is None or n > len(names):
-        _check_block(names, n, R, range(len(names)), "")
+        _check_block(names, n, R, "")
         return
+    _check_duplicates(names, R, n)
     for block, where in _families(graph, n):
-        _check_block(names, n, R[np.ix_(block, block)], block, where)
+        _check_block([names[k] for k in block], n, R[np.ix_(block, block)], where)
 
 
-def check_semidefinite(names: tuple[str, ...], S: Floats, n: float) -> None:
-    """Raise an error if S is indefinite; with n <= d observations it must be singular."""
-    R = _correlations(names, S, n)
-    if is_definite(S):
-        return
-    smallest = float(np.linalg.eigvalsh(R)[0])
-    if smallest < -SINGULAR * len(names):
-        _check_block(names, math.inf, R, range(len(names)), "")
+def check_semidefinite(names: tuple[str, ...], S: Floats, n: float, *, from_rows: bool) -> None:
+    """Raise an error if S is indefinite; with n <= d observations it must be singular.
+
+    A matrix of products of rows is never indefinite.
+    """
+    R = _correlations(S)
+    _check_duplicates(names, R, n)
+    if not from_rows and not _has_factor(R, -SINGULAR * len(names)):
+        _check_block(names, math.inf, R, "")
 
 
 def is_definite(S: Floats) -> bool:
     """Return whether a covariance matrix is positive definite beyond rounding errors."""
+    return _has_factor(_correlations(S))
+
+
+def _correlations(S: Floats) -> Floats:
     sd = np.sqrt(S.diagonal())
-    return _has_factor(S / (sd[:, None] * sd))
+    R: Floats = S / sd
+    R /= sd[:, None]
+    return R
 
 
-def _has_factor(R: Floats) -> bool:
+def _has_factor(R: Floats, smallest: float = SINGULAR) -> bool:
+    """Return whether all eigenvalues of a correlation matrix exceed a number, by Cholesky."""
     smaller = R.copy()
-    smaller.flat[:: len(R) + 1] -= SINGULAR
+    smaller.flat[:: len(R) + 1] -= smallest
     with suppress(np.linalg.LinAlgError):
         np.linalg.cholesky(smaller)
         return True
     return False
 
 
-def _correlations(names: tuple[str, ...], S: Floats, n: float) -> Floats:
-    """Return the correlations; raise an error if two variables are the same."""
-    sd = np.sqrt(S.diagonal())
-    R: Floats = S / (sd[:, None] * sd)
+def _check_duplicates(names: Sequence[str], R: Floats, n: float) -> None:
+    """Raise an error that names all columns that are copies of columns before them."""
     same = np.abs(R) > 1 - SINGULAR
     if np.count_nonzero(same) > len(names):
         if n == 2:
@@ -174,33 +186,69 @@ def _correlations(names: tuple[str, ...], S: Floats, n: float) -> Floats:
                 "n = 2 observations: the correlation of any two variables is 1 or -1; more complete "
                 "observations are needed"
             )
-        i, j = np.argwhere(np.triu(same, 1))[0]
-        raise DataError(
-            f"duplicated columns {names[i]!r} and {names[j]!r}: their correlation is "
-            f"{'1' if R[i, j] > 0 else '-1'}; drop one of them"
-        )
-    return R
+        first = same.argmax(axis=0)  # the diagonal is True
+        copies = [k for k in range(len(names)) if first[k] < k]
+        raise _redundant([(names[k], [names[first[k]]]) for k in copies])
 
 
-def _check_block(
-    names: tuple[str, ...], n: float, R: Floats, block: Sequence[int], where: str
-) -> None:
+def _check_block(names: Sequence[str], n: float, R: Floats, where: str) -> None:
     """Raise an error if the correlation matrix of some variables is not positive definite."""
     if _has_factor(R):
         return
-    eigenvalues, vectors = np.linalg.eigh(R)
-    if n <= len(block):
+    if n <= len(names):
         raise DataError(
-            f"n = {n:g} observations of {len(block)} variables{where}: the covariance "
+            f"n = {n:g} observations of {len(names)} variables{where}: the covariance "
             "matrix is singular and the likelihood unbounded; use fewer variables, or `shrinkage=`"
         )
-    loading = np.abs(vectors[:, 0])
-    loaded = [names[block[k]] for k in map(int, np.flatnonzero(loading > 0.01 * loading.max()))]
-    kind = "collinear variables" if abs(eigenvalues[0]) <= SINGULAR else "indefinite matrix"
-    raise DataError(
-        f"covariance matrix not positive definite ({kind}): the smallest eigenvalue of the "
-        f"correlation matrix is {eigenvalues[0]:.3g}, and the variables that load on it are "
-        f"{quoted(loaded)}; drop one of them"
+    if not _has_factor(R, -SINGULAR * len(names)):
+        eigenvalues, vectors = np.linalg.eigh(R)
+        loading = np.abs(vectors[:, 0])
+        loaded = [names[k] for k in map(int, np.flatnonzero(loading > 0.01 * loading.max()))]
+        raise DataError(
+            "covariance matrix not positive definite (indefinite matrix): the smallest eigenvalue "
+            f"of the correlation matrix is {eigenvalues[0]:.3g}, and the variables that load on it "
+            f"are {quoted(loaded)}; drop one of them"
+        )
+    kept, dropped = independent_columns(R)
+    weights = np.linalg.solve(R[np.ix_(kept, kept)], R[np.ix_(kept, dropped)])
+    raise _redundant(
+        [
+            (names[k], [names[kept[i]] for i in np.flatnonzero(np.abs(w) > _NEGLIGIBLE)])
+            for k, w in zip(dropped, weights.T, strict=True)
+        ]
+    )
+
+
+def independent_columns(R: Floats) -> tuple[list[int], list[int]]:
+    """Return the largest set of linearly independent columns, and the others, which to drop.
+
+    Cholesky decomposition of a correlation matrix with pivots: each step keeps the column that is
+    explained least by those before; among equals the one that is correlated least with all others.
+    So the choice depends neither on units nor, except for copies, on the order of the columns.
+    """
+    together = (R**2).sum(axis=0).round(9)  # of copies the first is kept
+    for smallest in SINGULAR * len(R) * 10.0 ** np.arange(12):
+        A, rest, kept = R.copy(), np.ones(len(R)), []
+        while rest.max() > smallest:
+            ties = np.flatnonzero(rest > (1 - 1e-9) * rest.max())
+            k = int(ties[together[ties].argmin()])
+            kept.append(k)
+            A -= np.outer(A[:, k], A[k]) / A[k, k]
+            rest = np.where(np.isin(np.arange(len(R)), kept), 0.0, A.diagonal())
+        kept.sort()
+        if _has_factor(R[np.ix_(kept, kept)]):
+            break
+    return kept, [k for k in range(len(R)) if k not in kept]
+
+
+def _redundant(found: Sequence[tuple[str, Sequence[str]]]) -> DataError:
+    """Return the error that names columns to drop, with the columns that determine each."""
+    listed = [f"{name!r} is determined by {quoted(others)}" for name, others in found[:12]]
+    more = [f"and {len(found) - 12} more"] if len(found) > 12 else []
+    kind = "duplicated" if all(len(others) == 1 for _, others in found) else "collinear"
+    return DataError(
+        f"{kind} columns: {'; '.join(listed + more)}; drop {'it' if len(found) == 1 else 'these'}: "
+        f"{drop_call([name for name, _ in found])}"
     )
 
 

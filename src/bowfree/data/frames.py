@@ -286,6 +286,11 @@ def quoted(names: Sequence[str]) -> str:
     return listed + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
+def drop_call(names: Sequence[str]) -> str:
+    """Return the call that drops columns; the command line turns it into its own option."""
+    return f"data.drop(columns={list(names)!r})"
+
+
 def split_table(data: Any, part: float, rng: np.random.Generator) -> tuple[Any, Any]:
     """Return two tables of the given type: the rows to keep, and a random `part` as holdout."""
     n = _n_rows(data)

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.data.covariance import check_definite
+from bowfree.data.covariance import check_definite, is_definite
 from bowfree.data.frames import quoted
 from bowfree.data.moments import Moments
 from bowfree.data.sample import cross_products
@@ -197,7 +197,7 @@ class JointMoments(Moments):
     mean : None
         There is no common mean.
     notes : tuple of str
-        Empty.
+        Remarks on how the data were processed.
 
     Examples
     --------
@@ -211,7 +211,13 @@ class JointMoments(Moments):
     conditions: tuple[ConditionMoments, ...]
     means: Means
 
-    def __init__(self, conditions: Sequence[ConditionMoments], *, means: Means = "free") -> None:
+    def __init__(
+        self,
+        conditions: Sequence[ConditionMoments],
+        *,
+        means: Means = "free",
+        notes: tuple[str, ...] = (),
+    ) -> None:
         given = tuple(as_list("conditions", conditions, "ConditionMoments", DataError))
         if not given or not all(isinstance(c, ConditionMoments) for c in given):
             raise DataError(
@@ -227,7 +233,7 @@ class JointMoments(Moments):
             n=n,
             mean=None,
             n_rows=n,
-            notes=(),
+            notes=notes,
             sample=None,
             conditions=given,
             means=means,
@@ -255,6 +261,11 @@ class JointMoments(Moments):
                 "matrix, which is needed here: pass one of the conditions, or those without targets"
             )
         return self._pooled
+
+    @cached_property
+    def definite(self) -> bool:
+        """Whether the pooled covariance matrix is positive definite."""
+        return self.n > len(self.names) or is_definite(self._pooled)
 
     @cached_property
     def _pooled(self) -> Floats:
@@ -395,7 +406,7 @@ class JointMoments(Moments):
 
     def _like(self, conditions: Iterable[ConditionMoments]) -> JointMoments:
         """Return the moments of other conditions, with the same `means`."""
-        return JointMoments(tuple(conditions), means=self.means)
+        return JointMoments(tuple(conditions), means=self.means, notes=self.notes)
 
     def _with_targets(self, targets: Sequence[tuple[str, ...]]) -> JointMoments:
         """Return the same data with other targets; not checked."""
@@ -495,5 +506,6 @@ class JointMoments(Moments):
     def _sections(self, most: int = 12) -> Iterator[str | Table]:
         """Yield the size and the targets of each condition."""
         yield self._headline()
+        yield from self.notes
         rows = [(c.name, f"{c.n:.0f}", ", ".join(c.targets)) for c in self.conditions]
         yield Table(("condition", "n", "targets"), rows, left=(0, 2), most=most, rest="more")

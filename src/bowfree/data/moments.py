@@ -19,7 +19,7 @@ import numpy.typing as npt
 from bowfree.data.covariance import is_definite, read_covariance
 from bowfree.data.frames import quoted, read_observations
 from bowfree.data.missing_values import IncompleteRows, MissingSummary, summarize_missing
-from bowfree.data.sample import Sample, Summary, normal_gamma
+from bowfree.data.sample import CompleteRows, Sample, Summary, normal_gamma
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import Method
@@ -125,7 +125,19 @@ class Moments(TextDisplay, Frozen):
     @cached_property
     def definite(self) -> bool:
         """Whether S is positive definite; it is singular if ``n <= d``."""
-        return self.n > len(self.names) or is_definite(self.S)
+        few = isinstance(self.sample, CompleteRows) and self.n_rows <= len(self.names)
+        return not few and is_definite(self.S)
+
+    @cached_property
+    def _n_distinct(self) -> float:
+        """The number of observations, or if S is singular that of distinct rows.
+
+        A bootstrap sample of n rows has about .63 n distinct ones, perhaps fewer than variables.
+        """
+        rows = self.sample
+        if self.n <= len(self.names) or not isinstance(rows, CompleteRows) or self.definite:
+            return self.n
+        return min(self.n, float(len(np.unique(rows.deviations, axis=0))))
 
     def _require_definite(self, what: str) -> None:
         """Raise an error that begins with `what` if S is singular."""
@@ -192,7 +204,9 @@ class Moments(TextDisplay, Frozen):
 
         `Gamma` is then that of complete normal data.
         """
-        return Moments._unchecked(self.names, self.S, self.n, self.mean, None, self.notes)
+        bare = Moments._unchecked(self.names, self.S, self.n, self.mean, None, self.notes)
+        vars(bare)["_n_distinct"] = self._n_distinct
+        return bare
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with the mean and standard deviation of each variable.

@@ -201,10 +201,12 @@ class DataOptions:
             found = Moments._unchecked(
                 found.names, shrink(found.S, factor), found.n, found.mean, sample, found.notes
             )
-        if graph is None and found.n <= len(found.names):
-            check_semidefinite(found.names, found.S, found.n)
+        n = found._n_distinct
+        if graph is None and n <= len(found.names):
+            from_rows = isinstance(found.sample, CompleteRows)
+            check_semidefinite(found.names, found.S, n, from_rows=from_rows)
         else:
-            check_definite(found.names, found.S, found.n, graph)
+            check_definite(found.names, found.S, n, graph)
         return found
 
     def read_table(self, data: Any) -> Any:
@@ -236,18 +238,19 @@ class DataOptions:
             only = given[0]
             own = {} if only.cov is None else {"cov": only.cov, "n": only.n, "ddof": only.ddof}
             return replace(self, means="free", **own).read(only.data, graph)
-        others = [field.name for field in fields(self) if field.name != "means"]
+        listwise = bool(given) and self.missing == "listwise"
+        allowed = ("means", "missing") if listwise else ("means",)
         self.refuse(
-            "cannot be combined with several conditions; each must have complete rows of numbers, "
-            "or its own `cov`, `n` and `ddof`",
-            *others,
+            "cannot be combined with several conditions; each must have rows of numbers "
+            "(missing='listwise' drops incomplete ones), or its own `cov`, `n` and `ddof`",
+            *(field.name for field in fields(self) if field.name not in allowed),
         )
         if graph is not None:
             graph.check_bap()
         if given:
-            return read_conditions(given, graph, self.means)
+            return read_conditions(given, graph, self.means, listwise=listwise)
         if self.means not in ("free", data.means):
-            data = JointMoments(data.conditions, means=self.means)
+            data = JointMoments(data.conditions, means=self.means, notes=data.notes)
         joint: JointMoments = _reorder(data, graph)
         joint._check(graph)
         return joint

@@ -347,7 +347,7 @@ def draw_rows(moments: Moments, rng: np.random.Generator) -> Moments:
 def refit(fit: Fit, moments: Moments, seconds: float | None = None) -> Fit | None:
     """Fit the graph of a fit to other moments; None if no maximum is certified."""
     if not isinstance(moments, JointMoments):
-        check_definite(moments.names, moments.S, moments.n, fit.graph)
+        check_definite(moments.names, moments.S, moments._n_distinct, fit.graph)
     again = fit_moments(fit.graph, moments, fit.rule, seconds=seconds)
     if fit.full_information:
         again = fit_cells(again)

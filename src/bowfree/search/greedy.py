@@ -284,9 +284,11 @@ def adapt_to_data(
     if rule.origin:
         notes.append(f"penalty {rule.weight:.4g} is {rule.origin}")
     if not moments.definite:
-        space = space.with_default_limits(n)
+        distinct = moments._n_distinct
+        space = space.with_default_limits(n, distinct)
+        among = "" if distinct == n else f" ({distinct:g} distinct rows)"
         notes.append(
-            f"n = {n:g} observations of {d} variables: the search was limited to "
+            f"n = {n:g} observations{among} of {d} variables: the search was limited to "
             f"{space.describe_limits()}, so that every district with its parents has fewer than n "
             "variables"
         )

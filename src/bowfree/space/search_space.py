@@ -147,14 +147,14 @@ class SearchSpace:
                 f"start graph {truncate(str(graph))} {problem}; drop the edges at fault"
             )
 
-    def with_default_limits(self, n: float) -> SearchSpace:
+    def with_default_limits(self, n: float, distinct: float = math.inf) -> SearchSpace:
         """Return the space with limits that keep every district with its parents smaller than n.
 
         Such a district can be fitted to n observations, for any number of variables. In a district
         of k nodes at least 2 (k - 1) arrowheads belong to bidirected edges. So with at most m
         arrowheads at every node, the district and its parents have at most k (m - 1) + 2 nodes.
         Limits that are None are chosen such that this is n / 2, so that half of the rows, or a
-        bootstrap sample, are enough as well.
+        bootstrap sample, are enough as well; with fewer `distinct` rows, they must be enough.
 
         Examples
         --------
@@ -166,7 +166,7 @@ class SearchSpace:
             raise BowfreeError(f"n = {short_repr(n)}: must be a number of observations, at least 2")
         n = as_float(n)
         heads, nodes = self.max_in_degree, self.max_district
-        largest = max(2, int(min(n, LARGEST_COUNT)) // 2)
+        largest = max(2, int(min(n, 2 * distinct - 2, LARGEST_COUNT)) // 2)
         if self.graph_class == "bidirected":
             nodes = largest if nodes is None else nodes
         elif self.graph_class == "dag":
@@ -177,9 +177,9 @@ class SearchSpace:
             if nodes is None:
                 nodes = max(1, (largest - 2) // (heads - 1)) if heads > 1 else 2
         limited = replace(self, max_in_degree=heads, max_district=nodes)
-        if limited._largest_family() >= n:
+        if limited._largest_family() >= min(n, distinct):
             raise DataError(
-                f"n = {n:g} observations do not determine a district with its parents of up to "
+                f"n = {min(n, distinct):g} observations do not determine a district with its parents of up to "
                 f"{limited._largest_family()} variables, as there may be among "
                 f"{limited.describe_limits()}: lower max_in_degree or max_district, use more "
                 "observations, or pass `shrinkage=`"

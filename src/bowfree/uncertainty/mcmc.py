@@ -227,7 +227,7 @@ def sample_structures(
     """Run the chains of :func:`structure_mcmc`."""
     check_finite_n(moments)
     if not moments.definite:
-        space = space.with_default_limits(moments.n)
+        space = space.with_default_limits(moments.n, moments._n_distinct)
     names, d = moments.names, len(moments.names)
     n_pairs = d * (d - 1) // 2
     thin = max(1, n_pairs) if plan.thin is None else plan.thin
