@@ -35,7 +35,7 @@ BOWS = {
 }
 
 TEXTS = {
-    "text": "x -> y <-> z, w\n",
+    "text": "x -> y <-> z, isolated: w\n",
     "tetrad": "Graph Nodes:\nx;y;z;w\n\nGraph Edges:\n1. x --> y\n2. y <-> z\n",
     "dagitty": "dag {\nx\ny\nz\nw\nx -> y\ny <-> z\n}\n",
     "lavaan": (

@@ -15,8 +15,8 @@ SMALL = bf.MixedGraph(["a", "b", "c", "d"], [("a", "b")], [("b", "c")])
 
 def test_smallest_example():
     assert bf.parse("a -> b <-> c, d") == SMALL
-    assert str(SMALL) == "a -> b <-> c, d"
-    assert repr(SMALL) == "parse('a -> b <-> c, d')"
+    assert str(SMALL) == "a -> b <-> c, isolated: d"
+    assert repr(SMALL) == "parse('a -> b <-> c, isolated: d')"
 
 
 @pytest.mark.parametrize(
@@ -41,15 +41,15 @@ def test_other_spellings_of_the_same_graph(text):
     "text",
     [
         "",
-        "a",
+        "isolated: a",
         "a -> b <-> a",
         "a -> b -> a",
         "a -> b, c -> d <-> b",
         "b -> c <- a, nodes: a, b, c",
-        "a -> c, b -> d, nodes: a, e, b, c, d",
-        '"nodes:" -> a',
+        "a -> c, b -> d, isolated: e, nodes: a, e, b, c, d",
+        '"nodes:" -> a, isolated: "isolated:"',
         "IL-6 -> x",
-        '"blood pressure" <-> "say \\"hi\\"" -> "a,b", "#1"',
+        '"blood pressure" <-> "say \\"hi\\"" -> "a,b", isolated: "#1"',
     ],
 )
 def test_these_texts_are_written_as_they_are_read(text):
@@ -64,8 +64,8 @@ def test_order_of_nodes():
 
 def test_isolated_variables_are_last():
     graph = bf.MixedGraph(["a", "f0", "b", "f1", "c"], [("a", "b")], [("b", "c")])
-    assert str(graph) == "a -> b <-> c, nodes: a, f0, b, f1, c"
-    assert str(graph.reorder(["a", "b", "c", "f0", "f1"])) == "a -> b <-> c, f0, f1"
+    assert str(graph) == "a -> b <-> c, isolated: f0, f1, nodes: a, f0, b, f1, c"
+    assert str(graph.reorder(["a", "b", "c", "f0", "f1"])) == "a -> b <-> c, isolated: f0, f1"
 
 
 @pytest.mark.parametrize(
@@ -75,6 +75,7 @@ def test_isolated_variables_are_last():
         ("a -> b,\n -> c", 2, 2, "expected a node name before '->'"),
         ("a -> <-> b", 1, 6, "expected a node name before '<->'"),
         ("a b", 1, 3, "expected an edge or a comma before b"),
+        ("isolated: a, b\na -> c", 1, 11, "a is in the list after 'isolated:' but has an edge"),
         ("nodes: a -> b", 1, 10, "expected a comma or a line end"),
         ("a,, b", 1, 3, "expected a node name before the comma"),
         ("a -> b\nb -- c", 2, 3, "unexpected '-'"),

@@ -103,9 +103,9 @@ def remove(
     >>> import bowfree as bf
     >>> g = bf.parse("x -> y <-> z")
     >>> print(g.remove("y <-> z"))
-    x -> y, z
+    x -> y, isolated: z
     >>> print(g.remove(nodes="y"))
-    x, z
+    isolated: x, z
     """
     parents, spouses = list(self._parents), list(self._spouses)
     for i, mark, j in _edge_list(self, edges, directed, bidirected):

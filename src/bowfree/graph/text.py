@@ -1,15 +1,16 @@
-"""Graphs as text and as JSON: ``parse("a -> b <-> c, d")`` and its inverse ``str(graph)``.
+"""Graphs as text and as JSON: ``parse("a -> b <-> c, isolated: d")`` and its inverse ``str(graph)``.
 
 The language::
 
     x -> y <-> z             # a chain: three nodes and two edges
-    z <- w, v                # commas and line ends separate; v is an isolated variable
+    z <- w, v                # commas and line ends separate; v is a node
     "blood pressure" -> y    # a name with special characters is a JSON string
+    isolated: u, t           # optional: nodes without edges
     nodes: v, w, x, y, z     # optional: the order of the nodes
 
 Without a list ``nodes:``, nodes are ordered by first appearance. ``str(graph)`` writes the edges,
-joined to chains where possible, then the isolated variables, and the list only if the order
-requires it: ``parse(str(g)) == g`` for every graph, including those with cycles and bows.
+joined to chains where possible, then the isolated variables, and the order only if necessary:
+``parse(str(g)) == g`` for every graph, including those with cycles and bows.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _PLAIN = r'[^\s,#"<>-]+(?:-[^\s,#"<>-]+)*'
 _TOKEN = re.compile(rf"(?P<edge><->|->|<-)|(?P<name>{_PLAIN})|(?P<comma>,)|(?P<line>\r\n?|\n)")
 _BLANK = re.compile(r"(?:[^\S\r\n]+|#[^\r\n]*)*+")
 _MIRROR = {"->": "<-", "<-": "->", "<->": "<->"}
-_NODES = "nodes:"
+_ISOLATED, _NODES = _LISTS = ("isolated:", "nodes:")
 
 Edge = tuple[str, str, str]
 """An edge as (a, mark, b) with mark ``"->"`` or ``"<->"``."""
@@ -53,7 +54,7 @@ def parse(text: str) -> MixedGraph:
     text : str
         Chains of names joined by ``->``, ``<-`` or ``<->``, separated by commas or line ends. ``#``
         starts a comment. Names with spaces or other special characters are written in double quotes
-        (as JSON strings).
+        (as JSON strings). Nodes without edges are written by themselves, or after ``isolated:``.
 
     Returns
     -------
@@ -73,7 +74,7 @@ def parse(text: str) -> MixedGraph:
     >>> g.nodes, g.directed, g.bidirected
     (('a', 'b', 'c', 'd'), (('a', 'b'),), (('b', 'c'),))
     >>> str(g)
-    'a -> b <-> c, d'
+    'a -> b <-> c, isolated: d'
     >>> bf.parse("a -> b, nodes: c, b, a").nodes
     ('c', 'b', 'a')
 
@@ -95,19 +96,19 @@ def read_statements(text: str) -> tuple[list[str], list[Edge]]:
     """Return the names of the nodes in order, and the edges; ``b <- a`` is returned as a -> b."""
     check_text(text, "a graph")
     names: dict[str, None] = {}
-    ordered: dict[str, None] = {}  # the names in lists `nodes:`
+    lists: dict[str, dict[str, int]] = {_ISOLATED: {}, _NODES: {}}  # names with positions
     edges: list[Edge] = []
     left: str | None = None  # the last name of the current chain
     mark: str | None = None  # an edge without its right end
     comma = True  # whether a comma would have nothing before it
-    listing = False  # inside a list `nodes:`
+    listing = ""  # the list that the position is in
     position = 0
     while True:
         start = _BLANK.match(text, position).end()  # type: ignore[union-attr]  # matches ""
         kind, value, position = _next_token(text, start)
         if kind == "name":
-            if value == _NODES and text[start] != '"' and left is None:
-                listing, comma = True, True
+            if value in _LISTS and text[start] != '"' and left is None:
+                listing, comma = value, True
                 continue
             if left is not None and mark is None:
                 raise _error(
@@ -124,7 +125,7 @@ def read_statements(text: str) -> tuple[list[str], list[Edge]]:
                 edges.append((value, "->", left) if mark == "<-" else (left, mark, value))
             names[value] = None
             if listing:
-                ordered[value] = None
+                lists[listing][value] = start
             left, mark, comma = value, None, False
         elif kind == "edge":
             if left is None or mark is not None:
@@ -134,7 +135,7 @@ def read_statements(text: str) -> tuple[list[str], list[Edge]]:
                     text,
                     start,
                     f"expected a comma or a line end, found {value!r}: the "
-                    f"list after {_NODES!r} contains names only",
+                    f"list after {listing!r} contains names only",
                 )
             mark = value
         else:
@@ -144,10 +145,18 @@ def read_statements(text: str) -> tuple[list[str], list[Edge]]:
                 raise _error(text, start, "expected a node name before the comma")
             left = None
             comma = True
-            listing = listing and kind == "comma"
+            listing = listing if kind == "comma" else ""
             if kind == "end":
-                check_nodes(len(names), "text")
-                return list(ordered | names), edges
+                break
+    check_nodes(len(names), "text")
+    for name in lists[_ISOLATED].keys() & {end for a, _, b in edges for end in (a, b)}:
+        raise _error(
+            text,
+            lists[_ISOLATED][name],
+            f"{truncate(quote(name))} is in the list after {_ISOLATED!r} but has an edge; drop it "
+            "from the list",
+        )
+    return list(lists[_NODES] | names), edges
 
 
 def _next_token(text: str, start: int) -> tuple[str, str, int]:
@@ -180,29 +189,29 @@ def _error(text: str, position: int, message: str) -> ParseError:
 
 def quote(name: str) -> str:
     """Return a name as :func:`parse` reads it, in double quotes if necessary."""
-    plain = re.fullmatch(_PLAIN, name) and name != _NODES
+    plain = re.fullmatch(_PLAIN, name) and name not in _LISTS
     return name if plain else json.dumps(name, ensure_ascii=False)
 
 
 def to_text(graph: MixedGraph) -> str:
     """Write a graph as text that :func:`parse` reads back, with the same order of nodes."""
-    chains, order, isolated = _chains(graph)
-    names = [quote(name) for name in graph.nodes]
-    if order + isolated == list(range(len(names))):
-        return ", ".join([*chains, *(names[v] for v in isolated)])
-    return ", ".join([*chains, f"{_NODES} {', '.join(names)}"])
+    parts, order, isolated = _chains(graph)
+    if order + isolated != list(range(len(graph))):
+        parts.append(f"{_NODES} {', '.join(map(quote, graph.nodes))}")
+    return ", ".join(parts)
 
 
 def describe(graph: MixedGraph) -> str:
-    """Write a graph for display: the edges, then the isolated variables; without the order."""
-    chains, _, isolated = _chains(graph)
-    text = ", ".join(chains) or "no edges"
-    names = [quote(graph.nodes[v]) for v in isolated]
-    return f"{text}; isolated: {', '.join(names)}" if names else text
+    """Write a graph for display, without the order of the nodes."""
+    text = ", ".join(_chains(graph)[0])
+    return text if graph.n_edges else f"no edges; {text}"
 
 
 def _chains(graph: MixedGraph) -> tuple[list[str], list[int], list[int]]:
-    """Return the edges as chains, the nodes in the order of first appearance, the isolated ones."""
+    """Return the statements: chains and the list of isolated variables.
+
+    Also return the other nodes in the order of first appearance, and the isolated ones.
+    """
     names = [quote(name) for name in graph.nodes]
     chains: list[list[str]] = []
     order: list[int] = []  # nodes in the order of first appearance
@@ -235,7 +244,10 @@ def _chains(graph: MixedGraph) -> tuple[list[str], list[int], list[int]]:
             else:
                 chains.append([names[u], mark, names[v]])
             last = v
-    return [" ".join(chain) for chain in chains], order, isolated
+    statements = [" ".join(chain) for chain in chains]
+    if isolated:
+        statements.append(f"{_ISOLATED} {', '.join(names[v] for v in isolated)}")
+    return statements, order, isolated
 
 
 def _marks_to_earlier(graph: MixedGraph, v: int) -> list[tuple[int, str]]:
