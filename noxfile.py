@@ -35,12 +35,15 @@ def kernels(session: nox.Session, kernel: str) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Run ruff, clang-format and mypy with the pinned versions."""
-    session.install(".", *EXTRAS["lint"])
+    """Run ruff, clang-format, clang-tidy and mypy with the pinned versions."""
+    session.install(".", *EXTRAS["lint"], "cmake>=3.26", "ninja")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     sources = [str(p) for p in sorted(Path("cpp").rglob("*")) if p.suffix in {".cpp", ".hpp"}]
     session.run("clang-format", "--dry-run", "-Werror", *sources)
+    # Only to list the files and flags of the core, for clang-tidy.
+    session.run("cmake", "-S", ".", "-B", "build/core", "-G", "Ninja", "-DBOWFREE_TESTS=ON")
+    session.run("run-clang-tidy.py", "-quiet", "-p", "build/core", "^(?!.*/cpp/tests/)")
     # mypy needs the type stub of the core beside the sources, where git ignores it.
     stub = Path("src/bowfree/_core.pyi")
     session.run("python", "-m", "nanobind.stubgen", "-q", "-m", "bowfree._core", "-o", str(stub))

@@ -27,7 +27,7 @@ int Workers::start(int n_jobs, int n_threads, Job job) {
 
 void Workers::work() {
     try {
-        for (int job; (job = next_++) < n_jobs_ && (job == 0 || !stop_.requested());)
+        for (int job = 0; (job = next_++) < n_jobs_ && (job == 0 || !stop_.requested());)
             job_(job, stop_);
     } catch (const Stopped&) {
     } catch (...) {
@@ -40,7 +40,7 @@ void Workers::work() {
 }
 
 void Workers::rethrow_failure() {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
 }
 

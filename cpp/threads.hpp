@@ -54,13 +54,13 @@ class Workers {
     /// Calls `change` under the lock and wakes the owner: how a job delivers a result.
     template <class Change>
     void update(Change change) {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         change();
         changed_.notify_all();
     }
 
     bool working() {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         return n_working_ > 0;
     }
 

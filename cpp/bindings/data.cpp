@@ -33,8 +33,7 @@ JointData make_conditions(const Array<double, 3>& S, const std::vector<double>& 
                        to_kind(kinds[e])});
     for (ConditionData& condition : all) condition.target.resize(w);
     for (std::size_t v = 0; v < d; ++v)
-        if (std::all_of(all.begin(), all.end(),
-                        [&](const ConditionData& c) { return c.target[v]; }))
+        if (std::ranges::all_of(all, [&](const ConditionData& c) { return c.target[v]; }))
             throw std::invalid_argument("no variable may be a target in every condition");
     return {std::move(all), static_cast<int>(d), constant};
 }

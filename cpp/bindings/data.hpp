@@ -25,7 +25,7 @@ inline JointData to_conditions(const Data& data, int d = -1) {
         std::vector<double> square = to_square(*S, d);
         return {std::move(square), static_cast<int>(S->shape(0))};
     }
-    const JointData& conditions = std::get<JointData>(data);
+    const auto& conditions = std::get<JointData>(data);
     if (d >= 0 && conditions.d != d)
         throw std::invalid_argument("S must have shape (d, d), d being the number of nodes");
     return conditions;

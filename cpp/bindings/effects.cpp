@@ -60,21 +60,21 @@ auto objectives(EffectCounter& self, const BitStack& parents, const BitStack& sp
     }));
 }
 
-auto add_marks(EffectCounter& self, const std::vector<std::pair<int, int>>& edges,
-               const Bytes& marks, std::optional<double> seconds) {
-    expect_shape(marks, {marks.shape(0), edges.size()}, "marks must have one column per edge");
+auto add_members(EffectCounter& self, const std::vector<std::pair<int, int>>& edges,
+                 const Bytes& kinds, std::optional<double> seconds) {
+    expect_shape(kinds, {kinds.shape(0), edges.size()}, "kinds must have one column per edge");
     std::vector<int> nodes;
     for (const auto& [i, j] : edges) {
         if (i < 0 || i >= j || j >= self.d())
             throw std::invalid_argument("edges must be pairs i < j of nodes");
         nodes.insert(nodes.end(), {i, j});
     }
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    const auto* states = reinterpret_cast<const Edge*>(marks.data());
+    std::ranges::sort(nodes);
+    nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+    const auto* states = reinterpret_cast<const Edge*>(kinds.data());
     return added_in_time(self, seconds, [&] {
-        for (std::size_t g = 0; g < marks.shape(0); ++g)
-            self.add(marked_graph(self.d(), edges, states + g * edges.size()), nodes);
+        for (std::size_t g = 0; g < kinds.shape(0); ++g)
+            self.add(graph_of_kinds(self.d(), edges, states + g * edges.size()), nodes);
     });
 }
 
@@ -117,7 +117,8 @@ void bind_effects(nb::module_& m) {
              nb::arg("seconds").none(),
              "Adds BAPs, given as two arrays of shape (members, d, words), until time is up; "
              "returns how many.")
-        .def("add_marks", &add_marks, nb::arg("edges"), nb::arg("marks"), nb::arg("seconds").none(),
+        .def("add_members", &add_members, nb::arg("edges"), nb::arg("kinds"),
+             nb::arg("seconds").none(),
              "Adds BAPs with these edges, given as states of shape (members, edges), see "
              "cpp/graph/edge.hpp, until time is up; returns how many. Only effects among the ends "
              "of the edges are looked at.")

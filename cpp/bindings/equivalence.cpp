@@ -21,17 +21,17 @@ namespace bowfree::bindings {
 
 namespace {
 
-/// Edges, orbit, n_baps, n_classes, largest_class, n_split, marks of an example of a split class.
+/// Edges, orbit, n_baps, n_classes, largest_class, n_split, kinds of an example of a split class.
 using AtlasRow = std::tuple<std::vector<std::pair<int, int>>, std::uint64_t, std::uint64_t,
                             std::uint64_t, std::uint64_t, std::uint64_t, std::vector<int>>;
 /// Edges, their states in each member, complete.
 using Factor = std::tuple<std::vector<int>, nb::ndarray<nb::numpy, std::uint8_t>, bool>;
 
-std::vector<Factor> to_factors(std::vector<ClassFactor>&& factors) {
+std::vector<Factor> to_factors(std::vector<ClassFactor> factors) {
     std::vector<Factor> out;
     for (ClassFactor& factor : factors)
         out.emplace_back(factor.edges,
-                         to_numpy(std::move(factor.members.marks),
+                         to_numpy(std::move(factor.members.kinds),
                                   {factor.members.n_members, factor.edges.size()}),
                          factor.members.complete);
     return out;
@@ -68,7 +68,7 @@ std::tuple<int, int, int> decide(int d, const std::vector<Word>& parents_g,
     return {test.answer == Inclusion::yes, test.a, test.b};
 }
 
-/// Answer, clash, condition, the other condition, and the pair.
+/// Answer, conflict, condition, the other condition, and the pair.
 std::tuple<bool, int, int, int, int, int> decide_under(const Bits& parents_g, const Bits& spouses_g,
                                                        const Bits& parents_h, const Bits& spouses_h,
                                                        const GivenConditions& given,
@@ -82,7 +82,7 @@ std::tuple<bool, int, int, int, int, int> decide_under(const Bits& parents_g, co
                            : inside(G, order_G, H, order_H, conditions, seed, stop);
     });
     return {test.answer == Inclusion::yes,
-            static_cast<int>(test.clash),
+            static_cast<int>(test.conflict),
             test.condition,
             test.other,
             test.a,
@@ -104,44 +104,45 @@ void bind_equivalence(nb::module_& m) {
         nb::arg("parents_h"), nb::arg("spouses_h"), nb::arg("conditions"), nb::arg("seed"),
         nb::arg("equivalence"),
         "The same under several conditions, (kind, targets) each, for an acyclic G and a BAP H.\n\n"
-        "Returns (answer, clash, condition, other, a, b), see cpp/equivalence/interventions.hpp.");
+        "Returns (answer, conflict, condition, other, a, b), see "
+        "cpp/equivalence/interventions.hpp.");
     m.def(
         "split_members",
-        [](const Bits& parents, const Bits& spouses, const Bytes& marks,
+        [](const Bits& parents, const Bits& spouses, const Bytes& kinds,
            const GivenConditions& known, const GivenConditions& additions, std::uint64_t seed,
            int n_threads,
            std::optional<double> seconds) -> std::optional<nb::ndarray<nb::numpy, std::int32_t>> {
             const Graph graph = to_graph(parents, spouses);
             const auto edges = skeleton_edges(graph);
-            expect_shape(marks, {marks.shape(0), edges.size()},
-                         "marks must have a column for each edge of the skeleton");
+            expect_shape(kinds, {kinds.shape(0), edges.size()},
+                         "kinds must have a column for each edge of the skeleton");
             const Conditions before = to_conditions(graph.d(), known);
             const Conditions more = to_conditions(graph.d(), additions);
-            const auto* data = reinterpret_cast<const Edge*>(marks.data());
+            const auto* data = reinterpret_cast<const Edge*>(kinds.data());
             try {
                 return to_numpy(interruptibly(seconds,
                                               [&](const Stop& stop) {
                                                   return split_members(graph, edges, data,
-                                                                       marks.shape(0), before, more,
+                                                                       kinds.shape(0), before, more,
                                                                        seed, n_threads, stop);
                                               }),
-                                {marks.shape(0), more.size()});
+                                {kinds.shape(0), more.size()});
             } catch (const Stopped&) {
                 return std::nullopt;
             }
         },
-        nb::arg("parents"), nb::arg("spouses"), nb::arg("marks"), nb::arg("known"),
+        nb::arg("parents"), nb::arg("spouses"), nb::arg("kinds"), nb::arg("known"),
         nb::arg("additions"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("seconds").none(),
-        "Members of a class (their marks on the edges of the skeleton) sorted into classes, once "
+        "Members of a class (their kinds on the edges of the skeleton) sorted into classes, once "
         "for each condition that may be added: int32, (members, additions). None: time was up.");
     m.def(
         "class_factors",
         [](const Bits& parents, const Bits& spouses, bool exact, std::uint64_t seed,
            std::uint64_t limit, std::optional<double> seconds, const GivenConditions& conditions,
-           const nb::object& tell) {
+           const nb::object& progress) {
             const Graph graph = to_graph(parents, spouses);
             const ClassOptions options{seed, limit, to_conditions(graph.d(), conditions)};
-            auto factors = interruptibly(seconds, tell, [&](const Stop& stop) {
+            auto factors = interruptibly(seconds, progress, [&](const Stop& stop) {
                 return class_factors(graph, exact ? ClassMethod::exact : ClassMethod::edge_changes,
                                      options, stop);
             });
@@ -149,8 +150,8 @@ void bind_equivalence(nb::module_& m) {
         },
         nb::arg("parents"), nb::arg("spouses"), nb::arg("exact"), nb::arg("seed"), nb::arg("limit"),
         nb::arg("seconds").none(), nb::arg("conditions") = GivenConditions{},
-        nb::arg("tell").none() = nb::none(),
-        "The class, one (edges, marks, complete) per connected component; marks are states of "
+        nb::arg("progress").none() = nb::none(),
+        "The class, one (edges, kinds, complete) per connected component; kinds are states of "
         "pairs, "
         "see cpp/graph/edge.hpp.");
     m.def(
@@ -169,27 +170,28 @@ void bind_equivalence(nb::module_& m) {
             return to_factors(collider_factors(to_graph(parents, spouses)));
         },
         nb::arg("parents"), nb::arg("spouses"),
-        "The collider-invariant graphs, one (edges, marks, complete) per independent choice.");
+        "The collider-invariant graphs, one (edges, kinds, complete) per independent choice.");
     m.def(
         "empirical_class",
         [](const Matrix& S, const Bits& parents, const Bits& spouses, double epsilon, int max_depth,
-           std::uint64_t limit, std::optional<double> seconds, int sweeps, const nb::object& tell) {
+           std::uint64_t limit, std::optional<double> seconds, int sweeps,
+           const nb::object& progress) {
             const Graph graph = to_graph(parents, spouses);
             const std::vector<double> cov = to_square(S, graph.d());
-            EmpiricalMembers found = interruptibly(seconds, tell, [&](const Stop& stop) {
+            EmpiricalMembers found = interruptibly(seconds, progress, [&](const Stop& stop) {
                 return empirical_class(graph, cov.data(), {epsilon, max_depth, sweeps, {0, limit}},
                                        stop);
             });
             const auto n = static_cast<std::size_t>(found.members.n_members);
-            const std::size_t m = n == 0 ? 0 : found.members.marks.size() / n;
-            return std::make_tuple(to_numpy(std::move(found.members.marks), {n, m}),
+            const std::size_t m = n == 0 ? 0 : found.members.kinds.size() / n;
+            return std::make_tuple(to_numpy(std::move(found.members.kinds), {n, m}),
                                    to_numpy(std::move(found.objective)), found.own,
                                    found.members.complete);
         },
         nb::arg("S"), nb::arg("parents"), nb::arg("spouses"), nb::arg("epsilon"),
         nb::arg("max_depth"), nb::arg("limit"), nb::arg("seconds").none(), nb::arg("sweeps") = 0,
-        nb::arg("tell").none() = nb::none(),
-        "Section 3.3: (marks, objective of each, objective of the graph, complete).");
+        nb::arg("progress").none() = nb::none(),
+        "Section 3.3: (kinds, objective of each, objective of the graph, complete).");
     m.def(
         "atlas",
         [](int d, std::uint64_t seed, int n_threads, const GivenConditions& given) {

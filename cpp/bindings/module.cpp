@@ -26,7 +26,7 @@ void raise_own_error(const std::exception_ptr& thrown, void*) {
 
 }  // namespace
 
-NB_MODULE(_core, m) {
+NB_MODULE(_core, m) {  // NOLINT: a macro
     m.doc() = "The compiled core of bowfree; use it through the functions of the package.";
     nb::register_exception_translator(raise_own_error);
     bowfree::bindings::bind_data(m);

@@ -28,9 +28,9 @@ Named to_dict(int index, const Run& run) {
     found["start"] = to_bits(run.start);
     found["end"] = to_bits(run.end);
     found["score"] = run.score;
-    found["path"] = to_numpy(std::vector<double>(run.journal.path));
+    found["path"] = to_numpy(std::vector<double>(run.trace.path));
     found["complete"] = run.complete;
-    found["exhausted"] = run.exhausted;
+    found["hit_work_limit"] = run.hit_work_limit;
     found["seconds"] = run.seconds;
     found["fits"] = run.effort.fits;
     found["cache_hits"] = run.effort.cache_hits;
@@ -62,7 +62,7 @@ ScoredStack sorted_pool(Search& search) {
     interruptibly([&](const Stop& signals) {
         Workspace workspace(search.scorer(), search.stopped());
         Pool all = search.pool();
-        all.merge(search.cut_short());
+        all.merge(search.unfinished_pool());
         for (Scored& scored : all.sorted()) {
             signals.check();
             try {
@@ -71,7 +71,7 @@ ScoredStack sorted_pool(Search& search) {
             }
             graphs.emplace_back(graph_key(scored.graph), std::move(scored));
         }
-        std::sort(graphs.begin(), graphs.end(), [](const auto& a, const auto& b) {
+        std::ranges::sort(graphs, [](const auto& a, const auto& b) {
             return a.second.score != b.second.score ? a.second.score > b.second.score
                                                     : a.first < b.first;
         });
@@ -141,22 +141,22 @@ void bind_search(nb::module_& m) {
         .def(
             "__init__",
             [](Task* self, int kind, std::uint64_t seed, std::uint64_t stream,
-               const std::optional<std::pair<Bits, Bits>>& start, double most_work) {
-                new (self) Task{static_cast<RunKind>(kind), seed, stream, std::nullopt, most_work};
+               const std::optional<std::pair<Bits, Bits>>& start, double work_limit) {
+                new (self) Task{static_cast<RunKind>(kind), seed, stream, std::nullopt, work_limit};
                 if (start) self->start = to_graph(start->first, start->second);
             },
             nb::arg("kind"), nb::arg("seed"), nb::arg("stream"),
             nb::arg("start").none() = nb::none(),
-            nb::arg("most_work") = std::numeric_limits<double>::infinity(),
+            nb::arg("work_limit") = std::numeric_limits<double>::infinity(),
             "kind: 0 climb, 1 sparse, 2 dag_first, 3 kicks. Without a start the run has its own.");
 
     nb::class_<Search>(m, "Search", "A cache, a pool, and threads of independent runs.")
         .def(
             "__init__",
             [](Search* self, const Data& data, double n, double penalty, std::size_t cache_bytes,
-               const Rules& rules, const RunOptions& options, const std::pair<Bits, Bits>& ground,
+               const Rules& rules, const RunOptions& options, const std::pair<Bits, Bits>& required,
                int sweeps) {
-                const Graph start = to_graph(ground.first, ground.second);
+                const Graph start = to_graph(required.first, required.second);
                 expect_nodes(rules, start.d());
                 JointData conditions = to_conditions(data, start.d());
                 if (sweeps > 0) expect_observational(conditions);
@@ -164,7 +164,7 @@ void bind_search(nb::module_& m) {
                                   start, sweeps);
             },
             nb::arg("S"), nb::arg("n"), nb::arg("penalty"), nb::arg("cache_bytes"),
-            nb::arg("rules"), nb::arg("options"), nb::arg("ground"), nb::arg("sweeps") = 0,
+            nb::arg("rules"), nb::arg("options"), nb::arg("required"), nb::arg("sweeps") = 0,
             "sweeps: of RICF for a score; 0 for converged fits.")
         .def(
             "launch",
@@ -196,7 +196,8 @@ void bind_search(nb::module_& m) {
                bool finished) {
                 const Graph graph = to_graph(parents, spouses);
                 expect_nodes(graph, self.scorer().d());
-                (finished ? self.pool() : self.cut_short()).offer(graph_key(graph), score, graph);
+                (finished ? self.pool() : self.unfinished_pool())
+                    .offer(graph_key(graph), score, graph);
             },
             nb::arg("parents"), nb::arg("spouses"), nb::arg("score"), nb::arg("finished") = true,
             "Puts a graph of known score into the pool of finished runs, or of others.")

@@ -215,7 +215,7 @@ class PythonChains {
     std::vector<std::uint8_t> to_states(const Bytes& states, std::size_t samples) const {
         expect_shape(states, {samples, n_pairs()}, "states must have shape (samples, pairs)");
         std::vector<std::uint8_t> found(states.data(), states.data() + states.size());
-        if (std::any_of(found.begin(), found.end(), [](std::uint8_t state) { return state > 3; }))
+        if (std::ranges::any_of(found, [](std::uint8_t state) { return state > 3; }))
             throw std::invalid_argument("states are 0, 1, 2 or 3");
         return found;
     }

@@ -54,7 +54,7 @@ std::vector<std::int64_t> concordance(const std::int32_t* x, const std::int32_t*
             for (int k = start; k < end; ++k) seen.add(y[order[k]]);
             start = end;
         }
-        std::reverse(order.begin(), order.end());
+        std::ranges::reverse(order);
     }
     return sum;
 }

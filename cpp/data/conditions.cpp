@@ -34,7 +34,7 @@ JointData::JointData(std::vector<ConditionData> given, int d, bool constant)
     int number = 0;
     for (ConditionData& condition : given) {
         condition.number = number++;
-        if (std::none_of(condition.target.begin(), condition.target.end(), is_target))
+        if (std::ranges::none_of(condition.target, is_target))
             condition.kind = InterventionKind::perfect;
         const auto& target = condition.target;
         has_specific_ = has_specific_ || condition.kind != InterventionKind::perfect;
@@ -72,12 +72,10 @@ JointData::JointData(std::vector<ConditionData> given, int d, bool constant)
         conditions = std::move(given);
     } else {
         for (ConditionData& condition : given) {
-            const auto same =
-                std::find_if(conditions.begin(), conditions.end(), [&](const ConditionData& other) {
-                    return condition.kind == InterventionKind::perfect &&
-                           other.kind == InterventionKind::perfect &&
-                           other.target == condition.target;
-                });
+            const auto same = std::ranges::find_if(conditions, [&](const ConditionData& other) {
+                return condition.kind == InterventionKind::perfect &&
+                       other.kind == InterventionKind::perfect && other.target == condition.target;
+            });
             if (same == conditions.end()) {
                 for (double& entry : condition.S) entry *= condition.weight;
                 conditions.push_back(std::move(condition));
@@ -120,9 +118,9 @@ District JointData::district(const Graph& graph, const std::vector<int>& members
 }
 
 bool JointData::sets_without(int v, const std::vector<int>& others) const {
-    return std::any_of(conditions.begin(), conditions.end(), [&](const ConditionData& condition) {
-        return condition.target[v] && std::any_of(others.begin(), others.end(),
-                                                  [&](int q) { return !condition.target[q]; });
+    return std::ranges::any_of(conditions, [&](const ConditionData& condition) {
+        return condition.target[v] &&
+               std::ranges::any_of(others, [&](int q) { return !condition.target[q]; });
     });
 }
 
@@ -134,10 +132,9 @@ std::vector<ConditionGroup> pool_conditions(const JointData& data, const Distric
         for (int v = 0; v < district.k; ++v)
             set[v] =
                 condition.kind == InterventionKind::perfect && condition.target[district.nodes[v]];
-        if (std::find(set.begin(), set.end(), 0) == set.end())
-            continue;  // no information about the district
+        if (std::ranges::find(set, 0) == set.end()) continue;  // no information about the district
         const bool specific = has_specific(condition, district);
-        auto same = std::find_if(groups.begin(), groups.end(), [&](const ConditionGroup& group) {
+        auto same = std::ranges::find_if(groups, [&](const ConditionGroup& group) {
             return !specific && group.condition < 0 && group.set == set;
         });
         if (same == groups.end())
@@ -161,8 +158,8 @@ std::vector<ConditionGroup> pool_conditions(const JointData& data, const Distric
 std::vector<int> first_with_same_groups(const std::vector<ConditionGroup>& groups, int k) {
     std::vector<int> first(k);
     for (int v = 0; v < k; ++v)
-        while (first[v] < v && std::any_of(
-                                   groups.begin(), groups.end(),
+        while (first[v] < v && std::ranges::any_of(
+                                   groups,
                                    [&](const ConditionGroup& group) {
                                        return group.set[first[v]] != group.set[v];
                                    }))
@@ -211,7 +208,7 @@ District without_uninformed_pairs(const District& district,
                                   const std::vector<ConditionGroup>& groups) {
     District informed = district;
     std::erase_if(informed.spouse_pairs, [&](const std::pair<int, int>& pair) {
-        return std::all_of(groups.begin(), groups.end(), [&](const ConditionGroup& group) {
+        return std::ranges::all_of(groups, [&](const ConditionGroup& group) {
             return group.set[pair.first] || group.set[pair.second];
         });
     });

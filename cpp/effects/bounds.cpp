@@ -122,8 +122,9 @@ void EffectCounter::add(const Graph& graph, const std::vector<int>& nodes) {
 /// are independent for normal data only, so the blocks off the diagonal are filled as well. A
 /// district without slopes stays by itself, without a covariance matrix.
 void EffectCounter::join_blocks() {
-    const auto irregular = std::stable_partition(
-        blocks_.begin(), blocks_.end(), [](const Rows& block) { return !block.slopes.empty(); });
+    const auto irregular = std::ranges::stable_partition(blocks_, [](const Rows& block) {
+                               return !block.slopes.empty();
+                           }).begin();
     Rows joint;
     for (auto block = blocks_.begin(); block != irregular; ++block)
         joint.at.insert(joint.at.end(), block->at.begin(), block->at.end());
@@ -134,7 +135,7 @@ void EffectCounter::join_blocks() {
     for (auto block = blocks_.begin(); block != irregular; ++block) {
         const std::size_t width = block->entries.size();
         for (std::size_t s = 0; s < block->at.size(); ++s) {
-            std::fill(product.begin(), product.end(), 0.0);
+            std::ranges::fill(product, 0.0);
             for (std::size_t e = 0; e < width; ++e)
                 axpy(block->slopes[s * width + e], &gamma_[block->entries[e] * size],
                      product.data(), static_cast<int>(size));

@@ -23,7 +23,7 @@ std::vector<std::vector<int>> symmetries(int d, const Conditions& conditions) {
         }
         if (std::is_permutation(image.begin(), image.end(), conditions.begin()))
             found.push_back(label);
-    } while (std::next_permutation(label.begin(), label.end()));
+    } while (std::ranges::next_permutation(label).found);
     return found;
 }
 
@@ -58,33 +58,33 @@ std::vector<SkeletonCounts> unlabeled_skeletons(int d, const Conditions& conditi
     return found;
 }
 
-/// Sorts all BAPs of one skeleton. A BAP is numbered by its marks: digits in base 3, being places
+/// Sorts all BAPs of one skeleton. A BAP is numbered by its kinds: digits in base 3, being places
 /// in `edge_kinds`.
 void sort_skeleton(int d, const ClassOptions& options, SkeletonCounts& entry, const Stop& stop) {
     const std::size_t m = entry.edges.size();
     std::vector<std::uint64_t> weight(m + 1, 1);
     for (std::size_t e = 0; e < m; ++e) weight[e + 1] = 3 * weight[e];
     const auto digit_of = [](Edge kind) {
-        return static_cast<std::uint64_t>(
-            std::find(std::begin(edge_kinds), std::end(edge_kinds), kind) - std::begin(edge_kinds));
+        return static_cast<std::uint64_t>(std::ranges::find(edge_kinds, kind) -
+                                          std::begin(edge_kinds));
     };
-    const auto code_of = [&](const Edge* marks) {
+    const auto code_of = [&](const Edge* kinds) {
         std::uint64_t code = 0;
-        for (std::size_t e = 0; e < m; ++e) code += weight[e] * digit_of(marks[e]);
+        for (std::size_t e = 0; e < m; ++e) code += weight[e] * digit_of(kinds[e]);
         return code;
     };
     enum : std::uint8_t { unknown, listed, reached };
     std::vector<std::uint8_t> state(weight[m]);
-    Marks marks(m);
+    EdgeKinds kinds(m);
     for (std::uint64_t code = 0; code < weight[m]; ++code) {
         if (state[code] != unknown) continue;
-        for (std::size_t e = 0; e < m; ++e) marks[e] = edge_kinds[code / weight[e] % 3];
-        const Graph graph = marked_graph(d, entry.edges, marks.data());
+        for (std::size_t e = 0; e < m; ++e) kinds[e] = edge_kinds[code / weight[e] % 3];
+        const Graph graph = graph_of_kinds(d, entry.edges, kinds.data());
         if (topological_order(graph).empty()) continue;
         const ClassMembers members = exact_class(graph, options, stop);
         if (!members.complete) throw Stopped{};
         for (std::uint64_t i = 0; i < members.n_members; ++i)
-            state[code_of(members.marks.data() + i * m)] = listed;
+            state[code_of(members.kinds.data() + i * m)] = listed;
         ++entry.n_classes;
         entry.n_baps += members.n_members;
         entry.largest_class = std::max(entry.largest_class, members.n_members);
@@ -106,9 +106,9 @@ void sort_skeleton(int d, const ClassOptions& options, SkeletonCounts& entry, co
                 }
         }
         if (connected < members.n_members) {
-            if (entry.n_split++ == 0) entry.split_example = marks;
+            if (entry.n_split++ == 0) entry.split_example = kinds;
             for (std::uint64_t i = 0; i < members.n_members; ++i)
-                state[code_of(members.marks.data() + i * m)] = reached;
+                state[code_of(members.kinds.data() + i * m)] = reached;
         }
     }
 }
@@ -121,8 +121,8 @@ std::vector<SkeletonCounts> atlas(int d, const Conditions& conditions, std::uint
     ClassOptions options;
     options.seed = seed;
     options.conditions = conditions;
-    std::stable_sort(entries.begin(), entries.end(),
-                     [](const auto& a, const auto& b) { return a.edges.size() < b.edges.size(); });
+    std::ranges::stable_sort(
+        entries, [](const auto& a, const auto& b) { return a.edges.size() < b.edges.size(); });
     const int n = static_cast<int>(entries.size());
     run_jobs(n, n_threads, stop, [&](int job, const Stop& its_stop) {
         // The skeletons with most edges take longest and go first.

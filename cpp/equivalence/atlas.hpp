@@ -22,7 +22,7 @@ struct SkeletonCounts {
     std::uint64_t n_classes = 0;
     std::uint64_t largest_class = 0;
     std::uint64_t n_split = 0;  ///< classes that single-edge changes do not connect
-    Marks split_example;        ///< marks of a member of such a class, or empty
+    EdgeKinds split_example;    ///< kinds of a member of such a class, or empty
 };
 
 /// One entry per unlabeled skeleton on d nodes, by number of edges. Feasible for d <= 6. Under

@@ -21,37 +21,37 @@ std::vector<std::pair<int, int>> skeleton_edges(const Graph& graph) {
     return edges;
 }
 
-Marks marks_of(const Graph& graph, const std::vector<std::pair<int, int>>& edges) {
-    Marks marks;
-    for (const auto& [i, j] : edges) marks.push_back(get_edge(graph, i, j));
-    return marks;
+EdgeKinds kinds_of(const Graph& graph, const std::vector<std::pair<int, int>>& edges) {
+    EdgeKinds kinds;
+    for (const auto& [i, j] : edges) kinds.push_back(get_edge(graph, i, j));
+    return kinds;
 }
 
-Graph marked_graph(int d, const std::vector<std::pair<int, int>>& edges, const Edge* marks) {
+Graph graph_of_kinds(int d, const std::vector<std::pair<int, int>>& edges, const Edge* kinds) {
     Graph graph(d);
     for (std::size_t e = 0; e < edges.size(); ++e)
-        add_edge(graph, edges[e].first, edges[e].second, marks[e]);
+        add_edge(graph, edges[e].first, edges[e].second, kinds[e]);
     return graph;
 }
 
-std::size_t MarksHash::operator()(const Marks& marks) const {
+std::size_t EdgeKindsHash::operator()(const EdgeKinds& kinds) const {
     static_assert(sizeof(Edge) == 1);
-    const auto* bytes = reinterpret_cast<const char*>(marks.data());
-    return std::hash<std::string_view>{}(std::string_view(bytes, marks.size()));
+    const auto* bytes = reinterpret_cast<const char*>(kinds.data());
+    return std::hash<std::string_view>{}(std::string_view(bytes, kinds.size()));
 }
 
 namespace {
 
-/// Makes sure that the marks of the given graph are among those listed.
-void include(const Marks& own, ClassMembers& members) {
+/// Makes sure that the kinds of the given graph are among those listed.
+void include(const EdgeKinds& own, ClassMembers& members) {
     const std::size_t m = own.size();
     for (std::uint64_t i = 0; i < members.n_members; ++i)
-        if (std::equal(own.begin(), own.end(), members.marks.begin() + i * m)) return;
+        if (std::equal(own.begin(), own.end(), members.kinds.begin() + i * m)) return;
     if (members.n_members == 0) {
-        members.marks = own;
+        members.kinds = own;
         members.n_members = 1;
     } else {
-        std::copy(own.begin(), own.end(), members.marks.end() - m);
+        std::ranges::copy(own, members.kinds.end() - m);
     }
 }
 
@@ -87,9 +87,8 @@ class ClassSearch {
           R_(square()),
           state_(n_, State::unopened),
           neighbors_(n_),
-          marks_(edges_.size()) {
-        for (std::size_t e = 0; e < edges_.size(); ++e) {
-            const auto [i, j] = edges_[e];
+          kinds_(edges_.size()) {
+        for (const auto& [i, j] : edges_) {
             adjacent_[at(i, j)] = adjacent_[at(j, i)] = 1;
             collider_end_[at(i, j)] = !graph.directed(i, j);
             collider_end_[at(j, i)] = !graph.directed(j, i);
@@ -111,8 +110,8 @@ class ClassSearch {
         rows_.emplace(n_, conditions, draws(0));
         check_rows_ = draws(1);
         // A condition that cuts nothing has the v-structures of the whole graph to show.
-        markov_ = std::any_of(conditions.begin(), conditions.end(), [this](const Condition& c) {
-            return std::none_of(targets_.begin(), targets_.end(), [&](int v) { return c.cuts(v); });
+        markov_ = std::ranges::any_of(conditions, [this](const Condition& c) {
+            return std::ranges::none_of(targets_, [&](int v) { return c.cuts(v); });
         });
         if (markov_) force_ends();
     }
@@ -187,12 +186,11 @@ class ClassSearch {
 
     /// Opens the first node never opened, if there is one.
     bool open_next() {
-        for (int t : targets_)
-            if (state_[t] == State::unopened) {
-                open_node(t);
-                return true;
-            }
-        return false;
+        const auto next =
+            std::ranges::find_if(targets_, [this](int t) { return state_[t] == State::unopened; });
+        if (next == targets_.end()) return false;
+        open_node(*next);
+        return true;
     }
 
     /// Takes the next decision about the node opened last; false at a dead end or a whole graph. A
@@ -258,9 +256,9 @@ class ClassSearch {
     bool head_fits(int u, int t) const {
         if (!markov_) return true;
         if (forced_[at(u, t)] == tail) return false;
-        for (int x : neighbors_[u])
-            if (end_[at(u, x)] == head && unshielded(x, t) && !collider(x, u, t)) return false;
-        return true;
+        return std::ranges::none_of(neighbors_[u], [&](int x) {
+            return end_[at(u, x)] == head && unshielded(x, t) && !collider(x, u, t);
+        });
     }
 
     /// Solves for row t, the node opened last, and places it if its constraints with the nodes
@@ -298,11 +296,11 @@ class ClassSearch {
     void record() {
         for (std::size_t e = 0; e < edges_.size(); ++e) {
             const auto [i, j] = edges_[e];
-            marks_[e] = end_[at(i, j)] == tail   ? Edge::forward
+            kinds_[e] = end_[at(i, j)] == tail   ? Edge::forward
                         : end_[at(j, i)] == tail ? Edge::backward
                                                  : Edge::bidirected;
         }
-        const Graph H = marked_graph(n_, edges_, marks_.data());
+        const Graph H = graph_of_kinds(n_, edges_, kinds_.data());
         const Inclusion answer =
             rows_ ? produces(H, order_, options_.conditions, check_rows_, stop_).answer
                   : produces(H, order_, check_.data(), stop_).answer;
@@ -311,7 +309,7 @@ class ClassSearch {
         // With interventions graphs of one skeleton may differ in dimension.
         if (rows_ && count_parameters(H, options_.conditions) != n_parameters_) return;
         if (found_.n_members == options_.limit) throw Stopped{};  // there is one more
-        found_.marks.insert(found_.marks.end(), marks_.begin(), marks_.end());
+        found_.kinds.insert(found_.kinds.end(), kinds_.begin(), kinds_.end());
         ++found_.n_members;
         stop_.count_result();
     }
@@ -333,7 +331,7 @@ class ClassSearch {
     std::vector<std::pair<int, std::size_t>> waiting_;
     std::vector<Step> path_;
     std::vector<std::vector<int>> neighbors_;
-    Marks marks_;
+    EdgeKinds kinds_;
     std::vector<Element> M_, a_;
     // With conditions these take the place of Sigma_, check_ and R_.
     std::optional<ConditionRows> rows_;
@@ -359,41 +357,41 @@ ClassMembers exact_class(const Graph& graph, const ClassOptions& options, const 
 
 ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options, const Stop& stop) {
     const auto edges = skeleton_edges(graph);
-    const Marks own = marks_of(graph, edges);
+    const EdgeKinds own = kinds_of(graph, edges);
     // Members in the order found; the set also remembers the candidates that failed.
-    std::vector<Marks> members{own};
-    std::unordered_set<Marks, MarksHash> seen{own};
+    std::vector<EdgeKinds> members{own};
+    std::unordered_set<EdgeKinds, EdgeKindsHash> seen{own};
     ClassMembers found;
-    const auto try_candidate = [&](const Marks& candidate, const Witness& witness) {
+    const auto try_candidate = [&](const EdgeKinds& candidate, const InclusionOracle& oracle) {
         stop.check();
         if (!seen.insert(candidate).second) return;
         ++found.n_visited;
-        const Graph H = marked_graph(graph.d(), edges, candidate.data());
+        const Graph H = graph_of_kinds(graph.d(), edges, candidate.data());
         const std::vector<int> order = topological_order(H);
-        if (order.empty() || witness.inside(H, order, stop).answer != Inclusion::yes) return;
+        if (order.empty() || oracle.inside(H, order, stop).answer != Inclusion::yes) return;
         if (members.size() >= options.limit) throw Stopped{};  // there is one more
         members.push_back(candidate);
         stop.count_result();
     };
     try {
-        const Witness witness(graph, options.seed, stop);
+        const InclusionOracle oracle(graph, options.seed, stop);
         for (std::size_t next = 0; next < members.size(); ++next) {
-            Marks candidate = members[next];
-            for (Edge& mark : candidate) {
-                const Edge before = mark;
+            EdgeKinds candidate = members[next];
+            for (Edge& edge : candidate) {
+                const Edge before = edge;
                 for (const Edge kind : edge_kinds) {
-                    mark = kind;
-                    try_candidate(candidate, witness);
+                    edge = kind;
+                    try_candidate(candidate, oracle);
                 }
-                mark = before;
+                edge = before;
             }
         }
         found.complete = true;
     } catch (const Stopped&) {
     }
     found.n_members = members.size();
-    for (const Marks& member : members)
-        found.marks.insert(found.marks.end(), member.begin(), member.end());
+    for (const EdgeKinds& member : members)
+        found.kinds.insert(found.kinds.end(), member.begin(), member.end());
     return found;
 }
 
@@ -447,7 +445,7 @@ std::vector<ClassFactor> class_factors(const Graph& graph, ClassMethod method,
                              ? exact_class(component, its_options, stop)
                              : edge_change_class(component, its_options, stop);
         if (!factor.members.complete)
-            include(marks_of(component, skeleton_edges(component)), factor.members);
+            include(kinds_of(component, skeleton_edges(component)), factor.members);
         factors.push_back(std::move(factor));
     }
     return factors;

@@ -1,6 +1,6 @@
 // Equivalence classes of BAPs, listed: all BAPs of one skeleton that have the model of a given one.
 //
-// A member is a list of marks, one per edge of the skeleton. The exact class is found without
+// A member is a list of kinds, one per edge of the skeleton. The exact class is found without
 // looking at the 3^m orientations: a BAP is built ancestors first. For one node at a time it is
 // decided which neighbors are its parents, then the same for those parents, and so on; as soon as
 // all parents of a node have their rows of I - B, the node's own row follows, and its constraints
@@ -23,7 +23,7 @@
 namespace bowfree {
 
 /// What each edge (i, j), i < j, of a skeleton is in a member; never `Edge::none`.
-using Marks = std::vector<Edge>;
+using EdgeKinds = std::vector<Edge>;
 
 /// The kinds of an edge that is there.
 inline constexpr Edge edge_kinds[] = {Edge::forward, Edge::backward, Edge::bidirected};
@@ -31,14 +31,14 @@ inline constexpr Edge edge_kinds[] = {Edge::forward, Edge::backward, Edge::bidir
 /// The edges (i, j), i < j, of the skeleton in lexicographic order.
 std::vector<std::pair<int, int>> skeleton_edges(const Graph& graph);
 
-/// The marks of a BAP on the edges of its skeleton.
-Marks marks_of(const Graph& graph, const std::vector<std::pair<int, int>>& edges);
+/// The kinds of a BAP on the edges of its skeleton.
+EdgeKinds kinds_of(const Graph& graph, const std::vector<std::pair<int, int>>& edges);
 
-/// The BAP with these marks on these edges.
-Graph marked_graph(int d, const std::vector<std::pair<int, int>>& edges, const Edge* marks);
+/// The BAP with these kinds on these edges.
+Graph graph_of_kinds(int d, const std::vector<std::pair<int, int>>& edges, const Edge* kinds);
 
-struct MarksHash {
-    std::size_t operator()(const Marks& marks) const;
+struct EdgeKindsHash {
+    std::size_t operator()(const EdgeKinds& kinds) const;
 };
 
 struct ClassOptions {
@@ -50,7 +50,7 @@ struct ClassOptions {
 };
 
 struct ClassMembers {
-    Marks marks;  ///< members x edges, row-major
+    EdgeKinds kinds;  ///< members x edges, row-major
     std::uint64_t n_members = 0;
     std::uint64_t n_visited = 0;  ///< partial graphs (exact) or candidates (walk) looked at
     bool complete = false;        ///< false when the limit or the stop ended the search
@@ -60,7 +60,7 @@ struct ClassMembers {
 /// below, what was found so far comes back as not complete.
 ClassMembers exact_class(const Graph& graph, const ClassOptions& options, const Stop& stop);
 
-/// Those that a walk reaches from `graph` when each step changes the marks of one edge and stays in
+/// Those that a walk reaches from `graph` when each step changes the kinds of one edge and stays in
 /// the class. Classes can split under such steps from five nodes on. One condition only.
 ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options, const Stop& stop);
 
@@ -70,10 +70,10 @@ struct ClassFactor {
     ClassMembers members;
 };
 
-enum class ClassMethod { exact, edge_changes };
+enum class ClassMethod : std::uint8_t { exact, edge_changes };
 
 /// The class as one factor per connected component that has an edge. A factor whose search was
-/// ended early still lists the marks of `graph` itself.
+/// ended early still lists the kinds of `graph` itself.
 std::vector<ClassFactor> class_factors(const Graph& graph, ClassMethod method,
                                        const ClassOptions& options, const Stop& stop);
 

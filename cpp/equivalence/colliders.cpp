@@ -64,29 +64,29 @@ std::vector<ClassFactor> collider_factors(const Graph& graph) {
         }
         const int n_inner = static_cast<int>(factor.edges.size());
         for (const auto& [a, b] : tree.outer) column(a, b);
-        Marks marks(factor.edges.size());
+        EdgeKinds kinds(factor.edges.size());
         const auto list = [&] {
-            factor.members.marks.insert(factor.members.marks.end(), marks.begin(), marks.end());
+            factor.members.kinds.insert(factor.members.kinds.end(), kinds.begin(), kinds.end());
             ++factor.members.n_members;
         };
         for (int root : tree.nodes) {
             for (std::size_t o = 0; o < tree.outer.size(); ++o)
-                marks[n_inner + o] =
+                kinds[n_inner + o] =
                     tree.outer[o].first < tree.outer[o].second ? Edge::forward : Edge::backward;
             std::vector<std::pair<int, int>> walk{{root, -1}};  // (node, where it was reached from)
             for (std::size_t next = 0; next < walk.size(); ++next) {
                 const auto [v, from] = walk[next];
                 for (const auto& [u, c] : at[v]) {
                     if (u == from) continue;
-                    marks[c] = v < u ? Edge::forward : Edge::backward;
+                    kinds[c] = v < u ? Edge::forward : Edge::backward;
                     walk.emplace_back(u, v);
                 }
             }
             list();
             const auto bidirected_too = [&](int c) {
-                const Edge before = std::exchange(marks[c], Edge::bidirected);
+                const Edge before = std::exchange(kinds[c], Edge::bidirected);
                 list();
-                marks[c] = before;
+                kinds[c] = before;
             };
             for (const auto& [u, c] : at[root])
                 if (root < u) bidirected_too(c);  // else the other end lists it

@@ -5,14 +5,14 @@
 // edges. Every edge needs a head, so the n nodes of a connected piece of the free-free graph supply
 // heads to its n - 1 or more edges: the piece is a tree (a cycle would be a directed one), and
 //
-//   - if an edge from a fixed node with a tail there points into the tree, all marks are determined;
+//   - if an edge from a fixed node with a tail there points into the tree, all kinds are determined;
 //   - otherwise one node of the tree, the root, has its head to spare. All edges of the tree point
 //     away from the root, and the root may have no head, a head on an edge of the tree (which is
 //     then bidirected; either end of it may be called the root), or a head on one of the root -> c
 //     edges into fixed nodes c. With n nodes and o such edges these are n + (n - 1) + o graphs.
 //
 // The trees choose independently: no directed edge enters a tree that has a choice, so no directed
-// cycle can arise. The class is a product, counted without listing anything.
+// cycle can arise. The class is a product, counted without listing unbounded.
 #pragma once
 
 #include <cstdint>

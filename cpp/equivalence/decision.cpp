@@ -112,14 +112,14 @@ InclusionTest inside(const Graph& G, const std::vector<int>& order_G, const Grap
     return test;
 }
 
-Witness::Witness(const Graph& G, std::uint64_t seed, const Stop& stop)
+InclusionOracle::InclusionOracle(const Graph& G, std::uint64_t seed, const Stop& stop)
     : seed_(seed), G_(G), order_(topological_order(G)) {
     for (int draw = 0; draw < 2; ++draw)
         Sigma_[draw] = random_covariance(G, order_, draw_seed(seed, draw), stop);
 }
 
-InclusionTest Witness::inside(const Graph& H, const std::vector<int>& order,
-                              const Stop& stop) const {
+InclusionTest InclusionOracle::inside(const Graph& H, const std::vector<int>& order,
+                                      const Stop& stop) const {
     InclusionTest test;
     for (int draw = 0; draw < 2 && test.answer == Inclusion::yes; ++draw) {
         test = produces(H, order, Sigma_[draw].data(), stop);

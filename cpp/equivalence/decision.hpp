@@ -25,7 +25,7 @@
 
 namespace bowfree {
 
-enum class Inclusion { no, yes, singular };
+enum class Inclusion : std::uint8_t { no, yes, singular };
 
 /// An answer, and where it is "no" the non-adjacent pair of H whose constraint fails.
 struct InclusionTest {
@@ -60,9 +60,9 @@ InclusionTest inside(const Graph& G, const std::vector<int>& order_G, const Grap
                      const std::vector<int>& order_H, std::uint64_t seed, const Stop& stop);
 
 /// Sigma of G at two independent draws: serves every question "is G's model inside that of H".
-class Witness {
+class InclusionOracle {
   public:
-    Witness(const Graph& G, std::uint64_t seed, const Stop& stop);
+    InclusionOracle(const Graph& G, std::uint64_t seed, const Stop& stop);
 
     int d() const { return G_.d(); }
     /// Yes or no; "yes" needs both draws.

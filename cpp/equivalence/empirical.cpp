@@ -27,23 +27,23 @@ class Finder {
                   1.0, 0.0, cache_bytes, options.sweeps),
           workspace_(scorer_, stop),
           own_(scorer_.objective(graph, workspace_)) {
-        const Marks marks = marks_of(graph, edges_);
-        seen_.insert(marks);
-        list(marks, 0, own_);
+        const EdgeKinds kinds = kinds_of(graph, edges_);
+        seen_.insert(kinds);
+        list(kinds, 0, own_);
     }
 
     /// The collider-invariant graphs: all combinations of the independent choices.
     void list_collider_invariant(const Graph& graph) {
         const auto factors = collider_factors(graph);
         std::vector<std::uint64_t> digit(factors.size());
-        Marks marks = graphs_.front();
+        EdgeKinds kinds = graphs_.front();
         for (bool more = true; more;) {
             workspace_.stop.check();
             for (std::size_t f = 0; f < factors.size(); ++f)
                 for (std::size_t c = 0; c < factors[f].edges.size(); ++c)
-                    marks[factors[f].edges[c]] =
-                        factors[f].members.marks[digit[f] * factors[f].edges.size() + c];
-            if (seen_.insert(marks).second) list(marks, 0, objective(marks));
+                    kinds[factors[f].edges[c]] =
+                        factors[f].members.kinds[digit[f] * factors[f].edges.size() + c];
+            if (seen_.insert(kinds).second) list(kinds, 0, objective(kinds));
             more = false;
             for (std::size_t f = 0; f < factors.size() && !more; ++f) {
                 more = ++digit[f] < factors[f].members.n_members;
@@ -56,14 +56,14 @@ class Finder {
     void list_neighbors() {
         for (std::size_t next = 0; next < graphs_.size(); ++next) {
             if (depth_[next] == options_.max_depth) continue;
-            Marks candidate = graphs_[next];
-            for (Edge& mark : candidate) {
-                const Edge before = mark;
+            EdgeKinds candidate = graphs_[next];
+            for (Edge& edge : candidate) {
+                const Edge before = edge;
                 for (const Edge kind : edge_kinds) {
-                    mark = kind;
+                    edge = kind;
                     try_candidate(candidate, depth_[next] + 1);
                 }
-                mark = before;
+                edge = before;
             }
         }
     }
@@ -75,29 +75,29 @@ class Finder {
         result.members.complete = complete;
         result.members.n_members = graphs_.size();
         result.members.n_visited = n_visited_;
-        for (const Marks& marks : graphs_)
-            result.members.marks.insert(result.members.marks.end(), marks.begin(), marks.end());
+        for (const EdgeKinds& kinds : graphs_)
+            result.members.kinds.insert(result.members.kinds.end(), kinds.begin(), kinds.end());
         return result;
     }
 
   private:
-    double objective(const Marks& marks) {
-        return scorer_.objective(marked_graph(d_, edges_, marks.data()), workspace_);
+    double objective(const EdgeKinds& kinds) {
+        return scorer_.objective(graph_of_kinds(d_, edges_, kinds.data()), workspace_);
     }
 
-    void list(const Marks& marks, int steps, double value) {
+    void list(const EdgeKinds& kinds, int steps, double value) {
         if (graphs_.size() >= options_.search.limit) throw Stopped{};  // there is one more
-        graphs_.push_back(marks);
+        graphs_.push_back(kinds);
         depth_.push_back(steps);
         objective_.push_back(value);
         workspace_.stop.count_result();
     }
 
-    void try_candidate(const Marks& candidate, int steps) {
+    void try_candidate(const EdgeKinds& candidate, int steps) {
         workspace_.stop.check();
         if (!seen_.insert(candidate).second) return;
         ++n_visited_;
-        if (topological_order(marked_graph(d_, edges_, candidate.data())).empty()) return;
+        if (topological_order(graph_of_kinds(d_, edges_, candidate.data())).empty()) return;
         const double value = objective(candidate);
         if (std::abs(value - own_) <= 2 * options_.epsilon) list(candidate, steps, value);
     }
@@ -109,10 +109,10 @@ class Finder {
     Workspace workspace_;
     double own_;
     std::uint64_t n_visited_ = 0;
-    std::vector<Marks> graphs_;
+    std::vector<EdgeKinds> graphs_;
     std::vector<int> depth_;         // by graph: single-edge changes that led there
     std::vector<double> objective_;  // by graph
-    std::unordered_set<Marks, MarksHash> seen_;
+    std::unordered_set<EdgeKinds, EdgeKindsHash> seen_;
 };
 
 }  // namespace

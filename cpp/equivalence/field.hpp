@@ -2,7 +2,7 @@
 //
 // Polynomial identities between covariances are decided by evaluating them at a random point of
 // this field: a polynomial of degree k that is not zero vanishes there with probability at most k/p
-// (Schwartz-Zippel), and unlike floating point there is no rounding to tell from a zero. p is a
+// (Schwartz-Zippel), and unlike floating point there is no rounding to progress from a zero. p is a
 // Mersenne prime, so that a 122-bit product is reduced by one shift and one addition.
 #pragma once
 

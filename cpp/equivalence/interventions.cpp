@@ -118,21 +118,22 @@ ConditionsTest ConditionRows::place(int v, const std::vector<int>& parents,
         for (std::size_t i = 0; i < solver.b().size(); ++i)
             if (condition.coefficient(parents[i], v) == ParameterUse::shared &&
                 !agree(coefficients_[i], solver.b()[i], here))
-                return {Inclusion::no,         Clash::coefficient, here,
-                        coefficients_[i].from, parents[i],         v};
+                return {Inclusion::no, Conflict::coefficient,
+                        here,          coefficients_[i].from,
+                        parents[i],    v};
         for (int u : before) {
             // A parent is uncorrelated by construction, in all conditions.
             const ParameterUse use = adjacent[u] ? condition.error(u, v) : ParameterUse::absent;
             if (use == ParameterUse::specific) continue;
             const Element error = solver.error(u);
             if (use == ParameterUse::absent && error != 0)
-                return {Inclusion::no, Clash::correlated, here, -1, u, v};
+                return {Inclusion::no, Conflict::correlated, here, -1, u, v};
             if (use == ParameterUse::shared && !agree(errors_[u], error, here))
-                return {Inclusion::no, Clash::error, here, errors_[u].from, u, v};
+                return {Inclusion::no, Conflict::error, here, errors_[u].from, u, v};
         }
         if (condition.error(v, v) == ParameterUse::shared &&
             !agree(errors_[v], solver.error(v), here))
-            return {Inclusion::no, Clash::error, here, errors_[v].from, v, v};
+            return {Inclusion::no, Conflict::error, here, errors_[v].from, v, v};
     }
     return {};
 }
@@ -187,7 +188,7 @@ ConditionsTest equal_models(const Graph& G, const std::vector<int>& order_G, con
     const ConditionsTest test = inside(G, order_G, H, order_H, conditions, seed, stop);
     if (test.answer == Inclusion::yes &&
         count_parameters(G, conditions) != count_parameters(H, conditions))
-        return {Inclusion::no, Clash::dimension};
+        return {Inclusion::no, Conflict::dimension};
     return test;
 }
 

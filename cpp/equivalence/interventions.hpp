@@ -86,7 +86,7 @@ class RowSolver {
 };
 
 /// Why H cannot produce the matrices.
-enum class Clash : std::uint8_t {
+enum class Conflict : std::uint8_t {
     none,
     correlated,   ///< errors at a pair that H does not join in `condition` are correlated
     coefficient,  ///< two conditions need different coefficients of a -> b
@@ -96,7 +96,7 @@ enum class Clash : std::uint8_t {
 
 struct ConditionsTest {
     Inclusion answer = Inclusion::yes;
-    Clash clash = Clash::none;
+    Conflict conflict = Conflict::none;
     int condition = -1, other = -1;  ///< where it fails, and the condition that it disagrees with
     int a = -1, b = -1;
 };

@@ -222,14 +222,13 @@ std::vector<int> split_by_tests(const std::vector<const Graph*>& members,
         const std::uint64_t dimension = count_parameters(*member, conditions);
         const auto same = [&](const Head& head) {
             if (head.dimension != dimension) return false;
-            for (const Covariances& Sigma : head.Sigma) {
+            return std::ranges::all_of(head.Sigma, [&](const Covariances& Sigma) {
                 const Inclusion answer = produces(*member, order, conditions, Sigma, stop).answer;
                 if (answer == Inclusion::singular) throw SingularDraw{};
-                if (answer == Inclusion::no) return false;
-            }
-            return true;
+                return answer == Inclusion::yes;
+            });
         };
-        const auto found = std::find_if(heads.begin(), heads.end(), same);
+        const auto found = std::ranges::find_if(heads, same);
         classes.push_back(static_cast<int>(found - heads.begin()));
         if (found != heads.end()) continue;
         heads.push_back({dimension, {}});
@@ -275,20 +274,19 @@ void split_under(const std::vector<Graph>& members, const Conditions& known,
 
 std::vector<std::int32_t> split_members(const Graph& graph,
                                         const std::vector<std::pair<int, int>>& edges,
-                                        const Edge* marks, std::size_t n_members,
+                                        const Edge* kinds, std::size_t n_members,
                                         const Conditions& known,
                                         const std::vector<Condition>& additions, std::uint64_t seed,
                                         int n_threads, const Stop& stop) {
     std::vector<Graph> members;
     for (std::size_t i = 0; i < n_members; ++i) {
         stop.check();
-        members.push_back(marked_graph(graph.d(), edges, marks + i * edges.size()));
+        members.push_back(graph_of_kinds(graph.d(), edges, kinds + i * edges.size()));
     }
     if (members.empty()) return {};
     // Fingerprints stand on a Sigma without interventions.
-    const bool anchored = std::any_of(known.begin(), known.end(), [](const Condition& condition) {
-        return std::all_of(condition.targets.begin(), condition.targets.end(),
-                           [](Word word) { return word == 0; });
+    const bool anchored = std::ranges::any_of(known, [](const Condition& condition) {
+        return std::ranges::all_of(condition.targets, [](Word word) { return word == 0; });
     });
     const std::size_t m = additions.size();
     for (int draw = 0; draw < max_draws; ++draw) {

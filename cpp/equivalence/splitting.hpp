@@ -18,11 +18,11 @@ namespace bowfree {
 
 /// Into which classes equivalent graphs fall when conditions are added, for each of several
 /// possible additions: members x additions, classes being numbered in the order of their first
-/// members. `marks` are those of the members on `edges`, row by row; all have the model of `graph`
+/// members. `kinds` are those of the members on `edges`, row by row; all have the model of `graph`
 /// under `known`. Throws `Stopped` when the stop is raised.
 std::vector<std::int32_t> split_members(const Graph& graph,
                                         const std::vector<std::pair<int, int>>& edges,
-                                        const Edge* marks, std::size_t n_members,
+                                        const Edge* kinds, std::size_t n_members,
                                         const Conditions& known,
                                         const std::vector<Condition>& additions, std::uint64_t seed,
                                         int n_threads, const Stop& stop);

@@ -13,6 +13,7 @@ namespace bowfree {
 /// Two words with the few operations that the field needs.
 class TwoWords {
   public:
+    // NOLINTNEXTLINE(*-explicit-constructor): words are numbers of 128 bits
     constexpr TwoWords(std::uint64_t low = 0) : low_(low) {}
 
     static TwoWords product(std::uint64_t a, std::uint64_t b) {

@@ -25,7 +25,7 @@ std::vector<int> district_of(const Graph& graph, int start) {
             nodes.push_back(j);
         });
     }
-    std::sort(nodes.begin(), nodes.end());
+    std::ranges::sort(nodes);
     return nodes;
 }
 
@@ -50,19 +50,19 @@ std::vector<int> topological_order(const Graph& graph) {
     }
     std::vector<int> order;
     std::vector<int> free;  // nodes whose parents are placed: a min-heap
-    const auto later = std::greater<int>{};
+    const auto later = std::greater<>{};
     for (int i = 0; i < d; ++i)
         if (waiting[i] == 0) free.push_back(i);
-    std::make_heap(free.begin(), free.end(), later);
+    std::ranges::make_heap(free, later);
     while (!free.empty()) {
-        std::pop_heap(free.begin(), free.end(), later);
+        std::ranges::pop_heap(free, later);
         const int i = free.back();
         free.pop_back();
         order.push_back(i);
         for (int child : children[i]) {
             if (--waiting[child] > 0) continue;
             free.push_back(child);
-            std::push_heap(free.begin(), free.end(), later);
+            std::ranges::push_heap(free, later);
         }
     }
     if (static_cast<int>(order.size()) < d) order.clear();

@@ -91,12 +91,12 @@ void CanonicalOrder::arrange(const District& given) {
         std::vector<int>& row = district_.parents[v];
         row.clear();
         for (const int p : given.parents[order_[v]]) row.push_back(place_[p]);
-        std::sort(row.begin(), row.end());
+        std::ranges::sort(row);
     }
     district_.spouse_pairs.clear();
     for (const auto& [a, b] : given.spouse_pairs)
         district_.spouse_pairs.push_back(std::minmax({place_[a], place_[b]}));
-    std::sort(district_.spouse_pairs.begin(), district_.spouse_pairs.end());
+    std::ranges::sort(district_.spouse_pairs);
 }
 
 }  // namespace bowfree

@@ -38,8 +38,8 @@ void GroupSweeps::reset(const District& district, const std::vector<ConditionGro
     stop_ = stop;
     k_ = district.k;
     m_ = district.m();
-    has_specific_ = std::any_of(groups.begin(), groups.end(),
-                                [](const ConditionGroup& group) { return group.condition >= 0; });
+    has_specific_ = std::ranges::any_of(
+        groups, [](const ConditionGroup& group) { return group.condition >= 0; });
     A_.resize(k_ * m_);
     Omega_.resize(k_ * k_);
     regressed_.k = k_;
@@ -88,7 +88,7 @@ void GroupSweeps::start(const double* B) {
     for (int v = 0; v < k_; ++v)
         for (int j = 0; j < m_; ++j) A_[v * m_ + j] = (v == j ? 1.0 : 0.0) - B[v * m_ + j];
     const std::vector<double> E = residual_moments();
-    std::fill(Omega_.begin(), Omega_.end(), 0.0);
+    std::ranges::fill(Omega_, 0.0);
     for (int v = 0; v < k_; ++v) Omega_[v * k_ + v] = std::max(E[v * k_ + v], rounding_share);
 }
 

@@ -158,7 +158,7 @@ void GroupedObjective::unscale(int group, const std::vector<double>& theta, doub
 }
 
 void GroupedObjective::scale_uncorrelated(const double* B, std::vector<double>& theta) {
-    std::fill(theta.begin(), theta.end(), 0.0);
+    std::ranges::fill(theta, 0.0);
     for (int i = 0; i < n_rows_; ++i) {
         const auto [v, j] = shared_.entries[i];
         theta[i] = v == j ? 1.0 : -B[v * m_ + j];
@@ -192,8 +192,8 @@ void GroupedObjective::differentiate(const std::vector<double>& theta,
                                   hessian ? hessian->data() : nullptr);
         return;
     }
-    std::fill(gradient.begin(), gradient.end(), 0.0);
-    if (hessian) std::fill(hessian->begin(), hessian->end(), 0.0);
+    std::ranges::fill(gradient, 0.0);
+    if (hessian) std::ranges::fill(*hessian, 0.0);
     for (int t = 0; t < n_terms_; ++t) {
         Term& term = terms_[t];
         const int n = term.f.parameters().size();

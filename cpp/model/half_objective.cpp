@@ -43,13 +43,13 @@ void HalfObjective::reset(const District& district, const double* S, const doubl
 /// Stores L, the Cholesky factor of R, and T = L^-1 A X for `differentiate`.
 double HalfObjective::evaluate(const double* theta) {
     if (stop_) stop_->check();
-    std::fill(L_.begin(), L_.end(), 0.0);
+    std::ranges::fill(L_, 0.0);
     for (int v = 0; v < k_; ++v) L_[v * k_ + v] = 1.0;
     for (int i = n_rows_; i < n_; ++i)
         L_[parameters_.entries[i].column * k_ + parameters_.entries[i].row] = theta[i];
     if (cholesky(L_.data(), k_) < k_) return infinity;
 
-    std::fill(T_.begin(), T_.end(), 0.0);
+    std::ranges::fill(T_, 0.0);
     double value = 0.0, product = 1.0;
     for (int i = 0; i < n_rows_; ++i) {
         const auto [v, j] = parameters_.entries[i];
@@ -71,7 +71,7 @@ double HalfObjective::evaluate(const double* theta) {
 ///     d2f/dA_vj dR_ab = -(W_va G_bj + W_vb G_aj)
 ///     d2f/dR_ab dR_cd = -(W_ac W_bd + W_ad W_bc) + W_ac Q_bd + W_ad Q_bc + Q_ac W_bd + Q_ad W_bc
 void HalfObjective::differentiate(const double* theta, double* gradient, double* hessian) {
-    std::fill(W_.begin(), W_.end(), 0.0);
+    std::ranges::fill(W_, 0.0);
     for (int v = 0; v < k_; ++v) W_[v * k_ + v] = 1.0;
     solve_lower(L_.data(), k_, W_.data(), k_);
     solve_lower_transposed(L_.data(), k_, W_.data(), k_);
@@ -123,7 +123,7 @@ void HalfObjective::differentiate(const double* theta, double* gradient, double*
 
 void HalfObjective::add_variances(const double* theta, double weight, const std::vector<int>& rows,
                                   double* variances) {
-    std::fill(T_.begin(), T_.end(), 0.0);
+    std::ranges::fill(T_, 0.0);
     for (int i = 0; i < n_rows_; ++i) {
         const auto [v, j] = parameters_.entries[i];
         axpy(theta[i], X_ + j * m_, &T_[v * m_], j + 1);

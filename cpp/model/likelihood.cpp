@@ -37,10 +37,10 @@ constexpr double gross_misfit = 1.0;
 constexpr int max_starts = 60;
 constexpr double max_extra_work = 1e9;  // multiplications: a second or so; up to 195 parameters
 
-// A step of Newton takes n^3 / 6 multiplications for n parameters; `most_work` for one start is
+// A step of Newton takes n^3 / 6 multiplications for n parameters; `max_newton_work` for one start is
 // about half a minute. Beyond 1300 parameters there are fewer steps, beyond 4900 none, and more
 // sweeps, which are far cheaper.
-constexpr double most_work = 2e10;
+constexpr double max_newton_work = 2e10;
 constexpr int few_steps = 10;
 constexpr double flat = 1e-6;  // as `steep`
 constexpr int many_sweeps = 100;
@@ -121,10 +121,10 @@ void DistrictFitter::set_start(int start, const District& district, Rng& random)
 
 /// Sweeps to the neighborhood of an optimum, then Newton's method. Returns whether the end is
 /// certified.
-bool DistrictFitter::optimize(int max_newton_steps) {
-    const double n = newton_.n_parameters(), affordable = 6.0 * most_work / (n * n * n);
+bool DistrictFitter::optimize(int max_steps) {
+    const double n = newton_.n_parameters(), affordable = 6.0 * max_newton_work / (n * n * n);
     const bool large = affordable < few_steps;
-    if (affordable < max_newton_steps) max_newton_steps = static_cast<int>(affordable);
+    if (affordable < max_steps) max_steps = static_cast<int>(affordable);
     double before = sweeps_->objective();
     for (int sweep = 0; sweep < (large ? many_sweeps : max_sweeps) && sweeps_->sweep(); ++sweep) {
         ++n_iter_;
@@ -134,7 +134,7 @@ bool DistrictFitter::optimize(int max_newton_steps) {
     }
     if (!newton_.start()) newton_.start(start_.data());
     const int steps = newton_.n_steps();
-    const bool certified = newton_.run(tolerance, max_newton_steps);
+    const bool certified = newton_.run(tolerance, max_steps);
     n_iter_ += newton_.n_steps() - steps;
     return certified;
 }
@@ -209,7 +209,7 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
     const auto count = [&](bool counts) {
         const double value = 2.0 * newton_.value();
         const auto same = [&](double other) { return std::abs(value - other) < same_optimum; };
-        if (counts && std::none_of(optima.begin(), optima.end(), same)) optima.push_back(value);
+        if (counts && std::ranges::none_of(optima, same)) optima.push_back(value);
     };
     const auto end_here = [&](bool certified) {
         best = 2.0 * newton_.value();

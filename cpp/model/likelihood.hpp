@@ -87,7 +87,7 @@ class DistrictFitter {
     DistrictFitter(const double* S, int d, const Stop* stop = nullptr) : data_(S, d), stop_(stop) {}
 
     /// `conditions` must outlive this object. No variable may be a target in all of them.
-    DistrictFitter(const JointData& conditions, const Stop* stop = nullptr)
+    explicit DistrictFitter(const JointData& conditions, const Stop* stop = nullptr)
         : data_(conditions), stop_(stop) {}
 
     DistrictFit fit(const District& district, const FitOptions& options = {});

@@ -229,7 +229,7 @@ double Newton::leap() {
 /// gradient is zero, so we move along this direction, to the side on which f falls.
 bool Newton::follow_negative_curvature(int pivot) {
     const auto row = [&](int i) { return &factor_[static_cast<std::ptrdiff_t>(i) * n_]; };
-    std::fill(step_.begin(), step_.end(), 0.0);
+    std::ranges::fill(step_, 0.0);
     for (int i = 0; i < pivot; ++i) step_[i] = -row(pivot)[i];
     for (int i = pivot - 1; i >= 0; --i) {
         step_[i] /= row(i)[i];

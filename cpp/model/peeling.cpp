@@ -8,7 +8,7 @@ namespace bowfree {
 namespace {
 
 bool includes(const std::vector<int>& larger, const std::vector<int>& smaller) {
-    return std::includes(larger.begin(), larger.end(), smaller.begin(), smaller.end());
+    return std::ranges::includes(larger, smaller);
 }
 
 /// The district of the given members and outside nodes (local numbers of `district`, in the order
@@ -36,14 +36,13 @@ District part(const District& district, const std::vector<int>& members,
         else if (local[a] >= 0 && local[b] >= 0 && local[a] < result.k && local[b] < result.k)
             result.spouse_pairs.emplace_back(local[a], local[b]);
     }
-    for (std::vector<int>& row : result.parents) std::sort(row.begin(), row.end());
+    for (std::vector<int>& row : result.parents) std::ranges::sort(row);
     return result;
 }
 
 /// Sorts local numbers by their nodes.
 void sort_by_node(std::vector<int>& numbers, const District& district) {
-    std::sort(numbers.begin(), numbers.end(),
-              [&](int a, int b) { return district.nodes[a] < district.nodes[b]; });
+    std::ranges::sort(numbers, [&](int a, int b) { return district.nodes[a] < district.nodes[b]; });
 }
 
 }  // namespace

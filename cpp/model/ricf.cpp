@@ -46,8 +46,8 @@ void Ricf::start(const double* B) {
         for (int j = 0; j < m_; ++j) A_[v * m_ + j] = (v == j ? 1.0 : 0.0) - B[v * m_ + j];
     }
     for (int v = 0; v < k_; ++v) refresh_row(v);
-    std::fill(Omega_.begin(), Omega_.end(), 0.0);
-    std::fill(W_.begin(), W_.end(), 0.0);
+    std::ranges::fill(Omega_, 0.0);
+    std::ranges::fill(W_, 0.0);
     log_det_ = 0.0;
     for (int v = 0; v < k_; ++v) {
         const double variance = std::max(E_[v * k_ + v], rounding_share * S_[v * m_ + v]);
@@ -78,7 +78,7 @@ bool Ricf::start(const double* A, const double* Omega) {
 bool Ricf::invert_omega() {
     Z_ = Omega_;  // scratch: the Cholesky factor of Omega
     if (cholesky(Z_.data(), k_) < k_) return false;
-    std::fill(W_.begin(), W_.end(), 0.0);
+    std::ranges::fill(W_, 0.0);
     log_det_ = 0.0;
     for (int v = 0; v < k_; ++v) {
         W_[v * k_ + v] = 1.0;
@@ -155,7 +155,7 @@ bool Ricf::step(int v) {
 
     // Row v of B and Omega.
     for (int a = 0; a < np; ++a) A_[v * m_ + P[a]] = -coef_[a];
-    std::fill(direction_.begin(), direction_.end(), 0.0);
+    std::ranges::fill(direction_, 0.0);
     for (int a = 0; a < nq; ++a) axpy(coef_[np + a], &Z_[a * k_], direction_.data(), k_);
     double explained = 0.0;
     for (int a = 0; a < nq; ++a) {

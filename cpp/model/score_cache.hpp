@@ -31,7 +31,7 @@ class ScoreCache {
 
     std::optional<Entry> find(const Key& key) {
         Shard& shard = shards_[key.high % n_shards];
-        std::lock_guard lock(shard.mutex);
+        std::scoped_lock lock(shard.mutex);
         if (shard.buckets.empty()) return std::nullopt;
         const Bucket& bucket = shard.bucket_of(key);
         for (int e = 0; e < bucket.size; ++e)
@@ -41,7 +41,7 @@ class ScoreCache {
 
     void store(const Key& key, const Entry& value) {
         Shard& shard = shards_[key.high % n_shards];
-        std::lock_guard lock(shard.mutex);
+        std::scoped_lock lock(shard.mutex);
         if (shard.buckets.empty()) return;
         // Another thread may have stored the same value while this one computed it: harmless, the
         // two entries are equal.
@@ -55,7 +55,7 @@ class ScoreCache {
     std::size_t bytes() {
         std::size_t total = 0;
         for (auto& shard : shards_) {
-            std::lock_guard lock(shard.mutex);
+            std::scoped_lock lock(shard.mutex);
             total += shard.buckets.size() * sizeof(Bucket);
         }
         return total;

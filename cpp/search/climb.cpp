@@ -18,12 +18,12 @@ bool comes_before(const Move& a, const Move& b) {
 }  // namespace
 
 Climber::Climber(Scorer& scorer, Graph start, const Rules& rules, const ClimbOptions& options,
-                 Rng& rng, Workspace& workspace, Journal& journal)
+                 Rng& rng, Workspace& workspace, Trace& trace)
     : rules_(&rules),
       options_(options),
       rng_(rng),
       stop_(workspace.stop),
-      journal_(journal),
+      trace_(trace),
       table_(scorer, std::move(start), workspace),
       edge_cost_(scorer.edge_cost()) {
     record();
@@ -31,9 +31,9 @@ Climber::Climber(Scorer& scorer, Graph start, const Rules& rules, const ClimbOpt
 
 void Climber::record() {
     const double score = table_.score();
-    if (journal_.path.empty() || score > journal_.path.back() + options_.tolerance)
-        journal_.path.push_back(score);
-    journal_.pool.offer(table_.key(), score, table_.graph());
+    if (trace_.path.empty() || score > trace_.path.back() + options_.tolerance)
+        trace_.path.push_back(score);
+    trace_.pool.offer(table_.key(), score, table_.graph());
 }
 
 bool Climber::is_wanted(const Move& move) const {
@@ -54,7 +54,7 @@ bool Climber::is_wanted(const Move& move) const {
 }
 
 Climber::Choice Climber::best_move(double edge_cost) {
-    if (options_.neighbors > 0) return best_of_lots(edge_cost);
+    if (options_.neighbors > 0) return best_of_random_moves(edge_cost);
     found_.clear();
     double best = options_.tolerance;
     table_.visit_best(
@@ -65,14 +65,14 @@ Climber::Choice Climber::best_move(double edge_cost) {
             return std::max(options_.tolerance, best - options_.tolerance);
         });
     // What is drawn must not hang on the order in which the moves were looked at.
-    std::sort(found_.begin(), found_.end(),
-              [](const auto& a, const auto& b) { return comes_before(a.first, b.first); });
+    std::ranges::sort(found_,
+                      [](const auto& a, const auto& b) { return comes_before(a.first, b.first); });
     return draw(best);
 }
 
 /// Random subsets of all moves, one after the other until one of them has a move that gains: a run
 /// still ends in a local optimum of the whole neighborhood.
-Climber::Choice Climber::best_of_lots(double edge_cost) {
+Climber::Choice Climber::best_of_random_moves(double edge_cost) {
     std::vector<Move> moves;
     table_.for_each_move(*rules_, [&](const Move& move) {
         if (is_wanted(move)) moves.push_back(move);
@@ -117,7 +117,7 @@ bool Climber::climb(double cost_factor) {
 /// Offers the neighbors of the current graph to the pool.
 void Climber::record_neighbors() {
     const double score = table_.score();
-    Pool& pool = journal_.pool;
+    Pool& pool = trace_.pool;
     if (!pool.wants(score)) return;
     const PackedGraph here(table_.graph());
     // Of one graph's neighbors no more can stay than the pool keeps: the smallest of so many gains
@@ -149,8 +149,8 @@ void Climber::list_equals() {
             if (gain <= options_.tolerance) found_.emplace_back(move, gain);
             return -options_.tolerance;
         });
-    std::sort(found_.begin(), found_.end(),
-              [](const auto& a, const auto& b) { return comes_before(a.first, b.first); });
+    std::ranges::sort(found_,
+                      [](const auto& a, const auto& b) { return comes_before(a.first, b.first); });
 }
 
 void Climber::climb_and_walk_plateau(int limit) {
@@ -176,7 +176,7 @@ void Climber::climb_and_walk_plateau(int limit) {
         std::swap(waiting[rng_.below(static_cast<int>(waiting.size()))], waiting.back());
         const auto [from, move] = waiting.back();
         waiting.pop_back();
-        table_.morph(places[from].with(move.i, move.j, move.edge).unpack());
+        table_.set_graph(places[from].with(move.i, move.j, move.edge).unpack());
         record();
         if (best_move(edge_cost_).found) {  // a way up: what waits here is of no interest any more
             waiting.clear();

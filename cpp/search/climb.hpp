@@ -26,18 +26,18 @@ struct ClimbOptions {
 };
 
 /// The scores and graphs that a run has visited.
-struct Journal {
-    explicit Journal(Pool kept) : pool(std::move(kept)) {}
+struct Trace {
+    explicit Trace(Pool kept) : pool(std::move(kept)) {}
     std::vector<double> path;  ///< the start's score, then every new best of the run
     Pool pool;
 };
 
 /// The climber of one run: a graph, the rules, and a stream of random numbers. All methods may
-/// throw `Stopped`; the journal then contains all graphs visited before.
+/// throw `Stopped`; the trace then contains all graphs visited before.
 class Climber {
   public:
     Climber(Scorer& scorer, Graph start, const Rules& rules, const ClimbOptions& options, Rng& rng,
-            Workspace& workspace, Journal& journal);
+            Workspace& workspace, Trace& trace);
 
     MoveTable& table() { return table_; }
 
@@ -57,7 +57,7 @@ class Climber {
     /// single changes, climbing on (and counting anew) when one of them has a better neighbor.
     void climb_and_walk_plateau(int limit);
 
-    /// Writes the current graph into the journal.
+    /// Writes the current graph into the trace.
     void record();
 
   private:
@@ -67,7 +67,7 @@ class Climber {
     };
     /// The move to make next, when one gains more than the tolerance.
     Choice best_move(double edge_cost);
-    Choice best_of_lots(double edge_cost);
+    Choice best_of_random_moves(double edge_cost);
     Choice draw(double best);
     bool is_wanted(const Move& move) const;
     void record_neighbors();
@@ -77,7 +77,7 @@ class Climber {
     const ClimbOptions& options_;
     Rng& rng_;
     const Stop& stop_;
-    Journal& journal_;
+    Trace& trace_;
     MoveTable table_;
     double edge_cost_;
     std::vector<std::pair<Move, double>> found_;  // scratch: moves, and what they gain

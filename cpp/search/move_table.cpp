@@ -12,12 +12,12 @@ namespace bowfree {
 namespace {
 
 constexpr double stale = std::numeric_limits<double>::quiet_NaN();
-constexpr double anything = std::numeric_limits<double>::infinity();
+constexpr double unbounded = std::numeric_limits<double>::infinity();
 
 // With more variables than `screened_beyond`, the gain of a new edge is computed only if
-// `generosity` times the bound of the screen would improve the score (docs/evidence/scaling.md).
+// `screen_factor` times the bound of the screen would improve the score (docs/evidence/scaling.md).
 constexpr int screened_beyond = 20;
-constexpr double generosity = 2.0;
+constexpr double screen_factor = 2.0;
 
 // Of all pairs: when more have changed, the tournament is held anew.
 constexpr int anew_share = 8;
@@ -58,7 +58,7 @@ MoveTable::MoveTable(Scorer& scorer, Graph start, Workspace& workspace)
     assert(graph_.d() == scorer.d());
     if (d() > screened_beyond && scorer.data().is_observational()) {
         screen_.emplace(scorer, workspace);
-        promises_.assign(gains_.size(), std::numeric_limits<float>::quiet_NaN());
+        screened_.assign(gains_.size(), std::numeric_limits<float>::quiet_NaN());
     }
     if (d() > screened_beyond) {
         leaves_ = static_cast<int>(std::bit_ceil(edges_.size()));
@@ -106,14 +106,14 @@ double MoveTable::objective_of(int representative) {
 double MoveTable::likelihood_gain(const Move& move) {
     double& gain = gains_[4 * pair(move.i, move.j) + static_cast<int>(move.edge)];
     if (std::isnan(gain)) {
-        gain = work_out_gain(move);
+        gain = compute_gain(move);
         if (std::isnan(gain))
             gain = never;  // F is not finite on either side: no reason to go there
     }
     return gain;
 }
 
-double MoveTable::work_out_gain(const Move& move) {
+double MoveTable::compute_gain(const Move& move) {
     ++workspace_.effort.candidates;
     const auto [i, j, after] = move;
     const Edge before = edge(i, j);
@@ -169,7 +169,7 @@ void MoveTable::apply(const Move& move) {
 
     for (int e = 0; e < 4; ++e) {
         gains_[4 * pair(i, j) + e] = stale;
-        if (screen_) promises_[4 * pair(i, j) + e] = std::numeric_limits<float>::quiet_NaN();
+        if (screen_) screened_[4 * pair(i, j) + e] = std::numeric_limits<float>::quiet_NaN();
     }
     mark_changed(i, j);
     if (at_j) district_[j] = unassigned;
@@ -203,33 +203,33 @@ void MoveTable::mark_stale(int node) {
             if (!has_head && !head_here(e)) continue;
             gains_[4 * p + static_cast<int>(e)] = stale;
             if (screen_)
-                promises_[4 * p + static_cast<int>(e)] = std::numeric_limits<float>::quiet_NaN();
+                screened_[4 * p + static_cast<int>(e)] = std::numeric_limits<float>::quiet_NaN();
         }
         mark_changed(std::min(node, other), std::max(node, other));
     }
-    if (screen_) screen_->forget(node);
+    if (screen_) screen_->invalidate(node);
 }
 
 /// What a gain that is not known may be.
-double MoveTable::promise_of_screen(const Move& move) {
+double MoveTable::screened_gain(const Move& move) {
     const auto [i, j, after] = move;
-    if (!screen_ || edge(i, j) != Edge::none) return anything;
-    float& promise = promises_[4 * pair(i, j) + static_cast<int>(after)];
+    if (!screen_ || edge(i, j) != Edge::none) return unbounded;
+    float& promise = screened_[4 * pair(i, j) + static_cast<int>(after)];
     if (std::isnan(promise)) {
         const double least = after == Edge::forward    ? screen_->directed(graph_, i, j)
                              : after == Edge::backward ? screen_->directed(graph_, j, i)
                                                        : screen_->bidirected(graph_, i, j);
-        promise = static_cast<float>(std::isnan(least) ? anything : generosity * least);
+        promise = static_cast<float>(std::isnan(least) ? unbounded : screen_factor * least);
     }
     return promise;
 }
 
-double MoveTable::promise_of_pair(const Rules& rules, double edge_cost, int i, int j) {
+double MoveTable::possible_gain_of_pair(const Rules& rules, double edge_cost, int i, int j) {
     double most = never;
     for (const Edge e : all_edges) {
         const Move move{i, j, e};
         if (e == edge(i, j) || !rules.permits_edge(d(), i, j, e)) continue;
-        most = std::max(most, promise(move) - edge_cost * more_edges(move));
+        most = std::max(most, possible_gain(move) - edge_cost * more_edges(move));
     }
     return most;
 }
@@ -246,7 +246,7 @@ void MoveTable::refresh(const Rules& rules, double edge_cost) {
         while (!changed_.empty()) {
             const auto [i, j] = changed_.back();
             workspace_.stop.check();
-            enter(pair(i, j), promise_of_pair(rules, edge_cost, i, j));
+            enter(pair(i, j), possible_gain_of_pair(rules, edge_cost, i, j));
             is_changed_[pair(i, j)] = 0;
             changed_.pop_back();
         }
@@ -256,10 +256,10 @@ void MoveTable::refresh(const Rules& rules, double edge_cost) {
     for (int j = 1; j < d(); ++j)
         for (int i = 0; i < j; ++i) {
             workspace_.stop.check();
-            best_[leaves_ + pair(i, j)] = promise_of_pair(rules, edge_cost, i, j);
+            best_[leaves_ + pair(i, j)] = possible_gain_of_pair(rules, edge_cost, i, j);
         }
     for (int k = leaves_ - 1; k > 0; --k) best_[k] = std::max(best_[2 * k], best_[2 * k + 1]);
-    std::fill(is_changed_.begin(), is_changed_.end(), 0);
+    std::ranges::fill(is_changed_, 0);
     changed_.clear();
     refreshed_ = true;
     refreshed_cost_ = edge_cost;
@@ -277,7 +277,7 @@ void MoveTable::enter(int p, double value) {
 }
 
 /// The pair at the head of the tournament; of several the first.
-std::pair<int, int> MoveTable::most_promising() const {
+std::pair<int, int> MoveTable::first_in_tournament() const {
     std::size_t k = 1;
     while (k < static_cast<std::size_t>(leaves_)) k = best_[2 * k] == best_[k] ? 2 * k : 2 * k + 1;
     const int p = static_cast<int>(k) - leaves_;
@@ -288,12 +288,12 @@ std::pair<int, int> MoveTable::most_promising() const {
 }
 
 /// Out of the tournament until the next refreshment.
-void MoveTable::set_aside(int i, int j) {
+void MoveTable::remove_from_tournament(int i, int j) {
     enter(pair(i, j), never);
     mark_changed(i, j);
 }
 
-void MoveTable::morph(const Graph& target) {
+void MoveTable::set_graph(const Graph& target) {
     std::vector<std::pair<int, int>> differ;
     for (int v = 0; v < d(); ++v)
         for (int w = 0; w < graph_.words(); ++w) {
@@ -309,7 +309,7 @@ void MoveTable::morph(const Graph& target) {
 
 void MoveTable::update_ancestors() {
     const int words = graph_.words();
-    std::fill(ancestors_.begin(), ancestors_.end(), Word{0});
+    std::ranges::fill(ancestors_, Word{0});
     for (const int v : topological_order(graph_)) {
         Word* row = ancestors_.data() + static_cast<std::size_t>(v) * words;
         for_each_node(graph_.parents(v), words, [&](int p) {

@@ -7,7 +7,7 @@
 //   district_, district_key_,  the districts, each by its smallest node: which one a node is in,
 //   objective_                 what it is called in the cache, its F (once asked for)
 //   gains_                     what each change of one pair gains in likelihood (once asked for)
-//   promises_                  what it gains at most, as far as the screen can tell (screen.hpp)
+//   screened_                  what it gains at most, as far as the screen can progress (screen.hpp)
 //   best_                      a tournament tree of the pairs, by the best promise of their changes
 //   ancestors_                 the ancestors of each node, for moves that could close a cycle
 //                              (computed when first needed)
@@ -23,17 +23,17 @@
 //
 // With few variables there is no tournament: every permitted move is worked out, and looking
 // through all of them takes no longer than the upkeep. With more of them (`screened_beyond`) a new
-// edge promises `generosity` times what the screen finds.
+// edge promises `screen_factor` times what the screen finds.
 //
 //   score            of the graph, from the F of its districts
 //   gain             of a move: table entry less the price of edges; `likelihood_gain` keeps the
 //                    table
-//   work_out_gain    F of the districts concerned, before and after, told apart by the kind of move
+//   compute_gain    F of the districts concerned, before and after, told apart by the kind of move
 //   promise          the gain if it is known, else what it may be
 //   permits          rules and acyclicity, for one move; `closes_cycle` asks `ancestors_`
 //   for_each_move    all permitted changes of one pair
 //   visit_best       those that gain enough, best promise first
-//   apply, morph     one change; all changes that lead to a given graph
+//   apply, set_graph     one change; all changes that lead to a given graph
 //   key_after        identity of a neighbor without making it; `toggled` is what a move changes
 //   update_district, mark_stale, refresh, update_ancestors    the upkeep
 #pragma once
@@ -92,7 +92,7 @@ class MoveTable {
 
     void apply(const Move& move);
     /// Goes to `target`, marking as stale only what differs.
-    void morph(const Graph& target);
+    void set_graph(const Graph& target);
 
     /// Calls `visit(move)` for every change of one pair that `rules` permit.
     template <class Visit>
@@ -116,7 +116,7 @@ class MoveTable {
                 const Move move{i, j, e};
                 if (e == edge(i, j) || !wanted(move)) continue;
                 const double cost = edge_cost * more_edges(move);
-                if (!(promise(move) - cost >= floor)) continue;
+                if (!(possible_gain(move) - cost >= floor)) continue;
                 workspace_.stop.check();
                 if (!permits_but_class(rules, move)) continue;
                 const double gain = likelihood_gain(move) - cost;
@@ -131,9 +131,9 @@ class MoveTable {
         }
         refresh(rules, edge_cost);
         while (best_[1] >= floor && best_[1] > never) {
-            const auto [i, j] = most_promising();
+            const auto [i, j] = first_in_tournament();
             visit_pair(i, j);
-            set_aside(i, j);
+            remove_from_tournament(i, j);
         }
     }
 
@@ -148,20 +148,20 @@ class MoveTable {
     }
     bool has_tournament() const { return leaves_ > 0; }
     double likelihood_gain(const Move& move);
-    double promise(const Move& move) {
+    double possible_gain(const Move& move) {
         const double gain = gains_[4 * pair(move.i, move.j) + static_cast<int>(move.edge)];
-        return std::isnan(gain) ? promise_of_screen(move) : gain;
+        return std::isnan(gain) ? screened_gain(move) : gain;
     }
-    double promise_of_screen(const Move& move);
+    double screened_gain(const Move& move);
     bool permits_but_class(const Rules& rules, const Move& move);
     bool permits_class(const Rules& rules, const Move& move);
     void refresh(const Rules& rules, double edge_cost);
-    double promise_of_pair(const Rules& rules, double edge_cost, int i, int j);
-    std::pair<int, int> most_promising() const;
-    void set_aside(int i, int j);
+    double possible_gain_of_pair(const Rules& rules, double edge_cost, int i, int j);
+    std::pair<int, int> first_in_tournament() const;
+    void remove_from_tournament(int i, int j);
     void enter(int pair, double value);
     void mark_changed(int i, int j);
-    double work_out_gain(const Move& move);
+    double compute_gain(const Move& move);
     double objective_of(int representative);
     void update_district(int node);
     void mark_stale(int node);
@@ -182,7 +182,7 @@ class MoveTable {
     std::vector<double> objective_;  // by smallest node: F, NaN when not yet asked for
     std::vector<double> gains_;      // by 4 * pair + edge: gain without penalty, NaN when stale
     std::optional<Screen> screen_;   // with many variables
-    std::vector<float> promises_;    // as `gains_`, with a screen
+    std::vector<float> screened_;    // as `gains_`, with a screen
     std::vector<double> best_;       // a heap-shaped tree; pair p is leaf `leaves_` + p
     int leaves_ = 0;                 // 0: no tournament
     std::vector<char> is_changed_;   // by pair

@@ -38,10 +38,10 @@ ParentTree::ParentTree(const Scorer& scorer, Scratch& scratch, int node,
       limit_(limit),
       candidates_(std::move(candidates)),
       fixed_(std::move(fixed)) {
-    forget();
+    clear();
 }
 
-void ParentTree::forget() {
+void ParentTree::clear() {
     // Swapped, not cleared: what was held is to be given back.
     std::vector<Set>(1).swap(sets_);
     std::vector<std::int32_t>().swap(branches_);
@@ -85,7 +85,7 @@ void ParentTree::list_parents(int set) {
     parents.clear();
     for (int s = set; s != 0; s = sets_[s].above) parents.push_back(sets_[s].last);
     parents.insert(parents.end(), fixed_.rbegin(), fixed_.rend());
-    std::reverse(parents.begin(), parents.end());
+    std::ranges::reverse(parents);
 }
 
 /// Lists the candidates that would gain, best first. With L the factor of the parents' covariances
@@ -140,7 +140,7 @@ void ParentTree::grow(int set) {
         const double score = -0.5 * std::log(left) - cost * (n + 1);
         if (score > sets_[set].score) gaining.emplace_back(score, candidate);
     }
-    std::sort(gaining.begin(), gaining.end(), [](const auto& a, const auto& b) {
+    std::ranges::sort(gaining, [](const auto& a, const auto& b) {
         return a.first != b.first ? a.first > b.first : a.second < b.second;
     });
     sets_[set].first = static_cast<std::int32_t>(branches_.size());
@@ -193,7 +193,7 @@ int ParentTree::below(int set, int branch) {
     return child;
 }
 
-void ParentTree::find(const Word* before, const Stop& stop, Place& place) {
+void ParentTree::find(const Word* before, const Stop& stop, Descent& place) {
     const int words = words_for(scorer_.d());
     place.taken.assign(words, 0);
     place.passed.assign(words, 0);
@@ -243,16 +243,16 @@ bool OrderSearch::can_honor(const Rules& rules, int d) {
 }
 
 OrderSearch::OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, const Stop& stop,
-                         std::size_t most_bytes)
+                         std::size_t max_bytes)
     : d_(scorer.d()),
       words_(words_for(d_)),
-      most_bytes_(most_bytes),
+      max_bytes_(max_bytes),
       rng_(rng),
       stop_(stop),
       fixed_parents_(d_),
       fixed_children_(d_),
       position_(d_),
-      places_(d_),
+      descents_(d_),
       before_(words_) {
     Graph fixed(d_);
     trees_.reserve(d_);
@@ -288,20 +288,20 @@ OrderSearch::OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, con
             if (--waits_for[child] == 0) free.push_back(child);
     }
     for (const int v : order_) {
-        trees_[v].find(before_.data(), stop_, places_[v]);
+        trees_[v].find(before_.data(), stop_, descents_[v]);
         insert(before_.data(), v);
     }
 }
 
 double OrderSearch::score() const {
     double total = 0.0;
-    for (const Place& place : places_) total += place.score;
+    for (const Descent& place : descents_) total += place.score;
     return total;
 }
 
 Graph OrderSearch::graph() {
     Graph graph(d_);
-    std::fill(before_.begin(), before_.end(), Word{0});
+    std::ranges::fill(before_, Word{0});
     for (const int v : order_) {
         trees_[v].find(before_.data(), stop_, trial_);
         for (const int p : trees_[v].found()) graph.add_directed(p, v);
@@ -314,8 +314,8 @@ Graph OrderSearch::graph() {
 void OrderSearch::free_memory_if_needed() {
     std::size_t bytes = 0;
     for (const ParentTree& tree : trees_) bytes += tree.bytes();
-    if (bytes > most_bytes_)
-        for (ParentTree& tree : trees_) tree.forget();
+    if (bytes > max_bytes_)
+        for (ParentTree& tree : trees_) tree.clear();
 }
 
 OrderSearch::Span OrderSearch::open_places(int node) const {
@@ -333,7 +333,7 @@ bool OrderSearch::move_to_best(int node, double tolerance) {
     free_memory_if_needed();
     const int now = position_[node];
     const Span open = open_places(node);
-    std::fill(before_.begin(), before_.end(), Word{0});
+    std::ranges::fill(before_, Word{0});
     trees_[node].find(before_.data(), stop_, own_);
     // `others` is the sum over the other nodes, less what it is with this node at the very front.
     double others = 0.0, best = 0.0, here = 0.0;
@@ -344,7 +344,7 @@ bool OrderSearch::move_to_best(int node, double tolerance) {
         if (place == d_ - 1) break;
         if (at == now) ++at;
         const int u = order_[at];
-        const Place& current = places_[u];
+        const Descent& current = descents_[u];
         // What u has with the node before it, less what it has without.
         if (at < now) {
             if (contains(current.passed.data(), node)) {
@@ -378,15 +378,15 @@ void OrderSearch::move(int node, int to) {
     else
         std::rotate(order_.begin() + to, order_.begin() + from, order_.begin() + from + 1);
     const int first = std::min(from, to), last = std::max(from, to);
-    std::fill(before_.begin(), before_.end(), Word{0});
+    std::ranges::fill(before_, Word{0});
     for (int at = 0; at < first; ++at) insert(before_.data(), order_[at]);
     for (int at = first; at <= last; ++at) {
         const int u = order_[at];
         position_[u] = at;
-        const Place& place = places_[u];
+        const Descent& place = descents_[u];
         const bool changes =
             u == node || contains(from < to ? place.taken.data() : place.passed.data(), node);
-        if (changes) trees_[u].find(before_.data(), stop_, places_[u]);
+        if (changes) trees_[u].find(before_.data(), stop_, descents_[u]);
         insert(before_.data(), u);
     }
 }
@@ -404,7 +404,7 @@ void OrderSearch::improve(double tolerance) {
 void OrderSearch::kick(int n, double tolerance) {
     for (int k = 0; k < n; ++k) {
         const std::vector<int> order = order_, position = position_;
-        const std::vector<Place> places = places_;
+        const std::vector<Descent> places = descents_;
         const double before = score();
         const int moved = 1 + rng_.below(most_moved);
         for (int m = 0; m < moved; ++m) {
@@ -416,7 +416,7 @@ void OrderSearch::kick(int n, double tolerance) {
         if (score() >= before - tolerance) continue;
         order_ = order;
         position_ = position;
-        places_ = places;
+        descents_ = places;
     }
 }
 

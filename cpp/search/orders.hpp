@@ -10,7 +10,7 @@
 //                  down the tree: a tree node is a set of parents, its branches are the candidates
 //                  that would gain, best first, and the first branch that is before v is taken.
 //                  A tree is memory and nothing else: what it forgets is worked out again.
-//   Place          where a walk down the tree ended: the score there, the candidates that it took,
+//   Descent          where a walk down the tree ended: the score there, the candidates that it took,
 //                  and those that it passed by because they are not before v.
 //   OrderSearch    the order, and the place of every node. When v is put before u, the walk of u is
 //                  another one only if it passed by v; when v is taken away, only if it took v. So
@@ -29,7 +29,7 @@
 namespace bowfree {
 
 /// The end of a descent in a tree.
-struct Place {
+struct Descent {
     double score = 0.0;               ///< of the node with the parents found there
     std::vector<Word> taken, passed;  ///< candidates on the way: taken, and not there to be taken
 };
@@ -50,14 +50,14 @@ class ParentTree {
                std::vector<int> fixed, int limit);
 
     /// The best parents among the nodes `before` this one, up to greed.
-    void find(const Word* before, const Stop& stop, Place& place);
+    void find(const Word* before, const Stop& stop, Descent& place);
 
     /// The parents that were found last.
     std::vector<int> found() const;
 
     /// Bytes held now.
     std::size_t bytes() const;
-    void forget();
+    void clear();
 
   private:
     /// A set of parents: the set above it in the tree, and one more.
@@ -96,7 +96,7 @@ class OrderSearch {
     /// Begins with a random order. The rules must be ones it can honor, the data plain: one
     /// condition without targets.
     OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, const Stop& stop,
-                std::size_t most_bytes = default_bytes);
+                std::size_t max_bytes = default_bytes);
 
     /// Moves nodes to their best places until none gains more than `tolerance`.
     void improve(double tolerance);
@@ -118,15 +118,15 @@ class OrderSearch {
     void move(int node, int to);
 
     int d_, words_;
-    std::size_t most_bytes_;
+    std::size_t max_bytes_;
     Rng& rng_;
     const Stop& stop_;
     std::vector<std::vector<int>> fixed_parents_, fixed_children_;
     ParentTree::Scratch scratch_;
     std::vector<ParentTree> trees_;
     std::vector<int> order_, position_;
-    std::vector<Place> places_;
-    Place trial_, own_;           // scratch
+    std::vector<Descent> descents_;
+    Descent trial_, own_;         // scratch
     std::vector<Word> before_;    // scratch
     std::vector<double> totals_;  // scratch
 };

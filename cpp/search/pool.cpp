@@ -18,7 +18,7 @@ PackedGraph::PackedGraph(const Graph& graph) : d_(graph.d()) {
 
 PackedGraph::PackedGraph(int d, std::vector<std::uint32_t> edges)
     : d_(d), edges_(std::move(edges)) {
-    std::sort(edges_.begin(), edges_.end());
+    std::ranges::sort(edges_);
     for (std::size_t e = 0; e < edges_.size(); ++e)
         if (edges_[e] >> 2 >= n_pairs(d) || (edges_[e] & 3) == 0 ||
             (e > 0 && edges_[e] >> 2 == edges_[e - 1] >> 2))
@@ -39,7 +39,7 @@ PackedGraph PackedGraph::with(int i, int j, Edge edge) const {
 Graph PackedGraph::unpack() const {
     // The pairs in order, so that one walk over j finds them all.
     std::vector<std::uint32_t> entries = edges_;
-    std::sort(entries.begin(), entries.end());
+    std::ranges::sort(entries);
     Graph graph(d_);
     int j = 1;
     std::uint32_t first = 0;  // the pair (0, j)
@@ -60,7 +60,7 @@ bool Pool::comes_before(const Ranked& a, const Ranked& b) {
 std::vector<Pool::Ranked> Pool::ranked() const {
     std::vector<Ranked> entries;
     for (const auto& [key, entry] : graphs_) entries.emplace_back(key, &entry);
-    std::sort(entries.begin(), entries.end(), comes_before);
+    std::ranges::sort(entries, comes_before);
     return entries;
 }
 

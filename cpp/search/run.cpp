@@ -17,17 +17,17 @@ constexpr int tries_per_edge = 4;       // ...or fewer, when the rules refuse mo
 constexpr int random_changes = 3;       // of a kick over DAGs
 constexpr double slack_in_edges = 0.5;  // what a generous run may lose by a kick
 
-/// A uniform random graph, to which `burn_in` steps of the walk lead from `ground`.
-Graph random_start(const Graph& ground, const Rules& rules, std::int64_t burn_in, Rng rng,
+/// A uniform random graph, to which `burn_in` steps of the walk lead from `required`.
+Graph random_start(const Graph& required, const Rules& rules, std::int64_t burn_in, Rng rng,
                    const Stop& stop) {
-    RandomWalk walk(ground, rules, WalkStep::symmetric, rng);
+    RandomWalk walk(required, rules, WalkStep::symmetric, rng);
     walk.advance(burn_in, stop);
     return walk.graph();
 }
 
-/// A random graph with about `n_edges` edges besides those of `ground`.
-Graph sparse_graph(Climber& climber, const Graph& ground, int n_edges, Rng& rng) {
-    climber.table().morph(ground);
+/// A random graph with about `n_edges` edges besides those of `required`.
+Graph sparse_graph(Climber& climber, const Graph& required, int n_edges, Rng& rng) {
+    climber.table().set_graph(required);
     for (int tries = 0; climber.table().n_edges() < n_edges && tries < tries_per_edge * n_edges;
          ++tries)
         change_randomly(climber, rng, 1);
@@ -45,7 +45,7 @@ void iterate(Climber& climber, int n, double slack, Kick kick, Improve improve) 
         improve();
         const double score = climber.table().score();
         if (!(score >= score_here - slack)) {
-            climber.table().morph(here);
+            climber.table().set_graph(here);
             continue;
         }
         here = climber.table().graph();
@@ -55,7 +55,7 @@ void iterate(Climber& climber, int n, double slack, Kick kick, Improve improve) 
             best_score = score;
         }
     }
-    climber.table().morph(best);
+    climber.table().set_graph(best);
 }
 
 /// Takes the climber to the best DAG over orders.
@@ -64,10 +64,10 @@ void search_orders(Climber& climber, const Scorer& scorer, const Rules& rules,
     const auto go_to = [&](const Graph& graph) {
         const Graph before = climber.table().graph();
         const double score = climber.table().score();
-        climber.table().morph(graph);
+        climber.table().set_graph(graph);
         climber.record();
         // A score that is no number compares with nothing: the run stays where it is.
-        if (!(climber.table().score() >= score)) climber.table().morph(before);
+        if (!(climber.table().score() >= score)) climber.table().set_graph(before);
     };
     OrderSearch orders(scorer, rules, rng, stop);
     orders.improve(options.climb.tolerance);
@@ -102,10 +102,10 @@ void search_dags_first(Climber& climber, const Scorer& scorer, const Rules& rule
     climber.use(rules);
 }
 
-constexpr int kinds_of_places = 4;
+constexpr int n_local_kicks = 4;
 
 /// One of the kicks that change one place of the graph.
-void kick_a_place(Climber& climber, int kind, Rng& rng) {
+void kick_locally(Climber& climber, int kind, Rng& rng) {
     switch (kind) {
         case 0:
             return isolate_node(climber, rng);
@@ -127,8 +127,8 @@ void kick_and_improve(Climber& climber, const RunOptions& options, double edge_c
     const auto walk = [&] { climber.climb_and_walk_plateau(options.plateau); };
     if (!options.whole_first) {
         const auto kick = [&] {
-            const int kind = rng.below(1 + kinds_of_places);
-            kind == 0 ? raise_penalty(climber) : kick_a_place(climber, kind - 1, rng);
+            const int kind = rng.below(1 + n_local_kicks);
+            kind == 0 ? raise_penalty(climber) : kick_locally(climber, kind - 1, rng);
         };
         walk();
         return iterate(climber, options.bap_kicks, draw_slack(), kick, walk);
@@ -137,7 +137,7 @@ void kick_and_improve(Climber& climber, const RunOptions& options, double edge_c
     // single ones. Equal graphs are as many as there are places, and to walk over some of them
     // after every kick would cost a hundred times as much as the kick itself.
     const auto climb = [&] { climber.climb(); };
-    const auto kick = [&] { kick_a_place(climber, rng.below(kinds_of_places), rng); };
+    const auto kick = [&] { kick_locally(climber, rng.below(n_local_kicks), rng); };
     climb();
     const double slack = draw_slack();
     iterate(climber, 1, slack, [&] { raise_penalty(climber); }, climb);
@@ -148,14 +148,14 @@ void kick_and_improve(Climber& climber, const RunOptions& options, double edge_c
 /// Does what the kind of run asks for, from the climber's graph on; `start` becomes that of a
 /// sparse run, which is drawn on the way.
 void do_kind(RunKind kind, Climber& climber, const Scorer& scorer, const Rules& rules,
-             const RunOptions& options, const Graph& ground, Rng& rng, Graph& start,
+             const RunOptions& options, const Graph& required, Rng& rng, Graph& start,
              const Stop& stop) {
     switch (kind) {
         case RunKind::climb:
             return climber.climb_and_walk_plateau(options.plateau);
         case RunKind::sparse:
-            start =
-                sparse_graph(climber, ground, (ground.d() + sparse_share - 1) / sparse_share, rng);
+            start = sparse_graph(climber, required,
+                                 (required.d() + sparse_share - 1) / sparse_share, rng);
             return climber.climb_and_walk_plateau(options.plateau);
         case RunKind::dag_first:
             search_dags_first(climber, scorer, rules, options, rng, stop);
@@ -168,12 +168,12 @@ void do_kind(RunKind kind, Climber& climber, const Scorer& scorer, const Rules& 
 }  // namespace
 
 std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions& options,
-                            const Task& task, const Graph& ground, const Stop& stop) {
+                            const Task& task, const Graph& required, const Stop& stop) {
     const auto begin = Clock::now();
-    Run run(task.start ? *task.start : ground, Pool(options.keep, options.window));
+    Run run(task.start ? *task.start : required, Pool(options.keep, options.window));
     Workspace workspace(scorer, stop);
     const auto end_at_best = [&] {
-        const std::optional<Scored> best = run.journal.pool.best();
+        const std::optional<Scored> best = run.trace.pool.best();
         if (!best) return false;
         run.end = best->graph;
         run.score = best->score;
@@ -182,17 +182,17 @@ std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions
     try {
         Rng rng(task.seed, task.stream);
         if (!task.start && task.kind == RunKind::climb) {
-            run.start = random_start(ground, rules, options.burn_in, rng, stop);
+            run.start = random_start(required, rules, options.burn_in, rng, stop);
             rng = Rng(task.seed, ~task.stream);  // the walk has used up the first stream
         }
-        Climber climber(scorer, run.start, rules, options.climb, rng, workspace, run.journal);
-        workspace.work_limit = task.most_work;  // from here on: a run has a graph at least
-        do_kind(task.kind, climber, scorer, rules, options, ground, rng, run.start, stop);
+        Climber climber(scorer, run.start, rules, options.climb, rng, workspace, run.trace);
+        workspace.work_limit = task.work_limit;  // from here on: a run has a graph at least
+        do_kind(task.kind, climber, scorer, rules, options, required, rng, run.start, stop);
         run.end = climber.table().graph();
         run.score = climber.table().score();
         run.complete = true;
     } catch (const WorkLimitReached&) {
-        run.complete = run.exhausted = end_at_best();
+        run.complete = run.hit_work_limit = end_at_best();
         if (!run.complete) return std::nullopt;
     } catch (const Stopped&) {
         if (!end_at_best()) return std::nullopt;

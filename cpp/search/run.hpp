@@ -20,14 +20,14 @@
 //
 // The parts: a `Task` says where to start and what to do; `run_task` draws the start, builds the
 // climber (climb.hpp) on a move table (move_table.hpp) and hands it to the kind's own function; the
-// climber writes all it meets into the run's journal, with its pool (pool.hpp).
+// climber writes all it meets into the run's trace, with its pool (pool.hpp).
 //
 //   run_task            start -> climber -> one of the kinds -> the end, or the best before a stop
 //   random_start        a uniform random graph, by the walk of section 3.2
 //   sparse_graph        a small random graph
 //   search_orders       the best DAG over orders
 //   search_dags_first   that, or iterated local search over DAGs
-//   kick_a_place        one of the kicks that change little
+//   kick_locally        one of the kicks that change little
 //   kick_and_improve    iterated local search over the graphs that the rules permit
 //   iterate             what both have in common: kick, improve, keep or go back
 #pragma once
@@ -61,23 +61,23 @@ struct Task {
     /// Where to start; without one, the kind of run has its own.
     std::optional<Graph> start;
     /// In multiplications; then the run ends with the best graph it has met.
-    double most_work = std::numeric_limits<double>::infinity();
+    double work_limit = std::numeric_limits<double>::infinity();
 };
 
 struct Run {
-    Run(Graph graph, Pool pool) : start(graph), end(std::move(graph)), journal(std::move(pool)) {}
+    Run(Graph graph, Pool pool) : start(graph), end(std::move(graph)), trace(std::move(pool)) {}
     Graph start, end;
     double score = 0.0;
-    bool complete = false;   ///< false when it was stopped
-    bool exhausted = false;  ///< true when it had done its work before it came to an end
+    bool complete = false;        ///< false when it was stopped
+    bool hit_work_limit = false;  ///< true when it had done its work before it came to an end
     double seconds = 0.0;
     Effort effort;
-    Journal journal;
+    Trace trace;
 };
 
-/// Does a task. `ground` is the graph of the required edges (empty without knowledge). Nothing
+/// Does a task. `required` is the graph of the required edges (empty without knowledge). Nothing
 /// comes back when the stop was raised before the first graph had a score.
 std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions& options,
-                            const Task& task, const Graph& ground, const Stop& stop);
+                            const Task& task, const Graph& required, const Stop& stop);
 
 }  // namespace bowfree

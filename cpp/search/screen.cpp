@@ -76,8 +76,7 @@ double Screen::covariance(int i, int j) const {
     return sum;
 }
 
-/// W_qv / W_vv of the row's node v and another node q; zero when it is in another district.
-double Screen::share_of(const Row& row, int other) const {
+double Screen::share_of(const Row& row, int other) {
     for (std::size_t k = 0; k < row.W.size(); ++k)
         if (row.nodes[k] == other) return row.W[k] / row.precision;
     return 0.0;

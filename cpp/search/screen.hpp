@@ -30,7 +30,7 @@ class Screen {
     Screen(const Scorer& scorer, Workspace& workspace);
 
     /// Call when the district of the node has changed.
-    void forget(int node) { rows_[node].known = rows_[node].factored = false; }
+    void invalidate(int node) { rows_[node].known = rows_[node].factored = false; }
 
     /// A lower bound of the gain of from -> to, or infinity if unknown; the pair has no edge.
     double directed(const Graph& graph, int from, int to);
@@ -55,7 +55,8 @@ class Screen {
     void fit_district(const Graph& graph, int node);
     /// The covariance of z_i and z_j; both rows are known.
     double covariance(int i, int j) const;
-    double share_of(const Row& row, int other) const;
+    /// W_qv / W_vv of the row's node v and another node q; zero when it is in another district.
+    static double share_of(const Row& row, int other);
     double gain(const Row& row, double with_residual, double variance);
     double from_side(const Graph& graph, int spouse, int node);
     double S(int i, int j) const { return S_[static_cast<std::ptrdiff_t>(i) * d_ + j]; }

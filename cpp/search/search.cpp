@@ -5,13 +5,13 @@
 namespace bowfree {
 
 Search::Search(JointData data, double n, double penalty, std::size_t cache_bytes, Rules rules,
-               RunOptions options, Graph ground, int sweeps)
+               RunOptions options, Graph required, int sweeps)
     : scorer_(std::move(data), n, penalty, cache_bytes, sweeps),
       rules_(std::move(rules)),
       options_(options),
-      ground_(std::move(ground)),
+      required_(std::move(required)),
       pool_(options.keep, options.window),
-      cut_short_(options.keep, options.window) {}
+      unfinished_pool_(options.keep, options.window) {}
 
 void Search::launch(std::vector<Task> tasks, int n_threads) {
     tasks_ = std::move(tasks);
@@ -21,15 +21,15 @@ void Search::launch(std::vector<Task> tasks, int n_threads) {
 }
 
 void Search::do_task(int t, const Stop& stop) {
-    auto run = run_task(scorer_, rules_, options_, tasks_[t], ground_, stop);
+    auto run = run_task(scorer_, rules_, options_, tasks_[t], required_, stop);
     if (!run && t == 0) {
-        // Stopped before anything had a score. The graph of the required edges has few districts
+        // Stopped before unbounded had a score. The graph of the required edges has few districts
         // beyond single nodes, and a search must not come back with nothing.
         const Stop never;
-        const Task nothing{RunKind::climb, 0, 0, ground_};
+        const Task nothing{RunKind::climb, 0, 0, required_};
         RunOptions no_steps = options_;
         no_steps.climb.max_steps = 0;
-        run = run_task(scorer_, rules_, no_steps, nothing, ground_, never);
+        run = run_task(scorer_, rules_, no_steps, nothing, required_, never);
         run->complete = false;
     }
     if (run) workers_.update([&] { finished_.emplace_back(t, std::move(*run)); });
@@ -41,7 +41,7 @@ std::vector<std::pair<int, Run>> Search::collect(double seconds) {
     workers_.rethrow_failure();
     workers_.update([&] { found.swap(finished_); });
     for (const auto& [index, run] : found)
-        (run.complete ? pool_ : cut_short_).merge(run.journal.pool);
+        (run.complete ? pool_ : unfinished_pool_).merge(run.trace.pool);
     return found;
 }
 

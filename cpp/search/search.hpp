@@ -14,14 +14,14 @@ namespace bowfree {
 class Search {
   public:
     Search(JointData data, double n, double penalty, std::size_t cache_bytes, Rules rules,
-           RunOptions options, Graph ground, int sweeps = 0);
+           RunOptions options, Graph required, int sweeps = 0);
 
     /// Starts up to `n_threads` threads on the tasks, which are taken in order; throws `NoThread`
     /// when not even one can be started. The previous batch must have been collected.
     void launch(std::vector<Task> tasks, int n_threads);
 
     /// Runs finished since the last call, as (index of the task, run), waiting up to `seconds` for
-    /// one. Their pools are now part of `pool`, or of `cut_short`.
+    /// one. Their pools are now part of `pool`, or of `unfinished_pool`.
     std::vector<std::pair<int, Run>> collect(double seconds);
 
     /// True while runs of the batch are under way or not yet collected.
@@ -35,7 +35,7 @@ class Search {
     /// What finished runs have met. A run that was stopped may have met what it would not meet when
     /// it is done again, so it is kept apart: a search that resumes sees finished runs only.
     Pool& pool() { return pool_; }
-    Pool& cut_short() { return cut_short_; }
+    Pool& unfinished_pool() { return unfinished_pool_; }
     Scorer& scorer() { return scorer_; }
     const Rules& rules() const { return rules_; }
 
@@ -45,8 +45,8 @@ class Search {
     Scorer scorer_;
     Rules rules_;
     RunOptions options_;
-    Graph ground_;
-    Pool pool_, cut_short_;
+    Graph required_;
+    Pool pool_, unfinished_pool_;
     std::vector<Task> tasks_;
     std::vector<std::pair<int, Run>> finished_;  // under the lock of `workers_`
     Workers workers_;                            // last: it ends its threads before the rest goes

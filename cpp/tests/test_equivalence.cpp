@@ -81,21 +81,21 @@ TEST(decisions_are_an_equivalence_relation) {
                                  "0->1 0->2 1->2 1->3 2->3"}) {
         const auto edges = skeleton_edges(graph_of(4, skeleton));
         std::vector<Graph> graphs;
-        Marks marks(edges.size());
+        EdgeKinds kinds(edges.size());
         int n_codes = 1;
         for (std::size_t e = 0; e < edges.size(); ++e) n_codes *= 3;
         for (int code = 0; code < n_codes; ++code) {
             for (int e = 0, rest = code; e < static_cast<int>(edges.size()); ++e, rest /= 3)
-                marks[e] = edge_kinds[rest % 3];
-            const Graph graph = marked_graph(4, edges, marks.data());
+                kinds[e] = edge_kinds[rest % 3];
+            const Graph graph = graph_of_kinds(4, edges, kinds.data());
             if (!topological_order(graph).empty()) graphs.push_back(graph);
         }
         std::vector<std::vector<bool>> rows;
         for (const Graph& graph : graphs) {
-            const Witness witness(graph, 7, Stop());
+            const InclusionOracle oracle(graph, 7, Stop());
             std::vector<bool>& row = rows.emplace_back();
             for (const Graph& other : graphs)
-                row.push_back(witness.inside(other, topological_order(other), Stop()).answer ==
+                row.push_back(oracle.inside(other, topological_order(other), Stop()).answer ==
                               Inclusion::yes);
         }
         for (std::size_t i = 0; i < rows.size(); ++i)
@@ -121,7 +121,7 @@ TEST(members_of_a_class_are_equivalent) {
         CHECK(members.n_members >= 1);
         const std::uint64_t checked = std::min<std::uint64_t>(members.n_members, 30);
         for (std::uint64_t i = 0; i < checked; ++i) {
-            const Graph member = marked_graph(5, edges, members.marks.data() + i * edges.size());
+            const Graph member = graph_of_kinds(5, edges, members.kinds.data() + i * edges.size());
             CHECK(is_inside(graph, member));
             CHECK(is_inside(member, graph));
         }
@@ -155,6 +155,6 @@ TEST(decisions_can_be_stopped) {
     for (int v = 0; v + 1 < 100; ++v) path.add_directed(v, v + 1);
     Stop stop;
     stop.request();
-    CHECK_THROWS(Witness(path, 1, stop), Stopped);
+    CHECK_THROWS(InclusionOracle(path, 1, stop), Stopped);
     CHECK(!exact_class(path, {}, stop).complete);
 }

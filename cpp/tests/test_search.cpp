@@ -86,7 +86,7 @@ TEST(gains_are_differences_of_scores) {
         table.apply(moves[moves.size() / 2]);
     }
     const Graph target = random_graph(6, 9);
-    table.morph(target);
+    table.set_graph(target);
     CHECK(table.graph() == target);
 }
 
@@ -291,9 +291,9 @@ TEST(work_limits_end_a_run_at_the_same_place) {
     for (int round = 0; round < 2; ++round) {
         Search search = search_of(S, 9);
         Task short_run = task(RunKind::kicks, 0);
-        short_run.most_work = 2e4;
+        short_run.work_limit = 2e4;
         const auto runs = runs_of(search, {short_run, task(RunKind::kicks, 1)}, 1);
-        CHECK(runs[0].exhausted);
+        CHECK(runs[0].hit_work_limit);
         ends.push_back(runs[0].end);
     }
     CHECK(ends[0] == ends[1]);

@@ -33,15 +33,15 @@ Key necessary_key(const Graph& graph) {
 class ObservedReference {
   public:
     ObservedReference(const Graph& graph, const Conditions&, std::uint64_t seed, const Stop& stop)
-        : witness_(graph, seed, stop) {}
+        : oracle_(graph, seed, stop) {}
 
     bool equivalent(const Graph& H, const std::vector<int>& order, const Stop& stop) const {
         // Models with the same skeleton have the same dimension, so one inclusion decides.
-        return witness_.inside(H, order, stop).answer == Inclusion::yes;
+        return oracle_.inside(H, order, stop).answer == Inclusion::yes;
     }
 
   private:
-    Witness witness_;
+    InclusionOracle oracle_;
 };
 
 /// The same under several conditions.
@@ -93,12 +93,10 @@ std::vector<int> first_equivalents(const std::vector<Graph>& graphs, const Condi
     if (conditions.empty())
         return first_of_each<ObservedReference>(graphs, conditions, &necessary_key, seed, stop);
     // If every condition removes edges, v-structures may be invisible in all of them.
-    const bool whole =
-        std::any_of(conditions.begin(), conditions.end(), [](const Condition& condition) {
-            return condition.kind != InterventionKind::perfect ||
-                   std::all_of(condition.targets.begin(), condition.targets.end(),
-                               [](Word word) { return word == 0; });
-        });
+    const bool whole = std::ranges::any_of(conditions, [](const Condition& condition) {
+        return condition.kind != InterventionKind::perfect ||
+               std::ranges::all_of(condition.targets, [](Word word) { return word == 0; });
+    });
     return first_of_each<IntervenedReference>(graphs, conditions,
                                               whole ? &necessary_key : &skeleton_key, seed, stop);
 }
@@ -149,21 +147,21 @@ bool add_members(EffectCounter& counter, const ClassMembers& members, const Comp
                  const Stop& first_stop) {
     const int d = counter.d();
     const std::size_t n_edges = component.edges.size();
-    const auto permitted = [&](const Edge* marks) {
+    const auto permitted = [&](const Edge* kinds) {
         if (options.knowledge.empty()) return true;
         for (std::size_t e = 0; e < n_edges; ++e) {
             const auto [i, j] = component.edges[e];
-            if (!(options.knowledge[i * d + j] >> static_cast<int>(marks[e]) & 1)) return false;
+            if (!(options.knowledge[i * d + j] >> static_cast<int>(kinds[e]) & 1)) return false;
         }
         return true;
     };
     counter.reset();
     counter.use_stop(first_stop);
     for (std::uint64_t member = 0; member < members.n_members; ++member) {
-        const Edge* marks = members.marks.data() + member * n_edges;
-        if (!permitted(marks)) continue;
+        const Edge* kinds = members.kinds.data() + member * n_edges;
+        if (!permitted(kinds)) continue;
         try {
-            counter.add(marked_graph(d, component.edges, marks), component.nodes);
+            counter.add(graph_of_kinds(d, component.edges, kinds), component.nodes);
         } catch (const Stopped&) {
             if (counter.tally().n_members == 0) throw;
             return false;
@@ -171,7 +169,7 @@ bool add_members(EffectCounter& counter, const ClassMembers& members, const Comp
         add_effects(counter, component.nodes, 1.0, options, sums);
         for (std::size_t e = 0; e < n_edges; ++e) {
             const auto [i, j] = component.edges[e];
-            add_edge(d, i, j, marks[e], 1.0, sums);
+            add_edge(d, i, j, kinds[e], 1.0, sums);
         }
         if (counter.tally().n_members == 1) counter.use_stop(stop);
     }
@@ -226,8 +224,8 @@ ClassPart add_class(EffectCounter& counter, const WeightedClass& weighted,
                                    {all_pairs[e].first, all_pairs[e].second});
         }
         auto& nodes = component.nodes;
-        std::sort(nodes.begin(), nodes.end());
-        nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+        std::ranges::sort(nodes);
+        nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
         GraphSums members(d);
         part.complete &=
             add_members(counter, factor.members, component, options, members, stop, first_stop);

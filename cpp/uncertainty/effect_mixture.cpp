@@ -29,7 +29,7 @@ void EffectMixture::add(const EffectMixture& other, double scale) {
 }
 
 void EffectMixture::join() {
-    std::sort(components_.begin(), components_.end(), [](const Component& a, const Component& b) {
+    std::ranges::sort(components_, [](const Component& a, const Component& b) {
         return a.estimate != b.estimate ? a.estimate < b.estimate : a.error < b.error;
     });
     std::vector<Component> kept;

@@ -142,7 +142,7 @@ void StructureChains::exchange(Chain& chain, MoveTable& table, Workspace& worksp
     const double weight = posterior_(its_score, edges);
     if (chain.record.pool.wants(weight)) chain.record.pool.offer(graph_key(next), weight, next);
     if (chance < std::exp(weight - posterior_(score, edges))) {
-        table.morph(next);
+        table.set_graph(next);
         score = table.score();
         ++chain.state.accepted;
     }
@@ -151,8 +151,9 @@ void StructureChains::exchange(Chain& chain, MoveTable& table, Workspace& worksp
 void StructureChains::jump(Chain& chain, MoveTable& table, double& score) const {
     const double drawn = chain.state.rng.uniform() * cumulated_.back();
     if (!in_list_.contains(table.key())) return;
-    const auto place = std::upper_bound(cumulated_.begin(), cumulated_.end(), drawn);
-    table.morph(list_[std::min<std::size_t>(place - cumulated_.begin(), list_.size() - 1)].graph);
+    const auto place = std::ranges::upper_bound(cumulated_, drawn);
+    table.set_graph(
+        list_[std::min<std::size_t>(place - cumulated_.begin(), list_.size() - 1)].graph);
     score = table.score();
 }
 
@@ -165,7 +166,7 @@ void StructureChains::splice(Chain& chain, MoveTable& table, Workspace& workspac
     for (int k = 1; k < size; ++k)
         std::swap(nodes[k], nodes[k + rng.below(static_cast<int>(nodes.size()) - k)]);
     nodes.resize(size);
-    std::sort(nodes.begin(), nodes.end());
+    std::ranges::sort(nodes);
     const auto donor = static_cast<std::size_t>(rng.below(static_cast<int>(memory_.size())));
     const double chance = rng.uniform();
 
@@ -192,7 +193,7 @@ void StructureChains::splice(Chain& chain, MoveTable& table, Workspace& workspac
     const double gain = weight - posterior_(score, table.n_edges());
     if (chain.record.pool.wants(weight)) chain.record.pool.offer(graph_key(next), weight, next);
     if (chance < std::exp(gain) * share_before / share_after) {
-        table.morph(next);
+        table.set_graph(next);
         score = table.score();
     }
 }

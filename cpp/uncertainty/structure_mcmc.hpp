@@ -113,7 +113,7 @@ class StructureChains {
 
     const std::vector<Chain>& chains() const { return chains_; }
     /// A pool of this size and window, without graphs.
-    Pool empty_pool() const { return Pool(keep_, window_); }
+    Pool empty_pool() const { return {keep_, window_}; }
 
   private:
     void run_one(Chain& chain, std::int64_t steps, std::int64_t thin, const Stop& stop) const;

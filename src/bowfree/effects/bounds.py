@@ -297,7 +297,7 @@ def class_bounds(
         size *= options
         counter.reset()
         for marks in member_batches(edges, own, factors, min(options, limit)):
-            seen += counter.add_marks(pairs, marks, budget.seconds_left if seen else None)
+            seen += counter.add_members(pairs, marks, budget.seconds_left if seen else None)
             budget.report_progress("members", done + seen, planned)
             if budget.expired or counter.work >= max_work:
                 break

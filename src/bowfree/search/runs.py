@@ -85,7 +85,7 @@ def to_run(names: tuple[str, ...], kind: int, found: dict[str, Any]) -> SearchRu
         start=graph_of_bits(names, *found["start"]),
         end=graph_of_bits(names, *found["end"]),
         path=tuple(found["path"].tolist()),
-        hit_work_limit=found["exhausted"],
+        hit_work_limit=found["hit_work_limit"],
         **{name: found[name] for name in same},
     )
 
