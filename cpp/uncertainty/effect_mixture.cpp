@@ -83,13 +83,21 @@ double EffectMixture::quantile(double p, double at_zero, double scale) const {
 std::pair<double, double> EffectMixture::interval(double level, double total) {
     if (components_.empty()) return {0.0, 0.0};
     join();
-    const double tail = 0.5 * (1.0 - level), probability = with_effect_ / total;
-    const double none = std::max(0.0, 1.0 - probability);
-    double lower = quantile(tail, none, 1.0 / total);
-    double upper = quantile(1.0 - tail, none, 1.0 / total);
+    const double probability = std::min(1.0, with_effect_ / total);
+    const auto ends = [&](double mass, double at_zero, double scale) {
+        const double tail = 0.5 * (1.0 - mass);
+        return std::pair(quantile(tail, at_zero, scale), quantile(1.0 - tail, at_zero, scale));
+    };
+    const double given_effect = 1.0 / with_effect_;
+    if (probability > level) {
+        const auto without_zero = ends(level / probability, 0.0, given_effect);
+        if (without_zero.first > 0.0 || without_zero.second < 0.0) return without_zero;
+    }
+    auto [lower, upper] = ends(level, 1.0 - probability, 1.0 / total);
     if (probability >= improbable) {
-        lower = std::min(lower, quantile(tail, 0.0, 1.0 / with_effect_));
-        upper = std::max(upper, quantile(1.0 - tail, 0.0, 1.0 / with_effect_));
+        const auto present = ends(level * level, 0.0, given_effect);
+        lower = std::min(lower, present.first);
+        upper = std::max(upper, present.second);
     }
     return {lower, upper};
 }

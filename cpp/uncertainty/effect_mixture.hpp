@@ -17,10 +17,11 @@ class EffectMixture {
     /// Adds the components of another mixture, with `scale` times their weights.
     void add(const EffectMixture& other, double scale);
 
-    /// The interval with equal tails that has probability `level` under the mixture and, unless the
-    /// effect is very improbable, also under the mixture without its point mass at zero, whose
-    /// weight is `total` minus that of the components. Without the second condition, effects of
-    /// small probability would have the interval [0, 0], which never covers an existing effect.
+    /// An interval of probability `level` or more under the mixture, whose point mass at zero is
+    /// `total` minus the weight of the components. If an effect is more probable than `level`, the
+    /// interval may leave out zero. Otherwise it has equal tails, and if the effect is not very
+    /// improbable, it also has probability `level`^2 given that there is an effect: the interval of
+    /// an effect of small probability would otherwise be [0, 0], which covers no existing effect.
     std::pair<double, double> interval(double level, double total);
 
   private:

@@ -92,11 +92,18 @@ def interval_twin(law, level):
         wide = 10 * (np.abs(estimate) + error).max()
         return brentq(lambda x: below(x) + shift - p, -wide, wide, xtol=1e-12)
 
-    tails = (0.5 * (1 - level), 0.5 * (1 + level))
-    ends = [[quantile(p, weight, no_effect) for p in tails]]
-    if weight.sum() >= 0.01:
-        ends.append([quantile(p, weight / weight.sum(), 0.0) for p in tails])
-    lower, upper = np.transpose(ends)
+    def ends(mass, weight, at_zero):
+        return [quantile(p, weight, at_zero) for p in (0.5 * (1 - mass), 0.5 * (1 + mass))]
+
+    P, given_effect = weight.sum(), weight / weight.sum()
+    if level < P:
+        without_zero = ends(level / P, given_effect, 0.0)
+        if without_zero[0] > 0 or without_zero[1] < 0:
+            return without_zero
+    found = [ends(level, weight, no_effect)]
+    if P >= 0.01:
+        found.append(ends(level**2, given_effect, 0.0))
+    lower, upper = np.transpose(found)
     return lower.min(), upper.max()
 
 
@@ -156,7 +163,22 @@ def test_interval_of_an_improbable_effect_is_not_empty():
     )
     assert 0.01 < average.probability[1, 0] < 0.025
     assert average.lower[1, 0] == 0
-    assert average.upper[1, 0] == pytest.approx(0.2 + 1.96 * np.sqrt((1 - 0.2**2) / n), abs=1e-3)
+    # Given an effect, the interval covers .95^2 = .9025 of the distribution.
+    assert average.upper[1, 0] == pytest.approx(0.2 + 1.657 * np.sqrt((1 - 0.2**2) / n), abs=1e-3)
+
+
+def test_an_effect_more_probable_than_the_confidence_may_exclude_zero():
+    # x1 -> x2 has a probability of .96, less than the .975 that equal tails would require.
+    S, n = [[1.0, 0.4], [0.4, 1.0]], 100
+    graphs = [bf.parse("x1 -> x2"), bf.parse("x1, x2")]
+    space = {"knowledge": bf.Knowledge(tiers=[["x1"], ["x2"]], unconfounded=["x1", "x2"])}
+    average = bf.averaged_effects(graphs, cov=S, n=n, ddof=0, penalty=1.16, prior="flat", **space)
+    assert 0.95 < average.probability[1, 0] < 0.975
+    assert average.lower[1, 0] > 0
+    se = np.sqrt((1 - 0.4**2) / n)
+    outside = average.probability[1, 0] - 0.95
+    covered = ndtr((average.upper[1, 0] - 0.4) / se) - ndtr((average.lower[1, 0] - 0.4) / se)
+    assert average.probability[1, 0] * (1 - covered) == pytest.approx(outside, abs=1e-4)
 
 
 @pytest.mark.parametrize(("d", "n", "seed"), [(3, 80, 0), (3, 400, 1), (4, 120, 2)])

@@ -39,10 +39,10 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
     names : tuple of str
         The variables, in the order of rows and columns.
     lower, upper : ndarray of shape (d, d)
-        Interval of the effect. It accounts for the sampling error of the estimates, the member of
-        the class and the class, and leaves at most ``(1 - confidence) / 2`` of the probability on
-        either side, among all graphs and (unless the effect has a probability below 0.01) among
-        those with the effect.
+        Interval of the effect, which accounts for the sampling error of the estimates, the member
+        of the class and the class. Its posterior probability is at least `confidence`. It contains
+        zero unless the effect is more probable than `confidence`; given that there is an effect
+        (of a probability of 0.01 or more), it has at least probability ``confidence ** 2``.
     mean, mean_abs : ndarray of shape (d, d)
         Mean of the effect, and of its absolute value.
     positive, negative : ndarray of shape (d, d)
