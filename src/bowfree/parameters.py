@@ -27,6 +27,7 @@ Missing = Literal["fiml", "two-stage", "listwise"]
 Correlation = Literal["pearson", "spearman", "kendall"]
 StandardErrorKind = Literal["standard", "robust", "robust-huber-white", "bootstrap"]
 TestKind = Literal["standard", "satorra-bentler", "yuan-bentler"]
+Baseline = Literal["exogenous", "independence"]
 Penalty: TypeAlias = "float | Literal['ebic']"
 Kind = Literal["perfect", "mechanism", "activity", "noise"]
 """The kinds of intervention, numbered as in ``cpp/data/intervention_kinds.hpp``."""

@@ -106,3 +106,42 @@ def test_population_has_changes_but_no_test():
     found = bf.fit(CHAIN, cov=S, n=math.inf).modification_indices()
     assert all(math.isnan(e.index) and math.isnan(e.p_value) for e in found)
     assert found.edge("x -> z").expected_change == pytest.approx(0.4 / 3)
+
+
+def test_full_information_has_the_information_of_its_patterns():
+    # A twin: numerical derivatives of the likelihood of the observed values, and of its expectation.
+    truth = bf.random_sem(bf.parse("x -> y -> z <-> w"), rng=3)
+    X = truth.sample(300, rng=4)
+    X[::3, 1], X[::4, 3], X[::7, 0] = np.nan, np.nan, np.nan
+    graph = bf.parse("x -> y -> z, w")
+    X = X[:, [truth.graph.nodes.index(name) for name in graph.nodes]]
+    fit = bf.fit(graph, dict(zip(graph.nodes, X.T, strict=True)), missing="fiml")
+    free = fit._parameters
+    for row in fit.modification_indices():
+        i, j = graph.nodes.index(row.a), graph.nodes.index(row.b)
+        parameters = [*free, ("B", j, i) if row.mark == "->" else ("Omega", i, j)]
+
+        def sigma(values, parameters=parameters):
+            B, Omega = np.zeros((4, 4)), np.zeros((4, 4))
+            for (kind, a, b), value in zip(parameters, values, strict=True):
+                if kind == "B":
+                    B[a, b] = value
+                else:
+                    Omega[a, b] = Omega[b, a] = value
+            E = np.linalg.inv(np.eye(4) - B)
+            return E @ Omega @ E.T
+
+        at = np.append(fit._values(), 0.0)
+        steps = 1e-5 * np.eye(len(at))
+        slopes = [(sigma(at + h) - sigma(at - h)) / 2e-5 for h in steps]
+        gradient, information = np.zeros(len(at)), np.zeros((len(at), len(at)))
+        for x in X:
+            seen = ~np.isnan(x)
+            block = np.ix_(seen, seen)
+            W, z = np.linalg.inv(fit.Sigma[block]), (x - fit.mean)[seen]
+            D = [W @ slope[block] for slope in slopes]
+            gradient += [(z @ d @ W @ z - np.trace(d)) / 2 for d in D]
+            information += [[np.trace(d @ e) / 2 for e in D] for d in D]
+        net = 1 / np.linalg.inv(information)[-1, -1]
+        assert row.index == pytest.approx(gradient[-1] ** 2 / net, rel=1e-4)
+        assert row.expected_change == pytest.approx(gradient[-1] / net, rel=1e-4)

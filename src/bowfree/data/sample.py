@@ -124,13 +124,23 @@ class CompleteRows(Sample):
         X = self.deviations if mean is None else self.deviations + mean
         return dict(zip(names, X.T, strict=True))
 
-    def gamma(self) -> Floats:
-        # Fourth moments; with weights w, the mean of w^2 (z z^T - S)(z z^T - S)^T.
+    def gamma(self, fixed: Sequence[int] = ()) -> Floats:
+        """Return the asymptotic covariance matrix of the entries of S, given the columns `fixed`.
+
+        Fourth moments; with weights w, the mean of w^2 (z z^T - S)(z z^T - S)^T. Given some columns,
+        the products of predictions from these columns are subtracted, as in lavaan (``fixed.x``).
+        """
         i, j = lower_triangle(self.deviations.shape[1])
-        s = self.covariance()[i, j]
+        S, given = self.covariance(), list(fixed)
+        slopes = np.linalg.solve(S[np.ix_(given, given)], S[given])
+        s = (S - slopes.T @ S[given])[i, j]
         total = np.zeros((len(i), len(i)))
         for chunk in chunks(self.n_rows):
-            products = self.deviations[chunk][:, i] * self.deviations[chunk][:, j] - s
+            X = self.deviations[chunk]
+            products = X[:, i] * X[:, j] - s
+            if given:
+                predicted = X[:, given] @ slopes
+                products -= predicted[:, i] * predicted[:, j]
             if self.weights is not None:
                 products *= self.weights[chunk, None]
             total += cross_products(products, products)

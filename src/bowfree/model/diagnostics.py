@@ -6,7 +6,8 @@ information, I the information of the free parameters and k that between the two
 
     index = g^2 / (c - k I^-1 k^T),    expected change = g / (c - k I^-1 k^T),
 
-as in lavaan's ``modindices`` (expected information). The index approximates the decrease of
+as in lavaan's ``modindices`` (expected information; with missing values, that of the patterns in the
+data). The index approximates the decrease of
 chi-square if the edge were added; :func:`bowfree.edge_changes` computes the exact one. Edges that
 would create a bow or a directed cycle are skipped, and listed as such.
 
@@ -38,6 +39,7 @@ from bowfree.errors import DataError, GraphError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import EdgeLookup, node_index
 from bowfree.graph.text import quote
+from bowfree.model.fiml import FullInformation
 from bowfree.model.inference import Parameter, edge_label, expected_information, parameter_edge
 from bowfree.results.display import (
     MOST_ROWS,
@@ -209,6 +211,13 @@ def _efficient_scores(fit: Fit, candidates: list[Parameter]) -> tuple[Floats, Fl
     Both are per observation; NaN if the free parameters are not identified, or no information is
     left.
     """
+    variation, q = fit._variation, len(fit._parameters)
+    if isinstance(variation, FullInformation):
+        slope, J = variation.expected_scores((*fit._parameters, *candidates))
+        unit = 1 / np.sqrt(np.diag(J))
+        J *= np.outer(unit, unit)
+        explained = np.sum(J[q:, :q] * np.linalg.solve(J[:q, :q], J[:q, q:]).T, axis=1)
+        return slope[q:], np.where(1 - explained > _ROUNDING, 1 - explained, np.nan) / unit[q:] ** 2
     A = np.eye(len(fit.B)) - fit.B
     W, E = inverse_covariance(fit.Omega), total_effect_matrix(fit.B)
     WAS = W @ A @ fit.S

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -30,6 +30,7 @@ from bowfree.model.fit_indices import Approximation, discrepancy
 from bowfree.model.inference import (
     Information,
     Parameter,
+    baseline_model,
     jacobian,
     normal_weight,
     split_parameters,
@@ -154,23 +155,10 @@ def maximize(
     """Maximize the likelihood from the two-stage estimates."""
     units = _units(rows.scale, parameters)
     values = np.array([(B if m == "B" else Omega)[i, j] for m, i, j in parameters]) / units
-    point = _Point(rows, parameters, rows.saturated.mean, values)
-    total = rows.patterns.total
-    converged, decrement, gradient = False, math.inf, np.full(len(values), math.inf)
-    n_iter = 0
-    while n_iter < _MOST_STEPS:
-        n_iter += 1
-        gradient, H = point.derivatives()
-        step, decrement, definite = _ascent(gradient, H)
-        if decrement <= _GAIN * total:
-            converged = definite
-            break
-        ahead = _line_search(point, step, float(gradient @ step))
-        if ahead is None:  # only rounding is left
-            converged = definite and decrement <= 1e-10 * total
-            break
-        point = ahead
-    d = len(rows.scale)
+    point, converged, decrement, gradient, n_iter = _climb(
+        _Point(rows, parameters, rows.saturated.mean, values)
+    )
+    total, d = rows.patterns.total, len(rows.scale)
     fitted_B, fitted_Omega = point.matrices
     sd = np.sqrt(np.diag(fitted_Omega))
     cells = rows.patterns.count @ rows.patterns.observed
@@ -185,6 +173,21 @@ def maximize(
         float(np.linalg.eigvalsh(fitted_Omega / np.outer(sd, sd))[0]),
         n_iter,
     )
+
+
+def _climb(point: _Point) -> tuple[_Point, bool, float, Floats, int]:
+    """Return the maximum, whether it is certified, its decrement and gradient, and the steps."""
+    total = point.rows.patterns.total
+    for n_iter in range(1, _MOST_STEPS + 1):
+        gradient, H = point.derivatives()
+        step, decrement, definite = _ascent(gradient, H)
+        if decrement <= _GAIN * total:
+            return point, definite, decrement, gradient, n_iter
+        ahead = _line_search(point, step, float(gradient @ step))
+        if ahead is None:  # only rounding is left
+            return point, definite and decrement <= 1e-10 * total, decrement, gradient, n_iter
+        point = ahead
+    return point, False, decrement, gradient, n_iter
 
 
 def _units(scale: Floats, parameters: Sequence[Parameter]) -> Floats:
@@ -221,9 +224,9 @@ class FullInformation:
     B: Floats
     Omega: Floats
     mean: Floats
-    loglik: float
     rows: IncompleteRows
     parameters: tuple[Parameter, ...]
+    exogenous: tuple[int, ...]  # the variables whose covariances the baseline model keeps
 
     @cached_property
     def _graph(self) -> _Point:
@@ -233,16 +236,11 @@ class FullInformation:
         return _Point(self.rows, self.parameters, mu, np.array(raw) / units)
 
     @cached_property
-    def _empty(self) -> _Point:
-        """The empty graph: its maximum is the mean and variance of each column."""
-        patterns = self.rows.patterns
-        share = patterns.count[:, None] * patterns.observed
-        mu = (share * patterns.mean).sum(axis=0) / share.sum(axis=0)
-        z = (patterns.mean - mu) * patterns.observed
-        squares = patterns.scatter.diagonal(axis1=1, axis2=2) + z**2
-        variances = (share * squares).sum(axis=0) / share.sum(axis=0)
-        own: tuple[Parameter, ...] = tuple(("Omega", i, i) for i in range(len(mu)))
-        return _Point(self.rows, own, mu, variances)
+    def _baseline(self) -> _Point:
+        first = self.rows.saturated
+        Omega, parameters = baseline_model(first.Sigma, self.exogenous)
+        values = np.array([Omega[i, j] for _, i, j in parameters])
+        return _climb(_Point(self.rows, parameters, first.mean, values))[0]
 
     def information(self, se: StandardErrorKind) -> Information:
         """Return "observed"; see the module docstring."""
@@ -264,23 +262,44 @@ class FullInformation:
         covariance: Floats = V[d:, d:] * np.outer(units, units)
         return covariance
 
+    def expected_scores(self, parameters: Sequence[Parameter]) -> tuple[Floats, Floats]:
+        """Return gradient and expected information of free or absent parameters, per row.
+
+        The information is that of the same patterns of missing values, as in lavaan's
+        ``modindices``.
+        """
+        point, patterns, d = self._graph, self.rows.patterns, len(self.mean)
+        mu, Sigma, observed = point.mu, point.Sigma, patterns.observed
+        scatter = Sigma * observed[:, :, None] * observed[:, None]
+        J = replace(patterns, mean=mu * observed, scatter=scatter).information(mu, Sigma)[d:, d:]
+        _, G = patterns.gradient(mu, Sigma)
+        a, b = lower_triangle(d)
+        slopes = jacobian(*point.matrices, parameters) / _units(self.rows.scale, parameters)
+        gradient = np.where(a == b, 1.0, 2.0) * G[a, b] @ slopes
+        return gradient / patterns.total, slopes.T @ J @ slopes / patterns.total
+
+    def mean_residuals(self) -> Floats:
+        """Return the means of the saturated model minus those of the graph."""
+        residuals: Floats = (self.rows.saturated.mean - self._graph.mu) * self.rows.scale
+        return residuals
+
     def misfit(self) -> tuple[float, float]:
         """Return twice the difference of log-likelihood to the saturated model, per row."""
         best, total = self.rows.saturated.loglik, self.rows.patterns.total
-        lost = best - self._graph.loglik, best - self._empty.loglik
+        lost = best - self._graph.loglik, best - self._baseline.loglik
         return 2 * max(lost[0], 0.0) / total, 2 * max(lost[1], 0.0) / total
 
     def expected_chi2(self, test: TestKind) -> tuple[float, float]:
-        """Return Yuan and Bentler's traces: saturated minus graph, saturated minus empty graph."""
+        """Return Yuan and Bentler's traces: saturated minus graph, saturated minus baseline."""
         found, patterns = self.rows.saturated, self.rows.patterns
         meat = patterns.score_products(self.rows.X, found.mean, found.Sigma, self.rows.weights)
         J = safe_inverse(patterns.information(found.mean, found.Sigma))
         most = float(np.sum(J * meat))
-        graph, empty = (
+        graph, baseline = (
             float(np.sum(safe_inverse(point.derivatives()[1]) * point.score_products()))
-            for point in (self._graph, self._empty)
+            for point in (self._graph, self._baseline)
         )
-        return most - graph, most - empty
+        return most - graph, most - baseline
 
     def approximation(self, test: TestKind) -> Approximation:
         """Return distances from the saturated mean and Sigma as if rows were complete.
@@ -292,15 +311,16 @@ class FullInformation:
         """
         found, patterns, n = self.rows.saturated, self.rows.patterns, self.rows.n_rows
         A = patterns.information(found.mean, found.Sigma) / n
-        meat = patterns.score_products(self.rows.X, found.mean, found.Sigma, self.rows.weights) / n
-        inverse = safe_inverse(A)
-        Gamma = inverse @ meat @ inverse
+        Gamma = safe_inverse(A)
+        if test != "standard":
+            meat = patterns.score_products(self.rows.X, found.mean, found.Sigma, self.rows.weights)
+            Gamma = Gamma @ meat @ Gamma / n
         d = len(found.mean)
         W = np.zeros_like(A)
         W[:d, :d] = inverse_covariance(found.Sigma)
         W[d:, d:] = normal_weight(found.Sigma)
         misfit, expected = [], []
-        for point in (self._graph, self._empty):
+        for point in (self._graph, self._baseline):
             Delta, z = point.slopes(), found.mean - point.mu
             P = Delta @ safe_inverse(Delta.T @ A @ Delta) @ Delta.T @ A
             rest = np.eye(len(A)) - P

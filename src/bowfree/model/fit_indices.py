@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, repr=False)
 class FitIndices(TextDisplay, ToDict):
-    """Fit of a model compared with the saturated model and with independence.
+    """Fit of a model compared with the saturated model and with a baseline model.
 
     Attributes
     ----------
@@ -38,11 +38,12 @@ class FitIndices(TextDisplay, ToDict):
         Root mean square error of approximation, its 90 % interval, and the p-value of the
         hypothesis that it is at most 0.05.
     cfi, tli : float
-        Comparative fit index and Tucker–Lewis index; the baseline is the empty graph.
+        Comparative fit index and Tucker–Lewis index.
     srmr : float
-        Standardized root mean square residual over the d (d + 1) / 2 entries.
+        Standardized root mean square residual over the d (d + 1) / 2 entries; after
+        full-information maximum likelihood also over the d means.
     baseline_chi2, baseline_df : float, int
-        The same test for the empty graph.
+        The same test for the baseline model.
     """
 
     chi2: float
@@ -92,8 +93,9 @@ class ScaledIndices(TextDisplay, ToDict):
 
     Attributes
     ----------
-    test : {"satorra-bentler", "yuan-bentler"}
-        Method of the scaling factor.
+    test : {"satorra-bentler", "yuan-bentler", "standard"}
+        Method of the scaling factor; "standard" for full-information maximum likelihood without
+        scaling.
     chi2, scaling_factor, p_value : float
         Chi-square divided by the factor, the factor, and the p-value of the quotient. In small
         samples Yuan and Bentler's factor can be negative; the scaled test is then NaN.
@@ -102,7 +104,7 @@ class ScaledIndices(TextDisplay, ToDict):
     cfi, tli : float
         Comparative fit index and Tucker–Lewis index.
     baseline_chi2, baseline_scaling_factor : float
-        The same test for the empty graph.
+        The same test for the baseline model.
     """
 
     test: TestKind
@@ -121,10 +123,13 @@ class ScaledIndices(TextDisplay, ToDict):
         """Return label and value of each available index."""
         names = {"satorra-bentler": "Satorra–Bentler", "yuan-bentler": "Yuan–Bentler"}
         interval = f"{self.rmsea_lower:.3f} – {self.rmsea_upper:.3f}"
-        listed = [
+        test = [
             (f"Scaled chi-square ({names.get(self.test, self.test)})", number(self.chi2)),
             ("Scaling factor", number(self.scaling_factor)),
             ("P-value (scaled chi-square)", p_cell(self.p_value, 3)),
+        ]
+        listed = [
+            *(() if self.test == "standard" else test),
             ("Robust CFI", number(self.cfi)),
             ("Robust TLI", number(self.tli)),
             ("Robust RMSEA", number(self.rmsea)),
@@ -219,7 +224,7 @@ class FitMeasures:
 def fit_indices(
     F: float, F0: float, df: int, baseline_df: int, n: float, residual: float, *, groups: int = 1
 ) -> FitIndices:
-    """Compute the indices from chi-square per observation, of the graph and of the empty graph.
+    """Compute the indices from chi-square per observation, of the graph and of the baseline model.
 
     `residual` is the SRMR. With several groups of observations, n in all, RMSEA is that of one of
     them: n is divided by their number (Steiger 1998).
@@ -254,14 +259,14 @@ def fit_indices(
 
 
 class Approximation(NamedTuple):
-    """Distances that indices of approximate fit are computed from: graph and empty graph.
+    """Distances that indices of approximate fit are computed from: graph and baseline model.
 
     Attributes
     ----------
     misfit : tuple of float
         Distances from the data, per observation.
     expected : tuple of float
-        Means of n times these distances, if the graphs were true.
+        Means of n times these distances, if the models were true.
     """
 
     misfit: tuple[float, float]
@@ -277,12 +282,13 @@ def scaled_indices(
 ) -> ScaledIndices:
     """Scale the test, and correct the indices.
 
-    `expected` are the means of chi-square for the graph and the empty graph, if they were correct.
+    `expected` are the means of chi-square for the graph and the baseline model, if they were correct.
     The indices are computed from `near`, which is the same if no values are missing.
     """
     df, df0 = indices.df, indices.baseline_df
     chi2, chi2_0 = indices.chi2, indices.baseline_chi2
-    factor, factor0 = _factor(expected[0], df), _factor(expected[1], df0)
+    factor = _factor(expected[0], df) if df else 1.0
+    factor0 = _factor(expected[1], df0)
     F, mean = near.misfit[0], near.expected[0]
     unit = _factor(mean, df)
     lower, upper, _ = _rmsea_interval(n * F / unit, df, n)
@@ -338,10 +344,15 @@ def _correlation(C: Floats) -> Floats:
     return R
 
 
-def srmr(S: Floats, Sigma: Floats) -> float:
-    """Return the root mean square residual in units of the standard deviations."""
+def srmr(S: Floats, Sigma: Floats, shift: Floats | None = None) -> float:
+    """Return the root mean square residual in units of the standard deviations.
+
+    With `shift`, the residuals of the means, these are included, as in lavaan.
+    """
     sd = np.sqrt(np.diag(S))
     residual = ((S - Sigma) / np.outer(sd, sd))[np.tril_indices(len(S))]
+    if shift is not None:
+        residual = np.append(residual, shift / sd)
     return float(np.sqrt(np.mean(residual**2)))
 
 

@@ -48,7 +48,7 @@ from bowfree.model.fit_summary import (
 )
 from bowfree.model.inference import Information, MomentVariation, StandardErrors, Variation
 from bowfree.model.linear_sem import LinearSEM
-from bowfree.parameters import Method, StandardErrorKind, TestKind
+from bowfree.parameters import Baseline, Method, StandardErrorKind, TestKind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, to_html
 from bowfree.results.frozen import Frozen, lock_arrays
 from bowfree.results.graph_display import Reportable
@@ -143,6 +143,10 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     resampled : ndarray of shape (m, q) or None
         For ``se="bootstrap"``: the parameters in each of the m samples, in the order of
         :meth:`estimates`.
+    baseline : {"exogenous", "independence"}
+        Baseline model of CFI and TLI.
+    fixed_x : bool
+        Whether likelihood and inference are conditional on the exogenous variables.
     two_stage : Fit or None
         For ``missing="fiml"``, where the likelihood is that of the observed values: the fit to the
         covariance matrix estimated from them, which scores are computed from.
@@ -159,6 +163,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     se: StandardErrorKind = "standard"
     test: TestKind = "standard"
     resampled: Floats | None = None
+    baseline: Baseline = "exogenous"
+    fixed_x: bool = False
     two_stage: Fit | None = None
 
     def _context(self) -> Context:
@@ -200,14 +206,34 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     @property
     def loglik(self) -> float:
         """Maximal log-likelihood (eq. likelihood); per observation when ``n`` is ``inf``."""
-        objective = math.fsum(certificate.objective for certificate in self.certificate)
-        per_observation = -(len(self.B) * math.log(2 * math.pi) + objective) / 2
+        per_observation = self._loglik_of_all - self._loglik_of_fixed
         return per_observation * self.n if math.isfinite(self.n) else per_observation
 
     @property
+    def _loglik_of_all(self) -> float:
+        """The log-likelihood of all variables per observation."""
+        objective = math.fsum(certificate.objective for certificate in self.certificate)
+        own = math.fsum(self._set_terms()[0])
+        return -(len(self.B) * math.log(2 * math.pi) + objective + own) / 2
+
+    @property
+    def _loglik_of_fixed(self) -> float:
+        """The log-likelihood per observation of the exogenous variables, if these are fixed."""
+        if not self.fixed_x:
+            return 0.0
+        x = list(inference.exogenous_nodes(self.graph))
+        log_det = float(np.linalg.slogdet(self.S[np.ix_(x, x)])[1])
+        return -(len(x) * (math.log(2 * math.pi) + 1) + log_det) / 2
+
+    @property
     def n_parameters(self) -> int:
-        """Number of nodes (variances) plus number of edges."""
-        return len(self._parameters)
+        """Number of nodes (variances) plus number of edges.
+
+        Plus the number of parameters that are specific to a condition; minus the variances and
+        covariances of fixed variables.
+        """
+        k = len(inference.exogenous_nodes(self.graph)) if self.fixed_x else 0
+        return len(self._parameters) + int(self._set_terms()[1].sum()) - k * (k + 1) // 2
 
     def _set_terms(self) -> tuple[Floats, npt.NDArray[np.int_]]:
         """Return terms of the objective and numbers of parameters for variables set from outside.
@@ -230,8 +256,9 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         n = self.moments.n
         gain = math.fsum(district.gain for district in self.certificate)
         if not math.isfinite(n):
-            return self.loglik - gain
-        return self.loglik / self.n - gain - self.penalty * self.n_parameters * math.log(n) / n
+            return self._loglik_of_all - gain
+        n_parameters = len(self._parameters) + int(self._set_terms()[1].sum())
+        return self._loglik_of_all - gain - self.penalty * n_parameters * math.log(n) / n
 
     @property
     def aic(self) -> float:
@@ -250,17 +277,31 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     @cached_property
     def indices(self) -> FitIndices:
         """All fit indices, with the interval of RMSEA and the baseline model."""
-        d = len(self.B)
-        df, baseline_df = d * (d + 1) // 2 - self.n_parameters, d * (d - 1) // 2
-        residual = srmr(self.S, self.Sigma)
-        return fit_indices(*self._variation.misfit(), df, baseline_df, self.n, residual)
+        d, k = len(self.B), len(self._exogenous)
+        df, baseline_df = d * (d + 1) // 2 - len(self._parameters), (d * (d - 1) - k * (k - 1)) // 2
+        variation = self._variation
+        shift = variation.mean_residuals() if isinstance(variation, FullInformation) else None
+        residual = srmr(self.S, self.Sigma, shift)
+        return fit_indices(*variation.misfit(), df, baseline_df, self.n, residual)
+
+    @cached_property
+    def _exogenous(self) -> tuple[int, ...]:
+        """The variables whose covariances the baseline model keeps."""
+        return () if self.baseline == "independence" else inference.exogenous_nodes(self.graph)
 
     @cached_property
     def scaled(self) -> ScaledIndices | None:
-        """The scaled test and its indices; None when ``test="standard"``."""
-        if self.test == "standard":
+        """The scaled test and its indices; None when ``test="standard"``.
+
+        With ``missing="fiml"`` there is always one, because RMSEA, CFI and TLI must be corrected
+        for missing values; its chi-square is not scaled when ``test="standard"``.
+        """
+        if self.test != "standard":
+            expected = self._variation.expected_chi2(self.test)
+        elif self.two_stage is not None:
+            expected = float(self.df), float(self.indices.baseline_df)
+        else:
             return None
-        expected = self._variation.expected_chi2(self.test)
         near = self._variation.approximation(self.test)
         return scaled_indices(self.indices, self.n, self.test, expected, near)
 
@@ -314,11 +355,11 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         rows = self.moments.sample
         if self.full_information and isinstance(rows, IncompleteRows) and self.mean is not None:
             return FullInformation(
-                self.B, self.Omega, self.mean, self.loglik, rows, self._parameters
+                self.B, self.Omega, self.mean, rows, self._parameters, self._exogenous
             )
-        return MomentVariation(
-            self.B, self.Omega, self.Sigma, self.moments, self.n, self._parameters
-        )
+        fixed = inference.exogenous_nodes(self.graph) if self.fixed_x else ()
+        model = self.B, self.Omega, self.Sigma, self.moments, self.n, self._parameters
+        return MomentVariation(*model, self._exogenous, fixed)
 
     @cached_property
     def _standard_errors(self) -> dict[Information, StandardErrors]:

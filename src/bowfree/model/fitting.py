@@ -41,6 +41,7 @@ from bowfree.model.fit_result import Certificate, Fit, MoreStarts
 from bowfree.model.joint_fit import JointFit, condition_parameters
 from bowfree.parallel.budget import random_generator
 from bowfree.parameters import (
+    Baseline,
     Correlation,
     Means,
     Method,
@@ -87,6 +88,8 @@ def fit(
     n_starts: int | None = None,
     se: StandardErrorKind | None = None,
     test: TestKind | None = None,
+    baseline: Baseline = "exogenous",
+    fixed_x: bool = False,
     n_bootstrap: int = 1000,
     rng: Rng = None,
 ) -> Fit:
@@ -108,6 +111,12 @@ def fit(
         Number of starting points of ``method="newton"``. The likelihood of some graphs has several
         maxima; the best one found is returned. By default one start, and 60 if the graph is far
         from the data.
+    baseline : {"exogenous", "independence"}
+        Baseline model of CFI and TLI. "exogenous" is lavaan's: it keeps the covariances among
+        exogenous variables if all of these are free. "independence" is the empty graph.
+    fixed_x : bool
+        Whether likelihood, AIC, BIC and robust inference are conditional on the exogenous
+        variables, as by default in lavaan (``fixed.x``). Scores never are.
     n_bootstrap : int
         Number of bootstrap samples for ``se="bootstrap"``.
 
@@ -143,6 +152,12 @@ def fit(
         data,
         DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means),
     )
+    check_choice("baseline", baseline, get_args(Baseline))
+    if fixed_x and not (moments.plain and not isinstance(moments, JointMoments)):
+        raise DataError(
+            "fixed_x=True requires one table of complete rows without weights, or a covariance "
+            "matrix; omit it"
+        )
     rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
     generator = None if rng is None else random_generator(rng)  # for the starts and the resamples
     look = n_starts is None
@@ -150,6 +165,7 @@ def fit(
     result = fit_sample(
         context.graph, moments, rule, se, test, tol=tol, n_starts=starts, rng=generator, look=look
     )
+    result = replace(result, baseline=baseline, fixed_x=fixed_x)
     if result.se == "bootstrap":
         check_count("n_bootstrap", n_bootstrap, 2)
         from bowfree.model.resampling import resampled_parameters

@@ -45,7 +45,9 @@ import numpy.typing as npt
 from bowfree.data.covariance import inverse_covariance, safe_inverse, total_effect_matrix
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
-from bowfree.data.sample import lower_triangle, normal_gamma
+from bowfree.data.sample import CompleteRows, lower_triangle, normal_gamma
+from bowfree.graph.encodings import members
+from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
 from bowfree.model.fit_indices import Approximation, discrepancy
 from bowfree.parameters import StandardErrorKind, TestKind
@@ -100,6 +102,36 @@ def split_parameters(
     rows, columns = np.array([(i, j) for _, i, j in parameters]).T
     a, b = rows[q_B:], columns[q_B:]
     return q_B, (rows[:q_B], columns[:q_B]), (a, b), np.where(a == b, 0.5, 1.0)
+
+
+def exogenous_nodes(graph: MixedGraph) -> tuple[int, ...]:
+    """Return the variables that are exogenous covariates for lavaan's ``sem()``.
+
+    They have children and no parents, covary freely with each other, and have no covariance with
+    the error of another variable. ``sem()`` adds the covariances among them. If a text must write
+    or fix one of these covariances, both variables are ordinary ones; therefore the set is empty
+    unless all covariances among them are free.
+    """
+    causes = 0
+    for parents in graph._parents:
+        causes |= parents
+    found = {i for i in members(causes) if not graph._parents[i]}
+    while outside := {i for i in found if not found.issuperset(members(graph._spouses[i]))}:
+        found -= outside
+    complete = all(graph._spouses[i].bit_count() == len(found) - 1 for i in found)
+    return tuple(sorted(found)) if complete else ()
+
+
+def baseline_model(S: Floats, exogenous: Sequence[int]) -> tuple[Floats, tuple[Parameter, ...]]:
+    """Return Sigma and the parameters of the baseline model of CFI and TLI.
+
+    Variables are uncorrelated, except for the exogenous ones, which have the covariances of S.
+    """
+    Sigma = np.diag(np.diag(S))
+    block = np.ix_(exogenous, exogenous)
+    Sigma[block] = S[block]
+    spouses = [[j for j in exogenous if i in exogenous and j != i] for i in range(len(S))]
+    return Sigma, parameter_index([()] * len(S), spouses)
 
 
 # --- normal theory ---
@@ -248,7 +280,7 @@ class Variation(Protocol):
         ...
 
     def misfit(self) -> tuple[float, float]:
-        """Return chi-square per observation of the graph, and of the empty graph."""
+        """Return chi-square per observation of the graph, and of the baseline model."""
         ...
 
     def expected_chi2(self, test: TestKind) -> tuple[float, float]:
@@ -270,6 +302,8 @@ class MomentVariation:
     moments: Moments
     n: float
     parameters: tuple[Parameter, ...]
+    exogenous: tuple[int, ...]  # the variables whose covariances the baseline model keeps
+    fixed: tuple[int, ...]  # the variables that inference is conditional on
 
     def information(self, se: StandardErrorKind) -> Information:
         """Return "observed" for Huber and White's sandwich, "expected" for all others."""
@@ -281,38 +315,43 @@ class MomentVariation:
         if not math.isfinite(self.n):  # a population matrix has no sampling error
             return np.full((q, q), np.nan)
         if se != "standard":
-            return self._graph.covariance(information) / self.n
+            return self._graph(se).covariance(information) / self.n
         model = self.B, self.Omega
         if information == "expected":
             return safe_inverse(expected_information(*model, self.n, self.parameters))
         S = self.moments.S
         return safe_inverse(observed_information(*model, S, self.n, self.parameters))
 
-    @cached_property
-    def _graph(self) -> Sandwich:
-        return self._sandwich(self.B, self.Omega, self.Sigma, self.parameters)
-
-    @cached_property
-    def _empty(self) -> Sandwich:
-        own: tuple[Parameter, ...] = tuple(("Omega", i, i) for i in range(len(self.B)))
-        diagonal = np.diag(np.diag(self.moments.S))
-        return self._sandwich(0 * diagonal, diagonal, diagonal, own)
+    def _graph(self, kind: StandardErrorKind | TestKind) -> Sandwich:
+        return self._sandwich(self.B, self.Omega, self.Sigma, self.parameters, kind)
 
     def _sandwich(
-        self, B: Floats, Omega: Floats, Sigma: Floats, parameters: tuple[Parameter, ...]
+        self,
+        B: Floats,
+        Omega: Floats,
+        Sigma: Floats,
+        parameters: tuple[Parameter, ...],
+        kind: StandardErrorKind | TestKind,
     ) -> Sandwich:
-        # As in lavaan, two-stage estimates are weighted by the result of the first stage.
-        S, two_stage = self.moments.S, isinstance(self.moments.sample, IncompleteRows)
-        return Sandwich(B, Omega, S, self.moments.Gamma, parameters, S if two_stage else Sigma)
+        # As in lavaan, two-stage estimates are weighted by the result of the first stage, and
+        # sandwiches of the scores of single rows are never conditional.
+        rows, S, Gamma = self.moments.sample, self.moments.S, self.moments.Gamma
+        if self.fixed and kind in ("robust", "satorra-bentler"):
+            assert isinstance(rows, CompleteRows)
+            Gamma = rows.gamma(self.fixed)
+        two_stage = isinstance(rows, IncompleteRows)
+        return Sandwich(B, Omega, S, Gamma, parameters, S if two_stage else Sigma)
 
     def misfit(self) -> tuple[float, float]:
-        """Return the discrepancies of Sigma and of the diagonal of S."""
+        """Return the discrepancies of Sigma and of the baseline model from S."""
         S = self.moments.S
-        return discrepancy(S, self.Sigma), discrepancy(S, np.diag(np.diag(S)))
+        return discrepancy(S, self.Sigma), discrepancy(S, baseline_model(S, self.exogenous)[0])
 
     def expected_chi2(self, test: TestKind) -> tuple[float, float]:
         """Return the means of both chi-square statistics, if the models hold."""
-        return self._graph.expected_chi2(test), self._empty.expected_chi2(test)
+        Omega, parameters = baseline_model(self.moments.S, self.exogenous)
+        baseline = self._sandwich(0 * Omega, Omega, Omega, parameters, test)
+        return self._graph(test).expected_chi2(test), baseline.expected_chi2(test)
 
     def approximation(self, test: TestKind) -> Approximation:
         """Return the same distances as the test."""

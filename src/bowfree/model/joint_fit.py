@@ -42,6 +42,7 @@ from bowfree.model.fit_summary import html_parts, text_parts
 from bowfree.model.inference import (
     Information,
     Parameter,
+    baseline_model,
     expected_information,
     observed_information,
 )
@@ -93,8 +94,9 @@ class JointFit(Fit):
     All conditions share B and Omega, except for the parameters that an intervention changes
     (:class:`Condition`). :attr:`Sigma` is the covariance matrix without interventions, standard
     errors come from the information of all conditions, and chi-square compares with the model that
-    has a covariance matrix for each condition. The baseline is the empty graph, and RMSEA has the
-    factor for several groups (Steiger 1998), as in lavaan.
+    has a covariance matrix for each condition. As in lavaan, the baseline model has its own variances
+    (and covariances of exogenous variables) in each condition, and RMSEA has the factor for several
+    groups (Steiger 1998).
 
     Attributes
     ----------
@@ -127,18 +129,6 @@ class JointFit(Fit):
         assert isinstance(self.moments, JointMoments)
         return self.moments
 
-    @property
-    def loglik(self) -> float:
-        """Maximal log-likelihood of all conditions."""
-        objective = math.fsum(certificate.objective for certificate in self.certificate)
-        own = math.fsum(self._set_terms()[0])
-        return -self.n * (len(self.B) * math.log(2 * math.pi) + objective + own) / 2
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of nodes, edges, and parameters that are specific to a condition."""
-        return len(self._parameters) + int(self._set_terms()[1].sum())
-
     def _set_terms(self) -> tuple[Floats, npt.NDArray[np.int_]]:
         return self._joint._set_terms()[0], self._joint._own_numbers(self.graph)
 
@@ -146,7 +136,7 @@ class JointFit(Fit):
     def _variation(self) -> JointVariation:  # type: ignore[override]  # scaled tests are refused
         alike = ConditionParameters(self.B, self.Omega, np.zeros(len(self.B)))
         parameters = self.own or (alike,) * len(self._joint.conditions)
-        return JointVariation(self._joint, parameters, self._parameters)
+        return JointVariation(self._joint, parameters, self._parameters, self._exogenous)
 
     @cached_property
     def indices(self) -> FitIndices:
@@ -154,11 +144,16 @@ class JointFit(Fit):
         varying = [int(c.varies.sum()) for c in self._joint.conditions]
         entries = sum(v * (v + 1) // 2 for v in varying) + self._variation.n_means()
         own = int(self._set_terms()[1].sum())
-        own_empty = int(self._joint._own_numbers(MixedGraph(self.graph.nodes)).sum())
+        variation = self._variation
+        covarying = [
+            len(variation.exogenous_in(condition, part))
+            for condition, part in zip(self._joint.conditions, variation.models, strict=True)
+        ]
         return fit_indices(
-            *self._variation.misfit(),
-            entries - len(self._variation.estimable) - own,
-            entries - len(self.B) - own_empty,
+            *variation.misfit(),
+            entries - len(variation.estimable) - own,
+            # Each condition has its own variances, and covariances of exogenous variables.
+            sum(v * (v - 1) // 2 for v in varying) - sum(k * (k - 1) // 2 for k in covarying),
             self.n,
             math.fsum(c.n / self.n * c.srmr for c in self.conditions),
             groups=len(self.conditions),
@@ -185,7 +180,7 @@ class JointFit(Fit):
                     targets=condition.targets,
                     loglik=condition.n * part.loglik(),
                     chi2=condition.n * part.misfit(),
-                    srmr=srmr(part.S, Sigma),
+                    srmr=srmr(part.S, Sigma, part.mean - part.expected),
                     Sigma=whole,
                 )
             )
@@ -373,6 +368,7 @@ class JointVariation:
     moments: JointMoments
     by_condition: tuple[ConditionParameters, ...]
     parameters: tuple[Parameter, ...]
+    exogenous: tuple[int, ...]  # the variables whose covariances the baseline model keeps
 
     @cached_property
     def models(self) -> tuple[ConditionModel, ...]:
@@ -448,30 +444,18 @@ class JointVariation:
         return sum(int(c.varies.sum()) for c in self.moments.conditions) - len(self.moments.names)
 
     def misfit(self) -> tuple[float, float]:
-        """Return the discrepancies of this graph and of the empty one, per observation."""
-        return self._discrepancy(self.models), self._discrepancy(self._empty)
+        """Return the discrepancies of the graph and of the baseline model, per observation."""
+        baseline = 0.0
+        for c, part in zip(self.moments.conditions, self.models, strict=True):
+            Sigma, _ = baseline_model(part.S, self.exogenous_in(c, part))
+            baseline += c.n / self.moments.n * discrepancy(part.S, Sigma)
+        return math.fsum(self._weighted_misfits()), baseline
 
-    @cached_property
-    def _empty(self) -> tuple[ConditionModel, ...]:
-        """The graph without edges: a variance for each variable, over conditions that share it."""
-        conditions = self.moments.conditions
-        if self.moments.means == "shared":
-            empty = MixedGraph(self.moments.names)
-            core = _core.fit_graph(self.moments._core_data(), *empty._bits())
-            return tuple(
-                self._model(c, condition_parameters(core, e), ()) for e, c in enumerate(conditions)
-            )
-        specific = [c.is_target & (c.kind != "activity") for c in conditions]
-        left = np.array([c.n * ~own for c, own in zip(conditions, specific, strict=True)])
-        variances = np.array([np.diag(c.S) for c in conditions])
-        shared = np.sum(left * variances, axis=0) / left.sum(axis=0)
-        return tuple(
-            condition_model(c, np.zeros_like(c.S), np.diag(np.where(own, np.diag(c.S), shared)), ())
-            for c, own in zip(conditions, specific, strict=True)
-        )
+    def _weighted_misfits(self) -> Iterator[float]:
+        for c, part in zip(self.moments.conditions, self.models, strict=True):
+            yield c.n / self.moments.n * part.misfit()
 
-    def _discrepancy(self, models: Sequence[ConditionModel]) -> float:
-        return math.fsum(
-            c.n / self.moments.n * part.misfit()
-            for c, part in zip(self.moments.conditions, models, strict=True)
-        )
+    def exogenous_in(self, condition: ConditionMoments, part: ConditionModel) -> list[int]:
+        """Return the exogenous variables that covary in a condition, numbered as in its model."""
+        fixed = condition.is_target & (condition.kind == "perfect")
+        return [k for k, i in enumerate(part.varying) if i in self.exogenous and not fixed[i]]
