@@ -185,7 +185,7 @@ def test_bad_options(options, message):
 #   x -> y -> z:  the missing edge costs n log(1 - r^2), r the partial correlation of x and z. The
 #   other numbers are lavaan's (0.6-14, likelihood = "normal").
 SUMMARY = """\
-Maximum likelihood fit of a bow-free path diagram (newton): closed form
+Maximum likelihood fit of a path diagram (newton): closed form
 
   Observations                            200
   Free parameters                           5

@@ -47,6 +47,7 @@ from bowfree.data.sample import CompleteRows, Shrunk, rescaled, row_slices, shri
 from bowfree.data.streaming import Sums, is_stream, read_stream
 from bowfree.errors import DataError
 from bowfree.graph.graph_like import GraphLike, graph_of
+from bowfree.graph.identification import check_identified
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import Correlation, Means, Missing, public
 from bowfree.text_reading import short_repr
@@ -113,7 +114,7 @@ def moments(
     options = DataOptions(
         cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means
     )  # fmt: skip
-    return options.read(data, None if graph is None else graph_of(graph))
+    return options.read(data, None if graph is None else graph_of(graph), bows=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +172,13 @@ class DataOptions:
             if value is not default and (default is None or value != default)
         }
 
-    def read(self, data: Any = None, graph: MixedGraph | None = None) -> Moments:
-        """Return the moments of the data, in the order of the graph's nodes if there is one."""
+    def read(
+        self, data: Any = None, graph: MixedGraph | None = None, *, bows: bool = False
+    ) -> Moments:
+        """Return the moments of the data, in the order of the graph's nodes if there is one.
+
+        With `bows`, the graph may have bows whose parameters are identified.
+        """
         if graph is not None and not graph.nodes:
             raise DataError("the graph has no nodes; pass one with the variables of the data")
         if isinstance(data, JointMoments) or are_conditions(data):
@@ -182,7 +188,7 @@ class DataOptions:
             what = "both were given" if data is not None else "neither was given"
             raise DataError(f"{what}: pass either `data`, or `cov` with `n`")
         if graph is not None:
-            graph.check_bap()
+            check_identified(graph) if bows else graph.check_bap()
         rows = ("missing", "correlation", "ordinal", "weights")
         if isinstance(data, Moments):
             reason = "cannot be combined with moments; pass it where the moments are computed"

@@ -47,10 +47,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 from bowfree.errors import GraphError
 from bowfree.graph.encodings import closure, members
 from bowfree.graph.names import EdgeLookup
-from bowfree.graph.structure import check_acyclic
+from bowfree.graph.structure import bows, check_acyclic, is_bow_free
 from bowfree.graph.text import quote
 from bowfree.results.display import MOST_ROWS, Table, count
 from bowfree.results.rows import Row, RowTable
+from bowfree.text_reading import join_names
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
@@ -181,6 +182,22 @@ def identified(self: MixedGraph) -> Identification:
             verdict = "not identified"
         rows.append(Row(a=a, mark=mark, b=b, verdict=verdict, by=by))
     return Identification(self, tuple(rows))
+
+
+def check_identified(graph: MixedGraph) -> None:
+    """Raise a GraphError that names a cycle, or bows whose parameters are not identified."""
+    check_acyclic(graph)
+    if is_bow_free(graph):
+        return
+    free = [row for row in graph.identified() if row.verdict == "not identified"]
+    if free:
+        edges = join_names([f"{quote(row.a)} {row.mark} {quote(row.b)}" for row in free])
+        x, y = map(quote, bows(graph)[0])
+        raise GraphError(
+            f"the covariances do not determine {edges}, because the graph has both {x} -> {y} and "
+            f"{x} <-> {y}; drop one of the two, or add an instrument: a cause of {x} that is "
+            f"connected with {y} through {x} only"
+        )
 
 
 class Equations(NamedTuple):

@@ -161,11 +161,14 @@ class Context:
     rule: ScoringRule | None = None
     learned: bool = False
 
-    def read(self, data: Any, options: DataOptions) -> Moments:
-        """Return the moments of `data`, by default of the holdout rows or of the result's data."""
+    def read(self, data: Any, options: DataOptions, *, bows: bool = False) -> Moments:
+        """Return the moments of `data`, by default of the holdout rows or of the result's data.
+
+        With `bows`, the graph may have bows whose parameters are identified.
+        """
         if data is None and options.cov is None:
             data = self.holdout or self.moments
-        return options.read(data, self.graph)
+        return options.read(data, self.graph, bows=bows)
 
     def scoring_rule(
         self,

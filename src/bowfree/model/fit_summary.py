@@ -216,7 +216,7 @@ def fit_title(fit: Fit) -> str:
     else:
         state = f"NOT CERTIFIED after {fit.n_iter} iterations"
     kind = "Full-information maximum" if fit.full_information else "Maximum"
-    return f"{kind} likelihood fit of a bow-free path diagram ({fit.method}): {state}"
+    return f"{kind} likelihood fit of a path diagram ({fit.method}): {state}"
 
 
 def fit_facts(fit: Fit) -> list[tuple[str, str]]:

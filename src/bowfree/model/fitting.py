@@ -27,11 +27,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.data.covariance import inverse_covariance
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, DataError, FitWarning, LearnedGraphWarning, warn
+from bowfree.graph.encodings import members
 from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
@@ -62,6 +64,8 @@ Floats = npt.NDArray[np.float64]
 
 # A larger coefficient, in standard deviations, diverges.
 _DIVERGING = 1e3
+# Smallest F statistic of instruments that are not weak (Staiger and Stock, Econometrica 1997).
+WEAK_INSTRUMENT = 10.0
 _MORE_STARTS = get_args(MoreStarts)
 
 
@@ -98,7 +102,8 @@ def fit(
     Parameters
     ----------
     graph : MixedGraph, or a result that has one
-        A bow-free acyclic path diagram. The result of a search brings its data (the holdout rows,
+        A bow-free acyclic path diagram, or one with bows (both ``x -> y`` and ``x <-> y``) whose
+        parameters are identified, for example by an instrument. The result of a search brings its data (the holdout rows,
         if it has any) and its penalty.
     n : int or inf, optional
         Number of observations behind `cov`. With ``n=inf``, a population covariance matrix, the
@@ -127,7 +132,7 @@ def fit(
     Warns
     -----
     FitWarning
-        The fit of a district is not certified, or a coefficient diverges; or the likelihood of a
+        The instruments of a bow are weak; the fit of a district is not certified, or a coefficient diverges; or the likelihood of a
         graph that fits badly has several maxima, and `n_starts` was not passed.
     LearnedGraphWarning
         The graph was learned from the same rows, so that standard errors are too small and tests
@@ -151,6 +156,7 @@ def fit(
     moments = context.read(
         data,
         DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means),
+        bows=method == "newton",
     )
     check_choice("baseline", baseline, get_args(Baseline))
     if fixed_x and not (moments.plain and not isinstance(moments, JointMoments)):
@@ -173,16 +179,40 @@ def fit(
         resampled = resampled_parameters(result, n_bootstrap, random_generator(generator))
         result = replace(result, resampled=resampled)
     warn_if_doubtful(result.certificate)
+    _warn_if_weak(result)
     if look:
         _warn_if_several(result.certificate, result.n)
     warn_if_learned(context, result)
     return result
 
 
+def _warn_if_weak(fit: Fit) -> None:
+    """Warn of bows that the data hardly determine, by the rule of thumb for instruments (F < 10)."""
+    bows = fit.graph.bows()
+    if not bows or not math.isfinite(fit.n):
+        return
+    errors = fit.standard_errors(information="expected").B
+    for cause, effect in bows:
+        x, y = fit.graph._node(cause), fit.graph._node(effect)
+        others = [p for p in members(fit.graph._parents[y]) if p != x]
+        block = np.ix_([x, *others], [x, *others])
+        variance = 1 / inverse_covariance(fit.Sigma[block])[0, 0]
+        # The share of the variance of the cause that the instruments explain, other causes fixed.
+        share = fit.Omega[y, y] / (fit.n * errors[y, x] ** 2 * variance)
+        strength = fit.n * share / max(1 - share, np.finfo(float).tiny)
+        if not strength >= WEAK_INSTRUMENT:
+            warn(
+                f"the instruments of {quote(cause)} -> {quote(effect)} are weak: an F statistic of "
+                f"about {strength:.3g}, below {WEAK_INSTRUMENT:g}; its interval and test are "
+                "unreliable",
+                FitWarning,
+            )
+
+
 def fit_quietly(graph: GraphLike, data: Any = None, *, penalty: Penalty | None = None) -> Fit:
     """Fit a graph with the defaults of :func:`fit`, without warnings."""
     context = context_of(graph)
-    moments = context.read(data, DataOptions())
+    moments = context.read(data, DataOptions(), bows=True)
     return fit_sample(context.graph, moments, context.scoring_rule(penalty))
 
 
@@ -486,7 +516,7 @@ def district_scores(
     context = context_of(graph)
     options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
     rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
-    moments = context.read(data, options)
+    moments = context.read(data, options, bows=method == "newton")
     fit = fit_moments(context.graph, moments, rule, tol=tol, n_starts=n_starts, rng=rng)
     warn_if_doubtful(fit.certificate)
     bap = fit.graph
@@ -563,7 +593,7 @@ def score(
     context = context_of(graph)
     options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
     rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
-    moments = context.read(data, options)
+    moments = context.read(data, options, bows=method == "newton")
     fit = fit_moments(context.graph, moments, rule, tol=tol, n_starts=n_starts, rng=rng)
     warn_if_doubtful(fit.certificate)
     return fit.score

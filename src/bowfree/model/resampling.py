@@ -290,7 +290,7 @@ def bootstrap_fit(
         weights=weights,
         means=means,
     )
-    moments = context.read(data, options)
+    moments = context.read(data, options, bows=True)
     _require_rows(moments)
     if bollen_stine and not (isinstance(moments.sample, CompleteRows) and moments.plain):
         raise DataError("bollen_stine=True requires one table of complete rows without weights")
