@@ -167,6 +167,8 @@ GROUPS = [
     ("r01", "group_equal_measures", "mechanism", ["x1", "x2"]),
     ("r08", "group_measures", "noise", ["x1", "x4", "x7"]),  # labels make the coefficients equal
     ("r08", "group_equal_measures", "mechanism", ["x1"]),
+    ("r10", "group_measures", "mechanism", ["x1", "x2", "x4", "x5"]),
+    ("r10", "group_equal_measures", "mechanism", ["x1", "x2"]),
 ]
 
 

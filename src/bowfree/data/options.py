@@ -182,7 +182,7 @@ class DataOptions:
         if graph is not None and not graph.nodes:
             raise DataError("the graph has no nodes; pass one with the variables of the data")
         if isinstance(data, JointMoments) or are_conditions(data):
-            return self._read_conditions(data, graph)
+            return self._read_conditions(data, graph, bows)
         self.refuse("applies to several conditions only; omit it", "means")
         if (data is None) == (self.cov is None):
             what = "both were given" if data is not None else "neither was given"
@@ -237,13 +237,13 @@ class DataOptions:
         rows_for = next((k for k in ("correlation", "ordinal", "weights") if k in changed), None)
         return read_stream(data, wanted, listwise=self.missing == "listwise", rows_for=rows_for)
 
-    def _read_conditions(self, data: Any, graph: MixedGraph | None) -> Moments:
+    def _read_conditions(self, data: Any, graph: MixedGraph | None, bows: bool) -> Moments:
         """Read several conditions; a single one without targets is ordinary data."""
         given = () if isinstance(data, JointMoments) else listed_conditions(data)
         if len(given) == 1 and given[0].targets == ():
             only = given[0]
             own = {} if only.cov is None else {"cov": only.cov, "n": only.n, "ddof": only.ddof}
-            return replace(self, means="free", **own).read(only.data, graph)
+            return replace(self, means="free", **own).read(only.data, graph, bows=bows)
         listwise = bool(given) and self.missing == "listwise"
         allowed = ("means", "missing") if listwise else ("means",)
         self.refuse(
@@ -252,7 +252,7 @@ class DataOptions:
             *(field.name for field in fields(self) if field.name not in allowed),
         )
         if graph is not None:
-            graph.check_bap()
+            check_identified(graph) if bows else graph.check_bap()
         if given:
             return read_conditions(given, graph, self.means, listwise=listwise)
         if self.means not in ("free", data.means):
