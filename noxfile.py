@@ -74,6 +74,13 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
+def faults(session: nox.Session) -> None:
+    """Fail every write, allocation and worker in turn, and send signals in every phase."""
+    session.install(".[test]")
+    session.run("python", "tests/fuzz/faults.py", *session.posargs)
+
+
+@nox.session
 def neighbors(session: nox.Session) -> None:
     """Check that other packages read our graphs as we do."""
     session.install(".[test]", "causal-learn", "dowhy", "pgmpy>=1.1", "y0")

@@ -1,5 +1,7 @@
 """Shared functions of all readers of text and files: bytes, numbers, limits, and error messages.
 
+:func:`replace_file` writes all files of results.
+
 A file may contain anything. A reader takes time proportional to its length and returns its content
 or raises an error with a short message:
 
@@ -15,9 +17,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import reprlib
+import secrets
+import stat
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -54,6 +60,43 @@ def decode(content: bytes, what: str) -> str:
 def read_text(path: Path) -> str:
     """Return the text of a file, with its line ends unchanged."""
     return decode(path.read_bytes(), path.name)
+
+
+def temporary_prefix(path: str | os.PathLike[str]) -> str:
+    """Return how the names of the temporary files of :func:`replace_file` begin."""
+    return f".{os.path.basename(path)[:50]}."
+
+
+def replace_file(path: str | os.PathLike[str], content: bytes, *, permissions: int = 0o666) -> None:
+    """Write a file in one step: if this fails, an old file is unchanged, and there is no new one.
+
+    The content is written to a temporary file in the same folder, which then gets the name. Devices
+    and pipes are written to.
+    """
+    path = os.fspath(path)
+    with suppress(FileNotFoundError):
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(0, "it is a folder", path)
+        if not stat.S_ISREG(mode):
+            Path(path).write_bytes(content)
+            return
+    folder = os.path.dirname(path) or os.curdir
+    temporary = os.path.join(folder, f"{temporary_prefix(path)}{secrets.token_hex(8)}.tmp")
+    try:
+        # A new file, so that no link is followed; `replace` also replaces a link.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with open(os.open(temporary, flags, permissions), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException as error:
+        with suppress(OSError):
+            os.unlink(temporary)
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = path, None
+        raise
 
 
 def check_text(text: object, what: str) -> str:

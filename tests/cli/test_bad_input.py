@@ -134,7 +134,7 @@ def cases():
             yield ["learn", "good.csv", "--knowledge", name], "--knowledge"
     yield ["learn", "good.csv", "--knowledge", "unknown.toml"], "'moon'"
     # Where the results go.
-    for name in ("nowhere/file", "good.csv", "folder.csv", "x" * 300):
+    for name in ("good.csv/file", "good.csv", "folder.csv", "x" * 300):
         yield ["sample", *GRAPH, "--seed", "1", "--n", "2", "--out", name], "out"
         yield ["equiv", *GRAPH, "--svg", name], "svg"
         yield ["learn", "good.csv", "--report", name], "report"

@@ -163,7 +163,7 @@ def test_an_interrupted_bootstrap_prints_its_results(plants, monkeypatch, more):
 
         yield show
 
-    monkeypatch.setattr("bowfree.cli.options.progress_bar", watch)
+    monkeypatch.setattr("bowfree.cli.data_commands.progress_bar", watch)
     words = ("bootstrap", plants, "--resamples", 40, "--restarts", 1, *more)
     out = run(*words, code=1).stdout
     assert "NOT COMPLETE: ended after 3 of 40 " in out
@@ -188,7 +188,7 @@ def test_equiv(tmp_path):
     done = run("equiv", "--graph", "x -> y -> z", "--list", 9, "--svg", svg)
     listed = "\n".join(str(graph) for graph in members)
     assert done.stdout == f"{members.summary()}\n\n{listed}\n"
-    assert svg.read_text() == members.to_svg()
+    assert svg.read_text() == members.to_svg() + "\n"
     document = json.loads(run("equiv", "--graph", "x -> y -> z", "--list", 2, "--json").stdout)
     assert document["summary"]["n_members"] == 5
     assert len(document["members"]) == 2

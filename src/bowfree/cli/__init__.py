@@ -1,10 +1,12 @@
 """The command line, ``bowfree COMMAND``.
 
-Results go to standard output, messages to standard error. The exit code is 0 on success, 1 if the
-input could not be used, 2 if the options are wrong. An error is one sentence; ``bowfree --debug
-COMMAND`` prints its traceback. Ctrl-C and SIGTERM end a search with its best graph so far.
+Results go to standard output, messages to standard error. The exit code is 0 on success, 2 if the
+options are wrong, and 1 if the input cannot be used, after a signal, or if a result could not be
+computed, printed or written. An error is one sentence; ``bowfree --debug COMMAND`` prints its
+traceback. After Ctrl-C or SIGTERM, all results that are finished are printed and written.
 
 - ``terminal``: printing, progress, and the names of options in library messages
+- ``work``: computations that signals may end, and files
 - ``options``, ``tables``: options that commands share, for graphs, searches and data
 - ``learn``, ``data_commands``, ``graph_commands``, ``simulate``, ``app``, ``study``: the commands
 
@@ -13,11 +15,8 @@ The module of a command is imported when the command runs, so that ``bowfree --h
 
 from __future__ import annotations
 
-import signal
-import threading
+import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from typing import IO, Any
@@ -80,7 +79,9 @@ class _Commands(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        with warnings.catch_warnings(), _sigterm_as_ctrl_c():
+        if sys.stdout is None:
+            raise _Failure("standard output is closed; redirect it to a file, or to /dev/null")
+        with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: say(f"Warning: {message}")
             try:
                 return super().invoke(ctx)
@@ -90,23 +91,6 @@ class _Commands(click.Group):
                 if ctx.params["debug"]:
                     raise
                 raise _Failure(describe_error(error)) from error
-
-
-@contextmanager
-def _sigterm_as_ctrl_c() -> Iterator[None]:
-    """Treat SIGTERM, which schedulers and containers send, as Ctrl-C."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():  # Python permits it only there
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}

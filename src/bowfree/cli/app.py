@@ -10,6 +10,8 @@ import click
 
 from bowfree.cli import options as opt
 from bowfree.cli.tables import Source, data_options, read_source
+from bowfree.cli.terminal import echo, say
+from bowfree.cli.work import Work
 
 
 @click.command(epilog="Example: bowfree app plants.csv")
@@ -57,12 +59,13 @@ def app(penalty: float, port: int | None, no_browser: bool, **given: Any) -> Non
     warnings.simplefilter("ignore")  # the page shows the warnings of each fit
     # The matrices of a graph that people draw are small: more threads would slow it down.
     threadpool_limits(1)
-    click.echo(f"The workbench is at {server.address}")
-    click.echo("Press Ctrl-C to quit.", err=True)
+    echo(f"The workbench is at {server.address}")
+    say("Press Ctrl-C to quit.")
     if not no_browser:
         click.launch(server.address)
+    Work.begin()  # SIGTERM, too, ends the server and its computations
     server.run()
-    click.echo("The workbench has stopped.", err=True)
+    say("The workbench has stopped.")
 
 
 def origin(source: Source) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -11,7 +12,16 @@ import click
 
 from bowfree.cli import options as opt
 from bowfree.cli.tables import condition_options, data_options, read_source
-from bowfree.cli.terminal import naming, print_json, progress_bar, say, show, show_or_json
+from bowfree.cli.terminal import (
+    echo,
+    naming,
+    print_json,
+    progress_bar,
+    say,
+    show,
+    show_or_json,
+)
+from bowfree.cli.work import Work
 from bowfree.errors import DataWarning
 from bowfree.formats.lavaan_model import LavaanModel
 from bowfree.formats.text_formats import FORMATS, read
@@ -70,23 +80,32 @@ def fit(
     inference: dict[str, Any] = {"se": se, "test": test}
     if se == "bootstrap":
         inference |= {"rng": seed or 0, "n_bootstrap": resamples or 1000}
-    result = bf.fit(model, **arguments, penalty=penalty, **inference)
+    work = Work.begin()
+    result = work.run(
+        "the fit", bf.fit, model, **arguments, penalty=penalty, **inference, required=True
+    )
     for note in result.moments.notes:
         say(f"note: {note}")
     more: dict[str, Any] = {}
     if isinstance(model, LavaanModel) and model.definitions:
-        more["defined"] = model.defined(result)
+        more["defined"] = work.run("defined parameters", model.defined, result)
     if indices:
-        more["modification_indices"] = result.modification_indices()
+        more["modification_indices"] = work.run("--indices", result.modification_indices)
     if changes:
-        more["edge_changes"] = bf.edge_changes(model, **arguments, penalty=penalty)
+        more["edge_changes"] = work.run(
+            "--changes", bf.edge_changes, model, **arguments, penalty=penalty
+        )
+    more = {name: part for name, part in more.items() if part is not None}
     if as_json:
-        print_json(result.to_dict() | {name: part.to_dict() for name, part in more.items()})
-        return
-    show((result if source.conditions is not None else result.summary())._sections())
-    for name, part in more.items():
-        click.echo("\nDefined parameters" if name == "defined" else "")
-        show(part._sections())
+        parts = {name: part.to_dict() for name, part in more.items()}
+        work.output(print_json, result.to_dict() | parts)
+    else:
+        shown = result if source.conditions is not None else result.summary()
+        work.output(show, shown._sections())
+        for name, part in more.items():
+            work.output(echo, "\nDefined parameters" if name == "defined" else "")
+            work.output(show, part._sections())
+    work.end()
 
 
 @click.command(
@@ -149,7 +168,11 @@ def compare(
     if len(named) < 2:
         raise click.UsageError("give two graphs or more, each with its own --graph or --graph-file")
     nodes = dict.fromkeys(node for graph in named.values() for node in graph.nodes)
-    show_or_json(bf.compare(named, **read_source(given).arguments(tuple(nodes))), as_json)
+    arguments = read_source(given).arguments(tuple(nodes))
+    work = Work.begin()
+    found = work.run("the comparison", bf.compare, named, **arguments, required=True)
+    work.output(show_or_json, found, as_json)
+    work.end()
 
 
 @click.command(epilog="Example: bowfree effects plants.csv --graph-file results/graph.txt")
@@ -185,27 +208,53 @@ def effects(
             raise click.UsageError("--limit belongs to --graph or --graph-file")
         arguments = read_source(given).arguments()
         warnings.simplefilter("ignore", DataWarning)  # the command has printed its own
+        work = Work.begin()
         with progress_bar("searching") as progress:
-            result = bf.greedy_search(**arguments, **budget, progress=progress)
+            result = work.run(
+                "the search",
+                partial(bf.greedy_search, progress=progress),
+                **arguments,
+                **budget,
+                required=True,
+            )
         chains = {"steps": steps, "max_steps": max_steps}
         budget |= {name: value for name, value in chains.items() if value is not None}
         with progress_bar("averaging") as progress:
-            found = bf.averaged_effects(result, **budget, progress=progress)
-        show_or_json(found, as_json)
+            found = work.run(
+                "averaged effects",
+                partial(bf.averaged_effects, progress=progress),
+                result,
+                **budget,
+            )
+        # What is finished, if it is the search only.
+        work.output(show_or_json, result if found is None else found, as_json)
+        work.end()
         return
     graph = opt.read_graph(given)
     source = read_source(given)
     arguments = source.arguments(graph.nodes)
     conditions = source.conditions
-    members = bf.equivalence_class(
+    work = Work.begin()
+    members = work.run(
+        "the equivalent graphs",
+        bf.equivalence_class,
         graph,
         targets=None if conditions is None else [c.targets for c in arguments["data"]],
         kind="perfect" if conditions is None else conditions.kind,
+        required=True,
     )
     if limit is not None:
         arguments["limit"] = limit
-    bounds = bf.effect_bounds(members, **arguments, time_limit=budget["time_limit"])
-    show_or_json(bounds, as_json)
+    bounds = work.run(
+        "bounds of effects",
+        bf.effect_bounds,
+        members,
+        **arguments,
+        time_limit=budget["time_limit"],
+        strict=True,
+    )
+    work.output(show_or_json, members.summary() if bounds is None else bounds, as_json)
+    work.end()
 
 
 @click.command(epilog="Example: bowfree bootstrap plants.csv --resamples 200 --jobs -1 --seed 1")
@@ -245,23 +294,17 @@ def bootstrap(
         data = bf.moments(data, means=arguments["means"])
     if "shrinkage" in arguments:
         search["shrinkage"] = arguments["shrinkage"]
-    if max_false is None:
-        found, interrupted = opt.run_search(
-            bf.bootstrap,
-            data,
-            n_resamples=resamples,
-            confidence=confidence,
+    function: Any = partial(bf.bootstrap, n_resamples=resamples, confidence=confidence)
+    if max_false is not None:
+        function = partial(bf.stability_selection, n_halves=resamples, max_false=max_false)
+    work = Work.begin()
+    with progress_bar("searching") as progress:
+        found = work.run(
+            "the resamples",
+            partial(function, data, progress=progress),
             **search,
             **budget,
+            required=True,
         )
-    else:
-        found, interrupted = opt.run_search(
-            bf.stability_selection,
-            data,
-            max_false=max_false,
-            n_halves=resamples,
-            **search,
-            **budget,
-        )
-    show_or_json(found, as_json)
-    opt.exit_if(interrupted)
+    work.output(show_or_json, found, as_json)
+    work.end()

@@ -9,7 +9,8 @@ from typing import Any, BinaryIO, get_args
 import click
 
 from bowfree.cli import options as opt
-from bowfree.cli.terminal import naming, print_json, show, show_or_json
+from bowfree.cli.terminal import echo, naming, print_json, show, show_or_json
+from bowfree.cli.work import Work
 from bowfree.equivalence.classes import ClassMethod
 from bowfree.formats.text_formats import EXPORTS, FORMATS, write
 from bowfree.graph.text import parse
@@ -69,19 +70,28 @@ def equiv(
         else:
             show([str(verdict)])
         return
-    members = bf.equivalence_class(
-        graph, targets=targets, kind=kind, method=method, time_limit=time_limit
+    work = Work.begin()
+    members = work.run(
+        "the equivalent graphs",
+        bf.equivalence_class,
+        graph,
+        targets=targets,
+        kind=kind,
+        method=method,
+        time_limit=time_limit,
+        required=True,
     )
-    listed = [str(member) for member in islice(members, n_listed)]
-    if svg is not None:
-        svg.write_text(members.to_svg(), encoding="utf-8")
-        click.echo(f"wrote {svg}", err=True)
+    listed = work.run("the list", lambda: [str(member) for member in islice(members, n_listed)])
     if as_json:
-        print_json(members.to_dict() | ({"members": listed} if n_listed else {}))
-        return
-    show(members.summary()._sections())
-    if listed:
-        click.echo("\n" + "\n".join(listed))
+        more = {"members": listed} if n_listed else {}
+        work.output(print_json, members.to_dict() | more)
+    else:
+        work.output(show, members.summary()._sections())
+        if listed:
+            work.output(echo, "\n" + "\n".join(listed))
+    if svg is not None:
+        work.save(svg, members.to_svg, long=True)
+    work.end()
 
 
 @click.command(
@@ -130,7 +140,10 @@ def design(
     graph = opt.read_graph(given)
     named = opt.read_targets("--candidate", candidates, graph)
     limits: dict[str, Any] = {} if limit is None else {"limit": limit}
-    found = bf.design(
+    work = Work.begin()
+    found = work.run(
+        "the experiments",
+        bf.design,
         graph,
         candidates=[name for names in named for name in names] or None,
         max_targets=max_targets,
@@ -139,8 +152,10 @@ def design(
         n_jobs=n_jobs,
         time_limit=time_limit,
         **limits,
+        required=True,
     )
-    show_or_json(found, as_json)
+    work.output(show_or_json, found, as_json)
+    work.end()
 
 
 @click.command(epilog="Example: bowfree convert graph.txt --from tetrad --to lavaan")
@@ -156,4 +171,4 @@ def convert(file: BinaryIO, source: str, target: str, auto: str) -> None:
         graph = opt.read_format(decode(file.read(), "FILE"), source, auto)
     with naming("--to"):
         text = write(graph, format=target)
-    click.echo(text, nl=False)
+    echo(text, nl=False)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ import click
 
 from bowfree.cli import options as opt
 from bowfree.cli.tables import condition_options, data_options, read_source
-from bowfree.cli.terminal import print_json, say, show, write_folder
+from bowfree.cli.terminal import echo, print_json, progress_bar, say, show
+from bowfree.cli.work import Work
 from bowfree.errors import DataWarning
 from bowfree.formats.text_formats import FORMATS, write
 from bowfree.graph.text import quote
@@ -48,7 +50,7 @@ MAX_AVERAGED = 30  # variables; averaging takes minutes beyond
     help="Share of the rows to reserve for standard errors and tests, such as 0.5.",
 )
 @opt.budget_options
-@click.option("--out", type=opt.NewPath(folder=True), help="A new folder for all results.")
+@click.option("--out", type=opt.NewPath(), help="A new folder for all results.")
 @click.option("--report", type=opt.NewPath(), help="A new file for a report in HTML.")
 @click.option(
     "--format",
@@ -77,6 +79,7 @@ def learn(
     """
     import bowfree as bf
     from bowfree.model.fitting import fit_quietly
+    from bowfree.visualization.report import render
 
     if as_json and graph_format is not None:
         raise click.UsageError("choose one of --json and --format")
@@ -86,29 +89,58 @@ def learn(
         raise click.UsageError("--holdout needs observations; DATA is a covariance matrix")
     arguments = source.arguments()
     warnings.simplefilter("ignore", DataWarning)  # the command has printed its own
-    result, interrupted = opt.run_search(
-        bf.greedy_search, **arguments, **search, **budget, holdout=holdout
-    )
+    rows = None if source.conditions is not None else arguments.get("data")
+    work = Work.begin()
+    with progress_bar("searching") as progress:
+        result = work.run(
+            "the search",
+            partial(bf.greedy_search, progress=progress),
+            **arguments,
+            **search,
+            **budget,
+            holdout=holdout,
+            required=True,
+        )
     if not result.complete:
         say("Warning: the search ended early; a longer one may find a better graph")
-    rows = None if source.conditions is not None else arguments.get("data")
-    members = bf.equivalence_class(result, time_limit=CLASS_SECONDS)
-    found = _Findings(result, fit_quietly(result), members, _averaged(result, budget), rows)
-    if out is not None:
-        write_folder(out, found.files(graph_format))
-    if report is not None:
-        settings = {"file": source.name, "strategy": search["strategy"], "seed": budget["rng"]}
-        result.report(
-            report, data=rows, equivalence_class=members, average=found.average, settings=settings
-        )
-        click.echo(f"wrote {report}", err=True)
+    found, written = _Findings(result, rows), set()
+
+    def save_new() -> None:
+        """Write each part as soon as it is finished."""
+        for name, create in found.files(graph_format):
+            if out is not None and name not in written:
+                written.add(name)
+                work.save(out / name, create, long=name.endswith(".svg"))
+
+    save_new()
+    found.fit = work.run("estimates", fit_quietly, result, short=True)
+    save_new()
+    found.members = work.run(
+        "equivalent graphs", bf.equivalence_class, result, time_limit=CLASS_SECONDS
+    )
+    save_new()
+    found.average = work.run("averaged effects", _averaged, result, budget)
+    save_new()
     if graph_format is not None:
-        click.echo(write(result.graph, format=graph_format).rstrip("\n"))
+        work.output(echo, write(result.graph, format=graph_format).rstrip("\n"))
     elif as_json:
-        print_json(found.to_dict())
+        work.output(print_json, found.to_dict())
     else:
-        show(found.sections())
-    opt.exit_if(interrupted)
+        work.output(show, found.sections())
+    if report is not None and not work.interrupted:
+        settings = {"file": source.name, "strategy": search["strategy"], "seed": budget["rng"]}
+        work.save(
+            report,
+            lambda: render(
+                result,
+                data=rows,
+                equivalence_class=found.members,
+                average=found.average,
+                settings=settings,
+            ),
+            long=True,
+        )
+    work.end()
 
 
 def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects | None:
@@ -126,39 +158,39 @@ def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects |
     return None
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Findings:
-    """The results of the command."""
+    """The results of the command; after a signal, the last ones are missing."""
 
     result: SearchResult
-    fit: Fit
-    members: EquivalenceClass
-    average: AveragedEffects | None
     rows: Any
+    fit: Fit | None = None
+    members: EquivalenceClass | None = None
+    average: AveragedEffects | None = None
 
     def sections(self) -> Iterator[str | Table]:
         """Yield the text that the command prints."""
-        result, fit, average = self.result, self.fit, self.average
+        result, fit, members, average = self.result, self.fit, self.members, self.average
         yield _observations(result)
         yield f"best graph: {_edge_list(result.graph)}"
         yield ""
-        if result.graph.n_edges:
-            yield _edge_table(fit, self.members.summary(), average)
+        if result.graph.n_edges and fit is not None:
+            yield _edge_table(fit, None if members is None else members.summary(), average)
             yield ""
-        yield _class_size(result, self.members)
-        if result.graph.n_edges and self.members.size > 1:
-            yield (
-                "class: share of these graphs that contain the edge, and the marks that are the "
-                "same in all of them (o: they differ)"
-            )
+        if members is not None:
+            yield _class_size(result, members)
+            if result.graph.n_edges and members.size > 1:
+                yield (
+                    "class: share of these graphs that contain the edge, and the marks that are "
+                    "the same in all of them (o: they differ)"
+                )
         if result.graph.n_edges and average is not None:
             yield "P(edge): probability of the edge, averaged over all graphs that the data support"
-        test = fit.valid_test
-        if not math.isnan(test.chi2):  # it is with few observations
-            yield f"{test}; RMSEA {test.rmsea:.3f}"
-        found = result.confidence
+        if fit is not None and not math.isnan(fit.valid_test.chi2):  # it is with few observations
+            yield f"{fit.valid_test}; RMSEA {fit.valid_test.rmsea:.3f}"
+        runs = result.confidence
         yield f"score {result.score:.6f} (penalty {result.penalty:g} log n per variable and edge)"
-        yield f"{found.at_best} of {found.runs} runs reached this score, in {result.seconds:.2f} s"
+        yield f"{runs.at_best} of {runs.runs} runs reached this score, in {result.seconds:.2f} s"
         if average is not None:
             yield ""
             yield "total effects, averaged over all graphs that the data support:"
@@ -172,6 +204,8 @@ class _Findings:
         from bowfree.data.diagnostics import diagnose_if_rows
         from bowfree.visualization.warnings import average_warnings, result_warnings
 
+        if self.fit is None or self.members is None:
+            return []
         checks = diagnose_if_rows(self.fit.moments, self.rows, self.result.holdout)
         if checks is not None:
             checks = replace(checks, odd_columns=())  # printed when the file was read
@@ -194,30 +228,29 @@ class _Findings:
             **{name: getattr(result, name) for name in names},
             "notes": list(result.notes),
             "runs": len(result.runs),
-            "fit": self.fit.to_dict(),
-            "class": self.members.summary().to_dict(),
+            "fit": None if self.fit is None else self.fit.to_dict(),
+            "class": None if self.members is None else self.members.summary().to_dict(),
             "averaged": None if self.average is None else self.average.to_dict(),
         }
 
-    def files(self, graph_format: str | None) -> dict[str, str]:
-        """Return the files that ``--out`` writes."""
-        graph = self.result.graph
-        contents = {
-            "graph.txt": str(graph),
-            "graph.json": graph.to_json(indent=2),
-            "graph.svg": graph.to_svg(),
-            "class.svg": self.members.to_svg(),
-            "class.txt": str(self.members.summary()),
-            "summary.txt": str(self.fit.summary()),
-            "model.json": json.dumps(self.fit.sem().to_dict(), indent=2),
-            "search.json": json.dumps(self.result.to_dict(), indent=2),
-        }
-        if self.average is not None:
-            contents["averaged.txt"] = str(self.average)
-            contents["averaged.json"] = json.dumps(self.average.to_dict(), indent=2)
+    def files(self, graph_format: str | None) -> Iterator[tuple[str, Callable[[], str]]]:
+        """Yield the names of the files that ``--out`` writes, and functions that create them."""
+        graph, fit, members, average = self.result.graph, self.fit, self.members, self.average
+        yield "graph.txt", lambda: str(graph)
+        yield "graph.json", lambda: graph.to_json(indent=2)
+        yield "search.json", lambda: json.dumps(self.result.to_dict(), indent=2)
         if graph_format not in (None, "text", "json"):
-            contents[f"graph.{graph_format}"] = write(graph, format=str(graph_format))
-        return {name: text.rstrip("\n") + "\n" for name, text in contents.items()}
+            yield f"graph.{graph_format}", lambda: write(graph, format=str(graph_format))
+        yield "graph.svg", graph.to_svg
+        if fit is not None:
+            yield "summary.txt", lambda: str(fit.summary())
+            yield "model.json", lambda: json.dumps(fit.sem().to_dict(), indent=2)
+        if members is not None:
+            yield "class.txt", lambda: str(members.summary())
+            yield "class.svg", members.to_svg
+        if average is not None:
+            yield "averaged.txt", lambda: str(average)
+            yield "averaged.json", lambda: json.dumps(average.to_dict(), indent=2)
 
 
 def _edge_list(graph: MixedGraph) -> str:
@@ -258,31 +291,36 @@ def _observations(result: SearchResult) -> str:
     )
 
 
-def _edge_table(fitted: Fit, summary: ClassSummary, average: AveragedEffects | None) -> Table:
+def _edge_table(
+    fitted: Fit, summary: ClassSummary | None, average: AveragedEffects | None
+) -> Table:
     """Return a table of the edges, or of the strongest ones if there are many."""
     edges = [row for row in fitted.estimates() if row.mark != "variance"]
     strongest = sorted(range(len(edges)), key=lambda k: -abs(edges[k].std_all))
     rows: list[tuple[str, ...]] = []
     for row in [edges[k] for k in sorted(strongest[:MAX_EDGES])]:
-        edge = summary.edge(row.a, row.b)
-        same = edge.n_forward if row.mark == "->" else edge.n_bidirected
         cells = [
             f"{row.a} {row.mark} {row.b}",
             significant(row.estimate),
             significant(row.se),
             f"{significant(row.lower)} to {significant(row.upper)}",
             f"{row.std_all:.3f}",
-            "all" if edge.invariant else f"{percent(same / summary.n_members)} {edge.mark}",
         ]
+        if summary is not None:
+            edge = summary.edge(row.a, row.b)
+            same = edge.n_forward if row.mark == "->" else edge.n_bidirected
+            share = percent(same / summary.n_members)
+            cells.append("all" if edge.invariant else f"{share} {edge.mark}")
         if average is not None:
             i, j = average.names.index(row.b), average.names.index(row.a)
             table = average.directed if row.mark == "->" else average.bidirected
             cells.append(f"{table[i, j]:.2f}")
         rows.append(tuple(cells))
-    headings = ("edge", "estimate", "s.e.", "95 % interval", "std.", "class", "P(edge)")
+    headings = ["edge", "estimate", "s.e.", "95 % interval", "std."]
+    headings += ["class"] * (summary is not None) + ["P(edge)"] * (average is not None)
     hidden = len(edges) - len(rows)
     return Table(
-        headings[: len(headings) - (average is None)],
+        tuple(headings),
         [*rows, *[()] * hidden],
         left=(0, 5),
         most=len(rows),

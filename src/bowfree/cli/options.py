@@ -7,7 +7,7 @@ options from the keyword arguments of a command and return what the library need
 
 from __future__ import annotations
 
-import sys
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
@@ -15,9 +15,9 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from bowfree.cli.terminal import OPTIONS, in_options, naming, progress_bar, say
+from bowfree.cli.terminal import OPTIONS, in_options, naming, say
 from bowfree.equivalence.targets import target_set
-from bowfree.errors import BowfreeError, GraphError, ParseError, WorkersLost, WorkInterrupted
+from bowfree.errors import BowfreeError, GraphError, ParseError
 from bowfree.formats.lavaan import read_lavaan
 from bowfree.formats.lavaan_model import LavaanModel
 from bowfree.formats.text_formats import FORMATS, read
@@ -50,11 +50,13 @@ class NumberOrWord(click.FloatRange):
 
 
 class NewPath(click.Path):
-    """A file or folder that does not exist yet: results are never overwritten."""
+    """A file or folder that does not exist yet: results are never overwritten.
 
-    def __init__(self, *, folder: bool = False) -> None:
+    Folders on the way to it are created.
+    """
+
+    def __init__(self) -> None:
         super().__init__(path_type=Path)
-        self.folder = folder
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path, or fail before any work is done."""
@@ -62,8 +64,9 @@ class NewPath(click.Path):
         try:
             if path.exists():
                 self.fail(f"{value} exists already; choose another name or remove it", param, ctx)
-            if not self.folder and not path.parent.is_dir():
-                self.fail(f"the folder {path.parent} does not exist; create it first", param, ctx)
+            above = next(folder for folder in path.absolute().parents if folder.exists())
+            if not (above.is_dir() and os.access(above, os.W_OK)):
+                self.fail(f"files cannot be created in {above}", param, ctx)
         except OSError as error:  # a name that is too long, for instance
             self.fail(f"{truncate(str(value))}: {error.strerror}", param, ctx)
         return path
@@ -265,23 +268,3 @@ def _executor(address: str) -> Executor:
     click.get_current_context().call_on_close(client.close)
     executor: Executor = client.get_executor()
     return executor
-
-
-def run_search(function: Callable[..., Any], *arguments: Any, **settings: Any) -> tuple[Any, bool]:
-    """Run a search with a progress bar; return its result, and whether it was interrupted."""
-    try:
-        with progress_bar("searching") as progress:
-            return function(*arguments, progress=progress, **settings), False
-    except WorkInterrupted as stop:
-        return stop.result, True
-    except WorkersLost as lost:
-        if lost.result is None:
-            raise
-        say(f"Warning: {lost}".partition(" The attribute `result`")[0])
-        return lost.result, True
-
-
-def exit_if(interrupted: bool) -> None:
-    """End the command with exit code 1 if its work was interrupted."""
-    if interrupted:
-        sys.exit(1)

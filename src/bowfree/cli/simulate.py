@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bowfree.cli import options as opt
-from bowfree.cli.terminal import naming, write_folder
+from bowfree.cli.terminal import echo, naming, say
+from bowfree.cli.work import Work
 from bowfree.errors import ParseError
 from bowfree.parameters import GraphClass
 from bowfree.text_reading import load_json, read_text
@@ -32,7 +33,7 @@ _seed_option = click.option(
 @_seed_option
 @click.option(
     "--out",
-    type=opt.NewPath(folder=True),
+    type=opt.NewPath(),
     help="A new folder for data, graph and model. [default: data to standard output]",
 )
 def simulate(
@@ -60,19 +61,16 @@ def simulate(
     model = bf.random_sem(graph, rng=rng)
     data = write_table(Table(graph.nodes, model.sample(n, rng=rng)))
     if out is None:
-        click.echo(f"graph: {graph}", err=True)
-        click.echo(data, nl=False)
+        say(f"graph: {graph}")
+        echo(data, nl=False)
         return
-    write_folder(
-        out,
-        {
-            "data.csv": data,
-            "graph.txt": f"{graph}\n",
-            "graph.svg": graph.to_svg(),
-            "model.json": json.dumps(model.to_dict(), indent=2) + "\n",
-        },
-    )
-    click.echo(str(graph))
+    work = Work.begin()
+    work.output(echo, str(graph))
+    work.save(out / "data.csv", lambda: data)
+    work.save(out / "graph.txt", lambda: str(graph))
+    work.save(out / "graph.svg", graph.to_svg, long=True)
+    work.save(out / "model.json", lambda: json.dumps(model.to_dict(), indent=2))
+    work.end()
 
 
 @click.command(epilog='Example: bowfree sample --graph "x -> y <-> z" --n 500 --seed 1 > data.csv')
@@ -104,10 +102,11 @@ def sample(model: Path | None, n: int, seed: int, out: Path | None, **given: Any
         raise click.UsageError("--model contains a graph already; omit --graph and --graph-file")
     text = write_table(Table(sem.graph.nodes, sem.sample(n, rng=rng)))
     if out is None:
-        click.echo(text, nl=False)
+        echo(text, nl=False)
         return
-    out.write_text(text, encoding="utf-8")
-    click.echo(f"wrote {n} rows to {out}", err=True)
+    work = Work.begin()
+    work.save(out, lambda: text)
+    work.end()
 
 
 def _read_model(path: Path) -> LinearSEM:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bowfree.cli import options as opt
-from bowfree.cli.terminal import progress_bar
-from bowfree.errors import BowfreeError, WorkInterrupted
+from bowfree.cli.terminal import echo, progress_bar, say
+from bowfree.cli.work import Work
+from bowfree.errors import BowfreeError
 
 if TYPE_CHECKING:
     from bowfree.parallel.budget import Progress
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 @click.command(epilog="Example: bowfree demo --out my-first-graph")
 @click.option(
     "--out",
-    type=opt.NewPath(folder=True),
+    type=opt.NewPath(),
     help="A new folder for the results. [default: bowfree-demo, or bowfree-demo-2, ...]",
 )
 def demo(out: Path | None) -> None:
@@ -27,11 +28,13 @@ def demo(out: Path | None) -> None:
     from bowfree.studies.demo import free_folder, run_demo
 
     folder = free_folder(Path("bowfree-demo")) if out is None else out
+    work = Work.begin()
     with progress_bar("searching") as progress:
-        report = run_demo(folder, progress=progress)
-    click.echo(report.text)
-    for path in report.files:
-        click.echo(f"wrote {path}", err=True)
+        report = work.run("the demo", run_demo, folder, progress=progress, required=True)
+    work.output(echo, report.text)
+    for name, content in report.contents.items():
+        work.save(folder / name, partial(str, content))
+    work.end()
 
 
 _out = click.option(
@@ -75,8 +78,8 @@ def effects(out: Path, n_sims: int, as_published: bool, **given: Any) -> None:
 
     published = {"method": "ricf", "max_iter": 10, "effects": "as-published"}
     _prepare(out)
-    budget = opt.read_budget(given)
-    _run(causal_effect_study, out, n_sims, **budget, **(published if as_published else {}))
+    options = opt.read_budget(given) | (published if as_published else {})
+    _run(out, partial(causal_effect_study, n_sims, progress=_log_progress, **options))
 
 
 @study.command(epilog="Example: bowfree study sachs --sachs data/sachs --out results")
@@ -88,7 +91,8 @@ def sachs(out: Path, sachs_folder: Path | None, **given: Any) -> None:
     from bowfree.studies import sachs_study
 
     _prepare(out)
-    _run(sachs_study, out, folder=sachs_folder, **opt.read_budget(given))
+    budget = opt.read_budget(given)
+    _run(out, partial(sachs_study, folder=sachs_folder, progress=_log_progress, **budget))
 
 
 @study.command(epilog="Example: bowfree study uniformity --out results")
@@ -105,7 +109,7 @@ def uniformity(out: Path, samples: int, seed: int) -> None:
     from bowfree.studies import uniformity_study
 
     _prepare(out)
-    _save(uniformity_study(samples, rng=seed), out)
+    _run(out, partial(uniformity_study, samples, rng=seed))
 
 
 @study.command(epilog="Example: bowfree study all --sachs data/sachs --out results")
@@ -119,9 +123,13 @@ def all(out: Path, n_sims: int, sachs_folder: Path | None, **given: Any) -> None
 
     _prepare(out)
     budget = opt.read_budget(given)
-    _save(studies.uniformity_study(rng=budget["rng"]), out)
-    _run(studies.sachs_study, out, folder=sachs_folder, **budget)
-    _run(studies.causal_effect_study, out, n_sims, **budget)
+    long = budget | {"progress": _log_progress}
+    _run(
+        out,
+        partial(studies.uniformity_study, rng=budget["rng"]),
+        partial(studies.sachs_study, folder=sachs_folder, **long),
+        partial(studies.causal_effect_study, n_sims, **long),
+    )
 
 
 def _prepare(out: Path) -> None:
@@ -136,26 +144,24 @@ def _prepare(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
 
 
-def _run(function: Callable[..., Any], out: Path, *arguments: Any, **settings: Any) -> None:
-    """Run a study and write its results, also after Ctrl-C."""
-    try:
-        found = function(*arguments, progress=_log_progress, **settings)
-    except WorkInterrupted as stop:
-        _save(stop.result, out)
-        raise
-    _save(found, out)
-    if not found.complete:
-        click.echo("time limit reached: tables and figures contain the results so far", err=True)
-
-
-def _save(found: Any, out: Path) -> None:
-    click.echo(found.table())
-    for path in found.save(out):
-        click.echo(f"wrote {path}", err=True)
+def _run(out: Path, *functions: partial[Any]) -> None:
+    """Run studies, and print and write the results of each as soon as it is finished."""
+    work = Work.begin()
+    for function in functions:
+        name = function.func.__name__
+        found = work.run(name, function, required=len(functions) == 1)
+        if found is None:
+            continue
+        work.output(echo, found.table())
+        for file, create in found.contents():
+            work.save(out / file, create, long=file.endswith(".png"))
+        if not getattr(found, "complete", True):
+            say("the study ended early: tables and figures contain the results so far")
+    work.end()
 
 
 def _log_progress(progress: Progress) -> None:
     """Print a line for every tenth of the work, for log files."""
     done, planned = progress.done, progress.planned
     if done and (done == planned or done % max(1, planned // 10) == 0):
-        click.echo(f"{done} of {planned} {progress.what}", err=True)
+        say(f"{done} of {planned} {progress.what}")

@@ -12,10 +12,9 @@ import re
 import shlex
 import sys
 from ast import literal_eval
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -100,12 +99,28 @@ def columns_option(name: str, columns: Iterable[str]) -> str:
 def say(text: str) -> None:
     """Print a message to standard error; on a terminal, break its lines between words."""
     text = in_options(text)
-    click.echo(_wrap(text, WIDTH) if sys.stderr.isatty() else text, err=True)
+    # A closed pipe, or a full disk, must not end a computation that has a warning.
+    with suppress(OSError):
+        click.echo(_wrap(text, WIDTH) if is_terminal(sys.stderr) else text, err=True)
+
+
+def echo(text: str, *, nl: bool = True) -> None:
+    """Print a result; an error names standard output."""
+    try:
+        click.echo(text, nl=nl)
+    except OSError as error:
+        error.filename = "standard output"
+        raise
+
+
+def is_terminal(stream: Any) -> bool:
+    """Return whether a standard stream is a terminal; a closed one is None."""
+    return stream is not None and bool(stream.isatty())
 
 
 def show(sections: Iterable[str | Table]) -> None:
     """Print lines and tables; on a terminal, a table that is too wide continues below itself."""
-    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    width = get_terminal_size().columns if is_terminal(sys.stdout) else None
     above: str | Table = ""
     for part in sections:
         if isinstance(part, str):
@@ -113,7 +128,7 @@ def show(sections: Iterable[str | Table]) -> None:
         else:
             table = replace(part, rest=in_options(part.rest))
             lines = [""] * isinstance(above, Table) + table.lines(width)
-        click.echo("\n".join(lines))
+        echo("\n".join(lines))
         above = part
 
 
@@ -135,7 +150,7 @@ def show_or_json(result: Any, as_json: bool) -> None:
 
 def print_json(content: Any) -> None:
     """Print one JSON document."""
-    click.echo(json.dumps(content, indent=2))
+    echo(json.dumps(content, indent=2))
 
 
 def describe_error(error: Exception) -> str:
@@ -166,7 +181,7 @@ def naming(option: str) -> Iterator[None]:
 @contextmanager
 def progress_bar(doing: str) -> Iterator[Callable[[Progress], None] | None]:
     """Draw a progress bar on standard error, if that is a terminal; yield its callback or None."""
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         yield None
         return
     from rich.console import Console
@@ -187,11 +202,3 @@ def progress_bar(doing: str) -> Iterator[Callable[[Progress], None] | None]:
             bar.update(task, completed=progress.done, total=progress.planned, what=what)
 
         yield update
-
-
-def write_folder(folder: Path, contents: Mapping[str, str]) -> None:
-    """Write files into a new folder, and list them on standard error."""
-    folder.mkdir(parents=True)
-    for name, content in contents.items():
-        (folder / name).write_text(content, encoding="utf-8")
-        click.echo(f"wrote {folder / name}", err=True)

@@ -146,6 +146,15 @@ class _Submission:
                         future.cancel()
                     if self.budget.executor is not None and not ready:
                         return  # tasks that still run elsewhere are abandoned
+        except _NoWorkerLeft as end:
+            # Results that have arrived by now are not lost with the workers.
+            for future in [future for future in self.submitted if _has_result(future)]:
+                yield from self.collect(future, expired=False)
+            reason = truncate(": ".join(filter(None, (type(end.error).__name__, str(end.error)))))
+            raise WorkersLost(
+                f"the executor has no worker left ({reason}) after {self.n_done} of "
+                f"{len(self.tasks)} tasks; start workers and try again"
+            ) from end.error
         finally:
             # After an error or Ctrl-C, tasks in this process see the event.
             if self.submitted:
@@ -174,7 +183,7 @@ class _Submission:
             try:
                 future = self.executor.submit(run_task, __version__, self.function, task)
             except Exception as error:  # shut down, broken, disconnected: executors differ
-                raise self.no_worker_left(error) from error
+                raise _NoWorkerLeft(error) from error
             self.submitted[future] = k
 
     def collect(self, future: Future[Any], expired: bool) -> Iterator[tuple[int, Any]]:
@@ -191,7 +200,7 @@ class _Submission:
         else:
             self.lost[k] += 1
             if self.lost[k] == MAX_ATTEMPTS:
-                raise self.no_worker_left(error) from error
+                raise _NoWorkerLeft(error) from error
             self.again.append(k)
 
     def connected(self) -> bool:
@@ -202,7 +211,7 @@ class _Submission:
         """
         status = str(getattr(self.client, "status", "running"))
         if status == "closed":
-            raise self.no_worker_left(ConnectionError("the connection to the scheduler is closed"))
+            raise _NoWorkerLeft(ConnectionError("the connection to the scheduler is closed"))
         if status == "connecting":
             for future in [future for future in self.submitted if not future.done()]:
                 future.cancel()
@@ -219,15 +228,18 @@ class _Submission:
             _HAD_WORKERS.add(self.client)
             self.last_worker = now
         elif self.client in _HAD_WORKERS and now > self.last_worker + NO_WORKER_SECONDS:
-            raise self.no_worker_left(ConnectionError("all workers of the dask cluster have died"))
+            raise _NoWorkerLeft(ConnectionError("all workers of the dask cluster have died"))
 
-    def no_worker_left(self, error: BaseException) -> WorkersLost:
-        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        return WorkersLost(
-            f"the executor has no worker left ({truncate(reason)}) after {self.n_done} of "
-            f"{len(self.tasks)} tasks; start workers and try again. The attribute `result` of this "
-            "error has what was finished"
-        )
+
+class _NoWorkerLeft(Exception):
+    """No further task can be executed, because of an error."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+def _has_result(future: Future[Any]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
 
 
 def _is_loss(error: BaseException) -> bool:

@@ -17,7 +17,6 @@ import json
 import math
 import os
 import stat
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
@@ -28,7 +27,7 @@ from bowfree.errors import CheckpointError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.search.plan import RUN_KINDS
 from bowfree.search.result import ScoredGraph, SearchRun
-from bowfree.text_reading import short_repr, truncate
+from bowfree.text_reading import replace_file, short_repr, temporary_prefix, truncate
 
 FORMAT = "bowfree search checkpoint 3"
 
@@ -68,7 +67,7 @@ class Checkpoint:
         body = json.dumps(content).encode()
         header = json.dumps({"format": FORMAT, "sha256": hashlib.sha256(body).hexdigest()}).encode()
         try:
-            _replace_file(self.path, header + b"\n" + body + b"\n")
+            replace_file(self.path, header + b"\n" + body + b"\n", permissions=0o600)
         except OSError as error:
             raise CheckpointError(
                 f"the checkpoint {truncate(self.path)} cannot be written "
@@ -124,8 +123,8 @@ class Checkpoint:
 
     def remove_temporary_files(self) -> None:
         """Remove temporary files of a search that was killed while it wrote this checkpoint."""
-        folder, name = os.path.split(self.path)
-        pattern = glob.escape(os.path.join(folder, f".{name}.")) + "*.tmp"
+        folder = os.path.dirname(self.path)
+        pattern = glob.escape(os.path.join(folder, temporary_prefix(self.path))) + "*.tmp"
         for path in glob.glob(pattern, include_hidden=True):
             with suppress(OSError):
                 os.unlink(path)
@@ -137,26 +136,6 @@ def data_digest(moments: Moments) -> str:
     for numbers in moments._numbers():
         digest.update(numbers.tobytes())
     return digest.hexdigest()[:32]
-
-
-def _replace_file(path: str, content: bytes) -> None:
-    """Write a file in one step."""
-    folder, name = os.path.split(path)
-    if os.path.isdir(path):
-        raise IsADirectoryError(0, "it is a folder", path)
-    # mkstemp creates a new file that only this user can read, so that a link beside the checkpoint
-    # is not followed, and `replace` replaces a link instead of following it.
-    handle, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=folder or os.curdir)
-    try:
-        with open(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def _read_content(path: str) -> dict[str, Any]:

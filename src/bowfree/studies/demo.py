@@ -11,7 +11,6 @@ from bowfree import datasets
 from bowfree.datasets.tables import Table, write_table
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.classes import equivalence_class
-from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly
@@ -36,15 +35,15 @@ class DemoReport:
         The graphs that are equivalent to the best one.
     fit : Fit
         The fit of the best graph.
-    files : tuple of Path
-        The files that were written.
+    contents : dict of str to str
+        The files of the folder.
     """
 
     text: str
     result: SearchResult
     members: EquivalenceClass
     fit: Fit
-    files: tuple[Path, ...]
+    contents: dict[str, str]
 
     @property
     def graph(self) -> MixedGraph:
@@ -62,41 +61,12 @@ def free_folder(wanted: Path) -> Path:
 
 
 def run_demo(folder: Path, *, progress: Callable[[Progress], None] | None = None) -> DemoReport:
-    """Analyze the greenhouse data and write the results into a new folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Must not exist.
-    progress : callable, optional
-        As for :func:`bowfree.greedy_search`.
-
-    Returns
-    -------
-    DemoReport
-
-    Raises
-    ------
-    BowfreeError
-        If the folder exists.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from bowfree.studies.demo import run_demo
-    >>> with tempfile.TemporaryDirectory() as parent:
-    ...     report = run_demo(pathlib.Path(parent, "demo"))
-    >>> report.graph.has_edge("roots <-> fruit")
-    True
-    """
-    if folder.exists():
-        raise BowfreeError(f"{folder} exists already; choose another folder with --out")
+    """Analyze the greenhouse data, and return a text and the files of a new folder."""
     began = time.monotonic()
     data = datasets.load_demo()
     result = greedy_search(data, rng=1, progress=progress)
     members = equivalence_class(result)
     fitted = fit_quietly(result)
-    # All contents are computed before the first file is written, so that an error leaves no folder.
     contents = {
         "data.csv": write_table(data, decimals=4),
         "graph.txt": f"{result.graph}\n",
@@ -106,9 +76,6 @@ def run_demo(folder: Path, *, progress: Callable[[Progress], None] | None = None
         "summary.txt": f"{fitted.summary()}\n",
         "report.html": render(result, data=data, equivalence_class=members, title="Tomato plants"),
     }
-    folder.mkdir(parents=True)
-    for name, content in contents.items():
-        (folder / name).write_text(content, encoding="utf-8")
     lines = _describe(data, result, members, fitted, datasets.demo_model())
     lines += [
         f"This took {time.monotonic() - began:.1f} seconds.",
@@ -116,8 +83,7 @@ def run_demo(folder: Path, *, progress: Callable[[Progress], None] | None = None
         f"The results are in the folder {folder}: open report.html in a browser.",
         "For your own data: bowfree learn data.csv --report report.html",
     ]
-    files = tuple(folder / name for name in contents)
-    return DemoReport("\n".join(lines), result, members, fitted, files)
+    return DemoReport("\n".join(lines), result, members, fitted, contents)
 
 
 def _describe(

@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,6 +14,7 @@ from bowfree.errors import BowfreeError, TimeIsUp
 from bowfree.parallel.budget import Budget
 from bowfree.results.display import TextDisplay
 from bowfree.results.rows import data_frame
+from bowfree.text_reading import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -113,22 +115,38 @@ class Study(TextDisplay):
         stem : str, optional
             First part of the file names.
         """
-        import matplotlib.pyplot as plt
+        files = []
+        for name, create in self.contents(stem):
+            files.append(Path(folder) / name)
+            content = create()
+            replace_file(files[-1], content if isinstance(content, bytes) else content.encode())
+        return files
 
-        path = Path(folder) / (stem or self._stem)
-        records = self.records()
-        files = [path.with_name(f"{path.name}.{suffix}") for suffix in ("csv", "json", "md")]
-        with files[0].open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(records[0]))
+    def contents(self, stem: str | None = None) -> Iterator[tuple[str, Callable[[], str | bytes]]]:
+        """Yield the names of the files, and functions that return their content."""
+        stem = stem or self._stem
+
+        def table() -> str:
+            text, records = StringIO(), self.records()
+            writer = csv.DictWriter(text, list(records[0]))
             writer.writeheader()
             writer.writerows(records)
-        files[1].write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
-        files[2].write_text(self.table() + "\n", encoding="utf-8")
+            return text.getvalue()
+
+        yield f"{stem}.csv", table
+        yield f"{stem}.json", lambda: json.dumps(self.to_dict(), indent=1) + "\n"
+        yield f"{stem}.md", lambda: self.table() + "\n"
         for suffix, figure in self.figures().items():
-            files.append(path.with_name(f"{path.name}{suffix}.png"))
-            figure.savefig(files[-1], dpi=110)
-            plt.close(figure)
-        return files
+            yield f"{stem}{suffix}.png", partial(_png, figure)
 
     def _sections(self) -> Iterator[str]:
         yield self.table()
+
+
+def _png(figure: Figure) -> bytes:
+    import matplotlib.pyplot as plt
+
+    file = BytesIO()
+    figure.savefig(file, format="png", dpi=110)
+    plt.close(figure)
+    return file.getvalue()

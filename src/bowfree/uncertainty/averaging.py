@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -39,7 +39,7 @@ from bowfree.effects.bounds import (
 )
 from bowfree.effects.bounds_result import Formula
 from bowfree.equivalence.targets import Targets, targets_of
-from bowfree.errors import BowfreeError, WorkersLost, WorkInterrupted
+from bowfree.errors import BowfreeError, TimeIsUp, WorkersLost, WorkInterrupted
 from bowfree.graph.encodings import Bits, bits_of_states, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parallel.budget import Budget, Progress
@@ -71,6 +71,7 @@ MAX_ROBUST = 50  # variables; Gamma has (d (d + 1) / 2)^2 entries
 MAX_SAMPLES = 1000  # of each chain
 MIN_SAMPLES = 250  # fewer could not be as precise as mixed chains have to be
 MAX_ENTRIES = 10**6  # samples times squared number of variables, of each chain
+LAST_SECONDS = 0.5  # to average over the samples after Ctrl-C
 FEW_VARIABLES = 12  # up to which steps are so fast that chains may be extended twice
 
 
@@ -194,6 +195,9 @@ def averaged_effects(
     WorkersLost
         If all workers of the executor are lost; its ``result`` has the average over the samples
         drawn so far.
+    WorkInterrupted
+        On Ctrl-C while graphs are sampled: its ``result`` has the average over the samples drawn
+        so far.
 
     Examples
     --------
@@ -304,7 +308,12 @@ class Average:
                 lost.result = self.of_samples(lost.result)
             raise
         except WorkInterrupted as stop:
-            raise KeyboardInterrupt from stop  # its result are samples, not an average
+            average = replace(self, budget=Budget(time_limit=LAST_SECONDS))
+            try:
+                so_far = average.of_samples(stop.result)
+            except TimeIsUp:
+                raise KeyboardInterrupt from stop
+            raise WorkInterrupted(so_far) from stop
         return self.of_samples(samples)
 
     def of_samples(self, samples: StructureSamples) -> AveragedEffects:

@@ -23,6 +23,7 @@ from bowfree.model.fit_result import Fit
 from bowfree.parameters import public
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
+from bowfree.text_reading import replace_file
 from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult
 from bowfree.uncertainty.stability import StablePairs
@@ -93,7 +94,7 @@ def write(
         title=title,
         note=note,
     )
-    target.write_text(html, encoding="utf-8", newline="\n")
+    replace_file(target, html.encode())
     return target
 
 
